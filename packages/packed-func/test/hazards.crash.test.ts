@@ -204,6 +204,42 @@ describe('hazards', () => {
     expect(await told(false)).toBe('ValueError false\nKeyError false')
   })
 
+  it('a signal that is aborted late reaches no job that native code has freed', async () => {
+    const body = `const { openStack } = await import(${JSON.stringify(new URL('../src/native/stack.ts', import.meta.url).href)})
+      const { getEventListeners } = await import('node:events')
+      const { tn_packed_job_cancel: cancel } = openStack().host
+      openStack().host.tn_packed_job_cancel = (job) => { console.log('cancels'); cancel(job) }
+      const controller = new AbortController()
+      const { signal } = controller
+      const start = () => lib.get('wait_for_signal').with({ signal }).async(1000).catch((error) => console.log(error.message.slice(0, 13)))
+      const listeners = () => console.log(getEventListeners(signal, 'abort').length)`
+    // Listeners for the exit run in the order in which they were added.
+    expect(
+      await outputOf(
+        `${body}; start(); listeners(); process.on('exit', () => controller.abort()); setTimeout(() => process.exit(), 50)`,
+      ),
+    ).toBe('1')
+    expect(await outputOf(`${body}; start(); controller.abort()`)).toMatch(/^cancels\n/)
+    expect(
+      await outputOf(`process.env.TENON_THREADS = '0'; ${body}; await start(); listeners(); controller.abort()`),
+    ).toBe('TENON_THREADS\n0')
+  })
+
+  it('a destructor that calls a TypeScript function runs when a job cannot be started', async () => {
+    const stubs = JSON.stringify(new URL('./stub-function.ts', import.meta.url).href)
+    expect(
+      await outputOf(
+        `process.env.TENON_THREADS = '0'
+         const { ending } = await import(${stubs})
+         const callback = packedFunc((x) => console.log('ended', x))
+         const object = ending(() => callback(1))
+         const started = lib.get('echo').async([object]).catch((error) => console.log(error.message.slice(0, 13)))
+         console.log(1)
+         object.close(); await started`,
+      ),
+    ).toBe('1\nended 1\nTENON_THREADS')
+  })
+
   it('H9: endless nesting throws RecursionError', async () => {
     expect(
       await outputOf(

@@ -10,6 +10,7 @@ test('functions of the core may be used through the generated table', () => {
   expect(find("libraryFunctions('tvm_runtime').tn_tvm_legacy_install()")).toEqual([])
   expect(find("let execute: CoreFunctions['tn_xla_execute']")).toEqual([])
   expect(find("const address = coreFunctionAddress('tn_xla_async_arrive')")).toEqual([])
+  expect(find("entry(packedAddress('tn_packed_call'))")).toEqual([])
   expect(find('// tn_memory_copy\nthrow new Error(`tn_memory_copy failed: ${reason}`)')).toEqual([])
 })
 

@@ -59,8 +59,7 @@ export function expectArrival(done: () => void): Arrival {
     functionAddress: (arriveAddress ??= coreFunctionAddress('tn_xla_async_arrive')),
     argument: job,
     forget(): void {
-      forgetJob(id)
-      forget(job)
+      if (forgetJob(id)) forget(job)
     },
     abandon: () => void forgetJob(id),
   }

@@ -16,7 +16,7 @@ const raisedThere = new Map<number, WeakRef<Error>>()
 const nativeErrors = new WeakMap<Error, number>()
 const collected = new Cleaner<number>((address) => {
   if (raisedThere.get(address)?.deref() === undefined) raisedThere.delete(address)
-  openStack().host.tn_packed_release(address)
+  openStack().release(address)
 })
 
 const NO_ERROR = { kind: 'RuntimeError', sentence: 'a native function failed and raised no error' }
@@ -31,8 +31,8 @@ export function takeErrorText(stack: Stack, slot: number): { kind: string; sente
   const address = stack.pointer(slot)
   if (address === 0) return NO_ERROR
   const { kind, sentence, cause } = readError(stack, address)
-  if (cause !== 0) stack.host.tn_packed_release(cause)
-  stack.host.tn_packed_release(address)
+  if (cause !== 0) stack.release(cause)
+  stack.release(address)
   return { kind, sentence }
 }
 
@@ -42,7 +42,7 @@ export function errorAt(stack: Stack, address: number): unknown {
   const isThrownHere = thrownHere.has(address)
   const known = isThrownHere ? thrownHere.get(address) : raisedThere.get(address)?.deref()
   if (isThrownHere || known !== undefined) {
-    stack.host.tn_packed_release(address)
+    stack.release(address)
     return known
   }
   const { kind, sentence, backtrace, cause } = readError(stack, address)
@@ -86,7 +86,7 @@ export function putError(stack: Stack, slot: number, thrown: unknown): void {
   let cause = 0
   for (const each of withCauses(thrown).toReversed()) {
     putOne(stack, slot, each, cause)
-    if (cause !== 0) stack.host.tn_packed_release(cause)
+    if (cause !== 0) stack.release(cause)
     cause = stack.pointer(slot)
   }
 }

@@ -1,4 +1,4 @@
-import { expectJob, forgetJob } from '@tenon/core/internal'
+import { expectJob, forgetJob, isPending } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { PackedFuncError } from '../errors/error-kinds.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
@@ -16,10 +16,17 @@ export async function callOnThread(
   signal?.throwIfAborted()
   const stack = openStack()
   const job = createJob(stack, target.checkAlive(), values)
-  const cancel = (): void => stack.host.tn_packed_job_cancel(job)
-  signal?.addEventListener('abort', cancel, { once: true })
-  await new Promise<void>((resolve) => submitJob(stack, job, resolve))
-  signal?.removeEventListener('abort', cancel)
+  await new Promise<void>((resolve) => {
+    const id = submitJob(stack, job, () => {
+      signal?.removeEventListener('abort', cancel)
+      resolve()
+    })
+    const cancel = (): void => {
+      // At the exit native code frees the jobs that are not over.
+      if (isPending(id)) stack.host.tn_packed_job_cancel(job)
+    }
+    signal?.addEventListener('abort', cancel)
+  })
   try {
     return finishJob(stack, job)
   } catch (error) {
@@ -33,26 +40,31 @@ export async function callOnThread(
 function createJob(stack: Stack, handle: number, values: readonly Argument[]): number {
   return stack.frame(values.length, (base) => {
     values.forEach((value, i) => pack(stack, base + 1 + i, value))
-    if (stack.host.tn_packed_job_create(handle, stack.slotAddress(base), values.length) !== 0)
+    if (stack.entered.tn_packed_job_create(handle, stack.slotAddress(base), values.length) !== 0)
       throw takeError(stack, base)
     return stack.pointer(base)
   })
 }
 
-/** Runs a job on another thread. @throws the error of a job that could not be started, which exists no more */
-function submitJob(stack: Stack, job: number, resolve: () => void): void {
+/** Runs a job on another thread, and returns its id. @throws the error of a job that could not be started, which exists no more */
+function submitJob(stack: Stack, job: number, resolve: () => void): number {
   const id = expectJob(resolve)
-  stack.frame(0, (base) => {
-    if (stack.host.tn_packed_job_submit(job, id, stack.slotAddress(base)) === 0) return
+  try {
+    stack.frame(0, (base) => {
+      if (stack.entered.tn_packed_job_submit(job, id, stack.slotAddress(base)) !== 0) throw takeError(stack, base)
+    })
+  } catch (error) {
     forgetJob(id)
-    throw takeError(stack, base)
-  })
+    throw error
+  }
+  return id
 }
 
 function finishJob(stack: Stack, job: number): Value {
   try {
     return stack.frame(0, (base) => {
-      const typeIndex = stack.host.tn_packed_job_finish(job, stack.slotAddress(base))
+      // This frees the job, whose arguments may end now.
+      const typeIndex = stack.resultOf(base, () => stack.entered.tn_packed_job_finish(job, stack.slotAddress(base)))
       if (typeIndex === -1) throw takeError(stack, base)
       return unpack(stack, base, typeIndex)
     })

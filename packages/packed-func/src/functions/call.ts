@@ -61,7 +61,7 @@ function callNone(target: Callee): Value {
     s.i32[base * 4 + 2] = target.lo
     s.i32[base * 4 + 3] = target.hi
     s.head[CALL] = base | CALL_MEANT
-    return readResult(s, base, s.perform())
+    return readResult(s, base, s.perform(base))
   } finally {
     s.top = base
     if (base === 0 && s.head[PENDING] !== 0) catchUp(s)
@@ -92,11 +92,14 @@ function callOne(target: Callee, a: Argument): Value {
     i32[at + 3] = target.hi
     s.head[CALL] = base | (1 << CALL_SHIFT) | CALL_MEANT
     if (tensors !== 0) s.head[TENSORS] = tensors
-    const typeIndex = s.perform()
+    const typeIndex = s.perform(base)
     if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
     return readResult(s, base, typeIndex)
   } finally {
-    if (tensors !== 0) (a as Tensor).gate.exit()
+    if (tensors !== 0) {
+      if (s.head[TENSORS] !== 0) handOver(s, base)
+      ;(a as Tensor).gate.exit()
+    }
     if (undo.length !== undone) s.settle(undone)
     s.top = base
     if (s.text !== text) s.text = text
@@ -150,11 +153,12 @@ function callFew(target: Callee, count: number, a: Argument, b: Argument, c: Arg
     i32[at + 3] = target.hi
     s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
     if (tensors !== 0) s.head[TENSORS] = tensors
-    const typeIndex = s.perform()
+    const typeIndex = s.perform(base)
     if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
     return readResult(s, base, typeIndex)
   } finally {
     if (tensors !== 0) {
+      if (s.head[TENSORS] !== 0) handOver(s, base)
       if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
       if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
       if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
@@ -192,11 +196,12 @@ export function callTypedFew(
     s.i32[base * 4 + 3] = target.hi
     s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
     if (tensors !== 0) s.head[TENSORS] = tensors
-    const typeIndex = s.perform()
+    const typeIndex = s.perform(base)
     if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
     return readResult(s, base, typeIndex)
   } finally {
     if (tensors !== 0) {
+      if (s.head[TENSORS] !== 0) handOver(s, base)
       if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
       if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
       if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
@@ -218,9 +223,9 @@ export function callAll<Result>(
   if (target.handle === 0) target.owner.checkAlive()
   const { top: base, text, undo } = s
   const undone = undo.length
+  let tensors = 0
   s.enter(values.length)
   try {
-    let tensors = 0
     for (let i = 0; i < values.length; i++) {
       const bit = put(s, base + 1 + i, i, values[i])
       if (bit !== 0) undo.push((values[i] as Tensor).gate)
@@ -230,10 +235,11 @@ export function callAll<Result>(
     s.i32[base * 4 + 3] = target.hi
     s.head[CALL] = base | (values.length << CALL_SHIFT) | CALL_MEANT
     if (tensors !== 0) s.head[TENSORS] = tensors
-    const typeIndex = s.perform()
+    const typeIndex = s.perform(base)
     if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
     return read(s, base, typeIndex)
   } finally {
+    if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
     s.settle(undone)
     s.top = base
     s.text = text

@@ -43,26 +43,28 @@ function runInFrame(stack: Stack, base: number, count: number, run: Run, pack: P
   const { top, text } = stack
   const undone = stack.undo.length
   const borrowed = borrowedTensors.length
+  let isOwned = false
   stack.top = base + count + 1
   stack.depth++
   try {
     if (stack.depth > DEPTH_LIMIT)
       throw new RecursionError(`calls between JavaScript and native code are nested more than ${DEPTH_LIMIT} deep`)
-    packResult(stack, base, callWith(stack, base + 1, count, run), undone, pack)
+    isOwned = packResult(stack, base, callWith(stack, base + 1, count, run), undone, pack)
     if (borrowedTensors.length !== borrowed) endBorrowing(borrowed)
   } catch (error) {
+    if (isOwned) stack.undo.push(base)
+    isOwned = false
     fail(stack, base, error, undone, borrowed)
   }
   if (stack.undo.length !== undone) stack.settle(undone)
+  // Other callbacks, which destructors may have called meanwhile, use the flag too.
+  if (isOwned) stack.head[OWNED] = 1
   stack.depth--
   stack.top = top
   stack.text = text
 }
 
 function fail(stack: Stack, base: number, error: unknown, undone: number, borrowed: number): void {
-  // A result that is already in the slot may hold a borrowed tensor.
-  if (stack.head[OWNED] === 1) stack.host.tn_packed_clear(stack.slotAddress(base))
-  stack.head[OWNED] = 0
   stack.settle(undone)
   drainReleased(stack)
   abandonBorrowed(borrowed)
@@ -91,22 +93,22 @@ function argumentAt(stack: Stack, slot: number): Value {
   return stack.i32[at] === TypeIndex.Int && stack.i32[at + 3] === low >> 31 ? low : unpackArgument(stack, slot)
 }
 
-/** Packs a result. The caller gets the reference of a new object; native code copies other results. */
-function packResult(stack: Stack, slot: number, result: unknown, undone: number, pack: Pack): void {
+/** Packs a result. Returns whether the caller gets the reference of a new object; native code copies other results. */
+function packResult(stack: Stack, slot: number, result: unknown, undone: number, pack: Pack): boolean {
   if (typeof result === 'number' && (result | 0) === result && (result !== 0 || 1 / result > 0)) {
     stack.set(slot, TypeIndex.Int, result, result >> 31)
-    return
+    return false
   }
   if (typeof result === 'object' && result !== null) {
     if (result instanceof Promise) throw asynchronous(result)
     refuseBorrowed(result)
   }
   pack(stack, slot, result)
-  if (stack.undo.length === undone) return
+  if (stack.undo.length === undone) return false
   const created = stack.undo.indexOf(slot, undone)
-  if (created === -1) return
+  if (created === -1) return false
   stack.undo.splice(created, 1)
-  stack.head[OWNED] = 1
+  return true
 }
 
 function asynchronous(result: Promise<unknown>): PackedFuncTypeError {

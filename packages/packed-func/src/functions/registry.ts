@@ -55,7 +55,7 @@ export function registerGlobal(
   const stack = openStack()
   return stack.frame(0, (slot) => {
     const [handle, at] = [registered.checkAlive(), stack.slotAddress(slot)]
-    const status = stack.host.tn_packed_set_global(at, addressOf(text), text.length, handle, override)
+    const status = stack.entered.tn_packed_set_global(at, addressOf(text), text.length, handle, override)
     keepAlive(text)
     if (status === 0) return registered
     if (registered !== run) registered.close()

@@ -39,6 +39,6 @@ function answer(call: number, put: (slot: number) => void): void {
       stack.undo.push(slot)
       failed = 1
     }
-    stack.host.tn_packed_answer(call, stack.slotAddress(slot), failed)
+    stack.entered.tn_packed_answer(call, stack.slotAddress(slot), failed)
   })
 }

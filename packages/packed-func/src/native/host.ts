@@ -1,7 +1,6 @@
-import { LoadError, NativeLibrary } from '@tenon/core'
+import { LoadError } from '@tenon/core'
 import { addressOf, libraryFunctions, siblingPath, stringAt, type LibraryFunctions } from '@tenon/core/internal'
-
-export type PackedFunctions = LibraryFunctions<'tenon_packed'>
+import type { PackedFunctions } from './entered.ts'
 
 export interface Host {
   readonly packed: PackedFunctions
@@ -38,11 +37,6 @@ function load(): Host {
   packed.tn_packed_install_signals()
   const isOwn = ffiPath === own && present === 0
   return { packed, ffiPath, ffi: isOwn ? libraryFunctions('tvm_ffi') : undefined }
-}
-
-/** Returns the address of a function of libtenon_packed, for calls that can run functions of TypeScript. */
-export function packedAddress(name: keyof PackedFunctions): number {
-  return Number(NativeLibrary.open(siblingPath('tenon_packed')).symbol(name))
 }
 
 /** Opens a tvm-ffi library globally, without its handlers of signals, and returns its handle. @throws {LoadError} */

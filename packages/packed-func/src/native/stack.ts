@@ -7,11 +7,13 @@ import {
   Gate,
   LAYOUTS,
   takeThrown,
+  thrown,
   WORDS,
   words,
 } from '@tenon/core/internal'
 import { MemoryError, RecursionError } from '../errors/error-kinds.ts'
-import { host, packedAddress, type PackedFunctions } from './host.ts'
+import { enteredFunctions, packedAddress, type EnteredFunctions, type PackedFunctions } from './entered.ts'
+import { host } from './host.ts'
 import { TypeIndex } from './type-index.ts'
 
 const { TN_PACKED_STACK_SIZE: SIZE, TN_PACKED_OUT: OUT, TN_PACKED_SLOTS: SLOTS, TN_PACKED_TEXT: TEXT } = CONSTANTS
@@ -61,6 +63,7 @@ export type Pack = (stack: Stack, slot: number, value: unknown) => void
  */
 export class Stack {
   readonly host: PackedFunctions
+  readonly entered: EnteredFunctions
   /** Enters `tn_packed_call`, and leaves its result in the frame of the thread. */
   readonly entry: () => void
   readonly address: number
@@ -81,6 +84,7 @@ export class Stack {
 
   constructor() {
     this.host = host().packed
+    this.entered = enteredFunctions()
     this.entry = door().entry(CALL_ENTRY, packedAddress('tn_packed_call'))
     const out = new BigUint64Array(1)
     if (this.host.tn_packed_open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
@@ -152,14 +156,84 @@ export class Stack {
   call(base: number, handle: number, count: number): number {
     this.setPointer(base, 0, handle)
     this.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
-    return this.perform()
+    return this.perform(base)
   }
 
-  /** Performs the call that `head[CALL]` selects. Returns the type index of the result, or -1. */
-  perform(): number {
-    this.entry()
-    if (words[WORDS.state] !== 0) throw takeThrown()
-    return words[WORDS.errno]!
+  /**
+   * Performs the call that `head[CALL]` selects. Returns the type index of the result, or -1. After a call that throws, too,
+   * `head[TENSORS]` has the tensors that native code kept.
+   *
+   * @throws what an upcall stub has thrown meanwhile
+   */
+  perform(base: number): number {
+    try {
+      this.entry()
+    } catch (error) {
+      this.abandon(base)
+      throw error
+    }
+    if (words[WORDS.state] === 0) return words[WORDS.errno]!
+    const error = takeThrown()
+    this.abandon(base)
+    throw error
+  }
+
+  /** Releases the result of a call that throws. The stack of JavaScript may have been too full for the call to begin. */
+  private abandon(base: number): void {
+    const { head } = this
+    if (head[CALL] !== 0) {
+      head[CALL] = 0
+      head[TENSORS] = 0
+      return
+    }
+    // A destructor may make calls.
+    const kept = head[TENSORS]!
+    head[TENSORS] = 0
+    this.clear(base)
+    head[TENSORS] = kept
+  }
+
+  /** Releases the object in a slot, if there is one. The text of an object that was released already is not in the slot. */
+  clear(slot: number): void {
+    const at = slot * 4
+    const isOwned = this.i32[at]! >= TypeIndex.Object && this.i32[at + 1] === 0
+    this.i32[at] = TypeIndex.None
+    if (isOwned) this.release(this.pointer(slot))
+  }
+
+  /**
+   * Releases a reference. A destructor that throws does not interrupt the caller, which has more to undo, so its error becomes
+   * an uncaught exception.
+   */
+  release(address: number): void {
+    this.cleanUp(() => this.entered.tn_packed_release(address))
+  }
+
+  /** Runs a native function that only releases objects: see {@link release}. */
+  cleanUp(run: () => void): void {
+    // The frames of callbacks start above those in use, which may have more to release.
+    this.head[TOP] = this.top
+    const { count } = thrown
+    try {
+      run()
+    } catch (error) {
+      // If the stack of JavaScript is full, `run` has not begun, and the objects stay. The call in progress reports that.
+      if (error instanceof RangeError && thrown.count === count) return
+      queueMicrotask(() => {
+        throw error
+      })
+    }
+  }
+
+  /** Runs a native function that leaves a result in a slot, and releases the result if the function throws. */
+  resultOf(slot: number, run: () => number): number {
+    this.set(slot, TypeIndex.None, 0, 0)
+    try {
+      return run()
+    } catch (error) {
+      this.clear(slot)
+      throw error
+    }
   }
 
   /** The address of eight zero bytes. */
@@ -203,7 +277,7 @@ export class Stack {
   settle(count: number): void {
     while (this.undo.length > count) {
       const last = this.undo.pop()!
-      if (typeof last === 'number') this.host.tn_packed_clear(this.slotAddress(last))
+      if (typeof last === 'number') this.clear(last)
       else if (last instanceof Gate) last.exit()
       else last.settle()
     }

@@ -15,7 +15,7 @@ const waiting: number[] = []
 /** Releases a reference: at once, or after the outermost call. */
 export function release(stack: Stack, address: number): void {
   if (stack.top === 0) {
-    stack.host.tn_packed_release(address)
+    stack.release(address)
     if (stack.head[PENDING] !== 0) catchUp(stack)
     return
   }
@@ -26,7 +26,7 @@ export function release(stack: Stack, address: number): void {
 /** Runs after the outermost call if the flag is set: releases what was closed meanwhile, and drains native code's releases. */
 export function catchUp(stack: Stack): void {
   stack.head[PENDING] = 0
-  while (waiting.length > 0) stack.host.tn_packed_release(waiting.pop()!)
+  while (waiting.length > 0) stack.release(waiting.pop()!)
   drainReleased(stack)
 }
 

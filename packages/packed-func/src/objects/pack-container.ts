@@ -1,7 +1,6 @@
-import { addressOf, functionAt, keepAlive, LAYOUTS, type PlainFunction } from '@tenon/core/internal'
+import { addressOf, keepAlive, LAYOUTS } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { globalFunction } from '../native/global-function.ts'
-import { packedAddress } from '../native/host.ts'
 import type { Pack, Stack } from '../native/stack.ts'
 
 /** The number of elements that go through the argument stack at once. */
@@ -10,10 +9,6 @@ const MANY = 1024
 const VALUE_SIZE: number = LAYOUTS.TVMFFIAny.size
 
 /** The makers are global functions, which a function of TypeScript can replace. */
-const callOwned = (): PlainFunction =>
-  (enterOwned ??= functionAt(packedAddress('tn_packed_call_owned'), 'int32', ['uint64', 'uint64', 'uint64', 'uint64']))
-let enterOwned: PlainFunction | undefined
-
 const makers: { 'ffi.Array'?: number; 'ffi.Map'?: number } = {}
 
 /** The call releases the object at its end. */
@@ -46,7 +41,7 @@ function makeOfFew(stack: Stack, slot: number, handle: number, values: readonly 
 
 /** Keeps owned values outside the argument stack, which they would fill. */
 function makeOfMany(stack: Stack, slot: number, handle: number, values: readonly unknown[], pack: Pack): void {
-  const { host, text } = stack
+  const { entered, text } = stack
   const undone = stack.undo.length
   const total = values.length
   const owned = Buffer.alloc(total * VALUE_SIZE)
@@ -58,16 +53,17 @@ function makeOfMany(stack: Stack, slot: number, handle: number, values: readonly
       while (done < total) {
         const count = Math.min(MANY, total - done)
         for (let i = 0; i < count; i++) pack(stack, base + 1 + i, values[done + i])
-        if (host.tn_packed_own(at, count, start + done * VALUE_SIZE) !== 0) throw takeError(stack, base)
+        if (entered.tn_packed_own(at, count, start + done * VALUE_SIZE) !== 0) throw takeError(stack, base)
         done += count
         stack.settle(undone)
         stack.text = text
       }
       // The call takes the values over.
       done = 0
-      take(stack, slot, base, callOwned()(at, handle, start, total))
+      const call = (): number => entered.tn_packed_call_owned(at, handle, start, total)
+      take(stack, slot, base, stack.resultOf(base, call))
     } finally {
-      host.tn_packed_clear_owned(start, done)
+      if (done > 0) stack.cleanUp(() => entered.tn_packed_clear_owned(start, done))
       keepAlive(owned)
     }
   })

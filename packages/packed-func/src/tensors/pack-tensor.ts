@@ -7,7 +7,7 @@ import { TypeIndex } from '../native/type-index.ts'
 import { release } from '../objects/native-object.ts'
 import { writeDescription } from './description.ts'
 
-const collected = new Cleaner<number>((address) => openStack().host.tn_packed_release(address))
+const collected = new Cleaner<number>((address) => openStack().release(address))
 
 /**
  * The tensor object of one tensor of `@tenon/core`, kept in its descriptor. It holds one reference, which is released when the

@@ -16,7 +16,7 @@ const collected = new Cleaner<number>(releaseObject)
 
 function releaseObject(address: number): void {
   if (tensorOfObject.get(address)?.deref()?.gate.alive !== true) tensorOfObject.delete(address)
-  openStack().host.tn_packed_release(address)
+  openStack().release(address)
 }
 
 /**
@@ -65,7 +65,7 @@ export function tensorOf(stack: Stack, address: number): Value {
   drainReleased(stack)
   const known = tensorOfObject.get(address)?.deref()
   if (known !== undefined) {
-    stack.host.tn_packed_release(address)
+    stack.release(address)
     return known
   }
   if (stack.host.tn_packed_describe_tensor(stack.address, address) !== 0)
@@ -76,7 +76,7 @@ export function tensorOf(stack: Stack, address: number): Value {
   if (type === undefined || !isReadable) return new NativeObject(TypeIndex.Tensor, address)
   const made = overNative(description, type, address)
   if (type.byteSize === 0) {
-    stack.host.tn_packed_release(address)
+    stack.release(address)
     return made
   }
   made.descriptor = new TensorObject(address, 0, true)

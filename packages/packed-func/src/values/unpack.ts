@@ -103,7 +103,7 @@ function readBytes(stack: Stack, slot: number): Uint8Array {
 function takeLong(stack: Stack, slot: number): Buffer {
   const object = stack.pointer(slot)
   const copy = textAt(stack, slot)
-  stack.host.tn_packed_release(object)
+  stack.release(object)
   return copy
 }
 

@@ -15,10 +15,11 @@ const declaring = new Set(['functionAt', 'loadFunctions', 'loadGlobally', 'varia
 const foreign = new Set([
   'packages/custom-call/src/cuda/driver-functions.ts',
   'packages/custom-call/src/native/enter-core.ts',
+  'packages/packed-func/src/native/entered.ts',
 ])
 
 /** The functions whose parameter is a name of the table. */
-const typed = new Set(['coreFunctionAddress', 'enterCore'])
+const typed = new Set(['coreFunctionAddress', 'enterCore', 'packedAddress'])
 
 interface Node {
   readonly type: string

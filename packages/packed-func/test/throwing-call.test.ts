@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { tensor } from '@tenon/core'
+import { addressOf } from '@tenon/core/internal'
+import { packedFunc, t, type Argument } from '../src/index.ts'
+import { host } from '../src/native/host.ts'
+import { CALL, openStack, TENSORS } from '../src/native/stack.ts'
+import { TypeIndex } from '../src/native/type-index.ts'
+import { addressIn, ending, stubFunction, writeObject } from './stub-function.ts'
+import { kernel, live } from './support.ts'
+
+const echo = kernel('echo')
+const stack = openStack()
+
+function fail(): never {
+  throw new Error('from the stub')
+}
+
+/** The words of the stack that a call leaves behind. */
+const left = (): number[] => [stack.top, stack.text, stack.undo.length, stack.head[CALL]!, stack.head[TENSORS]!]
+
+describe('a call that an upcall stub ends with an error', () => {
+  const kept: number[] = []
+  const keep = stubFunction((args, count) => {
+    for (let i = 0; i < count; i++) {
+      kept.push(addressIn(args + 16 * i))
+      host().packed.tn_packed_retain(kept.at(-1)!)
+    }
+    return fail()
+  })
+
+  const typed = keep.typed([t.tensor], t.none)
+  it.each([
+    ['one argument', 1, keep],
+    ['three arguments', 3, keep],
+    ['four arguments', 4, keep],
+    ['a signature', 1, typed],
+  ])('hands over the tensors that native code kept, with %s', (_, count, run) => {
+    const tensors = Array.from({ length: count }, () => tensor('float32', [3]))
+    const { foreign } = live()
+    // All small tensors share their memory's gate.
+    const { gate } = tensors[0]!
+    const { holds } = gate
+    expect(() => (run as (...values: Argument[]) => unknown)(...tensors)).toThrow('from the stub')
+    expect(left()).toEqual([0, 0, 0, 0, 0])
+    expect(echo(5)).toBe(5)
+    expect(gate.holds).toBe(holds + count)
+    expect(live().foreign).toBe(foreign + count)
+    for (const address of kept.splice(0)) stack.release(address)
+    expect(live().foreign).toBe(foreign)
+    expect(gate.holds).toBe(holds)
+    expect(echo(tensors[0])).toBe(tensors[0])
+  })
+
+  it('releases the object that it returned', () => {
+    let ended = 0
+    const sum = packedFunc((a: number, b: number) => a + b)
+    const give = stubFunction((_, _count, result) => {
+      writeObject(result, TypeIndex.Function, ending(() => (ended += sum(1, 2) as number)).surrender())
+      return fail()
+    })
+    for (let i = 1; i <= 3; i++) {
+      const x = tensor('float32', [3])
+      expect(() => give(x)).toThrow('from the stub')
+      expect(ended).toBe(3 * i)
+      expect(left()).toEqual([0, 0, 0, 0, 0])
+    }
+  })
+
+  it('releases text that it returned', () => {
+    const { native } = live()
+    const text = Buffer.from('a text that is longer than seven')
+    const give = stubFunction((_, _count, result) => {
+      host().packed.tn_packed_make_text(result, addressOf(text), text.length, 0)
+      return fail()
+    })
+    expect(() => give()).toThrow('from the stub')
+    expect(echo(5)).toBe(5)
+    give.close()
+    expect(live().native).toBe(native)
+  })
+})
+
+it('a call for which the stack of JavaScript has no room leaves no marks', () => {
+  const x = tensor('float32', [3])
+  const enter = Object.getOwnPropertyDescriptor(stack, 'entry')!
+  Object.defineProperty(stack, 'entry', { configurable: true, value: () => fullStack() })
+  try {
+    expect(() => echo(x)).toThrow(RangeError)
+  } finally {
+    Object.defineProperty(stack, 'entry', enter)
+  }
+  expect(left()).toEqual([0, 0, 0, 0, 0])
+  expect(echo(x)).toBe(x)
+})
+
+const fullStack = (): never => {
+  throw new RangeError('Maximum call stack size exceeded')
+}
