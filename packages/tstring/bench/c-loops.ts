@@ -17,9 +17,9 @@ export interface CLoops {
 /** The loops that are built beside the core for the benchmarks. */
 export function cLoops(): CLoops {
   const library = NativeLibrary.open(join(dirname(coreLibrary().path), 'libtstring_peers.so'))
-  const four = ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'] as const
-  const bind = (name: string, parameters: readonly 'uintptr_t'[]): ((...values: number[]) => number) =>
-    functionAt(Number(library.symbol(name)), 'int32_t', parameters)
+  const four = ['uint64', 'uint64', 'uint64', 'uint64'] as const
+  const bind = (name: string, parameters: readonly 'uint64'[]): ((...values: number[]) => number) =>
+    functionAt(Number(library.symbol(name)), 'int32', parameters)
   const memcpyEach = bind('peers_memcpy_each', four)
   const memcpyEachStruct = bind('peers_memcpy_each_struct', four)
   const memcpyEachLegacy = bind('peers_memcpy_each_legacy', four.slice(1))
