@@ -4,10 +4,24 @@ import { functionAt, siblingPath, type LibraryFunctions } from '@tenon/core/inte
 type AllFunctions = LibraryFunctions<'tenon_packed'>
 
 /**
- * The functions that can run an object's own code, such as its destructor, with their results and numbers of parameters. Such
- * code can call functions of TypeScript, which must not run inside a call of koffi.
+ * The functions that can run an object's own code, such as its destructor. Such code can call functions of TypeScript, which
+ * must not run inside a call of koffi. Each throws what an upcall stub has thrown meanwhile.
  */
-const ENTERED = {
+export type EnteredFunctions = Pick<
+  AllFunctions,
+  | 'tn_packed_release'
+  | 'tn_packed_clear_owned'
+  | 'tn_packed_own'
+  | 'tn_packed_call_owned'
+  | 'tn_packed_set_global'
+  | 'tn_packed_job_create'
+  | 'tn_packed_job_submit'
+  | 'tn_packed_job_finish'
+  | 'tn_packed_answer'
+>
+
+/** Their results and numbers of parameters. */
+const ENTERED: Readonly<Record<keyof EnteredFunctions, readonly ['int32' | 'void', number]>> = {
   tn_packed_release: ['void', 1],
   tn_packed_clear_owned: ['void', 2],
   tn_packed_own: ['int32', 3],
@@ -17,10 +31,7 @@ const ENTERED = {
   tn_packed_job_submit: ['int32', 3],
   tn_packed_job_finish: ['int32', 2],
   tn_packed_answer: ['void', 3],
-} as const satisfies Partial<Record<keyof AllFunctions, readonly ['int32' | 'void', number]>>
-
-/** Each throws what an upcall stub has thrown meanwhile. Callbacks take their frames from the top of the argument stack on. */
-export type EnteredFunctions = Pick<AllFunctions, keyof typeof ENTERED>
+}
 
 /** The functions that run no code of objects, which koffi calls. */
 export type PackedFunctions = Omit<AllFunctions, keyof EnteredFunctions>
