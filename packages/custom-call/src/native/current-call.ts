@@ -27,17 +27,20 @@ export function entryFor(kind: keyof typeof ENTRIES): Entry {
   return entry
 }
 
-const CALL = WORDS.general
-const STATUS = WORDS.errno
-const STATE = WORDS.state
+/** Constants of a function are part of compiled code. The bundler turns those of a module into variables. */
+function makeRunCall(): (enter: Entry, memory: CallMemory) => number {
+  const frame = words
+  const [call, statusWord, state] = [WORDS.general, WORDS.errno, WORDS.state]
+  return (enter, { lo, hi }) => {
+    // Every call overwrites the frame, so nothing may run between these stores and the loads.
+    frame[call] = lo
+    frame[call + 1] = hi
+    enter()
+    const status = frame[statusWord]!
+    if (frame[state] !== 0) throw takeThrown()
+    return status
+  }
+}
 
 /** Runs a call on this thread and returns its status. @throws what an upcall stub has thrown meanwhile */
-export function runCall(enter: Entry, { lo, hi }: CallMemory): number {
-  // Every call overwrites the frame, so nothing may run between these stores and the loads.
-  words[CALL] = lo
-  words[CALL + 1] = hi
-  enter()
-  const status = words[STATUS]!
-  if (words[STATE] !== 0) throw takeThrown()
-  return status
-}
+export const runCall: (enter: Entry, memory: CallMemory) => number = makeRunCall()

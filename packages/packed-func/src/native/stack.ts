@@ -45,6 +45,15 @@ export const CALL_MEANT: number = CONSTANTS.TN_PACKED_CALL_SELECTED
 /** The place of calls in the table of entries, which all packages share. */
 const CALL_ENTRY = 3
 
+/** Constants of a function are part of compiled code. The bundler turns those of a module into variables. */
+function makeReaders(): { hasReturned(): boolean; resultOfEntry(): number } {
+  const frame = words
+  const [state, result] = [WORDS.state, WORDS.errno]
+  return { hasReturned: () => frame[state] === 0, resultOfEntry: () => frame[result]! }
+}
+
+const { hasReturned, resultOfEntry } = makeReaders()
+
 /** How deep JavaScript and native code may call each other. The driver's own limit is far above. */
 export const DEPTH_LIMIT = 128
 
@@ -172,7 +181,7 @@ export class Stack {
       this.abandon(base)
       throw error
     }
-    if (words[WORDS.state] === 0) return words[WORDS.errno]!
+    if (hasReturned()) return resultOfEntry()
     const error = takeThrown()
     this.abandon(base)
     throw error

@@ -10,9 +10,13 @@ const { size: PAIR_SIZE, offsets: PAIR } = LAYOUTS.TVMFFIByteArray
 /** The number of bytes of text that a slot itself can hold. */
 const SMALL = 7
 
+/** The size up to which a loop writes ASCII text faster than a call of the engine's encoder. */
+const SHORT = 64
+
 /** Packs a string: up to seven bytes in the slot, longer text in the text region, text without room there as an object. */
 export function packText(stack: Stack, slot: number, text: string): void {
   if (text.length <= SMALL && packSmallAscii(stack, slot, text)) return
+  if (text.length <= SHORT && packShortAscii(stack, slot, text)) return
   // A character takes at most three bytes.
   if (text.length * 3 + 1 > TEXT_SIZE - stack.text || text.includes('\0')) {
     packObject(stack, slot, Buffer.from(text), 0)
@@ -39,6 +43,23 @@ function packSmallAscii(stack: Stack, slot: number, text: string): boolean {
   stack.i32[at + 1] = text.length
   stack.i32[at + 2] = low
   stack.i32[at + 3] = high
+  return true
+}
+
+/** Writes ASCII text to the text region. @returns false if there is no room, or other characters, which are packed in other ways */
+function packShortAscii(stack: Stack, slot: number, text: string): boolean {
+  const { bytes, text: used } = stack
+  const { length } = text
+  if (length + 1 > TEXT_SIZE - used) return false
+  const offset = stack.textOffset()
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 0 || code > 127) return false
+    bytes[offset + i] = code
+  }
+  bytes[offset + length] = 0
+  stack.text = used + length + 1
+  stack.setPointer(slot, TypeIndex.RawStr, stack.address + offset)
   return true
 }
 
