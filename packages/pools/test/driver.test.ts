@@ -228,8 +228,6 @@ describe.each(homes)('a driver %s', (_, start) => {
 
   if (hasFiles)
     test('a file that shrinks fails the execution, and the driver serves on', async () => {
-      // The driver may still hold the pools of the test before.
-      await settled(driver)
       await expectNoLeaks(async () => {
         using model = addModel([1, 2])
         using prepared = await driver.prepare(model)

@@ -59,11 +59,20 @@ export async function until(condition: () => boolean, what: string): Promise<voi
   }
 }
 
+/** What this process holds when nothing is being given back any more, as text. A driver gives back a moment later. */
+async function steadyHoldings(): Promise<string> {
+  for (let before = JSON.stringify(holdings()); ;) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    const now = JSON.stringify(holdings())
+    if (now === before) return now
+    before = now
+  }
+}
+
 /** Runs something and expects that everything it held is given back, at the latest a moment later. */
 export async function expectNoLeaks(run: () => unknown): Promise<void> {
-  const before = holdings()
+  const text = await steadyHoldings()
   await run()
-  const text = JSON.stringify(before)
   await until(
     () => JSON.stringify(holdings()) === text,
     `it holds what it held before, ${text}; at first ${JSON.stringify(holdings())}`,
