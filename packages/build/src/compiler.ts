@@ -8,7 +8,7 @@ export interface Compiler {
   readonly command: string
   readonly args: readonly string[]
   readonly identity: string
-  /** What it compiles for: `x86_64-linux-gnu`, `arm64-apple-darwin24.6.0`, `x86_64-w64-mingw32`. */
+  /** The platform of the compiled code, such as `x86_64-linux-gnu`, `arm64-apple-darwin24.6.0`, `x86_64-w64-mingw32`. */
   readonly machine: string
 }
 

@@ -27,7 +27,7 @@ const systemLibraries = ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.
 /** The C++ runtime, for targets with C++ sources. */
 const cxxLibraries = ['libstdc++.so.6', 'libgcc_s.so.1']
 
-/** What Node.js provides to an addon, and what it looks up in one. */
+/** The symbols that Node.js provides to an addon, and those that it looks up in one. */
 const addonSymbols = {
   unresolved: ['napi_*'],
   exports: ['napi_register_module_v1', 'node_api_module_get_api_version_v1'],

@@ -46,8 +46,8 @@ int tn__thread_start(const tn__thread_t *thread);
 size_t tn__processor_count(void);
 
 /* posix/javascript_thread_end.c, win32/unsupported.c: has `hook` called when the calling thread of JavaScript ends,
- * before its memory is freed. A hook without data is added once for a thread. Returns 0 if the hook will not be called,
- * because the thread does not run JavaScript or runs it outside Node. A process that exits does not call it. */
+ * before its memory is freed. Called once for a thread. Returns 0 if the hook will not be called, because the thread does
+ * not run JavaScript or runs it outside Node. A process that exits does not call it. */
 int tn__javascript_thread_on_end(void (*hook)(void *data), void *data);
 
 /* posix/event.c, win32/unsupported.c: file descriptors with which any thread wakes an event loop. */

@@ -5,7 +5,7 @@
 #include "../base/lock.h"
 #include "tenon_call.h"
 
-/* What is called at the end of an environment. */
+/* A function that is called at the end of an environment. */
 typedef struct tn__end_hook {
   struct tn__end_hook *next;
   void (*run)(void *data);
@@ -49,7 +49,7 @@ uint32_t tn__perform(tn_call_frame_t *frame);
  * did not run and the call goes on with a result that the function did not return. */
 void tn__async_call_refuse(void);
 
-/* Maps the native stack of an environment. Returns 0 if there is no memory. */
+/* Maps the native stack. Returns 0 if there is no memory. */
 int tn__native_stack_open(tn_environment_t *environment);
 void tn__native_stack_close(tn_environment_t *environment);
 

@@ -85,7 +85,7 @@ void tn__relay_recheck(tn_environment_t *environment) {
   tn__unlock(tn__environments_lock());
 }
 
-/* What a caller has seen of a thread that it waits for. */
+/* The last progress of a thread, as seen by a caller that waits for the thread. */
 typedef struct {
   uint32_t calls;
   unsigned long long since;

@@ -87,7 +87,7 @@ static void run(const tn__stub_t *stub, tn__registers_t *registers, const void *
       .data = &call,
   };
   if (tn__relay(&relay, is_live) == TN_OK) return;
-  /* A refusal that the stub asks for is no failure. */
+  /* With TN_THREADS_REFUSE, refusing is not a failure. */
   if (relay.threads != TN_THREADS_REFUSE) tn__async_call_refuse();
   refuse(stub, registers);
 }

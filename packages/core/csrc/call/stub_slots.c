@@ -1,4 +1,4 @@
-/* What stubs do when they are called. */
+/* The slots of stubs, and the behaviour of each kind of stub when it is called. */
 #include <string.h>
 
 #include "stubs.h"

@@ -15,7 +15,7 @@ typedef struct {
 /* Kinds of stubs. */
 typedef enum { TN__STUB_SCRIPT, TN__STUB_HANDLER, TN__STUB_KINDS } tn__stub_kind_t;
 
-/* What a stub is and does. The machine code has its address. */
+/* The slot of a stub. The machine code contains the address of the slot. */
 typedef struct {
   uint64_t live;      /* the environment's id << 32 | the function's id, or 0 for a dead stub; read by any thread */
   const void *common; /* of stubs outside the library: where they jump */

@@ -13,7 +13,7 @@ typedef struct {
   napi_threadsafe_function waker;
   tn_environment_t *environment;
   tn_call_frame_t *memory; /* of the frame */
-  /* What the upcalls of the innermost call share. The scope is open while `uses` is not 0. */
+  /* Shared by the upcalls of the innermost call. The scope is open while `uses` is not 0. */
   struct {
     napi_handle_scope handles;
     napi_value function, nothing;

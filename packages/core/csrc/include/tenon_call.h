@@ -112,7 +112,7 @@ typedef struct tn_message {
 /* Posts a message from any thread. TN_CLOSED: the thread has ended, and the message was not taken. */
 TN_API int32_t tn_environment_post(uint64_t environment, tn_message_t *message);
 
-/* What happens when a thread calls a function of another thread's JavaScript. */
+/* The policies for calls from threads that do not run the function's JavaScript. */
 #define TN_THREADS_REFUSE 0 /* the call fails */
 #define TN_THREADS_WAIT 1   /* the caller waits for the thread */
 #define TN_THREADS_RELAY 2  /* it waits, but not for a thread that stays inside one native call, which may wait for it */

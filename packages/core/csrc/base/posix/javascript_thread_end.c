@@ -5,15 +5,7 @@
 
 #include "../internal.h"
 
-#define MOST_HOOKS 4
-
 int tn__javascript_thread_on_end(void (*hook)(void *data), void *data) {
-  /* The hooks without data that this thread has added. Node aborts when a hook is added twice. */
-  static _Thread_local void (*added[MOST_HOOKS])(void *data);
-  size_t count = 0;
-  for (; data == NULL && count < MOST_HOOKS && added[count] != NULL; count++)
-    if (added[count] == hook) return 1;
-  if (count == MOST_HOOKS) return 0;
   /* Node offers this to C++ only, so the two functions are looked up by their mangled names. */
   void *(*current_isolate)(void);
   void (*add_hook)(void *isolate, void (*hook)(void *), void *data);
@@ -25,6 +17,5 @@ int tn__javascript_thread_on_end(void (*hook)(void *data), void *data) {
   void *isolate = current_isolate();
   if (isolate == NULL) return 0;
   add_hook(isolate, hook, data);
-  if (data == NULL) added[count] = hook;
   return 1;
 }

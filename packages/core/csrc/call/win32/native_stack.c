@@ -5,10 +5,10 @@
 
 #define STACK_SIZE (8u << 20)
 
-/* What Windows reserves at least. */
+/* The smallest reservation of Windows. */
 #define GUARD_SIZE 65536u
 
-/* What tn__on_stack expects from the top of a stack on (win64.S). */
+/* The words that tn__on_stack (win64.S) reads at the top of a stack. */
 typedef struct {
   void *base;       /* the end of the memory */
   void *limit;      /* the start of the memory that can be used */
