@@ -53,10 +53,14 @@ uint32_t tn__perform(tn_call_frame_t *frame) {
 
 static uint32_t perform(void *frame) { return tn__perform(frame); }
 
-static uint32_t run_entry(void *entry) {
-  int32_t (*run)(void);
-  memcpy(&run, entry, sizeof run);
-  return (uint32_t)run();
+typedef struct {
+  int32_t (*run)(tn_call_frame_t *frame);
+  tn_call_frame_t *frame;
+} entry_call_t;
+
+static uint32_t run_entry(void *data) {
+  const entry_call_t *call = data;
+  return (uint32_t)call->run(call->frame);
 }
 
 /* What a nested call needs at least of the native stack, with its guard. Recursion through both languages ends with an
@@ -103,16 +107,17 @@ void tn_environment_enter(tn_environment_t *environment) {
   frame->state = has_thrown ? TN_CALL_THROWN : state;
 }
 
-void tn_environment_run(tn_environment_t *environment, int32_t (*run)(void)) {
+void tn_environment_run(tn_environment_t *environment, int32_t (*entry)(tn_call_frame_t *frame)) {
+  entry_call_t call = {entry, environment->frame};
   bool has_thrown;
-  const uint32_t result = run_native(environment, run_entry, &run, &has_thrown);
-  environment->frame->error_number = (int32_t)result;
-  environment->frame->state = has_thrown ? TN_CALL_THROWN : TN_CALL_RETURNED;
+  const uint32_t result = run_native(environment, run_entry, &call, &has_thrown);
+  call.frame->error_number = (int32_t)result;
+  call.frame->state = has_thrown ? TN_CALL_THROWN : TN_CALL_RETURNED;
 }
 
 void tn_door_enter(void) { tn_environment_enter(tn_environment_current()); }
 
-void tn_door_run(int32_t (*run)(void)) { tn_environment_run(tn_environment_current(), run); }
+void tn_door_run(int32_t (*entry)(tn_call_frame_t *frame)) { tn_environment_run(tn_environment_current(), entry); }
 
 /* Runs a function of TypeScript on the stack of the call that native code has left. */
 static uint32_t dispatch_in_call(void *data) {

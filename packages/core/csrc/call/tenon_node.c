@@ -48,15 +48,15 @@ static void close_upcalls(door_t *mine) {
   napi_close_handle_scope(mine->env, mine->upcalls.handles);
 }
 
-/* Performs the call of the frame, or if `run` is not null calls it. */
-static inline void call_native(int32_t (*run)(void)) {
+/* Performs the call of the frame, or calls `entry` if it is not null. */
+static inline void call_native(int32_t (*entry)(tn_call_frame_t *frame)) {
   door_t *mine = door;
   const __typeof__(mine->upcalls) outer = mine->upcalls;
   mine->upcalls.uses = 0;
-  if (run == NULL)
+  if (entry == NULL)
     tn_environment_enter(mine->environment);
   else
-    tn_environment_run(mine->environment, run);
+    tn_environment_run(mine->environment, entry);
   if (mine->upcalls.uses != 0) close_upcalls(mine);
   if (outer.uses != 0) mine->upcalls = outer;
   if (mine->thrown != NULL) throw_kept(mine->env);
@@ -219,10 +219,9 @@ static napi_value make_buffer(napi_env env, napi_callback_info info) {
                                                                 : "the engine refuses the buffer");
 }
 
-/* Entries: native functions without parameters that are called often. Each has a C function of its own, because reading
- * the data of a function costs more than its call. */
+/* Entries. Each has a C function of its own, because reading the data of a function costs more than its call. */
 #define ENTRIES 4
-static int32_t (*entries[ENTRIES])(void);
+static int32_t (*entries[ENTRIES])(tn_call_frame_t *frame);
 
 #define ENTRY(index)                                                  \
   static napi_value entry##index(napi_env env, napi_callback_info info) { \

@@ -142,12 +142,13 @@ TN_API int32_t tn_environment_answer(uint64_t answer, void (*accept)(void *calle
 /* Performs the call that the frame of an environment describes, on its native stack and its thread. */
 TN_API void tn_environment_enter(tn_environment_t *environment);
 
-/* Calls `run` in the same way, and stores its result in `error_number` of the frame. */
-TN_API void tn_environment_run(tn_environment_t *environment, int32_t (*run)(void));
+/* Calls an entry in the same way: a native function that is called often. It finds its arguments in the frame, because
+ * passing them in registers would cost a sixth of the call. Its result is stored in `error_number` of the frame. */
+TN_API void tn_environment_run(tn_environment_t *environment, int32_t (*entry)(tn_call_frame_t *frame));
 
 /* Do the same with the environment of this thread, which is open. */
 TN_API void tn_door_enter(void);
-TN_API void tn_door_run(int32_t (*run)(void));
+TN_API void tn_door_run(int32_t (*entry)(tn_call_frame_t *frame));
 
 /* --- call/completion.c --------------------------------------------------------------------------------------------- */
 

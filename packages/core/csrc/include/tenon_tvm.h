@@ -71,13 +71,13 @@ TN_API int32_t tn_packed_install_signals(void);
 
 /* --- calls from JavaScript ---------------------------------------------------------------------------------------- */
 
-/* Calls a function with the frame of the thread's stack that `call` of the head encodes. The first slot holds the
- * function and becomes the result; the arguments follow. `tensors` of the head has a bit for each of the first 31
- * arguments that is a tensor of JavaScript, and afterwards for each that native code still holds. Returns the type
- * index of the result, or -1 with the error in its slot. Text or bytes are copied to the stack's text if they fit; then
- * `zero_padding` of the slot is 1, its value is the size in bytes, and it needs no clearing. The function has no
- * parameters, because one would cost the driver more time than the whole function. */
-TN_API int32_t tn_packed_call(void);
+/* An entry: calls a function with the slots of the stack at `integers[0]` of the frame that `call` of the stack's head
+ * encodes. The first slot holds the function and becomes the result; the arguments follow. `tensors` of the head has a
+ * bit for each of the first 31 arguments that is a tensor of JavaScript, and afterwards for each that native code still
+ * holds. Returns the type index of the result, or -1 with the error in its slot. Text or bytes are copied to the
+ * stack's text if they fit; then `zero_padding` of the slot is 1, its value is the size in bytes, and it needs no
+ * clearing. */
+TN_API int32_t tn_packed_call(tn_call_frame_t *frame);
 
 /* Converts the `count` arguments after `slot` to owned values at `owned`. 0 or -1; after -1 there are none. */
 TN_API int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned);

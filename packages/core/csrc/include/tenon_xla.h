@@ -162,10 +162,10 @@ typedef struct tn_xla_batch {
 /* Runs the calls in order up to the first that fails. Returns its status; the failure is read from that call. */
 TN_API int32_t tn_xla_execute_batch(void *batch);
 
-/* Run the call whose address is `integers[0]` of the frame of this thread. */
-TN_API int32_t tn_xla_execute_current(void);
-TN_API int32_t tn_xla_execute_untyped_current(void);
-TN_API int32_t tn_xla_execute_batch_current(void);
+/* Entries: run the call whose address is `integers[0]` of the frame. */
+TN_API int32_t tn_xla_execute_current(tn_call_frame_t *frame);
+TN_API int32_t tn_xla_execute_untyped_current(tn_call_frame_t *frame);
+TN_API int32_t tn_xla_execute_batch_current(tn_call_frame_t *frame);
 
 /* A call that runs on a thread of the core, or an event that native code reports. Its end is a completion of the thread
  * of JavaScript that made it, with the status of tn_xla_execute(). */

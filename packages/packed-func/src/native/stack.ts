@@ -5,7 +5,9 @@ import {
   coreFunctions,
   door,
   Gate,
+  highWord,
   LAYOUTS,
+  lowWord,
   takeThrown,
   thrown,
   WORDS,
@@ -46,13 +48,20 @@ export const CALL_MEANT: number = CONSTANTS.TN_PACKED_CALL_SELECTED
 const CALL_ENTRY = 3
 
 /** Constants of a function are part of compiled code. The bundler turns those of a module into variables. */
-function makeReaders(): { hasReturned(): boolean; resultOfEntry(): number } {
+function makeFrame(): { select(low: number, high: number): void; hasReturned(): boolean; resultOfEntry(): number } {
   const frame = words
-  const [state, result] = [WORDS.state, WORDS.errno]
-  return { hasReturned: () => frame[state] === 0, resultOfEntry: () => frame[result]! }
+  const [stackLow, stackHigh, state, result] = [WORDS.general, WORDS.general + 1, WORDS.state, WORDS.errno]
+  return {
+    select: (low, high) => {
+      frame[stackLow] = low
+      frame[stackHigh] = high
+    },
+    hasReturned: () => frame[state] === 0,
+    resultOfEntry: () => frame[result]!,
+  }
 }
 
-const { hasReturned, resultOfEntry } = makeReaders()
+const { select, hasReturned, resultOfEntry } = makeFrame()
 
 /** How deep JavaScript and native code may call each other. The driver's own limit is far above. */
 export const DEPTH_LIMIT = 128
@@ -76,6 +85,9 @@ export class Stack {
   /** Enters `tn_packed_call`, and leaves its result in the frame of the thread. */
   readonly entry: () => void
   readonly address: number
+  /** Both words of the address. */
+  readonly lo: number
+  readonly hi: number
   readonly bytes: Buffer
   readonly i32: Int32Array
   readonly f64: Float64Array
@@ -98,6 +110,8 @@ export class Stack {
     const out = new BigUint64Array(1)
     if (this.host.tn_packed_open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
     this.address = Number(out[0])
+    this.lo = lowWord(this.address)
+    this.hi = highWord(this.address)
     const buffer = bufferOver(this.address, SIZE)
     this.bytes = Buffer.from(buffer)
     this.i32 = new Int32Array(buffer, SLOTS, SLOT_COUNT * 4)
@@ -175,6 +189,7 @@ export class Stack {
    * @throws what an upcall stub has thrown meanwhile
    */
   perform(base: number): number {
+    select(this.lo, this.hi)
     try {
       this.entry()
     } catch (error) {

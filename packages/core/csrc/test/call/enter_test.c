@@ -178,9 +178,15 @@ TEST(rule_16_an_error_passes_through_50_levels) {
   environment_close(environment);
 }
 
-static int32_t answer(void) { return 42; }
+static int32_t answer(tn_call_frame_t *frame) {
+  (void)frame;
+  return 42;
+}
 
-static int32_t call_in_entry(void) { return (int32_t)call_stub(1); }
+static int32_t call_in_entry(tn_call_frame_t *frame) {
+  (void)frame;
+  return (int32_t)call_stub(1);
+}
 
 TEST(an_entry_leaves_its_result_in_the_frame) {
   environment_t *environment = environment_open();

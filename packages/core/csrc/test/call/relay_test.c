@@ -100,7 +100,8 @@ TEST(rule_14_a_call_that_has_begun_is_waited_for_to_its_end) {
 /* The caller of a native function that waits for another thread, which calls a function of the thread. */
 static caller_t *awaited;
 
-static int32_t wait_natively(void) {
+static int32_t wait_natively(tn_call_frame_t *frame) {
+  (void)frame;
   pthread_join(awaited->thread, NULL);
   return awaited->status;
 }
@@ -129,7 +130,8 @@ TEST(rule_15_a_timeout_ends_a_deadlock) {
   environment_close(environment);
 }
 
-static int32_t sleep_natively(void) {
+static int32_t sleep_natively(tn_call_frame_t *frame) {
+  (void)frame;
   sleep_ms(250);
   return 0;
 }
@@ -145,7 +147,8 @@ TEST(a_waiting_call_outlasts_a_long_native_call) {
   environment_close(environment);
 }
 
-static int32_t nap(void) {
+static int32_t nap(tn_call_frame_t *frame) {
+  (void)frame;
   sleep_ms(10);
   return 0;
 }
@@ -161,7 +164,8 @@ TEST(a_relay_is_not_refused_because_of_many_short_calls) {
   environment_close(environment);
 }
 
-static int32_t serve_natively(void) {
+static int32_t serve_natively(tn_call_frame_t *frame) {
+  (void)frame;
   tn_environment_will_serve(1);
   sleep_ms(250);
   while (!awaited->is_done) tn_environment_serve();

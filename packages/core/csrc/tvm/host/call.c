@@ -25,8 +25,8 @@ static uint32_t kept_arguments(const TVMFFIAny *arguments, uint32_t mask) {
   return kept;
 }
 
-int32_t tn_packed_call(void) {
-  tn_packed_stack_t *stack = tn__calling_stack();
+int32_t tn_packed_call(tn_call_frame_t *call) {
+  tn_packed_stack_t *stack = (tn_packed_stack_t *)(uintptr_t)call->integers[0];
   tn_packed_head_t *head = &stack->head;
   int32_t base = (int32_t)(head->call & ((1u << TN_PACKED_CALL_SHIFT) - 1));
   int32_t count = (int32_t)((head->call & ~TN_PACKED_CALL_SELECTED) >> TN_PACKED_CALL_SHIFT);

@@ -47,7 +47,6 @@ struct tn_packed_stack {
   atomic_size_t references;          /* one of the thread, and one of each function and foreign value */
   _Atomic(tn__foreign_t *) released; /* values that native code has released and JavaScript has not yet taken */
   tn__foreign_t *taken;              /* taken values whose ids did not fit into the caller's array */
-  struct tn_packed_stack *sibling;   /* the stack of another copy of the package in the same thread */
 };
 
 static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) {
@@ -60,12 +59,6 @@ static inline tn_packed_stack_t *tn__stack_of(const TVMFFIAny *slot) {
 
 void tn__stack_retain(tn_packed_stack_t *stack);
 void tn__stack_release(tn_packed_stack_t *stack);
-
-/* The stack that the calling thread used last, or null. */
-tn_packed_stack_t *tn__own_stack(void);
-
-/* The stack of the calling thread whose `call` has TN_PACKED_CALL_SELECTED. It becomes the last used stack. */
-tn_packed_stack_t *tn__calling_stack(void);
 
 /* A JavaScript value that native code holds: an id, and the stack that queues the id when the value is released. */
 struct tn__foreign {

@@ -10,22 +10,6 @@ _Static_assert(TN_PACKED_SLOT_COUNT < 1 << TN_PACKED_CALL_SHIFT, "a call must ho
 _Static_assert(TN_PACKED_SLOTS + TN_PACKED_SLOT_COUNT * sizeof(TVMFFIAny) == TN_PACKED_TEXT,
                "the slots must end at the text");
 
-/* The TLS model is not initial-exec, although each call from JavaScript reads these variables: the loader has little
- * static thread memory and refuses the library when others have taken it. */
-static _Thread_local tn_packed_stack_t *own;
-
-/* All stacks of the thread: each copy of the package that the thread has loaded has one. */
-static _Thread_local tn_packed_stack_t *all;
-
-tn_packed_stack_t *tn__own_stack(void) { return own; }
-
-tn_packed_stack_t *tn__calling_stack(void) {
-  if ((own->head.call & TN_PACKED_CALL_SELECTED) != 0) return own;
-  for (tn_packed_stack_t *stack = all; stack != NULL; stack = stack->sibling)
-    if ((stack->head.call & TN_PACKED_CALL_SELECTED) != 0) return own = stack;
-  return own;
-}
-
 static void leave_thread(void *stack) { tn__stack_release(stack); }
 
 static tn__thread_end_t thread_end = TN__THREAD_END(leave_thread);
@@ -40,8 +24,6 @@ int32_t tn_packed_open(tn_packed_stack_t **out) {
     tn_memory_free(stack);
     return TN_OUT_OF_MEMORY;
   }
-  stack->sibling = all;
-  own = all = stack;
   *out = stack;
   return TN_OK;
 }
