@@ -5,7 +5,7 @@ import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { gcAllocator, type NativeAllocator } from '../memory/allocators.ts'
 import { highWord, lowWord } from '../memory/address-words.ts'
-import { checkUsable } from '../memory/block.ts'
+import { checkUsable, type Block } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
 import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
 import { checkDevice, cpu, type Device } from './device.ts'
@@ -28,6 +28,10 @@ export class Tensor {
   readonly device: Device
   /** @internal */
   readonly gate: Gate
+  /** @internal of the segment, which is read once, because it can be a Proxy whose reads run code of the user */
+  readonly block: Block
+  /** @internal those of the segment */
+  readonly flags: number
   /** @internal the address of the first element */
   readonly address: number
   /** @internal the low 32 bits of the address, as an int32 */
@@ -42,8 +46,10 @@ export class Tensor {
     this.segment = segment
     this.type = type
     this.device = device
-    this.gate = segment.block.gate
-    this.address = segment.block.address + segment.base
+    this.block = segment.block
+    this.gate = this.block.gate
+    this.flags = segment.flags
+    this.address = this.block.address + segment.base
     this.lo = lowWord(this.address)
     this.hi = highWord(this.address)
     this.descriptor = null
@@ -51,6 +57,11 @@ export class Tensor {
 
   static {
     inspectAsText(this)
+  }
+
+  /** @internal Whether a value is a tensor, and not a Proxy of one, whose reads run code of the user. */
+  static isGenuine(value: object): value is Tensor {
+    return #checkOnCpu in value
   }
 
   get dtype(): DType {

@@ -142,9 +142,9 @@ export function batch(entries: readonly BatchEntry[]): Batch {
   const calls: BoundCall[] = []
   try {
     entries.forEach((entry: Partial<BatchEntry> | null, i) => {
-      if (!(entry?.call instanceof PreparedCall))
-        throw wrongType(`call ${i} of a batch`, 'a prepared call', entry?.call)
-      calls.push(entry.call.bind(entry.operands!, entry.results!))
+      const { call, operands, results } = entry ?? {}
+      if (!(call instanceof PreparedCall)) throw wrongType(`call ${i} of a batch`, 'a prepared call', call)
+      calls.push(call.bind(operands!, results!))
     })
     return new Batch(calls)
   } catch (error) {

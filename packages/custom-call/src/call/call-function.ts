@@ -1,8 +1,8 @@
-import { gcAllocator, tensor, Tensor, TensorType, type NativeAllocator } from '@tenon/core'
-import { checkAlignment, checkOptions, TENSOR_ALIGNMENT, wrongType } from '@tenon/core/internal'
+import { ArgumentError, gcAllocator, tensor, Tensor, TensorType, type NativeAllocator } from '@tenon/core'
+import { checkAlignment, checkOptions, describe, TENSOR_ALIGNMENT, wrongType } from '@tenon/core/internal'
 import type { RunAsyncOptions } from '../async/run-later.ts'
 import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
-import { isSame, snapshot, type Snapshot } from '../attributes/snapshot.ts'
+import { isSame, snapshot } from '../attributes/snapshot.ts'
 import type { Tensors } from './call-target.ts'
 import type { PreparedCall } from './prepared-call.ts'
 
@@ -43,13 +43,23 @@ export interface CallForms {
 
 type AnyOptions = CallOptions<readonly ResultSpec[]> & HostCallOptions<readonly ResultSpec[]> & RunAsyncOptions
 
+/** The options of a call, which are read once. */
+interface Given {
+  readonly results: Tensors
+  readonly alignment: number | undefined
+  readonly value: unknown
+}
+
 interface Used {
   readonly call: PreparedCall
-  readonly extra: Snapshot
+  /** A snapshot of the attributes, or the opaque string. */
+  readonly extra: unknown
   readonly alignment: number | undefined
   /** Whether a later call that is alike may use it as well. */
   readonly isKept: boolean
 }
+
+const MAKE_TENSORS = "Make tensors with tensor('f32', [2, 4], values)."
 
 const NO_ATTRIBUTES: AttributeDictionary = Object.freeze({})
 
@@ -65,22 +75,28 @@ export function callFunction(
   keeps: boolean,
 ): CallForms {
   const known = ['results', extra, 'allocator', 'alignment'] as const
-  const open = (operands: Tensors, results: Tensors, { alignment, [extra]: value }: AnyOptions): PreparedCall =>
+  const read = (options: AnyOptions): Given => {
+    const { results, allocator, alignment, [extra]: value } = options ?? {}
+    return { results: resultsOf(results, allocator, alignment), alignment, value }
+  }
+  const open = (operands: Tensors, { results, alignment, value }: Given): PreparedCall =>
     prepare({ operands, results, alignment, [extra]: value } as never)
   let kept: Used | undefined
-  const call = (operands: Tensors, options: AnyOptions): unknown => {
-    checkOperands(operands)
+  const call = (tensors: Tensors, options: AnyOptions): unknown => {
     for (const name in options) if (!(known as readonly string[]).includes(name)) checkOptions(options, known)
-    const results = resultsOf(options)
-    const { [extra]: value = NO_ATTRIBUTES, alignment } = options
+    const operands = operandsOf(tensors)
+    const given = read(options)
+    const { results } = given
     let used = kept
-    if (used !== undefined && isAlike(used, operands, results, value, alignment)) {
+    // The attributes are read here, which can run code of the user. It may call this function.
+    if (used !== undefined && isAlike(used, operands, given) && used === kept) {
       // Nobody else finds the kept call while it runs. A call from a callback of the kernel needs another one.
       kept = undefined
     } else {
+      const copy = snapshot(given.value ?? NO_ATTRIBUTES)
+      const prepared = open(operands, extra === 'attrs' ? { ...given, value: copy as AttributeDictionary } : given)
       // A call that is kept would keep open the memory that its pointers refer to.
-      const isKept = keeps && memoryOf(value).length === 0
-      used = { call: open(operands, results, options), extra: snapshot(value), alignment, isKept }
+      used = { call: prepared, extra: copy, alignment: given.alignment, isKept: keeps && memoryOf(copy).length === 0 }
     }
     try {
       used.call.run(operands, results)
@@ -94,17 +110,18 @@ export function callFunction(
     }
     return valueOf(results)
   }
-  const async = async (operands: Tensors, options: AnyOptions): Promise<unknown> => {
-    checkOperands(operands)
+  const async = async (tensors: Tensors, options: AnyOptions): Promise<unknown> => {
     checkOptions(options, [...known, 'signal'])
-    const results = resultsOf(options)
-    const prepared = open(operands, results, options)
+    const operands = operandsOf(tensors)
+    const given = read(options)
+    const { signal } = options
+    const prepared = open(operands, given)
     try {
-      await prepared.runAsync(operands, results, { signal: options.signal })
+      await prepared.runAsync(operands, given.results, { signal })
     } finally {
       prepared.close()
     }
-    return valueOf(results)
+    return valueOf(given.results)
   }
   return { call, async }
 }
@@ -116,9 +133,7 @@ function valueOf(results: Tensors): Tensor | Tensors {
 function isAlike(
   { call, extra, alignment }: Used,
   operands: Tensors,
-  results: Tensors,
-  otherExtra: unknown,
-  otherAlignment: number | undefined,
+  { results, alignment: otherAlignment, value = NO_ATTRIBUTES }: Given,
 ): boolean {
   const { types, operandCount } = call.shape
   return (
@@ -128,7 +143,7 @@ function isAlike(
     results.length === types.length - operandCount &&
     operands.every(({ type }, i) => type === types[i]) &&
     results.every(({ type }, i) => type === types[operandCount + i]) &&
-    isSame(otherExtra, extra)
+    isSame(value, extra)
   )
 }
 
@@ -142,20 +157,31 @@ export function callable<Members extends object>(
   return call as CallForms['call'] & Members
 }
 
-function checkOperands(operands: unknown): void {
-  if (Array.isArray(operands) && operands.every((operand) => operand instanceof Tensor)) return
-  throw wrongType('operands', 'an array of tensors', operands, "Make tensors with tensor('f32', [2, 4], values).")
+/** Copies the operands. Each is read once. @throws {ArgumentError} */
+function operandsOf(tensors: unknown): Tensors {
+  const expected = 'an array of tensors'
+  if (!Array.isArray(tensors)) throw wrongType('operands', expected, tensors, MAKE_TENSORS)
+  return Array.from(tensors as readonly unknown[], (operand, i) => {
+    if (operand instanceof Tensor) return operand
+    throw new ArgumentError(`operands must be ${expected}, got ${describe(operand)} for operand ${i}`, {
+      hint: MAKE_TENSORS,
+      details: { name: `operand ${i}`, expected: 'a tensor', received: describe(operand) },
+    })
+  })
 }
 
-function resultsOf(options: ResultOptions<readonly ResultSpec[]>): Tensors {
-  if (!Array.isArray(options?.results)) {
+function resultsOf(
+  specs: readonly unknown[] | undefined,
+  allocator: NativeAllocator | undefined,
+  alignment: number | undefined,
+): Tensors {
+  if (!Array.isArray(specs)) {
     const hint = 'Write results: [f32([2, 4])]: the types of its results are known to the kernel alone.'
-    throw wrongType('results', 'an array of tensors or types', options?.results, hint)
+    throw wrongType('results', 'an array of tensors or types', specs, hint)
   }
-  const specs: readonly unknown[] = options.results
-  return specs.map((spec, i) => {
+  return Array.from(specs as readonly unknown[], (spec, i) => {
     if (spec instanceof Tensor) return spec
-    if (spec instanceof TensorType) return allocate(spec, options)
+    if (spec instanceof TensorType) return allocate(spec, allocator, alignment)
     throw wrongType(`result ${i}`, 'a tensor or a type', spec)
   })
 }
@@ -163,7 +189,8 @@ function resultsOf(options: ResultOptions<readonly ResultSpec[]>): Tensors {
 /** Allocates a result with the alignment of tensors, or of the call if that is greater. */
 function allocate(
   { dtype, shape, packing }: TensorType,
-  { allocator = gcAllocator, alignment = TENSOR_ALIGNMENT }: ResultOptions<readonly ResultSpec[]>,
+  allocator: NativeAllocator = gcAllocator,
+  alignment: number = TENSOR_ALIGNMENT,
 ): Tensor {
   if (alignment === TENSOR_ALIGNMENT) return tensor(dtype, shape, undefined, { packing, allocator })
   const aligned: NativeAllocator = {

@@ -1,3 +1,4 @@
+import { isProxy } from 'node:util/types'
 import { AlignmentError, ArgumentError, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
 import { checkEnterable, describe, hex, READ_ONLY, wrongType, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
@@ -8,11 +9,15 @@ import type { Tensors } from './call-target.ts'
 export const FIRST_TENSOR = 2
 
 /**
- * Checks the tensors of a run, writes their pointers into the call's memory, and puts them into `held`, behind the call
- * and its library. Changes of the caller's own arrays have no effect from here on. Nothing is held yet, so it may throw.
+ * Takes the tensors of a run, checks them, and writes their pointers into the call's memory. `held` receives the tensors
+ * behind the call and its library, and the caller's own arrays are not read again.
  *
- * @throws {ArgumentError} if a tensor is missing or has another type. @throws {ScopeClosedError} if its memory is closed.
- * @throws {ReadOnlyError} if a result is read-only. @throws {AlignmentError} if memory is not aligned as required.
+ * Reading the arrays can run code of the user, which can close memory, the call and the library. Everything is therefore
+ * checked after the last read. From there to the end no code of the user runs, so the caller can hold everything next.
+ *
+ * @throws {ArgumentError} if a tensor is missing or has another type. @throws {ScopeClosedError} if its memory, the call or
+ * the library is closed. @throws {ReadOnlyError} if a result is read-only. @throws {AlignmentError} if memory is not aligned
+ * as required. @throws what reading the arrays throws
  */
 export function patchPointers(
   shape: CallShape,
@@ -21,44 +26,38 @@ export function patchPointers(
   operands: Tensors,
   results: Tensors,
 ): void {
-  try {
-    if (patchedAll(shape, memory, held, operands, results)) return
-  } catch {
-    // One of the tensors is null or undefined. The slow path below explains which.
-  }
-  patchEach(shape, memory, held, operands, results)
+  take(shape, held, operands, results)
+  if (!patchedAll(shape, memory, held)) patchEach(shape, memory, held)
+}
+
+/** Copies the tensors. Each element is read once. */
+function take(shape: CallShape, held: Gated[], operands: Tensors, results: Tensors): void {
+  const { operandCount } = shape
+  const resultCount = shape.types.length - operandCount
+  if (operands?.length !== operandCount || results?.length !== resultCount) refuseCounts(shape, operands, results)
+  for (let i = 0; i < operandCount; i++) held[FIRST_TENSOR + i] = operands[i]!
+  for (let i = 0; i < resultCount; i++) held[FIRST_TENSOR + operandCount + i] = results[i]!
 }
 
 /**
- * The fast path of every run. It returns false, without a reason, if anything looks wrong. It does not test whether each
- * tensor exists, because four tests cost as much as writing four pointers. Exposed memory that is empty may be detached,
- * which the slow path finds out: isDetached() would cost 5 ns for each tensor.
+ * The fast path of every run. It returns false, without a reason, if anything looks wrong. Exposed memory that is empty may
+ * be detached, which the slow path finds out: isDetached() would cost 5 ns for each tensor.
  */
-function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors): boolean {
+function patchedAll(shape: CallShape, memory: CallMemory, held: readonly Gated[]): boolean {
   const { types, operandCount, misalignment, deviceType, aliases } = shape
   const { words, places } = memory
-  if (operands.length !== operandCount || results.length !== types.length - operandCount) return false
-  for (let i = 0; i < operandCount; i++) {
-    const tensor = operands[i]!
+  if (!held[0]!.gate.open || !held[1]!.gate.open) return false
+  for (let i = 0; i < types.length; i++) {
+    const tensor = held[FIRST_TENSOR + i] as Tensor
+    // First, because reading a Proxy runs code of the user.
+    if (!isTensor(tensor)) return false
+    const { block, lo } = tensor
     if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
-    if ((tensor.lo & misalignment) !== 0) return false
-    const { block } = tensor.segment
+    if ((lo & misalignment) !== 0 || (i >= operandCount && (tensor.flags & READ_ONLY) !== 0)) return false
     if (block.exposed && block.bytes.length === 0) return false
     const place = places[i]!
-    words[place] = tensor.lo
+    words[place] = lo
     words[place + 1] = tensor.hi
-    held[FIRST_TENSOR + i] = tensor
-  }
-  for (let i = operandCount; i < types.length; i++) {
-    const tensor = results[i - operandCount]!
-    if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
-    const { block, flags } = tensor.segment
-    if ((tensor.lo & misalignment) !== 0 || (flags & READ_ONLY) !== 0) return false
-    if (block.exposed && block.bytes.length === 0) return false
-    const place = places[i]!
-    words[place] = tensor.lo
-    words[place + 1] = tensor.hi
-    held[FIRST_TENSOR + i] = tensor
   }
   return aliases.length === 0 || areAliased(shape, held)
 }
@@ -68,21 +67,20 @@ function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]
   return aliases.every(({ operand, result }) => address(operand) === address(operandCount + result))
 }
 
-function patchEach(shape: CallShape, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors): void {
+/** Does the same as {@link patchedAll}, and finds out what is wrong. */
+function patchEach(shape: CallShape, memory: CallMemory, held: readonly Gated[]): void {
   const { name, types, operandCount } = shape
-  checkCounts(shape, operands, results)
+  for (const { gate } of held.slice(0, FIRST_TENSOR)) gate.owner.checkOpen()
   types.forEach((type, i) => {
     const isResult = i >= operandCount
-    const given: unknown = isResult ? results[i - operandCount] : operands[i]
     const place = isResult ? `result ${i - operandCount} of ${name}` : `operand ${i} of ${name}`
-    const tensor = checkTensor(given, type, shape, place)
-    if (isResult && tensor.segment.readOnly) {
+    const tensor = checkTensor(held[FIRST_TENSOR + i], type, shape, place)
+    if (isResult && (tensor.flags & READ_ONLY) !== 0) {
       throw new ReadOnlyError(`${place} must be writable, got read-only memory`, { details: { path: place } })
     }
     const at = memory.places[i]!
     memory.words[at] = tensor.lo
     memory.words[at + 1] = tensor.hi
-    held[FIRST_TENSOR + i] = tensor
   })
   if (!areAliased(shape, held)) {
     throw new ArgumentError(`aliased results of ${name} must be in the memory of their operands, got other memory`, {
@@ -92,16 +90,8 @@ function patchEach(shape: CallShape, memory: CallMemory, held: Gated[], operands
   }
 }
 
-function checkCounts({ name, types, operandCount }: CallShape, operands: Tensors, results: Tensors): void {
+function refuseCounts({ name, types, operandCount }: CallShape, operands: unknown, results: unknown): never {
   const resultCount = types.length - operandCount
-  if (
-    Array.isArray(operands) &&
-    Array.isArray(results) &&
-    operands.length === operandCount &&
-    results.length === resultCount
-  ) {
-    return
-  }
   const found = [operands, results].map((list) => (Array.isArray(list) ? String(list.length) : describe(list)))
   throw new ArgumentError(
     `${name} is prepared for ${operandCount} operands and ${resultCount} results, got ${found.join(' and ')}`,
@@ -117,14 +107,20 @@ function checkTensor(
   { misalignment, deviceType }: CallShape,
   place: string,
 ): Tensor {
-  if (!(tensor instanceof Tensor)) throw wrongType(place, `a tensor of ${type}`, tensor)
+  if (!isTensor(tensor)) {
+    if (!isProxy(tensor)) throw wrongType(place, `a tensor of ${type}`, tensor)
+    throw new ArgumentError(`${place} must be a tensor of ${type}, got a Proxy`, {
+      hint: 'Pass the tensor itself, for example toRaw(x) for a reactive object of Vue.',
+      details: { path: place, expected: String(type), received: 'a Proxy' },
+    })
+  }
   if (tensor.type !== type) {
     throw new ArgumentError(`${place} must be ${describeType(type)}, got ${describeType(tensor.type)}`, {
       hint: 'Prepare another call for this type, or copy the tensor into one of the expected type.',
       details: { path: place, expected: String(type), received: String(tensor.type) },
     })
   }
-  checkEnterable(tensor.segment.block)
+  checkEnterable(tensor.block)
   if (tensor.device.type !== deviceType) {
     const where = deviceType === 1 ? 'on the CPU' : `on device type ${deviceType}`
     throw new ArgumentError(`${place} must be ${where}, got device type ${tensor.device.type}`, {
@@ -146,4 +142,8 @@ function checkTensor(
 function describeType(type: TensorType): string {
   const strides = type.strides === undefined ? '' : ` with strides [${type.strides.join(', ')}]`
   return `${type}${strides}${type.packing === 'packed' ? ', packed' : ''}`
+}
+
+function isTensor(value: unknown): value is Tensor {
+  return typeof value === 'object' && value !== null && Tensor.isGenuine(value)
 }

@@ -68,20 +68,38 @@ export class PreparedCall<
     const { target, held } = this
     const { memory } = target
     if (memory.running || !this.gate.open || !target.gate.open) refuseRun(this)
-    patchPointers(this.shape, memory, held, operands, results)
-    enterCall(held)
+    // First, because reading the arrays can run code of the user, which must not run this call.
     memory.running = true
+    try {
+      patchPointers(this.shape, memory, held, operands, results)
+    } catch (error) {
+      this.#forget()
+      throw error
+    }
+    enterCall(held)
     let status: number
     try {
       status = runCall(target.enter, memory)
-    } finally {
-      memory.running = false
-      leaveCall()
-      if (target.stream !== undefined) target.stream.keep?.(held.slice(FIRST_TENSOR))
-      // A call that is kept must not keep the memory of its last run.
-      for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = this
+    } catch (error) {
+      this.#leave()
+      throw error
     }
+    this.#leave()
     if (status !== 0) throw target.failure(memory, status)
+  }
+
+  #leave(): void {
+    const { target, held } = this
+    leaveCall()
+    if (target.stream !== undefined) target.stream.keep?.(held.slice(FIRST_TENSOR))
+    this.#forget()
+  }
+
+  /** Ends a run. A call that is kept must not keep the memory of its last run. */
+  #forget(): void {
+    const { target, held } = this
+    for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = this
+    target.memory.running = false
   }
 
   /**

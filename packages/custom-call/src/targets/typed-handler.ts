@@ -14,6 +14,7 @@ import {
   type Gate,
 } from '@tenon/core/internal'
 import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
+import { snapshot } from '../attributes/snapshot.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import type { Stage } from '../errors/xla-error.ts'
@@ -106,10 +107,12 @@ export class TypedHandler {
     const given = checkPrepareOptions(name, options, TYPED_PREPARE_OPTIONS)
     const deviceType = deviceTypeOf(this.platform, name)
     const shape = callShape(name, given, deviceType)
-    const { attrs = {} } = given
+    const { attrs: givenAttributes = {}, deviceOrdinal: ordinal } = given
+    // A copy, so that the memory which is held open is that of the encoded pointers.
+    const attrs = snapshot(givenAttributes) as AttributeDictionary
     const resources = checkResources(name, deviceType !== HOST, given)
-    const { deviceOrdinal = resources.stream?.ordinal ?? UNKNOWN_DEVICE } = given
-    checkOrdinal(given.deviceOrdinal)
+    checkOrdinal(ordinal)
+    const deviceOrdinal = ordinal ?? resources.stream?.ordinal ?? UNKNOWN_DEVICE
     const descriptor = encodeDescriptor(metadata.minor, this.addresses, shape, attrs, deviceOrdinal)
     const used = { ...resources, gated: [...resources.gated, ...memoryOf(attrs)] }
     const { commandBufferCompatible } = metadata

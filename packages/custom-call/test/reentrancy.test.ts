@@ -1,0 +1,233 @@
+import { ArgumentError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
+import { callDepth } from '@tenon/core/internal'
+import {
+  batch,
+  customCall,
+  f32,
+  FunctionTarget,
+  ptr,
+  s32,
+  s64,
+  typedHandler,
+  type Attribute,
+  type BatchEntry,
+  type PreparedCall,
+} from '@tenon/custom-call'
+import { NativeScope } from '@tenon/scope'
+import { afterEach, describe, expect, test } from 'vitest'
+import { kernels, thrownBy } from './kernels.ts'
+
+const handler = typedHandler(kernels, 'broadcast_add')
+const vector = f32([4])
+const prepare = (): PreparedCall => handler.prepare({ operands: [vector, vector], results: [vector] })
+const full = (value: number, allocator?: NativeScope): Tensor =>
+  tensor(
+    'f32',
+    [4],
+    Array.from({ length: 4 }, () => value),
+    allocator === undefined ? {} : { allocator },
+  )
+
+/** An array whose element at `index` is read through a getter. */
+function withGetter(tensors: readonly Tensor[], index: number, read: () => Tensor): Tensor[] {
+  return Object.defineProperty([...tensors], index, { get: read, enumerable: true, configurable: true })
+}
+
+const RUNNING = /is running: a prepared call cannot run inside itself/
+
+afterEach(() => expect(callDepth()).toBe(0))
+
+describe('operands that run code while they are read', () => {
+  const [a, b] = [full(1), full(10)]
+
+  test.each(['operand', 'result'])('a %s cannot run the same call again', (place) => {
+    using call = prepare()
+    const y = full(0)
+    const errors: unknown[] = []
+    const reenter = (value: Tensor) => (): Tensor => {
+      errors.push(thrownBy(() => call.run([full(500), b], [full(0)])))
+      return value
+    }
+    if (place === 'operand') call.run(withGetter([a, b], 1, reenter(b)), [y])
+    else call.run([a, b], withGetter([y], 0, reenter(y)))
+    expect(y.toArray()).toStrictEqual([11, 11, 11, 11])
+    expect(errors).toStrictEqual([expect.any(ArgumentError)])
+    expect(String(errors[0])).toMatch(RUNNING)
+    call.run([b, b], [y])
+    expect(y.toArray()).toStrictEqual([20, 20, 20, 20])
+  })
+
+  test('each of them is read once', () => {
+    using call = prepare()
+    let count = 0
+    const counted = (value: Tensor) => (): Tensor => {
+      count++
+      return value
+    }
+    const y = full(0)
+    call.run(withGetter([a, b], 0, counted(a)), withGetter([y], 0, counted(y)))
+    expect(count).toBe(2)
+    expect(thrownBy(() => call.run(withGetter([a, b], 0, counted(tensor('f32', [2]))), [y]))).toBeInstanceOf(
+      ArgumentError,
+    )
+    expect(count).toBe(3)
+  })
+
+  test.each(['run', 'runAsync', 'bind', 'batch'] as const)(
+    '%s refuses memory that a later operand closes while it is read',
+    async (form) => {
+      using call = prepare()
+      const scope = NativeScope.ofConfined()
+      const first = full(1, scope)
+      const y = full(0)
+      const operands = withGetter([first, b], 1, () => {
+        if (scope.isAlive) scope.close()
+        return b
+      })
+      const enter = async (): Promise<unknown> => {
+        if (form === 'runAsync') return call.runAsync(operands, [y])
+        if (form === 'batch') return batch([{ call, operands, results: [y] }])
+        return form === 'run' ? call.run(operands, [y]) : call.bind(operands, [y])
+      }
+      await expect(enter()).rejects.toThrow(ScopeClosedError)
+      expect(y.toArray()).toStrictEqual([0, 0, 0, 0])
+      call.run([a, b], [y])
+    },
+  )
+
+  test.each(['run', 'runAsync', 'bind'] as const)('%s refuses a call that an operand closes', async (form) => {
+    const call = prepare()
+    const operands = withGetter([a, b], 1, () => {
+      if (call.isAlive) call.close()
+      return b
+    })
+    await expect((async () => call[form](operands, [full(0)]) as unknown)()).rejects.toThrow(ScopeClosedError)
+  })
+
+  test('memory whose buffer a later operand transfers is refused', () => {
+    using call = prepare()
+    const first = full(1)
+    const { buffer } = first.view()
+    const operands = withGetter([first, b], 1, () => {
+      structuredClone(buffer, { transfer: [buffer as ArrayBuffer] })
+      return b
+    })
+    expect(thrownBy(() => call.run(operands, [full(0)]))).toBeInstanceOf(ScopeClosedError)
+  })
+
+  test('an error of a getter is thrown as it is, and the call can run again', () => {
+    using call = prepare()
+    const mine = new Error('mine')
+    const y = full(0)
+    const throwing = withGetter([a, b], 1, () => {
+      throw mine
+    })
+    expect(thrownBy(() => call.run(throwing, [y]))).toBe(mine)
+    call.run([a, b], [y])
+    expect(y.toArray()).toStrictEqual([11, 11, 11, 11])
+  })
+
+  test('an array may be a proxy, but a tensor must not be one', () => {
+    using call = prepare()
+    const y = full(0)
+    call.run(new Proxy([a, b], {}), [y])
+    expect(y.toArray()).toStrictEqual([11, 11, 11, 11])
+    let reads = 0
+    const proxy = new Proxy(a, { get: (of, key) => (reads++, Reflect.get(of, key) as unknown) })
+    const error = thrownBy(() => call.run([a, proxy], [y]))
+    expect(error).toBeInstanceOf(ArgumentError)
+    expect(String(error)).toContain('operand 1 of broadcast_add must be a tensor of float32[4], got a Proxy')
+    expect(reads).toBe(0)
+    expect(() => call.bind([proxy, a], [y])).toThrow(/got a Proxy/)
+    expect(() => call.run([a, b], [proxy])).toThrow(/result 0 of broadcast_add must be .*, got a Proxy/)
+  })
+})
+
+describe('a call as a function whose arguments run code while they are read', () => {
+  const b = full(10)
+  const small = tensor('f32', [2], [3, 4])
+
+  test('another call of the same function runs beside it', () => {
+    const add = customCall(kernels, 'broadcast_add')
+    const y = full(0)
+    add([b, b], { results: [y] })
+    for (const inner of [small, b, small]) {
+      let seen: unknown
+      const operands = withGetter([b, b], 1, () => {
+        seen = (add([inner, inner], { results: [inner.type] }) as Tensor).toArray()[0]
+        return b
+      })
+      add(operands, { results: [y] })
+      expect(y.toArray()).toStrictEqual([20, 20, 20, 20])
+      expect(seen).toBe(2 * (inner.toArray()[0] as number))
+      add([b, b], { results: [y] })
+      add([small, small], { results: [small.type] })
+    }
+  })
+
+  test('an attribute has the value that was read once', () => {
+    const saxpy = customCall(kernels, 'saxpy')
+    const y = full(0)
+    let next = 1
+    const attrs = Object.defineProperty({}, 'a', { get: () => f32(next++), enumerable: true }) as Record<
+      string,
+      Attribute
+    >
+    saxpy([b, b], { results: [y], attrs })
+    expect(y.toArray()[0]).toBe(20)
+    // The frame of the first call serves for this value, and for no other.
+    saxpy([b, b], { results: [y], attrs: { a: f32(1) } })
+    expect(y.toArray()[0]).toBe(20)
+    saxpy([b, b], { results: [y], attrs: { a: f32(3) } })
+    expect(y.toArray()[0]).toBe(40)
+  })
+})
+
+test('memory whose pointer is an attribute is held open, whatever a getter returns later', () => {
+  const [scope, other] = [NativeScope.ofConfined(), NativeScope.ofConfined()]
+  const [first, second] = [full(1, scope), full(2, other)]
+  let reads = 0
+  const attrs = Object.defineProperty({ function: s64(0n) }, 'argument', {
+    get: () => ptr(reads++ === 0 ? first : second),
+    enumerable: true,
+  }) as Record<string, Attribute>
+  const call = typedHandler(kernels, 'call_function').prepare({ results: [s32([])], attrs })
+  expect([scope, other].map((one) => thrownByClose(one))).toStrictEqual([expect.any(ScopeHeldError), undefined])
+  expect(reads).toBe(1)
+  call.close()
+  scope.close()
+})
+
+function thrownByClose(scope: NativeScope): unknown {
+  try {
+    scope.close()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+test('the call of a batch entry is read once', () => {
+  using call = prepare()
+  const [a, y] = [full(1), full(0)]
+  let reads = 0
+  const entry = Object.defineProperty({ operands: [a, a], results: [y] }, 'call', {
+    get: () => (reads++ === 0 ? call : { bind: () => 'forged' }),
+  }) as unknown as BatchEntry
+  const steps = batch([entry])
+  steps.run()
+  expect([y.toArray()[0], reads]).toStrictEqual([2, 1])
+  steps.close()
+})
+
+test('a function that runs its own call again is refused', () => {
+  let error: unknown
+  const target = FunctionTarget.open('nested', { operands: [vector], results: [vector] }, ([x], [y]) => {
+    error = thrownBy(() => call.run([x], [y]))
+  })
+  const call = target.handler.prepare({ operands: [vector], results: [vector] })
+  call.run([full(1)], [full(0)])
+  expect(String(error)).toMatch(RUNNING)
+  call.close()
+  target.close()
+})
