@@ -1,7 +1,8 @@
 /* Entries that run the call whose address is the first integer of the frame. */
+#include "../call/read_address.h"
 #include "internal.h"
 
-static void *current_call(const tn_call_frame_t *frame) { return (void *)(uintptr_t)frame->integers[0]; }
+static void *current_call(const tn_call_frame_t *frame) { return tn__read_address(&frame->integers[0]); }
 
 int32_t tn_xla_execute_current(tn_call_frame_t *frame) { return tn_xla_execute(current_call(frame)); }
 

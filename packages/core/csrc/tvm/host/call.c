@@ -1,6 +1,7 @@
 /* Calls from JavaScript. Each takes the error, or copies text out, within the same native call. */
 #include <string.h>
 
+#include "../../call/read_address.h"
 #include "host.h"
 
 /* Copies a text result to JavaScript if it fits, and releases the object. Then the padding is 1, the value its size. */
@@ -26,7 +27,7 @@ static uint32_t kept_arguments(const TVMFFIAny *arguments, uint32_t mask) {
 }
 
 int32_t tn_packed_call(tn_call_frame_t *call) {
-  tn_packed_stack_t *stack = (tn_packed_stack_t *)(uintptr_t)call->integers[0];
+  tn_packed_stack_t *stack = tn__read_address(&call->integers[0]);
   tn_packed_head_t *head = &stack->head;
   int32_t base = (int32_t)(head->call & ((1u << TN_PACKED_CALL_SHIFT) - 1));
   int32_t count = (int32_t)((head->call & ~TN_PACKED_CALL_SELECTED) >> TN_PACKED_CALL_SHIFT);
@@ -34,9 +35,7 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   uint32_t tensors = head->tensors;
   if (tensors != 0) head->tensors = 0; /* they are not those of nested calls */
   TVMFFIAny *frame = tn__slots(stack) + base;
-  /* JavaScript wrote the handle as two words. Reading all of it at once would wait until both have reached the cache. */
-  const volatile uint32_t *words = (const volatile uint32_t *)&frame->v_ptr;
-  TVMFFIObjectHandle function = (TVMFFIObjectHandle)(uintptr_t)(words[0] | (uint64_t)words[1] << 32);
+  TVMFFIObjectHandle function = tn__read_address(&frame->v_ptr);
   /* The frames of callbacks start above this one. */
   int32_t outer = head->top;
   head->top = base + count + 1;
