@@ -2,8 +2,9 @@ import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { ScopeClosedError } from '@tenon/core'
-import type { NativeMap, NativeObject, PackedFuncError } from '../src/index.ts'
-import { getGlobal, NativeArray, NativeShape, rvalue, shape, type Argument } from '../src/index.ts'
+import type { NativeMap, NativeObject, PackedFunc, PackedFuncError } from '../src/index.ts'
+import { getGlobal, NativeArray, NativeShape, packedFunc, rvalue, shape, type Argument } from '../src/index.ts'
+import { ending } from './stub-function.ts'
 import { isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const echo = kernel('echo')
@@ -144,6 +145,84 @@ describe('maps', () => {
       }),
     )
   })
+
+  // Other libraries walk freed memory.
+  if (isOwnLibrary)
+    describe.each([3, 20])('an iterator of a Dict with %d entries', (size) => {
+      const [make, set, erase, clear] = ['ffi.Dict', 'ffi.DictSetItem', 'ffi.DictErase', 'ffi.DictClear'].map((name) =>
+        getGlobal(name),
+      )
+      const key = (i: number): string => `a key that is long ${i}`
+      const value = (i: number): string => `a value that is long ${i}`
+      const filled = (): NativeMap =>
+        make!(...Array.from({ length: size }, (_, i) => [key(i), value(i)]).flat()) as NativeMap
+
+      const changes: Readonly<Record<string, (dict: NativeMap) => void>> = {
+        'erases the entry': (dict) => erase!(dict, key(0)),
+        'erases another entry': (dict) => erase!(dict, key(size - 1)),
+        'adds an entry': (dict) => set!(dict, 'another key', 1),
+        'clears the Dict': (dict) => clear!(dict),
+        'replaces the entry': (dict) => {
+          erase!(dict, key(0))
+          set!(dict, key(0), 'new')
+        },
+        'clears the Dict and fills it again': (dict) => {
+          clear!(dict)
+          for (let i = 0; i < size; i++) set!(dict, key(i), value(i))
+        },
+      }
+
+      it.each(Object.entries(changes))('throws if the loop %s', (_, change) => {
+        const before = live().native
+        const dict = filled()
+        const visited: unknown[] = []
+        const error = thrownBy(() => {
+          for (const [k] of dict) {
+            visited.push(k)
+            change(dict)
+            for (let i = 0; i < 50; i++) echo('x'.repeat(20 + i))
+          }
+        }) as PackedFuncError
+        expect([visited, error.kind]).toEqual([[key(0)], 'RuntimeError'])
+        expect(error.sentence).toContain('changed during iteration')
+        dict.close()
+        // The error holds the native one.
+        expect(live().native).toBe(before + 1)
+      })
+
+      it('reads no entry of a Dict that was cleared', () => {
+        const dict = filled()
+        const iterator = getGlobal('ffi.DictForwardIterFunctor')(dict) as PackedFunc
+        expect([iterator(0), iterator(1), iterator(2)]).toEqual([key(0), value(0), true])
+        clear!(dict)
+        for (const command of [0, 1, 2]) expect(iterator.tryCall(command)).toMatchObject({ kind: 'RuntimeError' })
+      })
+
+      it('goes on if the loop changes values, and ends if the last entry was erased', () => {
+        const dict = filled()
+        for (const [k] of dict) set!(dict, k, 'new')
+        expect([...dict.toMap().values()]).toEqual(Array(size).fill('new'))
+        const seen = [...dict].map(([k]) => erase!(dict, k))
+        expect([seen.length, dict.size]).toEqual([size, 0])
+      })
+    })
+
+  if (isOwnLibrary)
+    it('can be changed by the destructors of their values while they are cleared', () => {
+      const dict = getGlobal('ffi.Dict')() as NativeMap
+      const [set, clear] = [getGlobal('ffi.DictSetItem'), getGlobal('ffi.DictClear')]
+      const add = packedFunc((i: number) => {
+        for (let k = 0; k < 50; k++) set(dict, `added by ${i} as ${k}`, `a value that is long ${k}`)
+      })
+      for (let i = 0; i < 40; i++) {
+        const object = ending(() => add(i))
+        set(dict, i, object)
+        object.close()
+      }
+      clear(dict)
+      expect(dict.size).toBe(40 * 50)
+      for (const [k, v] of dict) expect(String(v)).toBe(`a value that is long ${String(k).split(' as ')[1]}`)
+    })
 
   it('leak nothing', () => {
     const before = live()

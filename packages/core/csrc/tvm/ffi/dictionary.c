@@ -46,11 +46,22 @@ static int find(const tn__call_t *call) {
   return tn__give(call, pair != NULL ? tn__copy(&pair->value) : tn__object(tn__missing_object()));
 }
 
-/* An iterator: a function that returns the key for 0 and the value for 1, and moves on for 2. */
+/* An iterator: a function that returns the key for 0 and the value for 1, and moves on for 2. It ends with an error once
+ * entries were added or erased, because its position may then be that of another entry, or of none. */
 typedef struct {
   tn__map_t *map; /* retained */
   uint64_t position;
+  /* The state of the map at the start. C++ code does not count its changes. */
+  uint32_t changes;
+  uint64_t size, slots;
+  const void *data;
 } cursor_t;
+
+static bool has_changed(const cursor_t *cursor) {
+  const tn__map_t *map = cursor->map;
+  return map->changes != cursor->changes || map->size != cursor->size || map->slots != cursor->slots ||
+         map->data != cursor->data || !tn__map_has(map, cursor->position);
+}
 
 static void free_cursor(void *self) {
   tn__release(((cursor_t *)self)->map);
@@ -63,6 +74,9 @@ static int ask_cursor(void *self, const TVMFFIAny *args, int32_t num_args, TVMFF
   int64_t command;
   if (tn__expect_count(&call, 1) != 0 || tn__argument_int(&call, 0, &command) != 0) return -1;
   if (cursor->position == TN_MAP_END) return tn__raise("IndexError", "the iterator is at the end of its map");
+  if (has_changed(cursor))
+    return tn__raise("RuntimeError", "%s changed during iteration: copy its entries before you add or erase some",
+                     tn__type_name(cursor->map->head.type_index));
   const tn__pair_t *pair = tn__map_pair(cursor->map, cursor->position);
   if (command == 0 || command == 1) {
     *result = tn__copy(command == 0 ? &pair->key : &pair->value);
@@ -77,8 +91,9 @@ static int iterate(const tn__call_t *call) {
   TVMFFIObjectHandle function;
   cursor_t *cursor = malloc(sizeof *cursor);
   if (cursor == NULL) return tn__no_memory();
-  *cursor = (cursor_t){map_of(call), tn__map_begin(map_of(call))};
-  tn__retain(cursor->map);
+  tn__map_t *map = map_of(call);
+  *cursor = (cursor_t){map, tn__map_begin(map), map->changes, map->size, map->slots, map->data};
+  tn__retain(map);
   if (TVMFFIFunctionCreate(cursor, ask_cursor, free_cursor, &function) != 0) {
     free_cursor(cursor);
     return -1;
@@ -94,8 +109,7 @@ static int dict_erase(const tn__call_t *call) {
 }
 
 static int dict_clear(const tn__call_t *call) {
-  tn__map_clear(map_of(call));
-  return 0;
+  return tn__map_clear(map_of(call)) ? 0 : tn__no_memory();
 }
 
 const tn__builtin_t tn__dictionary_builtins[] = {

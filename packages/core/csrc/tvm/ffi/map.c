@@ -7,7 +7,7 @@
 #define SMALL_LIMIT 4
 #define BLOCK_SLOTS 16
 #define FREE 0xff
-#define RESERVED 0xfe /* a slot that is moving to another chain */
+#define RESERVED 0xfe /* a slot to which a member of a chain is about to move */
 #define MEMBER 0x80
 #define JUMP_MASK 0x7f
 #define JUMPS 126
@@ -69,8 +69,12 @@ static void drop_data(tn__map_t *map) {
   map->data_deleter = NULL;
 }
 
+/* Releases all entries of a map that nobody else can reach. */
 static void map_destroy(tn__map_t *map) {
-  tn__map_clear(map);
+  for (uint64_t at = tn__map_begin(map); at != TN_MAP_END; at = tn__map_next(map, at)) {
+    tn__clear(&tn__map_pair(map, at)->key);
+    tn__clear(&tn__map_pair(map, at)->value);
+  }
   drop_data(map);
 }
 TN_DELETER(map_deleter, map_destroy)
@@ -151,6 +155,11 @@ uint64_t tn__map_next(const tn__map_t *map, uint64_t position) {
   return position + 1 < map->size ? position + 1 : TN_MAP_END;
 }
 
+bool tn__map_has(const tn__map_t *map, uint64_t position) {
+  if (is_small(map)) return position < map->size;
+  return position < map->slots && *meta_of(map, position) < RESERVED;
+}
+
 tn__pair_t *tn__map_pair(const tn__map_t *map, uint64_t position) {
   return is_small(map) ? &small_pairs(map)[position] : &item_of(map, position)->pair;
 }
@@ -177,10 +186,11 @@ static void move_item(tn__map_t *map, uint64_t from, uint64_t to) {
   point_neighbours(map, item, to, to);
 }
 
-static bool find_free(const tn__map_t *map, uint64_t slot, uint8_t *jump, uint64_t *out) {
+/* Finds the first slot in a state, FREE or RESERVED, that a jump from another slot reaches. */
+static bool find_state(const tn__map_t *map, uint64_t slot, uint8_t state, uint8_t *jump, uint64_t *out) {
   for (uint8_t i = 1; i < JUMPS; i++) {
     uint64_t candidate = (slot + distance(i)) % map->slots;
-    if (*meta_of(map, candidate) != FREE) continue;
+    if (*meta_of(map, candidate) != state) continue;
     *jump = i;
     *out = candidate;
     return true;
@@ -201,19 +211,37 @@ static uint64_t before_in_chain(const tn__map_t *map, uint64_t slot) {
   return previous;
 }
 
-/* Frees a slot that belongs to another chain by moving that member and all later ones. */
+/* Reserves places for the chain from `slot` on, behind `tail`. If there are too few, it reserves none. */
+static bool reserve_chain(const tn__map_t *map, uint64_t slot, uint64_t tail) {
+  uint8_t jump;
+  uint64_t to, last = tail, from = slot;
+  for (; from != TN_MAP_END; from = follow(map, from, *meta_of(map, from))) {
+    if (!find_state(map, last, FREE, &jump, &to)) break;
+    *meta_of(map, to) = RESERVED;
+    last = to;
+  }
+  if (from == TN_MAP_END) return true;
+  for (last = tail; slot != from; slot = follow(map, slot, *meta_of(map, slot))) {
+    find_state(map, last, RESERVED, &jump, &to);
+    *meta_of(map, to) = FREE;
+    last = to;
+  }
+  return false;
+}
+
+/* Frees a slot that belongs to another chain by moving that member and all later ones. False without places for them. */
 static bool evict(tn__map_t *map, uint64_t slot) {
-  uint64_t from = slot, tail = before_in_chain(map, slot);
-  bool is_first = true;
-  while (from != TN_MAP_END) {
-    uint8_t jump;
-    uint64_t to;
-    if (!find_free(map, tail, &jump, &to)) return false;
-    uint8_t meta = *meta_of(map, from);
+  uint64_t tail = before_in_chain(map, slot);
+  if (!reserve_chain(map, slot, tail)) return false;
+  for (uint64_t from = slot; from != TN_MAP_END;) {
+    uint8_t jump = 0;
+    uint64_t to = 0;
+    /* The same places in the same order: the earlier ones are taken, and the later ones were free then. */
+    find_state(map, tail, RESERVED, &jump, &to);
+    const uint8_t meta = *meta_of(map, from);
     *meta_of(map, to) = MEMBER;
     move_item(map, from, to);
-    *meta_of(map, from) = is_first ? RESERVED : FREE;
-    is_first = false;
+    *meta_of(map, from) = FREE;
     set_jump(map, tail, jump);
     tail = to;
     from = follow(map, from, meta);
@@ -240,7 +268,7 @@ static uint64_t claim(tn__map_t *map, const TVMFFIAny *key) {
   while ((next = follow(map, slot, *meta_of(map, slot))) != TN_MAP_END) slot = next;
   uint8_t jump;
   uint64_t found;
-  if (!find_free(map, slot, &jump, &found)) return TN_MAP_END;
+  if (!find_state(map, slot, FREE, &jump, &found)) return TN_MAP_END;
   *meta_of(map, found) = MEMBER;
   set_jump(map, slot, jump);
   return found;
@@ -250,6 +278,7 @@ static bool grow(tn__map_t *map);
 
 /* Adds a pair whose key is new. False without memory. */
 static bool insert(tn__map_t *map, tn__pair_t pair) {
+  map->changes++;
   if (is_small(map) && map->size == small_slots(map) && !grow(map)) return false;
   if (is_small(map)) {
     small_pairs(map)[map->size++] = pair;
@@ -318,20 +347,15 @@ void tn__map_erase(tn__map_t *map, const TVMFFIAny *key) {
     erase_slot(map, find_slot(map, key));
   }
   map->size--;
+  map->changes++;
   tn__clear(&old.key);
   tn__clear(&old.value);
 }
 
-void tn__map_clear(tn__map_t *map) {
-  for (uint64_t at = tn__map_begin(map); at != TN_MAP_END;) {
-    tn__pair_t pair = *tn__map_pair(map, at);
-    uint64_t next = tn__map_next(map, at);
-    tn__clear(&pair.key);
-    tn__clear(&pair.value);
-    at = next;
-  }
-  map->size = 0;
-  if (is_small(map)) return;
-  for (uint64_t slot = 0; map->data != NULL && slot < map->slots; slot++) *meta_of(map, slot) = FREE;
-  map->first = map->last = TN_MAP_END;
+bool tn__map_clear(tn__map_t *map) {
+  tn__map_t old = *map;
+  if (!give_small(map, SMALL_LIMIT)) return false;
+  map->changes++;
+  map_destroy(&old);
+  return true;
 }

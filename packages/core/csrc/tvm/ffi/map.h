@@ -17,6 +17,7 @@ typedef struct {
   uint64_t size, slots;
   void (*data_deleter)(void *data); /* null if the data are part of the object */
   uint32_t shift;                   /* dense form: the number of low hash bits that do not select the slot */
+  uint32_t changes;                 /* of the entries, by this library: unused space in the layout of C++ code */
   uint64_t first, last;
 } tn__map_t;
 
@@ -31,10 +32,15 @@ tn__pair_t *tn__map_find(const tn__map_t *map, const TVMFFIAny *key);
 bool tn__map_set(tn__map_t *map, TVMFFIAny key, TVMFFIAny value);
 
 void tn__map_erase(tn__map_t *map, const TVMFFIAny *key);
-void tn__map_clear(tn__map_t *map);
+
+/* Removes all entries. They are destroyed when the map is empty already, because destructors may use it. False without
+ * memory for the empty map. */
+bool tn__map_clear(tn__map_t *map);
 
 /* Iteration: the first position, the next one, and the pair at one. TN_MAP_END follows the last position. */
 #define TN_MAP_END UINT64_MAX
 uint64_t tn__map_begin(const tn__map_t *map);
 uint64_t tn__map_next(const tn__map_t *map, uint64_t position);
+/* Whether there is an entry at a position, which may be that of an entry that was erased. */
+bool tn__map_has(const tn__map_t *map, uint64_t position);
 tn__pair_t *tn__map_pair(const tn__map_t *map, uint64_t position);
