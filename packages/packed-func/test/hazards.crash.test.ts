@@ -182,6 +182,25 @@ describe('hazards', () => {
     ).toBe('ThreadError')
   })
 
+  it('H8: calls that wait for functions of two copies of the package fail when their worker ends', async () => {
+    const second = JSON.stringify(new URL('../dist/index.js', import.meta.url).href)
+    const body = `const other = await import(${second})
+      registerGlobal('test.hazard.first', packedFunc((x) => 2 * x, { relay: { timeout: 60_000 } }))
+      other.registerGlobal('test.hazard.second', other.packedFunc((x) => 3 * x, { relay: { timeout: 60_000 } }))
+      parentPort.postMessage(other.packedFunc === packedFunc); parentPort.on('message', () => { for (;;); })`
+    expect(
+      await outputOf(
+        `const both = () => Promise.all(['first', 'second'].map((name) => getGlobal('test.hazard.' + name).async(21).catch((error) => error.kind)))
+         const w = ${worker(body)}
+         console.log(await new Promise((resolve) => w.once('message', resolve)), await both())
+         w.postMessage('be busy'); await new Promise((resolve) => setTimeout(resolve, 100))
+         const waiting = both()
+         await new Promise((resolve) => setTimeout(resolve, 100))
+         await w.terminate(); console.log(await waiting, await both())`,
+      ),
+    ).toBe("false [ 42, 63 ]\n[ 'ThreadError', 'ThreadError' ] [ 'ThreadError', 'ThreadError' ]")
+  })
+
   it('traceErrors(true) adds the frames of another thread to an error', async () => {
     const body = (traced: boolean): string =>
       `traceErrors(${traced})

@@ -47,6 +47,7 @@ struct tn_packed_stack {
   atomic_size_t references;          /* one of the thread, and one of each function and foreign value */
   _Atomic(tn__foreign_t *) released; /* values that native code has released and JavaScript has not yet taken */
   tn__foreign_t *taken;              /* taken values whose ids did not fit into the caller's array */
+  struct tn_packed_stack *next;      /* of the stacks of the thread */
 };
 
 static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) {

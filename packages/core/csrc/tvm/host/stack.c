@@ -10,7 +10,16 @@ _Static_assert(TN_PACKED_SLOT_COUNT < 1 << TN_PACKED_CALL_SHIFT, "a call must ho
 _Static_assert(TN_PACKED_SLOTS + TN_PACKED_SLOT_COUNT * sizeof(TVMFFIAny) == TN_PACKED_TEXT,
                "the slots must end at the text");
 
-static void leave_thread(void *stack) { tn__stack_release(stack); }
+/* The stacks of the thread: each copy of the package that it has loaded has one. */
+static _Thread_local tn_packed_stack_t *opened;
+
+static void leave_thread(void *last) {
+  opened = NULL;
+  for (tn_packed_stack_t *stack = last, *next; stack != NULL; stack = next) {
+    next = stack->next;
+    tn__stack_release(stack);
+  }
+}
 
 static tn__thread_end_t thread_end = TN__THREAD_END(leave_thread);
 
@@ -20,11 +29,12 @@ int32_t tn_packed_open(tn_packed_stack_t **out) {
   if (status != TN_OK) return status;
   tn_packed_stack_t *stack = memory;
   atomic_init(&stack->references, 1);
+  stack->next = opened;
   if (!tn__at_thread_end(&thread_end, stack)) {
     tn_memory_free(stack);
     return TN_OUT_OF_MEMORY;
   }
-  *out = stack;
+  *out = opened = stack;
   return TN_OK;
 }
 
