@@ -66,3 +66,16 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
 TYPED_HANDLER(scale_later, run(frame, 3));
 TYPED_HANDLER(scale_later_v1, run(frame, 1));
 TYPED_HANDLER(scale_later_v2, run(frame, 2));
+
+/* Returns a future that never completes. */
+TN_XLA_EXPORT tn_xla_error_t *never_done(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {
+      .minor = 3, .stage = TN_XLA_EXECUTE, .args = TN_XLA_ANY, .rets = TN_XLA_ANY, .attrs = 0};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature) || !tn_xla_complete(&in)) return in.error;
+  tn_xla_future_create_args_t create = {TN_XLA_SIZE_FUTURE_CREATE, NULL, NULL};
+  tn_xla_error_t *error = frame->api->future_create(&create);
+  frame->future = create.future;
+  return error;
+}
+TN_XLA_MARK_TYPED(never_done);

@@ -3,6 +3,8 @@ import { addressOf, coreFunctions, globalGate, LAYOUTS } from '@tenon/core/inter
 import { runScript } from '@tenon/core/testing'
 import {
   ApiVersion,
+  customCall,
+  DeadlineExceededError,
   f32,
   FunctionTarget,
   hostFunction,
@@ -16,6 +18,7 @@ import {
   type PreparedCall,
 } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
+import { NativeScope } from '@tenon/scope'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { cppKernels, filled, kernels, liveObjects } from './kernels.ts'
@@ -41,6 +44,15 @@ function startWaiting(call: PreparedCall, count: number): { finish: () => Promis
     return Promise.all(runs)
   }
   return { finish, outs }
+}
+
+/** Waits until as many jobs run. */
+async function hasStarted(count: number): Promise<void> {
+  const running = LAYOUTS.tn_jobs_counts_t.offsets.running / 8
+  do {
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    coreFunctions().tn_jobs_counts(addressOf(counts))
+  } while (Number(counts[running]) !== count)
 }
 
 const prepareWait = (): PreparedCall =>
@@ -191,7 +203,48 @@ describe('an abort signal', () => {
     expect(out.toArray()).toStrictEqual([1])
   })
 
-  test('does not affect a run that has started or ended', async () => {
+  test.each(['prepared', 'bound', 'function'] as const)(
+    'rejects a %s run that has started, whose memory stays open until the kernel returns',
+    async (kind) => {
+      const scope = NativeScope.ofConfined()
+      const flag = tensor('s32', [], [0], { allocator: scope })
+      const out = tensor('s32', [], [0], { allocator: scope })
+      const call = prepareWait()
+      const controller = new AbortController()
+      const { signal } = controller
+      const bound = kind === 'bound' ? call.bind([flag], [out]) : undefined
+      const run =
+        bound?.runAsync({ signal }) ??
+        (kind === 'prepared'
+          ? call.runAsync([flag], [out], { signal })
+          : customCall(kernels, 'wait_for_flag').async([flag], { results: [out], signal }))
+      await hasStarted(1)
+      controller.abort(new Error('no longer wanted'))
+      await expect(run).rejects.toThrow('no longer wanted')
+      expect(() => scope.close()).toThrow(ScopeHeldError)
+      if (bound !== undefined) expect(() => bound.run()).toThrow(/is running/)
+      new Int32Array((flag.view() as Int32Array).buffer, flag.view().byteOffset, 1)[0] = 7
+      await hasStarted(0)
+      expect(out.toArray()).toStrictEqual([7])
+      await new Promise((resolve) => setTimeout(resolve))
+      bound?.close()
+      call.close()
+      scope.close()
+    },
+  )
+
+  test('that is aborted while the operands are read starts nothing', async () => {
+    using call = prepareWait()
+    const controller = new AbortController()
+    const flag = tensor('s32', [], [1])
+    const out = tensor('s32', [])
+    const operands = Object.defineProperty([], 0, { get: () => (controller.abort(new Error('meanwhile')), flag) })
+    await expect(call.runAsync(operands, [out], { signal: controller.signal })).rejects.toThrow('meanwhile')
+    await call.runAsync([flag], [tensor('s32', [])])
+    expect(out.toArray()).toStrictEqual([0])
+  })
+
+  test('does not affect a run that has ended', async () => {
     using call = prepareWait()
     const controller = new AbortController()
     const [flag, out] = [tensor('s32', [], [3]), tensor('s32', [])]
@@ -208,6 +261,28 @@ describe('an abort signal', () => {
     const signal = AbortSignal.abort(new Error('too late'))
     await expect(call.runAsync([tensor('s32', [], [1])], [out], { signal })).rejects.toThrow('too late')
     expect(out.toArray()).toStrictEqual([0])
+  })
+
+  test.each(['queued', 'started'])('or a deadline rejects a %s run', async (state) => {
+    using call = prepareWait()
+    const { finish } = startWaiting(call, state === 'queued' ? THREADS : 0)
+    const [flag, out] = [tensor('s32', []), tensor('s32', [])]
+    const run = call.runAsync([flag], [out], { deadline: 20 })
+    await expect(run).rejects.toThrow(DeadlineExceededError)
+    await expect(run).rejects.toThrow('DEADLINE_EXCEEDED: the call did not end within 20 ms')
+    flag.view()[0] = 3
+    await finish()
+    await hasStarted(0)
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(out.toArray()).toStrictEqual([state === 'queued' ? 0 : 3])
+    await call.runAsync([tensor('s32', [], [1])], [out], { deadline: 2 ** 31 - 1 })
+    expect(out.toArray()).toStrictEqual([1])
+  })
+
+  test.each([0, -1, Number.NaN, 2 ** 31, '5'])('the deadline %s is refused', async (deadline) => {
+    using call = prepareWait()
+    const run = call.runAsync([tensor('s32', [], [1])], [tensor('s32', [])], { deadline: deadline as never })
+    await expect(run).rejects.toThrow(/deadline must be a number of milliseconds from 1 to 2\^31 - 1, got/)
   })
 
   test('must be an AbortSignal', async () => {
@@ -272,6 +347,48 @@ describe('the process', () => {
     const again = 'for (let i = 0; i < 3; i++) await call.runAsync([x], [tensor("f32", [1000])])'
     const ended = await script(`await Promise.all(runs); ${again}; console.log('done')`)
     expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['done\n', '', 0])
+  })
+
+  describe('with a future that never completes', () => {
+    const never = `
+      const signal = AbortSignal.timeout(50)
+      const pending = typedHandler(library, 'never_done').prepare({ operands: [x] }).runAsync([x], [], { signal })
+      pending.catch((error) => console.log(error.name))
+      await Promise.all(runs)
+    `
+    const ended = (code: number): object => ({ code, signal: null, stdout: 'TimeoutError\n' })
+
+    test('rejects the run after the signal, and ends naturally', async () => {
+      const { code, signal, stdout, stderr } = await script(never, { TENON_EXIT_WAIT: '100' })
+      expect({ code, signal, stdout }).toStrictEqual(ended(0))
+      expect(stderr).toMatch(/^tenon: the process ends while native calls are running/)
+    })
+
+    test('ends by process.exit()', async () => {
+      const exit = `${never}; await pending.catch(() => {}); process.exit(7)`
+      const { code, signal, stdout, stderr } = await script(exit, { TENON_EXIT_WAIT: '100' })
+      expect({ code, signal, stdout }).toStrictEqual(ended(7))
+      expect(stderr).toMatch(/^tenon: the process ends while native calls are running/)
+    })
+
+    test('ends by process.exit() without a signal', async () => {
+      const exit = `typedHandler(library, 'never_done').prepare({ operands: [x] }).runAsync([x], [])
+        await Promise.all(runs)
+        process.exit(6)`
+      const { code, signal, timedOut } = await script(exit, { TENON_EXIT_WAIT: '100' })
+      expect({ code, signal, timedOut }).toStrictEqual({ code: 6, signal: null, timedOut: false })
+    })
+
+    test('waits for other runs after the signal', async () => {
+      const both = `${never}
+        const flag = tensor('s32', [])
+        const wait = typedHandler(library, 'wait_for_flag').prepare({ operands: [flag], results: [flag] })
+        wait.runAsync([flag], [tensor('s32', [])]).then(() => console.log('done'))
+        setTimeout(() => (flag.view()[0] = 1), 300).unref()
+        setTimeout(() => {}, 400)`
+      const { code, stdout } = await script(both, { TENON_EXIT_WAIT: '100' })
+      expect({ code, stdout }).toStrictEqual({ code: 0, stdout: 'TimeoutError\ndone\n' })
+    })
   })
 
   test('can exit with runs in flight', async () => {

@@ -8,6 +8,7 @@ import {
   forgetJob,
   isPending,
   statusName,
+  unrefJob,
 } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
 import type { CallMemory } from '../native/call-memory.ts'
@@ -22,6 +23,7 @@ const out = new BigUint64Array(1)
  *
  * @param done is called from the event loop with the status of the run.
  * @returns a function that cancels the run if it has not started, so that `done` is not called, and returns whether it did.
+ * The event loop does not wait for a run that has started after that.
  * @throws {ArgumentError} if the value of TENON_THREADS is not valid. @throws {NativeError} if the system has no thread left.
  */
 export function submit(target: Runnable, memory: CallMemory, done: Done): () => boolean {
@@ -31,7 +33,12 @@ export function submit(target: Runnable, memory: CallMemory, done: Done): () => 
   if (status !== 0) forgetJob(id)
   checkStarted(status, `starting ${target.name}`)
   const job = Number(out[0])
-  return () => isPending(id) && statusName(cancel(job)) === 'OK' && forgetJob(id)
+  return () => {
+    if (!isPending(id)) return false
+    if (statusName(cancel(job)) === 'OK') return forgetJob(id)
+    unrefJob(id)
+    return false
+  }
 }
 
 /** A message of native code to this thread, which arrives once. */

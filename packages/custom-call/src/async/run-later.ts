@@ -1,14 +1,27 @@
-import { checkOptions, enterAll, exitAll, wrongType, type Gated } from '@tenon/core/internal'
+import { checkOptions, enterAll, exitAll, wrongType, wrongValue, type Gated } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
 import type { CallMemory } from '../native/call-memory.ts'
+import { refused } from '../errors/xla-error-classes.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import { submit } from './async-queue.ts'
 
-/** The options of an asynchronous run. */
+/**
+ * The options of an asynchronous run. A run that has not started when it is aborted, or at its deadline, is cancelled. Kernels
+ * are not interrupted: if the run has started, the promise rejects at once, and the tensors are held open until the kernel
+ * returns, for which the event loop does not wait.
+ */
 export interface RunAsyncOptions {
-  /** A signal that cancels the run if it has not started. A running kernel is not interrupted. */
+  /** The promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+  /** The time in milliseconds, from 1 to 2^31 - 1, after which the promise rejects with a `DeadlineExceededError`. */
+  readonly deadline?: number | undefined
 }
+
+/** The names of the options. */
+export const ASYNC_OPTIONS = ['signal', 'deadline'] as const
+
+/** The longest time of a timer in milliseconds. */
+const LONGEST = 2 ** 31 - 1
 
 /** A run that is ready: everything is checked and written, and nothing is held yet. */
 export interface LaterRun {
@@ -25,7 +38,7 @@ export interface LaterRun {
 /** Runs a call on a thread of the core. @param begin prepares the run; the promise rejects with what it throws. */
 export function runLater(options: RunAsyncOptions | undefined, begin: () => LaterRun): Promise<void> {
   return new Promise((resolve, reject) => {
-    const signal = signalOf(options)
+    const { signal, deadline } = readOptions(options)
     signal?.throwIfAborted()
     const { run, memory, held, streams, takeBack } = begin()
     memory.running = true
@@ -36,13 +49,14 @@ export function runLater(options: RunAsyncOptions | undefined, begin: () => Late
     const finish = (): void => {
       exitAll(held)
       signal?.removeEventListener('abort', abort)
+      clearTimeout(timer)
       end()
     }
-    const abort = (): void => {
-      if (!cancel()) return
-      finish()
-      reject(signal!.reason as Error)
+    const giveUp = (reason: unknown): void => {
+      if (cancel()) finish()
+      reject(reason as Error)
     }
+    const abort = (): void => giveUp(signal!.reason)
     const done = (status: number): void => {
       const error = status === 0 ? undefined : run.failure(memory, status)
       for (const stream of streams) stream.keep?.(held)
@@ -53,6 +67,8 @@ export function runLater(options: RunAsyncOptions | undefined, begin: () => Late
     }
     let cancel: () => boolean
     try {
+      // Code of the user has run, which may have aborted it.
+      signal?.throwIfAborted()
       enterAll(held)
       try {
         cancel = submit(run, memory, done)
@@ -65,11 +81,20 @@ export function runLater(options: RunAsyncOptions | undefined, begin: () => Late
       throw error
     }
     signal?.addEventListener('abort', abort)
+    // The run itself keeps the event loop running.
+    const timer =
+      deadline === undefined ? undefined : setTimeout(() => giveUp(missed(run.name, deadline)), deadline).unref()
   })
 }
 
-function signalOf(options: RunAsyncOptions | undefined): AbortSignal | undefined {
-  const { signal } = checkOptions(options, ['signal'])
-  if (signal === undefined || signal instanceof AbortSignal) return signal
-  throw wrongType('signal', 'an AbortSignal', signal)
+const missed = (name: string, deadline: number): Error =>
+  refused('DEADLINE_EXCEEDED', name, `the call did not end within ${deadline} ms`)
+
+function readOptions(options: RunAsyncOptions | undefined): RunAsyncOptions {
+  const { signal, deadline } = checkOptions(options, ASYNC_OPTIONS)
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal)
+  if (deadline !== undefined && !(typeof deadline === 'number' && deadline >= 1 && deadline <= LONGEST)) {
+    throw wrongValue('deadline', 'a number of milliseconds from 1 to 2^31 - 1', deadline)
+  }
+  return { signal, deadline }
 }

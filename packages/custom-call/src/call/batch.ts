@@ -81,7 +81,7 @@ export class Batch extends ManagedLifetime {
    * Runs the calls in order on one thread of the core. If a handler returns a future, the thread waits for it. The promise
    * settles from the event loop.
    *
-   * @param options.signal cancels the batch if it has not started. The promise then rejects with the signal's reason.
+   * @param options a signal and a deadline, see {@link RunAsyncOptions}.
    * @throws (rejects with) the errors of {@link run} and of {@link PreparedCall.runAsync}.
    */
   runAsync(options?: RunAsyncOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import { ArgumentError, gcAllocator, tensor, Tensor, TensorType, type NativeAllocator } from '@tenon/core'
 import { checkAlignment, checkOptions, describe, TENSOR_ALIGNMENT, wrongType } from '@tenon/core/internal'
-import type { RunAsyncOptions } from '../async/run-later.ts'
+import { ASYNC_OPTIONS, type RunAsyncOptions } from '../async/run-later.ts'
 import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { isSame, snapshot } from '../attributes/snapshot.ts'
 import type { Tensors } from './call-target.ts'
@@ -111,15 +111,15 @@ export function callFunction(
     return valueOf(results)
   }
   const async = async (tensors: Tensors, options: AnyOptions): Promise<unknown> => {
-    checkOptions(options, [...known, 'signal'])
+    checkOptions(options, [...known, ...ASYNC_OPTIONS])
     const operands = operandsOf(tensors)
     const given = read(options)
-    const { signal } = options
+    const { signal, deadline } = options
     const prepared = open(operands, given)
     try {
-      await prepared.runAsync(operands, given.results, { signal })
+      await prepared.runAsync(operands, given.results, { signal, deadline })
     } finally {
-      prepared.close()
+      prepared.closeAfterRun()
     }
     return valueOf(given.results)
   }

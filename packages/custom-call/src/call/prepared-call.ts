@@ -28,6 +28,7 @@ export class PreparedCall<
   readonly held: Gated[]
   /** Memory of asynchronous runs that are over. */
   readonly #spare: CallMemory[] = []
+  #closesAfterRun = false
 
   /** @internal */
   constructor(target: CallTarget, shape: CallShape) {
@@ -112,7 +113,7 @@ export class PreparedCall<
    * UNAVAILABLE, because only the function's own thread can call it. A JavaScript thread waits for its runs before it ends,
    * even if the worker is terminated.
    *
-   * @param options.signal cancels the run if it has not started. The promise then rejects with the signal's reason.
+   * @param options a signal and a deadline, see {@link RunAsyncOptions}.
    * @throws (rejects with) the errors of {@link run}, {@link ArgumentError} if the value of `TENON_THREADS` is not an
    * integer from 1 to 1024, or {@link NativeError} if the system has no thread left.
    */
@@ -128,9 +129,27 @@ export class PreparedCall<
         memory,
         held,
         streams: target.stream === undefined ? [] : [target.stream],
-        takeBack: () => void this.#spare.push(memory),
+        takeBack: () => {
+          this.#spare.push(memory)
+          if (this.#closesAfterRun) this.#closeQuietly()
+        },
       }
     })
+  }
+
+  /** @internal Closes the call after its only asynchronous run, which may go on although its promise has settled. */
+  closeAfterRun(): void {
+    if (this.gate.holds === 0) this.close()
+    else this.#closesAfterRun = true
+  }
+
+  /** The promise of the run has rejected already, so that no caller is left for a failure of a deleter. */
+  #closeQuietly(): void {
+    try {
+      this.close()
+    } catch {
+      // The call is closed all the same.
+    }
   }
 
   /**

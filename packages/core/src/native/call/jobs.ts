@@ -8,6 +8,8 @@ import { pendingJobs as pending, type Settle } from './pending-jobs.ts'
 import { shared } from './shared.ts'
 
 const ids = shared('ids of jobs', () => ({ last: 0 }))
+/** The pending jobs for which the event loop does not wait. */
+const unreferenced = shared('unreferenced jobs', () => new Set<number>())
 let isListening = false
 
 /**
@@ -19,16 +21,28 @@ let isListening = false
 export function expectJob(settle: Settle): number {
   if (!isListening) listen()
   const id = ++ids.last
-  if (pending.size === 0) door().keepAlive(true)
-  pending.set(id, settle)
+  add(id, settle)
   return id
+}
+
+function add(id: number, settle: Settle): void {
+  if (pending.size === unreferenced.size) door().keepAlive(true)
+  pending.set(id, settle)
 }
 
 /** Stops expecting a job. @returns whether it was not over */
 export function forgetJob(id: number): boolean {
   const isPending = pending.delete(id)
-  if (isPending && pending.size === 0) door().keepAlive(false)
+  const wasReferenced = unreferenced.size === 0 || !unreferenced.delete(id)
+  if (isPending && wasReferenced && pending.size === unreferenced.size) door().keepAlive(false)
   return isPending
+}
+
+/** Lets the event loop end before a job is over, because nobody waits for it. Its `settle` keeps its memory until then. */
+export function unrefJob(id: number): void {
+  if (!pending.has(id) || unreferenced.has(id)) return
+  unreferenced.add(id)
+  if (pending.size === unreferenced.size) door().keepAlive(false)
 }
 
 export const isPending = (id: number): boolean => pending.has(id)
@@ -54,8 +68,7 @@ export function submitCall(settle: () => void): void {
   const id = ++ids.last
   checkStarted(coreFunctions().tn_call_submit(id), 'starting a call on another thread')
   if (!isListening) listen()
-  if (pending.size === 0) door().keepAlive(true)
-  pending.set(id, (status) => {
+  add(id, (status) => {
     words[WORDS.state] = status
     words[WORDS.errno] = words[WORDS.general + 4]!
     settle()
