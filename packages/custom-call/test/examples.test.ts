@@ -63,11 +63,7 @@ function once<Made>(make: () => Made): () => Made {
   return () => (made ??= { value: make() }).value
 }
 
-/** Opens the workspace's library for a name in an example. */
+/** Opens the library of the workspace that an example names, such as `./libkernels.so`. */
 function openForExamples(path: string): core.NativeLibrary {
-  const names: Readonly<Record<string, string>> = {
-    './libkernels.so': 'kernels',
-    './libregisters.so': 'kernels_runtime',
-  }
-  return core.NativeLibrary.open(kernelLibrary(names[path]!))
+  return core.NativeLibrary.open(kernelLibrary(/^\.\/lib(\w+)\.so$/.exec(path)![1]!))
 }

@@ -32,11 +32,7 @@ testExamples(fileURLToPath(new URL('..', import.meta.url)), {
   },
 })
 
-/** Opens the workspace's library for the path that an example names. */
+/** Opens the library of the workspace that an example names, such as `./libpacked.so`. */
 function loadForExamples(path: string): packedFunc.Module {
-  const libraries: Readonly<Record<string, string>> = {
-    './libpacked.so': 'packed',
-    './libkernels.so': 'packed',
-  }
-  return packedFunc.Module.open(kernelLibrary(libraries[path]!))
+  return packedFunc.Module.open(kernelLibrary(/^\.\/lib(\w+)\.so$/.exec(path)![1]!))
 }

@@ -1,19 +1,11 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { kernelLibrary } from '@tenon/kernels'
+import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { tensor, writeNpy } from '../src/index.ts'
+import { pageBlocks, readerDirectory } from './reader.ts'
 import { runTenon } from './run-tenon.ts'
-
-const pages = ['../README.md', '../../../README.md']
 
 let directory: string
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'tenon-readme-'))
-  for (const name of ['kernels', 'packed']) copyFileSync(kernelLibrary(name), join(directory, `lib${name}.so`))
-  copyFileSync(new URL('../../../examples/demo/data/iris.npy', import.meta.url), join(directory, 'iris.npy'))
-  writeNpy(join(directory, 'x.npy'), tensor('float32', [2, 4], [1, 2, 3, 4, 5, 6, 7, 8]))
+  directory = readerDirectory()
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
@@ -24,11 +16,11 @@ interface Session {
   readonly shown: string
 }
 
-/** The commands in the `console` blocks of a page, with the output that the page shows. */
-function sessions(page: string): Session[] {
-  const text = readFileSync(new URL(page, import.meta.url), 'utf8')
-  return [...text.matchAll(/^```console\n(.*?)^```/gms)]
-    .flatMap(([, block]) => block!.split(/^\$ tenon /m).slice(1))
+/** The commands in a `console` block, with the output that the page shows. */
+function sessions(block: string): Session[] {
+  return block
+    .split(/^\$ tenon /m)
+    .slice(1)
     .map((session) => {
       const [line, ...shown] = session.trimEnd().split('\n')
       const [command, head] = line!.split(' | head -')
@@ -52,16 +44,27 @@ function pattern(shown: string): RegExp {
   return new RegExp(`^${lines.join('')}$`)
 }
 
-if (process.platform === 'linux' && process.arch === 'x64')
-  test('the READMEs show the actual output of the command', () => {
-    for (const page of pages) {
-      const found = sessions(page)
-      expect(new Set(found.map(({ words }) => words[0]))).toEqual(new Set(['inspect', 'call']))
-      for (const { words, limit, shown } of found) {
+if (process.platform === 'linux' && process.arch === 'x64') {
+  const consoles = pageBlocks.filter(({ language }) => language === 'console')
+
+  test('pages show the commands inspect and call', () => {
+    const found = consoles.map(({ page, code }) => ({ page, commands: sessions(code).map(({ words }) => words[0]) }))
+    for (const page of ['README.md', 'packages/tenon/README.md']) {
+      const commands = found.filter((block) => block.page === page).flatMap((block) => block.commands)
+      expect(new Set(commands)).toEqual(new Set(['inspect', 'call']))
+    }
+  })
+
+  test.for(consoles.map((block) => [block.place, block] as const))(
+    '%s shows the actual output of the commands',
+    ([, { code: block }]) => {
+      expect(block.match(/^\$ .*$/gm)!.every((line) => line.startsWith('$ tenon '))).toBe(true)
+      for (const { words, limit, shown } of sessions(block)) {
         const { code, stdout, stderr } = runTenon(words, { cwd: directory })
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
         const lines = stdout.split('\n').slice(0, -1).slice(0, limit)
         expect(`${lines.join('\n')}\n`).toMatch(pattern(shown))
       }
-    }
-  })
+    },
+  )
+}

@@ -10,7 +10,7 @@ export type ApiVersion = (typeof ApiVersion)[keyof typeof ApiVersion]
  * convention of {@link TypedHandler}.
  *
  * @example
- * const library = NativeLibrary.open('./libregisters.so')
+ * const library = NativeLibrary.open('./libkernels_runtime.so')
  * hostFunction(library, 'checked_add', { apiVersion: ApiVersion.STATUS_RETURNING })
  */
 export const ApiVersion = { ORIGINAL: 1, STATUS_RETURNING: 2, STATUS_RETURNING_UNIFIED: 3, TYPED_FFI: 4 } as const

@@ -72,7 +72,7 @@ export function callProvider(library: NativeLibrary, symbol: string, options?: {
  * version `api` instead of 0.3. Use this function for libraries that register themselves and were built for older versions.
  *
  * @example
- * const old = offerApi('0.1', () => NativeLibrary.open('./libregisters.so'))
+ * const old = offerApi('0.1', () => NativeLibrary.open('./libkernels_runtime.so'))
  */
 export function offerApi<Opened>(api: ApiMinor, open: () => Opened): Opened {
   const { tn_xla_offer: offer } = coreFunctions()

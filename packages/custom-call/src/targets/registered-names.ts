@@ -12,7 +12,7 @@ export interface RegisteredName {
  * {@link registeredHandler} looks up a handler by its name.
  *
  * @example
- * NativeLibrary.open('./libregisters.so')
+ * NativeLibrary.open('./libkernels_runtime.so')
  * registeredNames().some(({ name }) => name === 'negate') // true
  */
 export function registeredNames(): readonly RegisteredName[] {

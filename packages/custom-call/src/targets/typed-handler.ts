@@ -167,7 +167,7 @@ export function typedHandler(
  *
  * @throws {NotFoundError} if no handler has the name. @throws the errors of {@link typedHandler}.
  * @example
- * NativeLibrary.open('./libregisters.so')
+ * NativeLibrary.open('./libkernels_runtime.so')
  * const handler = registeredHandler('negate')
  */
 export function registeredHandler(name: string, options?: HandlerOptions): TypedHandler {

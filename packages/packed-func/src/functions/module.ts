@@ -20,7 +20,7 @@ export interface LookUpOptions {
  * expects to be filled, and the calling convention before tvm-ffi.
  *
  * @example
- * const lib = Module.open('./libkernels.so')
+ * const lib = Module.open('./libpacked.so')
  * lib.get('add_one')(x, y)
  */
 export class Module extends NativeObject {
@@ -89,7 +89,7 @@ export class Module extends NativeObject {
     builtin('ffi.ModuleImportModule')(this, module)
   }
 
-  /** The path that was opened: `Module ./libkernels.so`. */
+  /** The path that was opened: `Module ./libpacked.so`. */
   override toString(): string {
     return this.#path === undefined ? super.toString() : `Module ${this.#path}${this.isAlive ? '' : ', closed'}`
   }

@@ -38,7 +38,7 @@ export interface Member {
 /** The base class of struct and union layouts. Reading a struct or union returns a slice. */
 export abstract class GroupLayout<Shape extends Members = Members> extends Layout<MemorySegment> {
   readonly members: readonly Member[]
-  /** @internal The type of the members. The field does not exist at run time. */
+  /** The type of the members, from which TypeScript infers the types of accessors. The field does not exist at run time. */
   declare readonly shape: Shape
 
   /** @internal */

@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process'
+import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { markdownBlocks, type MarkdownBlock } from '@tenon/config/markdown'
+import { kernelLibrary } from '@tenon/kernels'
+import { tensor, writeNpy } from '../src/index.ts'
+import { tenonProgram } from './run-tenon.ts'
+
+/** The root of the repository. */
+export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** A block of a documentation page. */
+export interface PageBlock extends MarkdownBlock {
+  /** The page and the line of the block, such as `packages/scope/README.md:6`. */
+  readonly place: string
+  readonly page: string
+}
+
+const generated = new Set(['node_modules', 'dist', 'CHANGELOG.md'])
+
+/** The pages of the repository: those in its root, in `docs`, and of every package, tool and example. */
+export const pages: readonly string[] = globSync(['*.md', '{docs,packages,tools,examples}/**/*.md'], {
+  cwd: root,
+  exclude: (name) => generated.has(name.split('/').at(-1)!),
+}).toSorted()
+
+/** The blocks of all pages. */
+export const pageBlocks: readonly PageBlock[] = pages.flatMap((page) =>
+  markdownBlocks(readFileSync(join(root, page), 'utf8')).map((block) => ({
+    ...block,
+    page,
+    place: `${page}:${block.line}`,
+  })),
+)
+
+/**
+ * Makes a directory as a reader of the documentation has it. The packages are installed in it, and it has the files that the
+ * pages name: the example libraries, arrays, and the folders of the checkout. `drivers` has a simulated CUDA driver, and
+ * `bin` the commands that the pages use.
+ */
+export function readerDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tenon-reader-'))
+  const at = (...names: string[]): string => join(directory, ...names)
+  writeFileSync(at('package.json'), JSON.stringify({ type: 'module' }))
+  for (const folder of ['node_modules', 'drivers', 'bin']) mkdirSync(at(folder))
+  symlinkSync(join(root, 'packages/tenon'), at('node_modules/tenon'))
+  symlinkSync(join(root, 'packages/tenon/node_modules/@tenon'), at('node_modules/@tenon'))
+  symlinkSync(join(root, 'node_modules/@types'), at('node_modules/@types'))
+  for (const name of ['packages', 'examples']) symlinkSync(join(root, name), at(name))
+
+  for (const name of ['kernels', 'kernels_runtime', 'packed']) copyFileSync(kernelLibrary(name), at(`lib${name}.so`))
+  copyFileSync(kernelLibrary('simulated_cuda'), at('drivers/libcuda.so.1'))
+  copyFileSync(join(root, 'examples/kernels/src/cuda/saxpy.ptx'), at('saxpy.ptx'))
+  copyFileSync(join(root, 'examples/demo/data/iris.npy'), at('iris.npy'))
+  writeNpy(at('x.npy'), tensor('float32', [2, 4], [1, 2, 3, 4, 5, 6, 7, 8]))
+
+  for (const [name, script] of Object.entries(commands())) {
+    writeFileSync(at('bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  }
+  return directory
+}
+
+/**
+ * The commands of the pages. `npx` runs the built `tenon` command. Scripts of the root package.json, which other tests or CI
+ * run, must only exist.
+ */
+function commands(): Record<string, string> {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }
+  const tenon = `"${process.execPath}" "${tenonProgram}"`
+  return {
+    gcc: `exec ${process.env['CC'] ?? 'cc'} "$@"`,
+    npx: `case "$1" in pnpm@12) shift;; esac
+name="$1"
+shift
+case "$name" in
+  tenon) exec ${tenon} "$@";;
+  ${Object.keys(scripts).join('|')}) exit 0;;
+esac
+echo "npx: the test does not know the command $name" >&2
+exit 1`,
+    npm: `[ "$1" = install ] || { echo "npm: the test does not know the command $1" >&2; exit 1; }`,
+  }
+}
+
+/** What a process wrote to stdout and stderr, and its exit code. */
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a program in the directory of a reader. */
+export async function runInDirectory(directory: string, program: string, args: readonly string[]): Promise<Ended> {
+  const child = spawn(program, args, {
+    cwd: directory,
+    env: {
+      ...process.env,
+      NO_COLOR: '1',
+      LD_LIBRARY_PATH: join(directory, 'drivers'),
+      PATH: `${join(directory, 'bin')}${delimiter}${process.env['PATH']}`,
+    },
+    timeout: 25_000,
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    child.stdout.setEncoding('utf8').toArray(),
+    child.stderr.setEncoding('utf8').toArray(),
+    new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve)),
+  ])
+  return { code, stdout: stdout.join(''), stderr: stderr.join('') }
+}
