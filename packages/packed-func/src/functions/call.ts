@@ -1,16 +1,14 @@
 import type { Tensor } from '@tenon/core'
 import { highWord, lowWord } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
-import { CALL, CALL_MEANT, CALL_SHIFT, openStack, PENDING, SLOT_COUNT, TENSORS, type Stack } from '../native/stack.ts'
+import { openStack, PENDING, SLOT_COUNT, TENSORS, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { catchUp, type NativeObject } from '../objects/native-object.ts'
 import { handOver } from '../tensors/pack-tensor.ts'
 import type { Signature } from '../typed/descriptor.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { put, putTyped } from '../values/put.ts'
+import { makePut } from '../values/put.ts'
 import { unpack } from '../values/unpack.ts'
-
-let stack: Stack
 
 /**
  * What calls read of a packed function. V8 keeps the fields of a function, other than those of an object, outside of it, and to
@@ -25,7 +23,6 @@ export class Callee {
   readonly owner: NativeObject
 
   constructor(handle: number, name: string) {
-    stack ??= openStack()
     this.handle = handle
     this.lo = lowWord(handle)
     this.hi = highWord(handle)
@@ -38,219 +35,250 @@ export class Callee {
  * value makes the length 0, because there may be any number of values. The function is small, so that V8 inlines it.
  */
 function callableOf(callee: Callee, name: string): NativeObject {
+  const { none, one, few, all } = calls()
   const callables = {
     [name](a: Argument = undefined, b?: Argument, c?: Argument): Value {
       const count = arguments.length
-      if (count === 0) return callNone(callee)
-      if (count === 1) return callOne(callee, a)
-      return count > 3 ? callAll(callee, Array.from(arguments), readResult) : callFew(callee, count, a, b, c)
+      if (count === 0) return none(callee)
+      if (count === 1) return one(callee, a)
+      return count > 3 ? all(callee, Array.from(arguments), readResult) : few(callee, count, a, b, c)
     },
   }
   return callables[name] as unknown as NativeObject
 }
 
-/** Calls without values. It shares no code with {@link callFew}, which takes a sixth longer. */
-function callNone(target: Callee): Value {
-  const s = stack
-  if (target.handle === 0) target.owner.checkAlive()
-  const base = s.top
-  const top = base + 1
-  if (top > SLOT_COUNT) throw s.full(0)
-  s.top = top
-  try {
-    s.i32[base * 4 + 2] = target.lo
-    s.i32[base * 4 + 3] = target.hi
-    s.head[CALL] = base | CALL_MEANT
-    return readResult(s, base, s.perform(base))
-  } finally {
-    s.top = base
-    if (base === 0 && s.head[PENDING] !== 0) catchUp(s)
-  }
+/** The ways to call a function on the stack of this thread. */
+interface Calls {
+  none(target: Callee): Value
+  one(target: Callee, a: Argument): Value
+  /** With two or three values. */
+  few(target: Callee, count: number, a: Argument, b: Argument, c: Argument): Value
+  /** With values that a signature checks: as many as it has parameters, at most three. */
+  typedFew(target: Callee, signature: Signature, count: number, a: unknown, b: unknown, c: unknown): Value
+  /** `read` gets the result before its slot is used again. */
+  all<Result>(
+    target: Callee,
+    values: readonly unknown[],
+    read: (s: Stack, base: number, typeIndex: number) => Result,
+  ): Result
 }
 
-/** Calls with one value. As {@link callNone}, it is faster on its own. */
-function callOne(target: Callee, a: Argument): Value {
-  const s = stack
-  if (target.handle === 0) target.owner.checkAlive()
-  const { top: base, text, undo, i32 } = s
-  const undone = undo.length
-  const at = base * 4
-  let tensors = 0
-  const top = base + 2
-  if (top > SLOT_COUNT) throw s.full(1)
-  s.top = top
-  try {
-    if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
-      i32[at + 4] = TypeIndex.Int
-      i32[at + 5] = 0
-      i32[at + 6] = a
-      i32[at + 7] = a >> 31
-    } else {
-      tensors = put(s, base + 1, 0, a)
-    }
-    i32[at + 2] = target.lo
-    i32[at + 3] = target.hi
-    s.head[CALL] = base | (1 << CALL_SHIFT) | CALL_MEANT
-    if (tensors !== 0) s.head[TENSORS] = tensors
-    const typeIndex = s.perform(base)
-    if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
+/** What a call throws once it has been left. */
+interface Failure {
+  readonly error: unknown
+}
+
+let opened: Calls | undefined
+
+export function calls(): Calls {
+  return (opened ??= makeCalls(openStack()))
+}
+
+/**
+ * Constants of a function are part of compiled code, but the bundler turns those of a module into variables. Named parameters, and
+ * int32 values written inline: an array and a loop take a third longer. `finally` would take longer than an argument. What
+ * follows a call that failed calls as little as possible, because the stack may be full.
+ */
+function makeCalls(s: Stack): Calls {
+  const { i32, f64, head, undo, perform } = s
+  const { any: put, takes, typed: putTyped } = makePut(s)
+  const { Int: INT, Float: FLOAT } = TypeIndex
+  const [TENSORS_WORD, PENDING_WORD, LAST_SLOT] = [TENSORS, PENDING, SLOT_COUNT]
+
+  function read(base: number, typeIndex: number): Value {
+    const low = i32[base * 4 + 2]!
+    if (typeIndex === INT && i32[base * 4 + 3] === low >> 31) return low
+    if (typeIndex === FLOAT) return f64[base * 2 + 1]!
     return readResult(s, base, typeIndex)
-  } finally {
-    if (tensors !== 0) {
-      if (s.head[TENSORS] !== 0) handOver(s, base)
-      ;(a as Tensor).gate.exit()
-    }
-    if (undo.length !== undone) s.settle(undone)
-    s.top = base
-    if (s.text !== text) s.text = text
-    if (base === 0 && s.head[PENDING] !== 0) catchUp(s)
   }
-}
 
-/** Calls with at most three values. Named parameters, and int32 values written inline: an array and a loop take a third longer. */
-function callFew(target: Callee, count: number, a: Argument, b: Argument, c: Argument): Value {
-  const s = stack
-  if (target.handle === 0) target.owner.checkAlive()
-  const { top: base, text, undo, i32 } = s
-  const undone = undo.length
-  const at = base * 4
-  let tensors = 0
-  const top = base + count + 1
-  if (top > SLOT_COUNT) throw s.full(count)
-  s.top = top
-  try {
-    if (count > 0) {
-      if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
-        i32[at + 4] = TypeIndex.Int
-        i32[at + 5] = 0
-        i32[at + 6] = a
-        i32[at + 7] = a >> 31
-      } else {
-        tensors = put(s, base + 1, 0, a)
+  const forms: Calls = {
+    none(target) {
+      if (target.handle === 0) target.owner.checkAlive()
+      const base = s.top
+      if (base + 1 > LAST_SLOT) throw s.full(0)
+      s.top = base + 1
+      let result: Value = null
+      let failure: Failure | undefined
+      try {
+        result = read(base, perform(base, target.lo, target.hi, 0, 0))
+      } catch (error) {
+        failure = { error }
       }
-    }
-    if (count > 1) {
-      if (typeof b === 'number' && (b | 0) === b && (b !== 0 || 1 / b > 0)) {
-        i32[at + 8] = TypeIndex.Int
-        i32[at + 9] = 0
-        i32[at + 10] = b
-        i32[at + 11] = b >> 31
-      } else {
-        tensors |= put(s, base + 2, 1, b)
-      }
-    }
-    if (count > 2) {
-      if (typeof c === 'number' && (c | 0) === c && (c !== 0 || 1 / c > 0)) {
-        i32[at + 12] = TypeIndex.Int
-        i32[at + 13] = 0
-        i32[at + 14] = c
-        i32[at + 15] = c >> 31
-      } else {
-        tensors |= put(s, base + 3, 2, c)
-      }
-    }
-    i32[at + 2] = target.lo
-    i32[at + 3] = target.hi
-    s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
-    if (tensors !== 0) s.head[TENSORS] = tensors
-    const typeIndex = s.perform(base)
-    if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
-    return readResult(s, base, typeIndex)
-  } finally {
-    if (tensors !== 0) {
-      if (s.head[TENSORS] !== 0) handOver(s, base)
-      if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
-      if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
-      if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
-    }
-    if (undo.length !== undone) s.settle(undone)
-    s.top = base
-    if (s.text !== text) s.text = text
-    if (base === 0 && s.head[PENDING] !== 0) catchUp(s)
-  }
-}
+      s.top = base
+      if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+      if (failure !== undefined) throw failure.error
+      return result
+    },
 
-/** Calls with values that a signature checks: as many as it has parameters, at most three. */
-export function callTypedFew(
-  target: Callee,
-  signature: Signature,
-  count: number,
-  a: unknown,
-  b: unknown,
-  c: unknown,
-): Value {
-  const s = stack
-  if (target.handle === 0) target.owner.checkAlive()
-  const { parameters } = signature
-  const { top: base, text, undo } = s
-  const undone = undo.length
-  const top = base + count + 1
-  if (top > SLOT_COUNT) throw s.full(count)
-  s.top = top
-  let tensors = 0
-  try {
-    if (count > 0) tensors = putTyped(s, base + 1, 0, parameters[0]!, a, signature)
-    if (count > 1) tensors |= putTyped(s, base + 2, 1, parameters[1]!, b, signature)
-    if (count > 2) tensors |= putTyped(s, base + 3, 2, parameters[2]!, c, signature)
-    s.i32[base * 4 + 2] = target.lo
-    s.i32[base * 4 + 3] = target.hi
-    s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
-    if (tensors !== 0) s.head[TENSORS] = tensors
-    const typeIndex = s.perform(base)
-    if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
-    return readResult(s, base, typeIndex)
-  } finally {
-    if (tensors !== 0) {
-      if (s.head[TENSORS] !== 0) handOver(s, base)
-      if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
-      if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
-      if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
-    }
-    if (undo.length !== undone) s.settle(undone)
-    s.top = base
-    if (s.text !== text) s.text = text
-    if (base === 0 && s.head[PENDING] !== 0) catchUp(s)
-  }
-}
+    one(target, a) {
+      if (target.handle === 0) target.owner.checkAlive()
+      const { top: base, text } = s
+      const undone = undo.length
+      if (base + 2 > LAST_SLOT) throw s.full(1)
+      s.top = base + 2
+      let tensors = 0
+      let result: Value = null
+      let failure: Failure | undefined
+      try {
+        if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
+          const at = base * 4
+          i32[at + 4] = INT
+          i32[at + 5] = 0
+          i32[at + 6] = a
+          i32[at + 7] = a >> 31
+        } else {
+          tensors = put(base + 1, 0, a)
+        }
+        const typeIndex = perform(base, target.lo, target.hi, 1, tensors)
+        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        result = read(base, typeIndex)
+      } catch (error) {
+        failure = { error }
+      }
+      if (tensors !== 0) {
+        if (head[TENSORS_WORD] !== 0) handOver(s, base)
+        ;(a as Tensor).gate.exit()
+      }
+      if (undo.length !== undone) s.settle(undone)
+      s.top = base
+      if (s.text !== text) s.text = text
+      if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+      if (failure !== undefined) throw failure.error
+      return result
+    },
 
-/** `read` gets the result before its slot is used again. */
-export function callAll<Result>(
-  target: Callee,
-  values: readonly unknown[],
-  read: (s: Stack, base: number, typeIndex: number) => Result,
-): Result {
-  const s = stack
-  if (target.handle === 0) target.owner.checkAlive()
-  const { top: base, text, undo } = s
-  const undone = undo.length
-  let tensors = 0
-  s.enter(values.length)
-  try {
-    for (let i = 0; i < values.length; i++) {
-      const bit = put(s, base + 1 + i, i, values[i])
-      if (bit !== 0) undo.push((values[i] as Tensor).gate)
-      tensors |= bit
-    }
-    s.i32[base * 4 + 2] = target.lo
-    s.i32[base * 4 + 3] = target.hi
-    s.head[CALL] = base | (values.length << CALL_SHIFT) | CALL_MEANT
-    if (tensors !== 0) s.head[TENSORS] = tensors
-    const typeIndex = s.perform(base)
-    if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
-    return read(s, base, typeIndex)
-  } finally {
-    if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
-    s.settle(undone)
-    s.top = base
-    s.text = text
-    if (s.head[PENDING] !== 0 && base === 0) catchUp(s)
+    few(target, count, a, b, c) {
+      if (target.handle === 0) target.owner.checkAlive()
+      const { top: base, text } = s
+      const undone = undo.length
+      const at = base * 4
+      const top = base + count + 1
+      if (top > LAST_SLOT) throw s.full(count)
+      s.top = top
+      let tensors = 0
+      let result: Value = null
+      let failure: Failure | undefined
+      try {
+        if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
+          i32[at + 4] = INT
+          i32[at + 5] = 0
+          i32[at + 6] = a
+          i32[at + 7] = a >> 31
+        } else {
+          tensors = put(base + 1, 0, a)
+        }
+        if (typeof b === 'number' && (b | 0) === b && (b !== 0 || 1 / b > 0)) {
+          i32[at + 8] = INT
+          i32[at + 9] = 0
+          i32[at + 10] = b
+          i32[at + 11] = b >> 31
+        } else {
+          tensors |= put(base + 2, 1, b)
+        }
+        if (count > 2) {
+          if (typeof c === 'number' && (c | 0) === c && (c !== 0 || 1 / c > 0)) {
+            i32[at + 12] = INT
+            i32[at + 13] = 0
+            i32[at + 14] = c
+            i32[at + 15] = c >> 31
+          } else {
+            tensors |= put(base + 3, 2, c)
+          }
+        }
+        const typeIndex = perform(base, target.lo, target.hi, count, tensors)
+        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        result = read(base, typeIndex)
+      } catch (error) {
+        failure = { error }
+      }
+      if (tensors !== 0) {
+        if (head[TENSORS_WORD] !== 0) handOver(s, base)
+        if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
+        if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
+        if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
+      }
+      if (undo.length !== undone) s.settle(undone)
+      s.top = base
+      if (s.text !== text) s.text = text
+      if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+      if (failure !== undefined) throw failure.error
+      return result
+    },
+
+    typedFew(target, signature, count, a, b, c) {
+      const { parameters } = signature
+      if (
+        count > 0 &&
+        takes(parameters[0]!, a) &&
+        (count < 2 || takes(parameters[1]!, b)) &&
+        (count < 3 || takes(parameters[2]!, c))
+      ) {
+        return count === 1
+          ? forms.one(target, a as Argument)
+          : forms.few(target, count, a as Argument, b as Argument, c as Argument)
+      }
+      if (target.handle === 0) target.owner.checkAlive()
+      const { top: base, text } = s
+      const undone = undo.length
+      const top = base + count + 1
+      if (top > LAST_SLOT) throw s.full(count)
+      s.top = top
+      let tensors = 0
+      let result: Value = null
+      let failure: Failure | undefined
+      try {
+        if (count > 0) tensors = putTyped(base + 1, 0, parameters[0]!, a, signature)
+        if (count > 1) tensors |= putTyped(base + 2, 1, parameters[1]!, b, signature)
+        if (count > 2) tensors |= putTyped(base + 3, 2, parameters[2]!, c, signature)
+        const typeIndex = perform(base, target.lo, target.hi, count, tensors)
+        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        result = read(base, typeIndex)
+      } catch (error) {
+        failure = { error }
+      }
+      if (tensors !== 0) {
+        if (head[TENSORS_WORD] !== 0) handOver(s, base)
+        if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
+        if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
+        if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
+      }
+      if (undo.length !== undone) s.settle(undone)
+      s.top = base
+      if (s.text !== text) s.text = text
+      if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+      if (failure !== undefined) throw failure.error
+      return result
+    },
+
+    all(target, values, readAs) {
+      if (target.handle === 0) target.owner.checkAlive()
+      const { top: base, text } = s
+      const undone = undo.length
+      let tensors = 0
+      s.enter(values.length)
+      try {
+        for (let i = 0; i < values.length; i++) {
+          const bit = put(base + 1 + i, i, values[i])
+          if (bit !== 0) undo.push((values[i] as Tensor).gate)
+          tensors |= bit
+        }
+        const typeIndex = perform(base, target.lo, target.hi, values.length, tensors)
+        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        return readAs(s, base, typeIndex)
+      } finally {
+        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        s.settle(undone)
+        s.top = base
+        s.text = text
+        if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+      }
+    },
   }
+  return forms
 }
 
 export function readResult(s: Stack, base: number, typeIndex: number): Value {
-  const low = s.i32[base * 4 + 2]!
-  if (typeIndex === TypeIndex.Int && s.i32[base * 4 + 3] === low >> 31) return low
-  if (typeIndex === TypeIndex.Float) return s.f64[base * 2 + 1]!
   if (typeIndex === -1) throw takeError(s, base)
   return unpack(s, base, typeIndex)
 }

@@ -9,7 +9,7 @@ import type { Argument, Value } from '../values/argument.ts'
 import { unpack } from '../values/unpack.ts'
 import { callOnThread } from './async-call.ts'
 import { AsyncForm, type AsyncOptions } from './async-form.ts'
-import { callAll, Callee } from './call.ts'
+import { Callee, calls } from './call.ts'
 
 /** The outcome of {@link PackedFunc.tryCall}. */
 export type CallResult =
@@ -123,7 +123,7 @@ export class PackedFunc extends NativeObject {
    * if (!result.ok && result.kind === 'KeyError') console.log('not there')
    */
   tryCall(...values: Argument[]): CallResult {
-    return callAll(this.callee, values, (s, base, typeIndex) =>
+    return calls().all(this.callee, values, (s, base, typeIndex) =>
       typeIndex === -1 ? { ok: false, ...takeErrorText(s, base) } : { ok: true, value: unpack(s, base, typeIndex) },
     )
   }

@@ -41,27 +41,48 @@ export const PENDING: number = HEAD.pending / 4
 /** The index in `head` of the next call: the first slot of its frame, and from bit {@link CALL_SHIFT} on the number of arguments. */
 export const CALL: number = HEAD.call / 4
 export const CALL_SHIFT: number = CONSTANTS.TN_PACKED_CALL_SHIFT
-/** A bit of `head[CALL]`, set for each call. Another copy of the package in this thread has a stack of its own. */
-export const CALL_MEANT: number = CONSTANTS.TN_PACKED_CALL_SELECTED
+/** A bit of `head[CALL]`: set before each call, and cleared when it begins. */
+export const CALL_SELECTED: number = CONSTANTS.TN_PACKED_CALL_SELECTED
 
 /** The place of calls in the table of entries, which all packages share. */
 const CALL_ENTRY = 3
 
+/**
+ * Performs the call of the frame that begins at `base`, for the function whose address has the words `low` and `high`. Returns
+ * the type index of the result, or -1. After a call that throws, too, `head[TENSORS]` has the tensors that native code kept.
+ *
+ * @throws what an upcall stub has thrown meanwhile
+ */
+type Perform = (base: number, low: number, high: number, count: number, tensors: number) => number
+
 /** Constants of a function are part of compiled code. The bundler turns those of a module into variables. */
-function makeFrame(): { select(low: number, high: number): void; hasReturned(): boolean; resultOfEntry(): number } {
+function makePerform(stack: Stack, enter: () => void): Perform {
+  const { i32, head, address } = stack
   const frame = words
-  const [stackLow, stackHigh, state, result] = [WORDS.general, WORDS.general + 1, WORDS.state, WORDS.errno]
-  return {
-    select: (low, high) => {
-      frame[stackLow] = low
-      frame[stackHigh] = high
-    },
-    hasReturned: () => frame[state] === 0,
-    resultOfEntry: () => frame[result]!,
+  const { general: STACK_LOW, state: STATE, errno: RESULT } = WORDS
+  const STACK_HIGH = STACK_LOW + 1
+  const [CALL_WORD, TENSORS_WORD, SELECTED, SHIFT] = [CALL, TENSORS, CALL_SELECTED, CALL_SHIFT]
+  const [stackLow, stackHigh] = [lowWord(address), highWord(address)]
+
+  return (base, low, high, count, tensors) => {
+    i32[base * 4 + 2] = low
+    i32[base * 4 + 3] = high
+    head[CALL_WORD] = base | (count << SHIFT) | SELECTED
+    if (tensors !== 0) head[TENSORS_WORD] = tensors
+    frame[STACK_LOW] = stackLow
+    frame[STACK_HIGH] = stackHigh
+    try {
+      enter()
+    } catch (error) {
+      stack.abandon(base)
+      throw error
+    }
+    if (frame[STATE] === 0) return frame[RESULT]!
+    const error = takeThrown()
+    stack.abandon(base)
+    throw error
   }
 }
-
-const { select, hasReturned, resultOfEntry } = makeFrame()
 
 /** How deep JavaScript and native code may call each other. The driver's own limit is far above. */
 export const DEPTH_LIMIT = 128
@@ -82,12 +103,8 @@ export type Pack = (stack: Stack, slot: number, value: unknown) => void
 export class Stack {
   readonly host: PackedFunctions
   readonly entered: EnteredFunctions
-  /** Enters `tn_packed_call`, and leaves its result in the frame of the thread. */
-  readonly entry: () => void
+  readonly perform: Perform
   readonly address: number
-  /** Both words of the address. */
-  readonly lo: number
-  readonly hi: number
   readonly bytes: Buffer
   readonly i32: Int32Array
   readonly f64: Float64Array
@@ -106,12 +123,9 @@ export class Stack {
   constructor() {
     this.host = host().packed
     this.entered = enteredFunctions()
-    this.entry = door().entry(CALL_ENTRY, packedAddress('tn_packed_call'))
     const out = new BigUint64Array(1)
     if (this.host.tn_packed_open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
     this.address = Number(out[0])
-    this.lo = lowWord(this.address)
-    this.hi = highWord(this.address)
     const buffer = bufferOver(this.address, SIZE)
     this.bytes = Buffer.from(buffer)
     this.i32 = new Int32Array(buffer, SLOTS, SLOT_COUNT * 4)
@@ -119,6 +133,7 @@ export class Stack {
     this.i64 = new BigInt64Array(buffer, SLOTS, SLOT_COUNT * 2)
     this.words = new BigUint64Array(buffer, HEAD.words, (HEAD.pending - HEAD.words) / 8)
     this.head = new Int32Array(buffer, 0, CALL + 1)
+    this.perform = makePerform(this, door().entry(CALL_ENTRY, packedAddress('tn_packed_call')))
   }
 
   /** Takes a frame of `count` arguments above the top. @throws {RecursionError} if the stack is full. */
@@ -175,35 +190,13 @@ export class Stack {
     this.f64[slot * 2 + 1] = value
   }
 
-  /** Returns the type index of the result, or -1. */
+  /** Calls an object that is a function. Returns the type index of the result, or -1. */
   call(base: number, handle: number, count: number): number {
-    this.setPointer(base, 0, handle)
-    this.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
-    return this.perform(base)
-  }
-
-  /**
-   * Performs the call that `head[CALL]` selects. Returns the type index of the result, or -1. After a call that throws, too,
-   * `head[TENSORS]` has the tensors that native code kept.
-   *
-   * @throws what an upcall stub has thrown meanwhile
-   */
-  perform(base: number): number {
-    select(this.lo, this.hi)
-    try {
-      this.entry()
-    } catch (error) {
-      this.abandon(base)
-      throw error
-    }
-    if (hasReturned()) return resultOfEntry()
-    const error = takeThrown()
-    this.abandon(base)
-    throw error
+    return this.perform(base, lowWord(handle), highWord(handle), count, 0)
   }
 
   /** Releases the result of a call that throws. The stack of JavaScript may have been too full for the call to begin. */
-  private abandon(base: number): void {
+  abandon(base: number): void {
     const { head } = this
     if (head[CALL] !== 0) {
       head[CALL] = 0

@@ -1,7 +1,7 @@
 import { wrongType } from '@tenon/core/internal'
 import { callOnThread } from '../functions/async-call.ts'
 import { AsyncForm, type AsyncOptions } from '../functions/async-form.ts'
-import { callAll, callTypedFew, readResult, type Callee } from '../functions/call.ts'
+import { calls, readResult, type Callee } from '../functions/call.ts'
 import type { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { Form, MISMATCH, Signature, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
@@ -40,17 +40,18 @@ export function bindTypes<P extends readonly AnyDescriptor[], R extends AnyDescr
   parameters.forEach((type, i) => checkDescriptor(type, `parameters[${i}]`))
   checkDescriptor(result, 'result')
   const { callee } = target
+  const { all, typedFew } = calls()
   const signature = new Signature<AnyDescriptor>([...parameters], result, name)
   const count = parameters.length
   const general = (values: readonly unknown[]): unknown =>
-    resultOf(signature, result, callAll(callee, toNative(signature, values), readResult))
+    resultOf(signature, result, all(callee, toNative(signature, values), readResult))
   const wrapper =
     count > 3
       ? (...values: unknown[]) => general(values)
       : // Named parameters, because a rest parameter takes a third longer.
         function (a?: unknown, b?: unknown, c?: unknown): unknown {
           if (arguments.length !== count) return general(Array.from(arguments))
-          return resultOf(signature, result, callTypedFew(callee, signature, count, a, b, c))
+          return resultOf(signature, result, typedFew(callee, signature, count, a, b, c))
         }
   const later = async (values: readonly unknown[], signal?: AbortSignal): Promise<unknown> =>
     resultOf(signature, result, await callOnThread(target, toNative(signature, values), signal))

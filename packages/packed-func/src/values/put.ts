@@ -6,68 +6,95 @@ import { lendTensor, MASKED_ARGUMENTS, type TensorObject } from '../tensors/pack
 import { Form, MISMATCH, type AnyDescriptor, type Signature } from '../typed/descriptor.ts'
 import { typeName } from './native-type.ts'
 import { pack, packNative } from './pack.ts'
+import { packText } from './text.ts'
 
-/**
- * Writes an argument into its slot: int32 values and tensors that were passed before inline, other values with `pack`.
- *
- * @returns the argument's bit if it is a tensor that native code may keep, or 0. The tensor's gate is entered, and the caller
- * must leave it.
- */
-export function put(stack: Stack, slot: number, index: number, value: unknown): number {
-  if (typeof value === 'number' && (value | 0) === value && (value !== 0 || 1 / value > 0)) {
-    stack.set(slot, TypeIndex.Int, value, value >> 31)
-    return 0
-  }
-  if (typeof value === 'object' && value instanceof Tensor && index < MASKED_ARGUMENTS)
-    return putTensor(stack, slot, index, value)
-  if (value instanceof NativeObject) {
-    packNative(stack, slot, value)
-  } else {
-    pack(stack, slot, value)
-  }
-  return 0
+/** Writes the arguments of calls into their slots. */
+export interface Put {
+  /**
+   * Writes an argument: int32 values and tensors that were passed before inline, other values with `pack`.
+   *
+   * @returns the argument's bit if it is a tensor that native code may keep, or 0. The tensor's gate is entered, and the caller
+   * must leave it.
+   */
+  any(slot: number, index: number, value: unknown): number
+  /** Returns whether a type takes a value as it is, so that {@link any} writes it. */
+  takes(type: AnyDescriptor, value: unknown): boolean
+  /**
+   * Checks an argument, and writes it as its type converts it.
+   *
+   * @returns as {@link any}. @throws {PackedFuncTypeError} if the value does not have the type.
+   */
+  typed(slot: number, index: number, type: AnyDescriptor, value: unknown, signature: Signature): number
 }
 
-/** Writes a tensor that native code may keep: inline if it was passed before. @returns as {@link put} */
-function putTensor(stack: Stack, slot: number, index: number, tensor: Tensor): number {
-  const { gate } = tensor
-  const object = tensor.descriptor as TensorObject | null
-  if (object === null || !gate.tryEnter()) {
-    lendTensor(stack, slot, tensor)
-  } else {
-    stack.set(slot, TypeIndex.Tensor, object.lo, object.hi)
-  }
-  return 1 << index
-}
+/** Makes the functions of a stack, whose constants are part of compiled code. */
+export function makePut(stack: Stack): Put {
+  const { i32, f64 } = stack
+  const { Int: INT, Float: FLOAT, Tensor: TENSOR } = TypeIndex
+  const { Int: INT_FORM, Float: FLOAT_FORM, Tensor: TENSOR_FORM } = Form
+  const [TensorClass, MOST] = [Tensor, MASKED_ARGUMENTS]
 
-/**
- * Checks an argument and writes it into its slot: numbers and tensors inline, other values as their type converts them.
- *
- * @returns as {@link put}. @throws {PackedFuncTypeError} if the value does not have the type.
- */
-export function putTyped(
-  stack: Stack,
-  slot: number,
-  index: number,
-  type: AnyDescriptor,
-  value: unknown,
-  signature: Signature,
-): number {
-  if (typeof value === 'number') {
-    if (type.form === Form.Float) {
-      stack.setFloat(slot, value)
+  function putInt(slot: number, value: number): void {
+    const at = slot * 4
+    i32[at] = INT
+    i32[at + 1] = 0
+    i32[at + 2] = value
+    i32[at + 3] = value >> 31
+  }
+
+  /** Writes a tensor that native code may keep: inline if it was passed before. */
+  function putTensor(slot: number, index: number, tensor: Tensor): number {
+    const { gate } = tensor
+    const object = tensor.descriptor as TensorObject | null
+    if (object === null || !gate.tryEnter()) {
+      lendTensor(stack, slot, tensor)
+    } else {
+      const at = slot * 4
+      i32[at] = TENSOR
+      i32[at + 1] = 0
+      i32[at + 2] = object.lo
+      i32[at + 3] = object.hi
+    }
+    return 1 << index
+  }
+
+  function any(slot: number, index: number, value: unknown): number {
+    if (typeof value === 'number' && (value | 0) === value && (value !== 0 || 1 / value > 0)) {
+      putInt(slot, value)
       return 0
     }
-    if (type.form === Form.Int && (value | 0) === value && value >= type.low && value <= type.high) {
-      if (value !== 0 || 1 / value > 0) {
-        stack.set(slot, TypeIndex.Int, value, value >> 31)
-        return 0
-      }
+    if (typeof value === 'string') {
+      packText(stack, slot, value)
+      return 0
     }
-  } else if (type.form === Form.Tensor && value instanceof Tensor && index < MASKED_ARGUMENTS) {
-    return putTensor(stack, slot, index, value)
+    if (typeof value === 'object' && value instanceof TensorClass && index < MOST) return putTensor(slot, index, value)
+    if (value instanceof NativeObject) {
+      packNative(stack, slot, value)
+    } else {
+      pack(stack, slot, value)
+    }
+    return 0
   }
-  const native = type.toNative(value)
-  if (native === MISMATCH) throw signature.mismatch(index, typeName(value))
-  return put(stack, slot, index, native)
+
+  function takes({ form, low, high }: AnyDescriptor, value: unknown): boolean {
+    if (typeof value === 'number')
+      return (
+        form === INT_FORM && (value | 0) === value && value >= low && value <= high && (value !== 0 || 1 / value > 0)
+      )
+    return form === TENSOR_FORM && value instanceof TensorClass
+  }
+
+  function typed(slot: number, index: number, type: AnyDescriptor, value: unknown, signature: Signature): number {
+    if (typeof value === 'number' && type.form === FLOAT_FORM) {
+      i32[slot * 4] = FLOAT
+      i32[slot * 4 + 1] = 0
+      f64[slot * 2 + 1] = value
+      return 0
+    }
+    const native = type.toNative(value)
+    if (native === MISMATCH) throw signature.mismatch(index, typeName(value))
+    return any(slot, index, native)
+  }
+
+  return { any, takes, typed }
 }
