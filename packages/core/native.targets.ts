@@ -83,8 +83,8 @@ export default {
       sources: ['csrc/call/guard.cc'],
       includes,
       imports: names(`
-        _Unwind_* _ZNKSt* _ZNSt* _ZSt* _ZTIN10__cxxabiv1* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0
-        memcpy strnlen
+        _Unwind_* _ZNKSt* _ZNSt* _ZSt* _ZTIN10__cxxabiv1* _ZTINSt* _ZTIPKc _ZTISt* _ZTVN10__cxxabiv1* __cxa_*
+        __gxx_personality_v0 free memcpy strcmp strnlen
       `),
     },
     {

@@ -1,4 +1,5 @@
 /* Kernels in C++ that throw. */
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -41,3 +42,60 @@ TN_XLA_MARK_TYPED(throw_int);
 /* Throws std::runtime_error from an untyped custom call. */
 TN_XLA_EXPORT void throw_from_host_call(void *, const void **) { throw std::runtime_error("from a host call"); }
 TN_XLA_MARK_HOST(throw_from_host_call);
+
+/* Untyped custom calls that throw what is not a std::exception of the standard library. */
+namespace fixture {
+struct parse_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+enum class reason { none };
+}  // namespace fixture
+
+TN_XLA_EXPORT void throw_string(void *, const void **) { throw std::string("a string"); }
+TN_XLA_MARK_HOST(throw_string);
+TN_XLA_EXPORT void throw_chars(void *, const void **) { throw "some characters"; }
+TN_XLA_MARK_HOST(throw_chars);
+TN_XLA_EXPORT void throw_null(void *, const void **) { throw static_cast<const char *>(nullptr); }
+TN_XLA_MARK_HOST(throw_null);
+TN_XLA_EXPORT void throw_parse_error(void *, const void **) { throw fixture::parse_error("line 3 (of 5)"); }
+TN_XLA_MARK_HOST(throw_parse_error);
+TN_XLA_EXPORT void throw_reason(void *, const void **) { throw fixture::reason::none; }
+TN_XLA_MARK_HOST(throw_reason);
+TN_XLA_EXPORT void throw_bad_alloc(void *, const void **) { throw std::bad_alloc(); }
+TN_XLA_MARK_HOST(throw_bad_alloc);
+TN_XLA_EXPORT void throw_long_text(void *, const void **) { throw std::runtime_error(std::string(5000, 'x')); }
+TN_XLA_MARK_HOST(throw_long_text);
+
+/* Throws std::bad_alloc. */
+TN_XLA_EXPORT tn_xla_error_t *run_out_of_memory(tn_xla_call_frame_t *frame) {
+  tn_xla_reader_t in;
+  if (!open(in, frame, 1, 0)) return in.error;
+  throw std::bad_alloc();
+}
+TN_XLA_MARK_TYPED(run_out_of_memory);
+
+/* A target of 0.1 with a state whose deleter throws. */
+static void throw_from_deleter(void *) { throw std::runtime_error("from a deleter"); }
+
+TN_XLA_EXPORT tn_xla_error_t *throwing_state(tn_xla_call_frame_t *frame) {
+  tn_xla_reader_t in;
+  open(in, frame, 1, 0);
+  return in.error;
+}
+TN_XLA_MARK_TYPED(throwing_state);
+
+TN_XLA_EXPORT tn_xla_error_t *throwing_state_instantiate(tn_xla_call_frame_t *frame) {
+  const tn_xla_signature_t signature = {1, TN_XLA_INSTANTIATE, 0, 0, 0, 0};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature)) return in.error;
+  static tn_xla_type_id_t id;
+  static int64_t state;
+  static const char name[] = "throwing_state";
+  if (id.type_id == 0) {
+    tn_xla_type_register_args_v1_t type = {sizeof type, nullptr, {name, sizeof name - 1}, &id};
+    tn_xla_error_t *error = frame->api->type_register(&type);
+    if (error != nullptr) return error;
+  }
+  tn_xla_state_set_args_v1_t set = {sizeof set, nullptr, frame->ctx, &id, &state, throw_from_deleter};
+  return frame->api->state_set(&set);
+}

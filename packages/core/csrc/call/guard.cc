@@ -1,12 +1,14 @@
 /* The exception guard, the only C++ of the core. A library of its own, so that the core needs no C++ runtime. */
 #include <unwind.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
+#include <string>
+#include <typeinfo>
 
-#if defined(__GLIBCXX__) || defined(_LIBCPPABI_VERSION)
 #include <cxxabi.h>
-#endif
 
 extern "C" {
 #include "tenon_call.h"
@@ -34,25 +36,68 @@ inline void forget_left_frames() {
 #endif
 }
 
-void report(char *message, size_t capacity, const char *text) {
+/* Writes "text (type)", or only the text if it is the type. A long text is cut, so that the type fits. */
+void report(char *message, size_t capacity, const char *text, const char *type) {
   if (capacity == 0) return;
-  const size_t length = strnlen(text, capacity - 1);
-  std::memcpy(message, text, length);
-  message[length] = '\0';
+  const size_t room = capacity - 1;
+  const bool has_suffix = std::strcmp(text, type) != 0 && room >= 32;
+  const size_t suffix = has_suffix ? strnlen(type, room / 2) : 0;
+  const size_t length = strnlen(text, has_suffix ? room - suffix - 3 : room);
+  char *end = static_cast<char *>(std::memcpy(message, text, length)) + length;
+  if (has_suffix) {
+    *end++ = ' ';
+    *end++ = '(';
+    end = static_cast<char *>(std::memcpy(end, type, suffix)) + suffix;
+    *end++ = ')';
+  }
+  *end = '\0';
 }
 
-/* Copies the text of the exception that is being handled. */
-void report_current(char *message, size_t capacity) {
+/* The name of the type of the exception that is being handled, as in C++. */
+class type_name {
+ public:
+  type_name() {
+    const std::type_info *const type = abi::__cxa_current_exception_type();
+    if (type == nullptr) return;
+    int status;
+    // Null if there is no memory, which can be why the exception was thrown.
+    readable = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
+    name = readable == nullptr ? type->name() : readable;
+  }
+  type_name(const type_name &) = delete;
+  type_name &operator=(const type_name &) = delete;
+  ~type_name() { std::free(readable); }
+  const char *get() const { return name; }
+
+ private:
+  char *readable = nullptr;
+  const char *name = "foreign exception";
+};
+
+/* Copies the text and the type of the exception that is being handled, and returns its status. */
+int32_t report_current(char *message, size_t capacity) {
   try {
     throw;
+  } catch (const std::bad_array_new_length &exception) {
+    // A wrong length, although it is a bad_alloc.
+    report(message, capacity, exception.what(), type_name().get());
+  } catch (const std::bad_alloc &exception) {
+    report(message, capacity, exception.what(), type_name().get());
+    return TN_OUT_OF_MEMORY;
   } catch (const std::exception &exception) {
-    report(message, capacity, exception.what());
+    report(message, capacity, exception.what(), type_name().get());
+  } catch (const std::string &text) {
+    report(message, capacity, text.c_str(), "std::string");
+  } catch (const char *text) {
+    report(message, capacity, text == nullptr ? "null" : text, "const char*");
   } catch (...) {
-    report(message, capacity, "unknown");
+    report(message, capacity, "unknown", type_name().get());
   }
+  return TN_EXCEPTION;
 }
 
 int32_t run(void (*body)(void *), void *context, char *message, size_t capacity) {
+  int32_t status;
   try {
     body(context);
     return TN_OK;
@@ -61,10 +106,10 @@ int32_t run(void (*body)(void *), void *context, char *message, size_t capacity)
     throw;  // The thread is being cancelled; stopping that would abort the process.
 #endif
   } catch (...) {
-    report_current(message, capacity);
+    status = report_current(message, capacity);
   }
   forget_left_frames();
-  return TN_EXCEPTION;
+  return status;
 }
 
 // Where a frame of tn__invoke() goes on.
@@ -99,7 +144,7 @@ void take(void *exception, char *message, size_t capacity) {
 
 }  // namespace
 
-/* The functions of tenon_call.h. They may be called on any thread and allocate nothing. */
+/* The functions of tenon_call.h. They may be called on any thread, and allocate only for the name of a type. */
 extern "C" {
 extern TN_API const tn_guard_t tn_guard;
 const tn_guard_t tn_guard = {run, unwind, take};

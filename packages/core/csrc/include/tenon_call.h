@@ -260,8 +260,9 @@ TN_API void tn_jobs_counts(tn_jobs_counts_t *out);
 
 /* What the core needs of a C++ runtime. Another library has it (call/guard.cc), so that the core is plain C. */
 typedef struct {
-  /* Runs `body(context)` and catches C++ exceptions: returns TN_OK, or TN_EXCEPTION with the text of the exception in
-   * `message` (at most `capacity` bytes, NUL-terminated). */
+  /* Runs `body(context)` and catches C++ exceptions: returns TN_OK, TN_OUT_OF_MEMORY for a std::bad_alloc, or TN_EXCEPTION.
+   * `message` receives "text (type)" of the exception, or only the text if it is the name of the type (at most `capacity`
+   * bytes, NUL-terminated). */
   int32_t (*run)(void (*body)(void *), void *context, char *message, size_t capacity);
   /* The body of a personality routine: answers the unwinder for a frame that catches everything. The language-specific
    * data of the frame is the code where it goes on. */
@@ -273,7 +274,8 @@ typedef struct {
 /* Installs the guard, which lives as long as the process. Idempotent. */
 TN_API int32_t tn_guard_install(const tn_guard_t *guard);
 
-/* Calls `body(context)` under the installed guard. TN_UNSUPPORTED: no guard is installed, and `body` was not called. */
+/* Calls `body(context)` under the installed guard, and returns what its `run` returns, with the message as the last error.
+ * TN_UNSUPPORTED: no guard is installed, and `body` was not called. */
 TN_API int32_t tn_guard_call(void (*body)(void *), void *context);
 
 #endif

@@ -75,15 +75,16 @@ static void clear_error(tn__xla_call_t *call) {
   call->error = NULL;
 }
 
-/* Runs `body` under the guard. An exception becomes the same error as in XLA's runtime. */
+/* Runs `body` under the guard. An exception becomes the same error as in XLA's runtime, but with the code of its kind. */
 static inline int32_t run_with(tn__xla_call_t *call, void (*body)(void *), void *context) {
   if (call->error != NULL) clear_error(call);
   const int32_t status = tn_guard_call(body, context);
   if (status == TN_OK) return call->error == NULL ? TN_OK : TN_KERNEL_FAILED;
-  if (status == TN_EXCEPTION) call->error = tn__xla_error(TN_XLA_UNKNOWN, "XLA FFI call failed: %s", tn_last_error());
+  const int32_t code = status == TN_OUT_OF_MEMORY ? TN_XLA_RESOURCE_EXHAUSTED : TN_XLA_UNKNOWN;
+  if (status != TN_UNSUPPORTED) call->error = tn__xla_error(code, "XLA FFI call failed: %s", tn_last_error());
   if (call->frame.future != NULL) tn__xla_future_abandon(call->frame.future);
   call->frame.future = NULL;
-  return status;
+  return status == TN_UNSUPPORTED ? status : TN_EXCEPTION;
 }
 
 static inline int32_t run(tn__xla_call_t *call, void (*body)(void *)) { return run_with(call, body, call); }
@@ -103,7 +104,7 @@ static int32_t end_run(tn__xla_call_t *call, int32_t status) {
   const int32_t cleared = tn_guard_call(clear_run, context);
   if (status != TN_OK || cleared == TN_OK) return status;
   call->error = tn__xla_error(TN_XLA_UNKNOWN, "destroying a state failed: %s", tn_last_error());
-  return cleared;
+  return TN_EXCEPTION;
 }
 
 int32_t tn_xla_execute(void *memory) {
@@ -200,5 +201,5 @@ int32_t tn_xla_close(void *memory) {
     call->context.user_data = first->next;
     free(first);
   }
-  return tn_guard_call(close_states, &call->context);
+  return tn_guard_call(close_states, &call->context) == TN_OK ? TN_OK : TN_EXCEPTION;
 }

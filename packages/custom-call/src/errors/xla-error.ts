@@ -43,8 +43,8 @@ export interface XlaFailure {
   /** The symbol or registered name of the target. */
   readonly target: string
   readonly stage: Stage
-  /** Whether the failure is a C++ exception that the guard caught. */
-  readonly exception?: boolean
+  /** The type of the C++ exception that the guard caught, as in `std::runtime_error`; undefined for another failure. */
+  readonly exceptionType?: string | undefined
   /** Whether the call was refused before a handler saw it. */
   readonly refused?: boolean
   /** The index of the call in its batch. */
@@ -77,7 +77,7 @@ export class XlaError extends TenonError {
   readonly batchIndex: number | undefined
 
   constructor(failure: XlaFailure) {
-    const { xlaCode, text, target, stage, exception = false, batchIndex } = failure
+    const { xlaCode, text, target, stage, exceptionType, batchIndex } = failure
     const codeName = xlaCodeName(xlaCode)
     const diagnostics = parseDiagnostics(text)
     const hint = hintFor(diagnostics, text)
@@ -89,7 +89,8 @@ export class XlaError extends TenonError {
         codeName,
         target,
         stage,
-        exception,
+        exception: exceptionType !== undefined,
+        ...(exceptionType === undefined ? {} : { exceptionType }),
         text,
         diagnostics,
         ...(batchIndex === undefined ? {} : { batchIndex }),
@@ -106,13 +107,14 @@ export class XlaError extends TenonError {
 defineKind(XlaError)
 
 function sentenceOf(failure: XlaFailure, codeName: XlaCodeName, diagnostics: readonly string[]): string {
-  const { xlaCode, text, target, stage, exception, refused } = failure
+  const { xlaCode, text, target, stage, exceptionType, refused } = failure
   const label = codeName === 'UNKNOWN' && xlaCode !== 2 ? `${codeName} (code ${xlaCode})` : codeName
   const place = stage === 'execute' ? target : `${target} (${stage})`
   const where = failure.batchIndex === undefined ? place : `call ${failure.batchIndex} of the batch, ${place},`
   const words = diagnostics.length > 0 ? diagnostics.join('; ') : onOneLine(text) || 'no message'
   if (refused) return `${where} was refused with ${label}: ${words}`
-  return exception ? `${where} threw a C++ exception: ${words}` : `${where} answered ${label}: ${words}`
+  if (exceptionType === undefined) return `${where} answered ${label}: ${words}`
+  return `${where} threw a C++ exception: ${words}${exceptionType === text ? '' : ` (${exceptionType})`}`
 }
 
 /** Removes the stage that newer handlers put in front, because the sentence names it already. */

@@ -2,9 +2,11 @@ import { addressOf, checkStatus, coreFunctions, lastError, statusName } from '@t
 import type { TenonError } from '@tenon/core'
 import { takeThrown } from '../errors/thrown.ts'
 import { xlaError } from '../errors/xla-error-classes.ts'
+import type { XlaFailure } from '../errors/xla-error.ts'
 import { STAGES } from './descriptor.ts'
 
 const UNKNOWN = 2
+const RESOURCE_EXHAUSTED = 8
 const INTERNAL = 13
 
 /** The out-parameters: the length of the message, then code and stage. */
@@ -18,16 +20,9 @@ export function readFailure(call: number, status: number, target: string, batchI
   const { tn_xla_failure: failure } = coreFunctions()
   const text = copyMessage((at, capacity, length) => failure(call, length + 8, length + 12, at, capacity, length))
   const [xlaCode, stage] = codeAndStage as unknown as [number, number]
-  const exception = name === 'EXCEPTION'
-  return xlaError({
-    xlaCode,
-    cause: takeThrown(text),
-    text: exception ? text.replace(/^XLA FFI call failed: /, '') : text,
-    target,
-    stage: STAGES[stage] ?? 'execute',
-    exception,
-    batchIndex,
-  })
+  const common = { xlaCode, target, stage: STAGES[stage] ?? 'execute', batchIndex } as const
+  if (name === 'KERNEL_FAILED') return xlaError({ ...common, text, cause: takeThrown(text) })
+  return xlaError({ ...common, ...splitException(text.replace(/^XLA FFI call failed: /, '')) })
 }
 
 /**
@@ -42,12 +37,30 @@ export function readUntypedFailure(
   batchIndex?: number,
 ): TenonError {
   const name = statusName(status)
-  if (name !== 'KERNEL_FAILED' && name !== 'EXCEPTION') return coreError(status, target)
+  if (name !== 'KERNEL_FAILED' && !isException(name)) return coreError(status, target)
   const { tn_xla_untyped_failure: untypedFailure } = coreFunctions()
   const text = copyMessage((at, capacity, length) => untypedFailure(call, at, capacity, length))
   const common = { target, stage: 'execute', batchIndex } as const
-  if (name === 'EXCEPTION') return xlaError({ ...common, xlaCode: UNKNOWN, text, exception: true })
+  if (isException(name)) return xlaError({ ...common, xlaCode: codeOf(name), ...splitException(text) })
   return xlaError({ ...common, xlaCode: INTERNAL, text: onDevice ? `CustomCall failed: ${text}` : text })
+}
+
+/** Whether a guarded function threw. A `std::bad_alloc` has a status of its own. */
+const isException = (name: string): boolean => name === 'EXCEPTION' || name === 'OUT_OF_MEMORY'
+
+const codeOf = (name: string): number => (name === 'OUT_OF_MEMORY' ? RESOURCE_EXHAUSTED : UNKNOWN)
+
+/** Splits what the guard makes of an exception: "text (type)", or only the type. Types can contain parentheses, too. */
+function splitException(message: string): Pick<XlaFailure, 'text' | 'exceptionType'> {
+  if (!message.endsWith(')')) return { text: message, exceptionType: message }
+  let depth = 0
+  for (let i = message.length - 1; i > 0; i--) {
+    if (message[i] === ')') depth++
+    if (message[i] === '(' && --depth === 0 && message[i - 1] === ' ') {
+      return { text: message.slice(0, i - 1), exceptionType: message.slice(i + 1, -1) }
+    }
+  }
+  return { text: message, exceptionType: message }
 }
 
 /** Checks the status of a function that leaves the text of a handler's error as the last error. @throws {XlaError} */
@@ -59,7 +72,7 @@ export function checkAnswer(status: number, xlaCode: number, target: string): vo
 
 function coreError(status: number, target: string): TenonError {
   if (statusName(status) === 'EXCEPTION') {
-    return xlaError({ xlaCode: UNKNOWN, text: lastError(), target, stage: 'execute', exception: true })
+    return xlaError({ xlaCode: UNKNOWN, target, stage: 'execute', ...splitException(lastError()) })
   }
   try {
     checkStatus(status, `calling ${target}`)

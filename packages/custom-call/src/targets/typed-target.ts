@@ -15,7 +15,7 @@ import type { CallTarget } from '../call/call-target.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
 import { entryFor } from '../native/current-call.ts'
 import { enterCore } from '../native/enter-core.ts'
-import { readFailure } from '../native/read-failure.ts'
+import { checkAnswer, readFailure } from '../native/read-failure.ts'
 import type { Leaf } from '../shape/leaf.ts'
 import type { CallResources } from './call-resources.ts'
 
@@ -77,8 +77,7 @@ export function openTypedTarget(
       readFailure(of.address, code, name, batchIndex),
     close(): void {
       dropped.forget(target)
-      const code = closeRemains(remains)
-      if (code !== 0) throw readFailure(memory.address, code, name)
+      checkAnswer(closeRemains(remains), 0, name)
     },
   }
   dropped.watch(target, remains, target)

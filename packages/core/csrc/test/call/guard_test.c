@@ -34,6 +34,41 @@ TEST(an_exception_becomes_a_status_and_a_message) {
   CHECK(tn_guard_call(count, &calls) == TN_OK);
 }
 
+#if defined(__linux__)
+/* Functions of libstdc++ that throw. */
+static void throw_logic_error(void *text) {
+  void (*thrower)(const char *) = NULL;
+  void *address = dlsym(RTLD_DEFAULT, "_ZSt19__throw_logic_errorPKc");
+  memcpy(&thrower, &address, sizeof thrower);
+  thrower(text);
+}
+
+static void throw_bad_alloc(void *context) {
+  (void)context;
+  void (*thrower)(void) = NULL;
+  void *address = dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv");
+  memcpy(&thrower, &address, sizeof thrower);
+  thrower();
+}
+
+TEST(a_message_has_the_type_of_the_exception_behind_its_text) {
+  CHECK(tn_guard_call(throw_logic_error, (char *)"no reason") == TN_EXCEPTION);
+  CHECK(strcmp(tn_last_error(), "no reason (std::logic_error)") == 0);
+}
+
+TEST(a_type_stays_behind_a_text_that_is_cut) {
+  char message[40];
+  char words[] = "a text of many words, which is longer than the room for it";
+  CHECK(tn_guard.run(throw_logic_error, words, message, sizeof message) == TN_EXCEPTION);
+  CHECK(strcmp(message, "a text of many words (std::logic_error)") == 0);
+}
+
+TEST(a_bad_alloc_has_a_status_of_its_own) {
+  CHECK(tn_guard_call(throw_bad_alloc, NULL) == TN_OUT_OF_MEMORY);
+  CHECK(strcmp(tn_last_error(), "std::bad_alloc") == 0);
+}
+#endif
+
 TEST(a_long_message_is_truncated_at_the_capacity) {
   char message[4] = "zzz";
   CHECK(tn_guard.run(throw_standard, NULL, message, sizeof message) == TN_EXCEPTION);
