@@ -17,8 +17,15 @@ export { inspectAsText } from './errors/inspect.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'
 export { defineKind, nativeFormat, SimpleError } from '@tenon/binary'
 export { highWord, lowWord, writeAddress } from './memory/address-words.ts'
-export { Block, checkEnterable, checkUsable, expose, gateOfBuffer, isDetached } from './memory/block.ts'
-export { ARRAY_BUFFER_ALIGNMENT, newArrayBuffer } from './memory/allocators.ts'
+export { Block, checkEnterable, checkUsable, expose, gateOfBuffer } from './memory/block.ts'
+export {
+  ARRAY_BUFFER_ALIGNMENT,
+  detachBuffer,
+  isDetached,
+  isResizable,
+  moveBuffer,
+  newArrayBuffer,
+} from './memory/array-buffer.ts'
 export { callDepth, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
 export { globalGate } from './memory/global-lifetime.ts'
 export { enterAll, exitAll, Gate, holdAll, liveHolds, releaseAll, type Gated } from './memory/lifetime.ts'

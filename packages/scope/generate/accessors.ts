@@ -1,6 +1,7 @@
 /**
  * Writes src/generated: the accessors of segments, and the scalars of layouts. Every accessor is a method of its own with
- * the short check written out, because a shared helper makes each access half as slow again.
+ * the short check written out, because a shared helper makes each access half as slow again. The lifetime is checked last,
+ * because `this` may be a proxy, whose properties can close the scope when they are read.
  *
  *     node generate/accessors.ts
  */
@@ -54,7 +55,7 @@ function accessors({ name, title, byteSize, refuse, convert }: Kind, isAligned: 
   get${method}(byteOffset: number${order}): ${isWide ? 'bigint' : 'number'} {
     const { block, base } = this
     ${isNear}
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, ${byteSize}, ${alignment})
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, ${byteSize}, ${alignment})
     return block.view.get${view}(at${passed})
   }
 
@@ -63,8 +64,8 @@ function accessors({ name, title, byteSize, refuse, convert }: Kind, isAligned: 
     ${check}
     const { block, base } = this
     ${isNear}
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, ${byteSize}, ${alignment})
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, ${byteSize}, ${alignment})
     block.view.set${view}(at, ${isWide ? 'wide' : 'value'}${passed})
   }
 `

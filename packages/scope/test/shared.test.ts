@@ -268,11 +268,14 @@ describe('handoff()', () => {
     const sent = move()
     structuredClone(sent, { transfer: [...sent.transfer] })
     expect(() => ResourceScope.attach(sent)).toThrow(/a buffer that was transferred away/)
+    // Otherwise, closing one scope would free the memory during a native call that uses the other.
     const twice = move()
-    const [one, other] = [ResourceScope.attach(twice), ResourceScope.attach(twice)]
-    one.scope.close()
-    expect(() => strlen(other.segments[0]!)).toThrow(ScopeClosedError)
-    other.scope.close()
+    const { scope, segments } = ResourceScope.attach(twice)
+    expect(() => ResourceScope.attach(twice)).toThrow(/memory of an open scope/)
+    expect(strlen(segments[0]!)).toBe(3n)
+    scope.close()
+    expect(() => ResourceScope.attach(twice)).toThrow(/a buffer that was transferred away/)
+    expect(() => strlen(segments[0]!)).toThrow(ScopeClosedError)
   })
 
   test('separates the memory from the next arena', () => {

@@ -4,6 +4,7 @@ import { AllocationError } from '../errors/kinds.ts'
 import { coreFunctions, lastError } from '../native/core-library.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/driver.ts'
+import { ARRAY_BUFFER_ALIGNMENT, newArrayBuffer } from './array-buffer.ts'
 import { Block } from './block.ts'
 import { globalGate } from './global-lifetime.ts'
 import { Segment } from './segment.ts'
@@ -17,9 +18,6 @@ export interface NativeAllocator {
   /** @throws {AllocationError} if memory is exhausted. @throws {ArgumentError} if a number is not valid. */
   allocate(byteSize: number, byteAlignment?: number): Segment
 }
-
-/** The alignment in bytes that the engine gives the memory of every ArrayBuffer. */
-export const ARRAY_BUFFER_ALIGNMENT = 16
 
 /**
  * The default allocator. Each segment has a zeroed ArrayBuffer of its own, which the garbage collector frees with the last
@@ -41,20 +39,6 @@ export const gcAllocator: NativeAllocator & { toString(): string } = {
   toString: () => 'gcAllocator',
 }
 inspectAsText({ prototype: gcAllocator })
-
-/** The buffer has at least one byte, so that its address is unique. @throws {AllocationError} */
-export function newArrayBuffer(byteSize: number, byteAlignment: number): ArrayBuffer {
-  const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0)
-  try {
-    return new ArrayBuffer(room)
-  } catch (cause) {
-    throw new AllocationError(`${byteSize} bytes aligned to ${byteAlignment} could not be allocated`, {
-      hint: 'Allocate less, or free memory that is no longer needed.',
-      details: { byteSize, byteAlignment },
-      cause,
-    })
-  }
-}
 
 /**
  * An allocator of zeroed memory that is never freed, for data that native code keeps as long as the process runs.

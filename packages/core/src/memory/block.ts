@@ -1,4 +1,5 @@
 import { ScopeClosedError } from '../errors/kinds.ts'
+import { isDetached } from './array-buffer.ts'
 import type { Gate } from './lifetime.ts'
 
 /**
@@ -42,10 +43,6 @@ export function expose(block: Block): void {
 /** The gate of the memory behind a raw view's buffer. Whatever is made from the buffer must end with that lifetime. */
 export function gateOfBuffer(buffer: ArrayBufferLike): Gate | undefined {
   return gates.get(buffer)
-}
-
-export function isDetached(buffer: ArrayBufferLike): boolean {
-  return buffer instanceof ArrayBuffer && buffer.detached
 }
 
 /** @throws {ScopeClosedError | WrongThreadError} if the lifetime is closed, or a raw view's buffer was transferred. */

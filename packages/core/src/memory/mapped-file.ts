@@ -2,7 +2,7 @@ import { CONSTANTS } from '../generated/layouts.ts'
 import { checkStatus, coreFunctions } from '../native/core-library.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/driver.ts'
-import { isDetached } from './block.ts'
+import { detachBuffer, isDetached } from './array-buffer.ts'
 
 export interface MappedFileOptions {
   /** The offset of the first byte in the file: a multiple of {@link pageSize}. */
@@ -65,9 +65,7 @@ export class MappedFile {
 
   /** If a user has transferred the buffer, the pages stay mapped, because a leak is better than a dangling view. */
   close(): void {
-    if (isDetached(this.buffer)) return
-    this.buffer.transfer(0)
-    this.unmap()
+    if (!isDetached(this.buffer) && detachBuffer(this.buffer)) this.unmap()
   }
 
   [Symbol.dispose](): void {

@@ -1,6 +1,7 @@
 import { checkSize } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, BoundsError } from '../errors/kinds.ts'
+import { newArrayBuffer } from './array-buffer.ts'
 import { checkUsable, expose, type Block } from './block.ts'
 import type { Lifetime } from './lifetime.ts'
 
@@ -65,14 +66,14 @@ export class Segment {
    * @throws {ArgumentError} if the memory belongs to a device.
    */
   view(): DataView {
-    const { block, base, byteSize } = this
+    const { block, base, byteSize, flags } = this
     checkUsable(block)
-    if ((this.flags & DEVICE_MEMORY) !== 0) {
+    if ((flags & DEVICE_MEMORY) !== 0) {
       throw new ArgumentError('device memory cannot be read or written by the CPU', {
         hint: 'Copy it to host memory first.',
       })
     }
-    if (this.readOnly) return new DataView(new Uint8Array(block.bytes.subarray(base, base + byteSize)).buffer)
+    if ((flags & READ_ONLY) !== 0) return copyOf(block, base, byteSize)
     expose(block)
     return new DataView(block.view.buffer, block.view.byteOffset + base, byteSize)
   }
@@ -88,6 +89,13 @@ export class Segment {
     const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
     return new Segment(this.block, this.base + offset, size, this.flags)
   }
+}
+
+/** @throws {AllocationError} if there is not enough memory. */
+function copyOf({ bytes }: Block, base: number, byteSize: number): DataView {
+  const copy = new DataView(newArrayBuffer(byteSize, 1), 0, byteSize)
+  new Uint8Array(copy.buffer).set(bytes.subarray(base, base + byteSize))
+  return copy
 }
 
 /** Returns the offset and size in bytes. @throws {BoundsError | ArgumentError | ArgumentRangeError} */

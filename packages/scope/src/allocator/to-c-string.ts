@@ -20,12 +20,14 @@ export function toCString(text: string, allocator: AllocatorLike, options?: Stri
       text.length < SHORT ? shortString(text, allocator) : longString(text, allocator, options !== undefined)
     if (segment !== undefined) return segment
   }
-  checkText(text, options)
-  const codec = codecOf(options?.charset)
+  const charset = checkText(text, options)
+  const codec = codecOf(charset)
   const segment = allocateFrom(allocator, codec.byteLength(text) + codec.unit, codec.unit)
-  segment.setString(0, text, { ...options, nul: 'allow' })
+  segment.setString(0, text, charset === undefined ? NUL_ALLOWED : { charset, nul: 'allow' })
   return segment
 }
+
+const NUL_ALLOWED: StringOptions = { nul: 'allow' }
 
 /** The last options whose names were checked: most programs pass the same object, and the names take a tenth of the call. */
 let checked: StringOptions | undefined
@@ -51,6 +53,8 @@ function shortString(text: string, arena: ArenaScope): MemorySegment | undefined
   const segment = arena.allocate(length + 1, 1)
   const { block, base } = segment
   const { bytes } = block
+  // The arena may be a proxy, whose method could return memory that is closed.
+  if (!block.gate.open) return undefined
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)
     if (code > 0x7f || code === 0) return undefined
@@ -68,7 +72,7 @@ interface Utf8Buffer {
 function longString(text: string, arena: ArenaScope, mayHaveNul: boolean): MemorySegment | undefined {
   const { block, offset, limit } = arena
   const longest = text.length * LONGEST
-  const isRoomy = block !== undefined && offset + longest < limit
+  const isRoomy = block !== undefined && offset + longest < limit && block.gate.open
   if (!isRoomy || (!mayHaveNul && text.includes('\0'))) return undefined
   const size = (block.bytes as unknown as Utf8Buffer).utf8Write(text, offset, longest) + 1
   arena.offset = offset + size

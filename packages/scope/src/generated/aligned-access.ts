@@ -28,7 +28,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   getInt8(byteOffset: number): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 1 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 1, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 1, 1)
     return block.view.getInt8(at)
   }
 
@@ -37,8 +37,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
     if (typeof value !== 'number' || (value << 24) >> 24 !== value) refuse('int8', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 1 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 1, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 1, 1)
     block.view.setInt8(at, value)
   }
 
@@ -46,7 +46,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   getUint8(byteOffset: number): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 1 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 1, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 1, 1)
     return block.view.getUint8(at)
   }
 
@@ -55,8 +55,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
     if (typeof value !== 'number' || (value & 0xff) !== value) refuse('uint8', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 1 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 1, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 1, 1)
     block.view.setUint8(at, value)
   }
 
@@ -68,7 +68,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 2 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 1) === 0
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 2, 2)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 2, 2)
     return block.view.getInt16(at, littleEndian)
   }
 
@@ -81,8 +81,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 2 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 1) === 0
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 2, 2)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 2, 2)
     block.view.setInt16(at, value, littleEndian)
   }
 
@@ -94,7 +94,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 2 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 1) === 0
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 2, 2)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 2, 2)
     return block.view.getUint16(at, littleEndian)
   }
 
@@ -107,8 +107,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 2 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 1) === 0
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 2, 2)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 2, 2)
     block.view.setUint16(at, value, littleEndian)
   }
 
@@ -120,7 +120,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 4 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 3) === 0
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 4)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 4)
     return block.view.getInt32(at, littleEndian)
   }
 
@@ -133,8 +133,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 4 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 3) === 0
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 4, 4)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 4, 4)
     block.view.setInt32(at, value, littleEndian)
   }
 
@@ -146,7 +146,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 4 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 3) === 0
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 4)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 4)
     return block.view.getUint32(at, littleEndian)
   }
 
@@ -159,8 +159,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 4 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 3) === 0
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 4, 4)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 4, 4)
     block.view.setUint32(at, value, littleEndian)
   }
 
@@ -172,7 +172,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 8 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 7) === 0
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 8)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 8)
     return block.view.getBigInt64(at, littleEndian)
   }
 
@@ -185,8 +185,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 8 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 7) === 0
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 8, 8)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 8, 8)
     block.view.setBigInt64(at, wide, littleEndian)
   }
 
@@ -198,7 +198,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 8 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 7) === 0
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 8)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 8)
     return block.view.getBigUint64(at, littleEndian)
   }
 
@@ -211,8 +211,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 8 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 7) === 0
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 8, 8)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 8, 8)
     block.view.setBigUint64(at, wide, littleEndian)
   }
 
@@ -224,7 +224,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 4 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 3) === 0
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 4)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 4)
     return block.view.getFloat32(at, littleEndian)
   }
 
@@ -237,8 +237,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 4 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 3) === 0
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 4, 4)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 4, 4)
     block.view.setFloat32(at, value, littleEndian)
   }
 
@@ -250,7 +250,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 8 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 7) === 0
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 8)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 8)
     return block.view.getFloat64(at, littleEndian)
   }
 
@@ -263,8 +263,8 @@ export abstract class AlignedAccess extends UnalignedAccess {
       byteOffset >>> 0 === byteOffset &&
       byteOffset + 8 <= this.byteSize &&
       ((block.skew + base + byteOffset) & 7) === 0
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 8, 8)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 8, 8)
     block.view.setFloat64(at, value, littleEndian)
   }
 }

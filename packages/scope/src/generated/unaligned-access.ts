@@ -17,7 +17,7 @@ export abstract class UnalignedAccess extends Segment {
   getInt16Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 2, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 2, 1)
     return block.view.getInt16(at, littleEndian)
   }
 
@@ -26,8 +26,8 @@ export abstract class UnalignedAccess extends Segment {
     if (typeof value !== 'number' || (value << 16) >> 16 !== value) refuse('int16', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 2, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 2, 1)
     block.view.setInt16(at, value, littleEndian)
   }
 
@@ -35,7 +35,7 @@ export abstract class UnalignedAccess extends Segment {
   getUint16Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 2, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 2, 1)
     return block.view.getUint16(at, littleEndian)
   }
 
@@ -44,8 +44,8 @@ export abstract class UnalignedAccess extends Segment {
     if (typeof value !== 'number' || (value & 0xffff) !== value) refuse('uint16', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 2, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 2, 1)
     block.view.setUint16(at, value, littleEndian)
   }
 
@@ -53,7 +53,7 @@ export abstract class UnalignedAccess extends Segment {
   getInt32Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 1)
     return block.view.getInt32(at, littleEndian)
   }
 
@@ -62,8 +62,8 @@ export abstract class UnalignedAccess extends Segment {
     if (typeof value !== 'number' || (value | 0) !== value) refuse('int32', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 4, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 4, 1)
     block.view.setInt32(at, value, littleEndian)
   }
 
@@ -71,7 +71,7 @@ export abstract class UnalignedAccess extends Segment {
   getUint32Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 1)
     return block.view.getUint32(at, littleEndian)
   }
 
@@ -80,8 +80,8 @@ export abstract class UnalignedAccess extends Segment {
     if (typeof value !== 'number' || value >>> 0 !== value) refuse('uint32', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 4, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 4, 1)
     block.view.setUint32(at, value, littleEndian)
   }
 
@@ -89,7 +89,7 @@ export abstract class UnalignedAccess extends Segment {
   getInt64Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): bigint {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 1)
     return block.view.getBigInt64(at, littleEndian)
   }
 
@@ -98,8 +98,8 @@ export abstract class UnalignedAccess extends Segment {
     const wide = toInt64(value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 8, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 8, 1)
     block.view.setBigInt64(at, wide, littleEndian)
   }
 
@@ -107,7 +107,7 @@ export abstract class UnalignedAccess extends Segment {
   getUint64Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): bigint {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 1)
     return block.view.getBigUint64(at, littleEndian)
   }
 
@@ -116,8 +116,8 @@ export abstract class UnalignedAccess extends Segment {
     const wide = toUint64(value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 8, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 8, 1)
     block.view.setBigUint64(at, wide, littleEndian)
   }
 
@@ -125,7 +125,7 @@ export abstract class UnalignedAccess extends Segment {
   getFloat32Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 1)
     return block.view.getFloat32(at, littleEndian)
   }
 
@@ -134,8 +134,8 @@ export abstract class UnalignedAccess extends Segment {
     if (typeof value !== 'number') refuse('float32', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 4, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 4, 1)
     block.view.setFloat32(at, value, littleEndian)
   }
 
@@ -143,7 +143,7 @@ export abstract class UnalignedAccess extends Segment {
   getFloat64Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 1)
     return block.view.getFloat64(at, littleEndian)
   }
 
@@ -152,8 +152,8 @@ export abstract class UnalignedAccess extends Segment {
     if (typeof value !== 'number') refuse('float64', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
-    const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
-    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 8, 1)
+    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 8, 1)
     block.view.setFloat64(at, value, littleEndian)
   }
 }

@@ -145,7 +145,7 @@ function asPointer(bound: Bound, capturesErrno: boolean): Call {
 function intoAllocator(bound: Bound, layout: StructLayout, capturesErrno: boolean): Call {
   const allocate = (allocator: AllocatorLike): MemorySegment => {
     const target = allocateFrom(allocator, sizeOf(layout), layout.byteAlignment)
-    rangeForWrite(target, 0, target.byteSize)
+    rangeForWrite(target, target.block, 0, target.byteSize)
     return target
   }
   const finish = (target: MemorySegment, result: Value | ValueWithErrno): Result | WithErrno =>

@@ -50,6 +50,8 @@ export abstract class ArenaScope extends ManagedScope {
    */
   allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
     if (typeof byteSize === 'number' && typeof byteAlignment === 'number') {
+      // Read before the limit, which does not allow an allocation without a block.
+      const { block } = this
       const start = (this.offset + byteAlignment - 1) & -byteAlignment
       const end = start + byteSize
       if (
@@ -61,7 +63,7 @@ export abstract class ArenaScope extends ManagedScope {
         (byteAlignment & -byteAlignment) === byteAlignment
       ) {
         this.offset = end
-        return new MemorySegment(this.block!, start, byteSize, 0)
+        return new MemorySegment(block!, start, byteSize, 0)
       }
     }
     return this.allocateSlowly(byteSize, byteAlignment)

@@ -1,5 +1,5 @@
 import { AllocationError } from '@tenon/core'
-import { ARRAY_BUFFER_ALIGNMENT, addressOf, isDetached, newArrayBuffer } from '@tenon/core/internal'
+import { ARRAY_BUFFER_ALIGNMENT, addressOf, detachBuffer, isDetached, newArrayBuffer } from '@tenon/core/internal'
 
 /** Memory of a JavaScript buffer that scopes lend. Each borrower gets a block of its own over the chunk. */
 export interface Chunk {
@@ -55,11 +55,9 @@ export function chunkIn(buffer: ArrayBufferLike, start: number, size: number, ad
   }
 }
 
-/** Leaves shared memory to its last user. Returns false if a user has transferred the buffer of a raw view. */
+/** Leaves shared memory to its last user. Returns false if a user has transferred the buffer of a raw view, or forbidden it. */
 export function detach(view: DataView): boolean {
   const { buffer } = view
   if (buffer instanceof SharedArrayBuffer) return true
-  if (isDetached(buffer)) return false
-  buffer.transfer(0)
-  return true
+  return !isDetached(buffer) && detachBuffer(buffer)
 }

@@ -1,4 +1,5 @@
 import { ArgumentError, ScopeHeldError } from '@tenon/core'
+import { moveBuffer } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import type { ManagedScope } from './managed-scope.ts'
 import { describeSegments, newToken, type SegmentToken } from './token-segments.ts'
@@ -23,6 +24,7 @@ export interface HandoffToken {
  * worker.postMessage(token, token.transfer)
  */
 export function handOff(scope: ManagedScope, segments: readonly MemorySegment[]): HandoffToken {
+  const described = describeSegments(scope.gate, segments)
   scope.checkOpen()
   if (scope.actions !== undefined && scope.actions.length > 0) {
     throw new ScopeHeldError('a scope with close actions cannot move to another thread', {
@@ -30,9 +32,9 @@ export function handOff(scope: ManagedScope, segments: readonly MemorySegment[])
       details: { actions: scope.actions.length },
     })
   }
-  const tokens = describeSegments(scope.gate, segments)
-  segments.forEach(({ block }, i) => {
-    if (scope.owned?.some((owned) => owned.block === block && owned.upkeep.free !== undefined)) {
+  described.forEach(({ block }, i) => {
+    const isForeign = scope.owned?.some((owned) => owned.block === block && owned.upkeep.free !== undefined)
+    if (isForeign || !(block.view.buffer instanceof ArrayBuffer)) {
       throw new ArgumentError(`segments[${i}] must be memory of JavaScript to move, got mapped or native memory`, {
         hint: 'Copy it to memory that this scope has allocated.',
       })
@@ -40,17 +42,17 @@ export function handOff(scope: ManagedScope, segments: readonly MemorySegment[])
   })
   if (scope.isHeld()) scope.close() // throws, and names the holders
   const moved = new Map<ArrayBufferLike, ArrayBuffer>()
-  for (const { block } of segments) {
+  for (const { block } of described) {
     const buffer = block.view.buffer as ArrayBuffer
     // The address stays the same. The old buffer is detached, so the chunk cannot be lent again.
-    if (!moved.has(buffer)) moved.set(buffer, buffer.transfer())
+    if (!moved.has(buffer)) moved.set(buffer, moveBuffer(buffer))
     block.exposed = true
   }
   scope.close()
   return newToken<HandoffToken>({
     tenon: 'confined-scope',
     name: scope.name,
-    segments: tokens.map((token) => ({ ...token, buffer: moved.get(token.buffer)! })),
+    segments: described.map(({ token }) => ({ ...token, buffer: moved.get(token.buffer)! })),
     transfer: [...moved.values()],
   })
 }

@@ -202,7 +202,7 @@ export abstract class ManagedScope extends ManagedLifetime {
     for (const { block, size, upkeep } of owned) {
       counters.liveBytes -= size
       if (upkeep.check !== undefined) attempt(upkeep.check, errors)
-      // A user who transferred the buffer of a raw view away keeps its memory. A leak is better than a dangling pointer.
+      // A user who transferred the buffer of a raw view, or forbade it, keeps its memory: a leak is better than a dangling view.
       if (detach(block.view) && upkeep.free !== undefined) attempt(upkeep.free, errors)
     }
     throwErrors(errors, `${this.label} was damaged`)

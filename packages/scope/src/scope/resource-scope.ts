@@ -1,4 +1,4 @@
-import { wrongType } from '@tenon/core/internal'
+import { checkName, wrongType } from '@tenon/core/internal'
 import { scopeStats, type ScopeStats } from '../diagnostics/stats.ts'
 import { printAs } from '../print-as.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
@@ -57,15 +57,17 @@ interface ResourceScopes {
 }
 
 function attach(token: SharedToken | HandoffToken): Attached<SharedScope | ConfinedScope> {
-  const { tenon, segments, control } = (token ?? {}) as { readonly [Field in keyof SharedToken]?: unknown }
+  // The message is read once, because an object of this thread could return other values at the second reading.
+  const { tenon, name, segments, control } = (token ?? {}) as { readonly [Field in keyof SharedToken]?: unknown }
   const isWhole = tenon === 'confined-scope' || (tenon === 'shared-scope' && SharedControl.isBuffer(control))
   if (!isWhole || !Array.isArray(segments)) throw wrongType('token', 'a message of share() or handoff()', token)
+  const checkedName = name === undefined ? undefined : checkName(name, 'the name of the scope')
   const scope =
-    token.tenon === 'shared-scope'
-      ? SharedScope.attach(token.name, token.control)
-      : new ConfinedScope(token.name === undefined ? undefined : { name: token.name })
+    tenon === 'shared-scope'
+      ? SharedScope.attach(checkedName, control as SharedArrayBuffer)
+      : new ConfinedScope(checkedName === undefined ? undefined : { name: checkedName })
   try {
-    return { scope, segments: reviveSegments(scope.gate, token.segments, (block, size) => scope.own(block, size)) }
+    return { scope, segments: reviveSegments(scope.gate, segments, (block, size) => scope.own(block, size)) }
   } catch (error) {
     scope[Symbol.dispose]()
     throw error

@@ -90,9 +90,9 @@ export class SharedScope extends ArenaScope {
    * @throws {ScopeClosedError} once closing has begun. @throws {ArgumentError} if a segment belongs to another scope.
    */
   share(options?: ShareOptions): SharedToken {
-    this.checkOpen()
     const { segments: shared = [], to } = checkOptions(options, ['segments', 'to'])
-    const segments = describeSegments(this.gate, shared)
+    const segments = describeSegments(this.gate, shared).map(({ token }) => token)
+    this.checkOpen()
     segments.forEach(({ buffer }, i) => {
       if (buffer instanceof SharedArrayBuffer) return
       throw new ArgumentError(`segments[${i}] must be shared memory, got mapped or native memory`, {

@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { ArgumentError } from '@tenon/core'
 import {
   addressOf,
@@ -6,11 +7,13 @@ import {
   describe,
   expose,
   type Gate,
+  gateOfBuffer,
   inspectAsText,
   isDetached,
   READ_ONLY,
   wrongType,
 } from '@tenon/core/internal'
+import { checkFixedSize } from '../segment/foreign-memory.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { chunkIn } from './chunk.ts'
 
@@ -41,10 +44,17 @@ export function newToken<Token extends TokenFields>(fields: Token): Token {
   return Object.assign(Object.create(printed) as object, fields)
 }
 
-/** Puts segments of one scope into a message. @throws {ArgumentError} if a segment belongs to another scope. */
-export function describeSegments(gate: Gate, segments: readonly MemorySegment[]): SegmentToken[] {
+/** A segment for a message, read once, and the block that its memory belongs to. */
+interface Described {
+  readonly token: SegmentToken
+  readonly block: Block
+}
+
+/** Reads the segments for a message. @throws {ArgumentError} if a segment belongs to another scope. */
+export function describeSegments(gate: Gate, segments: readonly MemorySegment[]): Described[] {
   if (!Array.isArray(segments)) throw wrongType('segments', 'an array', segments)
-  return segments.map((segment: MemorySegment, i) => {
+  // Array.from() reads the holes of an array, which map() omits.
+  return Array.from(segments, (segment: MemorySegment, i) => {
     if (!(segment instanceof MemorySegment)) throw wrongType(`segments[${i}]`, 'a MemorySegment', segment)
     const { block, base, byteSize, flags } = segment
     if (block.gate !== gate) {
@@ -52,14 +62,14 @@ export function describeSegments(gate: Gate, segments: readonly MemorySegment[])
         hint: 'Copy the memory into a segment of this scope.',
       })
     }
-    return { buffer: block.view.buffer, byteOffset: block.view.byteOffset + base, byteSize, flags }
+    return { token: { buffer: block.view.buffer, byteOffset: block.view.byteOffset + base, byteSize, flags }, block }
   })
 }
 
 /** @throws {ArgumentError} if the value is not a segment token. @throws {BoundsError} if it reaches outside of its buffer. */
-function checkToken(token: SegmentToken): SegmentToken {
-  const buffer: unknown = (token as SegmentToken | null)?.buffer
-  if (!(buffer instanceof ArrayBuffer || buffer instanceof SharedArrayBuffer) || (token.flags & ~READ_ONLY) !== 0) {
+function readToken(token: SegmentToken): SegmentToken {
+  const { buffer, byteOffset, byteSize, flags } = (token ?? {}) as Partial<SegmentToken>
+  if (!types.isAnyArrayBuffer(buffer) || (flags !== 0 && flags !== READ_ONLY)) {
     throw new ArgumentError(`a segment of a message must come from share() or handoff(), got ${describe(token)}`)
   }
   if (isDetached(buffer)) {
@@ -67,8 +77,17 @@ function checkToken(token: SegmentToken): SegmentToken {
       hint: 'Attach once, in the thread that received the message.',
     })
   }
-  checkSlice(buffer.byteLength, token.byteOffset, token.byteSize)
-  return token
+  checkFixedSize(buffer, 'the buffer of a segment of a message')
+  const [offset, size] = checkSlice(new Uint8Array(buffer).byteLength, byteOffset, byteSize ?? Number.NaN)
+  return { buffer, byteOffset: offset, byteSize: size, flags }
+}
+
+/** @throws {ArgumentError} if an open scope of this thread owns the memory, which would be detached under it. */
+function checkUnowned(buffer: ArrayBufferLike): void {
+  if (buffer instanceof SharedArrayBuffer || gateOfBuffer(buffer)?.alive !== true) return
+  throw new ArgumentError('a segment of a message must be memory that was sent, got memory of an open scope', {
+    hint: 'Send it with handoff() first, and attach each message once.',
+  })
 }
 
 /** Creates the segments of a message again. Segments of one buffer share a block, which `own` takes over. */
@@ -78,11 +97,12 @@ export function reviveSegments(
   own: (block: Block, size: number) => void,
 ): MemorySegment[] {
   const blocks = new Map<ArrayBufferLike, Block>()
-  return tokens.map((token) => {
-    const { buffer, byteOffset, byteSize, flags } = checkToken(token)
+  const read = Array.from(tokens, readToken)
+  for (const { buffer } of read) checkUnowned(buffer)
+  return read.map(({ buffer, byteOffset, byteSize, flags }) => {
     let block = blocks.get(buffer)
     if (block === undefined) {
-      const size = buffer.byteLength
+      const { byteLength: size } = new Uint8Array(buffer)
       const { view, bytes, address } = chunkIn(buffer, 0, size, addressOf(buffer))
       blocks.set(buffer, (block = new Block(gate, view, bytes, address)))
       // The receiver can reach the buffer through the message, and may transfer it away or attach it again.

@@ -50,13 +50,14 @@ function place(
   isWrite: boolean,
 ): [array: AnyArray, index: number] {
   const size = checkKind(kind).BYTES_PER_ELEMENT
-  const inBlock = (isWrite ? locateForWrite : locate)(segment, byteOffset, size, size)
-  checkUsable(segment.block)
-  const at = segment.block.view.byteOffset + inBlock
+  const { block } = segment
+  const inBlock = (isWrite ? locateForWrite : locate)(segment, block, byteOffset, size, size)
+  checkUsable(block)
+  const at = block.view.byteOffset + inBlock
   if (at % size !== 0) {
     throw new AlignmentError(`the buffer of an atomic access must start at a multiple of ${size}, got the offset ${at}`)
   }
-  return [arrayOf(segment.block, kind), at / size]
+  return [arrayOf(block, kind), at / size]
 }
 
 function checkKind(kind: AtomicKind): (typeof classes)[AtomicKind] {

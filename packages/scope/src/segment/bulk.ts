@@ -1,21 +1,31 @@
 import type { Segment } from '@tenon/core'
+import { checkUsable } from '@tenon/core/internal'
 import { rangeForRead, rangeForWrite } from './locate.ts'
 import { refuse } from './value-range.ts'
+import { isSmall } from './window.ts'
 
 export function fill(segment: Segment, value: number): void {
   if (typeof value !== 'number' || (value & 0xff) !== value) refuse('uint8', value)
-  const start = rangeForWrite(segment, 0, segment.byteSize)
-  segment.block.bytes.fill(value, start, start + segment.byteSize)
+  const { block, byteSize } = segment
+  const start = rangeForWrite(segment, block, 0, byteSize)
+  block.bytes.fill(value, start, start + byteSize)
 }
 
 /** Copies all bytes of a segment to the start of another, which it may overlap. */
 export function copyBytes(source: Segment, target: Segment): void {
-  const size = source.byteSize
-  const to = rangeForWrite(target, 0, size)
-  const from = rangeForRead(source, 0, size)
-  const { bytes } = source.block
-  if (bytes === target.block.bytes) bytes.copyWithin(to, from, from + size)
-  else bytes.copy(target.block.bytes, to, from, from + size)
+  const { block: from, byteSize: size } = source
+  const { block: to } = target
+  const targetStart = rangeForWrite(target, to, 0, size)
+  const start = rangeForRead(source, from, 0, size)
+  checkUsable(to)
+  copyRange(from.bytes, start, to.bytes, targetStart, size)
+}
+
+/** Copies a range to another, which it may overlap. */
+export function copyRange(from: Buffer, start: number, to: Buffer, targetStart: number, size: number): void {
+  if (from === to) to.copyWithin(targetStart, start, start + size)
+  else if (isSmall(from) && isSmall(to)) from.copy(to, targetStart, start, start + size)
+  else to.set(from.subarray(start, start + size), targetStart)
 }
 
 /** The number of bytes that mismatch() compares in one call before it looks closer. */
@@ -23,16 +33,30 @@ const STEP = 64 * 1024
 
 /** The offset of the first byte that differs: -1 if none does, the smaller size if one segment is a prefix of the other. */
 export function mismatch(one: Segment, other: Segment): number {
-  const [start, otherStart] = [rangeForRead(one, 0, one.byteSize), rangeForRead(other, 0, other.byteSize)]
-  const [bytes, otherBytes] = [one.block.bytes, other.block.bytes]
-  const size = Math.min(one.byteSize, other.byteSize)
+  const [block, otherBlock] = [one.block, other.block]
+  const [oneSize, otherSize] = [one.byteSize, other.byteSize]
+  const start = rangeForRead(one, block, 0, oneSize)
+  const otherStart = rangeForRead(other, otherBlock, 0, otherSize)
+  checkUsable(block)
+  const size = Math.min(oneSize, otherSize)
+  const offset = firstDifference(block.bytes, start, otherBlock.bytes, otherStart, size)
+  return offset === size && oneSize === otherSize ? -1 : offset
+}
+
+/** The offset of the first byte that differs, or `size`. */
+function firstDifference(one: Buffer, start: number, other: Buffer, otherStart: number, size: number): number {
   for (let offset = 0; offset < size; offset += STEP) {
-    const end = Math.min(offset + STEP, size)
-    if (bytes.compare(otherBytes, otherStart + offset, otherStart + end, start + offset, start + end) === 0) continue
-    while (bytes[start + offset] === otherBytes[otherStart + offset]) offset++
+    const length = Math.min(STEP, size - offset)
+    const [from, otherFrom] = [start + offset, otherStart + offset]
+    const isEqual =
+      isSmall(one) && isSmall(other)
+        ? one.compare(other, otherFrom, otherFrom + length, from, from + length) === 0
+        : one.subarray(from, from + length).equals(other.subarray(otherFrom, otherFrom + length))
+    if (isEqual) continue
+    while (one[start + offset] === other[otherStart + offset]) offset++
     return offset
   }
-  return one.byteSize === other.byteSize ? -1 : size
+  return size
 }
 
 /** The part of `one` that overlaps `other`: its offset in `one` and its size in bytes, which is 0 without an overlap. */

@@ -3,7 +3,10 @@ import { wrongType } from '@tenon/core/internal'
 /** A string encoding. The names of multi-byte units include the byte order, so no byte order mark is written. */
 export type Charset = 'utf-8' | 'latin1' | 'ascii' | 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be'
 
-/** Encodes and decodes strings. Characters that the charset lacks are replaced, never refused. */
+/**
+ * Encodes and decodes strings. Characters that the charset lacks are replaced, never refused. The buffers are below 2^31
+ * bytes: see `windowOf()`.
+ */
 export interface Codec {
   /** The size of a unit, and of the terminator, in bytes. */
   readonly unit: 1 | 2 | 4
@@ -21,10 +24,20 @@ function checkedCodePoint(code: number): number {
   return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? replacement : code
 }
 
+/** The number of code points. An array of them would exhaust the heap for long strings. */
+function codePoints(text: string): number {
+  let count = text.length
+  for (let i = 1; i < text.length; i++) {
+    const isPair = (text.charCodeAt(i) & 0xfc00) === 0xdc00 && (text.charCodeAt(i - 1) & 0xfc00) === 0xd800
+    if (isPair) count--
+  }
+  return count
+}
+
 function singleByte(unmappable: RegExp): Codec {
   return {
     unit: 1,
-    byteLength: (text) => [...text].length,
+    byteLength: codePoints,
     write: (bytes, offset, text) => bytes.write(text.replace(unmappable, '?'), offset, 'latin1'),
     read: (bytes, start, end) => bytes.toString('latin1', start, end).replace(unmappable, '\ufffd'),
   }
@@ -46,10 +59,13 @@ function utf16(littleEndian: boolean): Codec {
   }
 }
 
+/** The number of code points that are decoded together. */
+const CODES = 1024
+
 function utf32(littleEndian: boolean): Codec {
   return {
     unit: 4,
-    byteLength: (text) => [...text].length * 4,
+    byteLength: (text) => codePoints(text) * 4,
     write: (bytes, offset, text) => {
       let end = offset
       for (const character of text) {
@@ -59,12 +75,15 @@ function utf32(littleEndian: boolean): Codec {
       return end - offset
     },
     read: (bytes, start, end) => {
-      const parts: string[] = []
-      for (let at = start; at + 4 <= end; at += 4) {
-        const code = littleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)
-        parts.push(String.fromCodePoint(checkedCodePoint(code)))
+      let text = ''
+      for (let at = start; at + 4 <= end;) {
+        const codes: number[] = []
+        for (; at + 4 <= end && codes.length < CODES; at += 4) {
+          codes.push(checkedCodePoint(littleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)))
+        }
+        text += String.fromCodePoint(...codes)
       }
-      return parts.join('')
+      return text
     },
   }
 }

@@ -1,8 +1,9 @@
 import { AlignmentError, ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
-import { checkSize, typedArrayClass, wrongType } from '@tenon/core/internal'
+import { checkSize, checkUsable, newArrayBuffer, typedArrayClass, wrongType } from '@tenon/core/internal'
 import type { AlignedAccess } from '../generated/aligned-access.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import { ValueLayout } from '../layout/value-layout.ts'
+import { copyRange } from './bulk.ts'
 import { nativeOrder } from './byte-order.ts'
 import { checkAligned, rangeForRead, rangeForWrite } from './locate.ts'
 
@@ -51,15 +52,18 @@ export class Slices<Slice> extends Iterator<Slice, undefined> {
 /** Copies all elements: to a typed array for numbers, otherwise to an array. */
 export function toArray(segment: AlignedAccess, layout: Layout): unknown {
   const size = elementSize(segment, layout)
-  const start = rangeForRead(segment, 0, segment.byteSize)
-  const count = segment.byteSize / size
-  const Class = layout instanceof ValueLayout && layout.kind !== 'bool' ? typedArrayClass(layout.kind) : undefined
-  if (Class === undefined) return Array.from({ length: count }, (_, i) => layout.read(segment, i * size))
+  const { block, byteSize } = segment
+  const count = byteSize / size
+  const isNumeric = layout instanceof ValueLayout && layout.kind !== 'bool'
+  const Class = isNumeric ? typedArrayClass(layout.kind) : undefined
+  const mustSwap = isNumeric && layout.order !== nativeOrder
+  const start = rangeForRead(segment, block, 0, byteSize)
   if (count > 2 ** 32 - 1) throw new ArgumentRangeError(`an array must have at most 2^32 - 1 elements, got ${count}`)
-  const copy = new Uint8Array(segment.byteSize)
-  copy.set(segment.block.bytes.subarray(start, start + segment.byteSize))
-  if ((layout as ValueLayout).order !== nativeOrder) swapEach(copy, size)
-  return new Class(copy.buffer)
+  if (Class === undefined) return Array.from({ length: count }, (_, i) => layout.read(segment, i * size))
+  const copy = new Uint8Array(newArrayBuffer(byteSize, 1), 0, byteSize)
+  copy.set(block.bytes.subarray(start, start + byteSize))
+  if (mustSwap) swapEach(copy, size)
+  return new Class(copy.buffer, 0, count)
 }
 
 function swapEach(bytes: Uint8Array, size: number): void {
@@ -73,9 +77,9 @@ function swapEach(bytes: Uint8Array, size: number): void {
 export type ElementRange = readonly [segment: Segment, layout: ValueLayout, byteOffset: number]
 
 /** Copies elements of the same size, and reverses their bytes if the orders differ. */
-export function copyElements(source: ElementRange, target: ElementRange, count: number): void {
-  const [from, fromLayout, fromOffset] = source
-  const [to, toLayout, toOffset] = target
+export function copyElements(first: ElementRange, second: ElementRange, count: number): void {
+  const [from, fromLayout, fromOffset] = first
+  const [to, toLayout, toOffset] = second
   for (const layout of [fromLayout, toLayout]) {
     if (!(layout instanceof ValueLayout)) throw wrongType('layout', 'a value layout', layout)
     if (layout.byteAlignment > layout.byteSize) {
@@ -88,11 +92,15 @@ export function copyElements(source: ElementRange, target: ElementRange, count: 
   if (size !== toLayout.byteSize) {
     throw new ArgumentError(`the elements must have the same size, got ${size} and ${toLayout.byteSize} bytes`)
   }
+  const [fromAlignment, toAlignment] = [fromLayout.byteAlignment, toLayout.byteAlignment]
+  const mustSwap = fromLayout.order !== toLayout.order
   const length = checkSize(checkSize(count, 'elementCount', 'elements') * size, 'elementCount * byteSize')
-  const targetStart = rangeForWrite(to, toOffset, length)
-  const sourceStart = rangeForRead(from, fromOffset, length)
-  checkAligned(to.block.address + targetStart, toLayout.byteAlignment)
-  checkAligned(from.block.address + sourceStart, fromLayout.byteAlignment)
-  from.block.bytes.copy(to.block.bytes, targetStart, sourceStart, sourceStart + length)
-  if (fromLayout.order !== toLayout.order) swapEach(to.block.bytes.subarray(targetStart, targetStart + length), size)
+  const [source, target] = [from.block, to.block]
+  const targetStart = rangeForWrite(to, target, toOffset, length)
+  const sourceStart = rangeForRead(from, source, fromOffset, length)
+  checkAligned(target.address + targetStart, toAlignment)
+  checkAligned(source.address + sourceStart, fromAlignment)
+  checkUsable(target)
+  copyRange(source.bytes, sourceStart, target.bytes, targetStart, length)
+  if (mustSwap) swapEach(target.bytes.subarray(targetStart, targetStart + length), size)
 }

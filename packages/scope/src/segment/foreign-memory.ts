@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
 import {
   addressOf,
@@ -9,6 +10,7 @@ import {
   gateOfBuffer,
   hex,
   isDetached,
+  isResizable,
   wrongType,
   wrongValue,
 } from '@tenon/core/internal'
@@ -28,28 +30,48 @@ export function isUserBlock(block: Block): boolean {
   return block.exposed && userBlocks.get(block.view.buffer)?.bytes === block.bytes
 }
 
-/** The block over the buffer of a user, or over the buffer of a raw view. @throws {ArgumentError} */
-export function blockOfBuffer(source: ArrayBufferLike | ArrayBufferView): Block {
+/** The memory of a user: the block over its buffer, and its place there. */
+interface UserMemory {
+  readonly block: Block
+  readonly byteOffset: number
+  readonly byteSize: number
+}
+
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array
+
+/** Reads a view by the engine's own getters, because an object of a user can have properties of the same names. */
+function place(view: ArrayBufferView): [buffer: ArrayBufferLike, byteOffset: number, byteSize: number] {
+  const own = types.isDataView(view) ? DataView.prototype : typedArray
+  const read = (name: 'buffer' | 'byteOffset' | 'byteLength'): unknown => Reflect.get(own, name, view)
   // Reading `buffer` moves a small typed array out of the heap for good, so its address is stable from now on.
-  const buffer: unknown = ArrayBuffer.isView(source) ? source.buffer : source
-  if (!(buffer instanceof ArrayBuffer) && !(buffer instanceof SharedArrayBuffer)) {
+  return [read('buffer') as ArrayBufferLike, read('byteOffset') as number, read('byteLength') as number]
+}
+
+/** The memory of a user's buffer or view, or of a raw view of a segment. @throws {ArgumentError} */
+export function memoryOfBuffer(source: ArrayBufferLike | ArrayBufferView): UserMemory {
+  if (ArrayBuffer.isView(source)) {
+    const [buffer, byteOffset, byteSize] = place(source)
+    return { block: blockOfBuffer(buffer), byteOffset, byteSize }
+  }
+  if (!types.isAnyArrayBuffer(source)) {
     throw wrongType('source', 'an ArrayBuffer, a SharedArrayBuffer or a view of one', source)
   }
+  const block = blockOfBuffer(source)
+  return { block, byteOffset: 0, byteSize: block.bytes.length }
+}
+
+function blockOfBuffer(buffer: ArrayBufferLike): Block {
   if (isDetached(buffer)) {
     throw new ArgumentError('source must be attached, got a detached buffer', {
       hint: 'Use the buffer that transfer() returned, or the thread that received it.',
     })
   }
-  if (buffer instanceof ArrayBuffer ? buffer.resizable : buffer.growable) {
-    throw new ArgumentError('source must have a fixed size, got a resizable buffer', {
-      hint: 'Copy it, because memory under a segment must not move or shrink.',
-    })
-  }
+  checkFixedSize(buffer, 'source')
   const gate = gateOfBuffer(buffer)
   const blocks = gate === undefined ? userBlocks : lentBlocks
   let block = blocks.get(buffer)
   if (block === undefined) {
-    const size = buffer.byteLength
+    const { byteLength: size } = new Uint8Array(buffer)
     const { view, bytes, address } = chunkIn(buffer, 0, size, size === 0 ? 0 : addressOf(buffer))
     block = new Block(gate ?? new ImplicitScope().gate, view, bytes, address)
     // The user may detach the buffer at any time.
@@ -57,6 +79,14 @@ export function blockOfBuffer(source: ArrayBufferLike | ArrayBufferView): Block 
     blocks.set(buffer, block)
   }
   return block
+}
+
+/** @throws {ArgumentError} if memory could vanish under a segment. */
+export function checkFixedSize(buffer: ArrayBufferLike, name: string): void {
+  if (!isResizable(buffer)) return
+  throw new ArgumentError(`${name} must have a fixed size, got a resizable buffer`, {
+    hint: 'Copy it, because memory under a segment must not move or shrink.',
+  })
 }
 
 /** The memory of an address without a size. */
@@ -94,8 +124,8 @@ export function reinterpret<Made>(
     checkFunction(cleanup, 'cleanup')
     if (scope === undefined) throw wrongType('scope', 'the scope that runs the cleanup', scope)
   }
+  const { block, base, byteSize: oldSize, flags } = segment
   const owner = scope === undefined ? undefined : checkScope(scope)
-  const { block, base, flags } = segment
   block.gate.owner.checkAlive()
   const address = block.address + base
   const isInside = base + size <= block.bytes.length
@@ -108,7 +138,7 @@ export function reinterpret<Made>(
     )
   }
   // The arena does not zero bytes after the segment's old end, so the chunk must never be lent again.
-  if (size > segment.byteSize) expose(block)
+  if (size > oldSize) expose(block)
   const gate = owner === undefined ? block.gate : owner.gate
   const result = isInside
     ? new Class(owner === undefined ? block : aliasOf(block, gate), base, size, flags)

@@ -1,15 +1,24 @@
 import { AlignmentError, BoundsError, ReadOnlyError, type Segment } from '@tenon/core'
-import { checkSize, checkUsable, hex } from '@tenon/core/internal'
+import { type Block, checkSize, checkUsable, hex } from '@tenon/core/internal'
 
 /**
  * Checks one read in full and returns its offset in the block. The accessors call this function when their own short test
  * fails: to throw, or for an offset beyond 4 GiB.
  *
+ * Here and below, `block` is what the caller has read from the segment and will use. A segment may be a proxy, whose
+ * properties can have other values at each reading and can close scopes, so the lifetime is checked after the last reading.
+ *
  * @param byteSize the size of the access in bytes. @param byteAlignment the alignment that its address must have.
  * @throws {BoundsError}, then {@link AlignmentError}, then the errors of the lifetime.
  */
-export function locate(segment: Segment, byteOffset: unknown, byteSize: number, byteAlignment: number): number {
-  const { block, base } = segment
+export function locate(
+  segment: Segment,
+  block: Block,
+  byteOffset: unknown,
+  byteSize: number,
+  byteAlignment: number,
+): number {
+  const { base } = segment
   const offset = checkOffset(segment, byteOffset, byteSize)
   checkAligned(block.address + base + offset, byteAlignment)
   block.gate.owner.checkAlive()
@@ -17,22 +26,28 @@ export function locate(segment: Segment, byteOffset: unknown, byteSize: number, 
 }
 
 /** {@link locate} for a write. @throws {ReadOnlyError} before all others. */
-export function locateForWrite(segment: Segment, byteOffset: unknown, byteSize: number, byteAlignment: number): number {
+export function locateForWrite(
+  segment: Segment,
+  block: Block,
+  byteOffset: unknown,
+  byteSize: number,
+  byteAlignment: number,
+): number {
   checkWritable(segment)
-  return locate(segment, byteOffset, byteSize, byteAlignment)
+  return locate(segment, block, byteOffset, byteSize, byteAlignment)
 }
 
 /** Checks a range that is read as a whole and returns its offset in the block. A range of 0 bytes must be alive too. */
-export function rangeForRead(segment: Segment, byteOffset: unknown, byteSize: number): number {
-  const offset = checkOffset(segment, byteOffset, byteSize)
-  checkUsable(segment.block)
-  return segment.base + offset
+export function rangeForRead(segment: Segment, block: Block, byteOffset: unknown, byteSize: number): number {
+  const start = segment.base + checkOffset(segment, byteOffset, byteSize)
+  checkUsable(block)
+  return start
 }
 
 /** {@link rangeForRead} for a write. @throws {ReadOnlyError} before all others. */
-export function rangeForWrite(segment: Segment, byteOffset: unknown, byteSize: number): number {
+export function rangeForWrite(segment: Segment, block: Block, byteOffset: unknown, byteSize: number): number {
   checkWritable(segment)
-  return rangeForRead(segment, byteOffset, byteSize)
+  return rangeForRead(segment, block, byteOffset, byteSize)
 }
 
 /** @throws {ReadOnlyError} if the segment is read-only. */

@@ -111,17 +111,18 @@ function withPages<Result>(
   segment: Segment,
   use: (file: MappedFile, byteOffset: number, byteSize: number, access: Access) => Result,
 ): Result | undefined {
-  const mapping = mappings.get(segment.block)
+  const { block, base, byteSize } = segment
+  const mapping = mappings.get(block)
   if (mapping === undefined) {
     throw new ArgumentError('only a mapped file can be loaded, unloaded and forced, got other memory', {
       hint: 'Map a file with MemorySegment.mapFile().',
     })
   }
-  checkUsable(segment.block)
+  checkUsable(block)
   const { file, access } = mapping
-  if (file === undefined || segment.byteSize === 0) return undefined
-  const first = segment.base - (segment.base % pageSize())
-  return use(file, first, segment.base + segment.byteSize - first, access)
+  if (file === undefined || byteSize === 0) return undefined
+  const first = base - (base % pageSize())
+  return use(file, first, base + byteSize - first, access)
 }
 
 /** The methods of segments over mapped files. */
@@ -141,9 +142,8 @@ export abstract class MappedAccess extends AtomicAccess {
     withPages(this, (file, byteOffset, byteSize) => {
       file.advise(byteOffset, byteSize, true)
       // The system may ignore the advice. Reading a byte of each page loads it.
-      const { block, base } = this
-      for (let offset = 0; offset < this.byteSize; offset += pageSize()) block.view.getUint8(base + offset)
-      block.view.getUint8(base + this.byteSize - 1)
+      const bytes = new DataView(file.buffer, byteOffset, byteSize)
+      for (let offset = 0; offset < byteSize; offset += pageSize()) bytes.getUint8(offset)
     })
   }
 

@@ -8,7 +8,7 @@ import { ImplicitScope } from '../scope/gc-scopes.ts'
 import { copyBytes, fill, mismatch, overlap } from './bulk.ts'
 import type { Charset } from './charset.ts'
 import { copyElements, elementSize, Slices, toArray } from './elements.ts'
-import { blockOfAddress, blockOfBuffer, isUserBlock, reinterpret } from './foreign-memory.ts'
+import { blockOfAddress, isUserBlock, memoryOfBuffer, reinterpret } from './foreign-memory.ts'
 import { checkAligned, describeSegment } from './locate.ts'
 import { mapFile, MappedAccess, type MapOptions } from './mapped-file.ts'
 import { getString, setString, type StringOptions } from './strings.ts'
@@ -65,9 +65,8 @@ export class MemorySegment extends MappedAccess {
    * @throws {ArgumentError} if the buffer is detached or resizable.
    */
   static ofBuffer(source: ArrayBufferLike | ArrayBufferView): MemorySegment {
-    const block = blockOfBuffer(source)
-    const byteOffset = ArrayBuffer.isView(source) ? source.byteOffset : 0
-    return new MemorySegment(block, byteOffset, source.byteLength, 0)
+    const { block, byteOffset, byteSize } = memoryOfBuffer(source)
+    return new MemorySegment(block, byteOffset, byteSize, 0)
   }
 
   /** Returns a segment for a pointer from native code. Its size is 0 until `reinterpret()` sets another size. */

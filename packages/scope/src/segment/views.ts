@@ -9,15 +9,21 @@ export interface ViewClass<View> {
   readonly BYTES_PER_ELEMENT?: number
 }
 
-const TypedArray: unknown = Object.getPrototypeOf(Int8Array)
+/** The classes themselves. A subclass or a proxy of one would run code of the user between the checks and the use. */
+const CLASSES: ReadonlySet<unknown> = new Set(
+  [
+    DataView,
+    ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array],
+    ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
+    (globalThis as { Float16Array?: unknown }).Float16Array,
+  ].filter((Class) => Class !== undefined),
+)
 
 export function typedView<View>(segment: Segment, Class: ViewClass<View>): View {
-  if (Class !== (DataView as unknown) && Object.getPrototypeOf(Class ?? 0) !== TypedArray) {
-    throw wrongType('the class of a view', 'a typed array or DataView', Class)
-  }
+  if (!CLASSES.has(Class)) throw wrongType('the class of a view', 'a typed array or DataView', Class)
   checkWritable(segment)
-  checkUsable(segment.block)
   const { block, base, byteSize } = segment
+  checkUsable(block)
   const size = Class.BYTES_PER_ELEMENT ?? 1
   const byteOffset = block.view.byteOffset + base
   if (byteOffset % size !== 0 || byteSize % size !== 0) {

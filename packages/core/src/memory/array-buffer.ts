@@ -1,0 +1,63 @@
+import { AllocationError } from '../errors/kinds.ts'
+
+/** The alignment in bytes that the engine gives the memory of every ArrayBuffer. */
+export const ARRAY_BUFFER_ALIGNMENT = 16
+
+/** The buffer has at least one byte, so that its address is unique. @throws {AllocationError} */
+export function newArrayBuffer(byteSize: number, byteAlignment: number): ArrayBuffer {
+  const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0)
+  try {
+    return new ArrayBuffer(room)
+  } catch (cause) {
+    throw new AllocationError(`${byteSize} bytes aligned to ${byteAlignment} could not be allocated`, {
+      hint: 'Allocate less, or free memory that is no longer needed.',
+      details: { byteSize, byteAlignment },
+      cause,
+    })
+  }
+}
+
+type Getter<Of, Result> = (this: Of) => Result
+
+/**
+ * The engine's own getter. A user who reaches a buffer through a raw view can define a property with the name of a getter or
+ * method, so the buffer's properties are not read.
+ */
+function getterOf<Of extends object, Name extends keyof Of>(
+  Class: { readonly prototype: Of },
+  name: Name,
+): Getter<Of, Of[Name]> {
+  return Object.getOwnPropertyDescriptor(Class.prototype, name)!.get as Getter<Of, Of[Name]>
+}
+
+const detachedOf = getterOf(ArrayBuffer, 'detached')
+const resizableOf = getterOf(ArrayBuffer, 'resizable')
+const growableOf = getterOf(SharedArrayBuffer, 'growable')
+const { transfer } = ArrayBuffer.prototype
+
+export function isDetached(buffer: ArrayBufferLike): boolean {
+  return buffer instanceof ArrayBuffer && detachedOf.call(buffer)
+}
+
+/** Whether the memory of a buffer can shrink or grow, so that an address in it may become invalid. */
+export function isResizable(buffer: ArrayBufferLike): boolean {
+  return buffer instanceof ArrayBuffer ? resizableOf.call(buffer) : growableOf.call(buffer)
+}
+
+/**
+ * Detaches an attached buffer, which invalidates its views. Returns false if the engine refuses, as it does after
+ * `markAsUntransferable()`. The memory must then stay as it is, because views can still reach it.
+ */
+export function detachBuffer(buffer: ArrayBuffer): boolean {
+  try {
+    transfer.call(buffer, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Moves the memory of a buffer to a new one at the same address. @throws {TypeError} if the engine refuses. */
+export function moveBuffer(buffer: ArrayBuffer): ArrayBuffer {
+  return transfer.call(buffer)
+}
