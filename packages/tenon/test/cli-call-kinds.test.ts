@@ -30,7 +30,13 @@ describe('tenon call on every kind of custom call', () => {
   test('--registered calls a handler that the library registers itself', () => {
     const named = call(runtime, 'negate', '--registered', ...x(), ...y, '--json')
     expect(JSON.parse(named.stdout)).toMatchObject({ convention: 'typed', version: '0.3' })
-    expectRefusal(call(runtime, 'nobody', '--registered', ...x(), ...y), 3, 'No FFI handler registered for nobody')
+    expectRefusal(
+      call(runtime, 'nobody', '--registered', ...x(), ...y),
+      1,
+      'does not register a handler named "nobody"',
+      'tenon inspect --handlers',
+    )
+    expectRefusal(call(runtime, 'negat', '--registered', ...x(), ...y), 1, 'named "negat"', 'Did you mean negate?')
   })
 
   test('--alias shares memory between operand and result, and temp: makes scratch memory', () => {

@@ -52,18 +52,18 @@ describe('tenon strings', () => {
     writeFileSync(join(cwd, 'in.json'), JSON.stringify(['a\nb', 'c']))
     expect(run('convert', 'in.json', '--from', 'json', '--to', 'tflite', '--output', 'in.bin').code).toBe(0)
     expect(run('convert', 'in.bin', '--from', 'tflite', '--to', 'json').stdout).toBe('["a\\nb","c"]\n')
-    expect(run('convert', 'in.bin', '--from', 'tflite', '--to', 'lines')).toMatchObject({ code: 2, stdout: '' })
+    expect(run('convert', 'in.bin', '--from', 'tflite', '--to', 'lines')).toMatchObject({ code: 1, stdout: '' })
   })
 
   test.each([
     [['list', 'words.txt'], 2, 'the action must be dump or convert, got list'],
     [['convert', 'words.txt', '--from', 'lines'], 2, '--to is missing'],
     [['convert', 'words.txt', '--from', 'lines', '--to', 'tf'], 2, '--output is missing'],
-    [['dump', 'words.txt'], 1, 'layout must be given'],
+    [['dump', 'words.txt'], 2, '--from is missing, because words.txt.json does not exist'],
     [['dump', 'words.txt', '--from', 'tflite'], 1, 'tflite-count'],
-    [['dump', 'words.txt', '--from', 'tf'], 1, 'shape must be an array of numbers'],
+    [['dump', 'words.txt', '--from', 'tf'], 2, '--shape is missing'],
     [['dump', 'words.txt', '--from', 'tf', '--shape', '2,x'], 2, '--shape must be sizes separated by commas'],
-    [['dump', 'words.txt', '--from', 'json'], 2, 'is not JSON'],
+    [['dump', 'words.txt', '--from', 'json'], 1, 'is not JSON'],
     [['dump', 'nowhere', '--from', 'lines'], 1, 'no such file'],
     [['dump', 'words.txt', '--from', 'utf8'], 2, '--from must be one of'],
   ])('refuses %j', (args, code, text) => {

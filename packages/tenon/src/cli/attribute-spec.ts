@@ -64,11 +64,12 @@ function parseValue(value: string, text: string): Attribute {
 function untyped(value: string, text: string): UsageError {
   const name = text.slice(0, text.indexOf('='))
   if (value !== '' && !Number.isNaN(Number(value))) {
-    const whole = /^[+-]?\d+$/.test(value)
-    const [narrow, wide] = whole ? ['s32', 's64'] : ['f32', 'f64']
+    // A whole number is often the value of a floating-point attribute, such as temperature=1.
+    const types = /^[+-]?\d+$/.test(value) ? ['f32', 's32', 's64'] : ['f32', 'f64']
+    const forms = types.map((type) => `${name}=${type}:${value}`)
     return new UsageError(
       `--attr ${text}: a number must have its type`,
-      `Write the type that the kernel expects: ${name}=${narrow}:${value} or ${name}=${wide}:${value}.`,
+      `Write the type that the kernel expects: ${forms.slice(0, -1).join(', ')} or ${forms.at(-1)}.`,
     )
   }
   const hint = value === 'true' || value === 'false' ? `${name}=pred:${value}` : `${name}=str:${value}`

@@ -1,9 +1,12 @@
 import { resolve } from 'node:path'
 import { tensor, type BinaryInfo, type Tensor } from '@tenon/core'
+import { didYouMean } from '@tenon/core/internal'
 import {
   ApiVersion,
   deviceFunction,
+  NotFoundError,
   registeredHandler,
+  registeredNames,
   temp,
   type Alias,
   type AttributeDictionary,
@@ -18,6 +21,7 @@ import { readNpy, writeNpy } from '../npy/npy-file.ts'
 import { encodeNpyHeader } from '../npy/npy-header.ts'
 import type { ResultSpec } from './tensor-spec.ts'
 import { timeRuns, type Timing } from './timing.ts'
+import { InputError } from './input-error.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface CallRequest {
@@ -204,7 +208,17 @@ function findHandler(
   convention: 'typed' | 'cuda-typed',
 ): TypedHandler {
   const options = { allowNewerApi, platform: isOnDevice(convention) ? 'CUDA' : 'Host' }
-  if (registered) return registeredHandler(symbol, options)
+  try {
+    if (registered) return registeredHandler(symbol, options)
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error
+    const names = registeredNames().map(({ name }) => name)
+    throw new InputError(
+      `${library.path} does not register a handler named ${JSON.stringify(symbol)}`,
+      didYouMean(symbol, names) ??
+        'Run tenon inspect --handlers with the library to see the handlers that it registers.',
+    )
+  }
   return library.customCall({ execute: symbol, ...stages }, options).handler
 }
 

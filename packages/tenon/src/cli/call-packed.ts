@@ -5,6 +5,7 @@ import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
 import { refuseUnwritable, writeResults, type CallRequest } from './call-kernel.ts'
 import { jsonResults, printResults, printTiming } from './call-output.ts'
 import { formatTensor } from './format-tensor.ts'
+import { InputError } from './input-error.ts'
 import { jsonValues } from './json-values.ts'
 import { openModule } from './open-module.ts'
 import { packedArgument } from './packed-argument.ts'
@@ -35,6 +36,7 @@ export function isPackedFunction({ symbol, registered }: CallRequest, info: Bina
  *
  * @param info the headers and symbols of the library
  * @throws {UsageError} if the command line has flags that packed functions do not accept
+ * @throws {InputError} if the library does not export the function
  * @throws {LoadError} if the library cannot be loaded
  * @throws {PackedFuncError} if the function fails
  */
@@ -54,7 +56,7 @@ export function callPacked(request: CallRequest, info: BinaryInfo): PackedReport
   const target = openModule(library).tryGet(symbol)
   if (target === undefined) {
     const known = names.filter((name) => !isPackedSymbol(name))
-    throw new UsageError(
+    throw new InputError(
       `${library} does not export a packed function named ${JSON.stringify(symbol)}`,
       didYouMean(symbol, known),
     )

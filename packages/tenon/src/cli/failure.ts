@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { NativeError, TenonError } from '@tenon/core'
-import { VersionSkewError, XlaError } from '@tenon/custom-call'
+import { CudaError, VersionSkewError, XlaError } from '@tenon/custom-call'
 import { PackedFuncError } from '@tenon/packed-func'
+import { InputError } from './input-error.ts'
 import { printable, printTalk, styleFor } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -27,6 +28,7 @@ interface Explanation {
 
 function explain(error: unknown): Explanation {
   if (error instanceof UsageError) return { text: error.message, hint: error.hint, code: ExitCode.usage }
+  if (error instanceof InputError) return { text: error.message, hint: error.hint, code: ExitCode.userError }
   if (error instanceof TenonError) return { text: error.sentence, hint: hintFor(error), code: exitCodeOf(error) }
   if (isSystemError(error)) return { text: systemText(error), hint: undefined, code: ExitCode.userError }
   return {
@@ -44,7 +46,9 @@ function exitCodeOf(error: TenonError): ExitCode {
   if (error instanceof XlaError)
     return error.codeName === 'INVALID_ARGUMENT' ? ExitCode.userError : ExitCode.kernelFailed
   if (error instanceof PackedFuncError) return refusals.has(error.kind) ? ExitCode.userError : ExitCode.kernelFailed
-  return error instanceof NativeError ? ExitCode.kernelFailed : ExitCode.userError
+  // After a fatal error of the driver, a kernel has failed on the device.
+  const failed = error instanceof NativeError || (error instanceof CudaError && error.isFatal)
+  return failed ? ExitCode.kernelFailed : ExitCode.userError
 }
 
 /** The hint for the command line, which differs from the error's own hint for TypeScript. */

@@ -3,7 +3,7 @@ import { readBinary } from '@tenon/core'
 import { declarationOf, declarationTypes, isDeclarable } from '@tenon/packed-func'
 import { packedFunctions } from '../packed-functions.ts'
 import { openModule } from './open-module.ts'
-import { UsageError } from './usage-error.ts'
+import { InputError } from './input-error.ts'
 
 export interface Described {
   readonly name: string
@@ -14,11 +14,16 @@ export interface Described {
 /**
  * The packed functions of a library; `left` are those whose names are not valid in JavaScript.
  *
- * @throws {UsageError} if the library does not have packed functions
+ * @throws {InputError} if the library does not have packed functions
  */
 export function describePacked(path: string): { functions: Described[]; left: string[] } {
   const { names } = packedFunctions(readBinary(path))
-  if (names.length === 0) throw new UsageError(`${path} does not have packed functions`)
+  if (names.length === 0) {
+    throw new InputError(
+      `${path} does not have packed functions`,
+      `Run tenon inspect ${path} to see its functions. Custom calls do not describe their types.`,
+    )
+  }
   const module = openModule(path)
   const functions = names
     .filter(isDeclarable)

@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { StringTensor, type Abi, type Layout } from '@tenon/tstring'
 import { defineSubCommand, type Definition, type SubCommand, type Values } from './sub-command.ts'
 import { alignColumns, printable, printData, printTalk } from './terminal.ts'
+import { InputError } from './input-error.ts'
 import { UsageError } from './usage-error.ts'
 
 const layouts = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite'] as const
@@ -63,6 +64,16 @@ type ReadOptions = Pick<Values<typeof args>, 'from' | 'abi' | 'shape' | 'lenient
 
 function read(file: string, { from, abi, shape, lenient }: ReadOptions): StringTensor {
   if (from === 'lines' || from === 'json') return StringTensor.from(readText(file, from), shapeOption(shape))
+  if (from === undefined && !existsSync(`${file}.json`))
+    throw new UsageError(
+      `--from is missing, because ${file}.json does not exist`,
+      `Pass the form of ${file}: --from tflite.`,
+    )
+  if (from !== undefined && from !== 'tflite' && shape === undefined)
+    throw new UsageError(
+      '--shape is missing',
+      `Pass the size along each axis, which ${from} does not contain: --shape 2,3.`,
+    )
   return StringTensor.open(file, {
     ...(from !== undefined && { layout: from }),
     ...(abi !== undefined && { abi }),
@@ -78,10 +89,10 @@ function readText(file: string, form: 'lines' | 'json'): (string | Uint8Array)[]
   try {
     value = JSON.parse(bytes.toString())
   } catch {
-    throw new UsageError(`${file} is not JSON`, 'Pass --from lines for lines of text.')
+    throw new InputError(`${file} is not JSON`, 'Pass --from lines for lines of text.')
   }
   if (!Array.isArray(value) || value.some((text) => typeof text !== 'string')) {
-    throw new UsageError(`${file} must be a JSON array of strings`)
+    throw new InputError(`${file} must be a JSON array of strings`)
   }
   return value as string[]
 }
@@ -140,6 +151,6 @@ function joinLines(strings: StringTensor): Buffer {
   const lines = Array.from({ length: strings.length }, (_, i) => Buffer.from(strings.bytes(i)))
   const broken = lines.findIndex((line) => line.includes(10))
   if (broken >= 0)
-    throw new UsageError(`element ${broken} contains a newline, so it cannot be written as a line`, 'Pass --to json.')
+    throw new InputError(`element ${broken} contains a newline, so it cannot be written as a line`, 'Pass --to json.')
   return Buffer.concat(lines.flatMap((line) => [line, newline]))
 }
