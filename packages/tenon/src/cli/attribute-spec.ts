@@ -66,10 +66,10 @@ function untyped(value: string, text: string): UsageError {
   if (value !== '' && !Number.isNaN(Number(value))) {
     // A whole number is often the value of a floating-point attribute, such as temperature=1.
     const types = /^[+-]?\d+$/.test(value) ? ['f32', 's32', 's64'] : ['f32', 'f64']
-    const forms = types.map((type) => `${name}=${type}:${value}`)
+    const typed = types.map((type) => `${name}=${type}:${value}`)
     return new UsageError(
       `--attr ${text}: a number must have its type`,
-      `Write the type that the kernel expects: ${forms.slice(0, -1).join(', ')} or ${forms.at(-1)}.`,
+      `Write the type that the kernel expects: ${typed.slice(0, -1).join(', ')} or ${typed.at(-1)}.`,
     )
   }
   const hint = value === 'true' || value === 'false' ? `${name}=pred:${value}` : `${name}=str:${value}`
