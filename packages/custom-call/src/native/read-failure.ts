@@ -51,16 +51,16 @@ const isException = (name: string): boolean => name === 'EXCEPTION' || name === 
 const codeOf = (name: string): number => (name === 'OUT_OF_MEMORY' ? RESOURCE_EXHAUSTED : UNKNOWN)
 
 /** Splits what the guard makes of an exception: "text (type)", or only the type. Types can contain parentheses, too. */
-function splitException(message: string): Pick<XlaFailure, 'text' | 'exceptionType'> {
-  if (!message.endsWith(')')) return { text: message, exceptionType: message }
+function splitException(thrown: string): Pick<XlaFailure, 'text' | 'exceptionType'> {
+  if (!thrown.endsWith(')')) return { text: thrown, exceptionType: thrown }
   let depth = 0
-  for (let i = message.length - 1; i > 0; i--) {
-    if (message[i] === ')') depth++
-    if (message[i] === '(' && --depth === 0 && message[i - 1] === ' ') {
-      return { text: message.slice(0, i - 1), exceptionType: message.slice(i + 1, -1) }
+  for (let i = thrown.length - 1; i > 0; i--) {
+    if (thrown[i] === ')') depth++
+    if (thrown[i] === '(' && --depth === 0 && thrown[i - 1] === ' ') {
+      return { text: thrown.slice(0, i - 1), exceptionType: thrown.slice(i + 1, -1) }
     }
   }
-  return { text: message, exceptionType: message }
+  return { text: thrown, exceptionType: thrown }
 }
 
 /** Checks the status of a function that leaves the text of a handler's error as the last error. @throws {XlaError} */

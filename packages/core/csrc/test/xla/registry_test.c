@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include "check.h"
 #include "support.h"
 
@@ -60,4 +62,34 @@ TEST(R16_registration_checks_its_arguments) {
   CHECK(look_up("registry_new", "Host", &bundle) == TN_NOT_FOUND);
   CHECK(strstr(tn_last_error(), "No FFI handler registered for registry_new on a platform Host") != NULL);
   CHECK(tn_xla_find_handler(NULL, 0, "Host", 4, &bundle) == TN_INVALID_ARGUMENT);
+}
+
+/* Registers another handler while it is asked for its metadata, as the constructor of its library may do. */
+static tn_xla_error_t *registers_another(tn_xla_call_frame_t *frame) {
+  tn_xla_bundle_t bundle;
+  if (enter("registry_inner", "Host", first)[0] != '\0' || look_up("registry_inner", "Host", &bundle) != TN_OK)
+    return tn_xla_fail(frame, TN_XLA_INTERNAL, "the other handler is not registered");
+  return answer(frame, 1);
+}
+
+TEST(no_lock_is_held_while_a_handler_is_asked_for_its_metadata) {
+  CHECK(strcmp(enter("registry_outer", "Host", registers_another), "") == 0);
+  tn_xla_bundle_t bundle;
+  CHECK(look_up("registry_outer", "Host", &bundle) == TN_OK && bundle.execute == registers_another);
+}
+
+/* Throws a C++ exception, with a function of the C++ runtime. */
+static tn_xla_error_t *throws(tn_xla_call_frame_t *frame) {
+  (void)frame;
+  void (*thrower)(void) = NULL;
+  void *address = dlsym(RTLD_DEFAULT, "__cxa_throw_bad_array_new_length");
+  memcpy(&thrower, &address, sizeof thrower);
+  thrower();
+  return NULL;
+}
+
+TEST(a_handler_that_throws_when_it_is_asked_is_refused) {
+  CHECK(strcmp(enter("registry_throws", "Host", throws), "std::bad_array_new_length") == 0);
+  tn_xla_bundle_t bundle;
+  CHECK(look_up("registry_throws", "Host", &bundle) == TN_NOT_FOUND);
 }
