@@ -21,6 +21,7 @@
 #define TN_CALL_THROWN 1 /* a function of TypeScript threw, and TypeScript keeps the error */
 #define TN_CALL_REFUSED 3 /* a callback of a call on another thread did not run, and the last error says why */
 #define TN_CALL_CAUGHT 2 /* the target threw a C++ exception, whose text is the last error */
+#define TN_CALL_NOT_MADE 4 /* the text of a call with text has U+0000 or is too long */
 
 /* The memory through which JavaScript and native code pass the arguments and results of calls in both directions. Each
  * thread of JavaScript has one frame. Every call overwrites it, so both sides read all that they need at once. */

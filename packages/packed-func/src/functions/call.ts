@@ -1,13 +1,22 @@
 import type { Tensor } from '@tenon/core'
 import { highWord, lowWord } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
-import { openStack, PENDING, SLOT_COUNT, TENSORS, type Stack } from '../native/stack.ts'
+import {
+  NOT_MADE as CALL_NOT_MADE,
+  openStack,
+  PENDING,
+  TEXT_SIZE,
+  SLOT_COUNT,
+  TENSORS,
+  type Stack,
+} from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { catchUp, type NativeObject } from '../objects/native-object.ts'
 import { handOver } from '../tensors/pack-tensor.ts'
 import type { Signature } from '../typed/descriptor.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { makePut } from '../values/put.ts'
+import { SMALL } from '../values/text.ts'
 import { unpack } from '../values/unpack.ts'
 
 /**
@@ -80,16 +89,27 @@ export function calls(): Calls {
  * follows a call that failed calls as little as possible, because the stack may be full.
  */
 function makeCalls(s: Stack): Calls {
-  const { i32, f64, head, undo, perform } = s
+  const { i32, f64, head, undo, perform, performText } = s
   const { any: put, takes, typed: putTyped } = makePut(s)
   const { Int: INT, Float: FLOAT } = TypeIndex
   const [TENSORS_WORD, PENDING_WORD, LAST_SLOT] = [TENSORS, PENDING, SLOT_COUNT]
+  const [NOT_MADE, SMALL_TEXT, TEXT_LIMIT] = [CALL_NOT_MADE, SMALL, TEXT_SIZE]
 
   function read(base: number, typeIndex: number): Value {
     const low = i32[base * 4 + 2]!
     if (typeIndex === INT && i32[base * 4 + 3] === low >> 31) return low
     if (typeIndex === FLOAT) return f64[base * 2 + 1]!
     return readResult(s, base, typeIndex)
+  }
+
+  /** Calls with text that does not fit into its slot. Returns NOT_MADE if the text must be packed in another way. */
+  function performWithText(target: Callee, base: number, text: string): number {
+    // A character takes at most three bytes, and the last byte stays free, so that the text is known to fit.
+    const capacity = text.length * 3 + 2
+    if (performText === undefined || capacity > TEXT_LIMIT - s.text) return NOT_MADE
+    const offset = s.textOffset()
+    s.text += capacity
+    return performText(base, target.lo, target.hi, text, offset, capacity)
   }
 
   const forms: Calls = {
@@ -121,6 +141,7 @@ function makeCalls(s: Stack): Calls {
       let result: Value = null
       let failure: Failure | undefined
       try {
+        let typeIndex = NOT_MADE
         if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
           const at = base * 4
           i32[at + 4] = INT
@@ -128,9 +149,10 @@ function makeCalls(s: Stack): Calls {
           i32[at + 6] = a
           i32[at + 7] = a >> 31
         } else {
-          tensors = put(base + 1, 0, a)
+          if (typeof a === 'string' && a.length > SMALL_TEXT) typeIndex = performWithText(target, base, a)
+          if (typeIndex === NOT_MADE) tensors = put(base + 1, 0, a)
         }
-        const typeIndex = perform(base, target.lo, target.hi, 1, tensors)
+        if (typeIndex === NOT_MADE) typeIndex = perform(base, target.lo, target.hi, 1, tensors)
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
         result = read(base, typeIndex)
       } catch (error) {

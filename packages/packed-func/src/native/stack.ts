@@ -55,22 +55,43 @@ const CALL_ENTRY = 3
  */
 type Perform = (base: number, low: number, high: number, count: number, tensors: number) => number
 
+/** As {@link Perform}, with one argument: text that is written to the text region at an offset, with at most `capacity` bytes. */
+type PerformText = (base: number, low: number, high: number, text: string, offset: number, capacity: number) => number
+
+/** The result of {@link PerformText} if the text has U+0000, so that no call was made. */
+export const NOT_MADE = -2
+
 /** Constants of a function are part of compiled code. The bundler turns those of a module into variables. */
-function makePerform(stack: Stack, enter: () => void): Perform {
+function makePerform(stack: Stack): { perform: Perform; performText?: PerformText } {
   const { i32, head, address } = stack
+  const target = packedAddress('tn_packed_call')
+  const enter = door().entry(CALL_ENTRY, target)
+  const enterWithText = door().textEntry?.(CALL_ENTRY, target)
   const frame = words
   const { general: STACK_LOW, state: STATE, errno: RESULT } = WORDS
   const STACK_HIGH = STACK_LOW + 1
   const [CALL_WORD, TENSORS_WORD, SELECTED, SHIFT] = [CALL, TENSORS, CALL_SELECTED, CALL_SHIFT]
   const [stackLow, stackHigh] = [lowWord(address), highWord(address)]
+  const [TEXT_LOW, TEXT_HIGH, CAPACITY, CAPACITY_HIGH] = [2, 3, 4, 5].map((word) => STACK_LOW + word) as Four
+  const [RAW_STR, CALL_NOT_MADE] = [TypeIndex.RawStr, CONSTANTS.TN_CALL_NOT_MADE]
 
-  return (base, low, high, count, tensors) => {
+  function select(base: number, low: number, high: number, count: number): void {
     i32[base * 4 + 2] = low
     i32[base * 4 + 3] = high
     head[CALL_WORD] = base | (count << SHIFT) | SELECTED
-    if (tensors !== 0) head[TENSORS_WORD] = tensors
     frame[STACK_LOW] = stackLow
     frame[STACK_HIGH] = stackHigh
+  }
+
+  function fail(base: number): never {
+    const error = takeThrown()
+    stack.abandon(base)
+    throw error
+  }
+
+  const perform: Perform = (base, low, high, count, tensors) => {
+    select(base, low, high, count)
+    if (tensors !== 0) head[TENSORS_WORD] = tensors
     try {
       enter()
     } catch (error) {
@@ -78,11 +99,37 @@ function makePerform(stack: Stack, enter: () => void): Perform {
       throw error
     }
     if (frame[STATE] === 0) return frame[RESULT]!
-    const error = takeThrown()
-    stack.abandon(base)
-    throw error
+    return fail(base)
   }
+  if (enterWithText === undefined) return { perform }
+
+  const performText: PerformText = (base, low, high, text, offset, capacity) => {
+    select(base, low, high, 1)
+    // The stack is aligned to its size, so adding an offset to its address does not carry.
+    const textLow = stackLow + offset
+    const at = base * 4 + 4
+    i32[at] = RAW_STR
+    i32[at + 1] = 0
+    i32[at + 2] = textLow
+    i32[at + 3] = stackHigh
+    frame[TEXT_LOW] = textLow
+    frame[TEXT_HIGH] = stackHigh
+    frame[CAPACITY] = capacity
+    frame[CAPACITY_HIGH] = 0
+    try {
+      enterWithText(text)
+    } catch (error) {
+      stack.abandon(base)
+      throw error
+    }
+    if (frame[STATE] === 0) return frame[RESULT]!
+    if (frame[STATE] === CALL_NOT_MADE) return NOT_MADE
+    return fail(base)
+  }
+  return { perform, performText }
 }
+
+type Four = [number, number, number, number]
 
 /** How deep JavaScript and native code may call each other. The driver's own limit is far above. */
 export const DEPTH_LIMIT = 128
@@ -104,6 +151,7 @@ export class Stack {
   readonly host: PackedFunctions
   readonly entered: EnteredFunctions
   readonly perform: Perform
+  readonly performText: PerformText | undefined
   readonly address: number
   readonly bytes: Buffer
   readonly i32: Int32Array
@@ -133,7 +181,9 @@ export class Stack {
     this.i64 = new BigInt64Array(buffer, SLOTS, SLOT_COUNT * 2)
     this.words = new BigUint64Array(buffer, HEAD.words, (HEAD.pending - HEAD.words) / 8)
     this.head = new Int32Array(buffer, 0, CALL + 1)
-    this.perform = makePerform(this, door().entry(CALL_ENTRY, packedAddress('tn_packed_call')))
+    const { perform, performText } = makePerform(this)
+    this.perform = perform
+    this.performText = performText
   }
 
   /** Takes a frame of `count` arguments above the top. @throws {RecursionError} if the stack is full. */

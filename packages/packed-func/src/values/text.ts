@@ -8,10 +8,10 @@ import { TypeIndex } from '../native/type-index.ts'
 const { size: PAIR_SIZE, offsets: PAIR } = LAYOUTS.TVMFFIByteArray
 
 /** The number of bytes of text that a slot itself can hold. */
-const SMALL = 7
+export const SMALL = 7
 
-/** The size up to which a loop writes ASCII text faster than a call of the engine's encoder. */
-const SHORT = 64
+/** The size up to which a loop writes ASCII text faster than the engine's encoder and a search for U+0000. */
+const SHORT = 16
 
 /** Packs a string: up to seven bytes in the slot, longer text in the text region, text without room there as an object. */
 export function packText(stack: Stack, slot: number, text: string): void {

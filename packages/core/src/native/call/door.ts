@@ -26,6 +26,12 @@ export interface Door {
    * @param index a place in a small table. Each place always has the same function.
    */
   entry(index: number, address: number): () => void
+  /**
+   * Returns a function that writes a string to memory before it calls the native function: in UTF-8, with a terminator, to the
+   * address in the second general register of the frame, with the capacity in the third. If the string has U+0000 or is too long,
+   * nothing is called, and the state is `TN_CALL_NOT_MADE`. Without Node-API there is no such function.
+   */
+  textEntry?(index: number, address: number): (text: string) => void
   /** Returns an ArrayBuffer over native memory. See `bufferOver`. */
   bufferOver(address: number, byteSize: number): ArrayBuffer
   /** Sets whether the event loop keeps running until other threads have been served. */
@@ -36,7 +42,7 @@ export interface Door {
 interface DoorModule {
   open(frame: ArrayBuffer, dispatch: () => void, abiVersion: number): void
   enter(): void
-  entry(index: number, address: bigint): () => void
+  entry(index: number, address: bigint, takesText: boolean): (text?: string) => void
   buffer(address: number, byteSize: number): ArrayBuffer
   serve(): void
   keepAlive(wanted: boolean): void
@@ -101,7 +107,8 @@ function openModule(abi: Abi, isRequired: boolean): Door {
     kind: 'node-api',
     abi,
     enter,
-    entry: (index, address) => entry(index, BigInt(address)),
+    entry: (index, address) => entry(index, BigInt(address), false),
+    textEntry: (index, address) => entry(index, BigInt(address), true),
     bufferOver: buffer,
     keepAlive,
   }
