@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { tensor, type Tensor } from '@tenon/core'
+import { LoadError, tensor, type Tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import type { PackedFuncError } from '../src/index.ts'
 import { Module, registerGlobal, removeGlobal } from '../src/index.ts'
@@ -42,9 +42,12 @@ describe('a library', () => {
   })
 
   it('rule 45: a missing library and a path without an extension are errors', () => {
-    const missing = thrownBy(() => Module.open('/nowhere/lib.so')) as PackedFuncError
-    expect(missing.kind).toBe('InternalError')
-    expect(missing.sentence).toContain('Failed to load dynamic shared library /nowhere/lib.so')
+    const missing = thrownBy(() => Module.open('/nowhere/lib.so')) as LoadError
+    expect(missing).toBeInstanceOf(LoadError)
+    expect(missing.sentence).toBe('the library /nowhere/lib.so does not exist')
+    const cause = missing.cause as PackedFuncError
+    expect(cause.kind).toBe('InternalError')
+    expect(cause.sentence).toContain('Failed to load dynamic shared library /nowhere/lib.so')
     const unnamed = thrownBy(() => Module.open('/nowhere/lib')) as PackedFuncError
     expect(unnamed.kind).toBe('RuntimeError')
     expect(unnamed.sentence).toBe('Failed to get file format from /nowhere/lib')

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { ArgumentError, LoadError, NativeLibrary, readBinary, type BinaryInfo } from '@tenon/core'
-import { didYouMean, inspectAsText } from '@tenon/core/internal'
+import { ArgumentError, NativeLibrary, readBinary, type BinaryInfo } from '@tenon/core'
+import { inspectAsText } from '@tenon/core/internal'
 import {
   customCall,
   hostCall,
@@ -12,8 +12,7 @@ import {
   type HostFunctionOptions,
 } from '@tenon/custom-call'
 import { filePath } from './file-path.ts'
-import { isMark, markedCalls, type CallConvention, type MarkedCall } from './marked-calls.ts'
-import { unmangledHint } from './unmangled-hint.ts'
+import { markedCalls, type CallConvention, type MarkedCall } from './marked-calls.ts'
 
 const hostConventions = { 1: 'host', 2: 'host-status', 3: 'host-unified' } as const
 
@@ -120,17 +119,8 @@ export class Library {
 
   /** Refuses a symbol that cannot be called with the convention. Calling it anyway would be undefined behaviour. */
   #check(symbol: string, convention: CallConvention): void {
+    this.native.symbol(symbol)
     const exports = this.#readInfo()?.exports ?? []
-    if (!this.native.has(symbol)) {
-      const names = exports.map(({ name }) => name).filter((name) => !isMark(name))
-      throw new LoadError(`${this.path} does not export a symbol named ${JSON.stringify(symbol)}`, {
-        hint:
-          unmangledHint(symbol, names) ??
-          didYouMean(symbol, names) ??
-          'Build it with default visibility, and declare C++ functions extern "C" so that their names are kept.',
-        details: { path: this.path, symbol },
-      })
-    }
     if (exports.some(({ name, kind }) => name === symbol && kind === 'object')) {
       throw new ArgumentError(`${symbol} must be a function, got data`, { details: { path: this.path, symbol } })
     }

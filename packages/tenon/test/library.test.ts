@@ -69,7 +69,7 @@ describe('Library', () => {
     using library = Library.open(path)
     const error = thrownBy(() => library.customCall('rms_nrom'))
     expect(error).toBeInstanceOf(LoadError)
-    expect(error.sentence).toBe(`${path} does not export a symbol named "rms_nrom"`)
+    expect(error.sentence).toBe(`the library ${path} does not export a symbol named "rms_nrom"`)
     expect(error.hint).toBe('Did you mean rms_norm?')
     expect(thrownBy(() => library.hostCall('zzzzzz')).hint).toContain('default visibility')
     expect(
@@ -124,6 +124,8 @@ describe('Library', () => {
     if (process.platform !== 'linux') return
     using library = Library.open('libm.so.6')
     expect(library.customCalls).toEqual([])
-    expect(thrownBy(() => library.customCall('coss')).sentence).toBe('libm.so.6 does not export a symbol named "coss"')
+    expect(thrownBy(() => library.customCall('coss')).sentence).toBe(
+      'the library libm.so.6 does not export a symbol named "coss"',
+    )
   })
 })

@@ -1,7 +1,8 @@
-import { existsSync, statSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import { BinaryFormatError, missingDependencies, nativeFormat, readBinary } from '@tenon/binary'
 import { LoadError } from '../errors/kinds.ts'
+import { suggest } from '../errors/suggest.ts'
 
 /**
  * The error for a library that the system's loader refused. It names the problem that the file's headers show, and has the
@@ -27,7 +28,7 @@ const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
 function explain(path: string): { readonly sentence?: string; readonly hint?: string | undefined } | undefined {
   if (!existsSync(path)) {
     // The loader searched for a bare name, and its message says where.
-    return path.includes('/') ? { sentence: `the library ${path} does not exist` } : undefined
+    return path.includes('/') ? { sentence: `the library ${path} does not exist`, hint: similarFile(path) } : undefined
   }
   if (!statSync(path).isFile()) return { sentence: `the library ${path} must be a file, got a directory or device` }
   try {
@@ -59,5 +60,16 @@ function explain(path: string): { readonly sentence?: string; readonly hint?: st
   } catch (error) {
     if (!(error instanceof BinaryFormatError)) return undefined
     return { sentence: `cannot load ${path}: ${String(error.details['reason'])}`, hint: error.hint }
+  }
+}
+
+/** A hint with the most similar name in the directory of a missing file. */
+function similarFile(path: string): string | undefined {
+  const name = basename(path)
+  try {
+    const [similar] = suggest(name, readdirSync(dirname(path)), 1)
+    return similar && `Did you mean ${path.slice(0, path.lastIndexOf(name))}${similar}?`
+  } catch {
+    return undefined // The directory does not exist, or cannot be read.
   }
 }

@@ -1,10 +1,10 @@
 import { checkName } from '../errors/check-arguments.ts'
-import { LoadError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { addressOf } from './driver.ts'
 import { checkStatus, coreFunctions, lastError } from './core-library.ts'
 import { explainLoadFailure, isSpecialFile } from './explain-load-failure.ts'
 import type { Value } from './argument-conversion.ts'
+import { missingSymbol } from './missing-symbol.ts'
 import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
 
 /**
@@ -71,7 +71,7 @@ export class NativeLibrary extends ManagedLifetime {
   /**
    * The address of a symbol.
    *
-   * @throws {LoadError} if the library does not export it. @throws {ScopeClosedError} after close.
+   * @throws {LoadError} if the library does not export it; the hint names similar ones. @throws {ScopeClosedError} after close.
    */
   symbol(name: string): bigint {
     return BigInt(this.#address(name))
@@ -92,10 +92,7 @@ export class NativeLibrary extends ManagedLifetime {
   #address(name: string): number {
     const address = this.#find(name)
     if (address !== undefined) return address
-    throw new LoadError(`the library ${this.path} does not export a symbol named ${JSON.stringify(name)}`, {
-      hint: 'Build it with default visibility, and declare C++ functions extern "C" so that their names are kept.',
-      details: { path: this.path, symbol: name },
-    })
+    throw missingSymbol(this.path, name)
   }
 
   #find(name: string): number | undefined {

@@ -63,6 +63,11 @@ export function xlaError(failure: XlaFailure): XlaError {
 }
 
 /** Makes the error of a call that is refused before native code sees it, in the class of its code. */
-export function refused(codeName: XlaCodeName, target: string, text: string, cause?: unknown): XlaError {
-  return xlaError({ xlaCode: XLA_CODES.indexOf(codeName), text, target, stage: 'execute', refused: true, cause })
+export function refused(
+  codeName: XlaCodeName,
+  target: string,
+  text: string,
+  options?: Pick<XlaFailure, 'cause' | 'hint'>,
+): XlaError {
+  return xlaError({ xlaCode: XLA_CODES.indexOf(codeName), text, target, stage: 'execute', refused: true, ...options })
 }

@@ -51,6 +51,8 @@ export interface XlaFailure {
   readonly batchIndex?: number | undefined
   /** The value that a TypeScript function threw. */
   readonly cause?: unknown
+  /** What to do. By default, it follows from the handler's message. */
+  readonly hint?: string | undefined
 }
 
 /**
@@ -80,7 +82,7 @@ export class XlaError extends TenonError {
     const { xlaCode, text, target, stage, exceptionType, batchIndex } = failure
     const codeName = xlaCodeName(xlaCode)
     const diagnostics = parseDiagnostics(text)
-    const hint = hintFor(diagnostics, text)
+    const hint = failure.hint ?? hintFor(diagnostics, text)
     super('TENON_XLA', sentenceOf(failure, codeName, diagnostics), {
       ...(hint === undefined ? {} : { hint }),
       ...(failure.cause === undefined ? {} : { cause: failure.cause }),

@@ -232,7 +232,11 @@ export class TargetRegistry {
 
   #missing(name: string, platform: string, apiVersion: ApiVersion | undefined): Error {
     const other = this.lookup(name, { platform })
-    if (other === undefined) return missing(name, platform, (apiVersion ?? 4) === ApiVersion.TYPED_FFI)
+    if (other === undefined) {
+      const targets = [...this.#typed.values(), ...this.#untyped.values()].map((entry) => entry.target)
+      const names = [...targets, ...(this.#findsSelfRegistered ? registeredNames() : [])].map((target) => target.name)
+      return missing(name, platform, (apiVersion ?? 4) === ApiVersion.TYPED_FFI, names)
+    }
     const actual = other instanceof UntypedFunction ? other.apiVersion : ApiVersion.TYPED_FFI
     const text = `${name} is registered with ${apiVersionName(actual)}, it cannot be called with ${apiVersionName(apiVersion!)}`
     return refused('INVALID_ARGUMENT', name, text)

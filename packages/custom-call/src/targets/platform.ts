@@ -1,3 +1,4 @@
+import { didYouMean } from '@tenon/core/internal'
 import type { XlaError } from '../errors/xla-error.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 
@@ -18,13 +19,18 @@ export function deviceTypeOf(platform: string, target: string): number {
   throw refused('UNIMPLEMENTED', target, text)
 }
 
-/** The error of a target that is not registered. XLA has its own text, and on devices its own code, for each kind of call. */
-export function missing(target: string, platform: string, isTyped: boolean): XlaError {
+/**
+ * The error of a target that is not registered. XLA has its own text, and on devices its own code, for each kind of call.
+ *
+ * @param names the registered targets, of which the hint names similar ones.
+ */
+export function missing(target: string, platform: string, isTyped: boolean, names: readonly string[]): XlaError {
+  const hint = didYouMean(target, names)
   if (!isTyped) {
     const text = `No registered implementation for untyped custom call to ${target} for ${platform}`
-    return refused('NOT_FOUND', target, text)
+    return refused('NOT_FOUND', target, text, { hint })
   }
   const canonical = canonicalPlatform(platform)
   const text = `No FFI handler registered for ${target} on a platform ${platform} (canonical ${canonical})`
-  return refused(canonical === 'host' ? 'NOT_FOUND' : 'UNIMPLEMENTED', target, text)
+  return refused(canonical === 'host' ? 'NOT_FOUND' : 'UNIMPLEMENTED', target, text, { hint })
 }

@@ -47,7 +47,7 @@ function checkBuffers(
   try {
     schema.check(operands.map(typeOf), results.map(typeOf))
   } catch (error) {
-    throw error instanceof ArgumentError ? refused('INVALID_ARGUMENT', name, error.sentence, error) : error
+    throw error instanceof ArgumentError ? refused('INVALID_ARGUMENT', name, error.sentence, { cause: error }) : error
   }
 }
 

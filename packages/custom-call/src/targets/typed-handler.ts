@@ -5,6 +5,7 @@ import {
   checkOptions,
   checkSize,
   coreFunctions,
+  didYouMean,
   globalGate,
   inspectAsText,
   keepAlive,
@@ -23,6 +24,7 @@ import { readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
 import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
 import { checkResources, type ResourceOptions } from './call-resources.ts'
 import { deviceTypeOf } from './platform.ts'
+import { registeredNames } from './registered-names.ts'
 import { openTypedTarget } from './typed-target.ts'
 
 /** The symbols of a target's handlers by stage. */
@@ -184,7 +186,11 @@ export function registeredHandler(name: string, options?: HandlerOptions): Typed
   )
   keepAlive(nameBytes)
   keepAlive(platformBytes)
-  if (status !== 0) throw refused('NOT_FOUND', name, lastError())
+  if (status !== 0) {
+    const text = lastError()
+    const names = registeredNames().map((registered) => registered.name)
+    throw refused('NOT_FOUND', name, text, { hint: didYouMean(name, names) })
+  }
   // The members of tn_xla_bundle_t are in the order of the stages.
   return new TypedHandler(
     name,

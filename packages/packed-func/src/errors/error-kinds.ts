@@ -2,7 +2,7 @@ import { TenonError, type TenonErrorOptions } from '@tenon/core'
 import { checkName, defineKind, wrongType } from '@tenon/core/internal'
 
 /** The options of an error of packed functions. */
-export interface PackedFuncErrorOptions extends Pick<TenonErrorOptions, 'cause' | 'details'> {
+export interface PackedFuncErrorOptions extends Pick<TenonErrorOptions, 'cause' | 'details' | 'hint'> {
   /** The frames of native code and of other languages, the most recent call last. */
   readonly nativeBacktrace?: string
 }

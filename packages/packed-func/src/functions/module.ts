@@ -1,6 +1,6 @@
-import { LoadError, readBinary } from '@tenon/core'
-import { checkName, checkOptions, libraryFunctions } from '@tenon/core/internal'
-import { AttributeError } from '../errors/error-kinds.ts'
+import { LoadError, NativeLibrary, readBinary } from '@tenon/core'
+import { checkName, checkOptions, didYouMean, libraryFunctions } from '@tenon/core/internal'
+import { AttributeError, InternalError } from '../errors/error-kinds.ts'
 import { host } from '../native/host.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject, registerClass } from '../objects/native-object.ts'
@@ -34,15 +34,15 @@ export class Module extends NativeObject {
    * Opens a library. Its extension selects the loader, `ffi.Module.load_from_file.<extension>`.
    *
    * @param options.legacy says that a shared library without any mark of its version has hand-written kernels of TVM to 0.20.
-   * @throws {PackedFuncError} of kind `InternalError`, with the system's message, if the library cannot be loaded; of kind
-   * `RuntimeError` if there is no loader for it, or for a module inside it.
-   * @throws {LoadError} if it has kernels of TVM to 0.20, and the process uses a tvm-ffi library other than this package's.
+   * @throws {LoadError} that names the problem of the file: it is missing, is not a library, is for another processor, or lacks
+   * a dependency or symbol. Also if it has kernels of TVM to 0.20, and the process uses a tvm-ffi library other than this
+   * package's.
+   * @throws {PackedFuncError} of kind `RuntimeError` if there is no loader for it, or for a module inside it.
    */
   static open(path: string, options?: { readonly legacy?: boolean }): Module {
     const { legacy = false } = checkOptions(options, ['legacy'])
     prepareLegacy(checkName(path, 'path'), legacy)
-    const module = legacy ? builtin('runtime.module.loadfile_so')(path, 'so') : builtin('ffi.ModuleLoadFromFile')(path)
-    const opened = module as Module
+    const opened = load(path, legacy)
     opened.#path = path
     return opened
   }
@@ -52,11 +52,12 @@ export class Module extends NativeObject {
     return (this.#ask('GetFunction', name, options) as PackedFunc | null)?.rename(name)
   }
 
-  /** As {@link tryGet}. @throws {PackedFuncError} of kind `AttributeError` if there is no such function. */
+  /** As {@link tryGet}. @throws {PackedFuncError} of kind `AttributeError` if there is no such function; the hint names similar ones. */
   get(name: string, options?: LookUpOptions): PackedFunc {
     const found = this.tryGet(name, options)
-    if (found === undefined) throw new AttributeError(`Module has no function '${name}'`)
-    return found
+    if (found !== undefined) return found
+    const names = this.#path === undefined ? [] : exportedFunctions(this.#path)
+    throw new AttributeError(`Module has no function '${name}'`, { hint: didYouMean(name, names) })
   }
 
   /** The function that the compiler marked as the entry. @throws as {@link get} */
@@ -97,6 +98,38 @@ export class Module extends NativeObject {
   #ask(what: string, name: string, options?: LookUpOptions): unknown {
     const { imports = true } = checkOptions(options, ['imports'])
     return builtin(`ffi.Module${what}`)(this, checkName(name, 'name'), imports)
+  }
+}
+
+/** Loads a module from a file. If the system's loader refuses the file, the error is that of {@link NativeLibrary.open}. */
+function load(path: string, legacy: boolean): Module {
+  try {
+    const module = legacy ? builtin('runtime.module.loadfile_so')(path, 'so') : builtin('ffi.ModuleLoadFromFile')(path)
+    return module as Module
+  } catch (error) {
+    if (error instanceof InternalError) explainFailure(path, error)
+    throw error
+  }
+}
+
+/** @throws {LoadError} if the file cannot be loaded as a library. Otherwise, something in the library has failed. */
+function explainFailure(path: string, cause: Error): void {
+  try {
+    NativeLibrary.open(path)
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    const { sentence, hint, details } = error
+    throw new LoadError(sentence, { hint, details, cause })
+  }
+}
+
+/** The names under which a library exports functions: with the prefix of tvm-ffi removed, and the plain names of TVM to 0.21. */
+function exportedFunctions(path: string): string[] {
+  try {
+    const functions = readBinary(path).exports.filter(({ kind }) => kind === 'function')
+    return functions.map(({ name }) => name.replace(/^__tvm_ffi_/, '')).filter((name) => !name.startsWith('_'))
+  } catch {
+    return [] // Another kind of file, or a library that the loader found by its name.
   }
 }
 

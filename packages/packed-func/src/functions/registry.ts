@@ -1,5 +1,6 @@
-import { addressOf, checkName, checkOptions, keepAlive, wrongType } from '@tenon/core/internal'
+import { addressOf, checkName, checkOptions, didYouMean, keepAlive, wrongType } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
+import { ValueError } from '../errors/error-kinds.ts'
 import { findGlobal, globalFunction } from '../native/global-function.ts'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -12,12 +13,14 @@ import { PackedFunc } from './packed-func.ts'
 /**
  * Looks up a global function.
  *
- * @throws {PackedFuncError} of kind `ValueError` if there is none.
+ * @throws {PackedFuncError} of kind `ValueError` if there is none. The hint names similar functions.
  * @example
  * getGlobal('ffi.String')('hello') // 'hello'
  */
 export function getGlobal(name: string): PackedFunc {
-  return new PackedFunc(TypeIndex.Function, globalFunction(name), name)
+  const found = tryGetGlobal(name)
+  if (found !== undefined) return found
+  throw new ValueError(`Function ${name} not found`, { hint: didYouMean(name, listGlobalNames()) })
 }
 
 const builtins = new Map<string, PackedFunc>()
@@ -25,7 +28,10 @@ const builtins = new Map<string, PackedFunc>()
 /** A function of tvm-ffi itself, looked up once. @throws {ValueError} if the library does not register it. */
 export function builtin(name: string): PackedFunc {
   let found = builtins.get(name)
-  if (found === undefined) builtins.set(name, (found = getGlobal(name)))
+  if (found === undefined) {
+    found = new PackedFunc(TypeIndex.Function, globalFunction(name), name)
+    builtins.set(name, found)
+  }
   return found
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unmangledHint } from '../src/unmangled-hint.ts'
+import { unmangledHint } from '../src/native/missing-symbol.ts'
 
 test.each(['_Z5scaleP17XLA_FFI_CallFrame', '_ZN2ml5scaleEPvPPKv'])(
   'unmangledHint() recognises %s as scale',
