@@ -76,3 +76,16 @@ TN_XLA_EXPORT tn_xla_error_t *prepare_nothing(tn_xla_call_frame_t *frame) {
   return tn_xla_open(&in, frame, &signature) ? NULL : in.error;
 }
 TN_XLA_MARK_TYPED(prepare_nothing);
+
+static tn_xla_error_t *answer_version(tn_xla_call_frame_t *frame, int32_t major, int32_t minor) {
+  if (frame->extension_start == NULL) return tn_xla_fail(frame, TN_XLA_INTERNAL, "the handler was called");
+  tn_xla_answer_metadata(frame, minor, 0);
+  ((tn_xla_metadata_extension_t *)(void *)frame->extension_start)->metadata->api_version.major_version = major;
+  return NULL;
+}
+
+/* Answer the metadata query with versions that no runtime supports. */
+TN_XLA_EXPORT tn_xla_error_t *version_0_0(tn_xla_call_frame_t *frame) { return answer_version(frame, 0, 0); }
+TN_XLA_MARK_TYPED(version_0_0);
+TN_XLA_EXPORT tn_xla_error_t *version_negative(tn_xla_call_frame_t *frame) { return answer_version(frame, -1, 4); }
+TN_XLA_MARK_TYPED(version_negative);

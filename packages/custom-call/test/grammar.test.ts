@@ -241,3 +241,49 @@ describe('console.log prints one line', () => {
 })
 
 test('nothing is left behind', () => expect(liveObjects()).toEqual({ errors: 0, futures: 0 }))
+
+describe('a wrong argument is named, with what it was and what to do', () => {
+  const rmsNorm = customCall(kernels, 'rms_norm')
+  const t = tensor('f32', [2, 4])
+  const epsilon = { eps: f32(1e-5) }
+  const call = rmsNorm.prepare({ operands: [t], results: [t], attrs: epsilon })
+  const values = new Float32Array(8)
+
+  test.each<[message: string, hint: RegExp, run: () => unknown]>([
+    [
+      'operands must be an array of tensors, got null for operand 0',
+      /tensor\('f32'/,
+      () => rmsNorm([null as never], { results: [t], attrs: epsilon }),
+    ],
+    [
+      'operands must be an array of tensors, got Float32Array(8) for operand 0',
+      /tensor\('f32'/,
+      () => rmsNorm([values as never], { results: [t], attrs: epsilon }),
+    ],
+    [
+      'operand 0 of rms_norm must be a tensor of float32[2,4], got Float32Array(8)',
+      /tensor\('float32', \[2, 4\], values\)/,
+      () => call.run([values as never], [t]),
+    ],
+    [
+      'result 0 of rms_norm must be a tensor of float32[2,4], got undefined',
+      /tensor\('float32', \[2, 4\], values\)/,
+      () => call.run([t], [undefined as never]),
+    ],
+    [
+      'call 0 of a batch must be a prepared call, got an object of class BoundCall',
+      /handler\.prepare/,
+      () => batch([{ call: call.bind([t], [t]) as never, operands: [t], results: [t] }]),
+    ],
+    ['library must be a NativeLibrary, got "x"', /NativeLibrary\.open/, () => customCall('x' as never, 'rms_norm')],
+    ['library must be a NativeLibrary, got null', /NativeLibrary\.open/, () => hostFunction(null as never, 'f')],
+    ['library must be a NativeLibrary, got an object', /Open it/, () => deviceFunction({} as never, 'f')],
+    ['library must be a NativeLibrary, got an object', /Open it/, () => callProvider({} as never, 'f')],
+    ['library must be a NativeLibrary, got 5', /Open it/, () => registerType(5 as never, 'f', { id: 'f' })],
+  ])('%s', (message, hint, run) => {
+    const error = thrownBy(run) as ArgumentError
+    expect(error).toBeInstanceOf(ArgumentError)
+    expect(error.sentence).toBe(message)
+    expect(error.hint).toMatch(hint)
+  })
+})

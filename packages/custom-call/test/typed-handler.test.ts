@@ -10,7 +10,7 @@ import {
 } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, test } from 'vitest'
-import { filled, kernels } from './kernels.ts'
+import { filled, kernels, thrownBy } from './kernels.ts'
 
 describe('the metadata of a handler', () => {
   test.each([
@@ -44,6 +44,16 @@ describe('the metadata of a handler', () => {
     call.run([filled([3], (i) => i)], [y])
     call.close()
     expect(y.toArray()).toStrictEqual([0, 2, 4])
+  })
+
+  test.each([
+    ['version_0_0', '0.0 (jaxlib of spring 2024)'],
+    ['version_negative', '-1.4'],
+  ])('refuses the older version of %s, whose handler is typed all the same', (symbol, version) => {
+    const error = thrownBy(() => typedHandler(kernels, symbol, { allowNewerApi: true })) as VersionSkewError
+    expect(error).toBeInstanceOf(VersionSkewError)
+    expect(error.sentence).toBe(`${symbol} must be built for XLA FFI 0.1 to 0.3, got ${version}`)
+    expect(error.hint).toBe('Build it against newer headers.')
   })
 
   test('refuses a function that does not answer', () => {

@@ -16,7 +16,8 @@
 #define TN_XLA_DEEPEST 16
 
 /* Asks a typed handler for its metadata. `handler` is its address, which must never be that of an arbitrary function;
- * `out` has room for a tn_xla_metadata_t (all 48 bytes). A version of 0.0 means that the function is not a handler.
+ * `out` has room for a tn_xla_metadata_t (all 48 bytes). A function that does not answer is not a handler: the version is
+ * 0.0 then, and its `struct_size` is 0.
  * TN_KERNEL_FAILED: the handler returned an error, with its code in `*code` and its message as the last error. */
 TN_API int32_t tn_xla_metadata(void *handler, void *out, int32_t *code);
 

@@ -25,8 +25,11 @@ static void ask(void *context) {
   question->error = tn__xla_settle(returned, question->frame.future);
 }
 
+/* A number that the version of a handler does not have. */
+#define NO_VERSION INT32_MIN
+
 int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *out, int32_t *code) {
-  *out = (tn_xla_metadata_t){TN_XLA_SIZE_METADATA, {sizeof out->api_version, NULL, 0, 0}, 0, {0}};
+  *out = (tn_xla_metadata_t){TN_XLA_SIZE_METADATA, {sizeof out->api_version, NULL, NO_VERSION, NO_VERSION}, 0, {0}};
   tn_xla_metadata_extension_t extension = {{sizeof extension, TN_XLA_EXTENSION_METADATA, NULL}, out};
   question_t question = {.handler = handler,
                          .frame = {.struct_size = TN_XLA_SIZE_CALL_FRAME,
@@ -37,5 +40,7 @@ int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_
                                    .rets = {.struct_size = sizeof(tn_xla_rets_t)},
                                    .attrs = {.struct_size = sizeof(tn_xla_attrs_t)}}};
   const int32_t status = tn_guard_call(ask, &question);
+  if (out->api_version.major_version == NO_VERSION && out->api_version.minor_version == NO_VERSION)
+    out->api_version = (tn_xla_api_version_t){0, NULL, 0, 0};
   return status != TN_OK || question.error == NULL ? status : tn__xla_error_report(question.error, code);
 }

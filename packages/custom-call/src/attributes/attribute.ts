@@ -86,6 +86,8 @@ inspectAsText(Attribute)
 
 /** Makes a scalar of a type. @throws {ArgumentError | ArgumentRangeError} if the value does not have the type. */
 export function scalar(dtype: DType, value: Element): Attribute {
+  // Elements of tensors can be 0 and 1, too, but a number as an attribute is probably meant for another type.
+  if (dtype === 'bool' && typeof value !== 'boolean') throw wrongType('a pred', 'true or false', value)
   const codec = elementCodec(dtype)
   const bytes = new Uint8Array(codec.byteSize)
   const view = new DataView(bytes.buffer)

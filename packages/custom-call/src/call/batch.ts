@@ -28,6 +28,8 @@ export interface BatchEntry {
 const { size: BATCH_SIZE, offsets: BATCH } = LAYOUTS.tn_xla_batch_t
 const { size: ENTRY_SIZE, offsets: ENTRY } = LAYOUTS.tn_xla_batch_entry_t
 
+const BATCH_HINT = 'Write batch([{ call: handler.prepare(...), operands, results }]).'
+
 /**
  * Several calls that run one after another in a single native call. Their tensors, prepared calls and libraries are held
  * open until the batch is closed. Created by {@link batch}.
@@ -137,13 +139,13 @@ inspectAsText(Batch)
  */
 export function batch(entries: readonly BatchEntry[]): Batch {
   if (!Array.isArray(entries) || entries.length === 0) {
-    throw wrongType('entries', 'an array of calls', entries, 'Write batch([{ call, operands, results }]).')
+    throw wrongType('entries', 'an array of calls', entries, BATCH_HINT)
   }
   const calls: BoundCall[] = []
   try {
     entries.forEach((entry: Partial<BatchEntry> | null, i) => {
       const { call, operands, results } = entry ?? {}
-      if (!(call instanceof PreparedCall)) throw wrongType(`call ${i} of a batch`, 'a prepared call', call)
+      if (!(call instanceof PreparedCall)) throw wrongType(`call ${i} of a batch`, 'a prepared call', call, BATCH_HINT)
       calls.push(call.bind(operands!, results!))
     })
     return new Batch(calls)

@@ -108,7 +108,8 @@ function checkTensor(
   place: string,
 ): Tensor {
   if (!isTensor(tensor)) {
-    if (!isProxy(tensor)) throw wrongType(place, `a tensor of ${type}`, tensor)
+    const hint = `Make it with tensor('${type.dtype}', [${type.shape.join(', ')}], values).`
+    if (!isProxy(tensor)) throw wrongType(place, `a tensor of ${type}`, tensor, hint)
     throw new ArgumentError(`${place} must be a tensor of ${type}, got a Proxy`, {
       hint: 'Pass the tensor itself, for example toRaw(x) for a reactive object of Vue.',
       details: { path: place, expected: String(type), received: 'a Proxy' },

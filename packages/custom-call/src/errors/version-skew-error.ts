@@ -21,7 +21,7 @@ export class VersionSkewError extends TenonError {
   constructor(target: string, major: number, minor: number) {
     const received = `${major}.${minor}`
     const origin = ORIGINS[received]
-    const isNewer = major > 0 || minor > NEWEST_MINOR
+    const isNewer = major > 0 || (major === 0 && minor > NEWEST_MINOR)
     const expected = `0.${OLDEST_MINOR} to 0.${NEWEST_MINOR}`
     super(
       'TENON_VERSION_SKEW',

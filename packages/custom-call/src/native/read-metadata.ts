@@ -24,16 +24,17 @@ export function readMetadata(address: number, target: string, allowNewerApi: boo
   const at = addressOf(out)
   const status = enterCore('tn_xla_metadata', address, at, at + size)
   checkAnswer(status, out.getInt32(size, true), target)
-  const { major_version, minor_version } = LAYOUTS.tn_xla_api_version_t.offsets
+  const { struct_size, major_version, minor_version } = LAYOUTS.tn_xla_api_version_t.offsets
   const major = out.getInt32(offsets.api_version + major_version, true)
   const minor = out.getInt32(offsets.api_version + minor_version, true)
-  if (major === 0 && minor === 0) {
+  if (out.getUint32(offsets.api_version + struct_size, true) === 0) {
     throw new ArgumentError(`${target} must be a typed XLA handler, it did not answer when asked for its metadata`, {
       hint: 'Call a function void f(void* out, const void** in) through hostFunction().',
     })
   }
   const isNewer = major > 0 || minor > NEWEST_MINOR
-  if (major < 0 || minor < OLDEST_MINOR || (isNewer && !allowNewerApi)) throw new VersionSkewError(target, major, minor)
+  const isOlder = major < 0 || (major === 0 && minor < OLDEST_MINOR)
+  if (isOlder || (isNewer && !allowNewerApi)) throw new VersionSkewError(target, major, minor)
   return Object.freeze({
     version: `${major}.${minor}`,
     major,

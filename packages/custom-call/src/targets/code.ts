@@ -25,3 +25,10 @@ export function findCode(code: unknown, place: string): FoundCode {
   }
   throw wrongType(place, '{ library, symbol } or an address', code, "Write { library, symbol: 'do_custom_call' }.")
 }
+
+/** @throws {ArgumentError} if a value is not a library. */
+export function checkLibrary(library: unknown): asserts library is NativeLibrary {
+  if (library instanceof NativeLibrary) return
+  const hint = "Open it: customCall(NativeLibrary.open('./libkernels.so'), 'rms_norm')."
+  throw wrongType('library', 'a NativeLibrary', library, hint)
+}

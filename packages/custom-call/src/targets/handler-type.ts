@@ -3,7 +3,7 @@ import { addressOf, checkName, checkOptions, checkStatus, coreFunctions, wrongTy
 import { NEWEST_MINOR } from '../errors/version-skew-error.ts'
 import { enterCore } from '../native/enter-core.ts'
 import { checkAnswer } from '../native/read-failure.ts'
-import { findCode } from './code.ts'
+import { checkLibrary, findCode } from './code.ts'
 
 /** A version of XLA FFI whose function table a library can receive. */
 export type ApiMinor = '0.1' | '0.2' | '0.3'
@@ -34,6 +34,7 @@ export interface TypeSymbols {
  * type.id > 0n // true
  */
 export function registerType(library: NativeLibrary, name: string, symbols: TypeSymbols): HandlerType {
+  checkLibrary(library)
   const bytes = Buffer.from(checkName(name, 'name'))
   const { id, info, api } = checkOptions(symbols, ['id', 'info', 'api'], 'symbols')
   const minor = minorOf(api)
@@ -57,6 +58,7 @@ export function registerType(library: NativeLibrary, name: string, symbols: Type
  * callProvider(library, 'provide_factor_type')
  */
 export function callProvider(library: NativeLibrary, symbol: string, options?: { readonly api?: ApiMinor }): void {
+  checkLibrary(library)
   const minor = minorOf(checkOptions(options, ['api']).api)
   const address = Number(library.symbol(symbol))
   library.gate.enter()

@@ -23,6 +23,7 @@ import { addressesOf, encodeDescriptor, STAGES, type ByStage, type HandlerAddres
 import { readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
 import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
 import { checkResources, type ResourceOptions } from './call-resources.ts'
+import { checkLibrary } from './code.ts'
 import { deviceTypeOf } from './platform.ts'
 import { registeredNames } from './registered-names.ts'
 import { openTypedTarget } from './typed-target.ts'
@@ -141,7 +142,7 @@ function checkOrdinal(ordinal: number | undefined): void {
  * The functions are called to request their version, so every symbol must be a typed handler.
  *
  * @throws {LoadError} if a symbol is missing. @throws {VersionSkewError} if the handler was built for another version.
- * @throws {ArgumentError} if a function does not respond as handlers do.
+ * @throws {ArgumentError} if a function does not respond as handlers do, or `library` is not a library.
  * @example
  * const library = NativeLibrary.open('./libkernels.so')
  * const handler = typedHandler(library, 'rms_norm')
@@ -152,6 +153,7 @@ export function typedHandler(
   symbols: string | HandlerSymbols,
   options?: HandlerOptions,
 ): TypedHandler {
+  checkLibrary(library)
   const checked = checkHandlerOptions(options)
   const names = typeof symbols === 'string' ? { execute: symbols } : checkOptions(symbols, STAGES, 'symbols')
   if (typeof names.execute !== 'string') {

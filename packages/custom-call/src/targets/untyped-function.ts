@@ -5,6 +5,7 @@ import { PreparedCall } from '../call/prepared-call.ts'
 import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
 import { ApiVersion, apiVersionName, checkUntypedVersion, type UntypedApiVersion } from './api-version.ts'
 import { streamHandleOf, type DeviceStream } from './call-resources.ts'
+import { checkLibrary } from './code.ts'
 import { deviceTypeOf } from './platform.ts'
 import { openUntypedTarget } from './untyped-target.ts'
 
@@ -133,6 +134,7 @@ function checkTuples(tuples: unknown, onDevice: boolean, name: string): 'nested'
  * call.run([b, c], [a])
  */
 export function hostFunction(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): UntypedFunction {
+  checkLibrary(library)
   const { apiVersion = ApiVersion.ORIGINAL } = checkOptions(options, ['apiVersion'])
   return new UntypedFunction(symbol, 'Host', apiVersion, library.gate, Number(library.symbol(symbol)))
 }
@@ -150,6 +152,7 @@ export function deviceFunction(
   symbol: string,
   options?: DeviceFunctionOptions,
 ): UntypedFunction {
+  checkLibrary(library)
   const { apiVersion = ApiVersion.ORIGINAL, platform = 'CUDA' } = checkOptions(options, ['apiVersion', 'platform'])
   checkDevicePlatform(platform)
   return new UntypedFunction(symbol, platform, apiVersion, library.gate, Number(library.symbol(symbol)))

@@ -20,6 +20,11 @@ static tn_xla_error_t *of_version_2(tn_xla_call_frame_t *frame) {
   return tn_xla_open(&in, frame, &signature) ? NULL : in.error;
 }
 
+static tn_xla_error_t *of_version_0(tn_xla_call_frame_t *frame) {
+  tn_xla_answer_metadata(frame, 0, 0);
+  return NULL;
+}
+
 static tn_xla_error_t *unregistered(tn_xla_call_frame_t *frame) {
   return tn_xla_fail(frame, TN_XLA_FAILED_PRECONDITION, "register first");
 }
@@ -40,6 +45,9 @@ TEST(metadata_has_version_and_traits) {
   CHECK(metadata.api_version.major_version == 0 && metadata.api_version.minor_version == 2 && metadata.traits == 1);
   CHECK(ask(silent, &metadata, &code) == TN_OK);
   CHECK(metadata.api_version.minor_version == 0); /* 0.0: not a handler */
+  CHECK(metadata.api_version.struct_size == 0);
+  CHECK(ask(of_version_0, &metadata, &code) == TN_OK);
+  CHECK(metadata.api_version.minor_version == 0 && metadata.api_version.struct_size != 0);
   CHECK(ask(unregistered, &metadata, &code) == TN_KERNEL_FAILED && code == TN_XLA_FAILED_PRECONDITION);
   CHECK(strcmp(tn_last_error(), "register first") == 0);
   CHECK(tn_xla_metadata(NULL, &metadata, &code) == TN_INVALID_ARGUMENT);
