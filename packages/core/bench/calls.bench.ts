@@ -213,6 +213,34 @@ export const suite = {
       },
     },
     {
+      name: 'pass two segments and their length',
+      unit: 'ns',
+      target: { 'Node-API addon': 0.8, 'koffi, Buffers': 0.6 },
+      setup: () => {
+        const [a, b] = [segment('a'), segment('b')]
+        const [p, q] = [Buffer.from('a\0'), Buffer.from('b\0')]
+        const ours = libc.function('strlen', { result: 'int32', parameters: [POINTER, POINTER, 'int64'] })
+        const ofBuffers = raw.func('strlen', 'int', ['void *', 'void *', 'int64_t'])
+        const ofAddon = addonCall<(a: Buffer, b: Buffer, length: number) => number>(
+          'twoBuffersAndLength',
+          'strlen',
+          libc,
+        )
+        return {
+          ours: () => ours(a, b, 2),
+          peers: {
+            'Node-API addon': () => ofAddon(p, q, 2),
+            'koffi, Buffers': () => ofBuffers(p, q, 2),
+            ...ofNodeFfi(LIBC, (library) => {
+              const signature = { return: 'int32', arguments: ['buffer', 'buffer', 'int64'] }
+              const call = library.getFunction('strlen', signature) as (a: Buffer, b: Buffer, length: bigint) => number
+              return () => call(p, q, 2n)
+            }),
+          },
+        }
+      },
+    },
+    {
       name: 'pass four segments',
       unit: 'ns',
       target: { 'Node-API addon': 0.8, 'koffi, Buffers': 0.4 },

@@ -17,7 +17,7 @@ export const suite = {
     {
       name: 'pass one segment',
       unit: 'ns',
-      target: { 'koffi, Buffer': 1.2 },
+      target: { 'koffi, Buffer': 0.6 },
       setup: () => {
         const { segments, teardown } = memory(16)
         const [segment] = segments
@@ -35,7 +35,7 @@ export const suite = {
       // A C function ignores arguments beyond its own.
       name: 'pass four segments of four scopes',
       unit: 'ns',
-      target: { 'koffi, Buffers': 0.95 },
+      target: { 'koffi, Buffers': 0.4 },
       setup: () => {
         const scopes = [1, 2, 3, 4].map(() => NativeScope.ofConfined())
         const [a, b, c, d] = scopes.map((scope) => scope.allocate(16))

@@ -119,6 +119,17 @@ ADDON_FUNCTION(bufferAndLength) {
   return result;
 }
 
+ADDON_FUNCTION(twoBuffersAndLength) {
+  typedef int32_t function_t(void *, void *, int64_t);
+  TARGET_ARGUMENTS(3, function_t);
+  void *memory[2];
+  int64_t length;
+  if (!read_buffers(env, arguments, 2, memory)) return addon_throw(env, "expected Buffers or null");
+  if (!read_int64(env, arguments + 2, 1, &length)) return addon_throw(env, "expected an integer of 64 bits");
+  ADDON_CHECK(napi_create_int32(env, target(memory[0], memory[1], length), &result));
+  return result;
+}
+
 ADDON_FUNCTION(fourBuffers) {
   typedef int32_t function_t(void *, void *, void *, void *);
   TARGET_ARGUMENTS(4, function_t);
@@ -210,8 +221,9 @@ ADDON_FUNCTION(sort) {
 
 /* bind(kind, address): a JavaScript function that calls the native function, which has the signature of the kind. */
 ADDON_FUNCTION(bind) {
-  static const napi_callback kinds[] = {none,   int32,           doubles,     threeInt64, fourInt64, eightInt64,
-                                        buffer, bufferAndLength, fourBuffers, repeat,     sort};
+  static const napi_callback kinds[] = {none,       int32,  doubles,         threeInt64,          fourInt64,
+                                        eightInt64, buffer, bufferAndLength, twoBuffersAndLength, fourBuffers,
+                                        repeat,     sort};
   ADDON_ARGUMENTS(2);
   uint32_t kind;
   ADDON_CHECK(napi_get_value_uint32(env, arguments[0], &kind));

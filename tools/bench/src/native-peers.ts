@@ -17,6 +17,7 @@ const KINDS = [
   'eightInt64',
   'buffer',
   'bufferAndLength',
+  'twoBuffersAndLength',
   'fourBuffers',
   'repeat',
   'sort',

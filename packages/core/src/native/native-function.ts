@@ -12,7 +12,7 @@ import { TWO_32 } from './call/frame.ts'
 import { hostAbi } from './call/host-abi.ts'
 import { submitCall } from './call/jobs.ts'
 import { MAXIMUM_PARAMETERS, planCall } from './call/plan.ts'
-import { codeOperand, type Slot, slotOf, store, targetSlot } from './call/store.ts'
+import { codeOperand, slotOf, store, targetSlot } from './call/store.ts'
 import type { StructType } from './struct-type.ts'
 import type { ValueType } from './value-type.ts'
 
@@ -110,7 +110,6 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
     extra: plan.vectorCount,
     slots,
     count: slots.length,
-    isPlain: slots.every(isPlain),
     resultKind: kind === 'memory' ? 'void' : kind,
     resultWord: word,
     resultPieces: pieces,
@@ -118,8 +117,6 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
     fastResult: !capturesErrno && (kind === 'int32' || kind === 'float64' || kind === 'int64') ? kind : undefined,
   }
 }
-
-const isPlain = ({ kind }: Slot): boolean => kind !== 'pointer' && kind !== 'struct' && kind !== 'target'
 
 function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value | ValueWithErrno> {
   const { slots, code } = target

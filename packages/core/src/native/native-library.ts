@@ -1,4 +1,4 @@
-import { checkName } from '../errors/check-arguments.ts'
+import { checkName, wrongType } from '../errors/check-arguments.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { addressOf } from './driver.ts'
 import { checkStatus, coreFunctions, lastError } from './core-library.ts'
@@ -24,6 +24,9 @@ export class NativeLibrary extends ManagedLifetime {
 
   private constructor(path: string, handle: number) {
     super()
+    if (typeof handle !== 'number') {
+      throw wrongType('handle', 'that of a loaded library', handle, 'Open the library with NativeLibrary.open(path).')
+    }
     this.path = path
     this.#handle = handle
   }

@@ -1,22 +1,52 @@
+import { callForms } from '../../generated/call-forms.ts'
 import type { Block } from '../../memory/block.ts'
 import { enterCall, leaveCall } from '../../memory/call-stack.ts'
 import type { Value } from '../argument-conversion.ts'
-import { begin, check, checkOperands, finish, type Form, type Target } from './call-steps.ts'
-import { memoryForms } from './memory-forms.ts'
-import { plainFormOf } from './plain-forms.ts'
-import { pointerForms } from './pointer-forms.ts'
-import { operandOf, resolveIn, type Resolved, store } from './store.ts'
+import { begin, callSteps, check, checkOperands, finish, type Form, type Target } from './call-steps.ts'
+import { argumentSteps, operandOf, resolveIn, type Resolved, type Slot, store } from './store.ts'
 
-/**
- * Returns the function that performs calls. Each number of arguments up to four has a form, because rest arrays and loops cost
- * more than the call. Calls without memory have forms of their own: the compiler would not inline the steps of a form for both.
- */
+/** Returns the function that performs calls. The generated forms serve most functions, because they need no loop. */
 export function formOf(target: Target): Form {
-  const { slots, count, isPlain } = target
-  if (isPlain) return plainFormOf(target)
-  const forms = slots.every(({ fast }) => fast === 'pointer') ? pointerForms : memoryForms
-  return (forms[count - 1] ?? ofMany)(target)
+  const order = target.slots.map(letterOf).join('')
+  if (order === '') return ofNone(target)
+  return (callForms[order] ?? (/^s+$/.test(order) ? ofScalars : ofMany))(target)
 }
+
+/** The letter of an argument in the names of the generated forms. */
+function letterOf({ kind, fast }: Slot): string {
+  if (fast === 'pointer') return 'p'
+  return kind === 'target' || kind === 'struct' ? '-' : 's'
+}
+
+/** A function, for the reason that `makeSteps()` has. */
+function makeForms(): Record<'ofNone' | 'ofScalars', (target: Target) => Form> {
+  const steps = callSteps
+  const { storeScalar } = argumentSteps
+  return {
+    ofNone: (target) => {
+      const { code } = target
+      return function () {
+        steps.check(target, arguments.length)
+        steps.begin(target)
+        steps.perform(target)
+        return steps.finish(target, code, undefined)
+      }
+    },
+    // The array of the values does not exist in compiled code, because nothing else gets it.
+    ofScalars: (target) => {
+      const { code, slots, count } = target
+      return (...values) => {
+        steps.check(target, values.length)
+        steps.begin(target)
+        for (let i = 0; i < count; i++) storeScalar(slots[i]!, values[i])
+        steps.perform(target)
+        return steps.finish(target, code, undefined)
+      }
+    },
+  }
+}
+
+const { ofNone, ofScalars } = makeForms()
 
 function ofMany(target: Target): Form {
   const { code, slots, enter } = target

@@ -39,8 +39,6 @@ export interface Target {
   readonly slots: readonly Slot[]
   /** The number of slots. */
   readonly count: number
-  /** Whether no parameter is memory, so that every call has the same operands. */
-  readonly isPlain: boolean
   /** `struct`: in registers, so its bytes are copied to the first argument. */
   readonly resultKind: ValueType | 'struct' | 'void'
   readonly resultWord: number
