@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { ArgumentError, NativeLibrary, readBinary, type BinaryInfo } from '@tenon/core'
-import { inspectAsText } from '@tenon/core/internal'
+import { inspectAsText, wrongType } from '@tenon/core/internal'
 import {
   customCall,
   hostCall,
@@ -37,6 +37,9 @@ export class Library {
   }
 
   private constructor(native: NativeLibrary, info?: BinaryInfo) {
+    if (!(native instanceof NativeLibrary)) {
+      throw wrongType('native', 'a NativeLibrary', native, 'Open the library with Library.open(path).')
+    }
     this.native = native
     this.#info = info
   }

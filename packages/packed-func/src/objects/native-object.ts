@@ -1,5 +1,5 @@
 import { ScopeClosedError } from '@tenon/core'
-import { Cleaner, highWord, inspectAsText, lowWord } from '@tenon/core/internal'
+import { Cleaner, highWord, inspectAsText, lowWord, wrongType } from '@tenon/core/internal'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -68,6 +68,14 @@ export class NativeObject extends Adopted {
   /** @internal takes over a reference. @param self the object to set up, by default a new one. */
   constructor(typeIndex: number, handle: number, self?: object) {
     super(self)
+    if (typeof handle !== 'number') {
+      throw wrongType(
+        'handle',
+        'that of a native object',
+        handle,
+        'Use packedFunc(), getGlobal() or Module.open(path).',
+      )
+    }
     this.typeIndex = typeIndex
     this.handle = handle
     this.lo = lowWord(handle)

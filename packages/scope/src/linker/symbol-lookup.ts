@@ -1,5 +1,5 @@
 import { NativeLibrary } from '@tenon/core'
-import { inspectAsText } from '@tenon/core/internal'
+import { inspectAsText, wrongType } from '@tenon/core/internal'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { globalScope } from '../scope/gc-scopes.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
@@ -12,6 +12,9 @@ export class SymbolLookup {
   readonly #title: string
 
   private constructor(scope: ResourceScope, library: NativeLibrary, title: string) {
+    if (!(library instanceof NativeLibrary)) {
+      throw wrongType('library', 'a NativeLibrary', library, 'Use SymbolLookup.ofLibrary(path, scope).')
+    }
     this.#scope = scope
     this.#library = library
     this.#title = title
