@@ -163,7 +163,7 @@ static void check_exceptions(void) {
     frame.integers[0] = (uintptr_t)do_nothing;
     frame.stack_size = 64;
     tn_door_enter();
-    if (frame.state != TN_CALL_CAUGHT || strcmp(tn_last_error(), "thrown by the target") != 0) abort();
+    if (frame.state != TN_CALL_CAUGHT || strcmp(tn_last_error(), "thrown by the target (std::runtime_error)") != 0) abort();
   }
 }
 
