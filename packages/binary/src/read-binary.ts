@@ -37,7 +37,7 @@ export function parseBinary(source: ByteSource): BinaryInfo {
   const text = start.toString('latin1')
   const [, name, hint] = beginnings.find(([beginning]) => text.startsWith(beginning)) ?? []
   throw new BinaryFormatError(`the file is not a shared library, but ${name ?? describe(start, text)}`, {
-    hint: hint ?? 'A shared library begins with an ELF (Linux), Mach-O (macOS) or PE (Windows) header.',
+    hint: hint ?? 'Pass a shared library, which begins with an ELF (Linux), Mach-O (macOS) or PE (Windows) header.',
   })
 }
 

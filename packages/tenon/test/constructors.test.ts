@@ -22,7 +22,7 @@ test.each(classes)('new %s() is refused with a hint', (_name, made, argument, hi
   for (const values of [[argument], [], [{}, 'x']]) {
     let thrown: unknown
     try {
-      new (made as Any)(...values)
+      Reflect.construct(made as Any, values)
     } catch (error) {
       thrown = error
     }

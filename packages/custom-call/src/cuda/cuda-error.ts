@@ -43,7 +43,9 @@ export class CudaError extends TenonError {
     const isFatal = isSticky(result)
     super('TENON_CUDA', `${action} failed with ${resultName} (${result}): ${text}`, {
       ...(isFatal
-        ? { hint: 'A kernel failed, and the device is lost to this process. Start another process to use it again.' }
+        ? {
+            hint: 'Start another process to use the device, because a kernel failed and the device is lost to this process.',
+          }
         : {}),
       details: { result, resultName, text, action, isFatal },
     })

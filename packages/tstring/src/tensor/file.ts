@@ -51,7 +51,7 @@ function readSidecar(tensor: string): Pick<Sidecar, 'layout' | 'abi' | 'shape'> 
   const path = sidecarPath(tensor)
   if (!existsSync(path)) {
     throw new ArgumentError(`layout must be given for ${tensor}, because ${path} does not exist`, {
-      hint: 'Pass { layout, shape }, or write the file with StringTensor.export(), which describes it.',
+      hint: 'Pass { layout, shape }, or write the file with export(), which describes it.',
       details: { name: 'layout', expected: layouts, received: 'undefined', path },
     })
   }
