@@ -14,7 +14,8 @@ typedef struct {
   napi_threadsafe_function waker;
   tn_environment_t *environment;
   tn_call_frame_t *memory; /* of the frame */
-  /* Shared by the upcalls of the innermost call. The scope is open while `uses` is not 0. */
+  /* Shared by the upcalls of the innermost call. The first ones leave their handles in the scope of the call, and later
+   * ones in a scope of their own, which is null until then. */
   struct {
     napi_handle_scope handles;
     napi_value function, nothing;
@@ -46,13 +47,16 @@ static void throw_kept(napi_env env) {
 
 static void close_upcalls(door_t *mine) {
   mine->upcalls.uses = 0;
+  if (mine->upcalls.handles == NULL) return;
   napi_close_handle_scope(mine->env, mine->upcalls.handles);
+  mine->upcalls.handles = NULL;
 }
 
 /* Performs the call of the frame, or calls `entry` if it is not null. */
 static inline void call_native(int32_t (*entry)(tn_call_frame_t *frame)) {
   door_t *mine = door;
   const __typeof__(mine->upcalls) outer = mine->upcalls;
+  mine->upcalls.handles = NULL;
   mine->upcalls.uses = 0;
   if (entry == NULL)
     tn_environment_enter(mine->environment);
@@ -80,9 +84,8 @@ static int32_t keep_exception(napi_env env) {
   return 1;
 }
 
-/* Opens a scope and gets the handles that a call of the dispatcher needs. */
+/* Gets the handles that a call of the dispatcher needs. */
 static bool open_upcalls(door_t *mine) {
-  if (napi_open_handle_scope(mine->env, &mine->upcalls.handles) != napi_ok) return false;
   mine->upcalls.uses = 1;
   if (napi_get_reference_value(mine->env, mine->dispatch, &mine->upcalls.function) == napi_ok &&
       napi_get_undefined(mine->env, &mine->upcalls.nothing) == napi_ok)
@@ -118,7 +121,10 @@ static int32_t dispatch_alone(const door_t *mine) {
 static int32_t dispatch(void *data, int32_t is_in_call) {
   door_t *mine = data;
   if (!is_in_call) return dispatch_alone(mine);
-  if (mine->upcalls.uses == MOST_USES) close_upcalls(mine);
+  if (mine->upcalls.uses == MOST_USES) {
+    close_upcalls(mine);
+    if (napi_open_handle_scope(mine->env, &mine->upcalls.handles) != napi_ok) return 2;
+  }
   if (mine->upcalls.uses == 0) {
     if (!open_upcalls(mine)) return 2;
   } else {
