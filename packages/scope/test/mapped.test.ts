@@ -1,9 +1,11 @@
 import { ArgumentError, ArgumentRangeError, LoadError, NativeError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import { runScript } from '@tenon/core/testing'
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { MemorySegment, ResourceScope } from '../src/index.ts'
+import { packageDirectory } from './support/worker.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-mapped-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -149,6 +151,48 @@ if (process.platform !== 'win32')
       expect([segment.getInt64(last), segment.asSlice(last).getInt64(0)]).toEqual([42n, 42n])
       segment.asSlice(last).force()
       rmSync(path)
+    })
+
+    test('more than 1024 can be mapped in one turn of the event loop', () => {
+      const path = file('hello')
+      using scope = ResourceScope.ofConfined()
+      let last: MemorySegment | undefined
+      for (const owner of [ResourceScope.ofImplicit(), scope]) {
+        for (let i = 0; i < 2500; i++) {
+          last = MemorySegment.mapFile(path, owner)
+        }
+        expect(last?.getString(0, 'utf-8', 5)).toBe('hello')
+      }
+    })
+
+    test('are refused at once if the path is a pipe, a directory or a device', async () => {
+      const script = `
+        import { execFileSync } from 'node:child_process'
+        import { MemorySegment, ResourceScope } from '@tenon/scope'
+        const pipe = ${JSON.stringify(join(directory, 'pipe'))}
+        execFileSync('mkfifo', [pipe])
+        const scope = ResourceScope.ofConfined()
+        for (const path of [pipe, ${JSON.stringify(directory)}, '/dev/null'])
+          for (const access of ['read', 'write', 'copy'])
+            try { MemorySegment.mapFile(path, scope, { access }) } catch (error) { console.log(error.code, error.details.received) }
+      `
+      const nodeOptions = ['--conditions=@tenon/source', '--no-warnings']
+      const { stdout, stderr, timedOut } = await runScript(script, {
+        cwd: packageDirectory,
+        nodeOptions,
+        timeout: 20_000,
+      })
+      expect({ timedOut, stderr, lines: stdout.trim().split('\n') }).toEqual({
+        timedOut: false,
+        stderr: '',
+        lines: [
+          ...Array<string>(3).fill('TENON_LOAD a pipe'),
+          'TENON_LOAD a directory',
+          'TENON_LOAD undefined',
+          'TENON_LOAD a directory',
+          ...Array<string>(3).fill('TENON_LOAD a device'),
+        ],
+      })
     })
 
     test('are refused if they cannot be mapped', () => {

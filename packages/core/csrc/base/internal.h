@@ -61,7 +61,7 @@ void tn__event_signal(tn__event_t *event);
 void tn__event_clear(tn__event_t *event);
 void tn__event_close(tn__event_t *event);
 
-/* posix/fault_guard.c: watches a range of guarded pages. TN_OUT_OF_MEMORY: all places are taken. */
+/* posix/fault_guard.c: watches a range of guarded pages. */
 int32_t tn__fault_guard_add(void *address, size_t byte_size);
 
 /* Stops watching the range that starts at `address`, if it is watched. */

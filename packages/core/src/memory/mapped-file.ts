@@ -1,5 +1,6 @@
 import { CONSTANTS } from '../generated/layouts.ts'
-import { checkStatus, coreFunctions } from '../native/core-library.ts'
+import { NativeError } from '../errors/kinds.ts'
+import { checkStatus, coreFunctions, lastError, statusName } from '../native/core-library.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/driver.ts'
 import { detachBuffer, isDetached } from './array-buffer.ts'
@@ -36,7 +37,7 @@ export class MappedFile {
     const out = new BigUint64Array(1)
     const flags = CONSTANTS.TN_MAPPING_GUARDED | (isShared ? CONSTANTS.TN_MAPPING_SHARED : 0)
     const status = coreFunctions().tn_mapping_open(descriptor, byteOffset, byteSize, flags, addressOf(out))
-    checkStatus(status, `mapping ${path}`)
+    if (status !== 0) throw mappingError(path, status)
     const address = Number(out[0])
     try {
       return new MappedFile(address, byteSize)
@@ -75,6 +76,15 @@ export class MappedFile {
 
 function unmapper(address: number, byteSize: number): () => void {
   return () => checkStatus(coreFunctions().tn_mapping_close(address, byteSize), 'unmapping a file')
+}
+
+function mappingError(path: string, status: number): NativeError {
+  return new NativeError(`mapping ${path} failed: ${lastError()}`, {
+    hint:
+      'Map less, or close mappings that you no longer need. The garbage collector unmaps those of implicit scopes between ' +
+      'turns of the event loop. Linux limits the number of mappings by vm.max_map_count.',
+    details: { path, status: statusName(status) },
+  })
 }
 
 let knownPageSize: number | undefined

@@ -1,6 +1,6 @@
 import { checkName, wrongType } from '../errors/check-arguments.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
-import { addressOf } from './driver.ts'
+import { addressOf, keepAlive } from './driver.ts'
 import { checkStatus, coreFunctions, lastError } from './core-library.ts'
 import { explainLoadFailure, isSpecialFile } from './explain-load-failure.ts'
 import type { Value } from './argument-conversion.ts'
@@ -43,6 +43,7 @@ export class NativeLibrary extends ManagedLifetime {
     if (isSpecialFile(path)) throw explainLoadFailure(path, 'not a regular file')
     const out = new BigUint64Array(1)
     const status = coreFunctions().tn_library_open(addressOf(name), name.length, addressOf(out))
+    keepAlive(name)
     if (status !== 0) throw explainLoadFailure(path, lastError())
     return new NativeLibrary(path, Number(out[0]))
   }
@@ -103,6 +104,7 @@ export class NativeLibrary extends ManagedLifetime {
     const bytes = Buffer.from(checkName(name, 'name'))
     const out = new BigUint64Array(1)
     const status = coreFunctions().tn_library_symbol(this.#handle, addressOf(bytes), bytes.length, addressOf(out))
+    keepAlive(bytes)
     return status === 0 ? Number(out[0]) : undefined
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs'
 import { ArgumentError, ArgumentRangeError, LoadError, NativeError, Segment } from '@tenon/core'
 import {
   Block,
@@ -41,13 +41,13 @@ const mappings = new WeakMap<Block, Mapping>()
 
 export function mapFile(path: string, scope: ResourceScope, options?: MapOptions): Segment {
   checkName(path, 'path')
-  const owner = checkScope(scope)
   const { access = 'read', byteOffset = 0, byteSize } = checkOptions(options, ['access', 'byteOffset', 'byteSize'])
   checkWord(access, ['read', 'write', 'copy'], 'access')
   const offset = checkSize(byteOffset, 'byteOffset')
   const wanted = byteSize === undefined ? undefined : checkSize(byteSize, 'byteSize')
-  // 'a+' creates a missing file and leaves an existing one as it is.
-  const descriptor = attemptOn(path, LoadError, 'opened', () => openSync(path, access === 'write' ? 'a+' : 'r'))
+  const owner = checkScope(scope)
+  const flags = access === 'write' ? constants.O_RDWR | constants.O_CREAT : constants.O_RDONLY
+  const descriptor = attemptOn(path, LoadError, 'opened', () => openSync(path, flags | WITHOUT_WAITING, 0o666))
   try {
     const size = sizeFor(descriptor, path, access, offset, wanted)
     const start = size === 0 ? offset : offset - (offset % pageSize())
@@ -64,6 +64,9 @@ export function mapFile(path: string, scope: ResourceScope, options?: MapOptions
   }
 }
 
+/** Opening a FIFO would otherwise wait for another process. Windows has no such flag. */
+const WITHOUT_WAITING: number = (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
+
 /** Runs a system call on the file. @throws an error of the class that names the file, if the call fails. */
 function attemptOn<Result>(path: string, Class: typeof LoadError, action: string, run: () => Result): Result {
   try {
@@ -77,9 +80,8 @@ function attemptOn<Result>(path: string, Class: typeof LoadError, action: string
 function sizeFor(descriptor: number, path: string, access: Access, offset: number, wanted: number | undefined): number {
   const info = fstatSync(descriptor)
   if (!info.isFile()) {
-    throw new LoadError(`${path} must be a file, got a directory or device`, {
-      details: { path, expected: 'a file', received: 'a directory or device' },
-    })
+    const received = info.isDirectory() ? 'a directory' : info.isFIFO() ? 'a pipe' : 'a device'
+    throw new LoadError(`${path} must be a file, got ${received}`, { details: { path, expected: 'a file', received } })
   }
   const size = wanted ?? Math.max(info.size - offset, 0)
   const end = checkSize(offset + size, 'byteOffset + byteSize')

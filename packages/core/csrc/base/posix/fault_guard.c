@@ -2,36 +2,17 @@
  * zeroed pages over the rest of the mapping, counts the fault for the owner, and lets the access continue. */
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "../internal.h"
-#include "../lock.h"
+#include "signal_ranges.h"
 
-#define PLACES 1024
-
-/* A watched range. `end` is written last and cleared first, because the handler cannot lock and relies on it. */
-typedef struct {
-  _Atomic uintptr_t start;
-  _Atomic uintptr_t end;
-  _Atomic uint64_t faults;
-} range_t;
-
-static range_t ranges[PLACES];
-/* One past the last place that was ever used, which bounds the search of the handler. */
-static _Atomic size_t used;
+static tn__ranges_t ranges = {.lock = TN__LOCK};
 static tn__lock_t lock = TN__LOCK;
 static struct sigaction previous;
 static int installed;
 static uintptr_t page_size;
-
-static range_t *find(uintptr_t address) {
-  size_t count = used;
-  for (size_t i = 0; i < count; i++)
-    if (address < ranges[i].end && address >= ranges[i].start) return &ranges[i];
-  return NULL;
-}
 
 static void pass_on(int signal_number, siginfo_t *info, void *context) {
   if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != NULL) {
@@ -47,59 +28,45 @@ static void pass_on(int signal_number, siginfo_t *info, void *context) {
 static void on_fault(int signal_number, siginfo_t *info, void *context) {
   int saved = errno;
   uintptr_t address = (uintptr_t)info->si_addr;
-  range_t *range = info->si_code > 0 ? find(address) : NULL;
   uintptr_t page = address & ~(page_size - 1);
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  if (range != NULL && mmap((void *)page, range->end - page, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED)
-    range->faults++;
+  tn__range_copy_t found;
+  if (info->si_code > 0 && tn__ranges_find(&ranges, address, &found) &&
+      mmap((void *)page, found.end - page, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED)
+    found.range->faults++;
   else
     pass_on(signal_number, info, context);
   errno = saved;
 }
 
-/* The lock is held. */
 static int32_t install(void) {
-  if (installed) return TN_OK;
-  page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
-  const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-  TN_TRY(tn__system(sigaction(SIGBUS, &action, &previous), "sigaction() for SIGBUS"));
-  installed = 1;
-  return TN_OK;
-}
-
-int32_t tn__fault_guard_add(void *address, size_t byte_size) {
+  int32_t status = TN_OK;
   tn__lock(&lock);
-  int32_t status = install();
-  size_t place = 0;
-  while (place < PLACES && ranges[place].start != 0) place++;
-  if (status == TN_OK && place == PLACES)
-    status = tn__fail(TN_OUT_OF_MEMORY, "at most %d guarded mappings can be open at a time", PLACES);
-  if (status == TN_OK) {
-    ranges[place].faults = 0;
-    ranges[place].start = (uintptr_t)address;
-    ranges[place].end = ((uintptr_t)address + byte_size + page_size - 1) & ~(page_size - 1);
-    if (place >= used) used = place + 1;
+  if (!installed) {
+    page_size = tn_page_size();
+    const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    status = tn__system(sigaction(SIGBUS, &action, &previous), "sigaction() for SIGBUS");
+    installed = status == TN_OK;
   }
   tn__unlock(&lock);
   return status;
 }
 
-void tn__fault_guard_remove(void *address) {
-  tn__lock(&lock);
-  for (size_t i = 0; i < used; i++) {
-    if (ranges[i].start != (uintptr_t)address) continue;
-    ranges[i].end = 0;
-    ranges[i].start = 0;
-  }
-  tn__unlock(&lock);
+int32_t tn__fault_guard_add(void *address, size_t byte_size) {
+  TN_TRY(install());
+  uintptr_t start = (uintptr_t)address;
+  const tn__range_copy_t range = {.start = start, .end = (start + byte_size + page_size - 1) & ~(page_size - 1)};
+  if (!tn__ranges_add(&ranges, &range, "", 0))
+    return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot guard one more mapping");
+  return TN_OK;
 }
 
+void tn__fault_guard_remove(void *address) { tn__ranges_remove(&ranges, (uintptr_t)address); }
+
 int32_t tn_mapping_faults(void *address, uint64_t *out) {
-  tn__lock(&lock);
-  range_t *range = find((uintptr_t)address);
-  uint64_t faults = range == NULL ? 0 : range->faults;
-  tn__unlock(&lock);
-  if (range == NULL) return tn__fail(TN_NOT_FOUND, "no guarded mapping contains this address");
-  *out = faults;
+  tn__range_copy_t found;
+  if (!tn__ranges_find(&ranges, (uintptr_t)address, &found))
+    return tn__fail(TN_NOT_FOUND, "no guarded mapping contains this address");
+  *out = found.range->faults;
   return TN_OK;
 }

@@ -1,6 +1,7 @@
 /* The system's loader on Windows. Libraries are never unmapped, because pointers into them may still be in use. */
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 #include <windows.h>
 
 #include "../floating_point.h"
@@ -14,6 +15,26 @@ static int32_t load_failed(void) {
   return tn__fail(TN_LOAD_FAILED, "%s (error %lu)", length > 0 ? reason : "the loader gave no reason", code);
 }
 
+/* A name without a directory is searched for. With a path, the dependencies are searched in the library's directory first,
+ * which needs an absolute path: with a relative one, the behavior of LOAD_WITH_ALTERED_SEARCH_PATH is undefined. */
+static HMODULE load(const wchar_t *path) {
+  if (wcspbrk(path, L"\\/:") == NULL) return LoadLibraryExW(path, NULL, 0);
+  DWORD capacity = GetFullPathNameW(path, 0, NULL, NULL);
+  wchar_t *absolute = capacity == 0 ? NULL : calloc(capacity, sizeof *absolute);
+  if (absolute == NULL) {
+    if (capacity != 0) SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+    return NULL;
+  }
+  DWORD length = GetFullPathNameW(path, capacity, absolute, NULL);
+  /* Another thread may have changed the working directory to a longer one. */
+  if (length >= capacity) SetLastError(ERROR_BUFFER_OVERFLOW);
+  HMODULE library = length == 0 || length >= capacity ? NULL : LoadLibraryExW(absolute, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
+  DWORD code = GetLastError();
+  free(absolute);
+  SetLastError(code);
+  return library;
+}
+
 int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   TN_REQUIRE(path != NULL && path_length != 0 && path_length <= 32767 && out != NULL,
              "path must have 1 to 32767 bytes, and out must not be null");
@@ -23,7 +44,7 @@ int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   if (wide == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot copy the path");
   MultiByteToWideChar(CP_UTF8, 0, path, (int)path_length, wide, units);
   const tn__floating_point_t floating_point = tn__floating_point_save();
-  HMODULE library = LoadLibraryExW(wide, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
+  HMODULE library = load(wide);
   tn__floating_point_restore(floating_point);
   free(wide);
   if (library == NULL) return load_failed();
