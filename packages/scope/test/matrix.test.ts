@@ -259,7 +259,9 @@ describe('on another thread', () => {
   for (const [name, make] of Object.entries(memories)) {
     test(`S4: memory of ${name} cannot be sent`, () => {
       const { segment } = make()
-      expect(() => structuredClone(segment)).toThrow(/could not be cloned/)
+      expect(() => structuredClone(segment)).toThrow(
+        /cannot be posted to another thread: use share.* could not be cloned/,
+      )
       expect(() => structuredClone({ inside: [segment.asSlice(4) as Segment] })).toThrow(/could not be cloned/)
     })
   }

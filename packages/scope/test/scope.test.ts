@@ -292,7 +292,9 @@ test('S4: confined scopes and segments cannot be sent to another thread', () => 
     MemorySegment.ofBuffer(new Uint8Array(4)),
     MemorySegment.NULL,
   ]) {
-    expect(() => structuredClone(value)).toThrow(/could not be cloned/)
+    expect(() => structuredClone(value)).toThrow(
+      /cannot be posted to another thread: use share\(\) or handoff\(\) of a scope, or a copy\) could not be cloned/,
+    )
   }
   scope.close()
 })

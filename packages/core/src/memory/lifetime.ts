@@ -40,6 +40,11 @@ export interface Gated {
  * moment closing begins; the lifetime that owns the gate closes it.
  */
 export class Gate {
+  /**
+   * Makes structured clone fail, so posting a segment throws instead of copying its chunk. It is the first field, because
+   * the error has the description of the first symbol that is reached.
+   */
+  readonly notCloneable: symbol
   /** Whether the lifetime can be entered: false from the moment closing begins. */
   open: boolean
   /** Whether what the lifetime owns may be read: stays true while close actions run. */
@@ -48,18 +53,14 @@ export class Gate {
   /** The number of calls in progress that have no operands besides the library that this gate belongs to. */
   calls: number
   private count: number
-  /**
-   * A function-valued field makes structured clone fail, so posting a segment throws instead of copying its chunk.
-   */
-  readonly notCloneable: () => void
 
   constructor(owner: Lifetime) {
+    this.notCloneable = NOT_CLONEABLE
     this.open = true
     this.alive = true
     this.owner = owner
     this.calls = 0
     this.count = 0
-    this.notCloneable = notCloneable
   }
 
   get holds(): number {
@@ -91,7 +92,10 @@ export class Gate {
   }
 }
 
-function notCloneable(): void {}
+/** The engine's message is "Symbol(description) could not be cloned.", and it shortens long descriptions. */
+const NOT_CLONEABLE = Symbol(
+  'native resources cannot be posted to another thread: use share() or handoff() of a scope, or a copy',
+)
 
 /** Enters the lifetimes of all operands, or of none. @throws {ScopeClosedError | WrongThreadError} if one is not open. */
 export function enterAll(gated: readonly Gated[]): void {

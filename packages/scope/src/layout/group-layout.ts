@@ -1,7 +1,7 @@
 import { ArgumentError, BoundsError } from '@tenon/core'
 import { checkSize, describe, didYouMean, wrongType } from '@tenon/core/internal'
 import { checkSegment, type MemorySegment } from '../segment/memory-segment.ts'
-import { Layout, sizeOf } from './memory-layout.ts'
+import { Layout, quote, sizeOf } from './memory-layout.ts'
 
 /** The layout of padding, whose bytes have no meaning. */
 export class PaddingLayout extends Layout<MemorySegment> {
@@ -78,6 +78,10 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
     target.copyFrom(value)
   }
 
+  protected override get innerAlignment(): number {
+    return alignmentOf(this.members)
+  }
+
   protected override copy(name: string | undefined, byteAlignment: number): this {
     const Group = this.constructor as new (...values: ConstructorParameters<typeof StructLayout>) => this
     return new Group(this.members, this.byteSize, byteAlignment, name)
@@ -99,6 +103,10 @@ function checkMembers(members: unknown): [string, Layout][] {
   })
 }
 
+/** The largest alignment of members. */
+export const alignmentOf = (members: readonly Member[]): number =>
+  members.reduce((largest, { layout }) => Math.max(largest, layout.byteAlignment), 1)
+
 const alignUp = (offset: number, alignment: number): number => Math.ceil(offset / alignment) * alignment
 
 /** Members that follow each other, each at a multiple of its alignment, as C lays them out. */
@@ -107,20 +115,19 @@ export class StructLayout<Shape extends Members = Members> extends GroupLayout<S
   static of<Shape extends Members>(shape: Shape): StructLayout<Shape> {
     const members: Member[] = []
     let end: number | undefined = 0
-    let alignment = 1
     for (const [name, layout] of checkMembers(shape)) {
       if (end === undefined) throw new ArgumentError(`an open sequence must be the last member, but ${name} follows it`)
       const byteOffset = alignUp(end, layout.byteAlignment)
       members.push({ name, layout, byteOffset })
-      alignment = Math.max(alignment, layout.byteAlignment)
       end = layout.byteSize === undefined ? undefined : byteOffset + layout.byteSize
     }
+    const alignment = alignmentOf(members)
     const size = end === undefined ? undefined : checkSize(alignUp(end, alignment), 'the size of a struct')
     return new StructLayout(members, size, alignment, undefined)
   }
 
   protected override describeShape(): string {
-    return `{${this.members.map(({ name, layout, byteOffset }) => `${name}@${byteOffset}=${layout}`).join(',')}}${this.byteSize ?? ''}`
+    return `{${this.members.map(({ name, layout, byteOffset }) => `${quote(name)}@${byteOffset}=${layout}`).join(',')}}${this.byteSize ?? ''}`
   }
 }
 
@@ -129,12 +136,12 @@ export class UnionLayout<Shape extends Members = Members> extends GroupLayout<Sh
   /** @internal */
   static of<Shape extends Members>(shape: Shape): UnionLayout<Shape> {
     const members = checkMembers(shape).map(([name, layout]) => ({ name, layout, byteOffset: 0 }))
-    const alignment = Math.max(1, ...members.map(({ layout }) => layout.byteAlignment))
-    const size = Math.max(0, ...members.map(({ layout }) => sizeOf(layout)))
+    const alignment = alignmentOf(members)
+    const size = members.reduce((largest, { layout }) => Math.max(largest, sizeOf(layout)), 0)
     return new UnionLayout(members, checkSize(alignUp(size, alignment), 'the size of a union'), alignment, undefined)
   }
 
   protected override describeShape(): string {
-    return `{${this.members.map(({ name, layout }) => `${name}=${layout}`).join('|')}}${this.byteSize}`
+    return `{${this.members.map(({ name, layout }) => `${quote(name)}=${layout}`).join('|')}}${this.byteSize}`
   }
 }

@@ -1,4 +1,5 @@
-import { checkSize, wrongType } from '@tenon/core/internal'
+import { ArgumentError } from '@tenon/core'
+import { checkSize, wrongType, wrongValue } from '@tenon/core/internal'
 import type { ScalarValues } from '../generated/scalars.ts'
 import { printAs } from '../print-as.ts'
 import { type AccessorClass, accessorOf } from './accessor.ts'
@@ -35,15 +36,14 @@ interface MemoryLayouts extends ScalarLayouts {
   /**
    * Returns a handle that reads and writes the value at the end of a path.
    *
-   * @throws {ArgumentError | BoundsError} if the path does not exist in the layout. @throws {AlignmentError} if the value
-   * would be misaligned for some indexes.
+   * @throws {ArgumentError | BoundsError} if the path does not exist in the layout.
    * @example
    * const points = MemoryLayout.sequence(point, 10)
    * const x = MemoryLayout.varHandle(points, MemoryLayout.element(), 'x')
    * x.set(segment, 0, 1.5, 3) // the x of the fourth point
    */
   varHandle<Value = unknown>(layout: Layout, ...path: readonly PathElement[]): VarHandle<Value>
-  /** Returns the layout at the end of a path. */
+  /** Returns the layout at the end of a path. @throws {ArgumentError} if the path follows a pointer. */
   select(layout: Layout, ...path: readonly PathElement[]): Layout
   /** Returns the offset of the value at the end of a path, in bytes. Free elements have index 0. */
   byteOffset(layout: Layout, ...path: readonly PathElement[]): number
@@ -86,14 +86,23 @@ export const MemoryLayout: MemoryLayouts = printAs<MemoryLayouts>('MemoryLayout'
     const count = elementCount === undefined ? undefined : checkSize(elementCount, 'elementCount', 'elements')
     return new SequenceLayout(element, count)
   },
-  padding: (byteSize) => new PaddingLayout(checkSize(byteSize, 'byteSize'), 1, undefined),
+  padding(byteSize) {
+    const size = checkSize(byteSize, 'byteSize')
+    if (size === 0) throw wrongValue('byteSize', 'a number of bytes from 1', byteSize)
+    return new PaddingLayout(size, 1, undefined)
+  },
   element: (start = 0, step = 1) => ({ start, step }),
   dereference,
   varHandle<Value>(layout: Layout, ...path: readonly PathElement[]): VarHandle<Value> {
     checkLayout(layout, 'layout')
     return new VarHandle<Value>(layout, path)
   },
-  select: (layout, ...path) => MemoryLayout.varHandle(layout, ...path).layout,
+  select(layout, ...path) {
+    if (!path.includes(dereference)) return MemoryLayout.varHandle(layout, ...path).layout
+    throw new ArgumentError('a path that follows a pointer leaves the layout, so it must not contain dereference', {
+      hint: 'Select the address, and then in its target.',
+    })
+  },
   byteOffset(layout, ...path) {
     const free = path.filter((element) => typeof element === 'object').length
     return MemoryLayout.varHandle(layout, ...path).byteOffset(...new Array<number>(free).fill(0))

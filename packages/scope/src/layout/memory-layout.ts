@@ -1,4 +1,4 @@
-import { ArgumentError } from '@tenon/core'
+import { AlignmentError, ArgumentError } from '@tenon/core'
 import { checkAlignment, checkName, inspectAsText, wrongType } from '@tenon/core/internal'
 import type { AlignedAccess } from '../generated/aligned-access.ts'
 
@@ -33,9 +33,27 @@ export abstract class Layout<Value = unknown> {
     return this.copy(checkName(name, 'name'), this.byteAlignment)
   }
 
-  /** Returns the same layout with another alignment, in bytes. Use 1 for unaligned values and packed members. */
+  /**
+   * Returns the same layout with another alignment, in bytes. Use 1 for unaligned values and packed members.
+   *
+   * @throws {AlignmentError} if members or elements have a larger alignment. Give them the smaller alignment first.
+   */
   withByteAlignment(byteAlignment: number): this {
-    return this.copy(this.name, checkAlignment(byteAlignment))
+    const alignment = checkAlignment(byteAlignment)
+    const least = this.innerAlignment
+    if (alignment >= least) return this.copy(this.name, alignment)
+    throw new AlignmentError(
+      `the alignment of ${this} must be at least ${least}, as that of its parts, got ${alignment}`,
+      {
+        hint: 'Use withByteAlignment() for the members or elements first.',
+        details: { expected: least, received: alignment },
+      },
+    )
+  }
+
+  /** @internal The largest alignment of the members or elements, or 1. */
+  protected get innerAlignment(): number {
+    return 1
   }
 
   /** Whether both layouts have the same structure, names, byte orders and alignments. */
@@ -45,12 +63,18 @@ export abstract class Layout<Value = unknown> {
 
   /** Returns a text such as `point{x@0=:float64<%8}8%8`. Equal layouts have equal texts, so the text can be a key. */
   toString(): string {
-    return `${this.name ?? ''}${this.describeShape()}%${this.byteAlignment}`
+    return `${quote(this.name)}${this.describeShape()}%${this.byteAlignment}`
   }
 
   static {
     inspectAsText(Layout)
   }
+}
+
+/** A name in the text of a layout. Names with other characters are quoted, so that different layouts have different texts. */
+export function quote(name: string | undefined): string {
+  if (name === undefined) return ''
+  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name)
 }
 
 /** @throws {ArgumentError} if the value is not a layout. */

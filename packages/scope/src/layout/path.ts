@@ -1,5 +1,6 @@
-import { AlignmentError, ArgumentError, BoundsError } from '@tenon/core'
+import { ArgumentError, BoundsError } from '@tenon/core'
 import { checkSize, describe, inspectAsText, wrongType } from '@tenon/core/internal'
+import { checkAligned, checkOffset } from '../segment/locate.ts'
 import { checkSegment, type MemorySegment } from '../segment/memory-segment.ts'
 import { AddressLayout } from './address-layout.ts'
 import { GroupLayout } from './group-layout.ts'
@@ -71,12 +72,6 @@ function resolve(root: Layout, path: readonly PathElement[]): Route {
     } else {
       throw new ArgumentError(`the path element ${describe(element)} does not lead into ${layout}`)
     }
-    const isAligned = byteOffset % layout.byteAlignment === 0 && root.byteAlignment >= layout.byteAlignment
-    if (!isAligned && followed.length === 0) {
-      throw new AlignmentError(`${layout} at byte ${byteOffset} is not aligned in every value of ${root}`, {
-        hint: 'Use withByteAlignment(1) for the member, or a larger alignment for the whole layout.',
-      })
-    }
   }
   const indexCount = followed.reduce((count, leg) => count + leg.strides.length, strides.length)
   return { followed, last: { byteOffset, strides }, indexCount, layout }
@@ -143,15 +138,23 @@ function endOf({ followed, last, indexCount }: Route, baseOffset: number, indexe
   return start + offsetOf(last, indexes, indexCount - last.strides.length)
 }
 
-/** Reads and writes the value at the end of a path, in any segment that contains the layout. */
+/** Up to this alignment, the skew of a block has all bits of the address that matter. */
+const LARGEST_SKEW = 8
+
+/** Reads and writes the value at the end of a path, in any segment that contains the whole layout, at its alignment. */
 export class VarHandle<Value = unknown> {
   /** The layout at the end of the path. */
   readonly layout: Layout<Value>
   readonly #route: Route
+  /** The size of the whole layout, or 0 if it ends with an open sequence. */
+  readonly #rootSize: number
+  readonly #rootAlignment: number
 
   /** @internal */
   constructor(root: Layout, path: readonly PathElement[]) {
     this.#route = resolve(root, path)
+    this.#rootSize = root.byteSize ?? 0
+    this.#rootAlignment = root.byteAlignment
     this.layout = this.#route.layout as Layout<Value>
   }
 
@@ -160,8 +163,8 @@ export class VarHandle<Value = unknown> {
    *
    * @param baseOffset the offset of the layout in the segment, in bytes.
    * @param indexes an index for each free element of the path, in order.
-   * @throws {ArgumentError} if the number of indexes is wrong. @throws {BoundsError} if an index is too large. @throws the
-   * errors of an access
+   * @throws {ArgumentError} if the number of indexes is wrong. @throws {BoundsError} if an index is too large, or the segment
+   * does not contain the layout. @throws {AlignmentError} if the layout is not aligned. @throws the errors of an access
    */
   get(segment: MemorySegment, baseOffset: number, ...indexes: readonly number[]): Value {
     const place = this.#enter(segment, baseOffset, indexes)
@@ -192,6 +195,12 @@ export class VarHandle<Value = unknown> {
     checkSegment(segment, 'segment')
     if (typeof baseOffset !== 'number') throw wrongType('baseOffset', 'a number', baseOffset)
     checkIndexCount(this.#route, indexes)
+    const { block, base } = segment
+    checkOffset(segment, baseOffset, this.#rootSize)
+    // The test of the low bits is faster than the division of an address.
+    if (((block.skew + base + baseOffset) & (this.#rootAlignment - 1)) !== 0 || this.#rootAlignment > LARGEST_SKEW) {
+      checkAligned(block.address + base + baseOffset, this.#rootAlignment)
+    }
     return follow(this.#route, segment, baseOffset, indexes)
   }
 

@@ -86,6 +86,10 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     })
   }
 
+  protected override get innerAlignment(): number {
+    return this.element.byteAlignment
+  }
+
   protected override copy(name: string | undefined, byteAlignment: number): this {
     return new SequenceLayout(this.element, this.elementCount, byteAlignment, name) as this
   }

@@ -13,6 +13,7 @@ import { PaddingLayout, StructLayout } from '../layout/group-layout.ts'
 import { type Layout, sizeOf } from '../layout/memory-layout.ts'
 import { SequenceLayout } from '../layout/sequence-layout.ts'
 import { ValueLayout } from '../layout/value-layout.ts'
+import { nativeOrder } from '../segment/byte-order.ts'
 
 /** The type of a parameter or result: the name of a value's type, or a struct that is passed by value. */
 export type NativeType = ValueType | StructLayout
@@ -43,8 +44,10 @@ function structTypeOf(layout: StructLayout): StructType {
 
 /** The scalars of a layout that begins at an offset of a struct. */
 function fieldsOf(layout: Layout, offset: number, struct: StructLayout): StructField[] {
-  if (layout instanceof ValueLayout) return [{ offset, kind: layout.kind }]
-  if (layout instanceof AddressLayout) return [{ offset, kind: 'pointer' }]
+  if (layout instanceof ValueLayout || layout instanceof AddressLayout) {
+    if (layout.order !== nativeOrder) throw foreignOrder(layout, struct)
+    return [{ offset, kind: layout instanceof AddressLayout ? 'pointer' : layout.kind }]
+  }
   if (layout instanceof PaddingLayout) return []
   if (layout instanceof StructLayout) {
     return layout.members.flatMap((member) => fieldsOf(member.layout, offset + member.byteOffset, struct))
@@ -52,11 +55,20 @@ function fieldsOf(layout: Layout, offset: number, struct: StructLayout): StructF
   if (layout instanceof SequenceLayout) {
     const { element, elementCount } = layout
     const size = sizeOf(element)
+    // Elements without bytes have no fields, however many there are.
+    if (size === 0) return []
     return Array.from({ length: elementCount ?? 0 }, (_, i) => fieldsOf(element, offset + i * size, struct)).flat()
   }
   throw new ArgumentError(`a struct passed by value must not have the member ${layout}, got ${struct}`, {
     hint: 'Pass a pointer to the struct, because unions cannot be passed by value.',
   })
+}
+
+function foreignOrder(layout: ValueLayout | AddressLayout, struct: StructLayout): ArgumentError {
+  return new ArgumentError(
+    `a struct passed by value must have the byte order of the machine (${nativeOrder}), got the member ${layout} of ${struct}`,
+    { hint: 'Pass a pointer to the struct, because C reads its members in the byte order of the machine.' },
+  )
 }
 
 /** @throws {ArgumentError} if the value is not a type. */

@@ -96,8 +96,8 @@ function sizeUpToTerminator(bytes: Buffer, start: number, room: number, { unit }
   return -1
 }
 
-/** Searching this many bytes in vain is faster than making a view that ends before them. */
-const NEARBY = 4096
+/** The most bytes behind a range that are searched in vain, as in the chunks of arenas. Making a view costs 40 ns. */
+const NEARBY = 1024 * 1024
 
 function isZero(bytes: Buffer, start: number, unit: number): boolean {
   for (let i = 0; i < unit; i++) if (bytes[start + i] !== 0) return false
