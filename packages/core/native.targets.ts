@@ -184,21 +184,27 @@ export default {
       // Kernels ask the loader for this name.
       name: 'tvm_ffi',
       kind: 'shared',
-      sources: ['csrc/tvm/ffi/*.c', 'csrc/tvm/ffi/{posix|win32}/*.c'],
+      sources: ['csrc/tvm/once.c', 'csrc/tvm/ffi/*.c', 'csrc/tvm/ffi/{posix|win32}/*.c'],
       includes,
       libraries: ['pthread'],
       uses: ['tenon'],
       exports: ['TVMFFI*', 'tn_tvm_*'],
       imports: names(`
-        abort backtrace calloc dladdr dladdr1 fprintf free getenv malloc memchr memcmp memcpy memmove memset
-        pthread_mutex_lock pthread_mutex_unlock realloc snprintf stderr strcmp strlen strncmp strtol tn_last_error
-        tn_library_open tn_library_process tn_library_symbol vsnprintf
+        abort backtrace calloc clock_gettime dladdr dladdr1 fprintf free getenv malloc memchr memcmp memcpy memmove
+        memset pthread_cond_broadcast pthread_cond_timedwait pthread_mutex_lock pthread_mutex_unlock realloc snprintf
+        stderr strcmp strlen strncmp strtol tn_guard_call tn_last_error tn_library_open tn_library_process
+        tn_library_symbol vsnprintf
       `),
     },
     {
       name: 'tenon_packed',
       kind: 'shared',
-      sources: ['csrc/tvm/host/*.c', 'csrc/tvm/host/{posix|win32}/*.c', 'csrc/base/{posix|win32}/thread.c'],
+      sources: [
+        'csrc/tvm/once.c',
+        'csrc/tvm/host/*.c',
+        'csrc/tvm/host/{posix|win32}/*.c',
+        'csrc/base/{posix|win32}/thread.c',
+      ],
       includes,
       libraries: ['dl', 'pthread'],
       uses: ['tenon'],
@@ -207,8 +213,8 @@ export default {
         __sched_cpucount calloc clock_gettime dlerror dlopen free getenv malloc memcpy memmove pthread_attr_*
         pthread_cond_broadcast pthread_cond_timedwait pthread_create pthread_key_create pthread_mutex_lock
         pthread_mutex_unlock pthread_setspecific pthread_sigmask sched_getaffinity sigaction sigdelset sigfillset
-        snprintf strlen strtol sysconf tn_callback_* tn_completion_post tn_environment_* tn_jobs_add tn_last_error
-        tn_library_symbol tn_memory_allocate tn_memory_free
+        snprintf strlen strtol sysconf tn_callback_* tn_completion_post tn_environment_* tn_guard_call tn_jobs_add
+        tn_last_error tn_library_symbol tn_memory_allocate tn_memory_free
       `),
     },
     {

@@ -54,6 +54,70 @@ TEST(tvm_objects_are_allocated_and_freed_by_the_custom_allocator) {
   CHECK(allocated == 0);
 }
 
+/* Uses all tables of the library, each of which has a lock. */
+static void use_tables(void *unused) {
+  (void)unused;
+  static int is_nested;
+  if (is_nested) return;
+  is_nested = 1;
+  const TVMFFIByteArray name = span_of("ffi.SystemLib"), key = span_of("ffi.Function"), attribute = span_of("__test_locks__");
+  TVMFFIObjectHandle function;
+  int32_t index;
+  TVMFFIAny module;
+  TVMFFIFunctionGetGlobal(&name, &function);
+  TVMFFITypeKeyToIndex(&key, &index);
+  TVMFFIGetTypeAttrColumn(&attribute);
+  TVMFFIEnvModRegisterContextSymbol("__test_locks", &is_nested);
+  if (TVMFFIFunctionCall(function, NULL, 0, &module) == 0) TVMFFIObjectDecRef(module.v_obj);
+  TVMFFIObjectDecRef(function);
+  is_nested = 0;
+}
+
+static void *allocate_with_tables(size_t size, size_t alignment, int32_t type_index, void *builtin) {
+  use_tables(NULL);
+  return ((TVMFFICustomAllocator *)builtin)->allocate(size, alignment, type_index, ((TVMFFICustomAllocator *)builtin)->context);
+}
+
+/* Raises an error whose destructor uses the tables, so that the next error does so. */
+static void raise_with_destructor(void) {
+  const TVMFFIByteArray text = span_of("an earlier error");
+  TVMFFIObjectHandle context, error;
+  TVMFFIObjectCreateOpaque(&allocated, kTVMFFIOpaquePyObject, use_tables, &context);
+  TVMFFIErrorCreateWithCauseAndExtraContext(&text, &text, &text, NULL, context, &error);
+  TVMFFIErrorSetRaised(error);
+  TVMFFIObjectDecRef(error);
+  TVMFFIObjectDecRef(context);
+}
+
+TEST(tvm_no_lock_is_held_while_objects_are_allocated_or_destroyed) {
+  TVMFFICustomAllocator own = {allocate_with_tables, TVMFFIGetCustomAllocator()};
+  const TVMFFIByteArray key = span_of("test.c.Locks"), attribute = span_of("__test_locks__");
+  const TVMFFIByteArray list = span_of("ffi.FunctionListGlobalNamesFunctor");
+  const TVMFFIAny text = {.type_index = kTVMFFIRawStr, .v_c_str = "longer than seven"};
+  const TVMFFIFieldInfo field = {
+      .name = span_of("f"), .flags = kTVMFFIFieldFlagBitMaskHasDefault, .default_value_or_factory = text};
+  const TVMFFIMethodInfo method = {.name = span_of("m"), .method = text};
+  const int64_t before = tn_tvm_live_objects();
+  TVMFFIObjectHandle function;
+  TVMFFIAny names;
+  const int32_t type = TVMFFITypeGetOrAllocIndex(&key, -1, 1, 0, 1, kTVMFFIObject);
+  TVMFFISetCustomAllocator(&own);
+  int wrong = TVMFFIFunctionGetGlobal(&list, &function) != 0 || TVMFFIFunctionCall(function, NULL, 0, &names) != 0;
+  wrong += TVMFFITypeRegisterField(type, &field) != 0 || TVMFFITypeRegisterMethod(type, &method) != 0;
+  wrong += TVMFFITypeRegisterAttr(type, &attribute, &text) != 0;
+  for (int i = 0; i < 2; i++) {
+    raise_with_destructor();
+    wrong += (i == 0 ? TVMFFITypeRegisterField(type, &field) : TVMFFITypeRegisterAttr(type, &attribute, &text)) == 0;
+    TVMFFIErrorSetRaised(NULL);
+  }
+  TVMFFISetCustomAllocator(NULL);
+  CHECK(wrong == 0);
+  TVMFFIObjectDecRef(function);
+  TVMFFIObjectDecRef(names.v_obj);
+  /* Types keep the default, the method and the attribute, and the system keeps its module. */
+  CHECK(tn_tvm_live_objects() <= before + 4);
+}
+
 TEST(tvm_over_aligned_objects_are_aligned_and_freed) {
   TVMFFICustomAllocator *builtin = TVMFFIGetCustomAllocator();
   for (size_t alignment = 8; alignment <= 4096; alignment *= 2) {

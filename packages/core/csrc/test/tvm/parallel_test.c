@@ -1,16 +1,10 @@
 /* Parallel launches, barriers and workspaces of libtenon_packed. */
 #include <pthread.h>
 
+#include "support.h"
 #include "tenon.h"
 #include "tenon/tvm_backend.h"
-#include "support.h"
-
-/* Binds tvm-ffi, which happens once for the process. */
-static int bind_ffi(void) {
-  void *library;
-  static const char name[] = "libtvm_ffi.so";
-  return tn_library_open(name, sizeof name - 1, &library) == TN_OK && tn_packed_bind(library) == TN_OK;
-}
+#include "throwing.h"
 
 #define TASKS 4
 #define ROUNDS 20
@@ -107,6 +101,50 @@ TEST(tvm_a_failed_task_ends_the_wait_at_the_barrier) {
     CHECK(TVMBackendParallelLaunch(fail_before_the_barrier, &refused, TASKS) != 0 && refused == TASKS - 1);
     CHECK(raised_is("ValueError", "before the barrier"));
   }
+}
+
+static int throw_in_one(int task_id, TVMParallelGroupEnv *env, void *closure_data) {
+  if (task_id == *(int *)closure_data) throw_exception();
+  return TVMBackendParallelBarrier(task_id, env);
+}
+
+static int count_task(int task_id, TVMParallelGroupEnv *env, void *closure_data) {
+  (void)task_id;
+  if (TVMBackendParallelBarrier(task_id, env) != 0) return -1;
+  __atomic_add_fetch((int *)closure_data, 1, __ATOMIC_SEQ_CST);
+  return 0;
+}
+
+TEST(tvm_an_exception_of_a_task_fails_the_launch) {
+  CHECK(bind_ffi());
+  for (int thrower = 0; thrower < TASKS; thrower++) {
+    int runs = 0;
+    CHECK(TVMBackendParallelLaunch(throw_in_one, &thrower, TASKS) != 0 && raised_exception());
+    CHECK(TVMBackendParallelLaunch(count_task, &runs, TASKS) == 0 && runs == TASKS);
+  }
+  /* A launch with one task runs it in place, and the next launch is not one inside a task. */
+  int first = 0, runs = 0;
+  CHECK(TVMBackendParallelLaunch(throw_in_one, &first, 1) != 0 && raised_exception());
+  CHECK(TVMBackendParallelLaunch(count_task, &runs, TASKS) == 0 && runs == TASKS);
+}
+
+static void *launch_elsewhere(void *runs) {
+  return (void *)(intptr_t)TVMBackendParallelLaunch(count_task, runs, TASKS);
+}
+
+/* Waits for a launch of another thread. */
+static int launch_on_thread(int task_id, TVMParallelGroupEnv *env, void *closure_data) {
+  pthread_t thread;
+  void *status = (void *)-1;
+  if (pthread_create(&thread, NULL, launch_elsewhere, closure_data) != 0) return -1;
+  pthread_join(thread, &status);
+  return status == NULL ? TVMBackendParallelBarrier(task_id, env) : -1;
+}
+
+TEST(tvm_a_task_may_wait_for_a_launch_of_another_thread) {
+  int runs = 0;
+  CHECK(bind_ffi());
+  CHECK(TVMBackendParallelLaunch(launch_on_thread, &runs, TASKS) == 0 && runs == TASKS * TASKS);
 }
 
 TEST(tvm_workspaces_are_aligned_and_reused) {

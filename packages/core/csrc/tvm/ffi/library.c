@@ -97,13 +97,19 @@ static int system_module(const tn__call_t *call) {
   tn__library_t library = {NULL, tn__duplicate(prefix)};
   if (library.prefix == NULL) return tn__no_memory();
   if (make_module(library, TN_SYMBOLS_PREFIXED, call->result) != 0) return -1;
+  TVMFFIAny unused = tn__none();
   tn__lock(&lock);
   void **place = tn__names_add(&modules, prefix);
-  if (place != NULL && *place == NULL) {
+  if (place != NULL && *place != NULL) {
+    /* Another thread was faster. */
+    unused = *call->result;
+    *call->result = tn__object(*place);
+  } else if (place != NULL) {
     *place = call->result->v_obj;
-    tn__retain(*place);
   }
+  if (place != NULL) tn__retain(*place);
   tn__unlock(&lock);
+  tn__clear(&unused);
   return 0;
 }
 

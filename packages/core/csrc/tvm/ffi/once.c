@@ -1,25 +1,39 @@
 /* Handles that are initialised once, by the first thread that needs them. */
-#include "../../base/lock.h"
+#include "../once.h"
+
 #include "internal.h"
+#include "tenon_call.h"
 
-static tn__lock_t lock = TN__LOCK;
+typedef struct {
+  int (*init)(void **result);
+  void *made;
+  int status;
+} init_t;
 
-/* The inits in progress on the calling thread, which holds the lock. One init may need another handle. */
-static _Thread_local int depth;
+static void run(void *context) {
+  init_t *init = context;
+  init->status = init->init(&init->made);
+}
+
+/* A C++ exception must not leave the initialisation, for which other threads may wait. */
+static int guarded(init_t *init) {
+  const int32_t status = tn_guard_call(run, init);
+  if (status == TN_UNSUPPORTED) run(init);
+  if (status != TN_OK && status != TN_UNSUPPORTED)
+    return tn__raise("InternalError", "the initialisation of a handle threw a C++ exception: %s", tn_last_error());
+  if (init->status == 0 && init->made == NULL) return tn__raise("RuntimeError", "init_func must return a non-NULL handle");
+  return init->status;
+}
 
 int TVMFFIHandleInitOnce(void **handle, int (*init)(void **result)) {
   if (__atomic_load_n(handle, __ATOMIC_ACQUIRE) != NULL) return 0;
-  if (depth == 0) tn__lock(&lock);
-  depth++;
-  int status = 0;
-  if (__atomic_load_n(handle, __ATOMIC_RELAXED) == NULL) {
-    void *made = NULL;
-    status = init(&made);
-    if (status == 0 && made == NULL) status = tn__raise("RuntimeError", "init_func must return a non-NULL handle");
-    if (status == 0) __atomic_store_n(handle, made, __ATOMIC_RELEASE);
-  }
-  depth--;
-  if (depth == 0) tn__unlock(&lock);
+  tn__once_t once;
+  const tn__once_state_t state = tn__once_begin(&once, handle);
+  if (state == TN__ONCE_DONE) return 0;
+  if (state == TN__ONCE_CIRCULAR) return tn__raise("RuntimeError", TN__ONCE_CIRCULAR_TEXT);
+  init_t call = {.init = init};
+  const int status = guarded(&call);
+  tn__once_end(&once, status == 0 ? call.made : NULL);
   return status;
 }
 

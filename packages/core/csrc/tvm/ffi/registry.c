@@ -118,23 +118,51 @@ static int ask_listing(void *self, const TVMFFIAny *args, int32_t num_args, TVMF
   return 0;
 }
 
-static int list_names(const tn__call_t *call) {
+/* Copies the names, each as its size and its bytes, because objects cannot be created under the lock. Null without memory. */
+static char *copy_names(size_t *count) {
   tn__lock(&lock);
-  listing_t *listing = malloc(sizeof *listing + globals.live * sizeof(TVMFFIAny));
-  int status = listing == NULL ? -1 : 0;
-  if (listing != NULL) listing->count = 0;
-  for (size_t i = 0; status == 0 && i < globals.used; i++) {
+  size_t size = 1;
+  for (size_t i = 0; i < globals.used; i++)
+    if (globals.entries[i].key != NULL) size += sizeof size + globals.entries[i].key_size;
+  char *copy = malloc(size), *at = copy;
+  *count = globals.live;
+  for (size_t i = 0; copy != NULL && i < globals.used; i++) {
     const tn__name_t *entry = &globals.entries[i];
     if (entry->key == NULL) continue;
-    status = tn__text(entry->key, entry->key_size, &listing->names[listing->count]);
-    if (status == 0) listing->count++;
+    memcpy(at, &entry->key_size, sizeof entry->key_size);
+    memcpy(at + sizeof entry->key_size, entry->key, entry->key_size);
+    at += sizeof entry->key_size + entry->key_size;
   }
   tn__unlock(&lock);
+  return copy;
+}
+
+static listing_t *make_listing(void) {
+  size_t count;
+  char *names = copy_names(&count), *at = names;
+  listing_t *listing = names == NULL ? NULL : calloc(1, sizeof *listing + count * sizeof(TVMFFIAny));
+  for (size_t i = 0; listing != NULL && i < count; i++) {
+    size_t size;
+    memcpy(&size, at, sizeof size);
+    if (tn__text(at + sizeof size, size, &listing->names[i]) != 0) {
+      free_listing(listing);
+      listing = NULL;
+      break;
+    }
+    listing->count++;
+    at += sizeof size + size;
+  }
+  free(names);
+  return listing;
+}
+
+static int list_names(const tn__call_t *call) {
   TVMFFIObjectHandle function;
-  if (status == 0) status = TVMFFIFunctionCreate(listing, ask_listing, free_listing, &function);
-  if (status != 0) {
-    if (listing != NULL) free_listing(listing);
-    return tn__no_memory();
+  listing_t *listing = make_listing();
+  if (listing == NULL) return tn__no_memory();
+  if (TVMFFIFunctionCreate(listing, ask_listing, free_listing, &function) != 0) {
+    free_listing(listing);
+    return -1;
   }
   return tn__give(call, tn__object(function));
 }

@@ -7,11 +7,21 @@ static int unknown_type(int32_t type_index) {
   return tn__raise("InternalError", "Cannot find type info for type_index=%d", type_index);
 }
 
+/* The outcome of a change under the lock, where nothing is raised: the error that it replaces may have a destructor. */
+typedef enum { ADDED, TAKEN, NO_MEMORY } added_t;
+
 /* Replaces a span by a permanent copy; an empty span becomes null. */
 static bool keep_text(TVMFFIByteArray *text) {
   text->data = text->size == 0 ? NULL : tn__duplicate(*text);
   return text->size == 0 || text->data != NULL;
 }
+
+static bool keep_texts(TVMFFIByteArray *name, TVMFFIByteArray *doc, TVMFFIByteArray *metadata) {
+  const bool are_kept[] = {keep_text(name), keep_text(doc), keep_text(metadata)};
+  return are_kept[0] && are_kept[1] && are_kept[2];
+}
+
+static void drop_text(TVMFFIByteArray text) { free((void *)(uintptr_t)text.data); }
 
 /* An array with room for the element at `index`: the given one of `count` elements, or a larger copy. Null without
  * memory. Readers may still use a replaced array, so it is kept: its address lies before the larger copy. */
@@ -35,55 +45,71 @@ static bool has_field(const TVMFFITypeInfo *info, TVMFFIByteArray name) {
   return false;
 }
 
-static int add_field(tn__type_t *type, const void *field_info) {
-  const TVMFFIFieldInfo *info = field_info;
+static added_t add_field(tn__type_t *type, const TVMFFIFieldInfo *field) {
   const int32_t count = type->info.num_fields;
-  if (has_field(&type->info, info->name))
-    return tn__raise("InternalError", "Duplicate field name \"%.*s\" in type \"%s\"", (int)info->name.size,
-                     info->name.data, type->info.type_key.data);
-  TVMFFIFieldInfo field = *info;
-  if (!keep_text(&field.name) || !keep_text(&field.doc) || !keep_text(&field.metadata)) return tn__no_memory();
-  TVMFFIAny *initial = &field.default_value_or_factory;
-  if (!(info->flags & kTVMFFIFieldFlagBitMaskHasDefault)) *initial = tn__none();
-  if (TVMFFIAnyViewToOwnedAny(initial, initial) != 0) return -1;
-  if ((info->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) && info->setter != NULL) tn__retain(info->setter);
-  TVMFFIFieldInfo *fields = grown(type->info.fields, count, count, &type->field_capacity, sizeof field);
-  if (fields == NULL) return tn__no_memory();
-  fields[count] = field;
+  if (has_field(&type->info, field->name)) return TAKEN;
+  TVMFFIFieldInfo *fields = grown(type->info.fields, count, count, &type->field_capacity, sizeof *field);
+  if (fields == NULL) return NO_MEMORY;
+  fields[count] = *field;
   __atomic_store_n(&type->info.fields, fields, __ATOMIC_RELEASE);
   __atomic_store_n(&type->info.num_fields, count + 1, __ATOMIC_RELEASE);
-  return 0;
-}
-
-static int add_method(tn__type_t *type, const void *method_info) {
-  const int32_t count = type->info.num_methods;
-  TVMFFIMethodInfo method = *(const TVMFFIMethodInfo *)method_info;
-  if (!keep_text(&method.name) || !keep_text(&method.doc) || !keep_text(&method.metadata)) return tn__no_memory();
-  if (TVMFFIAnyViewToOwnedAny(&method.method, &method.method) != 0) return -1;
-  TVMFFIMethodInfo *methods = grown(type->info.methods, count, count, &type->method_capacity, sizeof method);
-  if (methods == NULL) return tn__no_memory();
-  methods[count] = method;
-  __atomic_store_n(&type->info.methods, methods, __ATOMIC_RELEASE);
-  __atomic_store_n(&type->info.num_methods, count + 1, __ATOMIC_RELEASE);
-  return 0;
-}
-
-/* Changes a type under the lock. */
-static int change(int32_t type_index, int (*add)(tn__type_t *type, const void *info), const void *info) {
-  tn__type_t *type = tn__type_entry(type_index);
-  if (type == NULL) return unknown_type(type_index);
-  tn__lock(&tn__type_lock);
-  int status = add(type, info);
-  tn__unlock(&tn__type_lock);
-  return status;
+  return ADDED;
 }
 
 int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo *info) {
-  return change(type_index, add_field, info);
+  tn__type_t *type = tn__type_entry(type_index);
+  if (type == NULL) return unknown_type(type_index);
+  TVMFFIFieldInfo field = *info;
+  TVMFFIAny initial = tn__none();
+  const bool has_default = (info->flags & kTVMFFIFieldFlagBitMaskHasDefault) != 0;
+  if (has_default && TVMFFIAnyViewToOwnedAny(&info->default_value_or_factory, &initial) != 0) return -1;
+  field.default_value_or_factory = initial;
+  void *setter = (info->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) ? info->setter : NULL;
+  if (setter != NULL) tn__retain(setter);
+  added_t added = NO_MEMORY;
+  if (keep_texts(&field.name, &field.doc, &field.metadata)) {
+    tn__lock(&tn__type_lock);
+    added = add_field(type, &field);
+    tn__unlock(&tn__type_lock);
+  }
+  if (added == ADDED) return 0;
+  drop_text(field.name);
+  drop_text(field.doc);
+  drop_text(field.metadata);
+  tn__clear(&initial);
+  tn__release(setter);
+  if (added == NO_MEMORY) return tn__no_memory();
+  return tn__raise("InternalError", "Duplicate field name \"%.*s\" in type \"%s\"", (int)info->name.size,
+                   info->name.data, type->info.type_key.data);
+}
+
+static added_t add_method(tn__type_t *type, const TVMFFIMethodInfo *method) {
+  const int32_t count = type->info.num_methods;
+  TVMFFIMethodInfo *methods = grown(type->info.methods, count, count, &type->method_capacity, sizeof *method);
+  if (methods == NULL) return NO_MEMORY;
+  methods[count] = *method;
+  __atomic_store_n(&type->info.methods, methods, __ATOMIC_RELEASE);
+  __atomic_store_n(&type->info.num_methods, count + 1, __ATOMIC_RELEASE);
+  return ADDED;
 }
 
 int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo *info) {
-  return change(type_index, add_method, info);
+  tn__type_t *type = tn__type_entry(type_index);
+  if (type == NULL) return unknown_type(type_index);
+  TVMFFIMethodInfo method = *info;
+  if (TVMFFIAnyViewToOwnedAny(&info->method, &method.method) != 0) return -1;
+  added_t added = NO_MEMORY;
+  if (keep_texts(&method.name, &method.doc, &method.metadata)) {
+    tn__lock(&tn__type_lock);
+    added = add_method(type, &method);
+    tn__unlock(&tn__type_lock);
+  }
+  if (added == ADDED) return 0;
+  drop_text(method.name);
+  drop_text(method.doc);
+  drop_text(method.metadata);
+  tn__clear(&method.method);
+  return tn__no_memory();
 }
 
 int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata *metadata) {
@@ -99,7 +125,7 @@ int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata *met
   }
   tn__unlock(&tn__type_lock);
   if (!taken) return 0;
-  free((void *)(uintptr_t)kept.doc.data);
+  drop_text(kept.doc);
   return tn__raise("RuntimeError", "Overriding %s: another type with the same key is already registered",
                    type->info.type_key.data);
 }
@@ -119,34 +145,33 @@ static column_t *column_of(TVMFFIByteArray name) {
   return place == NULL ? NULL : *place;
 }
 
-static int add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *value) {
+static added_t add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *value) {
   column_t *own = column_of(name);
-  if (own == NULL) return tn__no_memory();
+  if (own == NULL) return NO_MEMORY;
   /* Index 0 only creates the column. */
-  if (type_index == kTVMFFINone) return 0;
+  if (type_index == kTVMFFINone) return ADDED;
   TVMFFITypeAttrColumn *column = &own->column;
-  if (type_index < column->size && column->data[type_index].type_index != kTVMFFINone)
-    return tn__raise("RuntimeError", "TypeAttr `%.*s` is already registered for type index %d", (int)name.size,
-                     name.data, type_index);
-  TVMFFIAny kept;
-  if (TVMFFIAnyViewToOwnedAny(value, &kept) != 0) return -1;
+  if (type_index < column->size && column->data[type_index].type_index != kTVMFFINone) return TAKEN;
   TVMFFIAny *data = grown(column->data, column->size, type_index, &own->capacity, sizeof *data);
-  if (data == NULL) {
-    tn__clear(&kept);
-    return tn__no_memory();
-  }
-  data[type_index] = kept;
+  if (data == NULL) return NO_MEMORY;
+  data[type_index] = *value;
   __atomic_store_n(&column->data, data, __ATOMIC_RELEASE);
   if (type_index >= column->size) __atomic_store_n(&column->size, type_index + 1, __ATOMIC_RELEASE);
-  return 0;
+  return ADDED;
 }
 
 int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray *attr_name, const TVMFFIAny *value) {
+  TVMFFIAny kept = tn__none();
   if (tn__type_entry(type_index) == NULL) return unknown_type(type_index);
+  if (type_index != kTVMFFINone && TVMFFIAnyViewToOwnedAny(value, &kept) != 0) return -1;
   tn__lock(&tn__type_lock);
-  int status = add_attr(type_index, *attr_name, value);
+  const added_t added = add_attr(type_index, *attr_name, &kept);
   tn__unlock(&tn__type_lock);
-  return status;
+  if (added == ADDED) return 0;
+  tn__clear(&kept);
+  if (added == NO_MEMORY) return tn__no_memory();
+  return tn__raise("RuntimeError", "TypeAttr `%.*s` is already registered for type index %d", (int)attr_name->size,
+                   attr_name->data, type_index);
 }
 
 const TVMFFITypeAttrColumn *TVMFFIGetTypeAttrColumn(const TVMFFIByteArray *attr_name) {

@@ -1,24 +1,22 @@
 /* Binding tvm-ffi, and the functions that compiled kernels import or reach through variables of their library. */
 #include "tenon/tvm_backend.h"
 
-#include "../../base/lock.h"
-#include "host.h"
+#include "../once.h"
+#include "guarded.h"
 
 int TVMBackendGetFuncFromEnv(void *library_ctx, const char *name, void **out) {
   return tn__ffi.TVMFFIEnvModLookupFromImports(library_ctx, name, out);
 }
 
 int TVMBackendRunOnce(void **handle, int (*run)(void *), void *closure_data, int byte_size) {
-  static tn__lock_t lock = TN__LOCK;
   static char done;
+  tn__once_t once;
   (void)byte_size;
-  tn__lock(&lock);
-  int status = 0;
-  if (*handle == NULL) {
-    status = run(closure_data);
-    if (status == 0) *handle = &done;
-  }
-  tn__unlock(&lock);
+  const tn__once_state_t state = tn__once_begin(&once, handle);
+  if (state == TN__ONCE_DONE) return 0;
+  if (state == TN__ONCE_CIRCULAR) return tn__packed_raise("RuntimeError", TN__ONCE_CIRCULAR_TEXT);
+  const int status = tn__guarded(run, closure_data);
+  tn__once_end(&once, status == 0 ? &done : NULL);
   return status;
 }
 

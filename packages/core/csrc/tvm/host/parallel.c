@@ -1,10 +1,11 @@
-/* Parallel launches on a pool of threads, which sleep between launches. The process runs one launch at a time. */
+/* Parallel launches on a pool of threads, which sleep between launches. Launches of several threads run at the same time,
+ * because a task of one may wait for another. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "../../base/internal.h"
 #include "../../base/lock.h"
-#include "host.h"
+#include "guarded.h"
 #include "tenon/tvm_backend.h"
 
 #define THREAD_LIMIT 256
@@ -19,23 +20,24 @@
  * a wake-up when the same threads wait again at once, as they do at barriers. */
 #define AGAIN_MS 10
 
-typedef struct {
+typedef struct launch {
   FTVMParallelLambda task;
   void *closure_data;
   TVMParallelGroupEnv env;
-  int32_t unstarted, unfinished, arrived; /* guarded by the lock, like the next two */
+  int32_t unstarted, unfinished, arrived; /* guarded by the lock, like the next three */
+  struct launch *next;                    /* of those with tasks to start */
   TVMFFIObjectHandle error;               /* the first error, retained */
   bool failed;
   atomic_int passed; /* the number of passed barriers, written under the lock */
 } launch_t;
 
-static tn__lock_t one_launch = TN__LOCK;
 static tn__lock_t lock = TN__LOCK;
 static tn__condition_t work = TN__CONDITION;     /* there are tasks to start */
 static tn__condition_t met = TN__CONDITION;      /* a barrier was passed, or a task failed */
-static tn__condition_t finished = TN__CONDITION; /* the last task has ended */
-static launch_t *current;                        /* the launch whose tasks are to be started */
+static tn__condition_t finished = TN__CONDITION; /* the last task of a launch has ended */
+static launch_t *startable, **last_startable = &startable; /* guarded by the lock, like the next two */
 static int32_t thread_count;
+static int32_t reserved; /* threads that the running launches need */
 static _Thread_local bool inside_task;
 
 /* Waits, under the lock. A thread that runs JavaScript meanwhile serves the calls that tasks make of its functions;
@@ -43,7 +45,7 @@ static _Thread_local bool inside_task;
 static void wait_and_serve(tn__condition_t *condition) {
   const bool serves = tn_environment_current() != NULL;
   tn__wait_for(condition, &lock, serves ? SERVE_MS : AGAIN_MS);
-  if (current != NULL && current->unstarted > 0) tn__wake_all(&work);
+  if (startable != NULL) tn__wake_all(&work);
   if (!serves) return;
   tn__unlock(&lock);
   bool outer = inside_task;
@@ -53,10 +55,27 @@ static void wait_and_serve(tn__condition_t *condition) {
   tn__lock(&lock);
 }
 
-static void run_task(launch_t *launch, int32_t id) {
+typedef struct {
+  launch_t *launch;
+  int32_t id;
+} task_t;
+
+static int call_task(void *context) {
+  const task_t *task = context;
+  return task->launch->task(task->id, &task->launch->env, task->launch->closure_data);
+}
+
+/* Calls the function of a task. Returns its status. */
+static int perform(launch_t *launch, int32_t id) {
+  const bool outer = inside_task;
   inside_task = true;
-  int status = launch->task(id, &launch->env, launch->closure_data);
-  inside_task = false;
+  const int status = tn__guarded(call_task, &(task_t){launch, id});
+  inside_task = outer;
+  return status;
+}
+
+static void run_task(launch_t *launch, int32_t id) {
+  const int status = perform(launch, id);
   TVMFFIObjectHandle error = NULL;
   if (status != 0) tn__ffi.TVMFFIErrorMoveFromRaised(&error);
   tn__lock(&lock);
@@ -74,23 +93,51 @@ static void run_task(launch_t *launch, int32_t id) {
   tn__unlock(&lock);
 }
 
+/* Takes the next task of the first launch that has one. Under the lock. */
+static int32_t take_task(launch_t **out) {
+  launch_t *launch = *out = startable;
+  if (launch->unstarted == 1 && (startable = launch->next) == NULL) last_startable = &startable;
+  return launch->unstarted--;
+}
+
 static void work_for_ever(void *unused) {
   (void)unused;
   for (;;) {
+    launch_t *launch;
     tn__lock(&lock);
-    while (current == NULL || current->unstarted == 0) tn__wait(&work, &lock);
-    launch_t *launch = current;
-    int32_t id = launch->unstarted--;
+    while (startable == NULL) tn__wait(&work, &lock);
+    const int32_t id = take_task(&launch);
     tn__unlock(&lock);
     run_task(launch, id);
   }
 }
 
-/* Starts threads until there are `wanted`; returns the number of threads. */
-static int32_t start_threads(int32_t wanted) {
+/* Reserves threads, and starts those that are missing. Under the lock. A barrier waits for all tasks, so each task of all
+ * launches needs its own thread. If the system refuses more, this waits for other launches. Returns false without any. */
+static bool reserve_threads(int32_t wanted) {
   static const tn__thread_t worker = {work_for_ever, NULL};
-  while (thread_count < wanted && tn__thread_start(&worker)) thread_count++;
-  return thread_count;
+  for (;;) {
+    while (thread_count < reserved + wanted && tn__thread_start(&worker)) thread_count++;
+    if (thread_count >= reserved + wanted) break;
+    if (reserved == 0) return false;
+    wait_and_serve(&finished);
+  }
+  reserved += wanted;
+  return true;
+}
+
+/* Runs the first task on this thread and the others on those of the pool. Under the lock. */
+static void run_launch(launch_t *launch) {
+  launch->unstarted = launch->env.num_task - 1;
+  *last_startable = launch;
+  last_startable = &launch->next;
+  tn__wake_all(&work);
+  tn__unlock(&lock);
+  run_task(launch, 0);
+  tn__lock(&lock);
+  while (launch->unfinished > 0) wait_and_serve(&finished);
+  reserved -= launch->env.num_task - 1;
+  tn__wake_all(&finished);
 }
 
 static int32_t default_tasks(void) {
@@ -112,32 +159,15 @@ int TVMBackendParallelLaunch(FTVMParallelLambda task, void *closure_data, int nu
   int32_t count = inside_task ? 1 : num_task == 0 ? default_tasks() : num_task;
   launch_t launch = {.task = task, .closure_data = closure_data, .env = {NULL, count}, .unfinished = count};
   launch.env.sync_handle = &launch;
-  if (count == 1) {
-    bool outer = inside_task;
-    inside_task = true;
-    int status = task(0, &launch.env, closure_data);
-    inside_task = outer;
-    return status;
-  }
-  tn__lock(&one_launch);
-  /* A barrier waits for all tasks, so each task needs its own thread. */
-  if (start_threads(count - 1) < count - 1) {
-    tn__unlock(&one_launch);
-    return tn__packed_raise("RuntimeError", "the system cannot create more threads for a parallel launch");
-  }
-  tn__lock(&lock);
-  launch.unstarted = count - 1;
-  current = &launch;
-  tn__wake_all(&work);
-  tn__unlock(&lock);
+  if (count == 1) return perform(&launch, 0);
   tn_environment_will_serve(1);
-  run_task(&launch, 0);
   tn__lock(&lock);
-  while (launch.unfinished > 0) wait_and_serve(&finished);
-  current = NULL;
+  const bool has_threads = reserve_threads(count - 1);
+  if (has_threads) run_launch(&launch);
   tn__unlock(&lock);
   tn_environment_will_serve(0);
-  tn__unlock(&one_launch);
+  if (!has_threads)
+    return tn__packed_raise("RuntimeError", "the system cannot create more threads for a parallel launch");
   if (!launch.failed) return 0;
   if (launch.error != NULL) {
     tn__ffi.TVMFFIErrorSetRaised(launch.error);
