@@ -73,6 +73,34 @@ describe('Arrow', () => {
     )
   })
 
+  it('gets no offsets that lead outside of a tensor, trusted or changed after the check', () => {
+    const bytes = StringTensor.from(['XYZ', 'abc'], { layout: 'tflite' }).segment
+    const checked = StringTensor.ofSegment(bytes, { layout: 'tflite' })
+    const trusted = StringTensor.ofSegment(bytes, { layout: 'tflite', validate: 'trusted' })
+    const { offsets } = checked.toArrowUtf8()
+    for (const [at, offset] of [
+      [4, -5],
+      [8, -5],
+      [8, 1e9],
+      [12, 1e9],
+      [12, 17],
+      [8, 100],
+    ] as const) {
+      const before = bytes.view().getInt32(at, true)
+      bytes.view().setInt32(at, offset, true)
+      for (const tensor of [checked, trusted]) {
+        for (const large of [false, true]) expect(() => tensor.toArrowUtf8({ large })).toThrow(MalformedTensorError)
+      }
+      expect([...offsets]).toEqual([16, 19, 22])
+      bytes.view().setInt32(at, before, true)
+    }
+    expect(read(trusted.toArrowUtf8())).toEqual(['XYZ', 'abc'])
+    const legacy = StringTensor.from(['XYZ'], { layout: 'legacy' }).segment
+    legacy.view().setUint8(8, 100)
+    const changed = StringTensor.ofSegment(legacy, { layout: 'legacy', shape: [1], validate: 'trusted' })
+    expect(() => changed.toArrowUtf8()).toThrow(MalformedTensorError)
+  })
+
   it('throws ScopeClosedError after the data was transferred away', () => {
     const bytes = Uint8Array.from(data)
     const tensor = StringTensor.ofArrowUtf8(bytes, utf8)

@@ -149,8 +149,11 @@ const tflite: Read = (bytes, count, { abi, strict }, budget) => {
   const little = abi.startsWith('le')
   const end = BigInt(bytes.length)
   if (!strict && end === 0n && count === 0n) return []
-  needTable(bytes, count, 4n, 8n)
-  need(end >= 8n, 'tflite-header', 0n, end, 8n)
+  // A count of zero is a tensor without strings for TFLite's readers, which look at nothing else.
+  const isShort = count === 0n && end >= 4n && end < 8n
+  if (!strict && count === 0n && end >= 4n && number(bytes, 0n, 4, little) === 0n) return []
+  if (!isShort) needTable(bytes, count, 4n, 8n)
+  need(end >= (strict ? 8n : 4n), 'tflite-header', 0n, end, 8n)
   const stated = number(bytes, 0n, 4, little)
   const most = 2n ** 31n - 3n
   need(stated <= most, 'tflite-count', 0n, stated, most)

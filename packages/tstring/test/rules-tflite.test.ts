@@ -13,6 +13,14 @@ describe('the TFLite layout', () => {
     expect(over('00000000 08000000').toArray()).toEqual([])
     expect(over('', 'lenient').toArray()).toEqual([])
     expect(() => over('')).toThrow(/tflite-header.*8 bytes/)
+    // TFLite's readers find no strings after a count of zero, and look at nothing else.
+    for (const bytes of ['00000000', '00000000 00000000', '00000000 ffffffff ff']) {
+      const empty = over(bytes, 'lenient')
+      expect([empty.length, empty.toArray(), empty.indexOf('a'), empty.to('tf').length]).toEqual([0, [], -1, 0])
+      expect(() => over(bytes)).toThrow(/tflite-(header|range)/)
+    }
+    expect(() => over('00000000', 'lenient', [1])).toThrow(/table-size|tflite-count/)
+    expect(() => over('01000000', 'lenient')).toThrow(/tflite-count/)
   })
 
   it('rule 56: the first string starts right behind the header', () => {

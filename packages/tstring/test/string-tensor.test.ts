@@ -66,6 +66,24 @@ describe('from', () => {
     })
   })
 
+  it('takes any iterable', () => {
+    expect(StringTensor.from(new Set(['a', 'b', 'a'])).toArray()).toEqual(['a', 'b'])
+    expect(StringTensor.from(new Map([['a', 1]]).keys(), { layout: 'tflite' }).toArray()).toEqual(['a'])
+    function* numbered(): Generator<string, void, undefined> {
+      for (let i = 0; i < 100; i++) yield `string ${i}`
+    }
+    expect(StringTensor.from(numbered(), { shape: [10, 10] }).get(99)).toBe('string 99')
+    expect(StringTensor.from(StringTensor.from(words)).toArray()).toEqual(words)
+    for (const value of ['abc', 7, null, undefined, {}, () => 'a']) {
+      expect(() => StringTensor.from(value as never)).toThrow(
+        /strings must be an array or another iterable object, got/,
+      )
+    }
+    expect(() => StringTensor.from(Uint8Array.of(1) as never)).toThrow(
+      /element 0 must be a string or a Uint8Array, got 1/,
+    )
+  })
+
   it('accepts memory that is not zeroed', () => {
     const dirty: NativeAllocator = {
       allocate(byteSize, byteAlignment) {
@@ -175,7 +193,10 @@ describe('elements', () => {
   it('throw BoundsError for an index that does not exist', () => {
     const tensor = StringTensor.from(words)
     for (const index of [-1, 6, 0.5, NaN, 2 ** 32]) expect(() => tensor.get(index)).toThrow(BoundsError)
-    expect(() => tensor.get('0' as never)).toThrow(ArgumentError)
+    for (const index of ['0', 0n, null, undefined, {}, Symbol('0')]) {
+      expect(() => tensor.get(index as never)).toThrow(ArgumentError)
+    }
+    expect(() => tensor.get(0n as never)).toThrow('index must be a number, got 0n')
     expect(() => tensor.gather([0, 6])).toThrow(/indices\[1\]/)
     expect(() => tensor.indexOf('a', -1)).toThrow(RangeError)
     expect(() => tensor.hash(0, -1)).toThrow(/seed/)

@@ -25,20 +25,23 @@ int32_t tn_tstring_compare(const tn_tstring_tensor_t *tensor, const tn_tstring_t
   return TN_OK;
 }
 
-/* Runs `body` for every element from `from` on, with its `span` and `at`, its index. */
-#define EACH(tensor, from, body)                                                       \
-  do {                                                                                 \
-    TN_TRY(tn__tstring_check_table(tensor, fault));                                    \
-    tn__span_t spans[TN__BLOCK];                                                       \
-    for (uint64_t first = (from); first < (tensor)->count; first += TN__BLOCK) {       \
-      const size_t n = tn__block_of((tensor)->count, first);                               \
-      TN_TRY(tn__tstring_spans(tensor, NULL, first, n, spans, fault));                 \
-      for (size_t i = 0; i < n; i++) {                                                 \
-        const tn__span_t span = spans[i];                                              \
-        const uint64_t at = first + i;                                                 \
-        body                                                                           \
-      }                                                                                \
-    }                                                                                  \
+/* Runs `body` for every element from `from` on, with its `span` and `at`, its index. A malformed element is a fault only
+ * when its turn comes, so an answer before it is found. */
+#define EACH(tensor, from, body)                                                              \
+  do {                                                                                        \
+    TN_TRY(tn__tstring_check_table(tensor, fault));                                           \
+    tn__span_t spans[TN__BLOCK];                                                              \
+    for (uint64_t first = (from); first < (tensor)->count; first += TN__BLOCK) {              \
+      const size_t n = tn__block_of((tensor)->count, first);                                  \
+      const int32_t status = tn__tstring_spans(tensor, NULL, first, n, spans, fault);         \
+      const size_t valid = status == TN_OK ? n : (size_t)(fault->index - first);              \
+      for (size_t i = 0; i < valid; i++) {                                                    \
+        const tn__span_t span = spans[i];                                                     \
+        const uint64_t at = first + i;                                                        \
+        body                                                                                  \
+      }                                                                                       \
+      TN_TRY(status);                                                                         \
+    }                                                                                         \
   } while (0)
 
 int32_t tn_tstring_find(const tn_tstring_tensor_t *tensor, const uint8_t *bytes, uint64_t byte_size, uint64_t from,

@@ -31,7 +31,8 @@ static uint64_t table_size(const tn_tstring_target_t *target, uint64_t count) {
 /* The largest size of a string of a struct layout. */
 static uint64_t string_limit(const tn_tstring_target_t *target) {
   if (target->form == TN_TSTRING_AS_OFFSET) return TN__OFFSET_STRING_MAXIMUM;
-  if (target->form == TN_TSTRING_AS_BLOCK || target->layout == TN_TSTRING_TF) return TN__WORD_SIZE_MAXIMUM;
+  if (target->form == TN_TSTRING_AS_BLOCK) return TN__LARGE_SIZE_MAXIMUM;
+  if (target->layout == TN_TSTRING_TF) return TN__WORD_SIZE_MAXIMUM;
   return TN__WORD32_SIZE_MAXIMUM;
 }
 

@@ -51,7 +51,7 @@ static bool overlaps(const void *string, const char *bytes, size_t size) {
 
 /* The capacity of a block for `size` bytes and a NUL: a multiple of 16 less one, or zero if `size` is too large. */
 static size_t rounded(size_t size) {
-  const size_t limit = TN__WORD_SIZE_MAXIMUM < PTRDIFF_MAX - 16 ? TN__WORD_SIZE_MAXIMUM : PTRDIFF_MAX - 16;
+  const size_t limit = TN__LARGE_SIZE_MAXIMUM < PTRDIFF_MAX - 16 ? TN__LARGE_SIZE_MAXIMUM : PTRDIFF_MAX - 16;
   return size > limit ? 0 : ((size + 16) & ~(size_t)15) - 1;
 }
 

@@ -93,8 +93,11 @@ static inline int tn__type_of(const void *string) { return *(const uint8_t *)str
 
 #define TN__WORD_TOP_SHIFT ((sizeof(size_t) - 1) * 8)
 
-/* The largest size that a word holds. With big endian only the top byte is shifted, which loses two bits. */
-#define TN__WORD_SIZE_MAXIMUM (SIZE_MAX >> (TN__BIG_ENDIAN ? 10 : 2))
+#define TN__WORD_SIZE_MAXIMUM (SIZE_MAX >> 2)
+
+/* The largest size of a LARGE. On big-endian machines one bit of the size shares its place with the type, and would turn a
+ * LARGE into a VIEW. */
+#define TN__LARGE_SIZE_MAXIMUM (SIZE_MAX >> (TN__BIG_ENDIAN ? 9 : 2))
 
 static inline size_t tn__size_of_word(size_t word) {
 #if TN__BIG_ENDIAN
@@ -107,21 +110,24 @@ static inline size_t tn__size_of_word(size_t word) {
 
 static inline size_t tn__word_of_size(size_t size, int type) {
 #if TN__BIG_ENDIAN
-  return size | (size_t)type << TN__WORD_TOP_SHIFT;
+  // Only the top byte is shifted.
+  const size_t top = (size_t)0xff << TN__WORD_TOP_SHIFT;
+  return (size << 2 & top) | (size & ~top) | (size_t)type << TN__WORD_TOP_SHIFT;
 #else
   return size << 2 | (size_t)type;
 #endif
 }
 
 /* The 32-bit words of PREALLOC, in the host's order. */
-#define TN__WORD32_SIZE_MAXIMUM (UINT32_MAX >> (TN__BIG_ENDIAN ? 10 : 2))
+#define TN__WORD32_SIZE_MAXIMUM (UINT32_MAX >> 2)
 
 static inline uint32_t tn__size_of_word32(uint32_t word) {
   return TN__BIG_ENDIAN ? (word & 0xffffffu) | word >> 26 << 24 : word >> 2;
 }
 
 static inline uint32_t tn__word32_of_size(uint32_t size, int type) {
-  return TN__BIG_ENDIAN ? size | (uint32_t)type << 24 : size << 2 | (uint32_t)type;
+  if (!TN__BIG_ENDIAN) return size << 2 | (uint32_t)type;
+  return (size << 2 & 0xff000000u) | (size & 0xffffffu) | (uint32_t)type << 24;
 }
 
 /* --- layouts ------------------------------------------------------------------------------------------------------ */

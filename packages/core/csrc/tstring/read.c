@@ -24,8 +24,8 @@ int32_t tn__tstring_check_layout(int32_t layout, int32_t abi) {
 
 int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t *fault) {
   TN_TRY(tn__tstring_check_layout(t->layout, t->abi));
-  // A tensor without elements may have no buffer, even if its layout has a header.
-  if (t->count == 0 && t->table_size == 0) return TN_OK;
+  // A tensor without elements may have no buffer, even if its layout has a header. TFLite's readers stop at its count.
+  if (t->count == 0 && (t->table_size == 0 || (t->layout == TN_TSTRING_TFLITE && t->table_size >= 4))) return TN_OK;
   const tn__table_t table = tn__tstring_tables[t->layout];
   if (t->table_size < table.extra || (t->table_size - table.extra) / table.stride < t->count)
     return FAULT(TABLE_SIZE, t->count, t->table_size, table.stride);

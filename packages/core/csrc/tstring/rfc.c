@@ -49,7 +49,7 @@ static void store_large(void *string, int32_t layout, size_t byte_size, size_t c
 /* Writes the bytes to a new block, after a copy of the container, which is the string itself or precedes its block. */
 static int32_t become_large(void *string, int32_t layout, const char *bytes, size_t byte_size) {
   const size_t head = tn__struct_size(layout);
-  if (byte_size > TN__WORD_SIZE_MAXIMUM || byte_size > PTRDIFF_MAX - 64)
+  if (byte_size > TN__LARGE_SIZE_MAXIMUM || byte_size > PTRDIFF_MAX - 64)
     return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a string of %zu bytes", byte_size);
   const size_t capacity = layout == TN_TSTRING_RFC16 ? byte_size : ((byte_size + 16) & ~(size_t)15) - 1;
   uint8_t *block = malloc(head + capacity + 1);

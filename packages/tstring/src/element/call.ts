@@ -1,7 +1,6 @@
-import { AllocationError, BoundsError, Segment } from '@tenon/core'
+import { AllocationError, BoundsError, type Segment } from '@tenon/core'
 import { checkStatus, coreFunctions, lastError, statusName, type CoreFunctions } from '@tenon/core/internal'
-import { argumentError } from '../errors/arguments.ts'
-import { checkWritable, withOpen } from '../memory/open.ts'
+import { checkSegment, checkWritable, withOpen } from '../memory/open.ts'
 
 /** Calls a function that returns a status, and keeps memory open meanwhile. @throws {AllocationError | NativeError} */
 export function callElement(action: string, open: readonly Segment[], call: (core: CoreFunctions) => number): void {
@@ -12,13 +11,14 @@ export function callElement(action: string, open: readonly Segment[], call: (cor
   checkStatus(status, action)
 }
 
-/** Checks the struct of a string that may be changed. @throws {BoundsError | ReadOnlyError | ScopeClosedError} */
-export function checkString(string: Segment, name = 'string', byteSize = 24): void {
-  if (!(string instanceof Segment)) throw argumentError(name, `a Segment of ${byteSize} bytes`, string)
-  if (string.byteSize < byteSize) {
-    throw new BoundsError(`${name} must have the ${byteSize} bytes of its struct, got ${string.byteSize}`, {
-      details: { name, expected: byteSize, received: string.byteSize },
+/** Reads the segment of a string that may be changed once. @throws {BoundsError | ReadOnlyError | ScopeClosedError} */
+export function checkString(string: Segment, name = 'string', byteSize = 24): Segment {
+  const segment = checkSegment(string, name, `a Segment of ${byteSize} bytes`)
+  if (segment.byteSize < byteSize) {
+    throw new BoundsError(`${name} must have the ${byteSize} bytes of its struct, got ${segment.byteSize}`, {
+      details: { name, expected: byteSize, received: segment.byteSize },
     })
   }
-  checkWritable(string)
+  checkWritable(segment)
+  return segment
 }

@@ -19,9 +19,9 @@ import { callElement, checkString } from './call.ts'
  */
 export function rfcAssign(string: Segment, layout: RfcLayout, value: Text): void {
   const bytes = segmentOver(encodeText(value, 'replace', 'value'), 'value')
-  const code = check(string, layout)
-  callElement('assigning a string', [string, bytes], (core) =>
-    core.tn_tstring_rfc_assign(startOf(string), code, startOf(bytes), bytes.byteSize),
+  const { struct, code } = check(string, layout)
+  callElement('assigning a string', [struct, bytes], (core) =>
+    core.tn_tstring_rfc_assign(startOf(struct), code, startOf(bytes), bytes.byteSize),
   )
 }
 
@@ -31,21 +31,21 @@ export function rfcAssign(string: Segment, layout: RfcLayout, value: Text): void
  * @throws {NativeError} if an OFFSET cannot reach its bytes from the new struct. Nothing has changed then.
  */
 export function rfcMove(string: Segment, source: Segment, layout: RfcLayout): void {
-  const code = check(string, layout)
-  check(source, layout, 'source')
-  callElement('moving a string', [string, source], (core) =>
-    core.tn_tstring_rfc_move(startOf(string), startOf(source), code),
+  const { struct: from } = check(source, layout, 'source')
+  const { struct, code } = check(string, layout)
+  callElement('moving a string', [struct, from], (core) =>
+    core.tn_tstring_rfc_move(startOf(struct), startOf(from), code),
   )
 }
 
 /** Frees the block of a LARGE and restores its container. */
 export function rfcDealloc(string: Segment, layout: RfcLayout): void {
-  const code = check(string, layout)
-  withOpen([string], () => coreFunctions().tn_tstring_rfc_dealloc(startOf(string), code))
+  const { struct, code } = check(string, layout)
+  withOpen([struct], () => coreFunctions().tn_tstring_rfc_dealloc(startOf(struct), code))
 }
 
-/** Checks the memory of a string. Returns the number of the layout. */
-function check(string: Segment, layout: RfcLayout, name = 'string'): number {
-  checkString(string, name, structSize(checkOneOf(layout, rfcLayouts, 'layout')))
-  return layoutCodes[layout]
+/** Checks the memory of a string. Returns it with the number of the layout. */
+function check(string: Segment, layout: RfcLayout, name = 'string'): { struct: Segment; code: number } {
+  const size = structSize(checkOneOf(layout, rfcLayouts, 'layout'))
+  return { struct: checkString(string, name, size), code: layoutCodes[layout] }
 }

@@ -1,8 +1,8 @@
-import { AllocationError, Segment } from '@tenon/core'
+import { AllocationError, type Segment } from '@tenon/core'
 import { checkOptions, checkSize, coreFunctions, type CoreFunctions, lastError } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { typeName, type StringType } from '../layouts/layout.ts'
-import { segmentOver, withOpen } from '../memory/open.ts'
+import { checkSegment, segmentOver, withOpen } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
 import { encodeText, type Text } from '../text/encode.ts'
 import { callElement, checkString } from './call.ts'
@@ -15,8 +15,8 @@ import { callElement, checkString } from './call.ts'
 
 /** Makes the string empty, whatever its bytes are. A block that they own is not freed. */
 export function tstringInit(string: Segment): void {
-  checkString(string)
-  string.block.bytes.fill(0, string.base, string.base + 24)
+  const { block, base } = checkString(string)
+  block.bytes.fill(0, base, base + 24)
 }
 
 /**
@@ -42,9 +42,9 @@ export function tstringResize(string: Segment, byteSize: number, fill = 0): void
   const size = checkSize(byteSize, 'byteSize')
   const byte = checkSize(fill, 'fill', 'byte')
   if (byte > 255) throw argumentError('fill', 'a byte', fill)
-  checkString(string)
-  callElement('resizing a string', [string], (core) =>
-    core.tn_tstring_resize(startOf(string), size, (byte << 24) >> 24),
+  const struct = checkString(string)
+  callElement('resizing a string', [struct], (core) =>
+    core.tn_tstring_resize(startOf(struct), size, (byte << 24) >> 24),
   )
 }
 
@@ -63,20 +63,18 @@ export function tstringReserveAmortized(string: Segment, capacity: number): void
  * the string itself are copied instead.
  */
 export function tstringAssignView(string: Segment, bytes: Segment): void {
-  if (!(bytes instanceof Segment)) throw argumentError('bytes', 'a Segment', bytes)
-  checkString(string)
-  callElement('viewing bytes', [string, bytes], (core) =>
-    core.tn_tstring_assign_view(startOf(string), startOf(bytes), bytes.byteSize),
+  const viewed = checkSegment(bytes, 'bytes')
+  const struct = checkString(string)
+  callElement('viewing bytes', [struct, viewed], (core) =>
+    core.tn_tstring_assign_view(startOf(struct), startOf(viewed), viewed.byteSize),
   )
 }
 
 /** Assigns a string: a VIEW or OFFSET becomes a VIEW, and a LARGE is copied. @throws {AllocationError} */
 export function tstringAssign(string: Segment, source: Segment): void {
-  checkString(string)
-  checkString(source, 'source')
-  callElement('assigning a string', [string, source], (core) =>
-    core.tn_tstring_assign(startOf(string), startOf(source)),
-  )
+  const from = checkString(source, 'source')
+  const struct = checkString(string)
+  callElement('assigning a string', [struct, from], (core) => core.tn_tstring_assign(startOf(struct), startOf(from)))
 }
 
 /** Options of `tstringMove`. */
@@ -88,17 +86,17 @@ export interface MoveOptions {
 /** Moves a string: a LARGE leaves an empty string behind, and a SMALL or OFFSET is unchanged. @throws {AllocationError} */
 export function tstringMove(string: Segment, source: Segment, options?: MoveOptions): void {
   const { keepViews = false } = checkOptions(options, ['keepViews'])
-  checkString(string)
-  checkString(source, 'source')
-  callElement('moving a string', [string, source], (core) =>
-    core.tn_tstring_move(startOf(string), startOf(source), keepViews ? 1 : 0),
+  const from = checkString(source, 'source')
+  const struct = checkString(string)
+  callElement('moving a string', [struct, from], (core) =>
+    core.tn_tstring_move(startOf(struct), startOf(from), keepViews ? 1 : 0),
   )
 }
 
 /** Frees the block of a LARGE, which becomes empty. Idempotent. Other types are unchanged. */
 export function tstringDealloc(string: Segment): void {
-  checkString(string)
-  withOpen([string], () => coreFunctions().tn_tstring_dealloc(startOf(string)))
+  const struct = checkString(string)
+  withOpen([struct], () => coreFunctions().tn_tstring_dealloc(startOf(struct)))
 }
 
 /** Returns the type of the string's struct. */
@@ -129,8 +127,8 @@ export function tstringGetMutableDataPointer(string: Segment): bigint {
 }
 
 function getter(get: (string: number) => number | bigint, string: Segment): number {
-  checkString(string)
-  return Number(withOpen([string], () => get(startOf(string))))
+  const struct = checkString(string)
+  return Number(withOpen([struct], () => get(startOf(struct))))
 }
 
 type Select<Arguments extends readonly number[]> = (core: CoreFunctions) => (...values: Arguments) => number
@@ -141,14 +139,14 @@ function withBytes(
   value: Text,
 ): void {
   const bytes = segmentOver(encodeText(value, 'replace', 'value'), 'value')
-  checkString(string)
-  callElement('changing a string', [string, bytes], (core) =>
-    select(core)(startOf(string), startOf(bytes), bytes.byteSize),
+  const struct = checkString(string)
+  callElement('changing a string', [struct, bytes], (core) =>
+    select(core)(startOf(struct), startOf(bytes), bytes.byteSize),
   )
 }
 
 function withSize(select: Select<[string: number, capacity: number]>, string: Segment, byteSize: number): void {
   const size = checkSize(byteSize, 'capacity')
-  checkString(string)
-  callElement('reserving room', [string], (core) => select(core)(startOf(string), size))
+  const struct = checkString(string)
+  callElement('reserving room', [struct], (core) => select(core)(startOf(struct), size))
 }

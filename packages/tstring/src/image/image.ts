@@ -1,4 +1,4 @@
-import type { Segment } from '@tenon/core'
+import { ScopeClosedError, type Segment } from '@tenon/core'
 import { hostAbi, type Abi } from '../layouts/abi.ts'
 import type { ImageLayout } from '../layouts/layout.ts'
 import type { Regions } from '../memory/regions.ts'
@@ -16,8 +16,14 @@ export interface Image {
   readonly regions: Regions | undefined
   /** Whether pointers may also name memory of C: blocks of malloc, or tensors of a library in this process. */
   readonly foreign: boolean
+  /** The owner of the blocks of malloc that the structs name. The strings cannot be read after it is closed. */
+  readonly owner?: Owner | undefined
   /** The sums of the sizes, if they are known. Setting strings does not update them. */
   readonly sums?: Sums | undefined
+}
+
+export interface Owner {
+  readonly isClosed: boolean
 }
 
 /** The sizes of all strings, in bytes. */
@@ -27,8 +33,16 @@ export interface Sums {
   readonly notSmall: number
 }
 
-export function segmentsOf({ table, data, regions }: Image): Segment[] {
+/** Returns the memory of an image. @throws {ScopeClosedError} if the tensor that owns its blocks of malloc is closed. */
+export function segmentsOf({ table, data, regions, owner }: Image): Segment[] {
+  if (owner?.isClosed) throw closedError()
   return [table, ...(data === table ? [] : [data]), ...(regions?.segments ?? [])]
+}
+
+export function closedError(): ScopeClosedError {
+  return new ScopeClosedError('the string tensor is closed already', {
+    hint: 'Read and set its strings before you close it.',
+  })
 }
 
 /** Whether pointers in the structs are followed. */

@@ -40,8 +40,8 @@ const { size: TARGET_SIZE, offsets: TARGET } = LAYOUTS.tn_tstring_target_t
 
 const known = new WeakMap<Image, NativeStruct>()
 
-/** Returns the address of the `tn_tstring_tensor_t` of an image. */
-export function descriptorOf(image: Image, isWritable = false): number {
+/** Returns the `tn_tstring_tensor_t` of an image. */
+export function descriptorOf(image: Image, isWritable = false): NativeStruct {
   let struct = known.get(image)
   if (struct === undefined) {
     struct = new NativeStruct(TENSOR_SIZE)
@@ -56,7 +56,7 @@ export function descriptorOf(image: Image, isWritable = false): number {
   }
   const { TN_TSTRING_FOLLOW: follow, TN_TSTRING_WRITABLE: writable } = CONSTANTS
   struct.setInt(TENSOR.flags, (follows(image) ? follow : 0) | (isWritable ? writable : 0))
-  return struct.address
+  return struct
 }
 
 let target: NativeStruct | undefined

@@ -3,8 +3,10 @@ import {
   checkStatus,
   CONSTANTS,
   coreFunctions,
+  keepAlive,
   lastError,
   LAYOUTS,
+  newArrayBuffer,
   statusName,
   type CoreFunctions,
 } from '@tenon/core/internal'
@@ -33,13 +35,21 @@ let results: NativeStruct | undefined
 /** Returns the memory into which kernels write numbers. The next call uses the same memory again. */
 const result = (): NativeStruct => (results ??= new NativeStruct(SUMS_SIZE))
 
-/** Calls a kernel and keeps segments open meanwhile. The kernel fills the fault if a rule is broken. */
-function call(open: readonly Segment[], kernel: (core: CoreFunctions, faultAddress: number) => number): void {
+/**
+ * Calls a kernel and keeps segments open, and the structs of images alive, meanwhile. The kernel fills the fault if a rule is
+ * broken.
+ */
+function call(
+  open: readonly Segment[],
+  structs: readonly NativeStruct[],
+  kernel: (core: CoreFunctions, faultAddress: number) => number,
+): void {
   fault ??= new NativeStruct(FAULT_SIZE)
   fault.setInt(FAULT.check, CONSTANTS.TN_TSTRING_CHECK_NONE)
   const { address } = fault
   const core = coreFunctions()
   const status = withOpen(open, () => kernel(core, address))
+  for (const { view } of structs) keepAlive(view)
   if (status === 0) return
   const rule = rules.get(fault.getInt(FAULT.check))
   if (rule !== undefined) {
@@ -60,8 +70,9 @@ export interface ValidateOptions {
 /** Checks a tensor that came from outside. Pointers are refused. @throws {MalformedTensorError} */
 export function validate(image: Image, { strict, writable, budget }: ValidateOptions): Sums {
   const sums = result()
-  call(segmentsOf(image), (core, at) =>
-    core.tn_tstring_validate(descriptorOf(image, writable), strict ? 1 : 0, budget, sums.address, at),
+  const from = descriptorOf(image, writable)
+  call(segmentsOf(image), [from], (core, at) =>
+    core.tn_tstring_validate(from.address, strict ? 1 : 0, budget, sums.address, at),
   )
   return { total: sums.getSize(SUMS.total), notSmall: sums.getSize(SUMS.not_small) }
 }
@@ -73,8 +84,9 @@ type Selection = Uint32Array | undefined
 export function measure(image: Image, selection: Selection, count: number, plan: Plan): Sizes {
   const indices = segmentsOfSelection(selection)
   const struct = planStruct(plan)
-  call([...segmentsOf(image), ...indices], (core, at) =>
-    core.tn_tstring_measure(descriptorOf(image), addressOrNull(indices), count, struct.address, at),
+  const from = descriptorOf(image)
+  call([...segmentsOf(image), ...indices], [from], (core, at) =>
+    core.tn_tstring_measure(from.address, addressOrNull(indices), count, struct.address, at),
   )
   return measuredSizes(struct)
 }
@@ -87,8 +99,9 @@ export function measure(image: Image, selection: Selection, count: number, plan:
 export function convert(image: Image, selection: Selection, count: number, target: Target): number {
   const indices = segmentsOfSelection(selection)
   const struct = targetStructOf(target)
-  call([...segmentsOf(image), ...indices, target.table, target.data], (core, at) =>
-    core.tn_tstring_convert(descriptorOf(image), addressOrNull(indices), count, struct.address, at),
+  const from = descriptorOf(image)
+  call([...segmentsOf(image), ...indices, target.table, target.data], [from], (core, at) =>
+    core.tn_tstring_convert(from.address, addressOrNull(indices), count, struct.address, at),
   )
   return measuredSizes(struct).dataSize
 }
@@ -97,18 +110,20 @@ export function convert(image: Image, selection: Selection, count: number, targe
 export function compare(image: Image, other: Image): Int8Array {
   const orders = new Int8Array(image.count)
   const out = segmentOver(orders, 'out')
-  call([...segmentsOf(image), ...segmentsOf(other), out], (core, at) =>
-    core.tn_tstring_compare(descriptorOf(image), descriptorOf(other), startOf(out), at),
+  const [left, right] = [descriptorOf(image), descriptorOf(other)]
+  call([...segmentsOf(image), ...segmentsOf(other), out], [left, right], (core, at) =>
+    core.tn_tstring_compare(left.address, right.address, startOf(out), at),
   )
   return orders
 }
 
-/** Returns the first index from `from` on with exactly these bytes, or the count. */
-export function find(image: Image, bytes: Uint8Array, from: number): number {
+/** Returns the first index from `first` on with exactly these bytes, or the count. */
+export function find(image: Image, bytes: Uint8Array, first: number): number {
   const index = result()
   const needle = segmentOver(bytes, 'bytes')
-  call([...segmentsOf(image), needle], (core, at) =>
-    core.tn_tstring_find(descriptorOf(image), startOf(needle), needle.byteSize, from, index.address, at),
+  const from = descriptorOf(image)
+  call([...segmentsOf(image), needle], [from], (core, at) =>
+    core.tn_tstring_find(from.address, startOf(needle), needle.byteSize, first, index.address, at),
   )
   return index.getSize(0)
 }
@@ -117,23 +132,28 @@ export function find(image: Image, bytes: Uint8Array, from: number): number {
 export function hash(image: Image, seed: number): Uint32Array {
   const hashes = new Uint32Array(image.count)
   const out = segmentOver(hashes, 'out')
-  call([...segmentsOf(image), out], (core, at) => core.tn_tstring_hash(descriptorOf(image), seed, startOf(out), at))
+  const from = descriptorOf(image)
+  call([...segmentsOf(image), out], [from], (core, at) => core.tn_tstring_hash(from.address, seed, startOf(out), at))
   return hashes
 }
 
-/** Returns the first index from `from` on whose bytes are not valid UTF-8, or the count. */
-export function findInvalidUtf8(image: Image, from: number): number {
+/** Returns the first index from `first` on whose bytes are not valid UTF-8, or the count. */
+export function findInvalidUtf8(image: Image, first: number): number {
   const index = result()
-  call(segmentsOf(image), (core, at) => core.tn_tstring_find_invalid_utf8(descriptorOf(image), from, index.address, at))
+  const from = descriptorOf(image)
+  call(segmentsOf(image), [from], (core, at) =>
+    core.tn_tstring_find_invalid_utf8(from.address, first, index.address, at),
+  )
   return index.getSize(0)
 }
 
 /** Copies the bytes of one element, wherever its pointer leads. `byteSize` is the size in its struct. */
 export function readElement(image: Image, index: number, byteSize: number): Segment {
   const size = result()
-  const copy = segmentOver(new Uint8Array(byteSize), 'copy')
-  call([...segmentsOf(image), copy], (core, at) =>
-    core.tn_tstring_read(descriptorOf(image), index, startOf(copy), byteSize, size.address, at),
+  const copy = segmentOver(new Uint8Array(newArrayBuffer(byteSize, 1), 0, byteSize), 'copy')
+  const from = descriptorOf(image)
+  call([...segmentsOf(image), copy], [from], (core, at) =>
+    core.tn_tstring_read(from.address, index, startOf(copy), byteSize, size.address, at),
   )
   return copy.asSlice(0, Math.min(byteSize, size.getSize(0)))
 }

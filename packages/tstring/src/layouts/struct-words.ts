@@ -1,16 +1,26 @@
 import { abiInfo, hostAbi, hostLittleEndian, type Abi } from './abi.ts'
 import { TYPE, type StructLayout } from './layout.ts'
 
-/** Returns the largest size in a size word. On big-endian machines the size loses two bits of the top byte. */
+/** Returns the largest size in a size word. */
 export function wordSizeMaximum(abi: Abi): bigint {
-  const { littleEndian, wordSize } = abiInfo(abi)
-  return (1n << BigInt(8 * wordSize - (littleEndian ? 2 : 10))) - 1n
+  return (1n << BigInt(8 * abiInfo(abi).wordSize - 2)) - 1n
 }
 
-/** Returns the word of a size and a type: `size << 2 | type`. On big-endian machines only the top byte is shifted. */
+/**
+ * Returns the word of a size and a type: `size << 2 | type`. On big-endian machines only the top byte is shifted, so two bits of
+ * the size are there twice. In the top byte they share their places with the type.
+ */
 export function packWord(abi: Abi, size: bigint, type: number): bigint {
   const { littleEndian, wordSize } = abiInfo(abi)
-  return littleEndian ? (size << 2n) | BigInt(type) : size | (BigInt(type) << BigInt(8 * wordSize - 8))
+  if (littleEndian) return (size << 2n) | BigInt(type)
+  const top = BigInt(8 * wordSize - 8)
+  return BigInt.asUintN(Number(top), size) | ((((size << 2n) >> top) | BigInt(type)) << top)
+}
+
+/** Returns the type in a size word: the low two bits of its first byte in memory. */
+export function typeOfWord(abi: Abi, word: bigint): number {
+  const { littleEndian, wordSize } = abiInfo(abi)
+  return Number((littleEndian ? word : word >> BigInt(8 * wordSize - 8)) & 3n)
 }
 
 export function sizeOfWord(abi: Abi, word: bigint): bigint {

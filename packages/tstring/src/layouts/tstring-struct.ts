@@ -1,9 +1,9 @@
-import { ArgumentError, BoundsError } from '@tenon/core'
+import { ArgumentError, BoundsError, type ArgumentRangeError } from '@tenon/core'
 import { checkOptions, describe, wrongValue } from '@tenon/core/internal'
 import { argumentError, checkOneOf } from '../errors/arguments.ts'
 import { abiInfo, type Abi, type AbiInfo } from './abi.ts'
 import { OFFSET_STRING_MAXIMUM, smallCapacity, structLayouts, structSize, TYPE, type StructLayout } from './layout.ts'
-import { packWord, sizeOfWord, wordSizeMaximum } from './struct-words.ts'
+import { packWord, sizeOfWord, typeOfWord, wordSizeMaximum } from './struct-words.ts'
 
 /** The fields of one string's struct, for each type. Pointers are numbers of any machine. */
 export type StructFields =
@@ -40,7 +40,9 @@ export function encodeStruct(fields: StructFields, options: StructOptions): Uint
   }
   const sizeWord = (size: bigint, type: number): void => {
     checkWord(size, wordSizeMaximum(abi), `the size of a string on ${abi}`)
-    word(0, packWord(abi, size, type), 'size')
+    const packed = packWord(abi, size, type)
+    if (typeOfWord(abi, packed) !== type) throw typeBitError(abi, size)
+    word(0, packed, 'size')
   }
   const u32 = (at: number, value: number, name: string, isLittle: boolean): void => {
     check(value, 2n ** 32n - 1n, name)
@@ -130,6 +132,12 @@ export function decodeStruct(bytes: Uint8Array, options: StructOptions): StructF
       return { type: 'prealloc', size, capacity: view.getUint32(4, littleEndian), pointer: word(8 / wordSize) }
     }
   }
+}
+
+/** The error of a LARGE whose size would turn it into a VIEW. */
+function typeBitError(abi: Abi, size: bigint): ArgumentRangeError {
+  const bit = 8 * abiInfo(abi).wordSize - 9
+  return wrongValue(`the size of a LARGE on ${abi}`, `a number whose bit ${bit} is 0`, size)
 }
 
 function structInfo(options: StructOptions): StructOptions & AbiInfo {

@@ -1,8 +1,13 @@
 import type { NativeAllocator, Segment } from '@tenon/core'
+import { ARRAY_BUFFER_ALIGNMENT, Block, checkUsable, globalGate } from '@tenon/core/internal'
+import { allocateFrom } from './open.ts'
 import type { Regions } from './regions.ts'
+import { copyBytes } from './typed-arrays.ts'
 
 const FIRST_CHUNK = 4096
 const LARGEST_CHUNK = 1 << 20
+
+const nothing = new Block(globalGate, new DataView(new ArrayBuffer(0)), Buffer.alloc(0), 0)
 
 /** The largest string, in bytes, that shares a chunk. Larger strings get a segment of their own. */
 export const QUARTER: number = LARGEST_CHUNK / 4
@@ -15,8 +20,9 @@ export class Arena {
   readonly regions: Regions
   readonly #allocator: NativeAllocator
   #next = FIRST_CHUNK
-  /** The chunk being filled: its bytes, the offset of the next string, the end, and the address of `bytes[0]`. */
-  bytes: Buffer = Buffer.alloc(0)
+  /** The chunk being filled: its block and bytes, the offset of the next string, the end, and the address of `bytes[0]`. */
+  block: Block = nothing
+  bytes: Buffer = nothing.bytes
   at = 0
   end = 0
   address = 0
@@ -26,11 +32,12 @@ export class Arena {
     this.regions = regions
   }
 
-  /** Makes room for at most {@link QUARTER} more bytes at `at`. @throws {AllocationError} */
+  /** Makes room for at most {@link QUARTER} more bytes at `at`. The allocator may run any code. @throws {AllocationError} */
   reserve(byteSize: number): void {
     if (this.end - this.at >= byteSize) return
     const segment = this.own(Math.max(this.#next, Math.min(4 * byteSize, LARGEST_CHUNK)))
     this.#next = Math.min(this.#next * 2, LARGEST_CHUNK)
+    this.block = segment.block
     this.bytes = segment.block.bytes
     this.at = segment.base
     this.end = segment.base + segment.byteSize
@@ -40,26 +47,29 @@ export class Arena {
   /** Leaves all memory except one segment to the allocator. The next string begins a new chunk. */
   restart(kept: Segment | undefined): void {
     this.regions.keepOnly(kept)
-    this.bytes = Buffer.alloc(0)
+    this.block = nothing
+    this.bytes = nothing.bytes
     this.at = this.end = this.address = 0
   }
 
   own(byteSize: number): Segment {
-    const segment = this.#allocator.allocate(byteSize)
+    const segment = allocateFrom(this.#allocator, byteSize, ARRAY_BUFFER_ALIGNMENT)
     this.regions.add(segment)
     return segment
   }
 
-  /** Copies a string's bytes into the arena. Returns their address. @throws {AllocationError} */
-  put(bytes: Uint8Array): number {
-    if (bytes.length > QUARTER) {
-      const segment = this.own(bytes.length)
-      segment.block.bytes.set(bytes, segment.base)
+  /** Copies the `size` bytes of a string into the arena. Returns their address. @throws {AllocationError} */
+  put(bytes: Uint8Array, size: number): number {
+    if (size > QUARTER) {
+      const segment = this.own(size)
+      copyBytes(segment.block.bytes, segment.base, bytes, size)
       return segment.block.address + segment.base
     }
-    this.reserve(bytes.length)
-    this.bytes.set(bytes, this.at)
-    this.at += bytes.length
-    return this.address + this.at - bytes.length
+    this.reserve(size)
+    checkUsable(this.block)
+    const { at } = this
+    copyBytes(this.bytes, at, bytes, size)
+    this.at = at + size
+    return this.address + at
   }
 }

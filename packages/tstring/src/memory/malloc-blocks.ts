@@ -1,5 +1,5 @@
-import { gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
-import { Cleaner, coreFunctions } from '@tenon/core/internal'
+import { gcAllocator, type Lifetime, type NativeAllocator, type Segment } from '@tenon/core'
+import { checkUsable, Cleaner, coreFunctions, globalGate, ManagedLifetime, usersOf } from '@tenon/core/internal'
 import { layoutCodes } from '../layouts/codes.ts'
 import type { StructLayout } from '../layouts/layout.ts'
 import { withOpen } from './open.ts'
@@ -27,23 +27,56 @@ export class MallocBlocks {
   readonly #table: Segment
   readonly #owned: Table
   #isOwner = true
+  #isClosed = false
 
   constructor(table: Segment, count: number, layout: StructLayout, allocator: NativeAllocator) {
+    const { block, lifetime } = table
     this.#table = table
-    this.#owned = { buffer: table.block.view.buffer, address: startOf(table), count, layout }
-    if (allocator === gcAllocator) cleaner.watch(table.block, this.#owned, this)
-    else table.lifetime.addCloseAction(() => this.close())
+    this.#owned = { buffer: block.view.buffer, address: startOf(table), count, layout }
+    if (lifetime instanceof ManagedLifetime) this.#freeWith(lifetime)
+    // Other memory without an end stays with native code, as that of processAllocator does.
+    else if (allocator === gcAllocator || block.gate !== globalGate) cleaner.watch(block, this.#owned, this)
   }
 
-  /** Frees all blocks, so that the strings are empty. Does nothing if the blocks are freed or handed off already. */
+  #freeWith(lifetime: Lifetime): void {
+    try {
+      lifetime.addCloseAction(() => this.#free())
+    } catch (error) {
+      free(this.#owned)
+      throw error
+    }
+  }
+
+  /** Whether the blocks were freed by {@link close}. False after {@link handOff}. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /**
+   * Frees all blocks. If a call in progress or a hold uses the memory of the table, they are freed later, with that memory.
+   * Does nothing if they were handed off.
+   */
   close(): void {
-    if (!this.#isOwner) return
-    withOpen([this.#table], () => free(this.#owned))
-    this.handOff()
+    if (!this.#isOwner || this.#isClosed) return
+    checkUsable(this.#table.block)
+    this.#isClosed = true
+    const { holds, calls } = usersOf(this.#table.block.gate)
+    if (holds === 0 && calls === 0) this.#free()
   }
 
   /** Leaves the blocks to the new owner of the table. */
   handOff(): void {
+    if (!this.#isClosed) this.#forget()
+  }
+
+  #free(): void {
+    if (!this.#isOwner) return
+    withOpen([this.#table], () => free(this.#owned))
+    this.#isClosed = true
+    this.#forget()
+  }
+
+  #forget(): void {
     this.#isOwner = false
     cleaner.forget(this)
   }

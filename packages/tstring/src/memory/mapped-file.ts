@@ -1,6 +1,6 @@
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
-import { Segment } from '@tenon/core'
-import { Block, ManagedLifetime, MappedFile } from '@tenon/core/internal'
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { LoadError, Segment } from '@tenon/core'
+import { Block, ManagedLifetime, MappedFile, newArrayBuffer } from '@tenon/core/internal'
 import { segmentOver } from './open.ts'
 
 class MappedFileLifetime extends ManagedLifetime {
@@ -26,20 +26,60 @@ class MappedFileLifetime extends ManagedLifetime {
   }
 }
 
-/** Reads a file, or maps it on Linux. Returns the bytes, and for a mapped file the lifetime that unmaps it. */
+/** The most bytes that one call reads. Node.js refuses 2 GiB. */
+const AT_ONCE = 2 ** 30
+
+/**
+ * Reads a file, or maps it on Linux. Returns the bytes, and for a mapped file the lifetime that unmaps it.
+ *
+ * @throws {LoadError} if the file cannot be opened, or is a directory, a pipe or a device.
+ */
 export function openFile(
   path: string,
   mode: 'map' | 'read',
 ): { segment: Segment; lifetime: ManagedLifetime | undefined } {
-  const descriptor = openSync(path, 'r')
+  const descriptor = openDescriptor(path)
   try {
     const stat = fstatSync(descriptor)
-    if (mode === 'map' && process.platform === 'linux' && stat.isFile() && stat.size > 0) {
+    if (!stat.isFile()) {
+      throw new LoadError(`path must be the path of a file, got a directory, pipe or device at ${path}`, {
+        hint: 'Read its bytes into a Buffer, and pass the Buffer to StringTensor.ofSegment().',
+        details: { path },
+      })
+    }
+    if (mode === 'map' && process.platform === 'linux' && stat.size > 0) {
       const lifetime = new MappedFileLifetime(path, MappedFile.open(path, descriptor, { byteSize: stat.size }))
       return { segment: lifetime.segment, lifetime }
     }
-    return { segment: segmentOver(readFileSync(descriptor), 'the file'), lifetime: undefined }
+    // Files of the system have contents although their size is 0.
+    const bytes = stat.size === 0 ? readFileSync(descriptor) : readBytes(descriptor, stat.size)
+    return { segment: segmentOver(bytes, 'the file'), lifetime: undefined }
   } finally {
     closeSync(descriptor)
   }
+}
+
+/** Opens a file. Without O_NONBLOCK, opening a pipe waits until somebody writes to it. @throws {LoadError} */
+function openDescriptor(path: string): number {
+  try {
+    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  } catch (cause) {
+    throw new LoadError(`path must be a file that can be read, got ${path}: ${(cause as Error).message}`, {
+      hint: 'Pass the path of a file that exists. A relative path starts at the working directory.',
+      details: { path },
+      cause,
+    })
+  }
+}
+
+/** Reads at most `byteSize` bytes; fewer if the file is cut meanwhile. */
+function readBytes(descriptor: number, byteSize: number): Uint8Array {
+  const bytes = Buffer.from(newArrayBuffer(byteSize, 1), 0, byteSize)
+  let at = 0
+  while (at < byteSize) {
+    const count = readSync(descriptor, bytes, at, Math.min(byteSize - at, AT_ONCE), null)
+    if (count === 0) break
+    at += count
+  }
+  return bytes.subarray(0, at)
 }

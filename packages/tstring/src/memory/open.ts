@@ -1,6 +1,19 @@
-import { ReadOnlyError, Segment } from '@tenon/core'
-import { addressOf, Block, checkUsable, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
+import { AllocationError, ArgumentError, ReadOnlyError, Segment, type NativeAllocator } from '@tenon/core'
+import {
+  addressOf,
+  Block,
+  checkUsable,
+  describe,
+  DEVICE_MEMORY,
+  enterCall,
+  gateOfBuffer,
+  globalGate,
+  isResizable,
+  leaveCall,
+  READ_ONLY,
+} from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
+import { extentOf } from './typed-arrays.ts'
 
 /** Calls the C core and keeps segments open meanwhile. @throws {ScopeClosedError | WrongThreadError} */
 export function withOpen<T>(segments: readonly Segment[], call: () => T): T {
@@ -18,14 +31,53 @@ export function checkWritable({ block, readOnly }: Segment): void {
   if (readOnly) throw new ReadOnlyError('the memory of the string tensor is read-only')
 }
 
+/**
+ * Returns the segment with fields that were read once and checked afterwards, because a proxy or a subclass can answer
+ * differently each time.
+ *
+ * @throws {ArgumentError} for other values and device memory. @throws {ScopeClosedError} if the memory is closed.
+ */
+export function checkSegment(value: unknown, name: string, expected = 'a Segment'): Segment {
+  if (!(value instanceof Segment)) throw argumentError(name, expected, value)
+  const { block, base, byteSize, flags } = value
+  if (!(block instanceof Block)) throw argumentError(name, expected, value)
+  checkUsable(block)
+  if ((flags & DEVICE_MEMORY) !== 0) {
+    throw new ArgumentError(`${name} must be host memory, got device memory`, { hint: 'Copy it to host memory first.' })
+  }
+  const isInside = base >= 0 && byteSize >= 0 && base + byteSize <= block.bytes.length
+  if (!isInside || !Number.isInteger(base) || !Number.isInteger(byteSize)) throw argumentError(name, expected, value)
+  return new Segment(block, base, byteSize, flags & READ_ONLY)
+}
+
 /** Returns a segment, which keeps the buffer alive. If the buffer is transferred, the next use throws. */
 export function segmentOver(view: ArrayBufferView, name: string): Segment {
-  if (!ArrayBuffer.isView(view)) throw argumentError(name, 'a typed array', view)
-  const { buffer, byteOffset, byteLength } = view
-  if ((buffer as { resizable?: boolean }).resizable || (buffer as { growable?: boolean }).growable) {
-    throw argumentError(name, 'a view of a buffer that cannot be resized', buffer)
-  }
-  const block = new Block(globalGate, new DataView(buffer), Buffer.from(buffer as ArrayBuffer), addressOf(buffer))
+  const { buffer, byteOffset, byteLength } = extentOf(view, name)
+  if (isResizable(buffer)) throw argumentError(name, 'a view of a buffer that cannot be resized', buffer)
+  const gate = gateOfBuffer(buffer) ?? globalGate
+  const block = new Block(gate, new DataView(buffer), Buffer.from(buffer as ArrayBuffer), addressOf(buffer))
+  checkUsable(block)
   block.exposed = true
   return new Segment(block, byteOffset, byteLength, 0)
+}
+
+/** Allocates writable memory, and checks the result, because an allocator can be foreign code. @throws {AllocationError} */
+export function allocateFrom(allocator: NativeAllocator, byteSize: number, byteAlignment: number): Segment {
+  if (typeof (allocator as NativeAllocator | null)?.allocate !== 'function') {
+    throw argumentError('allocator', 'an object with the method allocate(byteSize, byteAlignment)', allocator)
+  }
+  const segment: unknown = allocator.allocate(byteSize, byteAlignment)
+  if (!(segment instanceof Segment)) throw badResult(`a segment of ${byteSize} bytes`, describe(segment))
+  const checked = checkSegment(segment, 'the result of the allocator')
+  checkWritable(checked)
+  if (checked.byteSize < byteSize) throw badResult(`a segment of ${byteSize} bytes`, `${checked.byteSize} bytes`)
+  const rest = (checked.block.address + checked.base) % byteAlignment
+  if (rest !== 0) throw badResult(`memory aligned to ${byteAlignment}`, `an address ${rest} bytes behind`)
+  return checked.byteSize === byteSize ? checked : checked.asSlice(0, byteSize)
+}
+
+function badResult(expected: string, received: string): AllocationError {
+  return new AllocationError(`the allocator must return ${expected}, got ${received}`, {
+    details: { expected, received },
+  })
 }

@@ -1,5 +1,6 @@
+import { types } from 'node:util'
 import { gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
-import { checkOptions, checkUsable, type Block } from '@tenon/core/internal'
+import { checkOptions, checkSize, checkUsable, expose, type Block } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { ruleError } from '../errors/rules.ts'
 import { segmentsOf, type Image } from '../image/image.ts'
@@ -8,7 +9,7 @@ import { convert, measure, validate } from '../kernels/kernels.ts'
 import { FORM } from '../kernels/plan.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { INT32_MAXIMUM, type Layout } from '../layouts/layout.ts'
-import { segmentOver } from '../memory/open.ts'
+import { allocateFrom, segmentOver } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
 import { convertTo, layoutOptions, placementOf, TABLE_ALIGNMENT, type LayoutOptions } from './convert-to.ts'
 import { arenaParts, type Parts } from './parts.ts'
@@ -34,20 +35,21 @@ export interface OfArrowOptions extends LayoutOptions {
 
 export function partsOfArrow(data: Uint8Array, offsets: ArrowUtf8['offsets'], options?: OfArrowOptions): Parts {
   const checked = checkOptions(options, [...layoutOptions, 'layout', 'shape', 'budget'])
-  const { layout = 'tf', budget = data.byteLength, allocator = gcAllocator, storage, abi } = checked
+  const { layout = 'tf', allocator = gcAllocator, shape: sizes, budget: most } = checked
+  const placement = placementOf(layout, checked)
   const bare = arrowImage(data, offsets)
+  const shape = checkShape(sizes, bare.count)
+  const budget = most === undefined ? bare.data.byteSize : checkSize(most, 'budget')
   const image = { ...bare, sums: validate(bare, { strict: true, writable: false, budget }) }
-  const shape = checkShape(checked.shape, image.count)
-  const isBorrowed = layout === 'tf' && (storage ?? 'arena') === 'arena' && (abi ?? hostAbi) === hostAbi
-  if (isBorrowed) return borrow(image, shape, allocator)
-  return convertTo(image, undefined, shape, placementOf(layout, checked), allocator)
+  if (layout === 'tf' && placement.storage === 'arena') return borrow(image, shape, allocator)
+  return convertTo(image, undefined, shape, placement, allocator)
 }
 
 /** Returns a table of VIEWs onto the image's data, which is not copied. */
 function borrow(image: Image, shape: readonly number[], allocator: NativeAllocator): Parts {
   const { count, data, sums } = image
   const plan = { layout: 'tf', abi: hostAbi, form: FORM.BORROWED, isInline: false } as const
-  const table = allocator.allocate(24 * count, TABLE_ALIGNMENT)
+  const table = allocateFrom(allocator, 24 * count, TABLE_ALIGNMENT)
   convert(image, undefined, count, { ...plan, table, data: table.asSlice(24 * count) })
   const regions = new Regions([data])
   const viewed = { layout: 'tf', abi: hostAbi, count, table, data: table, regions, foreign: false, sums } as const
@@ -55,17 +57,20 @@ function borrow(image: Image, shape: readonly number[], allocator: NativeAllocat
 }
 
 function arrowImage(data: Uint8Array, offsets: ArrowUtf8['offsets']): Image {
-  if (!(data instanceof Uint8Array)) throw argumentError('data', 'a Uint8Array', data)
-  if (!(offsets instanceof Int32Array) && !(offsets instanceof BigInt64Array)) {
+  if (!types.isUint8Array(data)) throw argumentError('data', 'a Uint8Array', data)
+  const isNarrow = types.isInt32Array(offsets)
+  if (!isNarrow && !types.isBigInt64Array(offsets)) {
     throw argumentError('offsets', 'an Int32Array (Utf8) or a BigInt64Array (LargeUtf8)', offsets)
   }
-  const count = Math.max(offsets.length - 1, 0)
-  if (count > COUNT_MAXIMUM) throw ruleError('table-size', count, offsets.byteLength, 8)
+  const table = segmentOver(offsets, 'offsets')
+  const size = isNarrow ? 4 : 8
+  const count = Math.max(table.byteSize / size - 1, 0)
+  if (count > COUNT_MAXIMUM) throw ruleError('table-size', count, table.byteSize, size)
   return {
-    layout: offsets instanceof Int32Array ? 'arrow32' : 'arrow64',
+    layout: isNarrow ? 'arrow32' : 'arrow64',
     abi: hostAbi,
     count,
-    table: segmentOver(offsets, 'offsets'),
+    table,
     data: segmentOver(data, 'data'),
     regions: undefined,
     foreign: false,
@@ -78,15 +83,25 @@ export function toArrow(image: Image, large: boolean): ArrowUtf8 {
   return (large ? undefined : ofTflite(image)) ?? inOrder(image, large) ?? copied(image, large)
 }
 
-/** TFLite's offsets count from the buffer's start, so they serve as Arrow's. */
+/**
+ * TFLite's offsets count from the buffer's start, so they serve as Arrow's. They are copied and then checked, because Arrow
+ * trusts them, and others may change the buffer.
+ */
 function ofTflite({ layout, abi, count, table, data }: Image): ArrowUtf8 | undefined {
-  const { buffer, byteOffset } = table.block.view
-  const at = byteOffset + table.base + 4
   const isHost = abi.startsWith(hostLittleEndian ? 'le' : 'be')
-  if (layout !== 'tflite' || !isHost || at % 4 !== 0 || table.byteSize < 8 || table.readOnly || data.readOnly)
+  if (layout !== 'tflite' || !isHost || table.byteSize < 4 * (count + 2) || table.readOnly || data.readOnly)
     return undefined
-  table.block.exposed = true
-  return { length: count, offsets: new Int32Array(buffer as ArrayBuffer, at, count + 1), data: viewOf(data) }
+  const offsets = new Int32Array(count + 1)
+  const start = table.base + 4
+  table.block.bytes.copy(new Uint8Array(offsets.buffer), 0, start, start + offsets.byteLength)
+  let previous = 0
+  for (let i = 0; i <= count; i++) {
+    const offset = offsets[i]!
+    if (offset < previous) throw ruleError('tflite-order', i, offset, previous)
+    previous = offset
+  }
+  if (previous > data.byteSize) throw ruleError('tflite-range', count, previous, data.byteSize)
+  return { length: count, offsets, data: viewOf(data) }
 }
 
 /** Strings that follow each other without gaps need only new offsets. */
@@ -107,7 +122,7 @@ function inOrder(image: Image, large: boolean): ArrowUtf8 | undefined {
     offsets[i + 1] = end - first
   }
   if (block === undefined || (!large && end - first > INT32_MAXIMUM)) return undefined
-  block.exposed = true
+  expose(block)
   const data = new Uint8Array(block.bytes.buffer, block.bytes.byteOffset + first, end - first)
   return { length: count, offsets: large ? BigInt64Array.from(offsets, BigInt) : Int32Array.from(offsets), data }
 }

@@ -8,6 +8,7 @@ import { abiInfo, hostAbi, type Abi } from '../layouts/abi.ts'
 import { checkLayout, isStructLayout, tableSize, type Layout, type StructLayout } from '../layouts/layout.ts'
 import { varintSize } from '../layouts/varint.ts'
 import { MallocBlocks } from '../memory/malloc-blocks.ts'
+import { allocateFrom } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
 import { arenaParts, type Parts, type Storage } from './parts.ts'
 
@@ -63,7 +64,7 @@ export function convertTo(
   const count = selection === undefined ? source.count : selection.length
   const { layout, abi, storage } = placement
   const write = ({ tableSize: size, dataSize }: Sizes): Parts => {
-    const room = allocator.allocate(size + dataSize, TABLE_ALIGNMENT)
+    const room = allocateFrom(allocator, size + dataSize, TABLE_ALIGNMENT)
     const table = room.asSlice(0, size)
     const used = convert(source, selection, count, { ...placement, table, data: room.asSlice(size) })
     const data = room.asSlice(0, size + used)
@@ -72,8 +73,13 @@ export function convertTo(
     if (storage === 'arena') return arenaParts({ ...image, regions: new Regions([data]) }, shape, allocator)
     const common = { shape, storage, allocator, isWritable: isStructLayout(layout) }
     if (storage === 'packed') return { ...common, image: { ...image, table: data }, segment: data }
-    const blocks = new MallocBlocks(table, count, layout as StructLayout, allocator)
-    return { ...common, image: { ...image, regions: new Regions(), foreign: true }, segment: table, blocks }
+    const owner = new MallocBlocks(table, count, layout as StructLayout, allocator)
+    return {
+      ...common,
+      image: { ...image, regions: new Regions(), foreign: true, owner },
+      segment: table,
+      blocks: owner,
+    }
   }
   const known = selection === undefined ? knownSizes(source, placement) : undefined
   if (known !== undefined) {

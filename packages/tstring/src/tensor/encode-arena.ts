@@ -1,13 +1,16 @@
 import type { Segment } from '@tenon/core'
+import { checkUsable, type Block } from '@tenon/core/internal'
 import type { Sums } from '../image/image.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { TYPE } from '../layouts/layout.ts'
 import { writePointer } from '../layouts/struct-words.ts'
 import { QUARTER, type Arena } from '../memory/arena.ts'
 import { startOf } from '../memory/regions.ts'
+import { byteLengthOf, copyBytes } from '../memory/typed-arrays.ts'
 import type { InvalidText } from '../text/decode.ts'
-import { encodeText, type Text } from '../text/encode.ts'
+import { encodeString, type Text } from '../text/encode.ts'
 import type { FastBuffer } from '../text/fast-buffer.ts'
+import { writeAscii } from '../text/write-ascii.ts'
 
 const SMALL = 22
 const STRIDE = 24
@@ -15,20 +18,27 @@ const STRIDE = 24
 /** The length that stands for values that are not written as UTF-8. No string is that long. */
 const OTHER = 2 ** 29
 
-/** The longest string for which writing ASCII character by character is faster than a call. */
-const SHORT = 16
-
-/** Writes TF_TStrings into a zeroed table, in one pass without a copy, because this must be as fast as `buf.write`. */
-export function encodeArena(values: readonly Text[], table: Segment, arena: Arena, policy: InvalidText): Sums {
-  const { view } = table.block
+/**
+ * Writes TF_TStrings into a zeroed table, in one pass without a copy, because this must be as fast as `buf.write`. Each element
+ * is read once. A getter of the array can run any code, so the memory is checked after each read.
+ */
+export function encodeArena(
+  values: readonly Text[],
+  count: number,
+  table: Segment,
+  arena: Arena,
+  policy: InvalidText,
+): Sums {
+  const { view, gate } = table.block
   const bytes = table.block.bytes as FastBuffer
   const isUtf8 = policy === 'replace'
   const end = table.base + table.byteSize
   // Variables hold the arena's chunk, because fields would be loaded and stored for each string.
-  let { bytes: chunk, at: next, end: limit, address } = arena
+  let { block, bytes: chunk, at: next, end: limit, address } = arena
   let [small, notSmall] = [0, 0]
-  for (let i = 0, at = table.base; i < values.length; i++, at += STRIDE) {
+  for (let i = 0, at = table.base; i < count; i++, at += STRIDE) {
     const value = values[i]!
+    if (!gate.alive || !block.gate.alive) checkAlive(table, block)
     const length = typeof value === 'string' && isUtf8 ? value.length : OTHER
     // A character of UTF-16 takes at most three bytes of UTF-8. utf8Write() stops silently at the end of the room.
     const most = 3 * length
@@ -36,7 +46,8 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
       if (limit - next < most) {
         arena.at = next
         arena.reserve(most)
-        ;({ bytes: chunk, at: next, end: limit, address } = arena)
+        ;({ block, bytes: chunk, at: next, end: limit, address } = arena)
+        checkAlive(table, block)
       }
       const size = (chunk as FastBuffer).utf8Write(value as string, next, most)
       writeView(view, at, address + next, size)
@@ -45,7 +56,7 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
       continue
     }
     if (length <= SMALL && end - at > most) {
-      const isAscii = length <= SHORT && writeAscii(bytes, at + 1, value as string, length)
+      const isAscii = writeAscii(bytes, at + 1, value as string, length)
       const size = isAscii ? length : bytes.utf8Write(value as string, at + 1, most)
       if (size <= SMALL) {
         bytes[at] = size << 2
@@ -56,8 +67,8 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
       bytes.fill(0, at + 1, at + 1 + size)
     }
     arena.at = next
-    const size = encodeOther(value, i, view, bytes, at, arena, policy)
-    ;({ bytes: chunk, at: next, end: limit, address } = arena)
+    const size = encodeOther(value, i, table, at, arena, policy)
+    ;({ block, bytes: chunk, at: next, end: limit, address } = arena)
     if (size > SMALL) notSmall += size
     else small += size
   }
@@ -65,14 +76,10 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
   return { total: small + notSmall, notSmall }
 }
 
-/** Writes ASCII characters. Returns false at the first other character; the caller overwrites what was written. */
-function writeAscii(bytes: Buffer, at: number, value: string, length: number): boolean {
-  for (let k = 0; k < length; k++) {
-    const code = value.charCodeAt(k)
-    if (code > 0x7f) return false
-    bytes[at + k] = code
-  }
-  return true
+/** @throws {ScopeClosedError} if a getter of the array or the allocator has closed the memory. */
+function checkAlive(table: Segment, chunk: Block): void {
+  checkUsable(table.block)
+  checkUsable(chunk)
 }
 
 function writeView(view: DataView, at: number, address: number, size: number): void {
@@ -90,24 +97,28 @@ function writeView(view: DataView, at: number, address: number, size: number): v
 function encodeOther(
   value: Text,
   index: number,
-  view: DataView,
-  table: Buffer,
+  table: Segment,
   at: number,
   arena: Arena,
   policy: InvalidText,
 ): number {
+  const { view } = table.block
   if (typeof value === 'string' && policy === 'replace' && 3 * value.length > QUARTER) {
     const segment = arena.own(Buffer.byteLength(value))
+    checkUsable(table.block)
     const size = (segment.block.bytes as FastBuffer).utf8Write(value, segment.base, segment.byteSize)
     writePointer(view, at, 'tf', startOf(segment), size)
     return size
   }
-  const bytes = encodeText(value, policy, `element ${index}`)
-  if (bytes.length <= SMALL) {
-    table[at] = bytes.length << 2
-    table.set(bytes, at + 1)
-  } else {
-    writePointer(view, at, 'tf', arena.put(bytes), bytes.length)
+  const bytes = typeof value === 'string' ? encodeString(value, policy, `element ${index}`) : value
+  const size = byteLengthOf(bytes, index)
+  if (size <= SMALL) {
+    table.block.bytes[at] = size << 2
+    copyBytes(table.block.bytes, at + 1, bytes, size)
+    return size
   }
-  return bytes.length
+  const address = arena.put(bytes, size)
+  checkUsable(table.block)
+  writePointer(view, at, 'tf', address, size)
+  return size
 }

@@ -4,32 +4,47 @@ import type { Image } from '../image/image.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { smallCapacity } from '../layouts/layout.ts'
 import { segmentOver } from '../memory/open.ts'
+import { byteLengthOf, copyBytes } from '../memory/typed-arrays.ts'
 import type { InvalidText } from '../text/decode.ts'
-import { encodeText, type Text } from '../text/encode.ts'
+import { encodeString, type Text } from '../text/encode.ts'
 import type { FastBuffer } from '../text/fast-buffer.ts'
 
 const SMALL = smallCapacity('tf')
 
+/** The bytes at first, before the sizes of some strings are known. */
+const FIRST_SIZE = 1 << 16
+
 /** Encodes strings one behind the other, with the offset of each, in temporary memory of JavaScript. */
 export function encodePacked(values: readonly Text[], policy: InvalidText): Image {
-  const count = values.length
-  const offsets = new BigUint64Array(count + 1)
+  return encodeTexts(values, values.length, policy)
+}
+
+/** As {@link encodePacked}, for `count` elements, of which the first were read already. Each other is read once. */
+export function encodeTexts(
+  values: readonly Text[],
+  count: number,
+  policy: InvalidText,
+  known: readonly Text[] = [],
+): Image {
+  const offsets = new BigUint64Array(newArrayBuffer(8 * (count + 1), 16))
   // Offsets are written as pairs of 32 bits, because a bigint costs more than encoding a short string.
   const words = new Uint32Array(offsets.buffer)
   const isUtf8 = policy === 'replace'
-  let bytes = Buffer.from(newArrayBuffer(expectedSize(values), 16)) as FastBuffer
+  let bytes = Buffer.from(newArrayBuffer(FIRST_SIZE, 16)) as FastBuffer
   let [at, notSmall] = [0, 0]
   for (let i = 0; i < count; i++) {
-    const value = values[i]!
+    const value = i < known.length ? known[i]! : values[i]!
     const start = at
     if (typeof value === 'string' && isUtf8) {
-      if (bytes.length - at < 3 * value.length) bytes = grown(bytes, at, 3 * value.length)
+      // A character of UTF-16 takes at most three bytes.
+      if (bytes.length - at < 3 * value.length) bytes = grown(bytes, at, 3 * value.length, count / i)
       at += bytes.utf8Write(value, at)
     } else {
-      const encoded = encodeText(value, policy, `element ${i}`)
-      if (bytes.length - at < encoded.length) bytes = grown(bytes, at, encoded.length)
-      bytes.set(encoded, at)
-      at += encoded.length
+      const encoded = typeof value === 'string' ? encodeString(value, policy, `element ${i}`) : value
+      const size = byteLengthOf(encoded, i)
+      if (bytes.length - at < size) bytes = grown(bytes, at, size, count / i)
+      copyBytes(bytes, at, encoded, size)
+      at += size
     }
     if (at - start > SMALL) notSmall += at - start
     words[2 * i + 2 + LOW] = at
@@ -50,21 +65,16 @@ export function encodePacked(values: readonly Text[], policy: InvalidText): Imag
 
 const LOW = hostAbi.startsWith('le') ? 0 : 1
 
-/** Returns room for ASCII strings, plus room for the last one to be written with three bytes for each character. */
-function expectedSize(values: readonly Text[]): number {
-  let [total, longest] = [0, 0]
-  for (const value of values) {
-    // A value without a length is refused when it is written.
-    const length = value?.length ?? 0
-    total += length
-    if (length > longest) longest = length
-  }
-  return Number.isSafeInteger(total) ? total + 2 * longest : 0
-}
-
-/** Returns a copy that is twice as large, and large enough for `room` bytes behind `used`. */
-function grown(bytes: Buffer, used: number, room: number): FastBuffer {
-  const next = Buffer.from(newArrayBuffer(Math.max(2 * bytes.length, used + room), 16)) as FastBuffer
+/**
+ * Returns a larger copy, with `room` bytes behind `used`. Memory that is not touched costs nothing, so the size is that of all
+ * strings if the others are like those written, a share of one in `share`.
+ */
+function grown(bytes: Buffer, used: number, room: number, share: number): FastBuffer {
+  const expected = Number.isFinite(share) ? Math.floor(used * Math.min(share, MOST_GROWTH) * 1.1) : 0
+  const next = Buffer.from(newArrayBuffer(Math.max(2 * bytes.length, expected, used + room), 16)) as FastBuffer
   bytes.copy(next, 0, 0, used)
   return next
 }
+
+/** The largest factor by which memory grows at once, because the first strings may be much longer than the others. */
+const MOST_GROWTH = 1024

@@ -1,4 +1,14 @@
-import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { ArgumentError } from '@tenon/core'
 import { checkName, checkOptions } from '@tenon/core/internal'
 import { checkOneOf } from '../errors/arguments.ts'
@@ -6,7 +16,7 @@ import { MalformedTensorError } from '../errors/tstring-errors.ts'
 import { abis, type Abi } from '../layouts/abi.ts'
 import { layouts, type Layout } from '../layouts/layout.ts'
 import { openFile } from '../memory/mapped-file.ts'
-import { partsOverCopy, segmentOptions, type OfSegmentOptions } from './of-segment.ts'
+import { checkSegmentOptions, partsOverCopy, segmentOptions, type OfSegmentOptions } from './of-segment.ts'
 import type { Parts } from './parts.ts'
 
 /** Options of `StringTensor.open`. */
@@ -34,11 +44,13 @@ const openOptions = ['mode', ...segmentOptions.filter((name) => name !== 'writab
 
 export function partsOfFile(path: string, options: OpenOptions | undefined): Parts {
   checkName(path, 'path')
-  const { mode = 'map', ...given } = checkOptions(options, openOptions)
+  const { mode = 'map', layout, abi, shape, validate, budget } = checkOptions(options, openOptions)
   checkOneOf(mode, ['map', 'read'], 'mode')
   const { segment, lifetime } = openFile(path, mode)
   try {
-    const parts = partsOverCopy(segment, given.layout === undefined ? { ...readSidecar(path), ...given } : given)
+    const sidecar = layout === undefined ? readSidecar(path) : { layout, abi: undefined, shape: undefined }
+    const described = { layout: sidecar.layout, abi: abi ?? sidecar.abi, shape: shape ?? sidecar.shape }
+    const parts = partsOverCopy(segment, checkSegmentOptions({ ...described, validate, budget }))
     return lifetime === undefined ? parts : { ...parts, close: () => lifetime.close() }
   } catch (error) {
     lifetime?.close()
@@ -78,14 +90,30 @@ function sidecarError(path: string, expected: string, options?: { readonly cause
   return new ArgumentError(`${path} must ${expected}`, { ...options, details: { expected, path } })
 }
 
+/** The most bytes that one call writes. Node.js refuses 2 GiB. */
+const AT_ONCE = 2 ** 30
+
 /** Writes a packed tensor, and beside a path also its description. */
 export function writeTensor({ image, segment, shape }: Parts, target: string | number): void {
   const bytes = segment.block.bytes.subarray(segment.base, segment.base + segment.byteSize)
   if (typeof target === 'number') {
-    for (let at = 0; at < bytes.length;) at += writeSync(target, bytes, at)
+    writeAll(target, bytes)
     return
   }
-  writeFileSync(checkName(target, 'path'), bytes)
+  // The bytes may be mapped from this file, so it is cut only after they are written.
+  const descriptor = openSync(checkName(target, 'path'), constants.O_WRONLY | constants.O_CREAT)
+  try {
+    writeAll(descriptor, bytes)
+    if (fstatSync(descriptor).isFile()) ftruncateSync(descriptor, bytes.length)
+  } finally {
+    closeSync(descriptor)
+  }
   const sidecar: Sidecar = { format: 'tenon-string-tensor', version: 1, layout: image.layout, abi: image.abi, shape }
   writeFileSync(sidecarPath(target), `${JSON.stringify(sidecar)}\n`)
+}
+
+function writeAll(descriptor: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) {
+    at += writeSync(descriptor, bytes, at, Math.min(bytes.length - at, AT_ONCE))
+  }
 }

@@ -4,15 +4,17 @@ import { argumentError } from '../errors/arguments.ts'
 import { FORM } from '../kernels/plan.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import type { Layout } from '../layouts/layout.ts'
-import { checkWritable } from '../memory/open.ts'
+import { allocateFrom } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
 import { policyOf, type InvalidText } from '../text/decode.ts'
 import type { Text } from '../text/encode.ts'
+import { readAsciiTexts, type Texts } from '../text/read-texts.ts'
 import { convertTo, layoutOptions, placementOf, TABLE_ALIGNMENT, type LayoutOptions } from './convert-to.ts'
 import { encodeArena } from './encode-arena.ts'
-import { encodePacked } from './encode-packed.ts'
+import { encodeTexts } from './encode-packed.ts'
+import { encodeTflite } from './encode-tflite.ts'
 import { arenaParts, type Parts } from './parts.ts'
-import { checkShape } from './shape.ts'
+import { checkShape, COUNT_MAXIMUM } from './shape.ts'
 
 /** Options of `StringTensor.from`. */
 export interface FromOptions extends LayoutOptions {
@@ -27,22 +29,43 @@ export interface FromOptions extends LayoutOptions {
   readonly invalid?: InvalidText
 }
 
-export function partsFrom(values: readonly Text[], options: FromOptions | undefined): Parts {
-  if (!Array.isArray(values)) throw argumentError('strings', 'an array', values)
+const nothing: Texts = { values: [], length: 0 }
+
+export function partsFrom(strings: Iterable<Text>, options: FromOptions | undefined): Parts {
+  const values = arrayOf(strings)
   const checked = checkOptions(options, [...layoutOptions, 'layout', 'shape', 'invalid'])
   const { layout = 'tf', allocator = gcAllocator } = checked
   const policy = policyOf(checked.invalid)
-  const shape = checkShape(checked.shape, values.length)
+  // A getter among the elements can change the length later.
+  const count = countOf(values)
+  const shape = checkShape(checked.shape, count)
   const placement = placementOf(layout, checked)
   if (layout !== 'tf' || placement.form !== FORM.POINTER || !placement.isInline) {
-    return convertTo(encodePacked(values, policy), undefined, shape, placement, allocator)
+    const isDirect = layout === 'tflite' && policy === 'replace'
+    const { values: known, length } = isDirect ? readAsciiTexts(values, count) : nothing
+    const isAscii = isDirect && known.length === count
+    const direct = isAscii ? encodeTflite(known, length, shape, placement.abi, allocator) : undefined
+    return direct ?? convertTo(encodeTexts(values, count, policy, known), undefined, shape, placement, allocator)
   }
-  const table = allocator.allocate(24 * values.length, TABLE_ALIGNMENT)
-  checkWritable(table)
+  const table = allocateFrom(allocator, 24 * count, TABLE_ALIGNMENT)
   table.block.bytes.fill(0, table.base, table.base + table.byteSize)
   const regions = new Regions()
-  const image = { layout, abi: hostAbi, count: values.length, table, data: table, regions, foreign: false }
+  const image = { layout, abi: hostAbi, count, table, data: table, regions, foreign: false }
   const parts = arenaParts(image, shape, allocator)
-  const sums = encodeArena(values, table, parts.arena!, policy)
+  const sums = encodeArena(values, count, table, parts.arena!, policy)
   return { ...parts, image: { ...image, sums } }
+}
+
+/** Returns the elements as an array. An array is not copied. A string is refused, because its characters are rarely meant. */
+function arrayOf(strings: unknown): readonly Text[] {
+  if (Array.isArray(strings)) return strings as Text[]
+  if (typeof strings === 'object' && typeof (strings as Iterable<Text> | null)?.[Symbol.iterator] === 'function') {
+    return [...(strings as Iterable<Text>)]
+  }
+  throw argumentError('strings', 'an array or another iterable object', strings)
+}
+
+function countOf({ length }: readonly Text[]): number {
+  if (Number.isInteger(length) && length >= 0 && length <= COUNT_MAXIMUM) return length
+  throw argumentError('the length of strings', 'a whole number below 2^32', length)
 }

@@ -4,7 +4,7 @@ import { checkOneOf } from '../errors/arguments.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { PREALLOC_MAXIMUM, writePrealloc } from '../layouts/struct-words.ts'
 import { rfcLayouts, structSize, type RfcLayout } from '../layouts/layout.ts'
-import { checkWritable } from '../memory/open.ts'
+import { allocateFrom } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
 import { TABLE_ALIGNMENT } from './convert-to.ts'
 import { arenaParts, type Parts } from './parts.ts'
@@ -28,8 +28,7 @@ export function partsOfCapacity(count: number, capacity: number, options: OfCapa
   const room = checkMaximum(capacity, PREALLOC_MAXIMUM, 'capacity', 'bytes')
   const checked = checkShape(shape, n)
   const stride = structSize(layout)
-  const whole = allocator.allocate(n * stride + n * room, TABLE_ALIGNMENT)
-  checkWritable(whole)
+  const whole = allocateFrom(allocator, n * stride + n * room, TABLE_ALIGNMENT)
   const { bytes, view, address } = whole.block
   bytes.fill(0, whole.base, whole.base + n * stride)
   for (let i = 0; i < n; i++) {

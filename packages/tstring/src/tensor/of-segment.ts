@@ -1,15 +1,16 @@
-import { ArgumentError, gcAllocator, Segment } from '@tenon/core'
-import { checkOptions, checkSize, checkUsable } from '@tenon/core/internal'
+import { types } from 'node:util'
+import { ArgumentError, gcAllocator, type Segment } from '@tenon/core'
+import { checkOptions, checkSize } from '@tenon/core/internal'
 import { argumentError, checkOneOf } from '../errors/arguments.ts'
 import { ruleError } from '../errors/rules.ts'
 import type { Image } from '../image/image.ts'
 import { validate } from '../kernels/kernels.ts'
 import { abiInfo, hostAbi, type Abi } from '../layouts/abi.ts'
 import { checkLayout, isStructLayout, tableSize, type Layout } from '../layouts/layout.ts'
-import { checkWritable } from '../memory/open.ts'
+import { checkSegment, checkWritable, segmentOver } from '../memory/open.ts'
 import { TABLE_ALIGNMENT } from './convert-to.ts'
 import type { Parts } from './parts.ts'
-import { elementCount } from './shape.ts'
+import { readShape, type Shaped } from './shape.ts'
 
 /**
  * The checks of bytes from outside.
@@ -47,40 +48,67 @@ export interface OfSegmentOptions {
 
 export const segmentOptions = ['layout', 'shape', 'abi', 'validate', 'budget', 'writable'] as const
 
-export function partsOfSegment(segment: Segment, options: OfSegmentOptions): Parts {
-  if (!(segment instanceof Segment)) throw argumentError('segment', 'a Segment', segment)
-  checkUsable(segment.block)
-  const checked = checkOptions(options, segmentOptions)
-  if (checked.writable) checkWritable(segment)
+/** Options that were read once, because getters can answer differently each time. */
+interface Checked {
+  readonly layout: Layout
+  readonly abi: Abi
+  readonly shaped: Shaped | undefined
+  readonly validation: Validation
+  readonly budget: number | undefined
+  readonly isWritable: boolean
+}
+
+type Given = { readonly [Name in keyof OfSegmentOptions]?: OfSegmentOptions[Name] | undefined }
+
+export function checkSegmentOptions(options: Given): Checked {
+  const { layout, shape, abi = hostAbi, validate: validation = 'strict', budget, writable = false } = options
+  abiInfo(abi)
+  return {
+    layout: checkLayout(layout),
+    abi,
+    shaped: shape === undefined ? undefined : readShape(shape),
+    validation: checkOneOf(validation, validations, 'validate'),
+    budget: budget === undefined ? undefined : checkSize(budget, 'budget'),
+    isWritable: writable,
+  }
+}
+
+export function partsOfSegment(memory: Segment | Uint8Array, options: OfSegmentOptions): Parts {
+  const checked = checkSegmentOptions(checkOptions(options, segmentOptions))
+  const segment = types.isTypedArray(memory)
+    ? segmentOver(checkBytes(memory), 'segment')
+    : checkSegment(memory, 'segment', 'a Segment or a Uint8Array')
+  if (checked.isWritable) checkWritable(segment)
   return checkedParts(segment, segment, checked)
 }
 
+function checkBytes(bytes: NodeJS.TypedArray): Uint8Array {
+  if (types.isUint8Array(bytes)) return bytes
+  throw argumentError('segment', 'a Segment or a Uint8Array', bytes)
+}
+
 /** Returns the parts of a tensor in memory that others can change. Its table is copied before it is checked. */
-export function partsOverCopy(segment: Segment, options: Partial<OfSegmentOptions>): Parts {
-  const layout = checkLayout(options.layout)
-  const count = countOf(segment, layout, options.abi ?? hostAbi, options.shape)
+export function partsOverCopy(segment: Segment, checked: Checked): Parts {
+  const { layout } = checked
+  const { count } = shapeOf(segment, checked)
   const size = Math.min(tableSize(layout, count), segment.byteSize)
   const table = gcAllocator.allocate(size, TABLE_ALIGNMENT)
   segment.block.bytes.copy(table.block.bytes, table.base, segment.base, segment.base + size)
-  return checkedParts(table, segment, options)
+  return checkedParts(table, segment, checked)
 }
 
-function checkedParts(table: Segment, data: Segment, options: Partial<OfSegmentOptions>): Parts {
-  const { abi = hostAbi, writable = false } = options
-  const layout = checkLayout(options.layout)
-  abiInfo(abi)
-  const validation = checkOneOf(options.validate ?? 'strict', validations, 'validate')
+function checkedParts(table: Segment, data: Segment, checked: Checked): Parts {
+  const { layout, abi, validation, isWritable: writable, budget = data.byteSize } = checked
   const isTrusted = validation === 'trusted'
-  const count = countOf(data, layout, abi, options.shape)
+  const { shape, count } = shapeOf(data, checked)
   // Only the table of a file is copied, and pointers in a file cannot name memory of this process.
   const foreign = isTrusted && abi === hostAbi && isStructLayout(layout) && table === data
   const bare: Image & { readonly layout: Layout } = { layout, abi, count, table, data, regions: undefined, foreign }
-  const budget = options.budget === undefined ? data.byteSize : checkSize(options.budget, 'budget')
   if (isTrusted) checkTable(bare)
   const sums = isTrusted ? undefined : validate(bare, { strict: validation === 'strict', writable, budget })
   return {
     image: { ...bare, sums },
-    shape: Object.freeze([...(options.shape ?? [count])]),
+    shape,
     segment: data,
     storage: 'packed',
     allocator: gcAllocator,
@@ -91,23 +119,30 @@ function checkedParts(table: Segment, data: Segment, options: Partial<OfSegmentO
 }
 
 export function checkTable({ layout, count, table }: Image): void {
-  const isLarge = table.byteSize >= tableSize(layout, count) || (count === 0 && table.byteSize === 0)
+  // TFLite's readers find no strings in a count of zero without offsets.
+  const isEmpty = count === 0 && (table.byteSize === 0 || (layout === 'tflite' && table.byteSize >= 4))
+  const isLarge = isEmpty || table.byteSize >= tableSize(layout, count)
   if (!isLarge) throw ruleError('table-size', count, table.byteSize, tableSize(layout, 1) - tableSize(layout, 0))
 }
 
-function countOf(segment: Segment, layout: Layout, abi: Abi, shape: readonly number[] | undefined): number {
-  if (shape !== undefined) return elementCount(shape)
+function shapeOf(segment: Segment, { layout, abi, shaped }: Checked): Shaped {
+  if (shaped !== undefined) return shaped
   if (layout !== 'tflite') {
     throw new ArgumentError(`shape must be an array of numbers for the layout ${layout}, got undefined`, {
       hint: 'Pass { shape }, because the bytes of this layout do not contain the number of strings.',
       details: { name: 'shape', expected: 'an array of numbers', received: 'undefined' },
     })
   }
-  const { byteSize } = segment
+  const count = countOfTflite(segment, abi)
+  return { shape: Object.freeze([count]), count }
+}
+
+/** Reads the count of a TFLite buffer. TFLite's readers need four bytes to find that there are no strings. */
+function countOfTflite({ block, base, byteSize }: Segment, abi: Abi): number {
   if (byteSize === 0) return 0
-  if (byteSize < 8) throw ruleError('tflite-header', 0, byteSize, 8)
-  const count = segment.block.view.getUint32(segment.base, abiInfo(abi).littleEndian)
-  const room = Math.floor(byteSize / 4 - 2)
+  if (byteSize < 4) throw ruleError('tflite-header', 0, byteSize, 8)
+  const count = block.view.getUint32(base, abiInfo(abi).littleEndian)
+  const room = Math.max(Math.floor(byteSize / 4 - 2), 0)
   if (count > room) throw ruleError('tflite-count', 0, count, room)
   return count
 }

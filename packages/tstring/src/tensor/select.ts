@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { ArgumentError, BoundsError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
@@ -20,7 +21,8 @@ export function rangeOf(shape: readonly number[], start: number | undefined, end
   }
   const low = clamp(start ?? 0, rows, 'start')
   const high = Math.max(clamp(end ?? rows, rows, 'end'), low)
-  const row = rest.reduce((total, size) => total * size, 1)
+  // Without rows the other sizes can be so large that their product is infinite.
+  const row = rows === 0 ? 0 : rest.reduce((total, size) => total * size, 1)
   return { first: low * row, count: (high - low) * row, shape: Object.freeze([high - low, ...rest]) }
 }
 
@@ -32,20 +34,30 @@ function clamp(value: number, rows: number, name: string): number {
   return value < 0 ? Math.max(rows + value, 0) : Math.min(value, rows)
 }
 
-/** Checks indices of elements. @throws {BoundsError} if an index is not below `length`. @throws {ArgumentError} */
+/** Reads indices of elements once. @throws {BoundsError} if an index is not below `length`. @throws {ArgumentError} */
 export function selectionOf(indices: readonly number[] | Uint32Array, length: number): Uint32Array {
-  if (!Array.isArray(indices) && !(indices instanceof Uint32Array)) {
-    throw argumentError('indices', 'an array or a Uint32Array', indices)
+  if (types.isUint32Array(indices)) return checkIndices(new Uint32Array(indices), length)
+  if (!Array.isArray(indices)) throw argumentError('indices', 'an array or a Uint32Array', indices)
+  const { length: count } = indices
+  const selection: number[] = []
+  for (let i = 0; i < count; i++) {
+    const index: unknown = indices[i]
+    if (typeof index !== 'number' || index >>> 0 !== index || index >= length) throw indexError(i, index, length)
+    selection.push(index)
   }
-  for (let i = 0; i < indices.length; i++) {
-    const index = indices[i]!
-    if (index >>> 0 !== index || index >= length) {
-      throw new BoundsError(`indices[${i}] must be a whole number below ${length}, got ${describe(index)}`, {
-        details: { at: i, index, length },
-      })
-    }
-  }
-  return Uint32Array.from(indices)
+  return Uint32Array.from(selection)
+}
+
+function checkIndices(selection: Uint32Array, length: number): Uint32Array {
+  const at = selection.findIndex((index) => index >= length)
+  if (at < 0) return selection
+  throw indexError(at, selection[at], length)
+}
+
+function indexError(at: number, index: unknown, length: number): BoundsError {
+  return new BoundsError(`indices[${at}] must be a whole number below ${length}, got ${describe(index)}`, {
+    details: { at, index, length },
+  })
 }
 
 /** Returns a range of the same structs, whose offsets count from each struct; undefined for layouts without structs. */

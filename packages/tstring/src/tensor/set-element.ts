@@ -1,4 +1,5 @@
 import type { TenonError } from '@tenon/core'
+import { checkUsable } from '@tenon/core/internal'
 import { ruleError } from '../errors/rules.ts'
 import type { StructReader } from '../image/struct-reader.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
@@ -59,7 +60,11 @@ function fillContainer(reader: StructReader, index: number, at: number, type: nu
 }
 
 export function setInArena(arena: Arena, reader: StructReader, index: number, bytes: Uint8Array): void {
-  pointTo(reader, index, arena.put(bytes), bytes.length)
+  const { length } = bytes
+  const address = arena.put(bytes, length)
+  // The allocator may have closed the memory of the tensor.
+  checkUsable(reader.image.table.block)
+  pointTo(reader, index, address, length)
 }
 
 function pointTo(
@@ -79,11 +84,15 @@ export function compact(reader: StructReader, arena: Arena): void {
   let total = 0
   for (let i = 0; i < count; i++) if (reader.typeOf(i) === TYPE.VIEW) total += reader.sizeOf(i)
   const room = total === 0 ? undefined : arena.own(total)
+  checkUsable(reader.image.table.block)
   let at = room?.base ?? 0
+  const end = at + total
   for (let i = 0; i < count; i++) {
     if (reader.typeOf(i) !== TYPE.VIEW) continue
     reader.locate(i)
     const { block, start, size } = reader
+    // The allocator may have set strings.
+    if (size > end - at) throw ruleError('changed', i, size, end - at)
     if (room !== undefined) block.bytes.copy(room.block.bytes, at, start, start + size)
     pointTo(reader, i, room === undefined ? 0 : room.block.address + at, size)
     at += size

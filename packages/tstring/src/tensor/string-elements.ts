@@ -1,7 +1,7 @@
 import { ArgumentError, ArgumentRangeError, BoundsError, TenonError } from '@tenon/core'
-import { checkOptions, checkSize, checkUsable, describe, inspectAsText } from '@tenon/core/internal'
+import { checkOptions, checkSize, checkUsable, describe, expose, inspectAsText } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
-import type { Image } from '../image/image.ts'
+import { closedError, type Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
 import type { Reader } from '../image/reader.ts'
 import { StructReader } from '../image/struct-reader.ts'
@@ -9,7 +9,6 @@ import { compare, find, findInvalidUtf8, hash } from '../kernels/kernels.ts'
 import { typeName, type Layout, type StringType } from '../layouts/layout.ts'
 import { decodeLocated, policyIn, policyOf, type TextOptions } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
-import type { FastBuffer } from '../text/fast-buffer.ts'
 import { gather } from './arrow.ts'
 import { encodePacked } from './encode-packed.ts'
 import { slicedStrings } from './sliced.ts'
@@ -26,6 +25,9 @@ export interface ToArrayOptions extends TextOptions {
 
 const SHOWN = 4
 
+/** Whether a value was made by the constructor of this class. An object with its prototype could name any memory. */
+let isElements: (value: unknown) => value is StringElements
+
 /**
  * The elements of a string tensor. They are bytes; a JavaScript string is made only when it is asked for. Indices are
  * row-major.
@@ -33,6 +35,7 @@ const SHOWN = 4
 export abstract class StringElements {
   static {
     inspectAsText(this)
+    isElements = (value): value is StringElements => typeof value === 'object' && value !== null && #located in value
   }
 
   /** @internal */
@@ -69,12 +72,10 @@ export abstract class StringElements {
    * StringTensor.from(['a', 'b']).get(1) // 'b'
    */
   get(index: number, options?: TextOptions): string {
-    const { reader } = this
+    // The options are read first, because a getter among them can close the memory.
+    const policy = policyIn(options)
     this.locate(index)
-    if (options === undefined) {
-      return (reader.block.bytes as FastBuffer).utf8Slice(reader.start, reader.start + reader.size)
-    }
-    return decodeLocated(reader, index, policyIn(options))
+    return decodeLocated(this.reader, index, policy)
   }
 
   /**
@@ -87,7 +88,7 @@ export abstract class StringElements {
     const { reader, image } = this
     this.locate(index)
     const isReadOnly = image.table.readOnly || image.data.readOnly
-    if (!isReadOnly) reader.block.exposed = true
+    if (!isReadOnly) expose(reader.block)
     const view = reader.view()
     return isReadOnly ? view.slice() : view
   }
@@ -135,7 +136,7 @@ export abstract class StringElements {
    * @throws {ArgumentError} if the other tensor has another length.
    */
   compareAll(other: StringElements | Text): Int8Array {
-    if (!(other instanceof StringElements)) {
+    if (!isElements(other)) {
       return compare(this.image, encodePacked([encodeText(other, 'replace', 'other')], 'replace'))
     }
     if (other.length === this.length) return compare(this.image, other.image)
@@ -177,13 +178,6 @@ export abstract class StringElements {
     const reader = this.#gathered()
     const { length } = this
     const strings = new Array<string>(length)
-    if (policy === 'replace') {
-      for (let i = 0; i < length; i++) {
-        reader.locate(i)
-        strings[i] = (reader.block.bytes as FastBuffer).utf8Slice(reader.start, reader.start + reader.size)
-      }
-      return strings
-    }
     for (let i = 0; i < length; i++) {
       reader.locate(i)
       strings[i] = decodeLocated(reader, i, policy)
@@ -237,19 +231,21 @@ export abstract class StringElements {
 
   /** @internal */
   checkIndex(index: number): void {
-    const { count, table, data } = this.image
-    if (!(index >>> 0 === index && index < count)) throw indexError(index, count)
+    const { count, table, data, owner } = this.image
+    if (!(typeof index === 'number' && index >>> 0 === index && index < count)) throw indexError(index, count)
     const head = table.block
     const body = data.block
     // A buffer that was transferred away is empty. Asking whether it is detached costs more.
     const isThere = head.bytes.length > 0 && body.bytes.length > 0
-    if (!isThere || !head.gate.alive || !body.gate.alive) this.checkAlive()
+    if (!isThere || !head.gate.alive || !body.gate.alive || owner?.isClosed) this.checkAlive()
   }
 
   /** @internal */
   checkAlive(): void {
-    checkUsable(this.image.table.block)
-    checkUsable(this.image.data.block)
+    const { table, data, owner } = this.image
+    if (owner?.isClosed) throw closedError()
+    checkUsable(table.block)
+    checkUsable(data.block)
   }
 
   #indexOrNone(index: number): number {

@@ -29,6 +29,9 @@ import { indicesOf, rangeOf, selectionOf, windowOf } from './select.ts'
 import { canGrow, compact, placeError, setInArena, setInPlace, withArena } from './set-element.ts'
 import { StringElements } from './string-elements.ts'
 
+/** Whether a value was made by the constructor of this class. An object with its prototype could name any memory. */
+let isTensor: (value: unknown) => value is StringTensor
+
 /**
  * A tensor of strings in native memory, in one of five layouts. Each string is a sequence of bytes that is never changed by
  * a conversion.
@@ -46,6 +49,10 @@ export class StringTensor extends StringElements {
   #parts: Parts
   #isClosed = false
 
+  static {
+    isTensor = (value): value is StringTensor => typeof value === 'object' && value !== null && #parts in value
+  }
+
   /** @internal */
   constructor(parts: Parts) {
     super(parts.image)
@@ -55,27 +62,27 @@ export class StringTensor extends StringElements {
   /**
    * Writes strings into memory of an allocator.
    *
-   * @param strings the elements: strings, or bytes that are stored unchanged.
+   * @param strings the elements: strings, or bytes that are stored unchanged. They are read once.
    * @throws {ArgumentError} if an element is neither, or the shape has another count. @throws {AllocationError}
    * @throws {TensorLimitError} if the layout cannot hold the strings.
    * @throws {InvalidTextError} according to the policy.
    * @example
    * StringTensor.from(['a', 'b', 'c', 'd'], { layout: 'tflite', shape: [2, 2] })
    */
-  static from(strings: readonly Text[], options?: FromOptions): StringTensor {
+  static from(strings: Iterable<Text>, options?: FromOptions): StringTensor {
     return new StringTensor(partsFrom(strings, options))
   }
 
   /**
-   * Reads the bytes of a segment as a string tensor. They are checked first, and not copied. Pointers are not followed, except
-   * with `validate: 'trusted'`.
+   * Reads the bytes of a segment, or of a Uint8Array such as a Buffer, as a string tensor. They are checked first, and not
+   * copied. Pointers are not followed, except with `validate: 'trusted'`.
    *
    * @throws {MalformedTensorError} if the bytes break a rule of the layout. @throws {ScopeClosedError} if the memory is closed.
    * @throws {ArgumentError} if an option is not valid.
    * @example
    * StringTensor.ofSegment(segment, { layout: 'tflite' }).toArray()
    */
-  static ofSegment(segment: Segment, options: OfSegmentOptions): StringTensor {
+  static ofSegment(segment: Segment | Uint8Array, options: OfSegmentOptions): StringTensor {
     return new StringTensor(partsOfSegment(segment, options))
   }
 
@@ -300,8 +307,9 @@ export class StringTensor extends StringElements {
   }
 
   /**
-   * Frees the memory that the tensor itself owns: the blocks of `malloc` storage, whose strings are empty afterwards, or a
-   * mapped file. Other memory ends with its allocator. A slice owns nothing.
+   * Frees the memory that the tensor itself owns: the blocks of `malloc` storage or a mapped file. Then the tensor and its
+   * slices refuse to be used. Blocks whose memory a call or a hold uses are freed with that memory. Other memory ends with its
+   * allocator. A slice owns nothing.
    *
    * @throws {ScopeClosedError} if the tensor is closed already. @throws {ScopeHeldError} while a mapped file is in use.
    */
@@ -379,5 +387,5 @@ function checkTf(layout: Layout): void {
 }
 
 function checkTensor(source: unknown): asserts source is StringTensor {
-  if (!(source instanceof StringTensor)) throw argumentError('source', 'a StringTensor', source)
+  if (!isTensor(source)) throw argumentError('source', 'a StringTensor', source)
 }

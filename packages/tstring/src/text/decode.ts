@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer'
+import { constants, isUtf8 } from 'node:buffer'
 import { checkOptions } from '@tenon/core/internal'
 import { checkOneOf } from '../errors/arguments.ts'
-import { InvalidTextError } from '../errors/tstring-errors.ts'
+import { InvalidTextError, TensorLimitError } from '../errors/tstring-errors.ts'
 import type { Reader } from '../image/reader.ts'
 import type { FastBuffer } from './fast-buffer.ts'
 
@@ -32,10 +32,23 @@ export const policyIn = (options: TextOptions | undefined): InvalidText =>
 export function decodeLocated(reader: Reader, index: number, policy: InvalidText): string {
   const { start, size } = reader
   const bytes = reader.block.bytes as FastBuffer
-  if (policy === 'replace' || isUtf8(bytes.subarray(start, start + size))) return bytes.utf8Slice(start, start + size)
-  if (policy === 'latin1') return bytes.latin1Slice(start, start + size)
+  try {
+    if (policy === 'replace' || isUtf8(bytes.subarray(start, start + size))) return bytes.utf8Slice(start, start + size)
+    if (policy === 'latin1') return bytes.latin1Slice(start, start + size)
+  } catch (cause) {
+    throw tooLongError(index, size, cause)
+  }
   throw new InvalidTextError(`element ${index} must be valid UTF-8`, {
     hint: "Read the element with bytes(), or choose invalid: 'replace' or 'latin1'.",
     details: { index, byteSize: size },
   })
+}
+
+/** The error of a string that JavaScript cannot have. Decoding throws no other errors. */
+export function tooLongError(index: number, byteSize: number, cause: unknown): TensorLimitError {
+  const limit = constants.MAX_STRING_LENGTH
+  return new TensorLimitError(
+    `element ${index} must have at most ${limit} characters to be a JavaScript string, got ${byteSize} bytes`,
+    { hint: 'Read the element with bytes().', details: { index, value: byteSize, limit }, cause },
+  )
 }

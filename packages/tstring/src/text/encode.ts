@@ -1,5 +1,5 @@
-import { argumentError } from '../errors/arguments.ts'
 import { InvalidTextError } from '../errors/tstring-errors.ts'
+import { checkBytes } from '../memory/typed-arrays.ts'
 import type { InvalidText } from './decode.ts'
 
 /** The value of an element: a string, or bytes that are stored unchanged. */
@@ -8,9 +8,14 @@ export type Text = string | Uint8Array
 const aboveLatin1 = /[\u0100-\uffff]/
 
 /** Returns the bytes of an element. @throws {InvalidTextError} according to the policy @throws {ArgumentError} */
-export function encodeText(value: Text, policy: InvalidText, name: string): Uint8Array {
-  if (value instanceof Uint8Array) return value
-  if (typeof value !== 'string') throw argumentError(name, 'a string or a Uint8Array', value)
+export function encodeText(value: Text, policy: InvalidText, name: string): Buffer {
+  if (typeof value === 'string') return encodeString(value, policy, name)
+  const { buffer, byteOffset, byteLength } = checkBytes(value, name)
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
+}
+
+/** Returns the bytes of text. @throws {InvalidTextError} according to the policy */
+export function encodeString(value: string, policy: InvalidText, name: string): Buffer {
   if (policy === 'throw' && !value.isWellFormed()) {
     throw new InvalidTextError(`${name} must not have a lone surrogate, which UTF-8 cannot encode`, {
       hint: "Pass the intended bytes as a Uint8Array, or choose invalid: 'replace'.",

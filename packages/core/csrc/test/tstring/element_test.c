@@ -91,6 +91,7 @@ TEST(rule_34_an_owner_is_retained_once_and_released_once) {
   }
 }
 
+/* TensorFlow's header releases the owner first. If the string has the last reference, its new bytes are freed then. */
 TEST(rule_34_a_part_of_an_owned_view_keeps_its_owner) {
   counted_t counted;
   init_counted(&counted);

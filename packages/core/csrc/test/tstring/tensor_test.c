@@ -91,3 +91,29 @@ TEST(pointers_are_followed_only_with_the_flag) {
   tn_tstring_dealloc_all(string, 1, TN_TSTRING_TF);
   CHECK(tn_tstring_get_size(string) == 0);
 }
+
+TEST(an_element_is_found_before_a_malformed_one) {
+  uint8_t structs[48] = {0};
+  structs[0] = 1 << 2;
+  structs[1] = 'a';
+  structs[24] = TN_TSTRING_VIEW;
+  const tn_tstring_tensor_t tensor = {sizeof tensor, TN_TSTRING_TF, TN_TSTRING_BE64, 0, 2, 48, 48, structs, structs};
+  uint64_t index = 9;
+  CHECK(tn_tstring_find(&tensor, (const uint8_t *)"a", 1, 0, &index, &fault) == TN_OK && index == 0);
+  CHECK(tn_tstring_find(&tensor, (const uint8_t *)"b", 1, 0, &index, &fault) == TN_INVALID_ARGUMENT);
+  CHECK(fault.check == TN_TSTRING_CHECK_STRUCT_TYPE && fault.index == 1);
+  structs[1] = 0xff;
+  CHECK(tn_tstring_find_invalid_utf8(&tensor, 0, &index, &fault) == TN_OK && index == 0);
+  structs[1] = 'a';
+  CHECK(tn_tstring_find_invalid_utf8(&tensor, 0, &index, &fault) == TN_INVALID_ARGUMENT && fault.index == 1);
+}
+
+TEST(a_tflite_count_of_zero_is_a_tensor_without_strings) {
+  const uint8_t zeros[8] = {0};
+  for (uint64_t size = 4; size <= 8; size += 4) {
+    tn_tstring_sums_t sums;
+    const tn_tstring_tensor_t tensor = {sizeof tensor, TN_TSTRING_TFLITE, TN_TSTRING_LE64, 0, 0, size, size, zeros, zeros};
+    CHECK(tn_tstring_validate(&tensor, 0, 0, &sums, &fault) == TN_OK && sums.total == 0);
+    CHECK(tn_tstring_validate(&tensor, 1, 0, &sums, &fault) == TN_INVALID_ARGUMENT);
+  }
+}
