@@ -100,6 +100,10 @@ export default {
       imports: `${cxxRuntime} memcpy memmove strlen`,
       unresolved: 'TVMFFIErrorSetRaisedFromCStr TVMFFIStringFromByteArray',
     }),
+    library('packed_throwing', 'src/packed/throwing.cc', {
+      imports: `${cxxRuntime} memcpy strlen`,
+      unresolved: 'TVMBackendParallelBarrier TVMBackendParallelLaunch TVMBackendRunOnce TVMFFIFunctionCall',
+    }),
     compiled('21'),
     compiled('22'),
     compiled('26'),

@@ -2,7 +2,10 @@
 #include <string.h>
 
 #include "../../call/read_address.h"
-#include "host.h"
+#include "guarded.h"
+
+/* The first slot of a call, in `call` of the head. */
+#define CALL_BASE ((1u << TN_PACKED_CALL_SHIFT) - 1)
 
 /* Copies a text result to JavaScript if it fits, and releases the object. Then the padding is 1, the value its size. */
 static void copy_text_out(TVMFFIAny *result) {
@@ -26,10 +29,11 @@ static uint32_t kept_arguments(const TVMFFIAny *arguments, uint32_t mask) {
   return kept;
 }
 
-int32_t tn_packed_call(tn_call_frame_t *call) {
-  tn_packed_stack_t *stack = tn__read_address(&call->integers[0]);
+/* Performs the call that the head selects, and stores its result as `outcome`. */
+static void perform(void *context) {
+  tn_packed_stack_t *stack = context;
   tn_packed_head_t *head = &stack->head;
-  int32_t base = (int32_t)(head->call & ((1u << TN_PACKED_CALL_SHIFT) - 1));
+  int32_t base = (int32_t)(head->call & CALL_BASE);
   int32_t count = (int32_t)((head->call & ~TN_PACKED_CALL_SELECTED) >> TN_PACKED_CALL_SHIFT);
   head->call = 0;
   uint32_t tensors = head->tensors;
@@ -43,9 +47,30 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
   head->top = outer;
   if (tensors != 0) head->tensors = kept_arguments(frame + 1, tensors);
-  if (status != 0) return tn__take_error(frame);
+  if (status != 0) {
+    stack->outcome = tn__take_error(frame);
+    return;
+  }
   if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) copy_text_out(frame);
-  return frame->type_index;
+  stack->outcome = frame->type_index;
+}
+
+int32_t tn_packed_call(tn_call_frame_t *call) {
+  tn_packed_stack_t *stack = tn__read_address(&call->integers[0]);
+  const tn_packed_head_t before = {.call = stack->head.call, .top = stack->head.top, .tensors = stack->head.tensors};
+  const int32_t status = tn_guard_call(perform, stack);
+  if (status == TN_OK) return stack->outcome;
+  if (status == TN_UNSUPPORTED) {
+    perform(stack);
+    return stack->outcome;
+  }
+  /* What the function has stored in its result is not valid. */
+  TVMFFIAny *frame = tn__slots(stack) + (before.call & CALL_BASE);
+  *frame = (TVMFFIAny){.type_index = kTVMFFINone};
+  stack->head.top = before.top;
+  stack->head.tensors = before.tensors == 0 ? 0 : kept_arguments(frame + 1, before.tensors);
+  tn__raise_exception(status);
+  return tn__take_error(frame);
 }
 
 /* Stores the address and the size of a span in words 0 and 1. */
@@ -90,7 +115,7 @@ int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned) {
 
 int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFFIAny *owned, size_t count) {
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
-  int status = tn__ffi.TVMFFIFunctionCall(function, owned, (int32_t)count, slot);
+  const int status = tn__guarded_call(function, owned, (int32_t)count, slot);
   tn_packed_clear_owned(owned, count);
   return status == 0 ? slot->type_index : tn__take_error(slot);
 }

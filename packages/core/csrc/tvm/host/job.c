@@ -1,7 +1,7 @@
 /* Calls on another thread. A job holds copies of the arguments, and then the result or the error. */
 #include <stdlib.h>
 
-#include "host.h"
+#include "guarded.h"
 
 struct tn_packed_job {
   tn_job_t job; /* the first member */
@@ -43,7 +43,7 @@ static void finish(tn_completion_t *completion, tn_call_frame_t *frame) {
 static void run(tn_job_t *pooled) {
   tn_packed_job_t *job = (tn_packed_job_t *)(void *)pooled;
   current = job;
-  int status = tn__ffi.TVMFFIFunctionCall(job->function, job->frame + 1, job->count, job->frame);
+  const int status = tn__guarded_call(job->function, job->frame + 1, job->count, job->frame);
   job->type_index = status == 0 ? job->frame[0].type_index : tn__take_error(&job->frame[0]);
   current = NULL;
   tn_completion_post(job->job.owner, &job->completion);
