@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { toJavaScript, withChecks } from '@tenon/config/example-code'
@@ -103,6 +103,16 @@ describeOnLinux('TypeScript blocks', () => {
   )
 
   test('pass the strict type check of a new project', { timeout: 120_000 }, async () => {
+    const packages = [
+      'tenon',
+      '@tenon/core',
+      '@tenon/scope',
+      '@tenon/custom-call',
+      '@tenon/packed-func',
+      '@tenon/pools',
+    ]
+    const unbuilt = packages.filter((name) => !existsSync(join(directory, 'node_modules', name, 'dist/index.d.ts')))
+    expect(unbuilt, 'Build the declarations with pnpm build.').toEqual([])
     const options = {
       strict: true,
       module: 'nodenext',
