@@ -209,6 +209,10 @@ const internals = new Set([
     'releaseOwned',
     'manage',
     'isHeld',
+    'heldError',
+    'usedByOthers',
+    'endWaiting',
+    'whenWaited',
   ],
   ...[
     'drain',

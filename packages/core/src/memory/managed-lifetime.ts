@@ -66,7 +66,7 @@ export abstract class ManagedLifetime implements Lifetime {
   close(): void {
     this.checkOpen()
     const { gate } = this
-    if (isUsed(gate)) throw heldError(gate, this.label)
+    if (isUsed(gate)) throw this.heldError()
     this.seal()
     gate.open = false
     let errors = this.actions === undefined ? undefined : runActions(this.actions)
@@ -87,6 +87,11 @@ export abstract class ManagedLifetime implements Lifetime {
   }
 
   /** @internal */
+  heldError(): ScopeHeldError {
+    return heldError(this.gate, this.label)
+  }
+
+  /** @internal */
   closedError(): ScopeClosedError {
     return new ScopeClosedError(`${this.label} is ${this.gate.alive ? 'being closed' : 'closed already'}`, {
       hint: 'Use it before you close it, or acquire() a hold that keeps it open for as long as it is used.',
@@ -102,7 +107,7 @@ function heldError(gate: Gate, label: string): ScopeHeldError {
   const { holds, calls } = usersOf(gate)
   const parts = [
     ...(holds === 0 ? [] : [`${holds} ${holds === 1 ? 'hold' : 'holds'}`]),
-    ...(calls === 0 ? [] : [`${calls} ${calls === 1 ? 'call' : 'calls'} in progress`]),
+    ...(calls === 0 ? [] : ['calls in progress']),
   ]
   return new ScopeHeldError(`${label} cannot be closed: it is used by ${parts.join(' and ')}`, {
     hint: 'Close it after the calls have returned and the holds are released. It is still open.',

@@ -33,7 +33,8 @@ export class ConfinedNativeScope extends ArenaScope {
   override close(): void {
     const { gate, chunk, block } = this
     const isPlain = this.actions === undefined && this.owned === undefined && this.full === undefined
-    if (!gate.open || !isPlain || gate.holds !== 0 || callDepth() !== 0 || chunk === undefined) return super.close()
+    const hasUsers = gate.holds !== 0 || gate.calls !== 0 || callDepth() !== 0
+    if (!gate.open || !isPlain || hasUsers || chunk === undefined) return super.close()
     gate.open = false
     gate.alive = false
     this.limit = NOTHING

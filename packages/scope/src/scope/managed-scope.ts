@@ -38,6 +38,28 @@ export interface CloseOptions {
 /** The longest sleep of closeAsync() between two looks, in milliseconds. */
 const LONGEST_PAUSE = 32
 
+/** The calls of closeAsync() that wait. A field would make opening a scope slower. */
+const pending = new WeakMap<ManagedScope, Promise<void>>()
+
+/** Refuses new users until the present ones have left, or until `end`, and closes the scope. */
+async function drainAndClose(scope: ManagedScope, end: number): Promise<void> {
+  const { gate } = scope
+  gate.open = false
+  scope.drain()
+  try {
+    for (let pause = 1; scope.isHeld() && performance.now() < end; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+      await setTimeout(Math.min(pause, end - performance.now()))
+    }
+    // Disposal has closed it meanwhile.
+    if (!gate.alive) return
+    gate.open = true
+    scope.undrain()
+    scope.close()
+  } finally {
+    scope.endDrain()
+  }
+}
+
 function nameOf(options: ScopeOptions): string | undefined {
   const { name, managed } = checkOptions(options, ['name', 'managed'])
   checkBoolean(managed, 'managed')
@@ -124,26 +146,46 @@ export abstract class ManagedScope extends ManagedLifetime {
    * @throws {ScopeHeldError} if the deadline passes first. The scope is then open again. @throws the error of an action.
    */
   async closeAsync(options?: CloseOptions): Promise<void> {
-    this.checkOpen()
     const { deadline } = checkOptions(options, ['deadline'])
     const limit = deadline === undefined ? Infinity : checkSize(deadline, 'deadline', 'milliseconds')
-    const end = performance.now() + limit
-    this.gate.open = false
-    this.drain()
-    for (let pause = 1; this.isHeld() && performance.now() < end; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
-      await setTimeout(Math.min(pause, end - performance.now()))
-    }
-    this.gate.open = true
-    this.undrain()
+    this.checkOpen()
+    const closing = drainAndClose(this, performance.now() + limit)
+    pending.set(this, closing)
     try {
-      this.close()
+      await closing
     } finally {
-      this.endDrain()
+      pending.delete(this)
     }
   }
 
+  /**
+   * Closes the scope if it is open or {@link closeAsync} is waiting. A second disposal does nothing.
+   *
+   * @throws the errors of close(), also while closeAsync() waits.
+   */
+  override [Symbol.dispose](): void {
+    if (this.gate.open) this.close()
+    else if (pending.has(this)) this.endWaiting()
+  }
+
+  /** Waits if {@link closeAsync} is waiting, and closes the scope if it is open. @throws the errors of closeAsync() */
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.whenWaited()
     if (this.gate.open) await this.closeAsync()
+  }
+
+  /** @internal Resolves when closeAsync() does not wait any more. Its error belongs to its caller. */
+  async whenWaited(): Promise<void> {
+    await pending.get(this)?.catch(() => {})
+  }
+
+  /** @internal Closes the scope for which closeAsync() waits. @throws {ScopeHeldError} if it is still held. */
+  endWaiting(): void {
+    if (!this.gate.alive) return
+    if (this.isHeld()) throw this.heldError()
+    this.gate.open = true
+    this.undrain()
+    this.close()
   }
 
   /** @internal Refuses new users while closeAsync() waits. */

@@ -132,13 +132,14 @@ export class SharedScope extends ArenaScope {
 
   /** Closes the scope, or detaches an attached handle. Does nothing if the handle is closed. @throws the errors of close() */
   override [Symbol.dispose](): void {
-    if (!this.gate.open) return
-    if (this.#isAttached) this.detach()
-    else this.close()
+    if (this.#isAttached && this.gate.open) this.detach()
+    else super[Symbol.dispose]()
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isAttached) this[Symbol.dispose]()
+    await this.whenWaited()
+    if (!this.gate.open) return
+    if (this.#isAttached) this.detach()
     else await super[Symbol.asyncDispose]()
   }
 
@@ -177,16 +178,23 @@ export class SharedScope extends ArenaScope {
   protected override seal(): void {
     const others = this.gate.open && !this.isLeaving ? this.control.close(this.slot, this.isDraining) : 0
     if (others === 'closed') throw this.closedError()
-    if (others > 0) {
-      throw new ScopeHeldError(
-        `${this.label} cannot be closed, because it is used by ${others} other ${others === 1 ? 'handle' : 'handles'}`,
-        {
-          hint: 'Close it when the other threads have detached, wait for them with closeAsync(), or use detach().',
-          details: { handles: others },
-        },
-      )
-    }
+    if (others > 0) throw this.usedByOthers(others)
     super.seal()
+  }
+
+  override heldError(): ScopeHeldError {
+    return super.isHeld() ? super.heldError() : this.usedByOthers(this.control.others(this.slot))
+  }
+
+  /** @internal */
+  usedByOthers(others: number): ScopeHeldError {
+    return new ScopeHeldError(
+      `${this.label} cannot be closed, because it is used by ${others} other ${others === 1 ? 'handle' : 'handles'}`,
+      {
+        hint: 'Close it when the other threads have detached, wait for them with closeAsync(), or use detach().',
+        details: { handles: others },
+      },
+    )
   }
 
   protected override release(): void {
