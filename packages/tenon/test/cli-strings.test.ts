@@ -48,6 +48,16 @@ describe('tenon strings', () => {
     expect(run('dump', 'dump.bin', '--from', 'tf', '--shape', '2,2').stderr).toContain('shape [2, 2]')
   })
 
+  test('dump lists more strings than a call has arguments', () => {
+    const count = 130_000
+    writeFileSync(join(cwd, 'many.txt'), 'a\n'.repeat(count))
+    const made = run('convert', 'many.txt', '--from', 'lines', '--to', 'tflite', '--output', 'many.bin')
+    expect(made).toEqual({ code: 0, stdout: '', stderr: '' })
+    const { code, stdout, stderr } = run('dump', 'many.bin')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `tflite (le64), shape [${count}]\n` })
+    expect(stdout.split('\n').slice(-3)).toEqual(['129998  -  1  "a"', '129999  -  1  "a"', ''])
+  })
+
   test('convert reads and writes JSON', () => {
     writeFileSync(join(cwd, 'in.json'), JSON.stringify(['a\nb', 'c']))
     expect(run('convert', 'in.json', '--from', 'json', '--to', 'tflite', '--output', 'in.bin').code).toBe(0)

@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ArgumentError, ScopeClosedError } from '@tenon/core'
+import { ArgumentError, LoadError, ScopeClosedError } from '@tenon/core'
 import { MalformedTensorError, StringTensor } from '../src/index.ts'
 import { bytesOf, everyAbi, everyLayout, memory } from './helpers.ts'
 
@@ -138,8 +139,38 @@ describe('files', () => {
     if (process.platform === 'linux') expect(view.length).toBe(0)
   })
 
+  it('may be overwritten by a tensor that is mapped from them', () => {
+    StringTensor.from(words, { storage: 'packed' }).export(path('itself'))
+    const before = readFileSync(path('itself'))
+    using mapped = StringTensor.open(path('itself'))
+    mapped.export(path('itself'))
+    expect([readFileSync(path('itself')), mapped.toArray()]).toEqual([before, words])
+    StringTensor.from(['a']).export(path('itself'))
+    using shorter = StringTensor.open(path('itself'))
+    expect(shorter.toArray()).toEqual(['a'])
+  })
+
+  it('must be files, and are not waited for', () => {
+    expect(() => StringTensor.open(directory, { layout: 'tflite' })).toThrow(LoadError)
+    if (process.platform === 'win32') return
+    execFileSync('mkfifo', [path('pipe')])
+    for (const mode of ['map', 'read'] as const) {
+      expect(() => StringTensor.open(path('pipe'), { layout: 'tflite', mode })).toThrow(
+        /must be the path of a file.*\n.*Buffer/,
+      )
+      expect(() => StringTensor.open('/dev/zero', { layout: 'tflite', mode })).toThrow(LoadError)
+    }
+  })
+
   it('report a missing file and a missing or wrong description', () => {
     expect(() => StringTensor.open(path('nowhere'), { layout: 'tflite' })).toThrow(/ENOENT/)
+    expect(() => StringTensor.open('absent.bin')).toThrow(LoadError)
+    expect(() => StringTensor.open('absent.bin')).toThrow(
+      /^path must be a file that can be read, got absent\.bin: ENOENT.*\nHint: Pass the path of a file that exists/,
+    )
+    expect(() => StringTensor.open(new URL('file:///x') as never)).toThrow(
+      /path must be a string.*got an object of class URL/,
+    )
     writeFileSync(path('plain'), 'abc')
     writeFileSync(path('plain.json'), '{"format":"something"}')
     expect(() => StringTensor.open(path('plain'))).toThrow(ArgumentError)

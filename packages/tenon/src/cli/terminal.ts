@@ -37,6 +37,9 @@ export function printTalk(text: string): void {
 
 /** Formats rows as lines. Every column but the last is as wide as its widest cell. */
 export function alignColumns(rows: readonly (readonly string[])[], indent = ''): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  // There may be more rows than a call can have arguments.
+  const widths = (rows[0] ?? []).map((_, column) =>
+    rows.reduce((width, row) => Math.max(width, row[column]!.length), 0),
+  )
   return rows.map((row) => (indent + row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')).trimEnd())
 }

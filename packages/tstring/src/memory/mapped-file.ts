@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { LoadError, Segment } from '@tenon/core'
-import { Block, ManagedLifetime, MappedFile, newArrayBuffer } from '@tenon/core/internal'
+import { Block, ManagedLifetime, MappedFile } from '@tenon/core/internal'
+import { readBytes } from './file-bytes.ts'
 import { segmentOver } from './open.ts'
 
 class MappedFileLifetime extends ManagedLifetime {
@@ -25,9 +26,6 @@ class MappedFileLifetime extends ManagedLifetime {
     this.#file.close()
   }
 }
-
-/** The most bytes that one call reads. Node.js refuses 2 GiB. */
-const AT_ONCE = 2 ** 30
 
 /**
  * Reads a file, or maps it on Linux. Returns the bytes, and for a mapped file the lifetime that unmaps it.
@@ -70,16 +68,4 @@ function openDescriptor(path: string): number {
       cause,
     })
   }
-}
-
-/** Reads at most `byteSize` bytes; fewer if the file is cut meanwhile. */
-function readBytes(descriptor: number, byteSize: number): Uint8Array {
-  const bytes = Buffer.from(newArrayBuffer(byteSize, 1), 0, byteSize)
-  let at = 0
-  while (at < byteSize) {
-    const count = readSync(descriptor, bytes, at, Math.min(byteSize - at, AT_ONCE), null)
-    if (count === 0) break
-    at += count
-  }
-  return bytes.subarray(0, at)
 }

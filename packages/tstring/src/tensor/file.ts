@@ -7,7 +7,6 @@ import {
   openSync,
   readFileSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import { ArgumentError } from '@tenon/core'
 import { checkName, checkOptions } from '@tenon/core/internal'
@@ -15,6 +14,7 @@ import { checkOneOf } from '../errors/arguments.ts'
 import { MalformedTensorError } from '../errors/tstring-errors.ts'
 import { abis, type Abi } from '../layouts/abi.ts'
 import { layouts, type Layout } from '../layouts/layout.ts'
+import { writeBytes } from '../memory/file-bytes.ts'
 import { openFile } from '../memory/mapped-file.ts'
 import { checkSegmentOptions, partsOverCopy, segmentOptions, type OfSegmentOptions } from './of-segment.ts'
 import type { Parts } from './parts.ts'
@@ -90,30 +90,21 @@ function sidecarError(path: string, expected: string, options?: { readonly cause
   return new ArgumentError(`${path} must ${expected}`, { ...options, details: { expected, path } })
 }
 
-/** The most bytes that one call writes. Node.js refuses 2 GiB. */
-const AT_ONCE = 2 ** 30
-
 /** Writes a packed tensor, and beside a path also its description. */
 export function writeTensor({ image, segment, shape }: Parts, target: string | number): void {
   const bytes = segment.block.bytes.subarray(segment.base, segment.base + segment.byteSize)
   if (typeof target === 'number') {
-    writeAll(target, bytes)
+    writeBytes(target, bytes)
     return
   }
   // The bytes may be mapped from this file, so it is cut only after they are written.
   const descriptor = openSync(checkName(target, 'path'), constants.O_WRONLY | constants.O_CREAT)
   try {
-    writeAll(descriptor, bytes)
+    writeBytes(descriptor, bytes)
     if (fstatSync(descriptor).isFile()) ftruncateSync(descriptor, bytes.length)
   } finally {
     closeSync(descriptor)
   }
   const sidecar: Sidecar = { format: 'tenon-string-tensor', version: 1, layout: image.layout, abi: image.abi, shape }
   writeFileSync(sidecarPath(target), `${JSON.stringify(sidecar)}\n`)
-}
-
-function writeAll(descriptor: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length;) {
-    at += writeSync(descriptor, bytes, at, Math.min(bytes.length - at, AT_ONCE))
-  }
 }

@@ -25,6 +25,10 @@ export interface ToArrayOptions extends TextOptions {
 
 const SHOWN = 4
 
+const notCloneable = Symbol(
+  'a string tensor belongs to its thread; post the bytes of a packed copy, or toArray(), instead',
+)
+
 /** Whether a value was made by the constructor of this class. An object with its prototype could name any memory. */
 let isElements: (value: unknown) => value is StringElements
 
@@ -38,6 +42,8 @@ export abstract class StringElements {
     isElements = (value): value is StringElements => typeof value === 'object' && value !== null && #located in value
   }
 
+  /** @internal A symbol makes structured clone fail. Its text is the message, so this field must be the first one. */
+  declare readonly notCloneable: symbol
   /** @internal */
   declare image: Image & { readonly layout: Layout }
   /** @internal */
@@ -45,6 +51,7 @@ export abstract class StringElements {
 
   /** @internal */
   constructor(image: Image & { readonly layout: Layout }) {
+    this.notCloneable = notCloneable
     this.adopt(image)
   }
 
@@ -211,6 +218,11 @@ export abstract class StringElements {
   /** One line for people: the layout, the shape and the first strings, or the reason why they cannot be read. */
   toString(): string {
     return `StringTensor ${this.image.layout}[${this.shape.join(', ')}] ${this.#preview()}`
+  }
+
+  /** The layout, the shape and the first strings as text, for `JSON.stringify`. {@link toArray} returns the strings. */
+  toJSON(): { readonly layout: Layout; readonly shape: readonly number[]; readonly strings: string } {
+    return { layout: this.image.layout, shape: this.shape, strings: this.#preview() }
   }
 
   #preview(): string {
