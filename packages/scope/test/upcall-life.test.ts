@@ -314,9 +314,12 @@ describe('rule 20: an exit while a call runs', () => {
   const text = /^tenon: the process ends while native calls are running/m
 
   test.each(['0', '200'])('gives up after TENON_EXIT_WAIT=%s', { timeout: 60_000 }, async (wait) => {
-    const { code, stderr } = await start('void sleep.async(30_000); await setTimeout(20); process.exit(8)', {
-      TENON_EXIT_WAIT: wait,
-    })
+    const script = `
+      const { doorInfo } = await import('@tenon/core')
+      void sleep.async(30_000)
+      while (doorInfo().threads.running === 0) await setTimeout(1)
+      process.exit(8)`
+    const { code, stderr } = await start(script, { TENON_EXIT_WAIT: wait })
     expect(code).toBe(8)
     expect(stderr).toMatch(text)
   })

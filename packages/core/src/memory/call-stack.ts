@@ -1,37 +1,14 @@
 import type { Gate, Gated } from './lifetime.ts'
 
-const NO_OPERANDS: readonly Gated[] = Object.freeze([])
-
 /**
- * A synchronous native call in progress, with its operands in a list or in fields. The objects are used again and again,
- * because the engine records each store of a new object into an old one. A store of `undefined` costs nearly nothing.
+ * The calls of this thread that are in progress and have their operands in a list. The gates of libraries, and of the memory of
+ * calls without such a list, count their calls themselves.
  */
-interface Call {
-  list: readonly Gated[] | undefined
-  library: Gated | undefined
-  first: Gated | undefined
-  second: Gated | undefined
-  third: Gated | undefined
-  fourth: Gated | undefined
-}
-
-const newCall = (): Call => ({
-  list: undefined,
-  library: undefined,
-  first: undefined,
-  second: undefined,
-  third: undefined,
-  fourth: undefined,
-})
-
-/** The calls of this thread that are in progress. Those without operands are counted by the gates of their libraries. */
 interface CallStack {
   /** Keeps open operands open until {@link leaveCall}. The caller does not change the list meanwhile. */
   enterCall(operands: readonly Gated[]): void
-  /** As {@link enterCall}, without a list. */
-  enterCallOf(library: Gated, first: Gated, second?: Gated, third?: Gated, fourth?: Gated): void
   leaveCall(): void
-  /** Returns the list of the innermost call, which is empty if its operands are not in a list. */
+  /** Returns the list of the innermost call that has one. */
   innermostCall(): readonly Gated[] | undefined
   callDepth(): number
   usersOf(gate: Gate): { holds: number; calls: number }
@@ -39,50 +16,27 @@ interface CallStack {
 
 /** A function, for the reason that `makeSteps()` of the calls has. */
 function makeCallStack(): CallStack {
-  /** The calls in progress, innermost last, and objects for further calls. */
-  const calls = [newCall()]
+  /** The innermost call is last. Places beyond the depth are used again, because the engine records each growth. */
+  const lists: (readonly Gated[] | undefined)[] = [undefined]
   let depth = 0
-
-  const next = (): Call => {
-    const call = calls[depth++]!
-    if (depth === calls.length) calls.push(newCall())
-    return call
-  }
-
-  const uses = ({ list, library, first, second, third, fourth }: Call, gate: Gate): boolean =>
-    [library, first, second, third, fourth, ...(list ?? NO_OPERANDS)].some((operand) => operand?.gate === gate)
 
   return {
     enterCall: (operands) => {
-      next().list = operands
-    },
-    enterCallOf: (library, first, second, third, fourth) => {
-      const call = next()
-      call.library = library
-      call.first = first
-      call.second = second
-      call.third = third
-      call.fourth = fourth
+      lists[depth++] = operands
     },
     leaveCall: () => {
-      const call = calls[--depth]!
-      call.list = undefined
-      call.library = undefined
-      call.first = undefined
-      call.second = undefined
-      call.third = undefined
-      call.fourth = undefined
+      lists[--depth] = undefined
     },
-    innermostCall: () => (depth === 0 ? undefined : (calls[depth - 1]!.list ?? NO_OPERANDS)),
+    innermostCall: () => (depth === 0 ? undefined : lists[depth - 1]),
     callDepth: () => depth,
     usersOf: (gate) => {
-      const withOperands = calls.slice(0, depth).filter((call) => uses(call, gate)).length
-      return { holds: gate.holds, calls: gate.calls + withOperands }
+      const withList = lists.slice(0, depth).filter((list) => list!.some((operand) => operand.gate === gate)).length
+      return { holds: gate.holds, calls: gate.calls + withList }
     },
   }
 }
 
-export const callStack: CallStack = makeCallStack()
+const callStack = makeCallStack()
 export const enterCall: CallStack['enterCall'] = callStack.enterCall
 export const leaveCall: CallStack['leaveCall'] = callStack.leaveCall
 export const innermostCall: CallStack['innermostCall'] = callStack.innermostCall

@@ -50,7 +50,7 @@ export class Gate {
   /** Whether what the lifetime owns may be read: stays true while close actions run. */
   alive: boolean
   readonly owner: Lifetime
-  /** The number of calls in progress that have no operands besides the library that this gate belongs to. */
+  /** The uses by calls in progress without a list of operands: one for each argument, and one for the function's library. */
   calls: number
   private count: number
 

@@ -1,6 +1,5 @@
 import { ArgumentError } from '../../errors/kinds.ts'
 import { type Block, checkEnterable } from '../../memory/block.ts'
-import { callStack } from '../../memory/call-stack.ts'
 import type { Gate } from '../../memory/lifetime.ts'
 import type { Value } from '../argument-conversion.ts'
 import type { ValueType } from '../value-type.ts'
@@ -62,8 +61,6 @@ export interface CallSteps {
   begin(target: Target): void
   /** Performs the call, with the library held open. */
   perform(target: Target): void
-  /** Performs a call that `enterCallOf()` has entered, and leaves it. */
-  performAndLeave(target: Target): void
   /**
    * Loads the result.
    *
@@ -86,7 +83,6 @@ function makeSteps(): CallSteps {
   const BIGINT_RESULT = WORDS.generalResults / 2
   const VECTOR_RESULT = WORDS.vectorResults / 2
   const [frameWords, frameDoubles, frameBigints] = [words, doubles, bigints]
-  const { leaveCall } = callStack
 
   return {
     check: (target, count) => {
@@ -111,15 +107,6 @@ function makeSteps(): CallSteps {
         throw error
       }
       gate.calls--
-    },
-    performAndLeave: ({ enter }) => {
-      try {
-        enter()
-      } catch (error) {
-        leaveCall()
-        throw error
-      }
-      leaveCall()
     },
     finish: (target, memory, first) => {
       if (frameWords[STATE] !== 0) throw callFailure(target.name)
