@@ -340,8 +340,9 @@ describe('rule 20: an exit while a call runs', () => {
   test('waits for it with TENON_EXIT_WAIT=inf', { timeout: 60_000 }, async () => {
     const script = `
       process.on('exit', () => console.log(slept()))
+      const { doorInfo } = await import('@tenon/core')
       void sleep.async(1000)
-      await setTimeout(20)
+      while (doorInfo().threads.running === 0) await setTimeout(1)
       process.exit(8)`
     expect(outcomeOf(await start(script, { TENON_EXIT_WAIT: 'inf' }))).toEqual(ended({ code: 8, stdout: ['1'] }))
   })
