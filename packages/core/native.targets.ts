@@ -71,7 +71,7 @@ export default {
         _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dladdr dlerror dlopen
         dlsym eventfd fchmod fcntl fesetenv free fstat fstatfs ftruncate getenv getsockopt ioctl listen
         lseek madvise malloc memchr memcmp memcpy memfd_create memmove memset mincore mmap mprotect msync munmap open
-        poll posix_memalign ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_signal pthread_cond_timedwait
+        poll posix_memalign ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal pthread_cond_timedwait pthread_condattr_*
         pthread_create pthread_mutex_lock pthread_mutex_unlock pthread_sigmask qsort read realloc recv recvmsg
         sched_getaffinity send sendmsg setsockopt sigaction sigdelset sigfillset signal socket socketpair strcmp
         strerror strlen strncmp sysconf vsnprintf write
@@ -191,7 +191,7 @@ export default {
       exports: ['TVMFFI*', 'tn_tvm_*'],
       imports: names(`
         abort backtrace calloc clock_gettime dladdr dladdr1 fprintf free getenv malloc memchr memcmp memcpy memmove
-        memset pthread_cond_broadcast pthread_cond_timedwait pthread_mutex_lock pthread_mutex_unlock realloc snprintf
+        memset pthread_cond_broadcast pthread_cond_init pthread_cond_timedwait pthread_condattr_* pthread_mutex_lock pthread_mutex_unlock realloc snprintf
         stderr strcmp strlen strncmp strtol tn_guard_call tn_last_error tn_library_open tn_library_process
         tn_library_symbol vsnprintf
       `),
@@ -211,7 +211,7 @@ export default {
       exports: ['tn_packed_*', 'TVMBackend*'],
       imports: names(`
         __sched_cpucount calloc clock_gettime dlerror dlopen free getenv malloc memcpy memmove pthread_attr_*
-        pthread_cond_broadcast pthread_cond_timedwait pthread_create pthread_key_create pthread_mutex_lock
+        pthread_cond_broadcast pthread_cond_init pthread_cond_timedwait pthread_condattr_* pthread_create pthread_key_create pthread_mutex_lock
         pthread_mutex_unlock pthread_setspecific pthread_sigmask sched_getaffinity sigaction sigdelset sigfillset
         snprintf strlen strtol sysconf tn_callback_* tn_completion_post tn_environment_* tn_guard_call tn_jobs_add
         tn_last_error tn_library_symbol tn_memory_allocate tn_memory_free

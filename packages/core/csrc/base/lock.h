@@ -27,29 +27,50 @@ static inline void tn__wake_all(tn__condition_t *condition) { WakeAllConditionVa
 #include <time.h>
 
 typedef pthread_mutex_t tn__lock_t;
-typedef pthread_cond_t tn__condition_t;
+/* Made by the first wait, because a static initialiser cannot select the clock. Waits and wakes are under one lock. */
+typedef struct {
+  pthread_cond_t condition;
+  int is_made;
+} tn__condition_t;
 #define TN__LOCK PTHREAD_MUTEX_INITIALIZER
-#define TN__CONDITION PTHREAD_COND_INITIALIZER
+#define TN__CONDITION {PTHREAD_COND_INITIALIZER, 0}
 
 static inline void tn__lock(tn__lock_t *lock) { pthread_mutex_lock(lock); }
 static inline void tn__unlock(tn__lock_t *lock) { pthread_mutex_unlock(lock); }
-/* Waits for at most `ms` milliseconds. Callers check the clock themselves. */
+static inline struct timespec tn__clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now;
+}
+/* Waits for at most `ms` milliseconds of the monotonic clock, because the time of day can be set. Callers check the clock
+ * themselves. */
 static inline void tn__wait_for(tn__condition_t *condition, tn__lock_t *lock, unsigned ms) {
-  struct timespec end;
-  clock_gettime(CLOCK_REALTIME, &end);
+#if defined(__APPLE__)
+  const struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+  pthread_cond_timedwait_relative_np(&condition->condition, lock, &time);
+#else
+  if (!condition->is_made) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&condition->condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+    condition->is_made = 1;
+  }
+  struct timespec end = tn__clock();
   end.tv_nsec += (long)(ms % 1000) * 1000000;
   end.tv_sec += (time_t)(ms / 1000) + end.tv_nsec / 1000000000;
   end.tv_nsec %= 1000000000;
-  pthread_cond_timedwait(condition, lock, &end);
+  pthread_cond_timedwait(&condition->condition, lock, &end);
+#endif
 }
 /* Waits at most a second, because glibc before 2.41 can lose a wake-up (its bug 25847). Callers test in a loop. */
 static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) { tn__wait_for(condition, lock, 1000); }
 static inline unsigned long long tn__now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  const struct timespec now = tn__clock();
   return (unsigned long long)now.tv_sec * 1000 + (unsigned long long)now.tv_nsec / 1000000;
 }
-static inline void tn__wake_one(tn__condition_t *condition) { pthread_cond_signal(condition); }
-static inline void tn__wake_all(tn__condition_t *condition) { pthread_cond_broadcast(condition); }
+static inline void tn__wake_one(tn__condition_t *condition) { pthread_cond_signal(&condition->condition); }
+static inline void tn__wake_all(tn__condition_t *condition) { pthread_cond_broadcast(&condition->condition); }
 
 #endif
