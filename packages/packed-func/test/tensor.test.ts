@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { gcAllocator, ScopeClosedError, Segment, tensor, Tensor, type DType } from '@tenon/core'
 import { addressOf, Block, ManagedLifetime } from '@tenon/core/internal'
 import type { NativeArray, PackedFuncError } from '../src/index.ts'
-import { getGlobal, packedFunc, t, tensorView, toDLPack } from '../src/index.ts'
+import { fromDLPack, getGlobal, packedFunc, t, tensorView, toDLPack } from '../src/index.ts'
 import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const addOne = kernel('add_one')
@@ -173,6 +173,17 @@ describe('a tensor of JavaScript', () => {
         type = String(lent.type)
       }, tensorView(x))
       expect(type).toBe(`${dtype}[2,3]`)
+    },
+  )
+
+  it.each([[[0, 2 ** 40, 2 ** 40]], [[2 ** 40, 2 ** 40, 0]], [[2 ** 52, 0, 2 ** 52, 2 ** 52]]])(
+    'without elements may have the sizes %j',
+    (shape) => {
+      const empty = tensor('float32', shape)
+      expect(kernel('echo')(empty)).toBe(empty)
+      expect(kernel('type_index')(tensorView(empty))).toBe(7)
+      const copy = fromDLPack(toDLPack(empty)) as Tensor
+      expect(copy.type.shape).toEqual(shape)
     },
   )
 

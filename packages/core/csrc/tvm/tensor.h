@@ -10,25 +10,43 @@
 
 #define TN__TENSOR_ALIGNMENT 64
 
-static inline bool tn__is_row_major(const DLTensor *tensor) {
-  int64_t expected = 1;
-  if (tensor->strides == NULL) return true;
+static inline bool tn__is_empty(const DLTensor *tensor) {
   for (int32_t i = 0; i < tensor->ndim; i++)
     if (tensor->shape[i] == 0) return true;
+  return false;
+}
+
+static inline bool tn__is_row_major(const DLTensor *tensor) {
+  uint64_t expected = 1;
+  if (tensor->strides == NULL || tn__is_empty(tensor)) return true;
   for (int32_t i = tensor->ndim; i-- > 0;) {
     if (tensor->shape[i] == 1) continue;
-    if (tensor->strides[i] != expected) return false;
-    expected *= tensor->shape[i];
+    if ((uint64_t)tensor->strides[i] != expected) return false;
+    expected *= (uint64_t)tensor->shape[i];
   }
   return true;
 }
 
+/* The strides of a tensor without elements are never used, and may be too large for an integer. */
 static inline void tn__row_major_strides(const int64_t *shape, int32_t ndim, int64_t *strides) {
-  int64_t stride = 1;
+  uint64_t stride = 1;
   for (int32_t i = ndim; i-- > 0;) {
-    strides[i] = stride;
-    stride *= shape[i];
+    strides[i] = (int64_t)stride;
+    stride *= (uint64_t)shape[i];
   }
+}
+
+/* The size in bytes of a tensor whose elements have `bits` bits. False if a size of its shape is negative, or the result
+ * exceeds PTRDIFF_MAX. */
+static inline bool tn__tensor_byte_size(const DLTensor *tensor, uint64_t bits, size_t *out) {
+  bool fits = true;
+  for (int32_t i = 0; i < tensor->ndim; i++) {
+    if (tensor->shape[i] < 0) return false;
+    fits = !__builtin_mul_overflow(bits, (uint64_t)tensor->shape[i], &bits) && fits;
+  }
+  if (tn__is_empty(tensor)) bits = 0;
+  *out = (size_t)(bits / 8 + (bits % 8 != 0));
+  return (fits || tn__is_empty(tensor)) && *out <= PTRDIFF_MAX;
 }
 
 static inline void tn__tensor_free(DLManagedTensorVersioned *managed) {

@@ -31,7 +31,8 @@ export function writeDescription(stack: Stack, tensor: Tensor, id: number): numb
   bytes.writeBigUInt64LE(BigInt(flags), offset + HEAD.flags)
   bytes.writeBigInt64LE(BigInt(id), offset + HEAD.id)
   for (const [axis, size] of [...shape, ...strides].entries()) {
-    bytes.writeBigInt64LE(BigInt(size), offset + HEAD_SIZE + axis * 8)
+    // The strides of a tensor without elements are never used, and may be too large.
+    bytes.writeBigInt64LE(BigInt.asIntN(64, BigInt(size)), offset + HEAD_SIZE + axis * 8)
   }
   return stack.address + offset
 }
@@ -61,12 +62,13 @@ export function readDescription(stack: Stack): Description {
 }
 
 function typeOf(dtype: DType, shape: number[], strides: number[] | undefined): TensorType | undefined {
-  if ([...shape, ...(strides ?? [])].some((n) => n < 0)) return undefined
+  const isEmpty = shape.includes(0)
+  if (shape.some((n) => n < 0) || (!isEmpty && strides?.some((n) => n < 0))) return undefined
   const isPacked = dtypeInfo(dtype).bits < 8
   const rowMajor = rowMajorStrides(shape)
   const isRowMajor =
-    strides === undefined || strides.every((stride, axis) => shape[axis]! <= 1 || stride === rowMajor[axis])
-  if (isPacked && !isRowMajor && !shape.includes(0)) return undefined
+    isEmpty || strides === undefined || strides.every((stride, axis) => shape[axis]! <= 1 || stride === rowMajor[axis])
+  if (isPacked && !isRowMajor) return undefined
   try {
     return tensorType(dtype, shape, {
       ...(isRowMajor ? {} : { strides: strides! }),

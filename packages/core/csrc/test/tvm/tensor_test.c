@@ -1,6 +1,8 @@
 #include <stdlib.h>
 
 #include "support.h"
+#include "tenon/tvm_runtime.h"
+#include "throwing.h"
 
 static int deletions;
 
@@ -76,6 +78,27 @@ TEST(tvm_rule_52_a_tensor_without_elements_is_contiguous) {
   plain->dl_tensor.shape = empty;
   CHECK(TVMFFITensorFromDLPack(plain, 0, 1, &tensor) == 0);
   TVMFFIObjectDecRef(tensor);
+}
+
+TEST(tvm_a_tensor_without_elements_may_have_any_other_sizes) {
+  const int64_t far = (int64_t)1 << 40;
+  int64_t shapes[2][3] = {{0, far, far}, {far, far, 0}};
+  CHECK(bind_ffi());
+  for (int i = 0; i < 2; i++) {
+    DLManagedTensor *plain = calloc(1, sizeof *plain);
+    TVMFFIObjectHandle tensor;
+    *plain = (DLManagedTensor){{data, {kDLCPU, 0}, 3, {kDLFloat, 32, 1}, shapes[i], NULL, 0}, NULL, delete_plain};
+    CHECK(TVMFFITensorFromDLPack(plain, 0, 1, &tensor) == 0);
+    const DLTensor *inside = (const DLTensor *)(const void *)((TVMFFIObject *)tensor + 1);
+    CHECK(inside->strides[2] == 1);
+    TVMFFIObjectDecRef(tensor);
+    CHECK(tn_packed_install_allocator() == TN_OK);
+    CHECK(TVMFFIEnvTensorAlloc(&(DLTensor){.device = {kDLCPU, 0}, .ndim = 3, .dtype = {kDLFloat, 32, 1}, .shape = shapes[i]}, &tensor) == 0);
+    TVMFFIObjectDecRef(tensor);
+    TVMArrayHandle array;
+    CHECK(TVMArrayAlloc(shapes[i], 3, kDLFloat, 32, 1, kDLCPU, 0, &array) == 0 && TVMArrayFree(array) == 0);
+  }
+  TVMFFIEnvSetDLPackManagedTensorAllocator(NULL, 1, NULL);
 }
 
 TEST(tvm_rule_53_a_view_uses_the_given_data_and_offset_and_retains_its_source) {

@@ -97,11 +97,9 @@ static int allocate_result(DLTensor *prototype, DLManagedTensorVersioned **out, 
     set_error(context, "RuntimeError", "only tensors on the CPU can be allocated");
     return -1;
   }
-  uint64_t bits = (uint64_t)prototype->dtype.bits * prototype->dtype.lanes;
-  bool fits = true;
-  for (int32_t i = 0; i < prototype->ndim; i++)
-    fits = fits && prototype->shape[i] >= 0 && !__builtin_mul_overflow(bits, (uint64_t)prototype->shape[i], &bits);
-  *out = fits ? tn__tensor_new(prototype, (size_t)(bits / 8 + (bits % 8 != 0))) : NULL;
+  size_t byte_size;
+  const uint64_t bits = (uint64_t)prototype->dtype.bits * prototype->dtype.lanes;
+  *out = tn__tensor_byte_size(prototype, bits, &byte_size) ? tn__tensor_new(prototype, byte_size) : NULL;
   if (*out != NULL) return 0;
   set_error(context, "MemoryError", "out of memory for a tensor");
   return -1;

@@ -9,13 +9,10 @@ int tn__expect_cpu(int device_type) {
 }
 
 int tn__tensor_size(const DLTensor *tensor, size_t *out) {
-  size_t size = ((size_t)tensor->dtype.bits * tensor->dtype.lanes + 7) / 8;
-  for (int32_t i = 0; i < tensor->ndim; i++) {
-    if (tensor->shape[i] < 0 || __builtin_mul_overflow(size, (uint64_t)tensor->shape[i], &size) || size > PTRDIFF_MAX)
-      return tn__legacy_raise("ValueError", "a shape must have sizes of at least 0 and fit into the address space");
-  }
-  *out = size;
-  return 0;
+  /* Each element takes whole bytes. */
+  const uint64_t bits = ((uint64_t)tensor->dtype.bits * tensor->dtype.lanes + 7) / 8 * 8;
+  if (tn__tensor_byte_size(tensor, bits, out)) return 0;
+  return tn__legacy_raise("ValueError", "a shape must have sizes of at least 0 and fit into the address space");
 }
 
 int tn__tensor_bytes(const char *function, const DLTensor *tensor, size_t byte_size, void **out) {
