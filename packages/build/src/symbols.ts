@@ -29,7 +29,7 @@ const cxxLibraries = ['libstdc++.so.6', 'libgcc_s.so.1']
 
 /** The symbols that Node.js provides to an addon, and those that it looks up in one. */
 const addonSymbols = {
-  unresolved: ['napi_*'],
+  unresolved: ['napi_*', 'uv_*'],
   exports: ['napi_register_module_v1', 'node_api_module_get_api_version_v1'],
 }
 

@@ -45,8 +45,8 @@ export interface SharedTarget extends LoadableTarget {
 }
 
 /**
- * A Node-API module. It may leave `napi_*` undefined, which Node.js provides, and exports only what Node.js looks up. On Windows it
- * looks them up when it is loaded, so that it works in a program with another name than `node.exe`. The package needs
+ * A Node-API module. It may leave `napi_*` and `uv_*` undefined, which Node.js provides, and exports only what Node.js looks up. On
+ * Windows it looks `napi_*` up when it is loaded, so that it works in a program with another name than `node.exe`. The package needs
  * node-api-headers, whose headers are in `node_modules/node-api-headers/include`.
  */
 export interface AddonTarget extends LoadableTarget {

@@ -17,16 +17,17 @@ const { symbols } = createRequire(import.meta.url)('node-api-headers') as {
 test('rule 6.7: tenon.node is loaded by this version of Node.js', () => {
   const module: { exports: Record<string, unknown> } = { exports: {} }
   process.dlopen(module, addon)
-  for (const name of ['open', 'enter', 'entry', 'keepAlive']) expect(module.exports[name]).toBeTypeOf('function')
+  for (const name of ['caller', 'address', 'text', 'buffer', 'watch', 'open', 'enter', 'entry', 'keepAlive'])
+    expect(module.exports[name]).toBeTypeOf('function')
 })
 
 // A build for a sanitizer also uses the functions of the sanitizer.
 if (process.platform === 'linux' && variant === 'release') {
-  test('rule 6.7: tenon.node imports only functions of Node-API 8, of libtenon and of the C library', () => {
+  test('rule 6.7: tenon.node imports only functions of Node-API 8, of libuv, of libtenon and of the C library', () => {
     const { imports, needed, runpath, rpath } = readBinary(addon)
     const nodeApi = new Set(Object.values(symbols.v8).flat())
     const foreign = imports.filter(({ name, weak, version }) => {
-      return !weak && !nodeApi.has(name) && !name.startsWith('tn_') && !version?.startsWith('GLIBC_')
+      return !weak && !nodeApi.has(name) && !/^(tn|uv)_/.test(name) && !version?.startsWith('GLIBC_')
     })
     expect(foreign).toEqual([])
     expect(imports.map(({ name }) => name)).toContain('tn_environment_open')

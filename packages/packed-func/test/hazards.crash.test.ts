@@ -286,10 +286,10 @@ describe('hazards', () => {
     expect(
       await outputOf(
         `const { tensor } = await import('@tenon/core')
-         const { door } = await import('@tenon/core/internal')
+         const { driver } = (await import('@tenon/core/internal')).coreLibrary()
          const made = { view: 0 }
-         const { bufferOver } = door()
-         door().bufferOver = (...args) => { made.view++; return bufferOver(...args) }
+         const { bufferOver } = driver
+         driver.bufferOver = (...args) => { made.view++; return bufferOver(...args) }
          const [x, y] = [tensor('float32', [2]), tensor('float32', [2])]
          const [sum, echo, call, addOne] = ['sum', 'echo', 'call', 'add_one'].map((name) => lib.get(name))
          const twice = packedFunc((v) => v)

@@ -31,12 +31,12 @@ test('refuses a declaration from a hand-written signature', () => {
   const text = "functionAt(address, 'int32_t', ['uintptr_t'])"
   const problem = 'calls functionAt(): declare the function in a header, and native-build generates its signature'
   expect(find(text)).toEqual([`packages/pools/src/native/core.ts:1 ${problem}`])
-  expect(find('driver.loadGlobally(path)')).toHaveLength(1)
+  expect(find('coreLibrary().bindCore(address)')).toHaveLength(1)
   expect(find(text, 'packages/custom-call/src/cuda/driver-functions.ts')).toEqual([])
 })
 
 test('the core itself, tests and benchmarks may declare functions by name', () => {
-  const text = "loadGlobally(path).declare('tn_version', 'uintptr_t', [])"
+  const text = "bindCore(find('tn_version'), 'uintptr_t')"
   for (const path of [
     'packages/core/src/native/core-library.ts',
     'packages/core/src/generated/functions.ts',

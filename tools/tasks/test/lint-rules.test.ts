@@ -54,7 +54,7 @@ describe('imports', () => {
     ['packages/scope/src/deep/a.ts', '../b.ts'],
     ['packages/scope/src/linker/a.ts', '../scope/b.ts'],
     ['packages/scope/test/a.test.ts', '@tenon/core/testing'],
-    ['packages/core/src/native/driver.ts', 'koffi'],
+    ['packages/core/src/native/driver/koffi.ts', 'koffi'],
     ['packages/core/src/errors/kinds.ts', '@tenon/binary'],
     ['packages/tenon/src/scope.ts', '@tenon/scope'],
     ['packages/tenon/src/cli.ts', 'citty'],

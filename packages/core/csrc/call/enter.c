@@ -51,6 +51,10 @@ uint32_t tn__perform(tn_call_frame_t *frame) {
   return settle(frame, has_thrown);
 }
 
+void tn_call_perform(tn_call_frame_t *frame) {
+  if (tn__perform(frame) == TN_CALL_CAUGHT) frame->results[0] = (uint64_t)TN_EXCEPTION;
+}
+
 static uint32_t perform(void *frame) { return tn__perform(frame); }
 
 typedef struct {

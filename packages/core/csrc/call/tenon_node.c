@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tenon_call.h"
+#include "uv_poll.h"
 
 typedef struct {
   napi_env env;
@@ -226,6 +227,139 @@ static napi_value make_buffer(napi_env env, napi_callback_info info) {
                                                                 : "the engine refuses the buffer");
 }
 
+/* text(address: number): a copy of the NUL-terminated UTF-8 at the address. */
+static napi_value copy_text(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value argument, made;
+  int64_t address;
+  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+      napi_get_value_int64(env, argument, &address) != napi_ok || address == 0)
+    return refuse(env, "text() must get an address");
+  if (napi_create_string_utf8(env, (const char *)(uintptr_t)address, NAPI_AUTO_LENGTH, &made) == napi_ok) return made;
+  return refuse(env, "the engine refuses the text");
+}
+
+/* address(memory: ArrayBuffer | ArrayBufferView): number. Undefined for shared memory, of which a view must be passed. */
+static napi_value address_of(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value memory, made;
+  void *data = NULL;
+  if (napi_get_cb_info(env, info, &count, &memory, NULL, NULL) != napi_ok) return NULL;
+  if (napi_get_typedarray_info(env, memory, NULL, NULL, &data, NULL, NULL) != napi_ok &&
+      napi_get_arraybuffer_info(env, memory, &data, NULL) != napi_ok &&
+      napi_get_dataview_info(env, memory, NULL, &data, NULL, NULL) != napi_ok)
+    return NULL;
+  return napi_create_double(env, (double)(uintptr_t)data, &made) == napi_ok ? made : NULL;
+}
+
+static napi_value perform(napi_env env, napi_callback_info info) {
+  void *frame;
+  if (napi_get_cb_info(env, info, NULL, NULL, NULL, &frame) == napi_ok) tn_call_perform(frame);
+  return NULL;
+}
+
+/* caller(frame: ArrayBuffer): () => void. It calls the function of the core that the frame describes, and does not keep the
+ * frame. It needs no door, so the functions can be called before one is open, and while the frame of the door is being
+ * written. */
+static napi_value make_caller(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value buffer, made;
+  void *frame;
+  if (napi_get_cb_info(env, info, &count, &buffer, NULL, NULL) != napi_ok ||
+      napi_get_arraybuffer_info(env, buffer, &frame, NULL) != napi_ok)
+    return refuse(env, "caller() must get a frame");
+  return napi_create_function(env, NULL, 0, perform, frame, &made) == napi_ok ? made : NULL;
+}
+
+#if !defined(_WIN32)
+/* The watch of a descriptor by the event loop. It is freed when libuv has closed its handle, which the end of the environment
+ * waits for. */
+typedef struct {
+  napi_env env;
+  napi_ref callback;
+  napi_async_cleanup_hook_handle hook;
+  bool is_closing;
+  _Alignas(16) tn__uv_poll_t poll; /* has more bytes than its type */
+} watch_t;
+
+static void free_watch(tn__uv_poll_t *poll) {
+  watch_t *watch = poll->data;
+  if (watch->callback != NULL) napi_delete_reference(watch->env, watch->callback);
+  if (watch->hook != NULL) napi_remove_async_cleanup_hook(watch->hook);
+  free(watch);
+}
+
+static void close_watch(watch_t *watch) {
+  if (watch->is_closing) return;
+  watch->is_closing = true;
+  uv_close(&watch->poll, free_watch);
+}
+
+static void end_watch(napi_async_cleanup_hook_handle hook, void *watch) {
+  (void)hook;
+  close_watch(watch);
+}
+
+static void when_readable(tn__uv_poll_t *poll, int status, int events) {
+  (void)status, (void)events;
+  const watch_t *watch = poll->data;
+  const napi_env env = watch->env;
+  napi_handle_scope handles;
+  napi_value function, global, error;
+  if (napi_open_handle_scope(env, &handles) != napi_ok) return;
+  if (napi_get_reference_value(env, watch->callback, &function) == napi_ok && napi_get_global(env, &global) == napi_ok &&
+      napi_make_callback(env, NULL, global, function, 0, NULL, NULL) == napi_pending_exception &&
+      napi_get_and_clear_last_exception(env, &error) == napi_ok)
+    napi_fatal_exception(env, error);
+  napi_close_handle_scope(env, handles);
+}
+
+/* watch(descriptor: number, whenReadable: () => void): Watch. It does not keep the event loop running. */
+static napi_value make_watch(napi_env env, napi_callback_info info) {
+  size_t count = 2;
+  napi_value arguments[2], made;
+  int32_t descriptor;
+  struct uv_loop_s *loop;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 2 ||
+      napi_get_value_int32(env, arguments[0], &descriptor) != napi_ok ||
+      napi_get_uv_event_loop(env, &loop) != napi_ok)
+    return refuse(env, "watch() must get a descriptor and a function");
+  watch_t *watch = calloc(1, sizeof *watch + uv_handle_size(TN__UV_POLL));
+  if (watch == NULL) return refuse(env, "out of memory: cannot allocate a watch");
+  int status = uv_poll_init(loop, &watch->poll, descriptor);
+  if (status != 0) {
+    free(watch);
+    return refuse(env, uv_strerror(status));
+  }
+  watch->env = env;
+  watch->poll.data = watch;
+  uv_unref(&watch->poll);
+  if (napi_create_reference(env, arguments[1], 1, &watch->callback) == napi_ok &&
+      napi_add_async_cleanup_hook(env, end_watch, watch, &watch->hook) == napi_ok &&
+      napi_create_external(env, watch, NULL, NULL, &made) == napi_ok &&
+      (status = uv_poll_start(&watch->poll, TN__UV_READABLE, when_readable)) == 0)
+    return made;
+  close_watch(watch);
+  return refuse(env, status != 0 ? uv_strerror(status) : "the engine refuses the watch");
+}
+
+/* setWatch(watch: Watch, state: number): 0 closes it, and nothing else may be done then; 1 keeps the event loop running
+ * while it is open; 2 does not. */
+static napi_value set_watch(napi_env env, napi_callback_info info) {
+  size_t count = 2;
+  napi_value arguments[2];
+  void *watch;
+  uint32_t state;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 2 ||
+      napi_get_value_external(env, arguments[0], &watch) != napi_ok ||
+      napi_get_value_uint32(env, arguments[1], &state) != napi_ok)
+    return refuse(env, "setWatch() must get a watch and a state");
+  if (state == 0) close_watch(watch);
+  else (state == 1 ? uv_ref : uv_unref)(&((watch_t *)watch)->poll);
+  return NULL;
+}
+#endif
+
 /* Entries. Each has a C function of its own, because reading the data of a function costs more than its call. */
 #define ENTRIES 4
 static int32_t (*entries[ENTRIES])(tn_call_frame_t *frame);
@@ -283,15 +417,45 @@ static napi_value make_entry(napi_env env, napi_callback_info info) {
   return made;
 }
 
+/* The version of the core, and where JavaScript finds all other functions. */
+static bool set_numbers(napi_env env, napi_value exports) {
+  const struct {
+    const char *name;
+    double value;
+  } numbers[] = {
+      {"abiVersion", tn_abi_version()},
+      {"openCore", (double)(uintptr_t)tn_library_open_core},
+      {"findSymbol", (double)(uintptr_t)tn_library_symbol},
+  };
+  napi_value number;
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (napi_create_double(env, numbers[i].value, &number) != napi_ok ||
+        napi_set_named_property(env, exports, numbers[i].name, number) != napi_ok)
+      return false;
+  }
+  return true;
+}
+
+#define METHOD(name, function) {name, NULL, function, NULL, NULL, NULL, napi_default, NULL}
+
 NAPI_MODULE_INIT() {
   const napi_property_descriptor properties[] = {
-      {"open", NULL, open_door, NULL, NULL, NULL, napi_default, NULL},
-      {"enter", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
-      {"entry", NULL, make_entry, NULL, NULL, NULL, napi_default, NULL},
-      {"buffer", NULL, make_buffer, NULL, NULL, NULL, napi_default, NULL},
-      {"serve", NULL, serve_again, NULL, NULL, NULL, napi_default, NULL},
-      {"keepAlive", NULL, keep_alive, NULL, NULL, NULL, napi_default, NULL},
+      METHOD("caller", make_caller),
+      METHOD("address", address_of),
+      METHOD("text", copy_text),
+      METHOD("buffer", make_buffer),
+#if !defined(_WIN32)
+      METHOD("watch", make_watch),
+      METHOD("setWatch", set_watch),
+#endif
+      METHOD("open", open_door),
+      METHOD("enter", enter),
+      METHOD("entry", make_entry),
+      METHOD("serve", serve_again),
+      METHOD("keepAlive", keep_alive),
   };
-  if (napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties) != napi_ok) return NULL;
+  if (napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties) != napi_ok ||
+      !set_numbers(env, exports))
+    return NULL;
   return exports;
 }

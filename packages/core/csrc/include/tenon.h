@@ -59,6 +59,12 @@ TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
 /* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. */
 TN_API int32_t tn_library_open(const char *path, size_t path_length, void **out);
 
+/* Does the same, and makes the symbols of the library visible to all libraries that are opened later. */
+TN_API int32_t tn_library_open_globally(const char *path, size_t path_length, void **out);
+
+/* Opens the library that contains this function, globally. */
+TN_API int32_t tn_library_open_core(void **out);
+
 /* The global symbols of this process as a library: those of the program and of the libraries it is linked with. */
 TN_API int32_t tn_library_process(void **out);
 

@@ -147,7 +147,12 @@ TN_API void tn_environment_enter(tn_environment_t *environment);
  * passing them in registers would cost a sixth of the call. Its result is stored in `error_number` of the frame. */
 TN_API void tn_environment_run(tn_environment_t *environment, int32_t (*entry)(tn_call_frame_t *frame));
 
-/* Do the same with the environment of this thread, which is open. */
+/* Performs the call that any frame describes on the stack of the caller, for functions that run no code of others. They
+ * need no environment, and the frame may be short: only the words that the call has are accessed. The first result is
+ * TN_EXCEPTION if the function threw a C++ exception. */
+TN_API void tn_call_perform(tn_call_frame_t *frame);
+
+/* Do the same as the first two with the environment of this thread, which is open. */
 TN_API void tn_door_enter(void);
 TN_API void tn_door_run(int32_t (*entry)(tn_call_frame_t *frame));
 

@@ -1,7 +1,7 @@
 import { ScopeClosedError } from '../errors/kinds.ts'
 import { STATUS } from '../generated/status.ts'
 import { checkStatus, coreFunctions } from '../native/core-library.ts'
-import { addressOf } from '../native/driver.ts'
+import { addressOf } from '../native/native-memory.ts'
 import { door, isDoorOpen } from '../native/call/door.ts'
 import { WORDS } from '../native/call/frame-layout.ts'
 import { addFunction, addressAt, removeFunction } from '../native/call/functions.ts'

@@ -2,7 +2,7 @@ import { CONSTANTS } from '../generated/layouts.ts'
 import { NativeError } from '../errors/kinds.ts'
 import { checkStatus, coreFunctions, lastError, statusName } from '../native/core-library.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
-import { addressOf } from '../native/driver.ts'
+import { addressOf } from '../native/native-memory.ts'
 import { detachBuffer, isDetached } from './array-buffer.ts'
 
 export interface MappedFileOptions {

@@ -1,12 +1,13 @@
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LoadError, NativeError } from '../errors/kinds.ts'
-import { candidates, corePackage, type Candidate, libraryFileName, platformName } from './locate.ts'
-import { addressOf, keepAlive, loadGlobally, stringAt } from './driver.ts'
-import { declareAll, type FunctionsOf } from './function-table.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
-import { CONSTANTS } from '../generated/layouts.ts'
 import { STATUS, type StatusName } from '../generated/status.ts'
+import { type BindCore, coreBinder } from './core-call.ts'
+import { type Driver, openDriver } from './driver/open-driver.ts'
+import { bindAll, type FunctionsOf } from './function-table.ts'
+import { candidates, corePackage, type Candidate, libraryFileName, platformName } from './locate.ts'
+import { coreSymbols, type FindSymbol } from './symbols.ts'
 
 export type CoreFunctions = FunctionsOf<typeof FUNCTIONS.tenon>
 
@@ -14,6 +15,9 @@ export interface CoreLibrary {
   readonly path: string
   readonly origin: Candidate['origin']
   readonly version: string
+  readonly driver: Driver
+  readonly bindCore: BindCore
+  readonly find: FindSymbol
   readonly functions: CoreFunctions
 }
 
@@ -64,9 +68,7 @@ function load(): CoreLibrary {
       continue
     }
     try {
-      const declare = loadGlobally(path)
-      checkAbi(path, Number((declare('tn_abi_version', 'uint32_t', []) as () => unknown)()))
-      return settle(candidate, declareAll(declare, FUNCTIONS.tenon))
+      return settle(candidate, openDriver(path))
     } catch (error) {
       if (error instanceof LoadError) throw error
       tried.push({ ...candidate, reason: (error as Error).message })
@@ -83,46 +85,41 @@ function load(): CoreLibrary {
   )
 }
 
-/** Checks the version before any other function is declared, because another version has other functions. */
-function checkAbi(path: string, abi: number): void {
-  const expected = CONSTANTS.TN_ABI_VERSION
-  if (abi === expected) return
-  throw new LoadError(`the native core at ${path} must have ABI version ${expected}, got ${abi}`, {
-    hint: 'Install @tenon/core and its platform package in the same version.',
-  })
+/** Binds the functions of a library that is loaded, checks that it fits this process, and installs the exception guard. */
+function settle({ path, origin }: Candidate, driver: Driver): CoreLibrary {
+  const bindCore = coreBinder(driver)
+  const find = coreSymbols(driver, bindCore)
+  const functions = bindAll(bindCore, FUNCTIONS.tenon, find)
+  refuseSecondCopy(path, driver, functions)
+  installGuard(path, driver, functions)
+  return { path, origin, version: driver.textAt(Number(functions.tn_version())), driver, bindCore, find, functions }
 }
 
-/** Checks that the library fits this process, and installs the exception guard. */
-function settle({ path, origin }: Candidate, functions: CoreFunctions): CoreLibrary {
-  const version = stringAt(Number(functions.tn_version()))
-  refuseSecondCopy(path, version, functions)
+function installGuard(path: string, { addressOf, textAt }: Driver, functions: CoreFunctions): void {
   const guard = join(dirname(path), libraryFileName('tenon_guard'))
   if (!existsSync(guard)) {
     throw new LoadError(`the exception guard must be beside the native core, but ${guard} does not exist`)
   }
   const fail = (): LoadError =>
-    new LoadError(`the exception guard ${guard} could not be loaded: ${stringAt(Number(functions.tn_last_error()))}`)
+    new LoadError(`the exception guard ${guard} could not be loaded: ${textAt(Number(functions.tn_last_error()))}`)
   const [handle, address] = [new BigUint64Array(1), new BigUint64Array(1)]
-  const name = Buffer.from(guard)
+  const [name, symbol] = [Buffer.from(guard), Buffer.from('tn_guard')]
   if (functions.tn_library_open(addressOf(name), name.length, addressOf(handle)) !== 0) throw fail()
-  const symbol = Buffer.from('tn_guard')
   const found = functions.tn_library_symbol(Number(handle[0]), addressOf(symbol), symbol.length, addressOf(address))
   if (found !== 0) throw fail()
-  keepAlive(name)
-  keepAlive(symbol)
   functions.tn_guard_install(Number(address[0]))
-  return { path, origin, version, functions }
 }
 
 /** Refuses a core of another version that another thread has loaded. Only the system's loader sees both. */
-function refuseSecondCopy(path: string, version: string, functions: CoreFunctions): void {
+function refuseSecondCopy(path: string, { addressOf, textAt }: Driver, functions: CoreFunctions): void {
   const out = new BigUint64Array(2)
   const at = addressOf(out)
   if (functions.tn_first_core(at, at + 8) !== STATUS.OK.value) return
-  const [firstPath, firstVersion] = [stringAt(Number(out[0])), stringAt(Number(out[1]))]
-  if (firstVersion !== version) {
-    throw twoCopies({ directory: firstPath, version: firstVersion }, { directory: path, version })
-  }
+  const first = { directory: textAt(Number(out[0])), version: textAt(Number(out[1])) }
+  const { version } = corePackage()
+  // The loader gives tenon.node the core that another copy has loaded, so the core itself does not know that there are two.
+  if (first.version === version || realpathSync(first.directory) === realpathSync(path)) return
+  throw twoCopies(first, { directory: path, version })
 }
 
 function twoCopies(first: Copy, second: Copy): LoadError {
@@ -137,7 +134,8 @@ function twoCopies(first: Copy, second: Copy): LoadError {
 }
 
 export function lastError(): string {
-  return stringAt(Number(coreFunctions().tn_last_error()))
+  const { driver, functions } = coreLibrary()
+  return driver.textAt(Number(functions.tn_last_error()))
 }
 
 export function statusName(status: number): StatusName | `status ${number}` {

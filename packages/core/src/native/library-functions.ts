@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LoadError } from '../errors/kinds.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
-import { coreLibrary, type CoreFunctions } from './core-library.ts'
-import { loadGlobally } from './driver.ts'
-import { declareAll, type FunctionsOf } from './function-table.ts'
+import { coreLibrary, type CoreFunctions, lastError } from './core-library.ts'
+import { bindAll, type FunctionsOf } from './function-table.ts'
 import { libraryFileName } from './locate.ts'
-import { NativeLibrary } from './native-library.ts'
+import { symbolsOf } from './symbols.ts'
 
 type Library = Exclude<keyof typeof FUNCTIONS, 'tenon'>
 
@@ -14,14 +13,14 @@ export type LibraryFunctions<Name extends Library> = FunctionsOf<(typeof FUNCTIO
 
 /** Returns the address of a function of the C core, for native code that calls it. */
 export function coreFunctionAddress(name: keyof CoreFunctions): number {
-  return Number(NativeLibrary.open(coreLibrary().path).symbol(name))
+  return coreLibrary().find(name)
 }
 
 export function siblingPath(name: Library): string {
   return join(dirname(coreLibrary().path), libraryFileName(name))
 }
 
-/** Later libraries see the symbols of this one. Called once for a library. @throws {LoadError} if it is missing. */
+/** Later libraries see the symbols of this one. Called once for a library. @throws {LoadError} if it is missing or does not load. */
 export function libraryFunctions<Name extends Library>(name: Name): LibraryFunctions<Name> {
   const path = siblingPath(name)
   if (!existsSync(path)) {
@@ -30,5 +29,10 @@ export function libraryFunctions<Name extends Library>(name: Name): LibraryFunct
       details: { path },
     })
   }
-  return declareAll(loadGlobally(path), FUNCTIONS[name])
+  const { driver, bindCore, functions } = coreLibrary()
+  const [file, out] = [Buffer.from(path), new BigUint64Array(1)]
+  if (functions.tn_library_open_globally(driver.addressOf(file), file.length, driver.addressOf(out)) !== 0) {
+    throw new LoadError(`the library ${path} could not be loaded: ${lastError()}`, { details: { path } })
+  }
+  return bindAll(bindCore, FUNCTIONS[name], symbolsOf(driver, bindCore, Number(out[0])))
 }

@@ -1,11 +1,22 @@
 import { checkName, wrongType } from '../errors/check-arguments.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
-import { addressOf, keepAlive } from './driver.ts'
-import { checkStatus, coreFunctions, lastError } from './core-library.ts'
+import { functionAt, type PlainFunction } from './call/function-at.ts'
+import { checkStatus, coreFunctions, coreLibrary, lastError } from './core-library.ts'
 import { explainLoadFailure, isSpecialFile } from './explain-load-failure.ts'
 import type { Value } from './argument-conversion.ts'
 import { missingSymbol } from './missing-symbol.ts'
 import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
+import { addressOf, keepAlive } from './native-memory.ts'
+
+let openFunction: PlainFunction | undefined
+
+/** Opens a library. Its constructors are code of others, so they run like functions of users. */
+function openLibrary(name: Buffer, out: BigUint64Array): number {
+  openFunction ??= functionAt(coreLibrary().find('tn_library_open'), 'int32', ['uint64', 'uint64', 'uint64'])
+  const status = openFunction(addressOf(name), name.length, addressOf(out))
+  keepAlive(name)
+  return status
+}
 
 /**
  * A shared library. The library is never unmapped, so pointers into it stay valid. After the library is closed, looking up
@@ -42,9 +53,7 @@ export class NativeLibrary extends ManagedLifetime {
     const name = Buffer.from(checkName(path, 'path'))
     if (isSpecialFile(path)) throw explainLoadFailure(path, 'not a regular file')
     const out = new BigUint64Array(1)
-    const status = coreFunctions().tn_library_open(addressOf(name), name.length, addressOf(out))
-    keepAlive(name)
-    if (status !== 0) throw explainLoadFailure(path, lastError())
+    if (openLibrary(name, out) !== 0) throw explainLoadFailure(path, lastError())
     return new NativeLibrary(path, Number(out[0]))
   }
 

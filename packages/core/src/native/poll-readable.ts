@@ -1,46 +1,57 @@
 import { Socket } from 'node:net'
-import { isMainThread } from 'node:worker_threads'
-import { checkStatus, coreFunctions } from './core-library.ts'
-import { addressOf, pollDescriptor, type ReadableWatch } from './driver.ts'
+import { NativeError } from '../errors/kinds.ts'
+import { checkStatus, coreFunctions, coreLibrary } from './core-library.ts'
+import { type ModuleDriver, WATCH } from './driver/node-module.ts'
+import { addressOf } from './native-memory.ts'
+
+/** A watch of a descriptor. It keeps the process alive after `ref()`. */
+export interface ReadableWatch {
+  ref(): void
+  unref(): void
+  /** Idempotent. */
+  close(): void
+}
 
 /**
- * Calls `whenReadable` from the event loop whenever a file descriptor is readable.
- *
- * koffi's poll crashes the process if it fires while its thread is torn down, and a worker can be terminated at any moment. So in
- * workers a thread of the core watches the descriptor and writes to a socket that Node.js reads.
+ * Calls `whenReadable` from the event loop whenever a file descriptor is readable, until the watch is closed or the thread ends. A
+ * descriptor can have one watch at a time.
  *
  * @throws {NativeError} if the descriptor is not valid, or the system has no socket or thread left.
  */
 export function pollReadable(descriptor: number, whenReadable: () => void): ReadableWatch {
-  return isMainThread ? watchInLoop(descriptor, whenReadable) : watchByThread(descriptor, whenReadable)
+  const { driver } = coreLibrary()
+  return driver.kind === 'node-api'
+    ? watchInLoop(driver.module, descriptor, whenReadable)
+    : watchByThread(descriptor, whenReadable)
 }
 
-/** The open watches of this thread, which are closed before it ends. */
-const open = new Set<ReadableWatch>()
-let isListening = false
-
-function watchInLoop(descriptor: number, whenReadable: () => void): ReadableWatch {
-  const handle = pollDescriptor(descriptor, whenReadable)
-  const watch: ReadableWatch = {
-    ref: () => handle.ref(),
-    unref: () => handle.unref(),
-    close(): void {
-      if (open.delete(watch)) handle.close()
-    },
+function watchInLoop(module: ModuleDriver['module'], descriptor: number, whenReadable: () => void): ReadableWatch {
+  if (module.watch === undefined) throw new NativeError('descriptors cannot be watched on this system')
+  let watch
+  try {
+    watch = module.watch(descriptor, whenReadable)
+  } catch (cause) {
+    throw new NativeError(`watching a descriptor failed: ${(cause as Error).message}`, {
+      details: { descriptor },
+      cause,
+    })
   }
-  open.add(watch)
-  if (!isListening) process.once('exit', closeAll)
-  isListening = true
-  return watch
-}
-
-function closeAll(): void {
-  for (const watch of open) watch.close()
+  let open: typeof watch | undefined = watch
+  const set = (state: (typeof WATCH)[keyof typeof WATCH]): void => {
+    if (open !== undefined) module.setWatch(open, state)
+    if (state === WATCH.CLOSED) open = undefined
+  }
+  return {
+    ref: () => set(WATCH.REFERENCED),
+    unref: () => set(WATCH.UNREFERENCED),
+    close: () => set(WATCH.CLOSED),
+  }
 }
 
 /** The message that makes the thread poll again. */
 const again = Buffer.of(1)
 
+/** A thread of the core watches the descriptor and writes to a socket, which Node.js reads. */
 function watchByThread(descriptor: number, whenReadable: () => void): ReadableWatch {
   const out = new Int32Array(1)
   checkStatus(coreFunctions().tn_watch_open(descriptor, addressOf(out)), 'watching a descriptor')

@@ -6,11 +6,11 @@ import { listSourceFiles, type SourceFile } from './source-files.ts'
 /** The sources of packages, without those that declare functions from the generated table. */
 const checked = /^packages\/(?!core\/src\/(generated|native)\/)[^/]+\/src\/.*\.ts$/
 
-const declaring = new Set(['functionAt', 'loadFunctions', 'loadGlobally', 'variadicFunctionAt'])
+const declaring = new Set(['bindCore', 'functionAt'])
 
 /**
  * The files that may use them: for functions of a library that has no header in this repository, and for functions of the core
- * that run code of a library, which koffi must not call.
+ * that run code of a library, which need the door.
  */
 const foreign = new Set([
   'packages/custom-call/src/cuda/driver-functions.ts',

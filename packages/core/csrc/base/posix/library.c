@@ -17,21 +17,42 @@ static int32_t terminate(const char *what, const char *text, size_t length, char
   return TN_OK;
 }
 
-int32_t tn_library_open(const char *path, size_t path_length, void **out) {
-  TN_REQUIRE(path != NULL && path_length != 0 && out != NULL,
-             "path must not be null or empty, and out must not be null");
-  char *name = NULL;
-  TN_TRY(terminate("path", path, path_length, &name));
+static int32_t open_library(const char *path, int visibility, void **out) {
   const tn__floating_point_t floating_point = tn__floating_point_save();
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  void *library = dlopen(path, RTLD_NOW | visibility);
   tn__floating_point_restore(floating_point);
-  free(name);
   if (library == NULL) {
     const char *reason = dlerror();
     return tn__fail(TN_LOAD_FAILED, "%s", reason != NULL ? reason : "the loader gave no reason");
   }
   *out = library;
   return TN_OK;
+}
+
+static int32_t open_span(const char *path, size_t path_length, int visibility, void **out) {
+  TN_REQUIRE(path != NULL && path_length != 0 && out != NULL,
+             "path must not be null or empty, and out must not be null");
+  char *name = NULL;
+  TN_TRY(terminate("path", path, path_length, &name));
+  const int32_t status = open_library(name, visibility, out);
+  free(name);
+  return status;
+}
+
+int32_t tn_library_open(const char *path, size_t path_length, void **out) {
+  return open_span(path, path_length, RTLD_LOCAL, out);
+}
+
+int32_t tn_library_open_globally(const char *path, size_t path_length, void **out) {
+  return open_span(path, path_length, RTLD_GLOBAL, out);
+}
+
+int32_t tn_library_open_core(void **out) {
+  TN_REQUIRE(out != NULL, "out must not be null");
+  static const char here;
+  Dl_info info;
+  if (dladdr(&here, &info) == 0) return tn__fail(TN_NOT_FOUND, "the loader does not know the core");
+  return open_library(info.dli_fname, RTLD_GLOBAL, out);
 }
 
 int32_t tn_library_process(void **out) {

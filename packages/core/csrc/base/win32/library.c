@@ -52,6 +52,21 @@ int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   return TN_OK;
 }
 
+/* Windows has no global symbols: libraries name the library of each symbol that they import. */
+int32_t tn_library_open_globally(const char *path, size_t path_length, void **out) {
+  return tn_library_open(path, path_length, out);
+}
+
+int32_t tn_library_open_core(void **out) {
+  TN_REQUIRE(out != NULL, "out must not be null");
+  static const char here;
+  HMODULE library;
+  if (!GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN, (LPCWSTR)&here, &library))
+    return load_failed();
+  *out = (void *)library;
+  return TN_OK;
+}
+
 int32_t tn_library_process(void **out) {
   TN_REQUIRE(out != NULL, "out must not be null");
   *out = GetModuleHandleW(NULL);

@@ -34,6 +34,24 @@ TEST(bad_library_arguments_are_refused) {
   CHECK(tn_first_core(NULL, NULL) == TN_INVALID_ARGUMENT);
 }
 
+TEST(the_symbols_of_a_library_are_global_or_not) {
+  void *process = NULL, *library = NULL, *address = NULL;
+  CHECK(tn_library_process(&process) == TN_OK);
+  CHECK(open_library("libbz2.so.1.0", &library) == TN_OK);
+  CHECK(tn_library_symbol(process, "BZ2_bzlibVersion", 16, &address) == TN_NOT_FOUND);
+  CHECK(tn_library_open_globally("libbz2.so.1.0", 13, &library) == TN_OK);
+  CHECK(tn_library_symbol(process, "BZ2_bzlibVersion", 16, &address) == TN_OK);
+  CHECK(tn_library_open_globally("/nowhere/libnothing.so", 22, &library) == TN_LOAD_FAILED);
+}
+
+TEST(the_core_opens_itself) {
+  void *library = NULL, *address = NULL;
+  CHECK(tn_library_open_core(&library) == TN_OK);
+  CHECK(tn_library_symbol(library, "tn_version", 10, &address) == TN_OK);
+  CHECK((uintptr_t)address == (uintptr_t)tn_version);
+  CHECK(tn_library_open_core(NULL) == TN_INVALID_ARGUMENT);
+}
+
 TEST(the_first_core_is_this_one) {
   const char *path = NULL;
   const char *version = NULL;

@@ -32,6 +32,14 @@ TEST(integers_are_passed_in_registers_and_on_the_stack) {
   environment_close(environment);
 }
 
+TEST(any_frame_is_performed_without_an_environment) {
+  static tn_call_frame_t frame;
+  frame.target = CODE_OF(tn_library_open);
+  frame.integers[2] = 1;
+  tn_call_perform(&frame);
+  CHECK((int32_t)frame.results[0] == TN_INVALID_ARGUMENT && tn_environment_current() == NULL);
+}
+
 static double weigh_doubles(double a, double b, double c, double d, double e, double f, double g, double h, int64_t i) {
   return a + 2 * b + 4 * c + 8 * d + 16 * e + 32 * f + 64 * g + 128 * h + (double)i;
 }

@@ -1,5 +1,5 @@
 import { NativeError } from '../../errors/kinds.ts'
-import { door } from './door.ts'
+import { coreLibrary } from '../core-library.ts'
 
 /**
  * Returns an ArrayBuffer over native memory, which must outlive it. Callers make one for each block: creating one is slow, and
@@ -9,7 +9,7 @@ import { door } from './door.ts'
  */
 export function bufferOver(address: number, byteSize: number): ArrayBuffer {
   try {
-    return door().bufferOver(address, byteSize)
+    return coreLibrary().driver.bufferOver(address, byteSize)
   } catch (cause) {
     throw new NativeError(`no buffer over native memory can be made: ${(cause as Error).message}`, {
       hint: 'In Electron, copy into memory of scopes, or do native work in a process of plain Node.js.',

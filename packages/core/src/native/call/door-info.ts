@@ -1,6 +1,6 @@
 import { LAYOUTS } from '../../generated/layouts.ts'
 import { coreFunctions } from '../core-library.ts'
-import { addressOf } from '../driver.ts'
+import { addressOf } from '../native-memory.ts'
 import type { Abi } from './call-plan.ts'
 import { door } from './door.ts'
 

@@ -1,9 +1,9 @@
-import { dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
-import { LoadError } from '../../errors/kinds.ts'
 import { CONSTANTS } from '../../generated/layouts.ts'
 import { checkStatus, coreFunctions, coreLibrary } from '../core-library.ts'
-import { addressOf, registerCallback, viewMemory } from '../driver.ts'
+import type { KoffiDriver } from '../driver/koffi.ts'
+import type { ModuleDriver } from '../driver/node-module.ts'
+import { addressOf } from '../native-memory.ts'
 import { pollReadable } from '../poll-readable.ts'
 import { exitWait } from './exit-wait.ts'
 import { frame } from './frame.ts'
@@ -32,19 +32,7 @@ export interface Door {
    * nothing is called, and the state is `TN_CALL_NOT_MADE`. Without Node-API there is no such function.
    */
   textEntry?(index: number, address: number): (text: string) => void
-  /** Returns an ArrayBuffer over native memory. See `bufferOver`. */
-  bufferOver(address: number, byteSize: number): ArrayBuffer
   /** Sets whether the event loop keeps running until other threads have been served. */
-  keepAlive(wanted: boolean): void
-}
-
-/** The module that Node.js loads. It is written in `csrc/call/tenon_node.c`. */
-interface DoorModule {
-  open(frame: ArrayBuffer, dispatch: () => void, abiVersion: number): void
-  enter(): void
-  entry(index: number, address: bigint, takesText: boolean): (text?: string) => void
-  buffer(address: number, byteSize: number): ArrayBuffer
-  serve(): void
   keepAlive(wanted: boolean): void
 }
 
@@ -53,7 +41,7 @@ let opened: Door | undefined
 /**
  * Returns the door of this thread, which opens at first use.
  *
- * @throws {LoadError} if the processor is not supported, `TENON_DOOR` is not valid, or the door that it names does not load.
+ * @throws {LoadError} if the core does not load, the processor is not supported, or an environment variable is not valid.
  */
 export function door(): Door {
   return (opened ??= shared('door', open))
@@ -62,16 +50,10 @@ export function door(): Door {
 export const isDoorOpen = (): boolean => opened !== undefined
 
 function open(): Door {
-  const wanted = process.env['TENON_DOOR'] ?? ''
-  if (!['', 'node-api', 'koffi'].includes(wanted)) {
-    throw new LoadError(`TENON_DOOR must be "node-api" or "koffi", got ${JSON.stringify(wanted)}`, {
-      hint: 'Remove the variable to use Node-API where it works.',
-      details: { variable: 'TENON_DOOR', value: wanted },
-    })
-  }
+  const { driver } = coreLibrary()
   const abi = hostAbi()
   const wait = exitWait()
-  const made = wanted === 'koffi' ? openPlain(abi, 'TENON_DOOR is koffi') : openModule(abi, wanted === 'node-api')
+  const made = driver.kind === 'koffi' ? openPlain(abi, driver) : openModule(abi, driver)
   const end = isMainThread
     ? (code: number) => coreFunctions().tn_process_exit(code, wait)
     : // Node-API tells the module when a worker ends.
@@ -86,53 +68,39 @@ function open(): Door {
   return made
 }
 
-function openModule(abi: Abi, isRequired: boolean): Door {
-  const path = join(dirname(coreLibrary().path), 'tenon.node')
-  const module = { exports: {} as DoorModule }
-  try {
-    process.dlopen(module, path)
-    module.exports.open(frame, dispatch, CONSTANTS.TN_ABI_VERSION)
-  } catch (cause) {
-    const reason = (cause as Error).message
-    if (!isRequired) return openPlain(abi, reason)
-    throw new LoadError(`the Node-API module ${path} could not be loaded: ${reason}`, {
-      hint: 'Install @tenon/core and its platform package in the same version, or remove TENON_DOOR.',
-      details: { path },
-      cause,
-    })
-  }
-  const { enter, entry, buffer, serve, keepAlive } = module.exports
+function openModule(abi: Abi, { kind, module }: ModuleDriver): Door {
+  module.open(frame, dispatch, CONSTANTS.TN_ABI_VERSION)
+  const { enter, entry, serve, keepAlive } = module
   setServeLater(() => void setImmediate(serve))
   return {
-    kind: 'node-api',
+    kind,
     abi,
     enter,
     entry: (index, address) => entry(index, BigInt(address), false),
     textEntry: (index, address) => entry(index, BigInt(address), true),
-    bufferOver: buffer,
     keepAlive,
   }
 }
 
 /** koffi enters native code, and runs one function of TypeScript. */
-function openPlain(abi: Abi, reason: string): Door {
+function openPlain(abi: Abi, { kind, reason, registerCallback }: KoffiDriver): Door {
   const core = coreFunctions()
   const enterTypeScript = registerCallback(() => {
     dispatch()
     return 1
   })
-  const descriptor = new Int32Array(1)
-  const status = core.tn_environment_open_plain(addressOf(frame), enterTypeScript, addressOf(descriptor))
+  const out = new Int32Array(1)
+  const status = core.tn_environment_open_plain(addressOf(frame), enterTypeScript, addressOf(out))
   checkStatus(status, 'opening the door to native code')
-  const watch = pollReadable(descriptor[0]!, () => core.tn_environment_serve_plain(descriptor[0]!))
+  const descriptor = out[0]!
+  const watch = pollReadable(descriptor, () => core.tn_environment_serve_plain(descriptor))
   const { tn_door_enter: enter, tn_door_run: run } = core
   return {
-    kind: 'koffi',
+    kind,
     reason,
     abi,
-    enter: () => void enter(),
-    entry: (_, address) => () => void run(address),
-    bufferOver: viewMemory,
+    enter,
+    entry: (_, address) => () => run(address),
     keepAlive: (wanted) => (wanted ? watch.ref() : watch.unref()),
   }
 }

@@ -1,0 +1,15 @@
+/** What calls of the core's functions need. Both drivers provide it, and nothing here needs an open door. */
+export interface DriverBase {
+  /** The address of `tn_library_open_core`. */
+  readonly openCore: number
+  /** The address of `tn_library_symbol`, with which all other functions are found. */
+  readonly findSymbol: number
+  /** Returns a function that performs the call that a frame describes, on the stack of its caller. */
+  caller(frame: ArrayBuffer): () => void
+  /** The address of memory, which the caller keeps alive and attached while the address is used. */
+  addressOf(memory: ArrayBufferLike | ArrayBufferView): number
+  /** A copy of NUL-terminated UTF-8. The address is valid, and not 0. */
+  textAt(address: number): string
+  /** Returns an ArrayBuffer over native memory. See `bufferOver`. */
+  bufferOver(address: number, byteSize: number): ArrayBuffer
+}

@@ -1,0 +1,50 @@
+import { createRequire } from 'node:module'
+import type koffiModule from 'koffi'
+import { checkAbi } from './check-abi.ts'
+import type { DriverBase } from './driver-base.ts'
+
+type Koffi = typeof koffiModule
+
+/**
+ * The fallback. It performs the same frames, but ends the process if its worker is terminated while koffi is loaded.
+ *
+ * This is the only file that imports koffi, and it is loaded only if this driver is needed.
+ */
+export interface KoffiDriver extends DriverBase {
+  readonly kind: 'koffi'
+  /** Why `tenon.node` is not in use. */
+  readonly reason: string
+  /** Returns an address at which native code of this thread can call `callback`, until the process ends. */
+  registerCallback(callback: () => number): number
+}
+
+/** The stack size of native code in bytes, as large as a thread's. Kernels overflow koffi's default of 128 KiB. */
+const STACK_SIZE = 8 * 2 ** 20
+
+/** Loads koffi, and with it a library of the core. @throws the message of the system's loader, {LoadError} */
+export function openKoffi(core: string, reason: string): KoffiDriver {
+  const koffi = createRequire(import.meta.url)('koffi') as Koffi
+  try {
+    koffi.config({ sync_stack_size: STACK_SIZE })
+  } catch {
+    // The application has loaded a library with this koffi already, so its settings stay.
+  }
+  const library = koffi.load(core, { global: true })
+  checkAbi(core, library.func('tn_abi_version', 'uint32_t', [])() as number)
+  const perform = library.func('tn_call_perform', 'void', ['uintptr_t'])
+  const addressOf: KoffiDriver['addressOf'] = (memory) => Number(koffi.address(memory))
+  return {
+    kind: 'koffi',
+    reason,
+    openCore: Number(library.symbol('tn_library_open_core')),
+    findSymbol: Number(library.symbol('tn_library_symbol')),
+    caller: (frame) => {
+      const address = addressOf(frame)
+      return () => perform(address)
+    },
+    addressOf,
+    textAt: (address) => koffi.decode.string(BigInt(address)),
+    bufferOver: (address, byteSize) => koffi.view(BigInt(address), byteSize),
+    registerCallback: (callback) => Number(koffi.register(callback, koffi.pointer(koffi.proto('int32_t', [])))),
+  }
+}

@@ -1,0 +1,61 @@
+import { basename, dirname, resolve } from 'node:path'
+import { libraryFileName } from '../locate.ts'
+import { checkAbi } from './check-abi.ts'
+import type { DriverBase } from './driver-base.ts'
+
+/** An open watch of a descriptor. It must not be used after it was closed. */
+declare const watchTag: unique symbol
+export interface Watch {
+  readonly [watchTag]: true
+}
+
+/** The states of a watch: closed, and open with or without keeping the event loop running. */
+export const WATCH = { CLOSED: 0, REFERENCED: 1, UNREFERENCED: 2 } as const
+
+/** The module that Node.js loads. It is written in `csrc/call/tenon_node.c`. */
+export interface NodeModule {
+  readonly abiVersion: number
+  readonly openCore: number
+  readonly findSymbol: number
+  caller(frame: ArrayBuffer): () => void
+  address(memory: ArrayBufferLike | ArrayBufferView): number | undefined
+  text(address: number): string
+  buffer(address: number, byteSize: number): ArrayBuffer
+  /** Windows has no watches. */
+  watch?(descriptor: number, whenReadable: () => void): Watch
+  setWatch(watch: Watch, state: (typeof WATCH)[keyof typeof WATCH]): void
+  open(frame: ArrayBuffer, dispatch: () => void, abiVersion: number): void
+  enter(): void
+  entry(index: number, address: bigint, takesText: boolean): (text?: string) => void
+  serve(): void
+  keepAlive(wanted: boolean): void
+}
+
+/** Node-API. Nothing of it ends the process if its thread is terminated meanwhile. */
+export interface ModuleDriver extends DriverBase {
+  readonly kind: 'node-api'
+  readonly module: NodeModule
+}
+
+export const modulePath = (core: string): string => resolve(dirname(core), 'tenon.node')
+
+/** Loads the module beside a library of the core, and with it the library. @throws the message of the system's loader, {LoadError} */
+export function openModule(core: string): ModuleDriver {
+  const name = libraryFileName('tenon')
+  // The loader takes the library from the directory of the module by this name.
+  if (basename(core) !== name) throw new Error(`tenon.node works only with a core that is named ${name}`)
+  const loaded = { exports: {} as NodeModule }
+  process.dlopen(loaded, modulePath(core))
+  const module = loaded.exports
+  checkAbi(core, module.abiVersion)
+  return {
+    kind: 'node-api',
+    module,
+    openCore: module.openCore,
+    findSymbol: module.findSymbol,
+    caller: module.caller,
+    addressOf: (memory) => module.address(memory) ?? module.address(new Uint8Array(memory as SharedArrayBuffer))!,
+    textAt: module.text,
+    bufferOver: module.buffer,
+  }
+}

@@ -1,0 +1,46 @@
+import { LoadError } from '../../errors/kinds.ts'
+import { type KoffiDriver, openKoffi } from './koffi.ts'
+import { type ModuleDriver, modulePath, openModule } from './node-module.ts'
+
+/** What connects TypeScript with the core: `tenon.node`, or koffi where that module does not load. */
+export type Driver = ModuleDriver | KoffiDriver
+
+/**
+ * Loads a library of the core, with the driver that `TENON_DOOR` names, or with the first that loads.
+ *
+ * @throws {LoadError} if `TENON_DOOR` is not valid, if it names Node-API and the module does not load, or if the library has
+ * another version. @throws the message of the
+ * system's loader if the library does not load.
+ */
+export function openDriver(core: string): Driver {
+  const wanted = process.env['TENON_DOOR'] ?? ''
+  if (!['', 'node-api', 'koffi'].includes(wanted)) {
+    throw new LoadError(`TENON_DOOR must be "node-api" or "koffi", got ${JSON.stringify(wanted)}`, {
+      hint: 'Remove the variable to use Node-API where it works.',
+      details: { variable: 'TENON_DOOR', value: wanted },
+    })
+  }
+  if (wanted === 'koffi') return openKoffi(core, 'TENON_DOOR is koffi')
+  try {
+    return openModule(core)
+  } catch (cause) {
+    if (cause instanceof LoadError) throw cause
+    const reason = (cause as Error).message
+    if (wanted === '') return openFallback(core, reason)
+    const path = modulePath(core)
+    throw new LoadError(`the Node-API module ${path} could not be loaded: ${reason}`, {
+      hint: 'Install @tenon/core and its platform package in the same version, or remove TENON_DOOR.',
+      details: { path },
+      cause,
+    })
+  }
+}
+
+function openFallback(core: string, reason: string): Driver {
+  try {
+    return openKoffi(core, reason)
+  } catch (error) {
+    if (error instanceof LoadError) throw error
+    throw new Error(`${(error as Error).message} (without koffi: ${reason})`, { cause: error })
+  }
+}

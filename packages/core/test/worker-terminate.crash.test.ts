@@ -1,0 +1,42 @@
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { runScript } from '@tenon/core/testing'
+
+/** The number of workers that are terminated. */
+const ROUNDS = process.env['TENON_SOAK'] === '1' ? 300 : 20
+
+const flags = ['--conditions=@tenon/source', '--no-warnings']
+
+/** koffi cannot be made to survive this, so the fallback is not tested. */
+test('rule 21: a worker can be terminated while it loads the core', { timeout: 60_000 + 1000 * ROUNDS }, async () => {
+  const source = `
+    import { parentPort } from 'node:worker_threads'
+    import { doorInfo, NativeLibrary } from '@tenon/core'
+    import { libraryFunctions } from '@tenon/core/internal'
+    parentPort.postMessage('loading')
+    doorInfo()
+    libraryFunctions('tenon_nnapi')
+    NativeLibrary.open('libm.so.6')
+    setInterval(() => {}, 1000)
+  `
+  const script = `
+    import { once } from 'node:events'
+    import { setTimeout } from 'node:timers/promises'
+    import { Worker } from 'node:worker_threads'
+    const execArgv = ${JSON.stringify(['--input-type=module', ...flags])}
+    for (let i = 0; i < ${ROUNDS}; i++) {
+      const worker = new Worker(${JSON.stringify(source)}, { eval: true, execArgv })
+      await once(worker, 'message')
+      await setTimeout(Math.random() * 10)
+      await worker.terminate()
+    }
+    console.log('all ended')
+  `
+  const cwd = fileURLToPath(new URL('..', import.meta.url))
+  const { code, signal, timedOut, stdout } = await runScript(script, {
+    cwd,
+    env: { TENON_DOOR: 'node-api' },
+    timeout: 50_000 + 1000 * ROUNDS,
+  })
+  expect({ code, signal, timedOut, stdout }).toEqual({ code: 0, signal: null, timedOut: false, stdout: 'all ended\n' })
+})
