@@ -161,6 +161,8 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     'StringTensor.gather': (options) => strings.StringTensor.from(['a']).gather([0], options),
     'StringTensor.to': (options) => strings.StringTensor.from(['a']).to('tflite', options),
     'StringTensor.toArrowUtf8': (options) => strings.StringTensor.from(['a']).toArrowUtf8(options),
+    'StringTensor.toArrowUtf8View': (options) => strings.StringTensor.from(['a']).toArrowUtf8View(options),
+    'StringTensor.ofArrowUtf8View': (options) => strings.StringTensor.ofArrowUtf8View(Buffer.from(''), [], options),
     'StringTensor.from': (options) => strings.StringTensor.from(['a'], options),
     'StringTensor.ofCapacity': (options) => strings.StringTensor.ofCapacity(1, 8, options),
   },

@@ -23,6 +23,8 @@ export { type Layout, type RfcLayout, type StringType, type StructLayout } from 
 export { decodeStruct, encodeStruct, type StructFields, type StructOptions } from './layouts/tstring-struct.ts'
 export { decodeVarint, encodeVarint, type Varint } from './layouts/varint.ts'
 export { type ArrowUtf8, type OfArrowOptions } from './tensor/arrow.ts'
+export { type ArrowUtf8View } from './tensor/arrow-view.ts'
+export { type ArrowNulls, type ValidityOptions } from './tensor/validity.ts'
 export { type LayoutOptions } from './tensor/convert-to.ts'
 export { type OpenOptions } from './tensor/file.ts'
 export { type FromOptions } from './tensor/from.ts'

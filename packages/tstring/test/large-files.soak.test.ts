@@ -30,7 +30,7 @@ describe('files larger than 2 GiB', () => {
   it('are written by export()', () => {
     const zeros = StringTensor.ofSegment(new Uint8Array(2 ** 31 + 4096), { layout: 'tf', shape: [1] })
     const nowhere = openSync(devNull, 'w')
-    zeros.export(nowhere)
+    expect(() => zeros.export(nowhere)).not.toThrow()
     closeSync(nowhere)
   })
 

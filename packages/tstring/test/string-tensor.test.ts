@@ -7,7 +7,6 @@ import {
   Segment,
   type NativeAllocator,
 } from '@tenon/core'
-import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import {
   decodeStruct,
@@ -15,7 +14,6 @@ import {
   encodeVarint,
   InvalidTextError,
   StringTensor,
-  TensorLimitError,
   tstringMove,
   type Layout,
 } from '../src/index.ts'
@@ -270,6 +268,8 @@ describe('options', () => {
     ['to()', () => strings.to('tflite', options)],
     ['gather()', () => strings.gather([0], options)],
     ['toArrowUtf8()', () => strings.toArrowUtf8(options)],
+    ['toArrowUtf8View()', () => strings.toArrowUtf8View(options)],
+    ['ofArrowUtf8View()', () => StringTensor.ofArrowUtf8View(struct, [], options)],
     ['encodeStruct()', () => encodeStruct({ type: 'small', bytes: struct }, options)],
     ['decodeStruct()', () => decodeStruct(struct, options)],
     ['tstringMove()', () => tstringMove(strings.segment, strings.segment, options)],
@@ -280,69 +280,6 @@ describe('options', () => {
 
   it('suggests the option that a misspelled name resembles', () => {
     expect(() => StringTensor.from(['a'], { layuot: 'tf' } as never)).toThrow(/"layuot".*\n.*layout/)
-  })
-})
-
-describe('console.log', () => {
-  it('prints layout, shape and the first strings in one line', () => {
-    const tensor = StringTensor.from(words, { shape: [2, 3] })
-    expect(inspect(tensor)).toBe(
-      'StringTensor tf[2, 3] ["zero", "one", "two", "a string that is longer than a struct", ... 2 more]',
-    )
-    expect(`${tensor.slice(0, 0)}`).toBe('StringTensor tf[0, 3] []')
-    expect(inspect(StringTensor.from(['x\ny'.repeat(40)], { layout: 'tflite' }))).not.toContain('\n')
-  })
-
-  it('prints the reason if the strings cannot be read', () => {
-    const lifetime = new Lifetime()
-    const tensor = StringTensor.from(words, { allocator: lifetime })
-    lifetime.close()
-    expect(inspect(tensor)).toMatch(/^StringTensor tf\[6\] \(.*closed already\)$/)
-  })
-})
-
-describe('JSON and structured clone', () => {
-  it('JSON has the layout, the shape and the first strings as text', () => {
-    const tensor = StringTensor.from(words, { shape: [2, 3] })
-    expect(JSON.parse(JSON.stringify({ tensor }))).toEqual({
-      tensor: {
-        layout: 'tf',
-        shape: [2, 3],
-        strings: '["zero", "one", "two", "a string that is longer than a struct", ... 2 more]',
-      },
-    })
-    expect(JSON.parse(JSON.stringify(tensor.toArray()))).toEqual(words)
-    tensor.tensor()
-    using closed = StringTensor.from(words, { storage: 'malloc' })
-    closed.close()
-    expect(JSON.stringify(closed)).toContain('closed already')
-  })
-
-  it('a structured clone is refused with a sentence that says what to send', () => {
-    const tensor = StringTensor.from(words)
-    for (const value of [tensor, { nested: [tensor] }, tensor.slice(1)]) {
-      expect(() => structuredClone(value)).toThrow(
-        /a string tensor belongs to its thread.*post the bytes of a packed copy, or toArray\(\).*could not be cloned/,
-      )
-    }
-    const packed = tensor.to('tflite')
-    const copy = structuredClone(packed.bytes(3))
-    expect(Buffer.from(copy).toString()).toBe(words[3])
-  })
-})
-
-describe('a string that JavaScript cannot have', () => {
-  it('is reported with its index', () => {
-    const size = 2 ** 29
-    const bytes = new Uint8Array(16 + size)
-    new Uint32Array(bytes.buffer, 0, 4).set([2, 16, 16, 16 + size])
-    const tensor = StringTensor.ofSegment(bytes, { layout: 'tflite' })
-    const uses = [() => tensor.get(1), () => tensor.toArray(), () => tensor.toArray({ slices: true })]
-    for (const use of uses) {
-      expect(use).toThrow(/element 1 must have at most \d+ characters .* got 536870912 bytes\n.*bytes\(\)/)
-    }
-    expect(() => tensor.get(1, { invalid: 'latin1' })).toThrow(TensorLimitError)
-    expect([tensor.byteLength(1), tensor.bytes(1)[0]]).toEqual([size, 0])
   })
 })
 

@@ -50,15 +50,25 @@ export function checkSegment(value: unknown, name: string, expected = 'a Segment
   return new Segment(block, base, byteSize, flags & READ_ONLY)
 }
 
-/** Returns a segment, which keeps the buffer alive. If the buffer is transferred, the next use throws. */
-export function segmentOver(view: ArrayBufferView, name: string): Segment {
+/**
+ * Returns a segment, which keeps the buffer alive. If the buffer is transferred, the next use throws.
+ *
+ * @param blocks the blocks of buffers, so that segments over one buffer share a block.
+ */
+export function segmentOver(view: ArrayBufferView, name: string, blocks?: Map<ArrayBufferLike, Block>): Segment {
   const { buffer, byteOffset, byteLength } = extentOf(view, name)
   if (isResizable(buffer)) throw argumentError(name, 'a view of a buffer that cannot be resized', buffer)
+  const block = blocks?.get(buffer) ?? blockOver(buffer)
+  blocks?.set(buffer, block)
+  return new Segment(block, byteOffset, byteLength, 0)
+}
+
+function blockOver(buffer: ArrayBufferLike): Block {
   const gate = gateOfBuffer(buffer) ?? globalGate
   const block = new Block(gate, new DataView(buffer), Buffer.from(buffer as ArrayBuffer), addressOf(buffer))
   checkUsable(block)
   block.exposed = true
-  return new Segment(block, byteOffset, byteLength, 0)
+  return block
 }
 
 /** Allocates writable memory, and checks the result, because an allocator can be foreign code. @throws {AllocationError} */

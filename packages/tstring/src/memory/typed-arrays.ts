@@ -43,9 +43,9 @@ export function byteLengthOf(bytes: Uint8Array, index: number): number {
 const EXPECTED = 'a string or a Uint8Array'
 
 /** Returns the extent of bytes. @throws {ArgumentError} for other values. Proxies and objects with their prototype are refused. */
-export function checkBytes(value: unknown, name: string): Extent {
-  if (types.isUint8Array(value)) return extentOf(value, name, EXPECTED)
-  throw argumentError(name, EXPECTED, value)
+export function checkBytes(value: unknown, name: string, expected: string = EXPECTED): Extent {
+  if (types.isUint8Array(value)) return extentOf(value, name, expected)
+  throw argumentError(name, expected, value)
 }
 
 /** The largest typed array, in bytes, that can lie in the heap of the engine. */

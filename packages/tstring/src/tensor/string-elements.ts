@@ -9,9 +9,11 @@ import { compare, find, findInvalidUtf8, hash } from '../kernels/kernels.ts'
 import { typeName, type Layout, type StringType } from '../layouts/layout.ts'
 import { decodeLocated, policyIn, policyOf, type TextOptions } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
-import { gather } from './arrow.ts'
+import { gather, toArrow, type ArrowUtf8 } from './arrow.ts'
+import { toArrowView, type ArrowUtf8View } from './arrow-view.ts'
 import { encodePacked } from './encode-packed.ts'
 import { slicedStrings } from './sliced.ts'
+import { validityOptions, type ValidityOptions } from './validity.ts'
 
 /** Options of `toArray`. */
 export interface ToArrayOptions extends TextOptions {
@@ -192,6 +194,24 @@ export abstract class StringElements {
     return strings
   }
 
+  /**
+   * Returns the strings for Arrow. The data is not copied if the strings lie in order: in `tflite`, in packed tensors without
+   * inline strings, and in tensors that came from Arrow. The offsets are copied and checked.
+   *
+   * @param options `large` for LargeUtf8, with offsets of 64 bits; `validity` to write nulls.
+   * @throws {TensorLimitError} if Utf8 cannot hold the strings.
+   */
+  toArrowUtf8(options?: ValidityOptions & { readonly large?: boolean }): ArrowUtf8 {
+    const { large = false, validity, validityOffset } = checkOptions(options, ['large', ...validityOptions])
+    return toArrow(this.image, large, { validity, validityOffset })
+  }
+
+  /** Returns the strings for Arrow's Utf8View. The data is not copied if {@link toArrowUtf8} does not copy it. @throws as there */
+  toArrowUtf8View(options?: ValidityOptions): ArrowUtf8View {
+    const { validity, validityOffset } = checkOptions(options, validityOptions)
+    return toArrowView(this.image, { validity, validityOffset })
+  }
+
   *[Symbol.iterator](): Generator<string, void, undefined> {
     for (let i = 0; i < this.length; i++) yield this.get(i)
   }
@@ -289,6 +309,6 @@ function indexError(index: unknown, count: number): TenonError {
 }
 
 function checkSeed(seed: number): number {
-  if (seed >>> 0 === seed) return seed
+  if (typeof seed === 'number' && seed >>> 0 === seed) return seed
   throw argumentError('seed', 'a whole number below 2^32', seed)
 }

@@ -18,7 +18,8 @@ import { checkWritable } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
 import { policyIn, type TextOptions } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
-import { partsOfArrow, toArrow, type ArrowUtf8, type OfArrowOptions } from './arrow.ts'
+import { partsOfArrow, type OfArrowOptions } from './arrow.ts'
+import { partsOfViews } from './arrow-view.ts'
 import { convertTo, layoutOptions, placementOf, type LayoutOptions } from './convert-to.ts'
 import { partsOfFile, writeTensor, type OpenOptions } from './file.ts'
 import { partsFrom, type FromOptions } from './from.ts'
@@ -110,6 +111,16 @@ export class StringTensor extends StringElements {
    */
   static ofArrowUtf8(data: Uint8Array, offsets: Int32Array | BigInt64Array, options?: OfArrowOptions): StringTensor {
     return new StringTensor(partsOfArrow(data, offsets, options))
+  }
+
+  /**
+   * Creates a tensor from Arrow's Utf8View or BinaryView, whose long strings are not copied for `tf` in an arena (the default).
+   *
+   * @param views 16 bytes for each string. @param buffers the bytes to which the views refer.
+   * @throws {MalformedTensorError} if a view leads outside of the buffers.
+   */
+  static ofArrowUtf8View(views: Uint8Array, buffers: readonly Uint8Array[], options?: OfArrowOptions): StringTensor {
+    return new StringTensor(partsOfViews(views, buffers, options))
   }
 
   /**
@@ -240,17 +251,6 @@ export class StringTensor extends StringElements {
       })
     }
     if (arena !== undefined) compact(this.#structs, arena)
-  }
-
-  /**
-   * Returns the strings for Arrow. The data is not copied if the strings lie in order: in `tflite`, in packed tensors without
-   * inline strings, and in tensors that came from Arrow.
-   *
-   * @param options `large` for LargeUtf8, with offsets of 64 bits.
-   * @throws {TensorLimitError} if Utf8 cannot hold the strings.
-   */
-  toArrowUtf8(options?: { readonly large?: boolean }): ArrowUtf8 {
-    return toArrow(this.image, checkOptions(options, ['large']).large ?? false)
   }
 
   /** Makes room for `capacity` bytes in one string. Only for `tf` in `malloc` storage. @throws {AllocationError} */
