@@ -83,15 +83,20 @@ static int32_t fail_closed(void) {
   return tn__fail(TN_CLOSED, "a TypeScript function was called after its JavaScript had ended");
 }
 
+int32_t tn__callback_run(tn_environment_t *environment, const tn_callback_t *callback, void *arguments,
+                         void *result) {
+  if (environment->is_shut) return fail_closed();
+  environment->frame->integers[0] = (uintptr_t)arguments;
+  environment->frame->integers[1] = (uintptr_t)result;
+  if (tn__enter_script(environment, (uint32_t)callback->id)) return TN_OK;
+  return environment->is_terminating ? fail_closed() : tn__fail(TN_CALLBACK_FAILED, "a TypeScript function threw");
+}
+
 int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result) {
   TN_REQUIRE(callback != NULL, "callback must not be null");
   tn_environment_t *environment = tn_environment_current();
   if (environment == NULL || environment->id != callback->environment)
     return tn__fail(TN_WRONG_THREAD,
                     "a TypeScript function was called from a thread that does not run its JavaScript");
-  if (environment->is_shut) return fail_closed();
-  environment->frame->integers[0] = (uintptr_t)arguments;
-  environment->frame->integers[1] = (uintptr_t)result;
-  if (tn__enter_script(environment, (uint32_t)callback->id)) return TN_OK;
-  return environment->is_terminating ? fail_closed() : tn__fail(TN_CALLBACK_FAILED, "a TypeScript function threw");
+  return tn__callback_run(environment, callback, arguments, result);
 }

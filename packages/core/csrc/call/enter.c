@@ -57,16 +57,6 @@ void tn_call_perform(tn_call_frame_t *frame) {
 
 static uint32_t perform(void *frame) { return tn__perform(frame); }
 
-typedef struct {
-  int32_t (*run)(tn_call_frame_t *frame);
-  tn_call_frame_t *frame;
-} entry_call_t;
-
-static uint32_t run_entry(void *data) {
-  const entry_call_t *call = data;
-  return (uint32_t)call->run(call->frame);
-}
-
 /* What a nested call needs at least of the native stack, with its guard. Recursion through both languages ends with an
  * error then, as in JavaScript alone. */
 #define LEAST_STACK (2u << 20)
@@ -112,11 +102,12 @@ void tn_environment_enter(tn_environment_t *environment) {
 }
 
 void tn_environment_run(tn_environment_t *environment, int32_t (*entry)(tn_call_frame_t *frame)) {
-  entry_call_t call = {entry, environment->frame};
+  tn_call_frame_t *frame = environment->frame;
   bool has_thrown;
-  const uint32_t result = run_native(environment, run_entry, &call, &has_thrown);
-  call.frame->error_number = (int32_t)result;
-  call.frame->state = has_thrown ? TN_CALL_THROWN : TN_CALL_RETURNED;
+  /* The calling convention is the same, and the assembly that switches the stack makes the call. */
+  const uint32_t result = run_native(environment, (uint32_t (*)(void *))(void (*)(void))entry, frame, &has_thrown);
+  frame->error_number = (int32_t)result;
+  frame->state = has_thrown ? TN_CALL_THROWN : TN_CALL_RETURNED;
 }
 
 void tn_door_enter(void) { tn_environment_enter(tn_environment_current()); }

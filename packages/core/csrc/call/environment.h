@@ -61,6 +61,9 @@ uint32_t tn__on_stack(void *top, uint32_t (*run)(void *data), void *data, void *
  * target threw a C++ exception, which is the first result then. */
 uint32_t tn__invoke(void *frame);
 
+/* callback.c: calls the function of a callback of this environment, on its thread, like tn_callback_invoke(). */
+int32_t tn__callback_run(tn_environment_t *environment, const tn_callback_t *callback, void *arguments, void *result);
+
 /* callback.c: frees the callbacks whose ids JavaScript will not take. */
 void tn__callbacks_close_all(tn_environment_t *environment);
 

@@ -14,13 +14,15 @@ int32_t tn_guard_install(const tn_guard_t *guard) {
   return TN_OK;
 }
 
-int32_t tn_guard_call(void (*body)(void *), void *context) {
+int32_t tn__guard_call(void (*body)(void *), void *context) {
   const tn_guard_t *guard = atomic_load_explicit(&installed, memory_order_acquire);
   if (guard == NULL) return tn__fail(TN_UNSUPPORTED, "no exception guard is installed");
   char message[960];
   const int32_t status = guard->run(body, context, message, sizeof message);
   return status == TN_OK ? TN_OK : tn__fail(status, "%s", message);
 }
+
+int32_t tn_guard_call(void (*body)(void *), void *context) { return tn__guard_call(body, context); }
 
 /* _URC_CONTINUE_UNWIND: the frame catches nothing. */
 #define CONTINUE_UNWIND 8

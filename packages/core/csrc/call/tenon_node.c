@@ -53,18 +53,32 @@ static void close_upcalls(door_t *mine) {
   mine->upcalls.handles = NULL;
 }
 
-/* Performs the call of the frame, or calls `entry` if it is not null. */
-static inline void call_native(int32_t (*entry)(tn_call_frame_t *frame)) {
-  door_t *mine = door;
-  const __typeof__(mine->upcalls) outer = mine->upcalls;
-  mine->upcalls.handles = NULL;
-  mine->upcalls.uses = 0;
+static inline void call_environment(door_t *mine, int32_t (*entry)(tn_call_frame_t *frame)) {
   if (entry == NULL)
     tn_environment_enter(mine->environment);
   else
     tn_environment_run(mine->environment, entry);
+}
+
+/* The call has upcalls of its own, in the scope of its function. */
+static void call_in_upcall(door_t *mine, int32_t (*entry)(tn_call_frame_t *frame)) {
+  const __typeof__(mine->upcalls) outer = mine->upcalls;
+  mine->upcalls.handles = NULL;
+  mine->upcalls.uses = 0;
+  call_environment(mine, entry);
   if (mine->upcalls.uses != 0) close_upcalls(mine);
-  if (outer.uses != 0) mine->upcalls = outer;
+  mine->upcalls = outer;
+}
+
+/* Performs the call of the frame, or calls `entry` if it is not null. */
+static inline void call_native(int32_t (*entry)(tn_call_frame_t *frame)) {
+  door_t *mine = door;
+  if (mine->upcalls.uses != 0) {
+    call_in_upcall(mine, entry);
+  } else {
+    call_environment(mine, entry);
+    if (mine->upcalls.uses != 0) close_upcalls(mine);
+  }
   if (mine->thrown != NULL) throw_kept(mine->env);
 }
 

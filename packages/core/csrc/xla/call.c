@@ -1,6 +1,7 @@
 /* Prepared calls: the stages of a run, its failure, and its end. */
 #include <stdlib.h>
 
+#include "../call/guard.h"
 #include "tenon/xla_handler.h"
 #include "internal.h"
 
@@ -78,7 +79,7 @@ static void clear_error(tn__xla_call_t *call) {
 /* Runs `body` under the guard. An exception becomes the same error as in XLA's runtime, but with the code of its kind. */
 static inline int32_t run_with(tn__xla_call_t *call, void (*body)(void *), void *context) {
   if (call->error != NULL) clear_error(call);
-  const int32_t status = tn_guard_call(body, context);
+  const int32_t status = tn__guard_call(body, context);
   if (status == TN_OK) return call->error == NULL ? TN_OK : TN_KERNEL_FAILED;
   const int32_t code = status == TN_OUT_OF_MEMORY ? TN_XLA_RESOURCE_EXHAUSTED : TN_XLA_UNKNOWN;
   if (status != TN_UNSUPPORTED) call->error = tn__xla_error(code, "XLA FFI call failed: %s", tn_last_error());
@@ -107,12 +108,13 @@ static int32_t end_run(tn__xla_call_t *call, int32_t status) {
   return TN_EXCEPTION;
 }
 
-int32_t tn_xla_execute(void *memory) {
-  tn__xla_call_t *call = memory;
+int32_t tn__xla_execute(tn__xla_call_t *call) {
   TN_REQUIRE(call != NULL, "call must not be null");
   call->context.run_id = 0;
   return end_run(call, run(call, run_stages));
 }
+
+int32_t tn_xla_execute(void *call) { return tn__xla_execute(call); }
 
 typedef struct {
   tn__xla_call_t *call;

@@ -4,8 +4,8 @@
 
 static void *current_call(const tn_call_frame_t *frame) { return tn__read_address(&frame->integers[0]); }
 
-int32_t tn_xla_execute_current(tn_call_frame_t *frame) { return tn_xla_execute(current_call(frame)); }
+int32_t tn_xla_execute_current(tn_call_frame_t *frame) { return tn__xla_execute(current_call(frame)); }
 
-int32_t tn_xla_execute_untyped_current(tn_call_frame_t *frame) { return tn_xla_execute_untyped(current_call(frame)); }
+int32_t tn_xla_execute_untyped_current(tn_call_frame_t *frame) { return tn__xla_execute_untyped(current_call(frame)); }
 
-int32_t tn_xla_execute_batch_current(tn_call_frame_t *frame) { return tn_xla_execute_batch(current_call(frame)); }
+int32_t tn_xla_execute_batch_current(tn_call_frame_t *frame) { return tn__xla_execute_batch(current_call(frame)); }

@@ -74,12 +74,13 @@ static tn_xla_error_t *take_call(const tn_xla_call_frame_t *frame, const tn_xla_
                       function->buffers + operands, function->data + operands);
 }
 
-static tn_xla_error_t *run_callback(tn_xla_call_frame_t *frame, const handler_t *handler) {
+static tn_xla_error_t *run_callback(tn_environment_t *environment, tn_xla_call_frame_t *frame,
+                                    const handler_t *handler) {
   const tn_xla_function_t *function = handler->function;
   tn_xla_error_t *wrong = function->reads ? NULL : take_call(frame, function);
   if (wrong != NULL) return wrong;
   invocation_t invocation = {frame, NULL};
-  const int32_t status = tn_callback_invoke(handler->callback, function->data, &invocation);
+  const int32_t status = tn__callback_run(environment, handler->callback, function->data, &invocation);
   if (status == TN_OK || invocation.error != NULL) return invocation.error;
   return fail(frame, status == TN_CLOSED ? TN_XLA_UNAVAILABLE : TN_XLA_INTERNAL, tn_last_error());
 }
@@ -111,9 +112,10 @@ static void run_stub(const tn__stub_t *stub, tn__registers_t *registers, const v
   (void)stack;
   tn_xla_call_frame_t *frame = frame_of(registers);
   tn_xla_error_t *error;
+  tn_environment_t *environment = tn_environment_current();
   if (!is_answered(frame, &error))
-    error = tn_environment_id() == live >> 32
-                ? run_callback(frame, (const handler_t *)(uintptr_t)stub->value)
+    error = environment != NULL && environment->id == live >> 32
+                ? run_callback(environment, frame, (const handler_t *)(uintptr_t)stub->value)
                 : fail(frame, TN_XLA_UNAVAILABLE,
                        "a TypeScript function was called from a thread that does not run its JavaScript");
   registers->results[0] = (uintptr_t)error;

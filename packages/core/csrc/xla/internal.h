@@ -190,6 +190,11 @@ typedef struct tn__xla_call {
 /* frame_write.c: writes the frame of any runtime as tn_xla_function_read() describes it. */
 int32_t tn__xla_frame_write(const tn_xla_call_frame_t *frame, void *out, size_t capacity, size_t *length);
 
+/* Run a call. The exported functions of these names do the same, but calling them costs more. */
+int32_t tn__xla_execute(tn__xla_call_t *call);
+int32_t tn__xla_execute_untyped(tn_xla_untyped_call_t *call);
+int32_t tn__xla_execute_batch(tn_xla_batch_t *batch);
+
 /* Does the same as tn_xla_execute(), and calls `begin` before the execute handler and `end` after it, even if it
  * failed. The handler cannot allocate. */
 int32_t tn__xla_execute_between(tn__xla_call_t *call, tn_xla_error_t *(*begin)(void *), tn_xla_error_t *(*end)(void *),

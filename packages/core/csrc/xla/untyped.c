@@ -1,4 +1,5 @@
 /* The untyped conventions, which are plain C functions. Only their caller knows which convention they have. */
+#include "../call/guard.h"
 #include "internal.h"
 
 static void run_on_host(tn_xla_untyped_call_t *call) {
@@ -29,22 +30,23 @@ static void run(void *context) {
     run_on_host(call);
 }
 
-int32_t tn_xla_execute_untyped(void *memory) {
-  tn_xla_untyped_call_t *call = memory;
+int32_t tn__xla_execute_untyped(tn_xla_untyped_call_t *call) {
   TN_REQUIRE(call != NULL, "call must not be null");
   TN_REQUIRE(call->api_version >= TN_XLA_CALL_ORIGINAL && call->api_version <= TN_XLA_CALL_UNIFIED,
              "api_version is unknown: %d", (int)call->api_version);
-  XlaCustomCallStatusSetSuccess(&call->status);
+  if (call->status.failed) XlaCustomCallStatusSetSuccess(&call->status);
   if (!tn__xla_enter(call->device)) {
     XlaCustomCallStatusSetFailure(&call->status, "the device of the call cannot be entered on this thread", SIZE_MAX);
     return TN_KERNEL_FAILED;
   }
-  const int32_t status = tn_guard_call(run, call);
+  const int32_t status = tn__guard_call(run, call);
   if (status == TN_OK) return call->status.failed ? TN_KERNEL_FAILED : TN_OK;
   /* The call keeps the message, because it may be read on another thread. */
   XlaCustomCallStatusSetFailure(&call->status, tn_last_error(), SIZE_MAX);
   return status;
 }
+
+int32_t tn_xla_execute_untyped(void *call) { return tn__xla_execute_untyped(call); }
 
 int32_t tn_xla_untyped_failure(void *memory, char *message, size_t capacity, size_t *length) {
   tn_xla_untyped_call_t *call = memory;

@@ -11,11 +11,9 @@ import { isDictionary, toAttribute, type AttributeDictionary } from './encode-at
 export function snapshot(value: unknown, path = '', depth = 0): unknown {
   if (ArrayBuffer.isView(value)) return toAttribute(value, path)
   if (!isDictionary(value) || depth > CONSTANTS.TN_XLA_DEEPEST + 1) return value
-  const copy = Object.create(null) as Record<string, unknown>
-  for (const [name, member] of Object.entries(value)) {
-    copy[name] = snapshot(member, path === '' ? name : `${path}.${name}`, depth + 1)
-  }
-  return copy
+  const prefix = path === '' ? '' : `${path}.`
+  const entries = Object.entries(value)
+  return Object.fromEntries(entries.map(([name, member]) => [name, snapshot(member, prefix + name, depth + 1)]))
 }
 
 /** Whether a value equals a snapshot. A value that is not an attribute equals nothing. */
@@ -26,9 +24,18 @@ export function isSame(value: unknown, kept: unknown): boolean {
     if (value instanceof Attribute) return isSameAttribute(value, kept)
     return ArrayBuffer.isView(value) && isSameAttribute(toAttribute(value, ''), kept)
   }
-  if (!isDictionary(value)) return false
-  const [names, expected] = [Object.keys(value), kept as AttributeDictionary]
-  return names.length === Object.keys(expected).length && names.every((name) => isSame(value[name], expected[name]))
+  return isDictionary(value) && isSameDictionary(value, kept as AttributeDictionary)
+}
+
+/** Loops without closures, because every call as a function compares its attributes. */
+function isSameDictionary(value: AttributeDictionary, kept: AttributeDictionary): boolean {
+  let count = 0
+  for (const name in value) {
+    if (!Object.hasOwn(kept, name) || !isSame(value[name], kept[name])) return false
+    count++
+  }
+  for (const _ in kept) count--
+  return count === 0
 }
 
 function isSameAttribute(a: Attribute, b: Attribute): boolean {

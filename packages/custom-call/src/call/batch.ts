@@ -12,7 +12,7 @@ import {
 } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import { allocateCall, type CallMemory } from '../native/call-memory.ts'
-import { entryFor, runCall } from '../native/current-call.ts'
+import { callRunner } from '../native/current-call.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { BoundCall } from './bound-call.ts'
 import type { Tensors } from './call-target.ts'
@@ -70,13 +70,19 @@ export class Batch extends ManagedLifetime {
     enterCall(this.#held)
     let status: number
     try {
-      status = runCall(entryFor('batch'), memory)
-    } finally {
-      memory.running = false
-      leaveCall()
-      for (const stream of this.#streams) stream.keep?.(this.#held)
+      status = callRunner()(CONSTANTS.TN_XLA_JOB_BATCH, memory)
+    } catch (error) {
+      this.#leave()
+      throw error
     }
+    this.#leave()
     if (status !== 0) throw this.#failure(status)
+  }
+
+  #leave(): void {
+    this.#memory.running = false
+    leaveCall()
+    for (const stream of this.#streams) stream.keep?.(this.#held)
   }
 
   /**

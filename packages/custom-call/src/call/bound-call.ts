@@ -10,7 +10,7 @@ import {
 } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
-import { runCall } from '../native/current-call.ts'
+import type { RunCall } from '../native/current-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
 
@@ -25,6 +25,13 @@ import { FIRST_TENSOR } from './patch-pointers.ts'
 export class BoundCall extends ManagedLifetime {
   /** @internal */
   readonly target: CallTarget
+  // Those of the target. Targets are objects of several shapes, whose members cost more to read.
+  /** @internal */
+  readonly kind: number
+  /** @internal */
+  readonly runCall: RunCall
+  /** @internal */
+  readonly hasStream: boolean
   /** @internal */
   readonly memory: CallMemory
   /** @internal the call, its library and the tensors; the tensors keep memory of the garbage collector reachable */
@@ -46,6 +53,9 @@ export class BoundCall extends ManagedLifetime {
   constructor(target: CallTarget, operandCount: number, memory: CallMemory, bound: readonly Gated[]) {
     super()
     this.target = target
+    this.kind = target.kind
+    this.runCall = target.run
+    this.hasStream = target.stream !== undefined
     this.memory = memory
     const firstResult = FIRST_TENSOR + operandCount
     this.bound = bound
@@ -70,19 +80,25 @@ export class BoundCall extends ManagedLifetime {
    * @throws {XlaError} if the kernel fails or throws. @throws {ScopeClosedError} after close.
    */
   run(): void {
-    const { target, memory } = this
+    const { memory } = this
     if (memory.running || !this.gate.open) this.#refuse()
     enterCall(this.held)
     memory.running = true
     let status: number
     try {
-      status = runCall(target.enter, memory)
-    } finally {
-      memory.running = false
-      leaveCall()
-      if (target.stream !== undefined) target.stream.keep?.(this.bound.slice(FIRST_TENSOR))
+      status = this.runCall(this.kind, memory)
+    } catch (error) {
+      this.#leave()
+      throw error
     }
-    if (status !== 0) throw target.failure(memory, status)
+    this.#leave()
+    if (status !== 0) throw this.target.failure(memory, status)
+  }
+
+  #leave(): void {
+    this.memory.running = false
+    leaveCall()
+    if (this.hasStream) this.target.stream?.keep?.(this.bound.slice(FIRST_TENSOR))
   }
 
   /**

@@ -141,10 +141,15 @@ function isAlike(
     alignment === otherAlignment &&
     operands.length === operandCount &&
     results.length === types.length - operandCount &&
-    operands.every(({ type }, i) => type === types[i]) &&
-    results.every(({ type }, i) => type === types[operandCount + i]) &&
+    haveTypes(operands, types, 0) &&
+    haveTypes(results, types, operandCount) &&
     isSame(value, extra)
   )
+}
+
+function haveTypes(tensors: Tensors, types: readonly TensorType[], first: number): boolean {
+  for (let i = 0; i < tensors.length; i++) if (tensors[i]!.type !== types[first + i]) return false
+  return true
 }
 
 /** Gives a function its name and members. They are not enumerable, so that `console.log` prints the function in one line. */
@@ -161,29 +166,35 @@ export function callable<Members extends object>(
 function operandsOf(tensors: unknown): Tensors {
   const expected = 'an array of tensors'
   if (!Array.isArray(tensors)) throw wrongType('operands', expected, tensors, MAKE_TENSORS)
-  return Array.from(tensors as readonly unknown[], (operand, i) => {
-    if (operand instanceof Tensor) return operand
-    throw new ArgumentError(`operands must be ${expected}, got ${describe(operand)} for operand ${i}`, {
-      hint: MAKE_TENSORS,
-      details: { name: `operand ${i}`, expected: 'a tensor', received: describe(operand) },
-    })
-  })
+  const operands: Tensor[] = []
+  const count = tensors.length
+  for (let i = 0; i < count; i++) {
+    const operand: unknown = tensors[i]
+    if (!(operand instanceof Tensor)) {
+      throw new ArgumentError(`operands must be ${expected}, got ${describe(operand)} for operand ${i}`, {
+        hint: MAKE_TENSORS,
+        details: { name: `operand ${i}`, expected: 'a tensor', received: describe(operand) },
+      })
+    }
+    operands.push(operand)
+  }
+  return operands
 }
 
-function resultsOf(
-  specs: readonly unknown[] | undefined,
-  allocator: NativeAllocator | undefined,
-  alignment: number | undefined,
-): Tensors {
+function resultsOf(specs: unknown, allocator: NativeAllocator | undefined, alignment: number | undefined): Tensors {
   if (!Array.isArray(specs)) {
     const hint = 'Write results: [f32([2, 4])]: the types of its results are known to the kernel alone.'
     throw wrongType('results', 'an array of tensors or types', specs, hint)
   }
-  return Array.from(specs as readonly unknown[], (spec, i) => {
-    if (spec instanceof Tensor) return spec
-    if (spec instanceof TensorType) return allocate(spec, allocator, alignment)
-    throw wrongType(`result ${i}`, 'a tensor or a type', spec)
-  })
+  const results: Tensor[] = []
+  const count = specs.length
+  for (let i = 0; i < count; i++) {
+    const spec: unknown = specs[i]
+    if (spec instanceof Tensor) results.push(spec)
+    else if (spec instanceof TensorType) results.push(allocate(spec, allocator, alignment))
+    else throw wrongType(`result ${i}`, 'a tensor or a type', spec)
+  }
+  return results
 }
 
 /** Allocates a result with the alignment of tensors, or of the call if that is greater. */

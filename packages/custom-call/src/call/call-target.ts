@@ -1,7 +1,7 @@
 import type { Tensor, TenonError } from '@tenon/core'
 import type { Gate } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
-import type { Entry } from '../native/current-call.ts'
+import type { RunCall } from '../native/current-call.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 
 export interface Runnable {
@@ -16,8 +16,8 @@ export interface Runnable {
 /** The target of a prepared call: a typed handler's frame, or an untyped function's pointers. */
 export interface CallTarget extends Runnable {
   readonly gate: Gate
-  /** Enters native code to run the call on this thread. */
-  readonly enter: Entry
+  /** Runs the call on this thread. */
+  readonly run: RunCall
   readonly memory: CallMemory
   /** Lays out more memory for the same call, with pointers of its own. */
   extend(): CallMemory

@@ -2,7 +2,6 @@ import { ArgumentError, type TensorType } from '@tenon/core'
 import { enterCall, inspectAsText, leaveCall, ManagedLifetime, type Gated } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
-import { runCall } from '../native/current-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
@@ -80,7 +79,7 @@ export class PreparedCall<
     enterCall(held)
     let status: number
     try {
-      status = runCall(target.enter, memory)
+      status = target.run(target.kind, memory)
     } catch (error) {
       this.#leave()
       throw error

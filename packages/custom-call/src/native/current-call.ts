@@ -1,46 +1,40 @@
-import { coreFunctionAddress, door, takeThrown, WORDS, words } from '@tenon/core/internal'
+import { CONSTANTS, coreFunctionAddress, door, takeThrown, WORDS, words } from '@tenon/core/internal'
 import type { CallMemory } from './call-memory.ts'
 
-/**
- * The functions of the core that run calls. They take no parameter, which would cost a sixth of a native call, but find the
- * address of the call in the frame. Each has its own place among the entries of the door.
- */
-const ENTRIES = {
-  typed: { place: 0, address: (): number => coreFunctionAddress('tn_xla_execute_current') },
-  untyped: { place: 1, address: (): number => coreFunctionAddress('tn_xla_execute_untyped_current') },
-  batch: { place: 2, address: (): number => coreFunctionAddress('tn_xla_execute_batch_current') },
-} as const
+/** Runs a call of a kind, one of the constants `TN_XLA_JOB_*`, on this thread. @throws what an upcall stub has thrown meanwhile */
+export type RunCall = (kind: number, memory: CallMemory) => number
 
-/** Enters native code, which runs the call whose address is in the frame. */
-export type Entry = () => void
+let made: RunCall | undefined
 
-const opened = new Map<keyof typeof ENTRIES, Entry>()
-
-/** Returns the entry for a kind of calls. */
-export function entryFor(kind: keyof typeof ENTRIES): Entry {
-  let entry = opened.get(kind)
-  if (entry === undefined) {
-    const { place, address } = ENTRIES[kind]
-    entry = door().entry(place, address())
-    opened.set(kind, entry)
-  }
-  return entry
+/** Returns the function that runs calls. All calls share one, so that the compiler knows what it calls. */
+export function callRunner(): RunCall {
+  return (made ??= makeRunCall())
 }
 
-/** Constants of a function are part of compiled code. The bundler turns those of a module into variables. */
-function makeRunCall(): (enter: Entry, memory: CallMemory) => number {
+/**
+ * Constants of a function are part of compiled code. The bundler turns those of a module into variables.
+ *
+ * The entries take no parameter, which would cost a sixth of a native call, but find the address of the call in the frame. Each
+ * has its own place among the entries of the door. They are called by name, because the compiler calls a native function
+ * directly only if it is always the same one.
+ */
+function makeRunCall(): RunCall {
+  const { entry } = door()
   const frame = words
   const [call, statusWord, state] = [WORDS.general, WORDS.errno, WORDS.state]
-  return (enter, { lo, hi }) => {
+  const { TN_XLA_JOB_TYPED: TYPED, TN_XLA_JOB_UNTYPED: UNTYPED } = CONSTANTS
+  const runTyped = entry(0, coreFunctionAddress('tn_xla_execute_current'))
+  const runUntyped = entry(1, coreFunctionAddress('tn_xla_execute_untyped_current'))
+  const runBatch = entry(2, coreFunctionAddress('tn_xla_execute_batch_current'))
+  return (kind, { lo, hi }) => {
     // Every call overwrites the frame, so nothing may run between these stores and the loads.
     frame[call] = lo
     frame[call + 1] = hi
-    enter()
+    if (kind === TYPED) runTyped()
+    else if (kind === UNTYPED) runUntyped()
+    else runBatch()
     const status = frame[statusWord]!
     if (frame[state] !== 0) throw takeThrown()
     return status
   }
 }
-
-/** Runs a call on this thread and returns its status. @throws what an upcall stub has thrown meanwhile */
-export const runCall: (enter: Entry, memory: CallMemory) => number = makeRunCall()

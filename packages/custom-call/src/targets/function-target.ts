@@ -2,7 +2,6 @@ import { Tensor, TensorType } from '@tenon/core'
 import {
   addressOf,
   Callback,
-  type CallbackFunction,
   checkName,
   checkOptions,
   checkStatus,
@@ -11,6 +10,8 @@ import {
   innermostCall,
   inspectAsText,
   ManagedLifetime,
+  WORDS,
+  words,
   wrongType,
 } from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
@@ -68,9 +69,10 @@ export class FunctionTarget extends ManagedLifetime {
     if (typeof run !== 'function') throw wrongType(name, 'a function', run)
     const exact = exactCallee(name, signature, run)
     this.#description = describeFunction(exact)
-    this.#callback = new Callback(
-      exact === undefined ? readingEntry(name, signature as TargetSchema, run) : exactEntry(exact),
-    )
+    this.#callback =
+      exact === undefined
+        ? new Callback(readingEntry(name, signature as TargetSchema, run))
+        : new Callback(undefined, exactEntry(exact))
     const out = new BigUint64Array(1)
     const { tn_xla_function_open: open } = coreFunctions()
     const status = open(this.#callback.address, addressOf(this.#description), addressOf(out))
@@ -146,12 +148,18 @@ function exactCallee(
   return { name, types, operandCount, pointers, addresses, run: runExact }
 }
 
-function exactEntry(callee: Callee): CallbackFunction {
-  return (_, call) => {
+/** Reads the call from the frame. Its own constants are part of the compiled code. */
+function exactEntry(callee: Callee): () => void {
+  const frame = words
+  const CALL = WORDS.general + 2
+  return () => {
+    // Nested calls overwrite the frame.
+    const low = frame[CALL]!
+    const high = frame[CALL + 1]!
     try {
       if (!runOnCallersTensors(callee)) runOnLentMemory(callee)
     } catch (error) {
-      fail(call, error)
+      fail((low >>> 0) + high * 2 ** 32, error)
     }
   }
 }

@@ -13,7 +13,7 @@ import {
 } from '@tenon/core/internal'
 import type { CallTarget } from '../call/call-target.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
-import { entryFor } from '../native/current-call.ts'
+import { callRunner } from '../native/current-call.ts'
 import { enterCore } from '../native/enter-core.ts'
 import { checkAnswer, readFailure } from '../native/read-failure.ts'
 import type { Leaf } from '../shape/leaf.ts'
@@ -64,7 +64,7 @@ export function openTypedTarget(
     name,
     kind: CONSTANTS.TN_XLA_JOB_TYPED,
     gate,
-    enter: entryFor('typed'),
+    run: callRunner(),
     memory,
     stream: resources.stream,
     isCapturable,

@@ -2,7 +2,7 @@ import { TensorType, type Hold, type TenonError } from '@tenon/core'
 import { Cleaner, CONSTANTS, LAYOUTS, type Gate, writeAddress } from '@tenon/core/internal'
 import type { CallTarget } from '../call/call-target.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
-import { entryFor } from '../native/current-call.ts'
+import { callRunner } from '../native/current-call.ts'
 import { readUntypedFailure } from '../native/read-failure.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { leavesOf, type Tree } from '../shape/leaf.ts'
@@ -47,7 +47,7 @@ export function openUntypedTarget(
     name,
     kind: CONSTANTS.TN_XLA_JOB_UNTYPED,
     gate,
-    enter: entryFor('untyped'),
+    run: callRunner(),
     memory: own,
     extend,
     failure: (memory: CallMemory, status: number, batchIndex?: number): TenonError =>
