@@ -24,7 +24,7 @@ export class DeviceMemory extends DeviceResource {
 
   /** @internal */
   constructor(device: CudaContext, byteSize: number) {
-    super(device, `DeviceMemory of ${byteSize} bytes`, 'memFree', () => {
+    super(device, `DeviceMemory of ${String(byteSize)} bytes`, 'memFree', () => {
       if (checkSize(byteSize, 'byteSize') === 0) throw wrongValue('byteSize', 'at least 1', 0)
       return device.driver.read('memAlloc', `allocating ${byteSize} bytes`, byteSize)
     })

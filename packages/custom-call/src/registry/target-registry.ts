@@ -1,4 +1,4 @@
-import { checkName, checkOptions, enterAll, inspectAsText, type Gate } from '@tenon/core/internal'
+import { checkName, checkOptions, enterAll, inspectAsText, wrongType, type Gate } from '@tenon/core/internal'
 import type { PreparedCall } from '../call/prepared-call.ts'
 import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
 import { addressesOf, STAGES, type ByStage } from '../native/descriptor.ts'
@@ -261,7 +261,11 @@ inspectAsText(TargetRegistry)
 /** The default registry of this thread. It also finds handlers that libraries registered themselves, on any thread. */
 export const targets: TargetRegistry = new TargetRegistry({ selfRegistered: true })
 
-const keyOf = (name: string, platform: string): string => `${platform}\0${name}`
+function keyOf(name: string, platform: string): string {
+  if (typeof name !== 'string') throw wrongType('name', 'a string', name)
+  if (typeof platform !== 'string') throw wrongType('platform', 'the name of a platform', platform)
+  return `${platform}\0${name}`
+}
 
 function enter<Kind extends Target>(entries: Map<string, Entry<Kind>>, key: string, entry: Entry<Kind>): Kind {
   enterAll(entry.gates.map((gate) => ({ gate })))

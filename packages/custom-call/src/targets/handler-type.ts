@@ -77,6 +77,7 @@ export function callProvider(library: NativeLibrary, symbol: string, options?: {
  * const old = offerApi('0.1', () => NativeLibrary.open('./libkernels_runtime.so'))
  */
 export function offerApi<Opened>(api: ApiMinor, open: () => Opened): Opened {
+  if (typeof open !== 'function') throw wrongType('open', 'a function', open)
   const { tn_xla_offer: offer } = coreFunctions()
   checkStatus(offer(minorOf(api)), 'offering a function table')
   try {

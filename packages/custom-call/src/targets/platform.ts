@@ -1,4 +1,4 @@
-import { didYouMean } from '@tenon/core/internal'
+import { didYouMean, wrongType } from '@tenon/core/internal'
 import type { XlaError } from '../errors/xla-error.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 
@@ -7,6 +7,7 @@ const DEVICE_TYPES: Readonly<Record<string, number>> = { host: 1, cuda: 2, rocm:
 
 /** Returns the name under which typed handlers are kept: in lower case, with the short names replaced. */
 export function canonicalPlatform(platform: string): string {
+  if (typeof platform !== 'string') throw wrongType('platform', 'the name of a platform', platform)
   const lower = platform.toLowerCase()
   return lower === 'cpu' ? 'host' : lower === 'gpu' ? 'cuda' : lower
 }

@@ -1,7 +1,7 @@
 import { describe, inspectAsText, wrongType } from '@tenon/core/internal'
 import { InternalError, PackedFuncError } from '../errors/error-kinds.ts'
 import { packedFunc } from '../functions/closure.ts'
-import type { PackedFunc } from '../functions/packed-func.ts'
+import { PackedFunc } from '../functions/packed-func.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { argumentTypes, resultType, typeIndexOf } from '../values/native-type.ts'
@@ -154,6 +154,7 @@ export function legacyFunc(run: (args: TVMArgs, rv: TVMRetValue) => void): Packe
  * callLegacy(half, 4).typeCode // TypeCode.Float
  */
 export function callLegacy(target: PackedFunc, ...values: Argument[]): TVMRetValue {
+  if (!(target instanceof PackedFunc)) throw wrongType('target', 'a PackedFunc', target)
   const value = target(...values)
   return new TVMRetValue(value, codeOfTypeIndex(resultType(value)))
 }
@@ -181,6 +182,8 @@ export function typedLegacyFunc<const P extends readonly ConversionTarget[]>(
   run: (...values: Converted<P>) => Argument | void,
   name?: string,
 ): PackedFunc {
+  if (!Array.isArray(targets)) throw wrongType('targets', 'an array of types', targets)
+  if (typeof run !== 'function') throw wrongType('run', 'a function', run)
   const signature = `(${targets.map((target, i) => `${i}: ${printed[target] ?? target}`).join(', ')})`
   const title = `${name ?? '<anonymous> '}${signature}`
   const converting = legacyFunc((args, rv) => {

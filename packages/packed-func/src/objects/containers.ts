@@ -1,4 +1,4 @@
-import { LAYOUTS } from '@tenon/core/internal'
+import { LAYOUTS, wrongType } from '@tenon/core/internal'
 import { builtin } from '../functions/registry.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { openStack } from '../native/stack.ts'
@@ -130,5 +130,6 @@ export class NativeShape extends NativeObject {
  * shape([2, 3]).toArray() // [2, 3]
  */
 export function shape(sizes: readonly (number | bigint)[]): NativeShape {
+  if (!Array.isArray(sizes)) throw wrongType('sizes', 'an array of whole numbers', sizes)
   return builtin('ffi.Shape')(...sizes) as NativeShape
 }

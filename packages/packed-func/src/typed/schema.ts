@@ -107,6 +107,7 @@ const reserved = new Set(
  * isDeclarable('sum') // true
  */
 export function isDeclarable(name: string): boolean {
+  if (typeof name !== 'string') throw wrongType('name', 'a string', name)
   return /^[A-Za-z_$][\w$]*$/.test(name) && !reserved.has(name)
 }
 

@@ -1,3 +1,5 @@
+import { wrongType } from '@tenon/core/internal'
+import { checkForm } from '../check-form.ts'
 import { invalid, violationOf, type PoolsError } from '../error-status.ts'
 import { checkIndex, checkU32s } from '../model/check-numbers.ts'
 import type { Model, Operand } from '../model/model.ts'
@@ -35,6 +37,8 @@ export interface BufferShape {
  * @returns the error for the first rule that is broken; undefined for a valid request.
  */
 export function validateAllocate(models: Models, description: AllocateDescription): PoolsError | undefined {
+  if (!Array.isArray(models)) throw wrongType('models', 'an array of models', models)
+  checkForm(description, 'description', ['dimensions', 'inputRoles', 'outputRoles'])
   return violationOf(() => checkAllocate(models, description))
 }
 

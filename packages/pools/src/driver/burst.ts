@@ -4,7 +4,7 @@ import { counted } from '../counted.ts'
 import { failed, invalid } from '../error-status.ts'
 import { type Pool, PoolSlice } from '../pool/pool.ts'
 import type { AsyncRequestOptions, BackendModel, ExecutionResult, RequestOptions } from './driver.ts'
-import type { RunArguments } from './execution.ts'
+import { readArguments, type RunArguments } from './execution.ts'
 
 /** The options of a burst's executions. */
 export interface BurstOptions {
@@ -48,9 +48,10 @@ export class Burst extends ManagedLifetime {
    */
   run(args: RunArguments, options: RequestOptions & BurstOptions = {}): ExecutionResult {
     const { identifiers, ...rest } = options
-    this.#begin(args, identifiers)
+    const read = readArguments(args)
+    this.#begin(read, identifiers)
     try {
-      return this.#prepared.run(args, rest)
+      return this.#prepared.run(read, rest)
     } finally {
       this.#isRunning = false
     }
@@ -59,9 +60,10 @@ export class Burst extends ManagedLifetime {
   /** Executes as `prepared.runAsync` does. @throws as {@link run} */
   async runAsync(args: RunArguments, options: AsyncRequestOptions & BurstOptions = {}): Promise<ExecutionResult> {
     const { identifiers, ...rest } = options
-    this.#begin(args, identifiers)
+    const read = readArguments(args)
+    this.#begin(read, identifiers)
     try {
-      return await this.#prepared.runAsync(args, rest)
+      return await this.#prepared.runAsync(read, rest)
     } finally {
       this.#isRunning = false
     }

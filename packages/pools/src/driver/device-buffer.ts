@@ -1,8 +1,8 @@
-import { holdAll, ManagedLifetime, releaseAll } from '@tenon/core/internal'
+import { holdAll, ManagedLifetime, releaseAll, wrongType } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { operandByteSize } from '../model/operand-types.ts'
 import { createPool } from '../pool/create-pool.ts'
-import type { PoolSlice } from '../pool/pool.ts'
+import { PoolSlice } from '../pool/pool.ts'
 import type { BufferShape } from './allocate.ts'
 import type { BackendBuffer, BackendPool } from './driver.ts'
 import { FallbackBuffer } from './fallback-buffer.ts'
@@ -52,12 +52,12 @@ export class DeviceBuffer extends ManagedLifetime {
   async copyFrom(source: PoolSlice | DeviceBuffer): Promise<void> {
     if (source === this) return
     if (source instanceof DeviceBuffer) await this.#copyFromBuffer(source)
-    else await this.#copy(source, () => this.#buffer.copyFrom(source))
+    else await this.#copy(source, 'source', () => this.#buffer.copyFrom(source))
   }
 
   /** Copies the value of the buffer out. @throws {PoolsError} D25; the buffer keeps its value. */
   async copyTo(target: PoolSlice<'writable'>): Promise<void> {
-    await this.#copy(target, () => this.#buffer.copyTo(target))
+    await this.#copy(target, 'target', () => this.#buffer.copyTo(target))
   }
 
   async #copyFromBuffer(source: DeviceBuffer): Promise<void> {
@@ -85,8 +85,9 @@ export class DeviceBuffer extends ManagedLifetime {
     }
   }
 
-  async #copy({ pool }: PoolSlice, run: () => Promise<void>): Promise<void> {
-    const holds = holdAll([this, pool])
+  async #copy(slice: PoolSlice, name: string, run: () => Promise<void>): Promise<void> {
+    if (!(slice instanceof PoolSlice)) throw wrongType(name, 'a slice of a pool', slice)
+    const holds = holdAll([this, slice.pool])
     try {
       await run()
     } finally {

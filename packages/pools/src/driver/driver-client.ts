@@ -1,10 +1,10 @@
-import { ArgumentError, type Hold, ScopeClosedError } from '@tenon/core'
-import { checkOptions, describe, holdAll, inspectAsText, ManagedLifetime, releaseAll } from '@tenon/core/internal'
+import { type Hold, ScopeClosedError } from '@tenon/core'
+import { checkOptions, holdAll, inspectAsText, ManagedLifetime, releaseAll, wrongType } from '@tenon/core/internal'
 import { counted } from '../counted.ts'
 import { failed, PoolsError } from '../error-status.ts'
 import { isFullySpecified } from '../model/operand-types.ts'
 import { FallbackBuffer } from './fallback-buffer.ts'
-import { type Model, modelText } from '../model/model.ts'
+import { checkModelForm, type Model, modelText } from '../model/model.ts'
 import type { Pool } from '../pool/pool.ts'
 import { checkAllocate, type AllocateDescription, type BufferRole, type BufferShape } from './allocate.ts'
 import { Burst } from './burst.ts'
@@ -17,7 +17,7 @@ import type {
   ExecutionResult,
   RequestOptions,
 } from './driver.ts'
-import { Execution, type RunArguments } from './execution.ts'
+import { Execution, readArguments, type RunArguments } from './execution.ts'
 import { Fence } from './fence.ts'
 import { FencedExecution, type FencedInfo, type FencedOptions } from './fenced-execution.ts'
 import { checkMilliseconds, checkRequestOptions } from './request-options.ts'
@@ -170,7 +170,8 @@ export class PreparedModel extends ManagedLifetime {
 
   /** Holds the memory of an execution. @throws {ScopeClosedError} @throws {PoolsError} and holds nothing */
   #begin(args: RunArguments): Execution {
-    if (this.#last?.isFor(args) !== true) this.#last = new Execution(this, args)
+    const read = readArguments(args)
+    if (this.#last?.isFor(read) !== true) this.#last = new Execution(this, read)
     const execution = this.#last
     execution.enter()
     return execution
@@ -228,6 +229,7 @@ export class Driver {
    */
   async prepare(model: Model<Pool>, options: AsyncRequestOptions = NO_OPTIONS): Promise<PreparedModel> {
     this.#checkRequest(options)
+    checkModelForm(model)
     const holds = holdAll(model.pools)
     try {
       return this.#own(this.#models, new PreparedModel(this, model, await this.#backend.prepare(model, options)))
@@ -239,6 +241,7 @@ export class Driver {
   /** Returns, for each operation of a model, whether the driver has it. @throws {PoolsError} if the model is not valid. */
   async supportedOperations(model: Model<Pool>, options: AsyncRequestOptions = NO_OPTIONS): Promise<boolean[]> {
     this.#checkRequest(options)
+    checkModelForm(model)
     return this.#backend.supportedOperations(model, options)
   }
 
@@ -293,13 +296,19 @@ export class Driver {
 }
 
 /** The models that roles name, each once, and the roles as NNAPI's HAL has them. @throws {ScopeClosedError} */
-function rolesOf({ roles, dimensions = [] }: AllocateOptions): {
+function rolesOf(options: AllocateOptions): {
   readonly models: readonly PreparedModel[]
   readonly description: AllocateDescription
   /** Returns the shape of the buffer. @throws {PoolsError} D1 to D10 */
   readonly shape: () => BufferShape
 } {
-  if (!Array.isArray(roles)) throw new ArgumentError(`roles must be an array, got ${describe(roles)}`)
+  if (options === undefined) throw wrongType('options', 'an object with roles', options)
+  const { roles, dimensions = [] } = options
+  if (!Array.isArray(roles)) throw wrongType('roles', 'an array', roles)
+  if (!Array.isArray(dimensions)) throw wrongType('dimensions', 'an array of sizes', dimensions)
+  const other = roles.find((role) => !(role?.preparedModel instanceof PreparedModel))
+  if (roles.length > 0 && other !== undefined)
+    throw wrongType('roles', 'roles of prepared models', other, 'Pass prepared.input(index) or prepared.output(index).')
   const models = [...new Set(roles.map((role: Role) => role.preparedModel))]
   for (const model of models) model.checkOpen()
   const listed = (isInput: boolean): BufferRole[] =>

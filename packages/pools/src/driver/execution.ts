@@ -1,8 +1,8 @@
 import { ArgumentError } from '@tenon/core'
-import { describe, enterAll, exitAll, type Gated } from '@tenon/core/internal'
+import { describe, enterAll, exitAll, wrongType, type Gated } from '@tenon/core/internal'
 import { NOWHERE } from '../model/model.ts'
-import { type Pool, PoolSlice } from '../pool/pool.ts'
-import type { Request, RequestArgument } from '../request/request.ts'
+import { Pool, PoolSlice } from '../pool/pool.ts'
+import { checkRequestForm, type Request, type RequestArgument } from '../request/request.ts'
 import { DeviceBuffer } from './device-buffer.ts'
 import type { BackendPool, BackendRequest } from './driver.ts'
 import type { FallbackBuffer } from './fallback-buffer.ts'
@@ -18,6 +18,25 @@ export interface ExecutionArguments {
 
 /** The arguments of an execution, or a request in the form of NNAPI's HAL. */
 export type RunArguments = ExecutionArguments | Request<Pool>
+
+/**
+ * Reads each argument once. An execution keeps what was read, whatever a getter returns later.
+ *
+ * @throws {ArgumentError} if an argument is missing or is not an array.
+ */
+export function readArguments(args: RunArguments): RunArguments {
+  if (typeof args !== 'object' || args === null) throw wrongType('args', 'an object with inputs and outputs', args)
+  const { inputs, outputs } = args
+  if (!Array.isArray(inputs)) throw wrongType('inputs', 'an array', inputs)
+  if (!Array.isArray(outputs)) throw wrongType('outputs', 'an array', outputs)
+  if (!('pools' in args)) return { inputs, outputs }
+  const request = { inputs, outputs, pools: args.pools } as Request<Pool>
+  checkRequestForm(request)
+  // A device buffer has facts of this kind among the pools of a request.
+  const other = request.pools.find((pool) => !(pool instanceof Pool) && (pool as BackendPool | null)?.kind !== 'token')
+  if (other !== undefined) throw wrongType('pools', 'an array of pools', other)
+  return request
+}
 
 interface FallbackUse {
   readonly buffer: FallbackBuffer

@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { checkOptions, describe, inspectAsText, ManagedLifetime } from '@tenon/core/internal'
+import { checkOptions, describe, inspectAsText, ManagedLifetime, wrongType } from '@tenon/core/internal'
 import { counted } from '../counted.ts'
 import { Layout } from '../engine/memory.ts'
 import { invalid } from '../error-status.ts'
@@ -251,6 +251,8 @@ export interface ModelOptions {
  */
 export function buildModel(describeModel: (builder: ModelBuilder) => void, options?: ModelOptions): BuiltModel {
   const { relaxed = false } = checkOptions(options, ['relaxed'])
+  if (typeof describeModel !== 'function')
+    throw wrongType('describeModel', 'a function that receives a builder', describeModel)
   const builder = new ModelBuilder()
   describeModel(builder)
   return builder.finish(relaxed)

@@ -1,3 +1,5 @@
+import { wrongType } from '@tenon/core/internal'
+import { checkForm, checkForms } from '../check-form.ts'
 import { counted } from '../counted.ts'
 import type { PoolFacts } from '../pool/pool-facts.ts'
 import type { OperandType } from './operand-types.ts'
@@ -69,6 +71,21 @@ export interface Model<P extends PoolFacts = PoolFacts> {
   readonly pools: readonly P[]
   /** A driver may compute float32 with the range and precision of float16; the reference driver never does. */
   readonly relaxed?: boolean
+}
+
+const SUBGRAPH_LISTS = ['operands', 'operations', 'inputIndexes', 'outputIndexes'] as const
+
+/** Checks the form of a model that may be written by hand. @throws {ArgumentError} if a part is missing. */
+export function checkModelForm(model: Model): void {
+  checkForm(model, 'model', ['referenced', 'pools'])
+  checkForm(model.main, 'model.main', SUBGRAPH_LISTS)
+  checkForms(model.referenced, 'model.referenced', SUBGRAPH_LISTS)
+  for (const subgraph of [model.main, ...model.referenced]) {
+    checkForms(subgraph.operands, 'operands', ['dimensions'])
+    checkForms(subgraph.operations, 'operations', ['inputs', 'outputs'])
+    for (const { location } of subgraph.operands)
+      if (typeof location !== 'object' || location === null) throw wrongType('location', 'a place in a pool', location)
+  }
 }
 
 export function modelText({ main: { inputIndexes, outputIndexes, operations } }: Model): string {

@@ -1,7 +1,7 @@
 import { checkOptions } from '@tenon/core/internal'
 import { invalid, violationOf, type PoolsError } from '../error-status.ts'
 import { checkIndex, type ValidationOptions } from './check-numbers.ts'
-import type { Model, Subgraph } from './model.ts'
+import { checkModelForm, type Model, type Subgraph } from './model.ts'
 import { checkOperand } from './validate-operand.ts'
 
 /**
@@ -13,6 +13,7 @@ import { checkOperand } from './validate-operand.ts'
  */
 export function validateModel(model: Model, options: ValidationOptions = {}): PoolsError | undefined {
   checkOptions(options, ['strictAlignment'])
+  checkModelForm(model)
   return violationOf(() => checkModel(model, options))
 }
 

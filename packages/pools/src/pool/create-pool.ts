@@ -1,6 +1,6 @@
 import { constants, openSync } from 'node:fs'
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { checkName, checkOptions, checkSize, describe } from '@tenon/core/internal'
+import { checkName, checkOptions, checkSize, describe, wrongType } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import {
   createDmaBuf,
@@ -22,7 +22,7 @@ import {
 } from './buffer-description.ts'
 import type { ImagePool } from './image-pool.ts'
 import { importPool, type PoolHandle } from './import-pool.ts'
-import { type Pool, POOL_MAXIMUM } from './pool.ts'
+import { bytesOf, Pool, POOL_MAXIMUM } from './pool.ts'
 import type { PoolRights } from './pool-facts.ts'
 
 /** The options of a new pool. */
@@ -77,6 +77,7 @@ export interface ImageOptions {
  * image.description.stride // 640
  */
 export function createImagePool(options: ImageOptions): ImagePool<'writable'> {
+  if (options === undefined) throw wrongType('options', 'an object with width, height and format', options)
   checkOptions(options, ['width', 'height', 'layers', 'format', 'label'])
   const { width, height, layers = 1, format, label = '' } = options
   if (!Object.hasOwn(bufferFormats, format) || bufferFormats[format].pixelSize === 0 || format === 'BLOB')
@@ -116,9 +117,10 @@ function createMemory(byteSize: number, label: string, isOfDevice: boolean): Att
  * weights.rights // 'frozen'
  */
 export function createFrozenPool(contents: ArrayBufferView | ArrayBuffer, options?: PoolOptions): Pool<'frozen'> {
-  const pool = createPool(contents.byteLength, options)
+  const bytes = bytesOf(contents)
+  const pool = createPool(bytes.length, options)
   try {
-    pool.write(0, contents)
+    pool.write(0, bytes)
     return freezePool(pool)
   } finally {
     pool[Symbol.dispose]()
@@ -153,6 +155,7 @@ function reseal(
   { seals: added, ...rights }: Pick<PoolHandle, 'isFrozen' | 'isWritable'> & { readonly seals: number },
   prepare: () => void = () => {},
 ): Pool {
+  if (!(pool instanceof Pool)) throw wrongType('pool', 'a pool', pool)
   pool.checkOpen()
   const { kind, backing, byteSize, attachment: own } = pool
   if (kind === 'file' || kind === 'device-image' || backing === 'dma-buf' || own === undefined) {

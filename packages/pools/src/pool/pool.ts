@@ -8,9 +8,10 @@ import {
   inspectAsText,
   ManagedLifetime,
   READ_ONLY,
+  wrongType,
 } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
-import { operandByteSize, type OperandType } from '../model/operand-types.ts'
+import { operandByteSize, operandTypes, type OperandType } from '../model/operand-types.ts'
 import { accessDmaBuf } from '../native/descriptor.ts'
 import { closeAttachment, type Attachment } from '../native/link.ts'
 import { closeMapping, copyMapped, mappingFaults, syncMapping, type Mapping } from '../native/mapping.ts'
@@ -91,6 +92,8 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   /** Returns a range of the pool as a value, which holds nothing open. @throws {BoundsError} if it reaches outside. */
   slice(byteOffset: number, byteSize?: number, options?: SliceOptions): PoolSlice<Rights> {
     const known = checkOptions(options, ['dimensions', 'padding'])
+    if (known.dimensions !== undefined && !Array.isArray(known.dimensions))
+      throw wrongType('dimensions', 'an array of sizes', known.dimensions)
     const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
     checkSlice(this.byteSize - offset - size, 0, known.padding ?? 0)
     return new PoolSlice(this, offset, size, known)
@@ -102,6 +105,8 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
    * @throws {ArgumentRangeError} if dimensions are 0 or missing. @throws {BoundsError} if it reaches outside.
    */
   tensor(byteOffset: number, type: OperandType, dimensions: readonly number[]): PoolSlice<Rights> {
+    if (!Object.hasOwn(operandTypes, type)) throw wrongType('type', 'the name of an operand type', type)
+    if (!Array.isArray(dimensions)) throw wrongType('dimensions', 'an array of sizes', dimensions)
     const byteSize = operandByteSize(type, dimensions, 'tensor')
     if (byteSize === 0)
       throw new ArgumentRangeError(`dimensions must all be known and above 0, got [${dimensions.join(', ')}]`)
@@ -262,8 +267,9 @@ export class PoolSlice<Rights extends PoolRights = PoolRights> {
 
   /** Copies bytes in, from the slice's start. @throws {ReadOnlyError} @throws {ScopeClosedError} @throws {BoundsError} */
   write(source: ArrayBufferView | ArrayBuffer): void {
-    checkSlice(this.byteSize, 0, source.byteLength)
-    this.pool.write(this.byteOffset, source)
+    const bytes = bytesOf(source)
+    checkSlice(this.byteSize, 0, bytes.length)
+    this.pool.write(this.byteOffset, bytes)
   }
 
   toString(): string {

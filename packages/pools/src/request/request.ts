@@ -1,3 +1,5 @@
+import { wrongType } from '@tenon/core/internal'
+import { checkForm, checkForms } from '../check-form.ts'
 import type { DataLocation } from '../model/model.ts'
 import type { PoolFacts } from '../pool/pool-facts.ts'
 
@@ -16,4 +18,14 @@ export interface Request<P extends PoolFacts = PoolFacts> {
   readonly inputs: readonly RequestArgument[]
   readonly outputs: readonly RequestArgument[]
   readonly pools: readonly P[]
+}
+
+/** Checks the form of a request that is written by hand. @throws {ArgumentError} if a part is missing. */
+export function checkRequestForm(request: Request): void {
+  checkForm(request, 'request', ['inputs', 'outputs', 'pools'])
+  for (const list of ['inputs', 'outputs'] as const) {
+    checkForms(request[list], list, ['dimensions'])
+    for (const { location } of request[list])
+      if (typeof location !== 'object' || location === null) throw wrongType('location', 'a place in a pool', location)
+  }
 }

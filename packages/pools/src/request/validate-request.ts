@@ -2,10 +2,10 @@ import { checkOptions } from '@tenon/core/internal'
 import { invalid, violationOf, type PoolsError } from '../error-status.ts'
 import { checkAligned, checkIndex, checkLocation, checkU32s, type ValidationOptions } from '../model/check-numbers.ts'
 import { counted } from '../counted.ts'
-import type { DataLocation, Model, Operand } from '../model/model.ts'
+import { checkModelForm, type DataLocation, type Model, type Operand } from '../model/model.ts'
 import { combineDimensions, isFullySpecified, isOpaque, operandByteSize, operandTypes } from '../model/operand-types.ts'
 import { isWhole, type PoolFacts } from '../pool/pool-facts.ts'
-import type { Request, RequestArgument } from './request.ts'
+import { checkRequestForm, type Request, type RequestArgument } from './request.ts'
 
 /**
  * Checks a request against its model by the rules Q1 to Q10 and P18, without reading memory.
@@ -16,6 +16,8 @@ import type { Request, RequestArgument } from './request.ts'
  */
 export function validateRequest(model: Model, request: Request, options?: ValidationOptions): PoolsError | undefined {
   checkOptions(options, ['strictAlignment'])
+  checkModelForm(model)
+  checkRequestForm(request)
   return violationOf(() => checkRequest(model, request, options))
 }
 

@@ -1,5 +1,5 @@
 import type { DType } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { describe, wrongType } from '@tenon/core/internal'
 import { decodeDescr, encodeDescr } from './npy-dtype.ts'
 import { NpyFormatError } from './npy-format-error.ts'
 import { PythonTuple, parsePythonDictionary, type PythonLiteral } from './python-literal.ts'
@@ -52,6 +52,7 @@ export function npyDataOffset(bytes: Uint8Array): number {
  * const { dtype, shape, dataOffset } = decodeNpyHeader(readFileSync('x.npy'))
  */
 export function decodeNpyHeader(bytes: Uint8Array): NpyHeader {
+  if (!(bytes instanceof Uint8Array)) throw wrongType('bytes', 'a Uint8Array', bytes)
   const { version, textOffset, textSize } = readPrefix(bytes)
   const dataOffset = textOffset + textSize
   if (bytes.length < dataOffset) {
@@ -128,6 +129,7 @@ function decodeShape(literal: PythonLiteral): number[] {
  * @throws {ArgumentError} if NumPy lacks the element type
  */
 export function encodeNpyHeader(dtype: DType, shape: readonly number[]): Uint8Array {
+  if (!Array.isArray(shape)) throw wrongType('shape', 'an array of numbers', shape)
   const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`
   const growth = shape.length === 0 ? 0 : GROWTH_DIGITS - String(shape[0]).length
   const text = `{'descr': '${encodeDescr(dtype)}', 'fortran_order': False, 'shape': ${tuple}, }${' '.repeat(growth)}`
