@@ -1,12 +1,19 @@
 import { isProxy } from 'node:util/types'
 import { AlignmentError, ArgumentError, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
-import { checkEnterable, describe, hex, READ_ONLY, wrongType, type Gated } from '@tenon/core/internal'
+import { checkEnterable, describe, hex, READ_ONLY, wrongType, type Gate, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
 
 /** The index of the first tensor among the operands of a run, behind the call and its library. */
 export const FIRST_TENSOR = 2
+
+/** A prepared call. */
+interface Patched {
+  readonly gate: Gate
+  readonly target: { readonly gate: Gate }
+  readonly shape: CallShape
+}
 
 /**
  * Takes the tensors of a run, checks them, and writes their pointers into the call's memory. `held` receives the tensors
@@ -20,57 +27,71 @@ export const FIRST_TENSOR = 2
  * as required. @throws what reading the arrays throws
  */
 export function patchPointers(
-  shape: CallShape,
+  call: Patched,
   memory: CallMemory,
   held: Gated[],
   operands: Tensors,
   results: Tensors,
 ): void {
+  const { shape } = call
   take(shape, held, operands, results)
-  if (!patchedAll(shape, memory, held)) patchEach(shape, memory, held)
+  try {
+    if (patchAll(shape, memory, held) && call.gate.open && call.target.gate.open) return
+  } catch {
+    // One of the tensors is not an object. The slow path below explains which.
+  }
+  for (const { gate } of [call, call.target]) gate.owner.checkOpen()
+  patchEach(shape, memory, held)
 }
 
 /** Copies the tensors. Each element is read once. */
 function take(shape: CallShape, held: Gated[], operands: Tensors, results: Tensors): void {
   const { operandCount } = shape
-  const resultCount = shape.types.length - operandCount
-  if (operands?.length !== operandCount || results?.length !== resultCount) refuseCounts(shape, operands, results)
+  const count = shape.types.length
+  if (operands?.length !== operandCount || results?.length !== count - operandCount) {
+    refuseCounts(shape, operands, results)
+  }
   for (let i = 0; i < operandCount; i++) held[FIRST_TENSOR + i] = operands[i]!
-  for (let i = 0; i < resultCount; i++) held[FIRST_TENSOR + operandCount + i] = results[i]!
+  for (let i = operandCount; i < count; i++) held[FIRST_TENSOR + i] = results[i - operandCount]!
 }
 
 /**
- * The fast path of every run. It returns false, without a reason, if anything looks wrong. Exposed memory that is empty may
- * be detached, which the slow path finds out: isDetached() would cost 5 ns for each tensor.
+ * Makes the fast path of every run, whose constants are part of the compiled code. It returns false, without a reason, if
+ * anything looks wrong. Exposed memory that is empty may be detached, which the slow path finds out: isDetached() would cost
+ * 5 ns for each tensor.
  */
-function patchedAll(shape: CallShape, memory: CallMemory, held: readonly Gated[]): boolean {
-  const { types, operandCount, misalignment, deviceType, aliases } = shape
-  const { words, places } = memory
-  if (!held[0]!.gate.open || !held[1]!.gate.open) return false
-  for (let i = 0; i < types.length; i++) {
-    const tensor = held[FIRST_TENSOR + i] as Tensor
-    // First, because reading a Proxy runs code of the user.
-    if (!isTensor(tensor)) return false
-    const { block, lo } = tensor
-    if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
-    if ((lo & misalignment) !== 0 || (i >= operandCount && (tensor.flags & READ_ONLY) !== 0)) return false
-    if (block.exposed && block.bytes.length === 0) return false
-    const place = places[i]!
-    words[place] = lo
-    words[place + 1] = tensor.hi
+function makePatchAll(): (shape: CallShape, memory: CallMemory, held: readonly Gated[]) => boolean {
+  const first = FIRST_TENSOR
+  const readOnly = READ_ONLY
+  const { isGenuine } = Tensor
+  return (shape, { words, places }, held) => {
+    const { types, operandCount, misalignment, deviceType, aliases } = shape
+    for (let i = 0; i < types.length; i++) {
+      const tensor = held[first + i] as Tensor
+      // First, because reading a Proxy runs code of the user.
+      if (!isGenuine(tensor)) return false
+      const { block, lo } = tensor
+      if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
+      if ((lo & misalignment) !== 0 || (i >= operandCount && (tensor.flags & readOnly) !== 0)) return false
+      if (block.exposed && block.bytes.length === 0) return false
+      const place = places[i]!
+      words[place] = lo
+      words[place + 1] = tensor.hi
+    }
+    return aliases.length === 0 || areAliased(shape, held)
   }
-  return aliases.length === 0 || areAliased(shape, held)
 }
+
+const patchAll = makePatchAll()
 
 function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]): boolean {
   const address = (index: number): number => (held[FIRST_TENSOR + index] as Tensor).address
   return aliases.every(({ operand, result }) => address(operand) === address(operandCount + result))
 }
 
-/** Does the same as {@link patchedAll}, and finds out what is wrong. */
+/** Does the same as the fast path, and finds out what is wrong. */
 function patchEach(shape: CallShape, memory: CallMemory, held: readonly Gated[]): void {
   const { name, types, operandCount } = shape
-  for (const { gate } of held.slice(0, FIRST_TENSOR)) gate.owner.checkOpen()
   types.forEach((type, i) => {
     const isResult = i >= operandCount
     const place = isResult ? `result ${i - operandCount} of ${name}` : `operand ${i} of ${name}`

@@ -2,6 +2,7 @@ import { ArgumentError, type TensorType } from '@tenon/core'
 import { enterCall, inspectAsText, leaveCall, ManagedLifetime, type Gated } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
+import type { RunCall } from '../native/current-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
@@ -21,6 +22,15 @@ export class PreparedCall<
 > extends ManagedLifetime {
   /** @internal */
   readonly target: CallTarget
+  // Those of the target. Targets are objects of several shapes, whose members cost more to read.
+  /** @internal */
+  readonly kind: number
+  /** @internal */
+  readonly runCall: RunCall
+  /** @internal */
+  readonly memory: CallMemory
+  /** @internal */
+  readonly hasStream: boolean
   /** @internal */
   readonly shape: CallShape
   /** @internal the operands of a run: the call itself, the library, and the tensors; between runs itself in their place */
@@ -33,6 +43,10 @@ export class PreparedCall<
   constructor(target: CallTarget, shape: CallShape) {
     super()
     this.target = target
+    this.kind = target.kind
+    this.runCall = target.run
+    this.memory = target.memory
+    this.hasStream = target.stream !== undefined
     this.shape = shape
     this.held = [this, target, ...shape.types.map(() => this)]
   }
@@ -65,13 +79,12 @@ export class PreparedCall<
    * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor cannot be passed.
    */
   run(operands: Operands, results: Results): void {
-    const { target, held } = this
-    const { memory } = target
-    if (memory.running || !this.gate.open || !target.gate.open) refuseRun(this)
+    const { memory, held } = this
+    if (memory.running) refuseRun(this)
     // First, because reading the arrays can run code of the user, which must not run this call.
     memory.running = true
     try {
-      patchPointers(this.shape, memory, held, operands, results)
+      patchPointers(this, memory, held, operands, results)
     } catch (error) {
       this.#forget()
       throw error
@@ -79,27 +92,26 @@ export class PreparedCall<
     enterCall(held)
     let status: number
     try {
-      status = target.run(target.kind, memory)
+      status = this.runCall(this.kind, memory)
     } catch (error) {
       this.#leave()
       throw error
     }
     this.#leave()
-    if (status !== 0) throw target.failure(memory, status)
+    if (status !== 0) throw this.target.failure(memory, status)
   }
 
   #leave(): void {
-    const { target, held } = this
     leaveCall()
-    if (target.stream !== undefined) target.stream.keep?.(held.slice(FIRST_TENSOR))
+    if (this.hasStream) this.target.stream?.keep?.(this.held.slice(FIRST_TENSOR))
     this.#forget()
   }
 
   /** Ends a run. A call that is kept must not keep the memory of its last run. */
   #forget(): void {
-    const { target, held } = this
+    const { memory, held } = this
     for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = this
-    target.memory.running = false
+    memory.running = false
   }
 
   /**
@@ -122,7 +134,7 @@ export class PreparedCall<
       if (!this.gate.open || !target.gate.open) refuseRun(this)
       const memory = this.#spare.pop() ?? target.extend()
       const held = [...this.held]
-      patchPointers(this.shape, memory, held, operands, results)
+      patchPointers(this, memory, held, operands, results)
       return {
         run: target,
         memory,
@@ -162,7 +174,7 @@ export class PreparedCall<
     if (!this.gate.open || !this.target.gate.open) refuseRun(this)
     const memory = this.target.extend()
     const held = [...this.held]
-    patchPointers(this.shape, memory, held, operands, results)
+    patchPointers(this, memory, held, operands, results)
     return new BoundCall(this.target, this.shape.operandCount, memory, held)
   }
 

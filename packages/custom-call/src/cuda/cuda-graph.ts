@@ -84,7 +84,7 @@ export function captureGraph(call: PreparedCall, operands: Tensors, results: Ten
   stream.enter()
   const memory = target.extend()
   const held: Gated[] = [...call.held]
-  patchPointers(shape, memory, held, operands, results)
+  patchPointers(call, memory, held, operands, results)
   const holds = holdAll([...held, stream])
   try {
     const out = new BigUint64Array(1)
