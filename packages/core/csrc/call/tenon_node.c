@@ -348,8 +348,9 @@ static napi_value make_watch(napi_env env, napi_callback_info info) {
   watch->env = env;
   watch->poll.data = watch;
   uv_unref(&watch->poll);
-  if (napi_create_reference(env, arguments[1], 1, &watch->callback) == napi_ok &&
-      napi_add_async_cleanup_hook(env, end_watch, watch, &watch->hook) == napi_ok &&
+  /* The hook is first: without it, the end of the environment would not wait for a watch that is closed below. */
+  if (napi_add_async_cleanup_hook(env, end_watch, watch, &watch->hook) == napi_ok &&
+      napi_create_reference(env, arguments[1], 1, &watch->callback) == napi_ok &&
       napi_create_external(env, watch, NULL, NULL, &made) == napi_ok &&
       (status = uv_poll_start(&watch->poll, TN__UV_READABLE, when_readable)) == 0)
     return made;

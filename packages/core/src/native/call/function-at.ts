@@ -13,8 +13,8 @@ export type PlainFunction = (...values: readonly number[]) => number
 
 /**
  * Returns a function that calls native code without holding anything open, for code that guarantees that the addresses are
- * valid. The values are checked against their types, and addresses are of the type `uint64`. Functions of the core that can run
- * TypeScript are called in this way, because that must not happen inside a call of koffi.
+ * valid. The values are checked against their types, and addresses are of the type `uint64`. Functions of the core that run code of
+ * others are called in this way, because such code may need a large stack, and may call TypeScript.
  *
  * @throws what a function of TypeScript has thrown during the call, and {NativeError} after a C++ exception.
  */
