@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { fileURLToPath } from 'node:url'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
@@ -328,3 +331,28 @@ describe('hazards', () => {
     ).toBe('ended')
   })
 })
+
+if (process.platform === 'linux')
+  describe('a path that is not a regular file', () => {
+    it.each(['', ', { legacy: true }'])(
+      'Module.open() of a pipe%s throws LoadError instead of waiting',
+      async (options) => {
+        const directory = mkdtempSync(join(tmpdir(), 'tenon-pipe-'))
+        try {
+          const path = JSON.stringify(join(directory, 'pipe.so'))
+          const body = `
+          execFileSync('mkfifo', [${path}])
+          try { Module.open(${path}${options}) } catch (error) { console.log(error.name) }`
+          const { timedOut, stdout } = await runScript(
+            `import { execFileSync } from 'node:child_process'
+           import { Module } from '@tenon/packed-func'
+           ${body}`,
+            { cwd: root, nodeOptions: ['--conditions=@tenon/source', '--no-warnings'], timeout: 10_000 },
+          )
+          expect({ timedOut, stdout }).toEqual({ timedOut: false, stdout: 'LoadError\n' })
+        } finally {
+          rmSync(directory, { recursive: true })
+        }
+      },
+    )
+  })

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { LoadError, NativeLibrary, readBinary } from '@tenon/core'
 import { checkName, checkOptions, didYouMean, libraryFunctions } from '@tenon/core/internal'
 import { AttributeError, InternalError } from '../errors/error-kinds.ts'
@@ -41,7 +42,8 @@ export class Module extends NativeObject {
    */
   static open(path: string, options?: { readonly legacy?: boolean }): Module {
     const { legacy = false } = checkOptions(options, ['legacy'])
-    prepareLegacy(checkName(path, 'path'), legacy)
+    if (isSpecialFile(checkName(path, 'path'))) NativeLibrary.open(path)
+    prepareLegacy(path, legacy)
     const opened = load(path, legacy)
     opened.#path = path
     return opened
@@ -99,6 +101,11 @@ export class Module extends NativeObject {
     const { imports = true } = checkOptions(options, ['imports'])
     return builtin(`ffi.Module${what}`)(this, checkName(name, 'name'), imports)
   }
+}
+
+/** Whether a path names a pipe, a directory or a device, which {@link NativeLibrary.open} refuses. The loader would wait for a pipe. */
+function isSpecialFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === false
 }
 
 /** Loads a module from a file. If the system's loader refuses the file, the error is that of {@link NativeLibrary.open}. */
