@@ -49,12 +49,9 @@ export class StructReader extends Reader {
     this.size = head >>> 2
   }
 
-  /** Sets `block` and `start` for all `capacity` bytes. @throws {MalformedTensorError} if they reach out of memory */
-  locateCapacity(index: number, capacity: number): this {
-    const at = this.base + index * this.stride
-    if ((this.table[at]! & 3) === TYPE.OFFSET) this.locate(index)
-    else this.#follow(index, this.#pointerAt(at, TYPE.PREALLOC, true), capacity)
-    return this
+  /** Sets `block` and `start` for all `capacity` bytes of a PREALLOC. @throws {MalformedTensorError} if they are not in memory */
+  locatePrealloc(index: number, capacity: number): void {
+    this.#follow(index, this.#pointerAt(this.base + index * this.stride, TYPE.PREALLOC, true), capacity)
   }
 
   /** Returns the type of an element: the low two bits of its first byte. */

@@ -15,11 +15,14 @@ import { writeAscii } from '../text/write-ascii.ts'
 const SMALL = 22
 const STRIDE = 24
 
+/** The number of structs that are zeroed at once. */
+const ZEROED = 512
+
 /** The length that stands for values that are not written as UTF-8. No string is that long. */
 const OTHER = 2 ** 29
 
 /**
- * Writes TF_TStrings into a zeroed table, in one pass without a copy, because this must be as fast as `buf.write`. Each element
+ * Writes TF_TStrings into a table, in one pass without a copy, because this must be as fast as `buf.write`. Each element
  * is read once. A getter of the array can run any code, so the memory is checked after each read.
  */
 export function encodeArena(
@@ -39,6 +42,8 @@ export function encodeArena(
   for (let i = 0, at = table.base; i < count; i++, at += STRIDE) {
     const value = values[i]!
     if (!gate.alive || !block.gate.alive) checkAlive(table, block)
+    // Structs are zeroed when their turn comes, while they are in the cache, and not before the elements are known to exist.
+    if (i % ZEROED === 0) bytes.fill(0, at, Math.min(at + ZEROED * STRIDE, end))
     const length = typeof value === 'string' && isUtf8 ? value.length : OTHER
     // A character of UTF-16 takes at most three bytes of UTF-8. utf8Write() stops silently at the end of the room.
     const most = 3 * length

@@ -48,7 +48,6 @@ export function partsFrom(strings: Iterable<Text>, options: FromOptions | undefi
     return direct ?? convertTo(encodeTexts(values, count, policy, known), undefined, shape, placement, allocator)
   }
   const table = allocateFrom(allocator, 24 * count, TABLE_ALIGNMENT)
-  table.block.bytes.fill(0, table.base, table.base + table.byteSize)
   const regions = new Regions()
   const image = { layout, abi: hostAbi, count, table, data: table, regions, foreign: false }
   const parts = arenaParts(image, shape, allocator)

@@ -49,13 +49,20 @@ export function setInPlace(reader: StructReader, index: number, bytes: Uint8Arra
 /** Overwrites the bytes of an RFC OFFSET or PREALLOC. Returns false if they do not fit. */
 function fillContainer(reader: StructReader, index: number, at: number, type: number, bytes: Uint8Array): boolean {
   const { view } = reader.image.table.block
-  const isPrealloc = type === TYPE.PREALLOC
-  const capacity = isPrealloc ? view.getUint32(at + 4, hostLittleEndian) : reader.sizeOf(index)
-  if (type === TYPE.LARGE || bytes.length > capacity) return false
-  const { block, start } = reader.locateCapacity(index, capacity)
-  block.bytes.set(bytes, start)
-  if (isPrealloc) writePreallocSize(view, at, bytes.length)
-  else view.setUint32(at, bytes.length * 4 + TYPE.OFFSET, true)
+  if (type === TYPE.LARGE) return false
+  if (type === TYPE.PREALLOC) {
+    const capacity = view.getUint32(at + 4, hostLittleEndian)
+    if (bytes.length > capacity) return false
+    reader.locatePrealloc(index, capacity)
+    reader.block.bytes.set(bytes, reader.start)
+    writePreallocSize(view, at, bytes.length)
+    return true
+  }
+  // The capacity of an OFFSET is its size, which is read once, because others may change it.
+  reader.locate(index)
+  if (bytes.length > reader.size) return false
+  reader.block.bytes.set(bytes, reader.start)
+  view.setUint32(at, bytes.length * 4 + TYPE.OFFSET, true)
   return true
 }
 
