@@ -17,7 +17,7 @@ export { inspectAsText } from './errors/inspect.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'
 export { defineKind, nativeFormat, SimpleError } from '@tenon/binary'
 export { highWord, lowWord, writeAddress } from './memory/address-words.ts'
-export { Block, checkEnterable, checkUsable, expose, gateOfBuffer } from './memory/block.ts'
+export { Block, checkEnterable, checkUsable, expose, exposures, gateOfBuffer } from './memory/block.ts'
 export {
   ARRAY_BUFFER_ALIGNMENT,
   detachBuffer,

@@ -220,6 +220,46 @@ test('the call of a batch entry is read once', () => {
   steps.close()
 })
 
+describe.each(['bound', 'batch', 'bound.runAsync'] as const)('%s: memory that is bound', (form) => {
+  const open = (call: PreparedCall, operands: Tensor[], results: Tensor[]) => {
+    const bound = form === 'batch' ? batch([{ call, operands, results }]) : call.bind(operands, results)
+    const run = async (): Promise<void> => (form === 'bound.runAsync' ? bound.runAsync() : bound.run())
+    return { bound, run }
+  }
+  const transfer = (of: Tensor): ArrayBuffer => {
+    const { buffer } = of.view() as { buffer: ArrayBuffer }
+    return structuredClone(buffer, { transfer: [buffer] })
+  }
+
+  test.each([0, 1, 2])('is refused after the buffer of tensor %i was transferred', async (index) => {
+    using call = prepare()
+    const tensors = [full(1), full(10), full(0)]
+    const [a, b, y] = tensors as [Tensor, Tensor, Tensor]
+    const { bound, run } = open(call, [a, b], [y])
+    await run()
+    expect(y.toArray()).toStrictEqual([11, 11, 11, 11])
+    await run()
+    transfer(tensors[index]!)
+    await expect(run()).rejects.toThrow(ScopeClosedError)
+    await expect(run()).rejects.toThrow(/detached through its buffer/)
+    bound.close()
+  })
+
+  test('may be exposed, before and after', async () => {
+    using call = prepare()
+    const [a, b, y] = [full(1), full(10), full(0)]
+    a.view()
+    const { bound, run } = open(call, [a, b], [y])
+    for (let i = 0; i < 3; i++) {
+      ;(b.view() as Float32Array).fill(i)
+      full(5).view()
+      await run()
+      expect(y.view()[0]).toBe(1 + i)
+    }
+    bound.close()
+  })
+})
+
 test('a function that runs its own call again is refused', () => {
   let error: unknown
   const target = FunctionTarget.open('nested', { operands: [vector], results: [vector] }, ([x], [y]) => {

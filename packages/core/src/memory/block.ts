@@ -33,10 +33,14 @@ export class Block {
 /** Maps the buffer of each raw view to the gate of the lifetime that owns it. */
 const gates = new WeakMap<ArrayBufferLike, Gate>()
 
+/** The number of blocks of this thread of which a raw view was handed out. */
+export const exposures: { count: number } = { count: 0 }
+
 /** Records that a raw view was handed out: the chunk is never lent again, and {@link gateOfBuffer} finds its gate. */
 export function expose(block: Block): void {
   if (block.exposed) return
   block.exposed = true
+  exposures.count++
   gates.set(block.view.buffer, block.gate)
 }
 

@@ -16,6 +16,7 @@ import { callRunner } from '../native/current-call.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { BoundCall } from './bound-call.ts'
 import type { Tensors } from './call-target.ts'
+import { ExposedMemory } from './exposed-memory.ts'
 import { PreparedCall } from './prepared-call.ts'
 
 /** One call of a batch. A batch can have the same prepared call several times. */
@@ -40,6 +41,7 @@ export class Batch extends ManagedLifetime {
   readonly #calls: readonly BoundCall[]
   readonly #memory: CallMemory
   readonly #held: readonly Gated[]
+  readonly #exposed: ExposedMemory
   readonly #streams: readonly DeviceStream[]
 
   /** @internal */
@@ -49,6 +51,7 @@ export class Batch extends ManagedLifetime {
     this.#calls = calls
     this.#memory = layOut(calls)
     this.#held = Object.freeze([this])
+    this.#exposed = new ExposedMemory(calls.flatMap(({ bound }) => bound))
     this.#streams = [...new Set(calls.flatMap(({ target }) => target.stream ?? []))]
   }
 
@@ -63,7 +66,8 @@ export class Batch extends ManagedLifetime {
   /**
    * Runs the calls in order, and returns after the last one. If a call fails, the remaining calls do not run.
    *
-   * @throws {XlaError} if a call fails. `batchIndex` is the index of that call. @throws {ScopeClosedError} after close.
+   * @throws {XlaError} if a call fails. `batchIndex` is the index of that call. @throws {ScopeClosedError} after close, or if the
+   * buffer of a tensor's view was transferred.
    */
   run(): void {
     const memory = this.#start()
@@ -114,6 +118,7 @@ export class Batch extends ManagedLifetime {
     for (const { memory, target } of this.#calls) {
       if (memory.running) throw new ArgumentError(`${target.name} is running: a batch cannot run inside its own call`)
     }
+    this.#exposed.check()
     this.#memory.running = true
     return this.#memory
   }

@@ -1,6 +1,7 @@
 import { ArgumentError, type Hold, type Tensor } from '@tenon/core'
 import {
   enterCall,
+  exposures,
   holdAll,
   inspectAsText,
   leaveCall,
@@ -12,6 +13,7 @@ import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { RunCall } from '../native/current-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
+import { ExposedMemory } from './exposed-memory.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
 
 /**
@@ -36,6 +38,10 @@ export class BoundCall extends ManagedLifetime {
   readonly memory: CallMemory
   /** @internal the call, its library and the tensors; the tensors keep memory of the garbage collector reachable */
   readonly bound: readonly Gated[]
+  /** @internal */
+  readonly exposed: ExposedMemory
+  /** @internal */
+  checkedUntil: number
   /** @internal the operands of a TypeScript function, so that no run makes an array of them */
   readonly operands: Tensors
   /** @internal likewise the results */
@@ -59,6 +65,8 @@ export class BoundCall extends ManagedLifetime {
     this.memory = memory
     const firstResult = FIRST_TENSOR + operandCount
     this.bound = bound
+    this.exposed = new ExposedMemory(bound)
+    this.checkedUntil = -1
     this.operands = bound.slice(FIRST_TENSOR, firstResult) as Tensor[]
     this.results = bound.slice(firstResult) as Tensor[]
     // Not frozen, because reading an element of a frozen array costs 5 ns more.
@@ -77,11 +85,13 @@ export class BoundCall extends ManagedLifetime {
   /**
    * Runs the call on the bound tensors, and returns when the results are written.
    *
-   * @throws {XlaError} if the kernel fails or throws. @throws {ScopeClosedError} after close.
+   * @throws {XlaError} if the kernel fails or throws. @throws {ScopeClosedError} after close, or if the buffer of a tensor's view
+   * was transferred.
    */
   run(): void {
     const { memory } = this
     if (memory.running || !this.gate.open) this.#refuse()
+    if (this.checkedUntil !== exposures.count) this.checkedUntil = this.exposed.check()
     enterCall(this.held)
     memory.running = true
     let status: number
@@ -110,6 +120,7 @@ export class BoundCall extends ManagedLifetime {
     return runLater(options, () => {
       const { target, memory } = this
       if (memory.running || !this.gate.open) this.#refuse()
+      this.exposed.check()
       return {
         run: target,
         memory,
