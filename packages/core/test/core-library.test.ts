@@ -134,6 +134,25 @@ describe('two copies of the package', () => {
     `)
     expect(stdout).toBe('true\n')
   })
+
+  test('of one version share one native core in different threads too', async () => {
+    const copy = secondCopy(corePackage().version)
+    const worker = `
+      import(${JSON.stringify(copy.entry)}).then(({ coreFunctions, makeStub }) => {
+        const stub = makeStub({ result: 'void', parameters: [] }, () => () => undefined, {}, 'the result')
+        console.log(coreFunctions().tn_environment_id())
+        stub.close()
+      })
+    `
+    const { stdout, stderr } = await run(`
+      import { Worker } from 'node:worker_threads'
+      import { coreFunctions, door } from '@tenon/core/internal'
+      door()
+      console.log(coreFunctions().tn_environment_id())
+      new Worker(${JSON.stringify(worker)}, { eval: true })
+    `)
+    expect([stdout, stderr]).toEqual(['1\n2\n', ''])
+  })
 })
 
 describe('workers', () => {
