@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { LoadError, NativeLibrary } from '@tenon/core'
+import { LoadError, NativeLibrary, tensor } from '@tenon/core'
 import {
   callProvider,
   customCall,
@@ -18,6 +18,7 @@ import {
 } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { getGlobal, Module, registerGlobal } from '@tenon/packed-func'
+import { buildModel, createPool } from '@tenon/pools'
 import { NativeScope } from '@tenon/scope'
 import { SymbolLookup } from '@tenon/scope/linker'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -27,12 +28,14 @@ const kernels = NativeLibrary.open(kernelLibrary('kernels'))
 const library = Library.open(kernelLibrary('kernels'))
 NativeLibrary.open(kernelLibrary('kernels_runtime'))
 const scope = NativeScope.ofConfined()
+const pool = createPool(64)
 const ours = new TargetRegistry()
 ours.registerFunction('twice', { operands: [f32([2])], results: [f32([2])] }, () => {})
 registerGlobal('suggestions.scale', () => null)
 afterAll(() => {
   ours.unregister('twice')
   scope.close()
+  pool.close()
 })
 
 function hintOf(action: () => unknown): string | undefined {
@@ -67,6 +70,9 @@ const lookUps: readonly (readonly [name: string, lookUp: () => unknown, suggesti
   ['TargetRegistry.prepare()', () => ours.prepare('twise', { operands: [], results: [] }), 'twice'],
   ['Module.get()', () => Module.open(kernelLibrary('packed')).get('summ'), 'sum'],
   ['Module.get() of TVM to 0.20', () => Module.open(kernelLibrary('packed_legacy_llvm')).get('add_on'), 'add_one'],
+  ['tensor()', () => tensor('flot32', [1]), 'float32'],
+  ['pool.tensor()', () => pool.tensor(0, 'TENSOR_FLOT32' as 'TENSOR_FLOAT32', [1]), 'TENSOR_FLOAT32'],
+  ['buildModel()', () => buildModel((g) => g.input('TENSOR_FLOT32' as 'TENSOR_FLOAT32', [1])), 'TENSOR_FLOAT32'],
   ['getGlobal()', () => getGlobal('suggestions.scael'), 'suggestions.scale'],
 ]
 

@@ -1,4 +1,5 @@
 import { wrongType } from '../errors/check-arguments.ts'
+import { didYouMean } from '../errors/suggest.ts'
 
 /** The kinds of TypedArray that can view the elements of a tensor in place. */
 export type TypedArray =
@@ -119,7 +120,8 @@ export function dtypeInfo(name: string): DTypeInfo {
     'dtype',
     'the name of an element type',
     name,
-    `The types are ${dtypes.map((row) => row.name).join(', ')}, and short names such as f32, s32, u8, bf16, pred.`,
+    (typeof name === 'string' ? didYouMean(name, byName.keys()) : undefined) ??
+      `The types are ${dtypes.map((row) => row.name).join(', ')}, and short names such as f32, s32, u8, bf16, pred.`,
   )
 }
 

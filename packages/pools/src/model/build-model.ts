@@ -18,7 +18,7 @@ import {
   type Operation,
   type Subgraph,
 } from './model.ts'
-import { operandTypes, type OperandType } from './operand-types.ts'
+import { checkOperandType, type OperandType } from './operand-types.ts'
 import { checkModel } from './validate-model.ts'
 
 /** The parameters of quantized types. */
@@ -158,8 +158,8 @@ export class ModelBuilder {
     this.#checkOpen()
     const known = ['scale', 'zeroPoint', 'channelQuant', 'type', 'dimensions'] as const
     const { scale = 0, zeroPoint = 0, channelQuant } = checkOptions<Partial<OutputType>>(quantization, known)
-    if (!Object.hasOwn(operandTypes, type))
-      throw new ArgumentError(`type must be the name of an operand type, got ${describe(type)}`)
+    checkOperandType(type)
+    if (!Array.isArray(dimensions)) throw wrongType('dimensions', 'an array of sizes', dimensions)
     const channels = channelQuant === undefined ? {} : { channelQuant }
     const operand = { type, dimensions: [...dimensions], scale, zeroPoint, lifetime, location, ...channels }
     return { index: this.#operands.push(operand) - 1 }

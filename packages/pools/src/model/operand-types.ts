@@ -1,3 +1,4 @@
+import { didYouMean, wrongType } from '@tenon/core/internal'
 import { invalid } from '../error-status.ts'
 
 /** The properties of an operand type. */
@@ -54,6 +55,13 @@ export function isU32(value: unknown): value is number {
 /** Whether dimensions leave nothing open. A tensor without dimensions has an unknown rank. */
 export function isFullySpecified(type: OperandType, dimensions: readonly number[]): boolean {
   return !operandTypes[type].isTensor || (dimensions.length > 0 && !dimensions.includes(0))
+}
+
+/** @throws {ArgumentError} if there is no such type; the hint names similar ones. */
+export function checkOperandType(type: OperandType): OperandType {
+  if (Object.hasOwn(operandTypes, type)) return type
+  const hint = typeof type === 'string' ? didYouMean(type, Object.keys(operandTypes)) : undefined
+  throw wrongType('type', 'the name of an operand type', type, hint)
 }
 
 /** The size of a value in bytes; 0 if dimensions are not known. @throws {PoolsError} M9 for more than 32 bits */

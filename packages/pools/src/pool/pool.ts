@@ -11,7 +11,7 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
-import { operandByteSize, operandTypes, type OperandType } from '../model/operand-types.ts'
+import { checkOperandType, operandByteSize, type OperandType } from '../model/operand-types.ts'
 import { accessDmaBuf } from '../native/descriptor.ts'
 import { closeAttachment, type Attachment } from '../native/link.ts'
 import { closeMapping, copyMapped, mappingFaults, syncMapping, type Mapping } from '../native/mapping.ts'
@@ -105,9 +105,8 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
    * @throws {ArgumentRangeError} if dimensions are 0 or missing. @throws {BoundsError} if it reaches outside.
    */
   tensor(byteOffset: number, type: OperandType, dimensions: readonly number[]): PoolSlice<Rights> {
-    if (!Object.hasOwn(operandTypes, type)) throw wrongType('type', 'the name of an operand type', type)
     if (!Array.isArray(dimensions)) throw wrongType('dimensions', 'an array of sizes', dimensions)
-    const byteSize = operandByteSize(type, dimensions, 'tensor')
+    const byteSize = operandByteSize(checkOperandType(type), dimensions, 'tensor')
     if (byteSize === 0)
       throw new ArgumentRangeError(`dimensions must all be known and above 0, got [${dimensions.join(', ')}]`)
     return this.slice(byteOffset, byteSize, { dimensions })
