@@ -138,6 +138,20 @@ describe('native values', () => {
     expect(() => echo({ type: 1, id: 1.5 })).toThrow('cannot take')
   })
 
+  it.each([0, 3, 10, 100, 200_000])('bytes of a subclass with another length than %i are passed whole', (size) => {
+    for (const other of [-1, NaN, 2, 20, 300_000, 2 ** 40]) {
+      class Bytes extends Uint8Array {
+        override get length(): number {
+          return other
+        }
+      }
+      const bytes = new Bytes(size).fill(7)
+      const [first, second] = (echo([1, bytes, 'after']) as NativeArray).toArray().slice(1) as [Uint8Array, string]
+      expect([first.byteLength, first.every((byte) => byte === 7), second]).toEqual([size, true, 'after'])
+    }
+    expect(() => echo(new Proxy(new Uint8Array(9), {}))).toThrow('cannot take a proxy of a Uint8Array')
+  })
+
   it('bytes whose buffer is detached are refused', () => {
     const bytes = new Uint8Array(8)
     structuredClone(bytes.buffer, { transfer: [bytes.buffer] })

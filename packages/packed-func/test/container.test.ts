@@ -33,6 +33,24 @@ describe('arrays', () => {
     expect((echo(shrinking) as NativeArray).toArray().slice(0, 2)).toEqual([1, null])
   })
 
+  it.each([
+    [-5, 0],
+    [NaN, 0],
+    [1.5, 1],
+    ['7', 7],
+    [{ valueOf: (): number => 1030 }, 1030],
+  ])('have as many elements as the length %s of a proxy means', (length, expected) => {
+    let reads = 0
+    const proxy = new Proxy([], { get: (_, key) => (key === 'length' ? (reads++, length) : key) })
+    const made = echo(proxy) as NativeArray
+    expect([made.size, reads]).toEqual([expected, 1])
+  })
+
+  it('cannot have more elements than there is memory for', () => {
+    const proxy = new Proxy([], { get: (_, key) => (key === 'length' ? 2 ** 32 - 1 : 1) })
+    expect(thrownBy(() => echo(proxy))).toMatchObject({ kind: 'MemoryError' })
+  })
+
   it('may have 100,000 elements', () => {
     const before = live()
     const values = Array.from({ length: 100_000 }, (_, i) => (i % 3 === 0 ? `element ${i}` : i % 3 === 1 ? i : [i]))

@@ -134,6 +134,19 @@ describe('errors of JavaScript', () => {
     expect((thrownBy(() => run()) as Error).cause).toBe(cause)
   })
 
+  it('may make another cause whenever it is asked', () => {
+    class Endless extends Error {
+      override get cause(): Error {
+        return new Endless('next')
+      }
+    }
+    const error = new Endless('first')
+    const run = packedFunc(() => {
+      throw error
+    })
+    expect(thrownBy(() => run())).toBe(error)
+  })
+
   it('may be their own cause, or have 10,000 causes', () => {
     const loop = new Error('loop')
     loop.cause = loop

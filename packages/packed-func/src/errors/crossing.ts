@@ -91,13 +91,19 @@ export function putError(stack: Stack, slot: number, thrown: unknown): void {
   }
 }
 
+/** The most causes of an error that cross. A getter can make another cause each time. */
+const MOST_CAUSES = 10_000
+
 /** The thrown value and its causes, up to one that is native already, repeats, is not an error, or cannot be read. */
 function withCauses(thrown: unknown): unknown[] {
   const chain = new Set<unknown>([thrown])
   try {
     let last = thrown
-    while (last instanceof Error && !nativeErrors.has(last) && last.cause instanceof Error && !chain.has(last.cause)) {
-      last = last.cause
+    while (last instanceof Error && !nativeErrors.has(last) && chain.size <= MOST_CAUSES) {
+      // Read once, because a getter may return something else the next time.
+      const { cause } = last
+      if (!(cause instanceof Error) || chain.has(cause)) break
+      last = cause
       chain.add(last)
     }
   } catch {

@@ -1,5 +1,6 @@
 import { addressOf, keepAlive, LAYOUTS } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
+import { MemoryError } from '../errors/error-kinds.ts'
 import { globalFunction } from '../native/global-function.ts'
 import type { Pack, Stack } from '../native/stack.ts'
 
@@ -20,8 +21,10 @@ export function packContainer(
   pack: Pack,
 ): void {
   const handle = (makers[maker] ??= globalFunction(maker))
-  const make = values.length > MANY ? makeOfMany : makeOfFew
-  make(stack, slot, handle, values, pack)
+  // Getters of elements may change the array, and a proxy of one may have any length.
+  const count = Math.max(0, Math.trunc(Number(values.length)) || 0)
+  const make = count > MANY ? makeOfMany : makeOfFew
+  make(stack, slot, handle, values, count, pack)
   stack.undo.push(slot)
 }
 
@@ -30,21 +33,42 @@ function take(stack: Stack, slot: number, base: number, typeIndex: number): void
   stack.setPointer(slot, typeIndex, stack.pointer(base))
 }
 
-function makeOfFew(stack: Stack, slot: number, handle: number, values: readonly unknown[], pack: Pack): void {
-  // A getter of an element may change the array.
-  const count = values.length
+function makeOfFew(
+  stack: Stack,
+  slot: number,
+  handle: number,
+  values: readonly unknown[],
+  count: number,
+  pack: Pack,
+): void {
   stack.frame(count, (base) => {
     for (let i = 0; i < count; i++) pack(stack, base + 1 + i, values[i])
     take(stack, slot, base, stack.call(base, handle, count))
   })
 }
 
+/** The number of arguments of a call is an int32. @throws {MemoryError} */
+function allocate(count: number): Buffer {
+  try {
+    if (count < 2 ** 31) return Buffer.alloc(count * VALUE_SIZE)
+  } catch {
+    // There is no memory for so many values.
+  }
+  throw new MemoryError(`out of memory for a container of ${count} values`)
+}
+
 /** Keeps owned values outside the argument stack, which they would fill. */
-function makeOfMany(stack: Stack, slot: number, handle: number, values: readonly unknown[], pack: Pack): void {
+function makeOfMany(
+  stack: Stack,
+  slot: number,
+  handle: number,
+  values: readonly unknown[],
+  total: number,
+  pack: Pack,
+): void {
   const { entered, text } = stack
   const undone = stack.undo.length
-  const total = values.length
-  const owned = Buffer.alloc(total * VALUE_SIZE)
+  const owned = allocate(total)
   const start = addressOf(owned)
   let done = 0
   stack.frame(MANY, (base) => {

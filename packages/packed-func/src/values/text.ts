@@ -1,6 +1,6 @@
 import { ScopeClosedError } from '@tenon/core'
 import { addressOf, isDetached, keepAlive, LAYOUTS } from '@tenon/core/internal'
-import { MemoryError } from '../errors/error-kinds.ts'
+import { MemoryError, PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 
@@ -19,7 +19,8 @@ export function packText(stack: Stack, slot: number, text: string): void {
   if (text.length <= SHORT && packShortAscii(stack, slot, text)) return
   // A character takes at most three bytes.
   if (text.length * 3 + 1 > TEXT_SIZE - stack.text || text.includes('\0')) {
-    packObject(stack, slot, Buffer.from(text), 0)
+    const encoded = Buffer.from(text)
+    packObject(stack, slot, encoded, encoded.length, 0)
     return
   }
   const offset = stack.textOffset()
@@ -63,9 +64,18 @@ function packShortAscii(stack: Stack, slot: number, text: string): boolean {
   return true
 }
 
+/** The length of bytes, which a subclass cannot replace. Native code reads as many bytes. */
+const lengthOf: (this: Uint8Array) => number = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype) as object,
+  'length',
+)!.get as () => number
+
 /** Packs bytes: up to seven in the slot, more as a copy in the text region, those without room there as an object. */
 export function packBytes(stack: Stack, slot: number, bytes: Uint8Array): void {
-  const { length } = bytes
+  // A proxy has no bytes of its own.
+  if (!ArrayBuffer.isView(bytes))
+    throw new PackedFuncTypeError('TypeError', 'a packed function cannot take a proxy of a Uint8Array')
+  const length = lengthOf.call(bytes)
   if (length <= SMALL) {
     if (length === 0 && isDetached(bytes.buffer)) {
       throw new ScopeClosedError('bytes cannot be passed, because their buffer is detached', {
@@ -79,7 +89,7 @@ export function packBytes(stack: Stack, slot: number, bytes: Uint8Array): void {
   }
   const offset = stack.alignedTextOffset()
   if (stack.text + PAIR_SIZE + length > TEXT_SIZE) {
-    packObject(stack, slot, bytes, 1)
+    packObject(stack, slot, bytes, length, 1)
     return
   }
   const address = stack.address + offset
@@ -91,11 +101,11 @@ export function packBytes(stack: Stack, slot: number, bytes: Uint8Array): void {
 }
 
 /** Packs text or bytes as an object, which is cleared after the call. */
-function packObject(stack: Stack, slot: number, bytes: Uint8Array, isBytes: 0 | 1): void {
-  const source = bytes.length === 0 ? new Uint8Array(1) : bytes
-  const status = stack.host.tn_packed_make_text(stack.slotAddress(slot), addressOf(source), bytes.length, isBytes)
+function packObject(stack: Stack, slot: number, bytes: Uint8Array, length: number, isBytes: 0 | 1): void {
+  const source = length === 0 ? new Uint8Array(1) : bytes
+  const status = stack.host.tn_packed_make_text(stack.slotAddress(slot), addressOf(source), length, isBytes)
   keepAlive(source)
-  if (status !== 0) throw new MemoryError(`out of memory for ${bytes.length} bytes of text`)
+  if (status !== 0) throw new MemoryError(`out of memory for ${length} bytes of text`)
   if (stack.i32[slot * 4]! >= TypeIndex.Object) stack.undo.push(slot)
 }
 
