@@ -317,6 +317,13 @@ describe('objects', () => {
     expect(kernel('read_after')(moved, () => null)).toBe(1)
   })
 
+  it('cannot be posted to another thread, nor be part of a message', () => {
+    const posted = /native objects cannot be posted to another thread: post copies of their values/
+    for (const object of [echo([1]), echo(new Map()), shape([1]), [rvalue(echo([1]) as NativeArray)]])
+      expect(() => structuredClone(object)).toThrow(posted)
+    expect(() => structuredClone(kernel('echo'))).toThrow('could not be cloned')
+  })
+
   it('print as their types', () => {
     const array = echo([1]) as NativeArray
     expect(inspect({ array, echo })).toBe('{ array: [ffi.Array], echo: [ffi.Function echo] }')

@@ -42,6 +42,11 @@ class Adopted {
   }
 }
 
+/** The engine's message is "Symbol(description) could not be cloned." */
+const NOT_CLONEABLE = Symbol(
+  'native objects cannot be posted to another thread: post copies of their values, or register functions with registerGlobal()',
+)
+
 /**
  * An object of native code, held by one reference. `close()` releases the reference; otherwise the garbage collector does.
  *
@@ -64,10 +69,14 @@ export class NativeObject extends Adopted {
   /** @internal the high 32 bits of the address, as an int32 */
   readonly hi: number
   readonly typeIndex: number
+  /** @internal what structured clone meets. It could copy the other fields, but another thread would not own the reference. */
+  readonly notCloneable?: symbol
 
   /** @internal takes over a reference. @param self the object to set up, by default a new one. */
   constructor(typeIndex: number, handle: number, self?: object) {
     super(self)
+    // Functions cannot be cloned anyway.
+    if (self === undefined) this.notCloneable = NOT_CLONEABLE
     if (typeof handle !== 'number') {
       throw wrongType(
         'handle',
