@@ -25,6 +25,7 @@ export {
   isResizable,
   moveBuffer,
   newArrayBuffer,
+  retireBuffer,
 } from './memory/array-buffer.ts'
 export { callDepth, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
 export { globalGate } from './memory/global-lifetime.ts'

@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import { AllocationError } from '../errors/kinds.ts'
 
 /** The alignment in bytes that the engine gives the memory of every ArrayBuffer. */
@@ -36,12 +37,15 @@ const growableOf = getterOf(SharedArrayBuffer, 'growable')
 const { transfer } = ArrayBuffer.prototype
 
 export function isDetached(buffer: ArrayBufferLike): boolean {
-  return buffer instanceof ArrayBuffer && detachedOf.call(buffer)
+  if (buffer instanceof ArrayBuffer) return detachedOf.call(buffer)
+  if (buffer instanceof SharedArrayBuffer) return false
+  // The buffer of another context of node:vm.
+  return types.isArrayBuffer(buffer) && detachedOf.call(buffer)
 }
 
 /** Whether the memory of a buffer can shrink or grow, so that an address in it may become invalid. */
 export function isResizable(buffer: ArrayBufferLike): boolean {
-  return buffer instanceof ArrayBuffer ? resizableOf.call(buffer) : growableOf.call(buffer)
+  return types.isArrayBuffer(buffer) ? resizableOf.call(buffer) : growableOf.call(buffer)
 }
 
 /**
@@ -51,6 +55,23 @@ export function isResizable(buffer: ArrayBufferLike): boolean {
 export function detachBuffer(buffer: ArrayBuffer): boolean {
   try {
     transfer.call(buffer, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The key of the memory of a buffer that {@link retireBuffer} has detached. */
+const retired = Symbol('retired')
+
+/**
+ * Detaches a buffer that views of the user may reach. The garbage collector frees the memory with the buffer, because a read of
+ * a file into a view may be in progress on another thread: it keeps the view alive, but does not notice that the view is
+ * detached. Returns false if the engine refuses.
+ */
+export function retireBuffer(buffer: ArrayBuffer): boolean {
+  try {
+    ;(buffer as { [retired]?: ArrayBuffer })[retired] = transfer.call(buffer)
     return true
   } catch {
     return false

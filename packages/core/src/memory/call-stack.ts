@@ -5,9 +5,17 @@ import type { Gate, Gated } from './lifetime.ts'
  * calls without such a list, count their calls themselves.
  */
 interface CallStack {
-  /** Keeps open operands open until {@link leaveCall}. The caller does not change the list meanwhile. */
-  enterCall(operands: readonly Gated[]): void
-  leaveCall(): void
+  /**
+   * Keeps open operands open until {@link leaveCall}. The caller does not change the list meanwhile.
+   *
+   * @returns the place of the call, for {@link leaveCall}.
+   */
+  enterCall(operands: readonly Gated[]): number
+  /**
+   * Leaves the call at a place, by default the innermost one, and all calls inside it. Those have ended without leaving if the
+   * stack overflowed, because `finally` could not call this function then.
+   */
+  leaveCall(place?: number): void
   /** Returns the list of the innermost call that has one. */
   innermostCall(): readonly Gated[] | undefined
   callDepth(): number
@@ -22,10 +30,11 @@ function makeCallStack(): CallStack {
 
   return {
     enterCall: (operands) => {
-      lists[depth++] = operands
+      lists[depth] = operands
+      return depth++
     },
-    leaveCall: () => {
-      lists[--depth] = undefined
+    leaveCall: (place = depth - 1) => {
+      while (depth > place) lists[--depth] = undefined
     },
     innermostCall: () => (depth === 0 ? undefined : lists[depth - 1]),
     callDepth: () => depth,

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { CONSTANTS } from '../generated/layouts.ts'
+import { STATUS } from '../generated/status.ts'
 import { NativeError } from '../errors/kinds.ts'
 import { checkStatus, coreFunctions, lastError, statusName } from '../native/core-library.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/native-memory.ts'
 import { detachBuffer, isDetached } from './array-buffer.ts'
+import { Cleaner } from './cleaner.ts'
 
 export interface MappedFileOptions {
   /** The offset of the first byte in the file: a multiple of {@link pageSize}. */
@@ -34,10 +37,13 @@ export class MappedFile {
   /** The file may be closed afterwards. @throws {NativeError} if the system or the runtime refuses. */
   static open(path: string, descriptor: number, options: MappedFileOptions): MappedFile {
     const { byteOffset = 0, byteSize, isShared = false } = options
-    const out = new BigUint64Array(1)
+    const out = new BigUint64Array(2)
+    coreFunctions().tn_mapping_totals(addressOf(out), addressOf(out) + 8)
+    if (out[0]! >= mostMappings())
+      throw mappingError(path, `the process has ${out[0]} mappings`, STATUS.OUT_OF_MEMORY.value)
     const flags = CONSTANTS.TN_MAPPING_GUARDED | (isShared ? CONSTANTS.TN_MAPPING_SHARED : 0)
     const status = coreFunctions().tn_mapping_open(descriptor, byteOffset, byteSize, flags, addressOf(out))
-    if (status !== 0) throw mappingError(path, status)
+    if (status !== 0) throw mappingError(path, lastError(), status)
     const address = Number(out[0])
     try {
       return new MappedFile(address, byteSize)
@@ -69,20 +75,47 @@ export class MappedFile {
     if (!isDetached(this.buffer) && detachBuffer(this.buffer)) this.unmap()
   }
 
+  /**
+   * {@link close} for a mapping whose buffer views of the user may reach. The addresses stay reserved until the garbage collector has
+   * collected the buffer, because a read of a file into a view may be in progress on another thread.
+   */
+  retire(): void {
+    const { address, byteSize, buffer } = this
+    if (isDetached(buffer) || !detachBuffer(buffer)) return
+    checkStatus(coreFunctions().tn_mapping_retire(address, byteSize), 'unmapping a file')
+    retired.watch(buffer, this.unmap)
+  }
+
   [Symbol.dispose](): void {
     this.close()
   }
 }
 
+const retired = new Cleaner<() => void>((unmap) => unmap())
+
 function unmapper(address: number, byteSize: number): () => void {
   return () => checkStatus(coreFunctions().tn_mapping_close(address, byteSize), 'unmapping a file')
 }
 
-function mappingError(path: string, status: number): NativeError {
-  return new NativeError(`mapping ${path} failed: ${lastError()}`, {
+let knownMostMappings: number | undefined
+
+/** Half of the mappings that Linux allows a process. The engine ends the process if none are left for it. */
+function mostMappings(): number {
+  if (knownMostMappings !== undefined) return knownMostMappings
+  let allowed = 65_530
+  try {
+    allowed = Number(readFileSync('/proc/sys/vm/max_map_count', 'utf8'))
+  } catch {
+    // Other systems have larger limits, or none.
+  }
+  return (knownMostMappings = Math.floor(allowed / 2))
+}
+
+function mappingError(path: string, reason: string, status: number): NativeError {
+  return new NativeError(`mapping ${path} failed: ${reason}`, {
     hint:
       'Map less, or close mappings that you no longer need. The garbage collector unmaps those of implicit scopes between ' +
-      'turns of the event loop. Linux limits the number of mappings by vm.max_map_count.',
+      'turns of the event loop. At most half of vm.max_map_count can be used.',
     details: { path, status: statusName(status) },
   })
 }

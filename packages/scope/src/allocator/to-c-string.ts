@@ -1,3 +1,4 @@
+import { checkUsable } from '@tenon/core/internal'
 import { ArenaScope } from '../scope/arena-scope.ts'
 import { codecOf } from '../segment/charset.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
@@ -54,7 +55,7 @@ function shortString(text: string, arena: ArenaScope): MemorySegment | undefined
   const { block, base } = segment
   const { bytes } = block
   // The arena may be a proxy, whose method could return memory that is closed.
-  if (!block.gate.open) return undefined
+  checkUsable(block)
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)
     if (code > 0x7f || code === 0) return undefined
@@ -72,8 +73,9 @@ interface Utf8Buffer {
 function longString(text: string, arena: ArenaScope, mayHaveNul: boolean): MemorySegment | undefined {
   const { block, offset, limit } = arena
   const longest = text.length * LONGEST
-  const isRoomy = block !== undefined && offset + longest < limit && block.gate.open
+  const isRoomy = block !== undefined && offset + longest < limit
   if (!isRoomy || (!mayHaveNul && text.includes('\0'))) return undefined
+  checkUsable(block)
   const size = (block.bytes as unknown as Utf8Buffer).utf8Write(text, offset, longest) + 1
   arena.offset = offset + size
   return new MemorySegment(block, offset, size, 0)

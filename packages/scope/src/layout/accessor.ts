@@ -39,6 +39,7 @@ export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): A
   const prototype: object = Object.create(null, {
     [layoutOf]: { value: layout },
     [inspect.custom]: { value: textOf },
+    [Symbol.toPrimitive]: { value: textOf },
   })
   for (const { name, layout: member, byteOffset } of layout.members) {
     if (!(member instanceof PaddingLayout)) Object.defineProperty(prototype, name, propertyOf(member, byteOffset))

@@ -60,15 +60,17 @@ export function upcallStub(
   const hasStructs = types.some((type) => type instanceof StructType)
   const isPlain = !hasStructs && !types.includes('pointer')
   const { gate } = owner
-  // Calls in progress and close actions may call back while the scope is closing.
+  // Calls in progress and close actions may call back while the scope is closing. The counter is changed without a call,
+  // because a call of a method in `finally` fails when the stack has overflowed.
   const plain: MakeRun =
     (complete) =>
     (...values) => {
-      const hasEntered = gate.tryEnter()
+      const hasEntered = gate.open
+      if (hasEntered) gate.calls++
       try {
         return complete(openResult(run(...(values as never[]))))
       } finally {
-        if (hasEntered) gate.exit()
+        if (hasEntered) gate.calls--
       }
     }
   const invoke = (values: readonly StubArgument[], memory: ConfinedNativeScope | undefined): Value =>
@@ -76,13 +78,14 @@ export function upcallStub(
   const withMemory: MakeRun =
     (complete) =>
     (...values) => {
-      const hasEntered = gate.tryEnter()
+      const hasEntered = gate.open
+      if (hasEntered) gate.calls++
       try {
         return hasStructs
           ? new ConfinedNativeScope(undefined).run((memory) => complete(invoke(values, memory)))
           : complete(invoke(values, undefined))
       } finally {
-        if (hasEntered) gate.exit()
+        if (hasEntered) gate.calls--
       }
     }
   const stub = makeStub(

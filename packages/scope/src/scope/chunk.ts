@@ -1,5 +1,5 @@
 import { AllocationError } from '@tenon/core'
-import { ARRAY_BUFFER_ALIGNMENT, addressOf, detachBuffer, isDetached, newArrayBuffer } from '@tenon/core/internal'
+import { ARRAY_BUFFER_ALIGNMENT, addressOf, detachBuffer, isDetached, newArrayBuffer, retireBuffer } from '@tenon/core/internal'
 
 /** Memory of a JavaScript buffer that scopes lend. Each borrower gets a block of its own over the chunk. */
 export interface Chunk {
@@ -16,6 +16,8 @@ export interface Upkeep {
   readonly check?: () => void
   /** Frees the memory, once no view reaches it any more. */
   readonly free?: () => void
+  /** Replaces `free` if raw views were handed out. It is called while the buffer of the views is attached, and detaches it. */
+  readonly retire?: () => void
 }
 
 /** A zeroed chunk at a multiple of `byteAlignment`. @throws {AllocationError} if there is no memory. */
@@ -55,9 +57,17 @@ export function chunkIn(buffer: ArrayBufferLike, start: number, size: number, ad
   }
 }
 
-/** Leaves shared memory to its last user. Returns false if a user has transferred the buffer of a raw view, or forbidden it. */
-export function detach(view: DataView): boolean {
-  const { buffer } = view
+/**
+ * Detaches memory that no raw view reaches, which frees it if it is JavaScript's. Leaves shared memory to its last user.
+ * Returns false if a user has transferred the buffer, or forbidden that.
+ */
+export function detach({ buffer }: DataView): boolean {
   if (buffer instanceof SharedArrayBuffer) return true
   return !isDetached(buffer) && detachBuffer(buffer)
+}
+
+/** {@link detach} for memory of JavaScript that raw views reach: the garbage collector frees it when it has collected them. */
+export function retire({ buffer }: DataView): boolean {
+  if (buffer instanceof SharedArrayBuffer) return true
+  return !isDetached(buffer) && retireBuffer(buffer)
 }

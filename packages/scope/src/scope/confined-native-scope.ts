@@ -5,7 +5,7 @@ import { noteClose } from '../diagnostics/observe.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { ArenaScope, NOTHING } from './arena-scope.ts'
 import { giveChunk, takeChunk, takePooled } from './chunk-pool.ts'
-import { type Chunk, detach } from './chunk.ts'
+import { type Chunk, retire } from './chunk.ts'
 import { handOff, type HandoffToken } from './handoff.ts'
 import type { ScopeOptions } from './managed-scope.ts'
 
@@ -43,7 +43,7 @@ export class ConfinedNativeScope extends ArenaScope {
     counters.openScopes--
     counters.liveBytes -= chunk.size
     noteClose(this)
-    if (block!.exposed) detach(chunk.view)
+    if (block!.exposed) retire(chunk.view)
     else giveChunk(chunk, this.offset)
   }
 
@@ -52,7 +52,7 @@ export class ConfinedNativeScope extends ArenaScope {
   }
 
   override retire(chunk: Chunk, block: Block, used: number): void {
-    if (block.exposed) detach(chunk.view)
+    if (block.exposed) retire(chunk.view)
     else giveChunk(chunk, used)
   }
 }

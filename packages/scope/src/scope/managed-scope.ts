@@ -6,7 +6,7 @@ import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
 import { counters } from '../diagnostics/stats.ts'
 import { noteClose, noteOpen } from '../diagnostics/observe.ts'
 import { Anchor } from './anchor.ts'
-import { type Chunk, detach, newChunk, type Upkeep } from './chunk.ts'
+import { type Chunk, detach, newChunk, retire, type Upkeep } from './chunk.ts'
 import { attempt, checkPlain, closeAfter, throwErrors } from './run.ts'
 
 /** Options for opening a scope. */
@@ -28,6 +28,9 @@ export interface OwnedBlock {
 }
 
 const NONE: Upkeep = {}
+
+/** Whether a block is JavaScript's memory. Memory that native code owns has the size 0 here. */
+const isOwn = ({ free }: Upkeep, size: number): boolean => free === undefined && size > 0
 
 /** Options of `closeAsync()`. */
 export interface CloseOptions {
@@ -245,7 +248,9 @@ export abstract class ManagedScope extends ManagedLifetime {
       counters.liveBytes -= size
       if (upkeep.check !== undefined) attempt(upkeep.check, errors)
       // A user who transferred the buffer of a raw view, or forbade it, keeps its memory: a leak is better than a dangling view.
-      if (detach(block.view) && upkeep.free !== undefined) attempt(upkeep.free, errors)
+      if (block.exposed && upkeep.retire !== undefined) attempt(upkeep.retire, errors)
+      else if (block.exposed && isOwn(upkeep, size)) retire(block.view)
+      else if (detach(block.view) && upkeep.free !== undefined) attempt(upkeep.free, errors)
     }
     throwErrors(errors, `${this.label} was damaged`)
   }

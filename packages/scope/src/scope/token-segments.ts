@@ -4,6 +4,7 @@ import {
   addressOf,
   Block,
   checkSlice,
+  checkUsable,
   describe,
   expose,
   type Gate,
@@ -62,6 +63,7 @@ export function describeSegments(gate: Gate, segments: readonly MemorySegment[])
         hint: 'Copy the memory into a segment of this scope.',
       })
     }
+    checkUsable(block)
     return { token: { buffer: block.view.buffer, byteOffset: block.view.byteOffset + base, byteSize, flags }, block }
   })
 }

@@ -92,6 +92,9 @@ export function checkFixedSize(buffer: ArrayBufferLike, name: string): void {
 /** The memory of an address without a size. */
 const nothing = chunkIn(new ArrayBuffer(0), 0, 0, 0)
 
+/** The end of the page that no system maps, so that the members of a struct at the null pointer fault. */
+const NULL_PAGE = 4096
+
 /** The end of the address space of a process. The driver would abort the process for some larger sizes. */
 const ADDRESS_SPACE_END = 2 ** 48
 
@@ -131,6 +134,11 @@ export function reinterpret<Made>(
   const isInside = base + size <= block.bytes.length
   if (!isInside && address === 0) {
     throw new ArgumentRangeError(`byteSize must be 0 for the null pointer, got ${size}`)
+  }
+  if (!isInside && address < NULL_PAGE) {
+    throw new ArgumentRangeError(`the address must be that of memory, got ${hex(address)}, near the null pointer`, {
+      hint: 'Check the pointer for null before you add an offset to it.',
+    })
   }
   if (!isInside && isUserBlock(block)) {
     throw new ArgumentRangeError(

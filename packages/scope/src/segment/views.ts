@@ -45,8 +45,8 @@ const argument: [DataView | undefined] = [undefined]
  */
 export function withView<Result>(segment: Segment, use: (view: DataView) => Result): Result {
   checkFunction(use, 'use')
-  const view = segment.view()
   const { gate } = segment.block
+  const view = segment.view()
   gate.enter()
   argument[0] = view
   try {
@@ -55,7 +55,8 @@ export function withView<Result>(segment: Segment, use: (view: DataView) => Resu
     return result
   } finally {
     argument[0] = undefined
-    gate.exit()
+    // What gate.exit() does. The call of a method would fail here when the stack has overflowed, and leave the scope held.
+    gate['count']--
   }
 }
 

@@ -11,6 +11,11 @@ struct tn__range_block {
   tn__range_t ranges[PLACES];
 };
 
+/* Ranges start at pages, which have at least 4096 bytes. */
+static tn__range_t **bucket_of(tn__ranges_t *table, uintptr_t start) {
+  return &table->buckets[(start >> 12) % TN__RANGE_BUCKETS];
+}
+
 /* The lock is held. */
 static tn__range_t *take(tn__ranges_t *table) {
   if (table->unused == NULL) {
@@ -18,14 +23,14 @@ static tn__range_t *take(tn__ranges_t *table) {
     if (block == NULL) return NULL;
     for (size_t i = 0; i < PLACES; i++) {
       block->ranges[i].version = 1;
-      block->ranges[i].next_unused = table->unused;
+      block->ranges[i].next = table->unused;
       table->unused = &block->ranges[i];
     }
     block->next = table->blocks;
     table->blocks = block;
   }
   tn__range_t *range = table->unused;
-  table->unused = range->next_unused;
+  table->unused = range->next;
   return range;
 }
 
@@ -41,6 +46,8 @@ int tn__ranges_add(tn__ranges_t *table, const tn__range_copy_t *fields, const ch
     size_t length = name_length < TN__RANGE_NAME ? name_length : TN__RANGE_NAME - 1;
     for (size_t i = 0; i < length; i++) range->name[i] = name[i];
     range->name[length] = 0;
+    range->next = *bucket_of(table, fields->start);
+    *bucket_of(table, fields->start) = range;
     range->version++;
   }
   tn__unlock(&table->lock);
@@ -49,13 +56,15 @@ int tn__ranges_add(tn__ranges_t *table, const tn__range_copy_t *fields, const ch
 
 void tn__ranges_remove(tn__ranges_t *table, uintptr_t start) {
   tn__lock(&table->lock);
-  for (tn__range_block_t *block = table->blocks; block != NULL; block = block->next)
-    for (tn__range_t *range = block->ranges; range < block->ranges + PLACES; range++) {
-      if (range->version % 2 != 0 || range->start != start) continue;
-      range->version++;
-      range->next_unused = table->unused;
-      table->unused = range;
-    }
+  tn__range_t **link = bucket_of(table, start);
+  while (*link != NULL && (*link)->start != start) link = &(*link)->next;
+  tn__range_t *range = *link;
+  if (range != NULL) {
+    *link = range->next;
+    range->version++;
+    range->next = table->unused;
+    table->unused = range;
+  }
   tn__unlock(&table->lock);
 }
 

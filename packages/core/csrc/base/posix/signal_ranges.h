@@ -19,16 +19,19 @@ typedef struct tn__range {
   _Atomic size_t part_size;
   _Atomic uint64_t faults;
   _Atomic char name[TN__RANGE_NAME]; /* NUL-terminated */
-  struct tn__range *next_unused;
+  struct tn__range *next; /* unused entries, or used ones of the same bucket */
 } tn__range_t;
 
 typedef struct tn__range_block tn__range_block_t;
+
+#define TN__RANGE_BUCKETS 4096
 
 /* A table. Zeroed memory with TN__LOCK is an empty one. */
 typedef struct tn__ranges {
   tn__lock_t lock;
   _Atomic(tn__range_block_t *) blocks;
   tn__range_t *unused;
+  tn__range_t *buckets[TN__RANGE_BUCKETS]; /* by start */
 } tn__ranges_t;
 
 /* A consistent copy of an entry. */

@@ -55,14 +55,14 @@ function ofMany(target: Target): Form {
     const operands = operandsOf(target, values)
     const resolved = resolveAll(target, values, operands)
     checkOperands(operands)
-    enterCall(operands)
+    const place = enterCall(operands)
     try {
       begin(target)
       for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
       enter()
       return finish(target, operands[1] ?? code, resolved[0])
     } finally {
-      leaveCall()
+      leaveCall(place)
     }
   }
 }
