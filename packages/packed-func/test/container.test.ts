@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { ScopeClosedError } from '@tenon/core'
+import { ArgumentError, ScopeClosedError } from '@tenon/core'
 import type { NativeMap, NativeObject, PackedFunc, PackedFuncError } from '../src/index.ts'
 import { getGlobal, NativeArray, NativeShape, packedFunc, rvalue, shape, type Argument } from '../src/index.ts'
 import { ending } from './stub-function.ts'
@@ -315,6 +315,20 @@ describe('objects', () => {
     const array = echo([1, 2]) as NativeArray
     const moved = moveIn(rvalue(array)) as NativeArray
     expect(kernel('read_after')(moved, () => null)).toBe(1)
+  })
+
+  it('are closed and moved only by themselves, not by what inherits from them', () => {
+    const before = live().native
+    const array = echo([1, 2]) as NativeArray
+    const heir = Object.create(array) as NativeArray
+    expect(heir.size).toBe(2)
+    expect(() => heir.close()).toThrow('this must be a native object itself')
+    expect(() => heir[Symbol.dispose]()).toThrow(ArgumentError)
+    expect(() => moveIn(rvalue(heir))).toThrow(ArgumentError)
+    expect(array.toArray()).toEqual([1, 2])
+    array.close()
+    expect(() => heir.size).toThrow(ScopeClosedError)
+    expect(live().native).toBe(before)
   })
 
   it('cannot be posted to another thread, nor be part of a message', () => {

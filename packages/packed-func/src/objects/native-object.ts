@@ -131,6 +131,8 @@ export class NativeObject extends Adopted {
   /** @internal gives the reference to the caller, for a value that is moved into native code */
   surrender(): number {
     const handle = this.checkAlive()
+    // What only inherits from an object, as `Object.create(object)` does, does not own its reference.
+    if (!Object.hasOwn(this, 'handle')) throw wrongType('this', 'a native object itself', this)
     this.handle = 0
     live--
     collected.forget(this)
