@@ -1,12 +1,13 @@
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CudaError } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ExitCode, reportFailure } from '../src/cli/failure.ts'
-import { runTenon } from './run-tenon.ts'
+import { runTenon, tenonProgram } from './run-tenon.ts'
 
 let cwd: string
 beforeAll(() => {
@@ -120,6 +121,15 @@ describe.each(Object.entries(commandLines))('exit code %s:', (name, rows) => {
     expect(stderr).not.toMatch(/^\s+at |unexpected:/m)
   })
 })
+
+if (process.platform === 'linux')
+  test('the shell reports 128 + n for a signal that ends the kernel', () => {
+    writeFileSync(join(cwd, 'crash.c'), 'void crash(void *out, const void **in) { *(volatile int *)8 = 1; }\n')
+    execFileSync(process.env['CC'] ?? 'cc', ['-shared', '-fPIC', '-o', 'libcrash.so', 'crash.c'], { cwd })
+    const call = `"${process.execPath}" "${tenonProgram}" call libcrash.so crash --abi host --result 'f32[1]'`
+    const { status } = spawnSync('sh', ['-c', `${call}; exit $?`], { cwd })
+    expect(status).toBe(128 + constants.signals.SIGSEGV)
+  })
 
 describe('reportFailure()', () => {
   const failure = (result: number): CudaError =>
