@@ -1,4 +1,4 @@
-import { checkOptions } from '@tenon/core/internal'
+import { checkOptions, checkSize } from '@tenon/core/internal'
 
 /** The most that a driver lets one client use. Requests beyond it fail with `RESOURCE_EXHAUSTED_TRANSIENT`. */
 export interface DriverLimits {
@@ -34,6 +34,16 @@ const DEFAULT_LIMITS: DriverLimits = {
   fences: 64,
 }
 
+/** Reads each limit once. @throws {ArgumentError | ArgumentRangeError} for other values than whole numbers and Infinity */
 export function limitsOf(limits: Partial<DriverLimits> | undefined): DriverLimits {
-  return { ...DEFAULT_LIMITS, ...checkOptions(limits, Object.keys(DEFAULT_LIMITS) as (keyof DriverLimits)[], 'limits') }
+  const names = Object.keys(DEFAULT_LIMITS) as (keyof DriverLimits)[]
+  const given = checkOptions(limits, names, 'limits')
+  const entries = names.map((name) => [name, checkLimit(given[name], name)])
+  return Object.fromEntries(entries) as unknown as DriverLimits
+}
+
+function checkLimit(limit: number | undefined, name: keyof DriverLimits): number {
+  if (limit === undefined) return DEFAULT_LIMITS[name]
+  if (limit === Infinity) return limit
+  return checkSize(limit, `limits.${name}`, name.endsWith('ytes') ? 'bytes' : name)
 }

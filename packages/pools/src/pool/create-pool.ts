@@ -203,7 +203,9 @@ export function openFilePool<Access extends 'read' | 'read-write' = 'read'>(
     })
   let descriptor: number
   try {
-    descriptor = openSync(path, access === 'read' ? constants.O_RDONLY : constants.O_RDWR)
+    // Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+    const mode = access === 'read' ? constants.O_RDONLY : constants.O_RDWR
+    descriptor = openSync(path, mode | (constants.O_NONBLOCK ?? 0))
   } catch (cause) {
     const reason = (cause as Error).message
     throw new PoolsError('GENERAL_FAILURE', `the file ${describe(path)} could not be opened: ${reason}`, { cause })

@@ -55,8 +55,8 @@ export class ImagePool<Rights extends PoolRights = PoolRights> extends Pool<Righ
    * @throws {ScopeClosedError}
    */
   writeRow(layer: number, row: number, source: ArrayBufferView | ArrayBuffer): void {
-    this.checkWritable()
     const pixels = bytesOf(source)
+    this.checkWritable()
     checkLength(pixels, this.rowSize, 'a row')
     this.copyIn(this.#offsetOf(layer, row), pixels)
   }
@@ -71,8 +71,8 @@ export class ImagePool<Rights extends PoolRights = PoolRights> extends Pool<Righ
 
   /** Copies all pixels in, row after row. @throws {ArgumentRangeError} @throws {ReadOnlyError} @throws {ScopeClosedError} */
   writePixels(source: ArrayBufferView | ArrayBuffer): void {
-    this.checkWritable()
     const pixels = bytesOf(source)
+    this.checkWritable()
     checkLength(pixels, this.pixelsSize, 'all pixels')
     this.copyValueIn(0, pixels)
   }

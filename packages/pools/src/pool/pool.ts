@@ -91,12 +91,12 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
 
   /** Returns a range of the pool as a value, which holds nothing open. @throws {BoundsError} if it reaches outside. */
   slice(byteOffset: number, byteSize?: number, options?: SliceOptions): PoolSlice<Rights> {
-    const known = checkOptions(options, ['dimensions', 'padding'])
-    if (known.dimensions !== undefined && !Array.isArray(known.dimensions))
-      throw wrongType('dimensions', 'an array of sizes', known.dimensions)
+    const { dimensions = [], padding = 0 } = checkOptions(options, ['dimensions', 'padding'])
+    if (!Array.isArray(dimensions)) throw wrongType('dimensions', 'an array of sizes', dimensions)
     const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
-    checkSlice(this.byteSize - offset - size, 0, known.padding ?? 0)
-    return new PoolSlice(this, offset, size, known)
+    const [, room] = checkSlice(this.byteSize - offset - size, 0, padding)
+    // The slice has copies, which no getter changes after the checks.
+    return new PoolSlice(this, offset, size, { dimensions: [...(dimensions as readonly number[])], padding: room })
   }
 
   /**
@@ -106,10 +106,11 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
    */
   tensor(byteOffset: number, type: OperandType, dimensions: readonly number[]): PoolSlice<Rights> {
     if (!Array.isArray(dimensions)) throw wrongType('dimensions', 'an array of sizes', dimensions)
-    const byteSize = operandByteSize(checkOperandType(type), dimensions, 'tensor')
+    const sizes: readonly number[] = [...(dimensions as readonly number[])]
+    const byteSize = operandByteSize(checkOperandType(type), sizes, 'tensor')
     if (byteSize === 0)
-      throw new ArgumentRangeError(`dimensions must all be known and above 0, got [${dimensions.join(', ')}]`)
-    return this.slice(byteOffset, byteSize, { dimensions })
+      throw new ArgumentRangeError(`dimensions must all be known and above 0, got [${sizes.join(', ')}]`)
+    return this.slice(byteOffset, byteSize, { dimensions: sizes })
   }
 
   /** Copies bytes out. @throws {ScopeClosedError} @throws {BoundsError} */
@@ -123,9 +124,10 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
 
   /** Copies bytes in. @throws {ReadOnlyError} if the pool is not writable. @throws {ScopeClosedError} @throws {BoundsError} */
   write(byteOffset: number, source: ArrayBufferView | ArrayBuffer): void {
-    this.checkWritable()
     const bytes = bytesOf(source)
     const offset = checkSize(byteOffset, 'byteOffset')
+    // Checked last, because a getter of the source can close the pool.
+    this.checkWritable()
     checkSlice(this.byteSize, offset, bytes.length)
     this.copyIn(offset, bytes)
   }
