@@ -104,7 +104,7 @@ function checkMembers(members: unknown): [string, Layout][] {
 }
 
 /** The largest alignment of members. */
-export const alignmentOf = (members: readonly Member[]): number =>
+const alignmentOf = (members: readonly Member[]): number =>
   members.reduce((largest, { layout }) => Math.max(largest, layout.byteAlignment), 1)
 
 const alignUp = (offset: number, alignment: number): number => Math.ceil(offset / alignment) * alignment

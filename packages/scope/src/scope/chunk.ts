@@ -1,5 +1,12 @@
 import { AllocationError } from '@tenon/core'
-import { ARRAY_BUFFER_ALIGNMENT, addressOf, detachBuffer, isDetached, newArrayBuffer, retireBuffer } from '@tenon/core/internal'
+import {
+  ARRAY_BUFFER_ALIGNMENT,
+  addressOf,
+  detachBuffer,
+  isDetached,
+  newArrayBuffer,
+  retireBuffer,
+} from '@tenon/core/internal'
 
 /** Memory of a JavaScript buffer that scopes lend. Each borrower gets a block of its own over the chunk. */
 export interface Chunk {

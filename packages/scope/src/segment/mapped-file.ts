@@ -100,7 +100,11 @@ function blockOver(file: MappedFile | undefined, owner: ResourceScope): Block {
   const chunk = file === undefined ? newChunk(0, 1) : chunkIn(file.buffer, 0, file.byteSize, file.address)
   const block = new Block(owner.gate, chunk.view, chunk.bytes, chunk.address)
   if (owner instanceof ManagedScope) {
-    owner.own(block, file?.byteSize ?? 0, file === undefined ? undefined : { free: file.unmap, retire: () => file.retire() })
+    owner.own(
+      block,
+      file?.byteSize ?? 0,
+      file === undefined ? undefined : { free: file.unmap, retire: () => file.retire() },
+    )
   } else if (file !== undefined) {
     owner.own(block)
     owner.addCloseAction(file.unmap)

@@ -87,7 +87,7 @@ const afterClose: Readonly<Record<string, Attempt>> = {
         own.close(); pooled.close(); if (i % 10 === 0) gc()
         await Promise.all(reads)
       }
-      fs.rmSync(path); await collect(); console.log('read')`,
+      await file.close(); fs.rmSync(path); await collect(); console.log('read')`,
     outcome: 'read',
   },
   'uses segments over memory whose other owner has closed': {
