@@ -44,6 +44,54 @@ if (!isReal) {
       await other[Symbol.asyncDispose]()
     })
 
+    test('disposal while closeAsync() waits closes the resource', async () => {
+      simulated.hold(true)
+      const other = device.allocate(4 * N)
+      stream.fill(other.segment, 0)
+      const closed = other.closeAsync()
+      expect(other.isAlive).toBe(false)
+      simulated.hold(false)
+      other[Symbol.dispose]()
+      expect(() => other.checkAlive()).toThrow(/closed already/)
+      await closed
+      expect(other.isAlive).toBe(false)
+      other[Symbol.dispose]()
+    })
+
+    test('disposal while closeAsync() waits throws ScopeHeldError if a graph holds the memory', async () => {
+      using module = device.loadModule(ptx)
+      using call = saxpyCall(module.kernel('saxpy'))
+      const other = device.allocate(4 * N)
+      const out = other.tensor('f32', [N])
+      const graph = captureGraph(call, [operands()[0], out], [out])
+      const closed = other.closeAsync()
+      expect(() => other[Symbol.dispose]()).toThrow(ScopeHeldError)
+      await expect(closed).rejects.toThrow(ScopeHeldError)
+      expect(other.isAlive).toBe(true)
+      await graph.closeAsync()
+      other.close()
+    })
+
+    test('asynchronous disposal waits for closeAsync(), and closes the resource if it failed', async () => {
+      simulated.hold(true)
+      const other = device.allocate(4 * N)
+      stream.fill(other.segment, 0)
+      const hold = other.acquire()
+      const closed = other.closeAsync()
+      const failed = closed.then(
+        () => 'closed',
+        () => {
+          hold.release()
+          return 'failed'
+        },
+      )
+      const disposed = other[Symbol.asyncDispose]()
+      simulated.hold(false)
+      await disposed
+      expect(await failed).toBe('failed')
+      expect(() => other.checkAlive()).toThrow(/closed already/)
+    })
+
     test('closeAsync() throws ScopeHeldError while a graph holds the memory, and leaves it open', async () => {
       using module = device.loadModule(ptx)
       using call = saxpyCall(module.kernel('saxpy'))

@@ -15,6 +15,8 @@ export abstract class DeviceResource extends ManagedLifetime {
   /** The class and size, for messages. */
   readonly #kind: string
   readonly #destroy: DriverFunctionName
+  /** What {@link closeAsync} waits for. */
+  #closing: Promise<void> | undefined
 
   /**
    * @internal
@@ -76,15 +78,41 @@ export abstract class DeviceResource extends ManagedLifetime {
   async closeAsync(): Promise<void> {
     this.checkOpen()
     this.gate.open = false
+    this.#closing = this.#settleAndClose()
+    try {
+      await this.#closing
+    } finally {
+      this.#closing = undefined
+    }
+  }
+
+  async #settleAndClose(): Promise<void> {
     try {
       if (this.gate.holds > 0) await this.device.settled()
     } finally {
-      this.gate.open = true
+      // Unless disposal has closed it meanwhile.
+      this.gate.open = this.gate.alive
     }
-    this.close()
+    if (this.gate.open) this.close()
   }
 
+  /** Closes the resource if it is open or {@link closeAsync} waits. A second disposal does nothing. @throws as {@link close} */
+  override [Symbol.dispose](): void {
+    if (!this.gate.alive || (!this.gate.open && this.#closing === undefined)) return
+    const waits = !this.gate.open
+    this.gate.open = true
+    try {
+      this.close()
+    } finally {
+      // If it is still held, closeAsync() goes on.
+      if (waits && this.gate.alive) this.gate.open = false
+    }
+  }
+
+  /** Waits if {@link closeAsync} waits, and closes the resource if it is open. @throws as {@link closeAsync} */
   async [Symbol.asyncDispose](): Promise<void> {
+    // An error belongs to the caller of closeAsync().
+    await this.#closing?.catch(() => {})
     if (this.gate.open) await this.closeAsync()
   }
 
