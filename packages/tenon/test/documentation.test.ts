@@ -110,6 +110,8 @@ describeOnLinux('TypeScript blocks', () => {
       '@tenon/custom-call',
       '@tenon/packed-func',
       '@tenon/pools',
+      '@tenon/tstring',
+      '@tenon/binary',
     ]
     const unbuilt = packages.filter((name) => !existsSync(join(directory, 'node_modules', name, 'dist/index.d.ts')))
     expect(unbuilt, 'Build the declarations with pnpm build.').toEqual([])

@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { root } from './reader.ts'
 
 const directory = new URL('..', import.meta.url)
 const manifest = JSON.parse(readFileSync(new URL('package.json', directory), 'utf8')) as {
@@ -63,4 +65,23 @@ test('the root entry exports every error class that its functions throw', async 
     expect(classes.length).toBeGreaterThan(3)
     expect(names).toEqual(expect.arrayContaining(classes))
   }
+})
+
+test('the built declarations use their type parameters', () => {
+  // stripInternal removes internal members. A type parameter that only they use is lost, and TypeScript infers unknown.
+  const files = globSync('packages/*/dist/**/*.d.ts', { cwd: root })
+  expect(files.length).toBeGreaterThan(300)
+  const unused = files.flatMap((file) => {
+    const text = readFileSync(join(root, file), 'utf8').replaceAll(/\/\*.*?\*\//gs, '')
+    const declared =
+      /^export (?:declare )?(?:abstract )?(?:class|interface) (?<name>\w+)<(?<parameters>[^{]*?)>\s*(?<body>(?:(?:extends|implements) [^{]*)?\{.*?^\})/gms
+    return [...text.matchAll(declared)].flatMap(({ groups }) => {
+      const { name, parameters, body } = groups as { name: string; parameters: string; body: string }
+      const names = parameters
+        .split(/,(?![^<(]*[>)])/)
+        .map((of) => /(\w+)(?=\s|$)/.exec(of.replace(/\bconst /, ''))![1]!)
+      return names.filter((of) => !new RegExp(`\\b${of}\\b`).test(body)).map((of) => `${file}: ${name}<${of}>`)
+    })
+  })
+  expect(unused).toEqual([])
 })

@@ -24,6 +24,8 @@ type Read<Out> = (value: Value, typeIndex: number) => Out | Mismatch
 export interface Acceptor<Out> {
   /** The type as tvm-ffi prints it. */
   readonly name: string
+  /** The type of the values, for TypeScript. The property does not exist at run time. */
+  readonly values?: Out
   /** @internal */
   readonly read: Read<Out>
 }
