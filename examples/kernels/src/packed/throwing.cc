@@ -18,6 +18,7 @@ PACKED(__tvm_ffi_throw_int) { throw 42; }
 
 // Calls its first argument, and throws after that. The result is then not valid.
 PACKED(__tvm_ffi_call_and_throw) {
+  if (num_args != 1 || args[0].type_index != kTVMFFIFunction) throw std::invalid_argument("call_and_throw takes a function");
   TVMFFIFunctionCall(args[0].v_obj, nullptr, 0, result);
   throw std::logic_error("after the call");
 }
@@ -39,12 +40,14 @@ int RunUnless(void *throws) {
 
 // Launches four tasks, of which the one with the number of the argument throws. With another number none throws.
 PACKED(__tvm_ffi_throw_in_task) {
+  if (num_args != 1 || args[0].type_index != kTVMFFIInt) throw std::invalid_argument("throw_in_task takes a number");
   int thrower = static_cast<int>(args[0].v_int64);
   return TVMBackendParallelLaunch(ThrowInTask, &thrower, 4);
 }
 
 // Initialises something once, unless the argument is true. The initialisation throws then.
 PACKED(__tvm_ffi_throw_in_run_once) {
+  if (num_args != 1 || args[0].type_index != kTVMFFIBool) throw std::invalid_argument("throw_in_run_once takes a bool");
   static void *handle;
   bool throws = args[0].v_int64 != 0;
   return TVMBackendRunOnce(&handle, RunUnless, &throws, 0);
