@@ -52,6 +52,27 @@ describe('a call that an upcall stub ends with an error', () => {
     expect(echo(tensors[0])).toBe(tensors[0])
   })
 
+  it.each(['the error of the stub', 'the C++ exception'])('and then a C++ exception, throws %s', (first) => {
+    const throwing = kernel('call_and_throw', 'packed_throwing')
+    const x = tensor('float32', [3])
+    typeIndex(x)
+    const { address } = x.descriptor as { address: number }
+    const { holds } = x.gate
+    const isStub = first === 'the error of the stub'
+    const callee = stubFunction(() => {
+      host().packed.tn_packed_retain(address)
+      return isStub ? fail() : 0
+    })
+    expect(() => throwing(callee, x)).toThrow(isStub ? 'from the stub' : 'after the call (std::logic_error)')
+    expect(left()).toEqual([0, 0, 0, 0, 0])
+    // Native code keeps the object, which was handed over.
+    expect(x.descriptor).toBe(null)
+    expect(x.gate.holds).toBe(holds + 1)
+    stack.release(address)
+    typeIndex(x)
+    expect(x.gate.holds).toBe(holds)
+  })
+
   it('releases the object that it returned', () => {
     let ended = 0
     const sum = packedFunc((a: number, b: number) => a + b)

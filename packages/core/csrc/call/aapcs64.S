@@ -39,6 +39,8 @@ HIDDEN(tn__on_stack)
 FUNCTION(tn__on_stack)
 NAME(tn__on_stack):
   .cfi_startproc
+  CATCHES
+  .cfi_lsda 27, NAME(tn__on_stack_caught)
   BTI_C
   stp x29, x30, [sp, #-16]!
   .cfi_def_cfa_offset 16
@@ -50,6 +52,8 @@ NAME(tn__on_stack):
   mov sp, x0
   mov x0, x2
   blr x1
+1:
+  .cfi_remember_state
   mov sp, x29
   .cfi_def_cfa sp, 16
   ldp x29, x30, [sp], #16
@@ -57,6 +61,14 @@ NAME(tn__on_stack):
   .cfi_restore x29
   .cfi_restore x30
   ret
+  .cfi_restore_state
+  /* The unwinder jumps here with the exception in x0, on the stack of `run`. */
+.globl NAME(tn__on_stack_caught)
+HIDDEN(tn__on_stack_caught)
+NAME(tn__on_stack_caught):
+  hint #36 /* bti j */
+  bl NAME(tn__catch)
+  b 1b
   .cfi_endproc
 END(tn__on_stack)
 

@@ -101,13 +101,31 @@ void tn_environment_enter(tn_environment_t *environment) {
   frame->state = has_thrown ? TN_CALL_THROWN : state;
 }
 
+/* Calls an entry on the native stack. */
+static inline uint32_t run_entry(tn_environment_t *environment, int32_t (*entry)(tn_call_frame_t *frame),
+                                 bool *has_thrown) {
+#if defined(_WIN32)
+  /* Windows unwinds only frames of the stack in use, so the frame that catches exceptions is there. */
+  void *call[] = {(void *)(uintptr_t)entry, environment->frame};
+  return run_native(environment, tn__run_entry, call, has_thrown);
+#else
+  /* The calling convention is the same, and the assembly that switches the stack makes the call. */
+  uint32_t (*const run)(void *) = (uint32_t (*)(void *))(void (*)(void))entry;
+  return run_native(environment, run, environment->frame, has_thrown);
+#endif
+}
+
 void tn_environment_run(tn_environment_t *environment, int32_t (*entry)(tn_call_frame_t *frame)) {
   tn_call_frame_t *frame = environment->frame;
   bool has_thrown;
-  /* The calling convention is the same, and the assembly that switches the stack makes the call. */
-  const uint32_t result = run_native(environment, (uint32_t (*)(void *))(void (*)(void))entry, frame, &has_thrown);
+  const uint32_t result = run_entry(environment, entry, &has_thrown);
   frame->error_number = (int32_t)result;
-  frame->state = has_thrown ? TN_CALL_THROWN : TN_CALL_RETURNED;
+  if (!environment->has_caught) {
+    frame->state = has_thrown ? TN_CALL_THROWN : TN_CALL_RETURNED;
+    return;
+  }
+  environment->has_caught = false;
+  frame->state = has_thrown ? TN_CALL_THROWN_AND_CAUGHT : TN_CALL_CAUGHT;
 }
 
 void tn_door_enter(void) { tn_environment_enter(tn_environment_current()); }

@@ -26,6 +26,7 @@ struct tn_environment {
   uint32_t calls;                /* outermost calls so far; written and read like `depth` */
   uint64_t floating_point;       /* the control bits of JavaScript */
   bool has_thrown;               /* a function of TypeScript threw during the innermost call */
+  bool has_caught;               /* the innermost call ended with a C++ exception */
   bool is_terminating;           /* JavaScript was interrupted, and cannot be entered before it calls again */
   bool is_closed;                /* JavaScript has ended */
   bool is_shut;                  /* other threads cannot find it any more */
@@ -54,8 +55,12 @@ int tn__native_stack_open(tn_environment_t *environment);
 void tn__native_stack_close(tn_environment_t *environment);
 
 /* {sysv_x64,aapcs64,win64}.S: calls `run(data)` on the stack that ends at `top`, which is aligned to 16 bytes, and stores
- * where the stack that was left can be used meanwhile. Returns what `run` returns. */
+ * where the stack that was left can be used meanwhile. Returns what `run` returns, or tn__catch() of guard.h if it throws a
+ * C++ exception, but on Windows only tn__run_entry() catches it. */
 uint32_t tn__on_stack(void *top, uint32_t (*run)(void *data), void *data, void **left);
+#if defined(_WIN32)
+uint32_t tn__run_entry(void *call);
+#endif
 
 /* {sysv_x64,aapcs64,win64}.S: calls the target of a frame on this stack and stores its results. Returns 0, or 1 if the
  * target threw a C++ exception, which is the first result then. */

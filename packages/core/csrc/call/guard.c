@@ -1,7 +1,7 @@
 /* The installed exception guard. The core is plain C, so the guard is in another library. */
 #include <stdatomic.h>
 
-#include "../base/internal.h"
+#include "environment.h"
 #include "guard.h"
 #include "tenon_call.h"
 
@@ -36,6 +36,11 @@ int32_t tn__personality(int32_t version, int32_t actions, uint64_t class, void *
 
 int32_t tn__guard_take(void *exception) {
   char message[960];
-  atomic_load_explicit(&installed, memory_order_acquire)->take(exception, message, sizeof message);
-  return tn__fail(TN_EXCEPTION, "%s", message);
+  const tn_guard_t *guard = atomic_load_explicit(&installed, memory_order_acquire);
+  return tn__fail(guard->take(exception, message, sizeof message), "%s", message);
+}
+
+uint32_t tn__catch(void *exception) {
+  tn_environment_current()->has_caught = true;
+  return (uint32_t)tn__guard_take(exception);
 }

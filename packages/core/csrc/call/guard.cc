@@ -135,11 +135,12 @@ int32_t unwind(int32_t actions, void *exception, void *context) {
   return _URC_INSTALL_CONTEXT;
 }
 
-void take(void *exception, char *message, size_t capacity) {
+int32_t take(void *exception, char *message, size_t capacity) {
   abi::__cxa_begin_catch(exception);
-  report_current(message, capacity);
+  const int32_t status = report_current(message, capacity);
   abi::__cxa_end_catch();
   forget_left_frames();
+  return status;
 }
 
 }  // namespace

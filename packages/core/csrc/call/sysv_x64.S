@@ -31,6 +31,8 @@ HIDDEN(tn__on_stack)
 FUNCTION(tn__on_stack)
 NAME(tn__on_stack):
   .cfi_startproc
+  CATCHES
+  .cfi_lsda 27, NAME(tn__on_stack_caught)
   endbr64
   pushq %rbp
   .cfi_def_cfa_offset 16
@@ -41,9 +43,20 @@ NAME(tn__on_stack):
   movq %rdi, %rsp
   movq %rdx, %rdi
   call *%rsi
+1:
+  .cfi_remember_state
   leave
   .cfi_def_cfa %rsp, 8
   ret
+  .cfi_restore_state
+  /* The unwinder jumps here with the exception in rax, on the stack of `run`. */
+.globl NAME(tn__on_stack_caught)
+HIDDEN(tn__on_stack_caught)
+NAME(tn__on_stack_caught):
+  endbr64
+  movq %rax, %rdi
+  call NAME(tn__catch)
+  jmp 1b
   .cfi_endproc
 END(tn__on_stack)
 

@@ -69,6 +69,43 @@ tn__on_stack:
   ret
 .seh_endproc
 
+/* uint32_t tn__run_entry(void *call): calls an entry, which is the first word of `call`, with the second word. */
+.p2align 4
+.globl tn__run_entry
+.def tn__run_entry; .scl 2; .type 32; .endef
+.seh_proc tn__run_entry
+.seh_handler tn__exception_handler, @except
+tn__run_entry:
+  endbr64
+  pushq %rbp
+  .seh_pushreg %rbp
+  subq $32, %rsp
+  .seh_stackalloc 32
+  movq %rsp, %rbp
+  .seh_setframe %rbp, 0
+  .seh_endprologue
+  movq (%rcx), %rax
+  movq 8(%rcx), %rcx
+  call *%rax
+  /* The system does not call the handler of a frame whose epilogue comes next. */
+  nop
+1:
+  leaq 32(%rbp), %rsp
+  popq %rbp
+  ret
+  /* The unwinder jumps here with the exception in rax, and has restored the other registers. */
+tn__run_entry_caught:
+  endbr64
+  movq %rbp, %rsp
+  movq %rax, %rcx
+  call tn__catch
+  jmp 1b
+.seh_handlerdata
+  /* The distance of the code where the handler goes on. */
+  .long tn__run_entry_caught - .
+.text
+.seh_endproc
+
 /* uint32_t tn__invoke(void *frame) */
 .p2align 4
 .globl tn__invoke

@@ -20,7 +20,8 @@
 #define TN_CALL_RETURNED 0
 #define TN_CALL_THROWN 1 /* a function of TypeScript threw, and TypeScript keeps the error */
 #define TN_CALL_REFUSED 3 /* a callback of a call on another thread did not run, and the last error says why */
-#define TN_CALL_CAUGHT 2 /* the target threw a C++ exception, whose text is the last error */
+#define TN_CALL_CAUGHT 2 /* the target threw a C++ exception, whose text is the last error; its status is an entry's result */
+#define TN_CALL_THROWN_AND_CAUGHT 5 /* an entry threw a C++ exception after a function of TypeScript had thrown */
 #define TN_CALL_NOT_MADE 4 /* the text of a call with text has U+0000 or is too long */
 
 /* The memory through which JavaScript and native code pass the arguments and results of calls in both directions. Each
@@ -274,7 +275,7 @@ typedef struct {
    * data of the frame is the code where it goes on. */
   int32_t (*unwind)(int32_t actions, void *exception, void *context);
   /* Ends an exception that was caught in this way, and copies its text. */
-  void (*take)(void *exception, char *message, size_t capacity);
+  int32_t (*take)(void *exception, char *message, size_t capacity);
 } tn_guard_t;
 
 /* Installs the guard, which lives as long as the process. Idempotent. */

@@ -79,6 +79,10 @@ TN_API int32_t tn_packed_install_signals(void);
  * clearing. */
 TN_API int32_t tn_packed_call(tn_call_frame_t *frame);
 
+/* Does what tn_packed_call() could not do because a C++ exception ended it. `status` is that of the exception, which becomes
+ * the error in the slot, or TN_OK if JavaScript throws another error. Returns -1. */
+TN_API int32_t tn_packed_end_exception(TVMFFIAny *slot, uint32_t tensors, int32_t status);
+
 /* Converts the `count` arguments after `slot` to owned values at `owned`. 0 or -1; after -1 there are none. */
 TN_API int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned);
 

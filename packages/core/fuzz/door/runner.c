@@ -154,7 +154,17 @@ void fuzz_throw(void (*before)(void));
 
 static void do_nothing(void) {}
 
-/* A C++ exception of a target ends the call, and nothing more. */
+static int32_t throw_in_entry(tn_call_frame_t *unused) {
+  (void)unused;
+  fuzz_throw(do_nothing);
+  return 0;
+}
+
+static bool was_caught(void) {
+  return frame.state == TN_CALL_CAUGHT && strcmp(tn_last_error(), "thrown by the target (std::runtime_error)") == 0;
+}
+
+/* A C++ exception of a target or of an entry ends the call, and nothing more. */
 static void check_exceptions(void) {
   if (tn_guard_install(&tn_guard) != TN_OK) abort();
   for (int i = 0; i < 3; i++) {
@@ -163,7 +173,9 @@ static void check_exceptions(void) {
     frame.integers[0] = (uintptr_t)do_nothing;
     frame.stack_size = 64;
     tn_door_enter();
-    if (frame.state != TN_CALL_CAUGHT || strcmp(tn_last_error(), "thrown by the target (std::runtime_error)") != 0) abort();
+    if (!was_caught()) abort();
+    tn_door_run(throw_in_entry);
+    if (!was_caught() || frame.error_number != TN_EXCEPTION) abort();
   }
 }
 

@@ -35,9 +35,10 @@ static int32_t run(void (*body)(void *), void *context, char *message, size_t ca
   return TN_OK;
 }
 
-static void take(void *exception, char *message, size_t capacity) {
+static int32_t take(void *exception, char *message, size_t capacity) {
   const struct _Unwind_Exception *caught = exception;
   snprintf(message, capacity, "%s", caught->exception_class == CLASS ? "thrown by the target (std::runtime_error)" : "unknown");
+  return TN_EXCEPTION;
 }
 
 const tn_guard_t tn_guard = {run, unwind, take};

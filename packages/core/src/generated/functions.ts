@@ -178,6 +178,7 @@ export const FUNCTIONS = {
     tn_packed_install_allocator: ['int32_t', []],
     tn_packed_install_signals: ['int32_t', []],
     tn_packed_call: ['int32_t', ['uintptr_t']],
+    tn_packed_end_exception: ['int32_t', ['uintptr_t', 'uint32_t', 'int32_t']],
     tn_packed_own: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_packed_call_owned: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_packed_text: ['void', ['uintptr_t', 'uintptr_t']],

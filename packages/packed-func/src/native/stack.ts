@@ -83,7 +83,13 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
     frame[STACK_HIGH] = stackHigh
   }
 
-  function fail(base: number): never {
+  /** Ends a call that threw. Returns -1 if the error is in the slot of the result. */
+  function fail(base: number, tensors: number): number {
+    const [state, status] = [frame[STATE]!, frame[RESULT]!]
+    const isError = state === CONSTANTS.TN_CALL_CAUGHT
+    if (state !== CONSTANTS.TN_CALL_THROWN)
+      stack.host.tn_packed_end_exception(stack.slotAddress(base), tensors, isError ? status : 0)
+    if (isError) return -1
     const error = takeThrown()
     stack.abandon(base)
     throw error
@@ -99,7 +105,7 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
       throw error
     }
     if (frame[STATE] === 0) return frame[RESULT]!
-    return fail(base)
+    return fail(base, tensors)
   }
   if (enterWithText === undefined) return { perform }
 
@@ -124,7 +130,7 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
     }
     if (frame[STATE] === 0) return frame[RESULT]!
     if (frame[STATE] === CALL_NOT_MADE) return NOT_MADE
-    return fail(base)
+    return fail(base, 0)
   }
   return { perform, performText }
 }

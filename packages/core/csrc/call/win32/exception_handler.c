@@ -1,4 +1,4 @@
-/* How Windows unwinds tn__invoke(): its handlers of frames call the personality routines of C++. */
+/* How Windows unwinds tn__invoke() and tn__run_entry(): its handlers of frames call the personality routines of C++. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
@@ -9,7 +9,7 @@
 EXCEPTION_DISPOSITION tn__exception_handler(PEXCEPTION_RECORD exception, void *frame, PCONTEXT context,
                                             PDISPATCHER_CONTEXT dispatcher);
 
-/* The handler in the unwind information of tn__invoke() (win64.S). It handles only exceptions of gcc and clang. */
+/* The handler in the unwind information of both (win64.S). It handles only exceptions of gcc and clang. */
 EXCEPTION_DISPOSITION tn__exception_handler(PEXCEPTION_RECORD exception, void *frame, PCONTEXT context,
                                             PDISPATCHER_CONTEXT dispatcher) {
   const _Unwind_Personality_Fn personality = (_Unwind_Personality_Fn)(void (*)(void))tn__personality;

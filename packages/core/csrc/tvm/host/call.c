@@ -4,9 +4,6 @@
 #include "../../call/read_address.h"
 #include "guarded.h"
 
-/* The first slot of a call, in `call` of the head. */
-#define CALL_BASE ((1u << TN_PACKED_CALL_SHIFT) - 1)
-
 /* Copies a text result to JavaScript if it fits, and releases the object. Then the padding is 1, the value its size. */
 static void copy_text_out(TVMFFIAny *result) {
   TVMFFIByteArray text = *TVMFFIBytesGetByteArrayPtr(result->v_obj);
@@ -29,11 +26,10 @@ static uint32_t kept_arguments(const TVMFFIAny *arguments, uint32_t mask) {
   return kept;
 }
 
-/* Performs the call that the head selects, and stores its result as `outcome`. */
-static void perform(void *context) {
-  tn_packed_stack_t *stack = context;
+int32_t tn_packed_call(tn_call_frame_t *call) {
+  tn_packed_stack_t *stack = tn__read_address(&call->integers[0]);
   tn_packed_head_t *head = &stack->head;
-  int32_t base = (int32_t)(head->call & CALL_BASE);
+  int32_t base = (int32_t)(head->call & ((1u << TN_PACKED_CALL_SHIFT) - 1));
   int32_t count = (int32_t)((head->call & ~TN_PACKED_CALL_SELECTED) >> TN_PACKED_CALL_SHIFT);
   head->call = 0;
   uint32_t tensors = head->tensors;
@@ -47,30 +43,20 @@ static void perform(void *context) {
   int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
   head->top = outer;
   if (tensors != 0) head->tensors = kept_arguments(frame + 1, tensors);
-  if (status != 0) {
-    stack->outcome = tn__take_error(frame);
-    return;
-  }
+  if (status != 0) return tn__take_error(frame);
   if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) copy_text_out(frame);
-  stack->outcome = frame->type_index;
+  return frame->type_index;
 }
 
-int32_t tn_packed_call(tn_call_frame_t *call) {
-  tn_packed_stack_t *stack = tn__read_address(&call->integers[0]);
-  const tn_packed_head_t before = {.call = stack->head.call, .top = stack->head.top, .tensors = stack->head.tensors};
-  const int32_t status = tn_guard_call(perform, stack);
-  if (status == TN_OK) return stack->outcome;
-  if (status == TN_UNSUPPORTED) {
-    perform(stack);
-    return stack->outcome;
-  }
+int32_t tn_packed_end_exception(TVMFFIAny *slot, uint32_t tensors, int32_t status) {
+  tn_packed_head_t *head = &tn__stack_of(slot)->head;
+  head->top = (int32_t)(slot - tn__slots(tn__stack_of(slot)));
+  head->tensors = kept_arguments(slot + 1, tensors);
   /* What the function has stored in its result is not valid. */
-  TVMFFIAny *frame = tn__slots(stack) + (before.call & CALL_BASE);
-  *frame = (TVMFFIAny){.type_index = kTVMFFINone};
-  stack->head.top = before.top;
-  stack->head.tensors = before.tensors == 0 ? 0 : kept_arguments(frame + 1, before.tensors);
+  *slot = (TVMFFIAny){.type_index = kTVMFFINone};
+  if (status == TN_OK) return -1;
   tn__raise_exception(status);
-  return tn__take_error(frame);
+  return tn__take_error(slot);
 }
 
 /* Stores the address and the size of a span in words 0 and 1. */

@@ -48,7 +48,6 @@ struct tn_packed_stack {
   _Atomic(tn__foreign_t *) released; /* values that native code has released and JavaScript has not yet taken */
   tn__foreign_t *taken;              /* taken values whose ids did not fit into the caller's array */
   struct tn_packed_stack *next;      /* of the stacks of the thread */
-  int32_t outcome;                   /* of the last call from JavaScript: the type index of its result, or -1 */
 };
 
 static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) {
