@@ -21,9 +21,7 @@ const entries = [
 const modules = await Promise.all(entries.map((entry) => import(`@tenon/${entry}`) as Promise<object>))
 
 /** Everything that the entries of the packages export, by name. */
-export const exported: ReadonlyMap<string, unknown> = new Map(
-  [...modules, tenon].flatMap((module) => Object.entries(module)),
-)
+const exported: ReadonlyMap<string, unknown> = new Map([...modules, tenon].flatMap((module) => Object.entries(module)))
 
 /** The sources of the packages. */
 export const sources: readonly { readonly path: string; readonly text: string }[] = globSync('packages/*/src/**/*.ts', {
