@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { tensor, type Tensor } from '@tenon/core'
 import type { PackedFuncError } from '../src/index.ts'
 import { tensorView } from '../src/index.ts'
+import { openStack } from '../src/native/stack.ts'
 import { kernel, live } from './support.ts'
 
 const sum = kernel('sum')
@@ -87,6 +88,27 @@ describe('a call on another thread', () => {
     }
     // Objects of earlier tests may be collected meanwhile, but no new ones may stay.
     expect(live().foreign).toBeLessThanOrEqual(before.foreign)
+  })
+
+  it('does not depend on the functions of a signal', async () => {
+    const before = live()
+    const refuse = (): never => {
+      throw new Error('own')
+    }
+    const functions = { throwIfAborted: () => {}, addEventListener: refuse, removeEventListener: refuse }
+    const signal = Object.assign(new AbortController().signal, functions)
+    expect(await echo.with({ signal }).async('text that is longer than seven')).toBe('text that is longer than seven')
+    expect(live()).toEqual(before)
+  })
+
+  it('is cancelled if a getter of an argument aborts the signal', async () => {
+    const { host } = openStack()
+    const cancelled = vi.spyOn(host, 'tn_packed_job_cancel')
+    const controller = new AbortController()
+    const values = Object.defineProperty([1], 0, { get: () => (controller.abort(), 2) })
+    await echo.with({ signal: controller.signal }).async(values)
+    expect(cancelled).toHaveBeenCalledTimes(1)
+    cancelled.mockRestore()
   })
 })
 

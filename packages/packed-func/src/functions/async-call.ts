@@ -7,6 +7,9 @@ import type { Argument, Value } from '../values/argument.ts'
 import { pack } from '../values/pack.ts'
 import { unpack } from '../values/unpack.ts'
 
+/** The engine's functions, because those of a subclass may throw. */
+const { addEventListener, removeEventListener } = EventTarget.prototype
+
 /** Calls a function on another thread. A native job holds the arguments, and later the result. */
 export async function callOnThread(
   target: NativeObject,
@@ -15,25 +18,28 @@ export async function callOnThread(
 ): Promise<Value> {
   signal?.throwIfAborted()
   const stack = openStack()
-  const job = createJob(stack, target.checkAlive(), values)
-  await new Promise<void>((resolve) => {
-    const id = submitJob(stack, job, () => {
-      signal?.removeEventListener('abort', cancel)
-      resolve()
-    })
-    const cancel = (): void => {
-      // At the exit native code frees the jobs that are not over.
-      if (isPending(id)) stack.host.tn_packed_job_cancel(job)
-    }
-    signal?.addEventListener('abort', cancel)
-  })
+  let cancelJob: (() => void) | undefined
+  const cancel = (): void => cancelJob?.()
+  if (signal !== undefined) addEventListener.call(signal, 'abort', cancel)
   try {
+    const job = createJob(stack, target.checkAlive(), values)
+    await new Promise<void>((resolve) => {
+      const id = submitJob(stack, job, resolve)
+      cancelJob = () => {
+        // At the exit native code frees the jobs that are not over.
+        if (isPending(id)) stack.host.tn_packed_job_cancel(job)
+      }
+      // A getter of an argument may have aborted the signal.
+      if (signal?.aborted === true) cancel()
+    })
     return finishJob(stack, job)
   } catch (error) {
     // C++ kernels raise this kind when they see that the host asked them to stop. The host knows the reason.
     if (error instanceof PackedFuncError && error.kind === 'EnvErrorAlreadySet' && signal?.aborted === true)
       throw signal.reason
     throw error
+  } finally {
+    if (signal !== undefined) removeEventListener.call(signal, 'abort', cancel)
   }
 }
 
