@@ -55,7 +55,7 @@ function shortString(text: string, arena: ArenaScope): MemorySegment | undefined
   const { block, base } = segment
   const { bytes } = block
   // The arena may be a proxy, whose method could return memory that is closed.
-  checkUsable(block)
+  if (!block.gate.open || block.exposed) checkUsable(block)
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)
     if (code > 0x7f || code === 0) return undefined
@@ -75,7 +75,7 @@ function longString(text: string, arena: ArenaScope, mayHaveNul: boolean): Memor
   const longest = text.length * LONGEST
   const isRoomy = block !== undefined && offset + longest < limit
   if (!isRoomy || (!mayHaveNul && text.includes('\0'))) return undefined
-  checkUsable(block)
+  if (!block.gate.open || block.exposed) checkUsable(block)
   const size = (block.bytes as unknown as Utf8Buffer).utf8Write(text, offset, longest) + 1
   arena.offset = offset + size
   return new MemorySegment(block, offset, size, 0)

@@ -141,20 +141,28 @@ function endOf({ followed, last, indexCount }: Route, baseOffset: number, indexe
 /** Up to this alignment, the skew of a block has all bits of the address that matter. */
 const LARGEST_SKEW = 8
 
-/** Reads and writes the value at the end of a path, in any segment that contains the whole layout, at its alignment. */
+/** @throws {AlignmentError} if the layout is not aligned. @throws {BoundsError} if it begins outside of the segment. */
+function checkRoot({ byteAlignment }: Layout, segment: MemorySegment, baseOffset: number): void {
+  const { block, base } = segment
+  const low = (block.skew + base + baseOffset) & (byteAlignment - 1)
+  // The division of an address takes longer than the access.
+  if (low === 0 && byteAlignment <= LARGEST_SKEW) return
+  checkAligned(block.address + base + checkOffset(segment, baseOffset, 0), byteAlignment)
+}
+
+/** Reads and writes the value at the end of a path, in any segment that contains the layout at its alignment. */
 export class VarHandle<Value = unknown> {
   /** The layout at the end of the path. */
   readonly layout: Layout<Value>
   readonly #route: Route
-  /** The size of the whole layout, or 0 if it ends with an open sequence. */
-  readonly #rootSize: number
-  readonly #rootAlignment: number
+  /** The whole layout, if an access cannot check its alignment by that of the value. */
+  readonly #root: Layout | undefined
 
   /** @internal */
   constructor(root: Layout, path: readonly PathElement[]) {
     this.#route = resolve(root, path)
-    this.#rootSize = root.byteSize ?? 0
-    this.#rootAlignment = root.byteAlignment
+    const { followed, layout } = this.#route
+    this.#root = followed.length > 0 || root.byteAlignment > layout.byteAlignment ? root : undefined
     this.layout = this.#route.layout as Layout<Value>
   }
 
@@ -163,8 +171,8 @@ export class VarHandle<Value = unknown> {
    *
    * @param baseOffset the offset of the layout in the segment, in bytes.
    * @param indexes an index for each free element of the path, in order.
-   * @throws {ArgumentError} if the number of indexes is wrong. @throws {BoundsError} if an index is too large, or the segment
-   * does not contain the layout. @throws {AlignmentError} if the layout is not aligned. @throws the errors of an access
+   * @throws {ArgumentError} if the number of indexes is wrong. @throws {BoundsError} if an index is too large.
+   * @throws {AlignmentError} if the layout is not aligned. @throws the errors of an access
    */
   get(segment: MemorySegment, baseOffset: number, ...indexes: readonly number[]): Value {
     const place = this.#enter(segment, baseOffset, indexes)
@@ -195,12 +203,7 @@ export class VarHandle<Value = unknown> {
     checkSegment(segment, 'segment')
     if (typeof baseOffset !== 'number') throw wrongType('baseOffset', 'a number', baseOffset)
     checkIndexCount(this.#route, indexes)
-    const { block, base } = segment
-    checkOffset(segment, baseOffset, this.#rootSize)
-    // The test of the low bits is faster than the division of an address.
-    if (((block.skew + base + baseOffset) & (this.#rootAlignment - 1)) !== 0 || this.#rootAlignment > LARGEST_SKEW) {
-      checkAligned(block.address + base + baseOffset, this.#rootAlignment)
-    }
+    if (this.#root !== undefined) checkRoot(this.#root, segment, baseOffset)
     return follow(this.#route, segment, baseOffset, indexes)
   }
 
