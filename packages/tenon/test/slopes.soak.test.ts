@@ -85,7 +85,7 @@ const cheap: Readonly<Record<string, (i: number) => unknown>> = {
   'packed calls with numbers': (i) => sum(i, 1.5),
   'packed calls with text': (i) => echo(words[i % 20]!),
   'packed calls with a tensor': () => echo(x),
-  'packed calls of a TypeScript function': (i) => call((y: number) => y + i, i),
+  'packed calls of a TypeScript function': (i) => call((value: number) => value + i, i),
   'custom calls, prepared': () => prepared.run([x], [y]),
   'custom calls, bound': () => bound.run(),
   'scopes with memory': () => withOpen(scopes.NativeScope.ofConfined(), (scope) => scope.allocate(16)),
