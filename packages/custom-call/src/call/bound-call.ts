@@ -89,26 +89,7 @@ export class BoundCall extends ManagedLifetime {
    * was transferred.
    */
   run(): void {
-    const { memory } = this
-    if (memory.running || !this.gate.open) this.#refuse()
-    if (this.checkedUntil !== exposures.count) this.checkedUntil = this.exposed.check()
-    enterCall(this.held)
-    memory.running = true
-    let status: number
-    try {
-      status = this.runCall(this.kind, memory)
-    } catch (error) {
-      this.#leave()
-      throw error
-    }
-    this.#leave()
-    if (status !== 0) throw this.target.failure(memory, status)
-  }
-
-  #leave(): void {
-    this.memory.running = false
-    leaveCall()
-    if (this.hasStream) this.target.stream?.keep?.(this.bound.slice(FIRST_TENSOR))
+    runBound(this)
   }
 
   /**
@@ -119,7 +100,7 @@ export class BoundCall extends ManagedLifetime {
   runAsync(options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {
       const { target, memory } = this
-      if (memory.running || !this.gate.open) this.#refuse()
+      if (memory.running || !this.gate.open) refuseRun(this)
       this.exposed.check()
       return {
         run: target,
@@ -130,15 +111,45 @@ export class BoundCall extends ManagedLifetime {
     })
   }
 
-  #refuse(): never {
-    this.checkOpen()
-    throw new ArgumentError(`${this.target.name} is running: a bound call cannot run inside or beside its own run`, {
-      hint: 'Bind another call for it.',
-    })
-  }
-
   override toString(): string {
     return `BoundCall ${this.target.name}${this.isAlive ? '' : ' (closed)'}`
   }
 }
 inspectAsText(BoundCall)
+
+/** Makes the function that runs a bound call, whose constants are part of the compiled code. */
+function makeRunBound(): (bound: BoundCall) => void {
+  const enter = enterCall
+  const leave = leaveCall
+  const exposed = exposures
+  const end = (bound: BoundCall): void => {
+    bound.memory.running = false
+    leave()
+    if (bound.hasStream) bound.target.stream?.keep?.(bound.bound.slice(FIRST_TENSOR))
+  }
+  return (bound) => {
+    const { memory } = bound
+    if (memory.running || !bound.gate.open) refuseRun(bound)
+    if (bound.checkedUntil !== exposed.count) bound.checkedUntil = bound.exposed.check()
+    enter(bound.held)
+    memory.running = true
+    let status: number
+    try {
+      status = bound.runCall(bound.kind, memory)
+    } catch (error) {
+      end(bound)
+      throw error
+    }
+    end(bound)
+    if (status !== 0) throw bound.target.failure(memory, status)
+  }
+}
+
+const runBound = makeRunBound()
+
+function refuseRun(bound: BoundCall): never {
+  bound.checkOpen()
+  throw new ArgumentError(`${bound.target.name} is running: a bound call cannot run inside or beside its own run`, {
+    hint: 'Bind another call for it.',
+  })
+}

@@ -15,56 +15,30 @@ interface Patched {
   readonly shape: CallShape
 }
 
-/**
- * Takes the tensors of a run, checks them, and writes their pointers into the call's memory. `held` receives the tensors
- * behind the call and its library, and the caller's own arrays are not read again.
- *
- * Reading the arrays can run code of the user, which can close memory, the call and the library. Everything is therefore
- * checked after the last read. From there to the end no code of the user runs, so the caller can hold everything next.
- *
- * @throws {ArgumentError} if a tensor is missing or has another type. @throws {ScopeClosedError} if its memory, the call or
- * the library is closed. @throws {ReadOnlyError} if a result is read-only. @throws {AlignmentError} if memory is not aligned
- * as required. @throws what reading the arrays throws
- */
-export function patchPointers(
-  call: Patched,
-  memory: CallMemory,
-  held: Gated[],
-  operands: Tensors,
-  results: Tensors,
-): void {
-  const { shape } = call
-  take(shape, held, operands, results)
-  try {
-    if (patchAll(shape, memory, held) && call.gate.open && call.target.gate.open) return
-  } catch {
-    // One of the tensors is not an object. The slow path below explains which.
-  }
-  for (const { gate } of [call, call.target]) gate.owner.checkOpen()
-  patchEach(shape, memory, held)
-}
+type PatchPointers = (call: Patched, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors) => void
 
-/** Copies the tensors. Each element is read once. */
-function take(shape: CallShape, held: Gated[], operands: Tensors, results: Tensors): void {
-  const { operandCount } = shape
-  const count = shape.types.length
-  if (operands?.length !== operandCount || results?.length !== count - operandCount) {
-    refuseCounts(shape, operands, results)
-  }
-  for (let i = 0; i < operandCount; i++) held[FIRST_TENSOR + i] = operands[i]!
-  for (let i = operandCount; i < count; i++) held[FIRST_TENSOR + i] = results[i - operandCount]!
-}
-
-/**
- * Makes the fast path of every run, whose constants are part of the compiled code. It returns false, without a reason, if
- * anything looks wrong. Exposed memory that is empty may be detached, which the slow path finds out: isDetached() would cost
- * 5 ns for each tensor.
- */
-function makePatchAll(): (shape: CallShape, memory: CallMemory, held: readonly Gated[]) => boolean {
+/** Makes the function, whose constants are part of the compiled code. */
+function makePatchPointers(): PatchPointers {
   const first = FIRST_TENSOR
   const readOnly = READ_ONLY
   const { isGenuine } = Tensor
-  return (shape, { words, places }, held) => {
+
+  /** Copies the tensors. Each element is read once. */
+  const take = (shape: CallShape, held: Gated[], operands: Tensors, results: Tensors): void => {
+    const { operandCount } = shape
+    const count = shape.types.length
+    if (operands?.length !== operandCount || results?.length !== count - operandCount) {
+      refuseCounts(shape, operands, results)
+    }
+    for (let i = 0; i < operandCount; i++) held[first + i] = operands[i]!
+    for (let i = operandCount; i < count; i++) held[first + i] = results[i - operandCount]!
+  }
+
+  /**
+   * The fast path of every run. It returns false, without a reason, if anything looks wrong. Exposed memory that is empty may
+   * be detached, which the slow path finds out: isDetached() would cost 5 ns for each tensor.
+   */
+  const patchAll = (shape: CallShape, { words, places }: CallMemory, held: readonly Gated[]): boolean => {
     const { types, operandCount, misalignment, deviceType, aliases } = shape
     for (let i = 0; i < types.length; i++) {
       const tensor = held[first + i] as Tensor
@@ -80,9 +54,32 @@ function makePatchAll(): (shape: CallShape, memory: CallMemory, held: readonly G
     }
     return aliases.length === 0 || areAliased(shape, held)
   }
+
+  return (call, memory, held, operands, results) => {
+    const { shape } = call
+    take(shape, held, operands, results)
+    try {
+      if (patchAll(shape, memory, held) && call.gate.open && call.target.gate.open) return
+    } catch {
+      // One of the tensors is not an object. The slow path below explains which.
+    }
+    for (const { gate } of [call, call.target]) gate.owner.checkOpen()
+    patchEach(shape, memory, held)
+  }
 }
 
-const patchAll = makePatchAll()
+/**
+ * Takes the tensors of a run, checks them, and writes their pointers into the call's memory. `held` receives the tensors
+ * behind the call and its library, and the caller's own arrays are not read again.
+ *
+ * Reading the arrays can run code of the user, which can close memory, the call and the library. Everything is therefore
+ * checked after the last read. From there to the end no code of the user runs, so the caller can hold everything next.
+ *
+ * @throws {ArgumentError} if a tensor is missing or has another type. @throws {ScopeClosedError} if its memory, the call or
+ * the library is closed. @throws {ReadOnlyError} if a result is read-only. @throws {AlignmentError} if memory is not aligned
+ * as required. @throws what reading the arrays throws
+ */
+export const patchPointers: PatchPointers = makePatchPointers()
 
 function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]): boolean {
   const address = (index: number): number => (held[FIRST_TENSOR + index] as Tensor).address

@@ -79,39 +79,7 @@ export class PreparedCall<
    * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor cannot be passed.
    */
   run(operands: Operands, results: Results): void {
-    const { memory, held } = this
-    if (memory.running) refuseRun(this)
-    // First, because reading the arrays can run code of the user, which must not run this call.
-    memory.running = true
-    try {
-      patchPointers(this, memory, held, operands, results)
-    } catch (error) {
-      this.#forget()
-      throw error
-    }
-    enterCall(held)
-    let status: number
-    try {
-      status = this.runCall(this.kind, memory)
-    } catch (error) {
-      this.#leave()
-      throw error
-    }
-    this.#leave()
-    if (status !== 0) throw this.target.failure(memory, status)
-  }
-
-  #leave(): void {
-    leaveCall()
-    if (this.hasStream) this.target.stream?.keep?.(this.held.slice(FIRST_TENSOR))
-    this.#forget()
-  }
-
-  /** Ends a run. A call that is kept must not keep the memory of its last run. */
-  #forget(): void {
-    const { memory, held } = this
-    for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = this
-    memory.running = false
+    runPrepared(this, operands, results)
   }
 
   /**
@@ -186,7 +154,54 @@ export class PreparedCall<
 }
 inspectAsText(PreparedCall)
 
-function refuseRun(call: PreparedCall<never, never>): never {
+type AnyCall = PreparedCall<never, never>
+
+/** Makes the function that runs a call, whose constants are part of the compiled code. */
+function makeRunPrepared(): (call: AnyCall, operands: Tensors, results: Tensors) => void {
+  const enter = enterCall
+  const leave = leaveCall
+  const first = FIRST_TENSOR
+
+  /** Ends a run. A call that is kept must not keep the memory of its last run. */
+  const forget = (call: AnyCall): void => {
+    const { memory, held } = call
+    for (let i = first; i < held.length; i++) held[i] = call
+    memory.running = false
+  }
+
+  const end = (call: AnyCall): void => {
+    leave()
+    if (call.hasStream) call.target.stream?.keep?.(call.held.slice(first))
+    forget(call)
+  }
+
+  return (call, operands, results) => {
+    const { memory, held } = call
+    if (memory.running) refuseRun(call)
+    // First, because reading the arrays can run code of the user, which must not run this call.
+    memory.running = true
+    try {
+      patchPointers(call, memory, held, operands, results)
+    } catch (error) {
+      forget(call)
+      throw error
+    }
+    enter(held)
+    let status: number
+    try {
+      status = call.runCall(call.kind, memory)
+    } catch (error) {
+      end(call)
+      throw error
+    }
+    end(call)
+    if (status !== 0) throw call.target.failure(memory, status)
+  }
+}
+
+const runPrepared = makeRunPrepared()
+
+function refuseRun(call: AnyCall): never {
   call.checkOpen()
   call.target.gate.owner.checkOpen()
   throw new ArgumentError(`${call.shape.name} is running: a prepared call cannot run inside itself`, {
