@@ -58,6 +58,6 @@ const ON_HEAP = 64
  */
 export function copyBytes(to: Uint8Array, at: number, bytes: Uint8Array, length: number): void {
   if (length <= ON_HEAP) for (let i = 0; i < length; i++) to[at + i] = bytes[i]!
-  else if (types.isSharedArrayBuffer(getBuffer.call(bytes))) set.call(to.subarray(at, at + length), bytes)
-  else set.call(to, bytes, at)
+  else if (getBuffer.call(bytes) instanceof ArrayBuffer) set.call(to, bytes, at)
+  else set.call(to.subarray(at, at + length), bytes)
 }
