@@ -49,6 +49,9 @@ static inline uint32_t tn__switch_stack(const tn_environment_t *environment, voi
   void *fake_stack;
   __sanitizer_start_switch_fiber(&fake_stack, target.bottom, target.size);
   const uint32_t result = tn__on_stack(top, tn__run_switched, &switched, left);
+  /* A C++ exception has left tn__run_switched(), which did not announce the way back. */
+  if (environment->has_caught)
+    __sanitizer_start_switch_fiber(NULL, tn__other_stack.bottom, tn__other_stack.size);
   __sanitizer_finish_switch_fiber(fake_stack, NULL, NULL);
   tn__other_stack = target;
   return result;
