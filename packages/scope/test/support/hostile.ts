@@ -226,6 +226,19 @@ const memory: Readonly<Record<string, Attempt>> = {
     outcome:
       'SyntaxError, SyntaxError, SyntaxError, SyntaxError, SyntaxError, SyntaxError, SyntaxError, SyntaxError, SyntaxError, SyntaxError',
   },
+  'has arguments that close the scope when they are converted': {
+    code: `const scope = arena(), memory = scope.allocate(64), number = { valueOf: () => (scope.close(), 0) }, text = { toString: () => (scope.close(), 'utf-8') }
+      for (const use of [() => memory.getInt32(number), () => memory.setInt32(0, number), () => memory.asSlice(number), () => memory.fill(number), () => memset(memory, number, 64), () => memset(memory, 1, number), () => memory.atomicStore('int32', 0, number),
+        () => memory.getString(0, text), () => memory.setString(0, 'a', { charset: text }), () => memory.atomicLoad(text, 0), () => libc.get(text)]) try { use(); console.log('gave') } catch (error) { if (error.code !== 'TENON_ARGUMENT') print(error) }
+      console.log(scope.isAlive)`,
+    outcome: 'true',
+  },
+  'has asynchronous calls with arguments that are wrong or change': {
+    code: `const scope = arena(), memory = scope.allocate(1 << 16), values = [memory, 1, 1 << 16], pending = memset.async(...values)
+      values.length = 0; gc(); await pending; console.log(memory.getInt8(5))
+      for (const bad of [null, 'x', 1.5, 2n ** 70n]) attempt(() => memset.async(memory, bad, 8)); scope.close()`,
+    outcome: '1, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT',
+  },
   'uses names that no system has': {
     code: `const codes = new Set(), names = ['x'.repeat(100_000), '\\ud800', 'a\\0b', '', null, {}, '/dev/zero', '/proc/self/mem', '.']
       for (const name of names) for (const use of [() => libc.get(name), () => SymbolLookup.ofLibrary(name, confined())]) try { use(); console.log('gave', name) } catch (error) { codes.add(error.code) }
