@@ -6,6 +6,7 @@ import {
   Segment,
   type NativeAllocator,
 } from '@tenon/core'
+import { createContext, runInContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { rfcAssign, StringTensor, tstringCopy, tstringGetSize, tstringInit } from '../src/index.ts'
 import { bytesOf, everyLayout, hex, memory } from './helpers.ts'
@@ -136,6 +137,16 @@ describe('bytes that lie about their size', () => {
       expect(() => StringTensor.from(['a']).set(0, value)).toThrow(ArgumentError)
       expect(() => StringTensor.from(['a']).indexOf(value)).toThrow(ArgumentError)
       expect(() => StringTensor.ofArrowUtf8(value, Int32Array.of(0))).toThrow(ArgumentError)
+    }
+  })
+
+  it('are refused if their buffer belongs to another context, whose buffers cannot be checked', () => {
+    const context = createContext()
+    for (const source of ['new Uint8Array(40)', 'new Uint8Array(new ArrayBuffer(40, { maxByteLength: 80 }))']) {
+      const bytes = runInContext(source, context) as Uint8Array
+      expect(() => StringTensor.from(['a']).indexOf(bytes)).toThrow(/value must be .* of this context/)
+      expect(() => StringTensor.ofSegment(bytes, { layout: 'tf', shape: [1] })).toThrow(ArgumentError)
+      expect(StringTensor.from([bytes]).byteLength(0)).toBe(40)
     }
   })
 

@@ -28,6 +28,9 @@ export interface Extent {
 export function extentOf(view: unknown, name: string, expected = 'a typed array'): Extent {
   if (!types.isTypedArray(view)) throw argumentError(name, expected, view)
   const buffer = getBuffer.call(view)
+  if (!(buffer instanceof ArrayBuffer) && !(buffer instanceof SharedArrayBuffer)) {
+    throw argumentError(name, `${expected} over a buffer of this context`, view)
+  }
   if (isDetached(buffer)) throw argumentError(name, `${expected} whose buffer is attached`, view)
   return { buffer, byteOffset: getByteOffset.call(view), byteLength: getByteLength.call(view) }
 }
