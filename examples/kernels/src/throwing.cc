@@ -99,3 +99,14 @@ TN_XLA_EXPORT tn_xla_error_t *throwing_state_instantiate(tn_xla_call_frame_t *fr
   tn_xla_state_set_args_v1_t set = {sizeof set, nullptr, frame->ctx, &id, &state, throw_from_deleter};
   return frame->api->state_set(&set);
 }
+
+/* Calls the function at the address `function` (attribute, s64), and throws std::runtime_error. */
+TN_XLA_EXPORT tn_xla_error_t *call_and_throw(tn_xla_call_frame_t *frame) {
+  tn_xla_reader_t in;
+  if (!open(in, frame, 1, 1)) return in.error;
+  const int64_t address = tn_xla_attr_s64(&in, nullptr, "function");
+  if (!tn_xla_complete(&in)) return in.error;
+  reinterpret_cast<void (*)()>(address)();
+  throw std::runtime_error("after the call");
+}
+TN_XLA_MARK_TYPED(call_and_throw);

@@ -1,5 +1,7 @@
 import { NativeError } from '@tenon/core'
-import { batch, hostFunction, ResourceExhaustedError, typedHandler, UnknownError } from '@tenon/custom-call'
+import { batch, hostFunction, ResourceExhaustedError, s64, typedHandler, UnknownError } from '@tenon/custom-call'
+import { ResourceScope } from '@tenon/scope'
+import { Linker } from '@tenon/scope/linker'
 import { afterEach, describe, expect, test } from 'vitest'
 import { cppKernels, liveObjects, thrownBy } from './kernels.ts'
 
@@ -62,4 +64,32 @@ test('closing a call throws the exception of the deleter of its state', () => {
   call.run([], [])
   expect(() => call.close()).toThrow('throwing_state threw a C++ exception: from a deleter (std::runtime_error)')
   expect(call.isAlive).toBe(false)
+})
+
+test('the error of a stub is thrown by a run that a C++ exception ends afterwards', () => {
+  const mine = new Error('mine')
+  let throws = true
+  const scope = ResourceScope.ofConfined()
+  const stub = Linker.upcallStub(
+    () => {
+      if (throws) throw mine
+    },
+    { result: 'void', parameters: [] },
+    scope,
+  )
+  const call = typedHandler(cppKernels, 'call_and_throw').prepare({ attrs: { function: s64(stub.address) } })
+  const bound = call.bind([], [])
+  const steps = batch([{ call, operands: [], results: [] }])
+  for (const run of [(): void => call.run([], []), (): void => bound.run(), (): void => steps.run()]) {
+    throws = true
+    expect(thrownBy(run)).toBe(mine)
+    throws = false
+    expect(run).toThrow('threw a C++ exception: after the call (std::runtime_error)')
+  }
+  throws = true
+  expect(thrownBy(() => call.run([], []))).toBe(mine)
+  steps.close()
+  bound.close()
+  call.close()
+  scope.close()
 })

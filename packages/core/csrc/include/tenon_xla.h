@@ -168,6 +168,11 @@ TN_API int32_t tn_xla_execute_current(tn_call_frame_t *frame);
 TN_API int32_t tn_xla_execute_untyped_current(tn_call_frame_t *frame);
 TN_API int32_t tn_xla_execute_batch_current(tn_call_frame_t *frame);
 
+/* Ends the run of a call of the kind TN_XLA_JOB_* that left one of these entries by a C++ exception, whose status the
+ * caller of the entry has got, and whose message is the last error. Returns the status of the run, whose failure can be
+ * read then. */
+TN_API int32_t tn_xla_end_exception(void *call, int32_t kind, int32_t status);
+
 /* A call that runs on a thread of the core, or an event that native code reports. Its end is a completion of the thread
  * of JavaScript that made it, with the status of tn_xla_execute(). */
 typedef struct tn_xla_job tn_xla_job_t;

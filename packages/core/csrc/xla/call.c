@@ -76,16 +76,21 @@ static void clear_error(tn__xla_call_t *call) {
   call->error = NULL;
 }
 
-/* Runs `body` under the guard. An exception becomes the same error as in XLA's runtime, but with the code of its kind. */
+/* Makes an exception, which is the last error, the same error as in XLA's runtime, but with the code of its kind. */
+static int32_t fail_with_exception(tn__xla_call_t *call, int32_t status) {
+  const int32_t code = status == TN_OUT_OF_MEMORY ? TN_XLA_RESOURCE_EXHAUSTED : TN_XLA_UNKNOWN;
+  call->error = tn__xla_error(code, "XLA FFI call failed: %s", tn_last_error());
+  if (call->frame.future != NULL) tn__xla_future_abandon(call->frame.future);
+  call->frame.future = NULL;
+  return TN_EXCEPTION;
+}
+
+/* Runs `body` under the guard. */
 static inline int32_t run_with(tn__xla_call_t *call, void (*body)(void *), void *context) {
   if (call->error != NULL) clear_error(call);
   const int32_t status = tn__guard_call(body, context);
   if (status == TN_OK) return call->error == NULL ? TN_OK : TN_KERNEL_FAILED;
-  const int32_t code = status == TN_OUT_OF_MEMORY ? TN_XLA_RESOURCE_EXHAUSTED : TN_XLA_UNKNOWN;
-  if (status != TN_UNSUPPORTED) call->error = tn__xla_error(code, "XLA FFI call failed: %s", tn_last_error());
-  if (call->frame.future != NULL) tn__xla_future_abandon(call->frame.future);
-  call->frame.future = NULL;
-  return status == TN_UNSUPPORTED ? status : TN_EXCEPTION;
+  return status == TN_UNSUPPORTED ? status : fail_with_exception(call, status);
 }
 
 static inline int32_t run(tn__xla_call_t *call, void (*body)(void *)) { return run_with(call, body, call); }
@@ -115,6 +120,18 @@ int32_t tn__xla_execute(tn__xla_call_t *call) {
 }
 
 int32_t tn_xla_execute(void *call) { return tn__xla_execute(call); }
+
+int32_t tn__xla_enter_call(tn__xla_call_t *call) {
+  TN_REQUIRE(call != NULL, "call must not be null");
+  if (call->error != NULL) clear_error(call);
+  call->context.run_id = 0;
+  run_stages(call);
+  return end_run(call, call->error == NULL ? TN_OK : TN_KERNEL_FAILED);
+}
+
+int32_t tn__xla_end_exception(tn__xla_call_t *call, int32_t status) {
+  return end_run(call, fail_with_exception(call, status));
+}
 
 typedef struct {
   tn__xla_call_t *call;

@@ -195,6 +195,15 @@ int32_t tn__xla_execute(tn__xla_call_t *call);
 int32_t tn__xla_execute_untyped(tn_xla_untyped_call_t *call);
 int32_t tn__xla_execute_batch(tn_xla_batch_t *batch);
 
+/* Do the same without the guard, which costs two indirect calls. After an exception, tn_xla_end_exception() ends the run. */
+int32_t tn__xla_enter_call(tn__xla_call_t *call);
+int32_t tn__xla_enter_untyped(tn_xla_untyped_call_t *call);
+int32_t tn__xla_enter_batch(tn_xla_batch_t *batch);
+
+/* Do what is left of a run that an exception ended, which is the last error. Return the status of the run. */
+int32_t tn__xla_end_exception(tn__xla_call_t *call, int32_t status);
+int32_t tn__xla_end_untyped_exception(tn_xla_untyped_call_t *call, int32_t status);
+
 /* Does the same as tn_xla_execute(), and calls `begin` before the execute handler and `end` after it, even if it
  * failed. The handler cannot allocate. */
 int32_t tn__xla_execute_between(tn__xla_call_t *call, tn_xla_error_t *(*begin)(void *), tn_xla_error_t *(*end)(void *),

@@ -30,7 +30,8 @@ static void run(void *context) {
     run_on_host(call);
 }
 
-int32_t tn__xla_execute_untyped(tn_xla_untyped_call_t *call) {
+/* Checks a call before it runs. Returns the status of the run if it cannot. */
+static inline int32_t begin(tn_xla_untyped_call_t *call) {
   TN_REQUIRE(call != NULL, "call must not be null");
   TN_REQUIRE(call->api_version >= TN_XLA_CALL_ORIGINAL && call->api_version <= TN_XLA_CALL_UNIFIED,
              "api_version is unknown: %d", (int)call->api_version);
@@ -39,11 +40,26 @@ int32_t tn__xla_execute_untyped(tn_xla_untyped_call_t *call) {
     XlaCustomCallStatusSetFailure(&call->status, "the device of the call cannot be entered on this thread", SIZE_MAX);
     return TN_KERNEL_FAILED;
   }
-  const int32_t status = tn__guard_call(run, call);
-  if (status == TN_OK) return call->status.failed ? TN_KERNEL_FAILED : TN_OK;
+  return TN_OK;
+}
+
+int32_t tn__xla_end_untyped_exception(tn_xla_untyped_call_t *call, int32_t status) {
   /* The call keeps the message, because it may be read on another thread. */
   XlaCustomCallStatusSetFailure(&call->status, tn_last_error(), SIZE_MAX);
   return status;
+}
+
+int32_t tn__xla_execute_untyped(tn_xla_untyped_call_t *call) {
+  TN_TRY(begin(call));
+  const int32_t status = tn__guard_call(run, call);
+  if (status != TN_OK) return tn__xla_end_untyped_exception(call, status);
+  return call->status.failed ? TN_KERNEL_FAILED : TN_OK;
+}
+
+int32_t tn__xla_enter_untyped(tn_xla_untyped_call_t *call) {
+  TN_TRY(begin(call));
+  run(call);
+  return call->status.failed ? TN_KERNEL_FAILED : TN_OK;
 }
 
 int32_t tn_xla_execute_untyped(void *call) { return tn__xla_execute_untyped(call); }

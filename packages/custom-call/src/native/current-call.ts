@@ -1,5 +1,6 @@
 import { CONSTANTS, coreFunctionAddress, door, takeThrown, WORDS, words } from '@tenon/core/internal'
 import type { CallMemory } from './call-memory.ts'
+import { enterCore } from './enter-core.ts'
 
 /** Runs a call of a kind, one of the constants `TN_XLA_JOB_*`, on this thread. @throws what an upcall stub has thrown meanwhile */
 export type RunCall = (kind: number, memory: CallMemory) => number
@@ -34,7 +35,20 @@ function makeRunCall(): RunCall {
     else if (kind === UNTYPED) runUntyped()
     else runBatch()
     const status = frame[statusWord]!
-    if (frame[state] !== 0) throw takeThrown()
-    return status
+    const how = frame[state]!
+    return how === 0 ? status : endThrown(how, status, kind, (lo >>> 0) + hi * 2 ** 32)
   }
+}
+
+/**
+ * Ends a run during which a function of TypeScript or the kernel threw. The entries run kernels without the guard, so after a
+ * C++ exception native code does here what is left of the run.
+ *
+ * @returns the status of a run that a C++ exception has ended. @throws what an upcall stub has thrown
+ */
+function endThrown(how: number, status: number, kind: number, address: number): number {
+  const { TN_CALL_THROWN: THROWN, TN_CALL_CAUGHT: CAUGHT } = CONSTANTS
+  const ended = how === THROWN ? status : enterCore('tn_xla_end_exception', address, kind, status >>> 0)
+  if (how !== CAUGHT) throw takeThrown()
+  return ended
 }
