@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { ArgumentRangeError, cpu, ScopeClosedError } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
-import type { PackedFuncError } from '../src/index.ts'
+import type { Argument, PackedFuncError } from '../src/index.ts'
 import {
   dataType,
   device,
@@ -296,5 +296,18 @@ describe('u64', () => {
   it('refuses values that are not a uint64', () => {
     for (const value of [-1n, 2n ** 64n, -1, 1.5, NaN, 2 ** 53, '1'])
       expect(() => u64(value as never)).toThrow('value must be')
+  })
+})
+
+describe('the error for a value that no function takes', () => {
+  it.each<[name: string, number: number, received: string, values: unknown[]]>([
+    ['first of one', 1, 'Symbol(x)', [Symbol('x')]],
+    ['second of two', 2, 'Symbol(x)', [1, Symbol('x')]],
+    ['fifth of five', 5, 'Symbol(x)', [1, 2, 3, 4, Symbol('x')]],
+    ['element of an array', 2, 'Symbol(x)', ['a', [1, [Symbol('x')]]]],
+  ])('names the argument: %s', (_, number, received, values) => {
+    expect(() => echo(...(values as Argument[]))).toThrow(
+      `argument ${number}: a packed function cannot take ${received}`,
+    )
   })
 })

@@ -46,7 +46,7 @@ describe('hazards', () => {
       await outputOf(
         `${trap}
          const { host, openLibrary } = await import(${JSON.stringify(new URL('../src/native/host.ts', import.meta.url).href)})
-         console.log(openLibrary(host().packed, ${JSON.stringify(kernelLibrary('packed_signals'))}) > 0)
+         console.log(openLibrary(host(), ${JSON.stringify(kernelLibrary('packed_signals'))}) > 0)
          trap()`,
       ),
     ).toBe('true\nRuntimeError')

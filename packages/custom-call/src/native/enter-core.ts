@@ -3,8 +3,8 @@ import { coreFunctionAddress, type CoreFunctions, functionAt, type PlainFunction
 const functions = new Map<keyof CoreFunctions, PlainFunction>()
 
 /**
- * Calls a function of the core that runs code of a library. Such code can call functions of TypeScript, which must not run
- * inside a call of koffi.
+ * Calls a function of the core that runs code of a library. Such code may need the large stack of native code, and can call
+ * functions of TypeScript.
  *
  * @param values integers or addresses, as many in each call of a function.
  * @returns the status. @throws what an upcall stub has thrown meanwhile

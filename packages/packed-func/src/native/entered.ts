@@ -4,8 +4,9 @@ import { functionAt, siblingPath, type LibraryFunctions } from '@tenon/core/inte
 type AllFunctions = LibraryFunctions<'tenon_packed'>
 
 /**
- * The functions that can run an object's own code, such as its destructor. Such code can call functions of TypeScript, which
- * must not run inside a call of koffi. Each throws what an upcall stub has thrown meanwhile.
+ * The functions that can run code of others, such as the destructor of an object or the constructors of a library. Such code
+ * may need the large stack of native code, and can call functions of TypeScript. Each throws what an upcall stub has thrown
+ * meanwhile.
  */
 export type EnteredFunctions = Pick<
   AllFunctions,
@@ -18,6 +19,7 @@ export type EnteredFunctions = Pick<
   | 'tn_packed_job_submit'
   | 'tn_packed_job_finish'
   | 'tn_packed_answer'
+  | 'tn_packed_open_library'
 >
 
 /** Their results and numbers of parameters. */
@@ -31,9 +33,10 @@ const ENTERED: Readonly<Record<keyof EnteredFunctions, readonly ['int32' | 'void
   tn_packed_job_submit: ['int32', 3],
   tn_packed_job_finish: ['int32', 2],
   tn_packed_answer: ['void', 3],
+  tn_packed_open_library: ['int32', 3],
 }
 
-/** The functions that run no code of objects, which koffi calls. */
+/** The functions that run only code of this library. */
 export type PackedFunctions = Omit<AllFunctions, keyof EnteredFunctions>
 
 /** Returns the address of a function of libtenon_packed, for calls that can run functions of TypeScript. */

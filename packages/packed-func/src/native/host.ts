@@ -1,9 +1,10 @@
 import { LoadError } from '@tenon/core'
 import { addressOf, libraryFunctions, siblingPath, stringAt, type LibraryFunctions } from '@tenon/core/internal'
-import type { PackedFunctions } from './entered.ts'
+import { enteredFunctions, type EnteredFunctions, type PackedFunctions } from './entered.ts'
 
 export interface Host {
   readonly packed: PackedFunctions
+  readonly entered: EnteredFunctions
   /** The path of the tvm-ffi library in use: the one of this package, or one that the process had loaded before. */
   readonly ffiPath: string
   /** Undefined if the library of another package is in use. */
@@ -23,11 +24,12 @@ export function host(): Host {
 
 function load(): Host {
   const packed = libraryFunctions('tenon_packed')
+  const entered = enteredFunctions()
   const own = siblingPath('tvm_ffi')
   const ffiPath = process.env['TENON_TVM_FFI_LIBRARY'] || own
   // A library that is loaded already goes first, because two libraries would have two registries.
   const present = Number(packed.tn_packed_loaded_library())
-  if (packed.tn_packed_bind(present === 0 ? openLibrary(packed, ffiPath) : present) !== 0) {
+  if (packed.tn_packed_bind(present === 0 ? openLibrary({ packed, entered }, ffiPath) : present) !== 0) {
     throw new LoadError(`the library ${ffiPath} must export the functions of tvm-ffi 0.1, but some are missing`, {
       hint: 'Unset TENON_TVM_FFI_LIBRARY to use the library of this package, or name one of version 0.1 or later.',
       details: { path: ffiPath },
@@ -36,14 +38,14 @@ function load(): Host {
   packed.tn_packed_install_allocator()
   packed.tn_packed_install_signals()
   const isOwn = ffiPath === own && present === 0
-  return { packed, ffiPath, ffi: isOwn ? libraryFunctions('tvm_ffi') : undefined }
+  return { packed, entered, ffiPath, ffi: isOwn ? libraryFunctions('tvm_ffi') : undefined }
 }
 
 /** Opens a tvm-ffi library globally, without its handlers of signals, and returns its handle. @throws {LoadError} */
-export function openLibrary(packed: PackedFunctions, path: string): number {
+export function openLibrary({ packed, entered }: Pick<Host, 'packed' | 'entered'>, path: string): number {
   const name = Buffer.from(path)
   const out = new BigUint64Array(1)
-  if (packed.tn_packed_open_library(addressOf(name), name.length, addressOf(out)) === 0) return Number(out[0])
+  if (entered.tn_packed_open_library(addressOf(name), name.length, addressOf(out)) === 0) return Number(out[0])
   const reason = stringAt(Number(packed.tn_packed_library_error()))
   throw new LoadError(`the tvm-ffi library ${path} could not be loaded: ${reason}`, {
     details: { path, tried: [{ path, reason }] },

@@ -14,7 +14,7 @@ import {
   words,
 } from '@tenon/core/internal'
 import { MemoryError, RecursionError } from '../errors/error-kinds.ts'
-import { enteredFunctions, packedAddress, type EnteredFunctions, type PackedFunctions } from './entered.ts'
+import { packedAddress, type EnteredFunctions, type PackedFunctions } from './entered.ts'
 import { host } from './host.ts'
 import { TypeIndex } from './type-index.ts'
 
@@ -175,8 +175,9 @@ export class Stack {
   readonly undo: Undo[] = []
 
   constructor() {
-    this.host = host().packed
-    this.entered = enteredFunctions()
+    const { packed, entered } = host()
+    this.host = packed
+    this.entered = entered
     const out = new BigUint64Array(1)
     if (this.host.tn_packed_open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
     this.address = Number(out[0])

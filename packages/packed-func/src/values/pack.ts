@@ -103,9 +103,28 @@ function packWide(stack: Stack, slot: number, typeIndex: number, value: bigint):
   stack.i64[slot * 2 + 1] = value
 }
 
+/** What the errors of {@link unsupported} expected. */
+const EXPECTED = 'a value that packed functions take'
+const HINT =
+  'Pass null, a boolean, a number, a bigint, text, bytes, a tensor, a function, a native object, or an array or Map of them.'
+
 function unsupported(value: unknown): PackedFuncTypeError {
   const received = describe(value)
   return new PackedFuncTypeError('TypeError', `a packed function cannot take ${received}`, {
-    details: { expected: 'a value that packed functions take', received },
+    hint: HINT,
+    details: { expected: EXPECTED, received },
   })
+}
+
+/** Packs an argument of a call. An error for a value that no function takes, also inside a container, says which argument. */
+export function packArgument(stack: Stack, slot: number, index: number, value: unknown): void {
+  try {
+    pack(stack, slot, value)
+  } catch (error) {
+    if (!(error instanceof PackedFuncTypeError) || error.details['expected'] !== EXPECTED) throw error
+    throw new PackedFuncTypeError('TypeError', `argument ${index + 1}: ${error.sentence}`, {
+      hint: HINT,
+      details: { ...error.details, path: [index] },
+    })
+  }
 }

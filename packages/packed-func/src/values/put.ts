@@ -5,7 +5,7 @@ import { NativeObject } from '../objects/native-object.ts'
 import { lendTensor, MASKED_ARGUMENTS, type TensorObject } from '../tensors/pack-tensor.ts'
 import { Form, MISMATCH, type AnyDescriptor, type Signature } from '../typed/descriptor.ts'
 import { typeName } from './native-type.ts'
-import { pack, packNative } from './pack.ts'
+import { packArgument, packNative } from './pack.ts'
 import { packText } from './text.ts'
 
 /** Writes the arguments of calls into their slots. */
@@ -71,7 +71,7 @@ export function makePut(stack: Stack): Put {
     if (value instanceof NativeObject) {
       packNative(stack, slot, value)
     } else {
-      pack(stack, slot, value)
+      packArgument(stack, slot, index, value)
     }
     return 0
   }
