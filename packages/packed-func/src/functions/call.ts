@@ -72,11 +72,6 @@ interface Calls {
   ): Result
 }
 
-/** What a call throws once it has been left. */
-interface Failure {
-  readonly error: unknown
-}
-
 let opened: Calls | undefined
 
 export function calls(): Calls {
@@ -86,7 +81,7 @@ export function calls(): Calls {
 /**
  * Constants of a function are part of compiled code, but the bundler turns those of a module into variables. Named parameters, and
  * int32 values written inline: an array and a loop take a third longer. `finally` would take longer than an argument. What
- * follows a call that failed calls as little as possible, because the stack may be full.
+ * follows a call that failed calls and allocates as little as possible, because the stack may be full.
  */
 function makeCalls(s: Stack): Calls {
   const { i32, f64, head, undo, perform, performText } = s
@@ -119,15 +114,17 @@ function makeCalls(s: Stack): Calls {
       if (base + 1 > LAST_SLOT) throw s.full(0)
       s.top = base + 1
       let result: Value = null
-      let failure: Failure | undefined
+      let failed = false
+      let failure: unknown
       try {
         result = read(base, perform(base, target.lo, target.hi, 0, 0))
       } catch (error) {
-        failure = { error }
+        failed = true
+        failure = error
       }
       s.top = base
       if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
-      if (failure !== undefined) throw failure.error
+      if (failed) throw failure
       return result
     },
 
@@ -139,7 +136,8 @@ function makeCalls(s: Stack): Calls {
       s.top = base + 2
       let tensors = 0
       let result: Value = null
-      let failure: Failure | undefined
+      let failed = false
+      let failure: unknown
       try {
         let typeIndex = NOT_MADE
         if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
@@ -156,7 +154,8 @@ function makeCalls(s: Stack): Calls {
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
         result = read(base, typeIndex)
       } catch (error) {
-        failure = { error }
+        failed = true
+        failure = error
       }
       if (tensors !== 0) {
         if (head[TENSORS_WORD] !== 0) handOver(s, base)
@@ -166,7 +165,7 @@ function makeCalls(s: Stack): Calls {
       s.top = base
       if (s.text !== text) s.text = text
       if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
-      if (failure !== undefined) throw failure.error
+      if (failed) throw failure
       return result
     },
 
@@ -180,7 +179,8 @@ function makeCalls(s: Stack): Calls {
       s.top = top
       let tensors = 0
       let result: Value = null
-      let failure: Failure | undefined
+      let failed = false
+      let failure: unknown
       try {
         if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
           i32[at + 4] = INT
@@ -212,7 +212,8 @@ function makeCalls(s: Stack): Calls {
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
         result = read(base, typeIndex)
       } catch (error) {
-        failure = { error }
+        failed = true
+        failure = error
       }
       if (tensors !== 0) {
         if (head[TENSORS_WORD] !== 0) handOver(s, base)
@@ -224,7 +225,7 @@ function makeCalls(s: Stack): Calls {
       s.top = base
       if (s.text !== text) s.text = text
       if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
-      if (failure !== undefined) throw failure.error
+      if (failed) throw failure
       return result
     },
 
@@ -248,7 +249,8 @@ function makeCalls(s: Stack): Calls {
       s.top = top
       let tensors = 0
       let result: Value = null
-      let failure: Failure | undefined
+      let failed = false
+      let failure: unknown
       try {
         if (count > 0) tensors = putTyped(base + 1, 0, parameters[0]!, a, signature)
         if (count > 1) tensors |= putTyped(base + 2, 1, parameters[1]!, b, signature)
@@ -257,7 +259,8 @@ function makeCalls(s: Stack): Calls {
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
         result = read(base, typeIndex)
       } catch (error) {
-        failure = { error }
+        failed = true
+        failure = error
       }
       if (tensors !== 0) {
         if (head[TENSORS_WORD] !== 0) handOver(s, base)
@@ -269,7 +272,7 @@ function makeCalls(s: Stack): Calls {
       s.top = base
       if (s.text !== text) s.text = text
       if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
-      if (failure !== undefined) throw failure.error
+      if (failed) throw failure
       return result
     },
 
