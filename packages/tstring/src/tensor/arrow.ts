@@ -9,6 +9,7 @@ import { convert, measure, validate } from '../kernels/kernels.ts'
 import { FORM } from '../kernels/plan.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { INT32_MAXIMUM, type Layout } from '../layouts/layout.ts'
+import { copyRange } from '../memory/copy-range.ts'
 import { allocateFrom, segmentOver } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
 import { convertTo, layoutOptions, placementOf, TABLE_ALIGNMENT, type LayoutOptions } from './convert-to.ts'
@@ -130,7 +131,7 @@ function ofTflite({ layout, abi, count, table, data }: Image): Strings | undefin
     return undefined
   const offsets = new Int32Array(count + 1)
   const start = table.base + 4
-  table.block.bytes.copy(new Uint8Array(offsets.buffer), 0, start, start + offsets.byteLength)
+  copyRange(table.block.bytes, start, offsets.byteLength, new Uint8Array(offsets.buffer), 0)
   let previous = 0
   for (let i = 0; i <= count; i++) {
     const offset = offsets[i]!

@@ -1,6 +1,7 @@
 import type { NativeAllocator, Segment } from '@tenon/core'
 import { abiInfo, type Abi } from '../layouts/abi.ts'
 import { INT32_MAXIMUM, smallCapacity, tableSize } from '../layouts/layout.ts'
+import { copyRange } from '../memory/copy-range.ts'
 import { allocateFrom, checkSegment } from '../memory/open.ts'
 import { byteLengthOf, copyBytes } from '../memory/typed-arrays.ts'
 import type { Text } from '../text/encode.ts'
@@ -42,7 +43,7 @@ export function encodeTflite(
     const larger = allocateFrom(allocator, byteSize, TABLE_ALIGNMENT)
     // The allocator may have closed the memory of the first attempt.
     checkSegment(data, 'data')
-    data.block.bytes.copy(larger.block.bytes, larger.base, data.base, data.base + progress.at)
+    copyRange(data.block.bytes, data.base, progress.at, larger.block.bytes, larger.base)
     data = larger
     writeStrings(values, data, abi, progress)
   }

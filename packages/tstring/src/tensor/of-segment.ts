@@ -7,6 +7,7 @@ import type { Image } from '../image/image.ts'
 import { validate } from '../kernels/kernels.ts'
 import { abiInfo, hostAbi, type Abi } from '../layouts/abi.ts'
 import { checkLayout, isStructLayout, tableSize, type Layout } from '../layouts/layout.ts'
+import { copyRange } from '../memory/copy-range.ts'
 import { checkSegment, checkWritable, segmentOver } from '../memory/open.ts'
 import { TABLE_ALIGNMENT } from './convert-to.ts'
 import type { Parts } from './parts.ts'
@@ -93,7 +94,7 @@ export function partsOverCopy(segment: Segment, checked: Checked): Parts {
   const { count } = shapeOf(segment, checked)
   const size = Math.min(tableSize(layout, count), segment.byteSize)
   const table = gcAllocator.allocate(size, TABLE_ALIGNMENT)
-  segment.block.bytes.copy(table.block.bytes, table.base, segment.base, segment.base + size)
+  copyRange(segment.block.bytes, segment.base, size, table.block.bytes, table.base)
   return checkedParts(table, segment, checked)
 }
 

@@ -6,6 +6,7 @@ import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { writePointer, writePreallocSize } from '../layouts/struct-words.ts'
 import { TYPE } from '../layouts/layout.ts'
 import { Arena } from '../memory/arena.ts'
+import { copyRange } from '../memory/copy-range.ts'
 import { Regions } from '../memory/regions.ts'
 import type { Parts } from './parts.ts'
 
@@ -100,7 +101,7 @@ export function compact(reader: StructReader, arena: Arena): void {
     const { block, start, size } = reader
     // The allocator may have set strings.
     if (size > end - at) throw ruleError('changed', i, size, end - at)
-    if (room !== undefined) block.bytes.copy(room.block.bytes, at, start, start + size)
+    if (room !== undefined) copyRange(block.bytes, start, size, room.block.bytes, at)
     pointTo(reader, i, room === undefined ? 0 : room.block.address + at, size)
     at += size
   }
