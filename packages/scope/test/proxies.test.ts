@@ -197,3 +197,25 @@ describe('a proxy of a segment closes the scope at any reading of a property', (
     }
   })
 })
+
+describe('an object that inherits from an arena', () => {
+  test.each([
+    ['confined', () => NativeScope.ofConfined()],
+    ['shared', () => NativeScope.ofShared()],
+  ])('allocates from the %s arena, and leaves nothing for the next one', (_, open) => {
+    // Arenas get a chunk when they are opened once a chunk has been given back.
+    for (let round = 0; round < 3; round++) {
+      const arena = open()
+      const heir = Object.create(arena) as typeof arena
+      const allocations = [heir, arena, heir].map((of) => of.allocate(64))
+      allocations.push(toCString('a text that is longer than the short ones', heir), arena.allocate(8))
+      for (const [i, one] of allocations.entries())
+        for (const two of allocations.slice(i + 1)) expect(one.asOverlappingSlice(two).byteSize).toBe(0)
+      for (const one of allocations) one.fill(SECRET)
+      arena.close()
+      const next = open()
+      expect(next.allocate(1024).toArray(uint8)).toEqual(new Uint8Array(1024))
+      next.close()
+    }
+  })
+})

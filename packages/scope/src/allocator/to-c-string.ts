@@ -16,7 +16,7 @@ import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
  * name.byteSize // 4
  */
 export function toCString(text: string, allocator: AllocatorLike, options?: StringOptions): MemorySegment {
-  if (typeof text === 'string' && allocator instanceof ArenaScope && isPlain(options)) {
+  if (typeof text === 'string' && allocator instanceof ArenaScope && allocator.self === allocator && isPlain(options)) {
     const segment =
       text.length < SHORT ? shortString(text, allocator) : longString(text, allocator, options !== undefined)
     if (segment !== undefined) return segment
@@ -54,7 +54,7 @@ function shortString(text: string, arena: ArenaScope): MemorySegment | undefined
   const segment = arena.allocate(length + 1, 1)
   const { block, base } = segment
   const { bytes } = block
-  // The arena may be a proxy, whose method could return memory that is closed.
+  // The arena may have a method of its own, which could return memory that is closed.
   if (!block.gate.open || block.exposed) checkUsable(block)
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)

@@ -29,6 +29,8 @@ export abstract class ArenaScope extends ManagedScope {
   declare limit: number
   /** @internal The chunks before the current one. */
   declare full: FullChunk[] | undefined
+  /** @internal The arena itself. An object that inherits from it must not get an `offset` of its own. */
+  declare readonly self: this
 
   /** @internal */
   constructor(options: ScopeOptions | undefined) {
@@ -38,6 +40,7 @@ export abstract class ArenaScope extends ManagedScope {
     this.offset = 0
     this.limit = NOTHING
     this.full = undefined
+    this.self = this
   }
 
   /**
@@ -50,6 +53,7 @@ export abstract class ArenaScope extends ManagedScope {
    */
   allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
     if (typeof byteSize === 'number' && typeof byteAlignment === 'number') {
+      if (this.self !== this) return this.self.allocate(byteSize, byteAlignment)
       // Read before the limit, which does not allow an allocation without a block.
       const { block } = this
       const start = (this.offset + byteAlignment - 1) & -byteAlignment
@@ -74,6 +78,7 @@ export abstract class ArenaScope extends ManagedScope {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
     this.checkOpen()
+    if (this.self !== this) return this.self.allocate(size, alignment)
     if (isInstrumented) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
     if (size === 0 || alignment > CHUNK_ALIGNMENT) return this.allocateInside(size, alignment)
     if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
