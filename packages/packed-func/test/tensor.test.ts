@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { gcAllocator, ScopeClosedError, Segment, tensor, Tensor, type DType } from '@tenon/core'
-import { addressOf, Block, ManagedLifetime } from '@tenon/core/internal'
+import { addressOf, Block, ManagedLifetime, usersOf } from '@tenon/core/internal'
 import type { NativeArray, PackedFuncError } from '../src/index.ts'
 import { fromDLPack, getGlobal, packedFunc, t, tensorView, toDLPack } from '../src/index.ts'
 import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
@@ -240,4 +240,20 @@ describe('a tensor that a kernel makes', () => {
     const error = thrownBy(() => makeRange(-1)) as PackedFuncError
     expect(error.kind).toBe('MemoryError')
   })
+})
+
+it('a Proxy of a tensor cannot make a call enter one lifetime and leave another', () => {
+  const sum = kernel('sum')
+  const x = tensor('float32', [1])
+  const other = new Lent()
+  let reads = 0
+  const handler: ProxyHandler<Tensor> = {
+    get: (target, key) => (key === 'gate' && reads++ % 2 === 1 ? other.gate : Reflect.get(target, key, target)),
+  }
+  for (const count of [1, 3, 4]) {
+    const before = [usersOf(x.gate), usersOf(other.gate)]
+    const values = Array.from({ length: count }, () => new Proxy(x, handler))
+    expect(() => sum(...values)).toThrow('sum takes numbers')
+    expect([usersOf(x.gate), usersOf(other.gate)]).toEqual(before)
+  }
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { tensor } from '@tenon/core'
-import { addressOf } from '@tenon/core/internal'
+import { addressOf, usersOf } from '@tenon/core/internal'
 import { packedFunc, t, type Argument } from '../src/index.ts'
 import { host } from '../src/native/host.ts'
 import { CALL, openStack, TENSORS } from '../src/native/stack.ts'
@@ -104,6 +104,8 @@ describe('a call that an upcall stub ends with an error', () => {
 
 const full = tensor('float32', [3])
 const sum = kernel('sum')
+const kernelCall = kernel('call')
+const callback = packedFunc(() => 0)
 
 it.each<[arguments: string, call: () => unknown]>([
   ['no argument', () => sum()],
@@ -111,10 +113,11 @@ it.each<[arguments: string, call: () => unknown]>([
   ['text', () => typeIndex('text that is longer than its slot')],
   ['three tensors', () => sum(full, full, full)],
   ['four tensors', () => sum(full, full, full, full)],
+  ['a callback', () => kernelCall(callback, 1)],
 ])('a call for which the stack of JavaScript has no room leaves no marks, with %s', (_, call) => {
   const { gate } = full
   typeIndex(full)
-  const { holds } = gate
+  const users = usersOf(gate)
   let refused = 0
   const attempt = (): void => {
     try {
@@ -135,6 +138,7 @@ it.each<[arguments: string, call: () => unknown]>([
   for (let i = 0; i < 2; i++) dive()
   expect(refused).toBeGreaterThan(0)
   expect(left()).toEqual([0, 0, 0, 0, 0])
-  expect(gate.holds).toBe(holds)
+  expect(stack.depth).toBe(0)
+  expect(usersOf(gate)).toEqual(users)
   expect(echo(full)).toBe(full)
 })

@@ -67,13 +67,6 @@ export class Gate {
     return this.count
   }
 
-  /** Enters the lifetime if it is open. @returns whether the caller is now a user that must {@link exit}. */
-  tryEnter(): boolean {
-    if (!this.open) return false
-    this.count++
-    return true
-  }
-
   /** Enters the lifetime. @throws {ScopeClosedError | WrongThreadError} if it is not open. */
   enter(): void {
     if (!this.open) this.owner.checkOpen()
@@ -82,7 +75,7 @@ export class Gate {
 
   /** Adds a user for a caller that has entered already, also while `closeAsync()` waits for it to leave. */
   reenter(): void {
-    if (this.count === 0) this.enter()
+    if (this.count === 0 && this.calls === 0) this.enter()
     else this.count++
   }
 

@@ -159,7 +159,7 @@ function makeCalls(s: Stack): Calls {
       }
       if (tensors !== 0) {
         if (head[TENSORS_WORD] !== 0) handOver(s, base)
-        ;(a as Tensor).gate.exit()
+        ;(a as Tensor).gate.calls--
       }
       if (undo.length !== undone) s.settle(undone)
       s.top = base
@@ -217,9 +217,9 @@ function makeCalls(s: Stack): Calls {
       }
       if (tensors !== 0) {
         if (head[TENSORS_WORD] !== 0) handOver(s, base)
-        if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
-        if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
-        if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
+        if ((tensors & 1) !== 0) (a as Tensor).gate.calls--
+        if ((tensors & 2) !== 0) (b as Tensor).gate.calls--
+        if ((tensors & 4) !== 0) (c as Tensor).gate.calls--
       }
       if (undo.length !== undone) s.settle(undone)
       s.top = base
@@ -264,9 +264,9 @@ function makeCalls(s: Stack): Calls {
       }
       if (tensors !== 0) {
         if (head[TENSORS_WORD] !== 0) handOver(s, base)
-        if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
-        if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
-        if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
+        if ((tensors & 1) !== 0) (a as Tensor).gate.calls--
+        if ((tensors & 2) !== 0) (b as Tensor).gate.calls--
+        if ((tensors & 4) !== 0) (c as Tensor).gate.calls--
       }
       if (undo.length !== undone) s.settle(undone)
       s.top = base
@@ -285,14 +285,16 @@ function makeCalls(s: Stack): Calls {
       try {
         for (let i = 0; i < values.length; i++) {
           const bit = put(base + 1 + i, i, values[i])
-          if (bit !== 0) undo.push((values[i] as Tensor).gate)
           tensors |= bit
         }
         const typeIndex = perform(base, target.lo, target.hi, values.length, tensors)
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
         return readAs(s, base, typeIndex)
       } finally {
-        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        if (tensors !== 0) {
+          if (head[TENSORS_WORD] !== 0) handOver(s, base)
+          for (let i = 0; tensors >> i !== 0; i++) if (((tensors >> i) & 1) !== 0) (values[i] as Tensor).gate.calls--
+        }
         s.settle(undone)
         s.top = base
         s.text = text

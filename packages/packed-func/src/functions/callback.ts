@@ -40,12 +40,25 @@ export function makeFunction(
 }
 
 function runInFrame(stack: Stack, base: number, count: number, run: Run, pack: Pack): void {
-  const { top, text } = stack
+  const { top, text, depth } = stack
   const undone = stack.undo.length
+  stack.top = base + count + 1
+  stack.depth = depth + 1
+  try {
+    runAndPack(stack, base, count, run, pack, undone)
+  } finally {
+    stack.depth = depth
+    // If the stack of JavaScript was too full to undo everything, the call around this one does so, and its slots are in use.
+    if (stack.undo.length === undone) {
+      stack.top = top
+      stack.text = text
+    }
+  }
+}
+
+function runAndPack(stack: Stack, base: number, count: number, run: Run, pack: Pack, undone: number): void {
   const borrowed = borrowedTensors.length
   let isOwned = false
-  stack.top = base + count + 1
-  stack.depth++
   try {
     if (stack.depth > DEPTH_LIMIT)
       throw new RecursionError(`calls between JavaScript and native code are nested more than ${DEPTH_LIMIT} deep`)
@@ -59,9 +72,6 @@ function runInFrame(stack: Stack, base: number, count: number, run: Run, pack: P
   if (stack.undo.length !== undone) stack.settle(undone)
   // Other callbacks, which destructors may have called meanwhile, use the flag too.
   if (isOwned) stack.head[OWNED] = 1
-  stack.depth--
-  stack.top = top
-  stack.text = text
 }
 
 function fail(stack: Stack, base: number, error: unknown, undone: number, borrowed: number): void {

@@ -46,15 +46,18 @@ export const tensorOfObject: Map<number, WeakRef<Tensor>> = new Map()
 export const MASKED_ARGUMENTS = 30
 
 /**
- * Packs a tensor as a tensor object over its memory, which is created once for each tensor, and enters its gate. After the
- * call the caller leaves the gate, and hands over the tensors that native code kept.
+ * Packs a tensor as a tensor object over its memory, which is created once for each tensor, and counts a call in its gate. After
+ * the call the caller hands over the tensors that native code kept, and takes the call away.
  *
  * @throws {ScopeClosedError} from the moment that closing of its memory begins.
  */
 export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const object = objectOf(stack, slot, tensor)
   stack.set(slot, TypeIndex.Tensor, object.lo, object.hi)
-  tensor.gate.enter()
+  const { gate } = tensor
+  // Destructors, which may have run meanwhile, can close it.
+  if (!gate.open) gate.owner.checkOpen()
+  gate.calls++
 }
 
 /** Packs the address of the tensor's DLTensor, which the call borrows. @throws as {@link lendTensor} */

@@ -13,8 +13,8 @@ export interface Put {
   /**
    * Writes an argument: int32 values and tensors that were passed before inline, other values with `pack`.
    *
-   * @returns the argument's bit if it is a tensor that native code may keep, or 0. The tensor's gate is entered, and the caller
-   * must leave it.
+   * @returns the argument's bit if it is a tensor that native code may keep, or 0. The tensor's gate counts the call, and the
+   * caller must take that away.
    */
   any(slot: number, index: number, value: unknown): number
   /** Returns whether a type takes a value as it is, so that {@link any} writes it. */
@@ -32,6 +32,7 @@ export function makePut(stack: Stack): Put {
   const { i32, f64 } = stack
   const { Int: INT, Float: FLOAT, Tensor: TENSOR } = TypeIndex
   const { Int: INT_FORM, Float: FLOAT_FORM, Tensor: TENSOR_FORM } = Form
+  const { isGenuine } = Tensor
   const [TensorClass, MOST] = [Tensor, MASKED_ARGUMENTS]
 
   function putInt(slot: number, value: number): void {
@@ -46,9 +47,10 @@ export function makePut(stack: Stack): Put {
   function putTensor(slot: number, index: number, tensor: Tensor): number {
     const { gate } = tensor
     const object = tensor.descriptor as TensorObject | null
-    if (object === null || !gate.tryEnter()) {
+    if (object === null || !gate.open) {
       lendTensor(stack, slot, tensor)
     } else {
+      gate.calls++
       const at = slot * 4
       i32[at] = TENSOR
       i32[at + 1] = 0
@@ -67,7 +69,9 @@ export function makePut(stack: Stack): Put {
       packText(stack, slot, value)
       return 0
     }
-    if (typeof value === 'object' && value instanceof TensorClass && index < MOST) return putTensor(slot, index, value)
+    // Not a Proxy of a tensor, because the caller reads the gate again.
+    if (typeof value === 'object' && value !== null && isGenuine(value) && index < MOST)
+      return putTensor(slot, index, value)
     if (value instanceof NativeObject) {
       packNative(stack, slot, value)
     } else {
