@@ -15,8 +15,12 @@ const fastMathLibrary = join(
   fileNames[process.platform] ?? 'libfast_math.so',
 )
 
-/** Tests with a library loaded first that sets flush-to-zero, and with example kernels that are built with `-Ofast`. */
+/**
+ * Tests with a library loaded first that sets flush-to-zero, and with example kernels that are built with `-Ofast`. Tests of
+ * crashes run in processes of their own, which do not load it.
+ */
 const fastMath = {
+  exclude: ['**/*.crash.test.ts'],
   env: { TENON_TEST_LOAD_FIRST: fastMathLibrary, TENON_KERNELS_VARIANT: 'fast-math' },
   setupFiles: [join(import.meta.dirname, 'load-first.ts')],
 }
