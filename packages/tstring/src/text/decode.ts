@@ -45,7 +45,7 @@ export function decodeLocated(reader: Reader, index: number, policy: InvalidText
 }
 
 /** The error of a string that JavaScript cannot have. Decoding throws no other errors. */
-export function tooLongError(index: number, byteSize: number, cause: unknown): TensorLimitError {
+function tooLongError(index: number, byteSize: number, cause: unknown): TensorLimitError {
   const limit = constants.MAX_STRING_LENGTH
   return new TensorLimitError(
     `element ${index} must have at most ${limit} characters to be a JavaScript string, got ${byteSize} bytes`,
