@@ -27,7 +27,7 @@ export {
   newArrayBuffer,
   retireBuffer,
 } from './memory/array-buffer.ts'
-export { callDepth, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
+export { callDepth, callsInProgress, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
 export { globalGate } from './memory/global-lifetime.ts'
 export { enterAll, exitAll, Gate, holdAll, liveHolds, releaseAll, type Gated } from './memory/lifetime.ts'
 export { Cleaner } from './memory/cleaner.ts'
@@ -60,6 +60,7 @@ export { type ValueWithErrno } from './native/call/call-steps.ts'
 export { pollReadable, type ReadableWatch } from './native/poll-readable.ts'
 export { StructType } from './native/struct-type.ts'
 export { bindFunction } from './native/native-function.ts'
+export { unloadable } from './native/unloadable-file.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'
 export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'
 export { rowMajorStrides } from './types/tensor-type.ts'

@@ -13,15 +13,6 @@ export function explainLoadFailure(path: string, reason: string): LoadError {
   return new LoadError(sentence, { hint, details: { tried: [{ path, reason }] } })
 }
 
-/** Whether a path names something else than a regular file. The loader would wait for ever for the writer of a pipe. */
-export function isSpecialFile(path: string): boolean {
-  try {
-    return path.includes('/') && !statSync(path).isFile()
-  } catch {
-    return false // The loader reports whether it is missing or inaccessible.
-  }
-}
-
 const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
 
 /** Explains the failure by the file's headers. Without a sentence, the message of the loader is the best explanation. */

@@ -2,11 +2,12 @@ import { checkName, wrongType } from '../errors/check-arguments.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { functionAt, type PlainFunction } from './call/function-at.ts'
 import { checkStatus, coreFunctions, coreLibrary, lastError } from './core-library.ts'
-import { explainLoadFailure, isSpecialFile } from './explain-load-failure.ts'
+import { explainLoadFailure } from './explain-load-failure.ts'
 import type { Value } from './argument-conversion.ts'
 import { missingSymbol } from './missing-symbol.ts'
 import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
 import { addressOf, keepAlive } from './native-memory.ts'
+import { unloadable } from './unloadable-file.ts'
 
 let openFunction: PlainFunction | undefined
 
@@ -51,7 +52,8 @@ export class NativeLibrary extends ManagedLifetime {
    */
   static open(path: string): NativeLibrary {
     const name = Buffer.from(checkName(path, 'path'))
-    if (isSpecialFile(path)) throw explainLoadFailure(path, 'not a regular file')
+    const problem = unloadable(path)
+    if (problem !== undefined) throw explainLoadFailure(path, problem)
     const out = new BigUint64Array(1)
     if (openLibrary(name, out) !== 0) throw explainLoadFailure(path, lastError())
     return new NativeLibrary(path, Number(out[0]))

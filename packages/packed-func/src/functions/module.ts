@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { LoadError, NativeLibrary, readBinary } from '@tenon/core'
-import { checkName, checkOptions, didYouMean, libraryFunctions } from '@tenon/core/internal'
+import { checkName, checkOptions, didYouMean, libraryFunctions, unloadable } from '@tenon/core/internal'
 import { AttributeError, InternalError } from '../errors/error-kinds.ts'
 import { host } from '../native/host.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -42,7 +42,7 @@ export class Module extends NativeObject {
    */
   static open(path: string, options?: { readonly legacy?: boolean }): Module {
     const { legacy = false } = checkOptions(options, ['legacy'])
-    if (isSpecialFile(checkName(path, 'path'))) NativeLibrary.open(path)
+    if (unloadable(resolve(checkName(path, 'path'))) !== undefined) NativeLibrary.open(path)
     prepareLegacy(path, legacy)
     const opened = load(path, legacy)
     opened.#path = path
@@ -101,11 +101,6 @@ export class Module extends NativeObject {
     const { imports = true } = checkOptions(options, ['imports'])
     return builtin(`ffi.Module${what}`)(this, checkName(name, 'name'), imports)
   }
-}
-
-/** Whether a path names a pipe, a directory or a device, which {@link NativeLibrary.open} refuses. The loader would wait for a pipe. */
-function isSpecialFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === false
 }
 
 /** Loads a module from a file. If the system's loader refuses the file, the error is that of {@link NativeLibrary.open}. */
