@@ -271,3 +271,33 @@ test('a function that runs its own call again is refused', () => {
   call.close()
   target.close()
 })
+
+test.each(['prepared call', 'bound call', 'batch'])('a %s is left when the stack of JavaScript is full', (form) => {
+  const type = { operands: [vector], results: [vector] } as const
+  using target = FunctionTarget.open('nothing', type, () => {})
+  const scope = NativeScope.ofConfined()
+  const [x, y] = [full(1, scope), full(2, scope)]
+  const call = target.handler.prepare(type)
+  const other = form === 'batch' ? batch([{ call, operands: [x], results: [y] }]) : call.bind([x], [y])
+  const run = (): void => (form === 'prepared call' ? call.run([x], [y]) : other.run())
+  let refused = 0
+  // The way back calls with a little more room each time, so every step of a call is where the stack ends once.
+  const dive = (): void => {
+    try {
+      dive()
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+    }
+    try {
+      run()
+    } catch {
+      refused++
+    }
+  }
+  dive()
+  expect(refused).toBeGreaterThan(0)
+  run()
+  other.close()
+  call.close()
+  scope.close()
+})

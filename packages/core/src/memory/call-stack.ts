@@ -22,24 +22,35 @@ interface CallStack {
   usersOf(gate: Gate): { holds: number; calls: number }
 }
 
+/**
+ * The lists of calls in progress. A call that must not call {@link leaveCall}, because the stack of JavaScript may be full, stores
+ * its place as the depth, and clears its list.
+ */
+export const callsInProgress: { depth: number; readonly lists: (readonly Gated[] | undefined)[] } = {
+  depth: 0,
+  /** The innermost call is last. Places beyond the depth are used again, because the engine records each growth. */
+  lists: [undefined],
+}
+
 /** A function, for the reason that `makeSteps()` of the calls has. */
 function makeCallStack(): CallStack {
-  /** The innermost call is last. Places beyond the depth are used again, because the engine records each growth. */
-  const lists: (readonly Gated[] | undefined)[] = [undefined]
-  let depth = 0
+  const calls = callsInProgress
+  const { lists } = calls
 
   return {
     enterCall: (operands) => {
-      lists[depth] = operands
-      return depth++
+      lists[calls.depth] = operands
+      return calls.depth++
     },
-    leaveCall: (place = depth - 1) => {
-      while (depth > place) lists[--depth] = undefined
+    leaveCall: (place = calls.depth - 1) => {
+      while (calls.depth > place) lists[--calls.depth] = undefined
     },
-    innermostCall: () => (depth === 0 ? undefined : lists[depth - 1]),
-    callDepth: () => depth,
+    innermostCall: () => (calls.depth === 0 ? undefined : lists[calls.depth - 1]),
+    callDepth: () => calls.depth,
     usersOf: (gate) => {
-      const withList = lists.slice(0, depth).filter((list) => list!.some((operand) => operand.gate === gate)).length
+      const withList = lists
+        .slice(0, calls.depth)
+        .filter((list) => list!.some((operand) => operand.gate === gate)).length
       return { holds: gate.holds, calls: gate.calls + withList }
     },
   }

@@ -1,10 +1,10 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
 import {
+  callsInProgress,
   CONSTANTS,
   enterCall,
   inspectAsText,
   LAYOUTS,
-  leaveCall,
   ManagedLifetime,
   writeAddress,
   wrongType,
@@ -71,21 +71,29 @@ export class Batch extends ManagedLifetime {
    */
   run(): void {
     const memory = this.#start()
-    enterCall(this.#held)
+    let place = -1
     let status: number
     try {
+      place = enterCall(this.#held)
       status = callRunner()(CONSTANTS.TN_XLA_JOB_BATCH, memory)
     } catch (error) {
-      this.#leave()
+      memory.running = false
+      if (place !== -1) {
+        callsInProgress.depth = place
+        callsInProgress.lists[place] = undefined
+        this.#keep()
+      }
       throw error
     }
-    this.#leave()
+    // Before anything is called, because the stack of JavaScript may be full.
+    memory.running = false
+    callsInProgress.depth = place
+    callsInProgress.lists[place] = undefined
+    this.#keep()
     if (status !== 0) throw this.#failure(status)
   }
 
-  #leave(): void {
-    this.#memory.running = false
-    leaveCall()
+  #keep(): void {
     for (const stream of this.#streams) stream.keep?.(this.#held)
   }
 

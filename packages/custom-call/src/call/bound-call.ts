@@ -1,10 +1,10 @@
 import { ArgumentError, type Hold, type Tensor } from '@tenon/core'
 import {
+  callsInProgress,
   enterCall,
   exposures,
   holdAll,
   inspectAsText,
-  leaveCall,
   ManagedLifetime,
   releaseAll,
   type Gated,
@@ -120,26 +120,31 @@ inspectAsText(BoundCall)
 /** Makes the function that runs a bound call, whose constants are part of the compiled code. */
 function makeRunBound(): (bound: BoundCall) => void {
   const enter = enterCall
-  const leave = leaveCall
+  const calls = callsInProgress
   const exposed = exposures
   const end = (bound: BoundCall): void => {
-    bound.memory.running = false
-    leave()
     if (bound.hasStream) bound.target.stream?.keep?.(bound.bound.slice(FIRST_TENSOR))
   }
   return (bound) => {
     const { memory } = bound
     if (memory.running || !bound.gate.open) refuseRun(bound)
     if (bound.checkedUntil !== exposed.count) bound.checkedUntil = bound.exposed.check()
-    enter(bound.held)
+    const place = enter(bound.held)
     memory.running = true
     let status: number
     try {
       status = bound.runCall(bound.kind, memory)
     } catch (error) {
+      memory.running = false
+      calls.depth = place
+      calls.lists[place] = undefined
       end(bound)
       throw error
     }
+    // Before anything is called, because the stack of JavaScript may be full.
+    memory.running = false
+    calls.depth = place
+    calls.lists[place] = undefined
     end(bound)
     if (status !== 0) throw bound.target.failure(memory, status)
   }

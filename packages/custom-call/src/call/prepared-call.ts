@@ -1,5 +1,5 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
-import { enterCall, inspectAsText, leaveCall, ManagedLifetime, type Gated } from '@tenon/core/internal'
+import { callsInProgress, enterCall, inspectAsText, ManagedLifetime, type Gated } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { RunCall } from '../native/current-call.ts'
@@ -159,18 +159,16 @@ type AnyCall = PreparedCall<never, never>
 /** Makes the function that runs a call, whose constants are part of the compiled code. */
 function makeRunPrepared(): (call: AnyCall, operands: Tensors, results: Tensors) => void {
   const enter = enterCall
-  const leave = leaveCall
+  const calls = callsInProgress
   const first = FIRST_TENSOR
 
   /** Ends a run. A call that is kept must not keep the memory of its last run. */
   const forget = (call: AnyCall): void => {
-    const { memory, held } = call
+    const { held } = call
     for (let i = first; i < held.length; i++) held[i] = call
-    memory.running = false
   }
 
   const end = (call: AnyCall): void => {
-    leave()
     if (call.hasStream) call.target.stream?.keep?.(call.held.slice(first))
     forget(call)
   }
@@ -180,20 +178,27 @@ function makeRunPrepared(): (call: AnyCall, operands: Tensors, results: Tensors)
     if (memory.running) refuseRun(call)
     // First, because reading the arrays can run code of the user, which must not run this call.
     memory.running = true
-    try {
-      patchPointers(call, memory, held, operands, results)
-    } catch (error) {
-      forget(call)
-      throw error
-    }
-    enter(held)
+    let place = -1
     let status: number
     try {
+      patchPointers(call, memory, held, operands, results)
+      place = enter(held)
       status = call.runCall(call.kind, memory)
     } catch (error) {
-      end(call)
+      memory.running = false
+      if (place === -1) {
+        forget(call)
+      } else {
+        calls.depth = place
+        calls.lists[place] = undefined
+        end(call)
+      }
       throw error
     }
+    // Before anything is called, because the stack of JavaScript may be full.
+    memory.running = false
+    calls.depth = place
+    calls.lists[place] = undefined
     end(call)
     if (status !== 0) throw call.target.failure(memory, status)
   }
