@@ -83,14 +83,26 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
     frame[STACK_HIGH] = stackHigh
   }
 
+  /** Ends a call that a C++ exception has ended, perhaps after another error. */
+  function endException(base: number, tensors: number, state: number, status: number): void {
+    if (state !== CONSTANTS.TN_CALL_CAUGHT && state !== CONSTANTS.TN_CALL_THROWN_AND_CAUGHT) return
+    stack.host.tn_packed_end_exception(stack.slotAddress(base), tensors, status)
+  }
+
   /** Ends a call that threw. Returns -1 if the error is in the slot of the result. */
   function fail(base: number, tensors: number): number {
     const [state, status] = [frame[STATE]!, frame[RESULT]!]
     const isError = state === CONSTANTS.TN_CALL_CAUGHT
-    if (state !== CONSTANTS.TN_CALL_THROWN)
-      stack.host.tn_packed_end_exception(stack.slotAddress(base), tensors, isError ? status : 0)
+    endException(base, tensors, state, isError ? status : 0)
     if (isError) return -1
     const error = takeThrown()
+    stack.abandon(base)
+    throw error
+  }
+
+  /** Ends a call whose error the door has thrown, or which did not begin. */
+  function refuse(base: number, tensors: number, error: unknown): never {
+    if (head[CALL_WORD] === 0) endException(base, tensors, frame[STATE]!, 0)
     stack.abandon(base)
     throw error
   }
@@ -101,8 +113,7 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
     try {
       enter()
     } catch (error) {
-      stack.abandon(base)
-      throw error
+      refuse(base, tensors, error)
     }
     if (frame[STATE] === 0) return frame[RESULT]!
     return fail(base, tensors)
@@ -125,8 +136,7 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
     try {
       enterWithText(text)
     } catch (error) {
-      stack.abandon(base)
-      throw error
+      refuse(base, 0, error)
     }
     if (frame[STATE] === 0) return frame[RESULT]!
     if (frame[STATE] === CALL_NOT_MADE) return NOT_MADE
