@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, writeFileSync } from 'node:fs'
 import { ArgumentError, Tensor, type NativeAllocator } from '@tenon/core'
 import { filePath } from '../file-path.ts'
 import { encodeParts, readElements } from './npy-array.ts'
@@ -25,7 +25,8 @@ const MAX_READ_BYTES = 1 << 30
  */
 export function readNpy(path: string | URL, allocator?: NativeAllocator): Tensor {
   const name = filePath(path)
-  const file = openSync(name, 'r')
+  // Opening a pipe would wait for its writer.
+  const file = openSync(name, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const { size } = fstatSync(file)
     const header = decodeNpyHeader(readBytes(file, Math.min(size, dataOffsetOf(file, size))))
