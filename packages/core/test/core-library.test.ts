@@ -144,13 +144,17 @@ describe('two copies of the package', () => {
         stub.close()
       })
     `
-    const { stdout, stderr } = await run(`
+    // koffi binds the library of each copy.
+    const { stdout, stderr } = await run(
+      `
       import { Worker } from 'node:worker_threads'
       import { coreFunctions, door } from '@tenon/core/internal'
       door()
       console.log(coreFunctions().tn_environment_id())
       new Worker(${JSON.stringify(worker)}, { eval: true })
-    `)
+    `,
+      { TENON_DOOR: '' },
+    )
     expect([stdout, stderr]).toEqual(['1\n2\n', ''])
   })
 })
