@@ -26,7 +26,7 @@ describe.each(Object.keys(callForms))('the form for the order %s', (order) => {
   const memory = kinds.map(() => gcAllocator.allocate(16, 8))
   const values: Value[] = kinds.map((kind, i) => (kind === 'pointer' ? memory[i]! : scalars[i]))
   const received: unknown[] = []
-  // What a stub receives for a pointer depends on its package, and a number of 64 bits is the same for both.
+  // Stubs of different packages receive different values for a pointer, but the same for an integer of 64 bits.
   const parameters = kinds.map((kind) => (kind === 'pointer' ? 'uint64' : kind))
   const stub = makeStub(
     { result: 'int32', parameters },

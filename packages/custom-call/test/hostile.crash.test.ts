@@ -3,7 +3,7 @@ import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { expect, test } from 'vitest'
 
-/** What every try has: kernels, tensors, calls, and ways to misuse them. */
+/** The prelude of every attempt: kernels, tensors, calls, and ways to misuse them. */
 const prelude = `
   import { NativeLibrary, tensor } from '@tenon/core'
   import * as C from '@tenon/custom-call'

@@ -60,7 +60,7 @@ class type_name {
     const std::type_info *const type = abi::__cxa_current_exception_type();
     if (type == nullptr) return;
     int status;
-    // Null if there is no memory, which can be why the exception was thrown.
+    // The result is null without memory, and the lack of memory may be why the exception was thrown.
     readable = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
     name = readable == nullptr ? type->name() : readable;
   }

@@ -15,7 +15,7 @@ export abstract class DeviceResource extends ManagedLifetime {
   /** The class and size, for messages. */
   readonly #kind: string
   readonly #destroy: DriverFunctionName
-  /** What {@link closeAsync} waits for. */
+  /** The promise that {@link closeAsync} waits for. */
   #closing: Promise<void> | undefined
 
   /**

@@ -51,7 +51,7 @@ export interface XlaFailure {
   readonly batchIndex?: number | undefined
   /** The value that a TypeScript function threw. */
   readonly cause?: unknown
-  /** What to do. By default, it follows from the handler's message. */
+  /** The hint of the error. By default, it follows from the handler's message. */
   readonly hint?: string | undefined
 }
 

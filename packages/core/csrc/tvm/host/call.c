@@ -52,7 +52,7 @@ int32_t tn_packed_end_exception(TVMFFIAny *slot, uint32_t tensors, int32_t statu
   tn_packed_head_t *head = &tn__stack_of(slot)->head;
   head->top = (int32_t)(slot - tn__slots(tn__stack_of(slot)));
   head->tensors = kept_arguments(slot + 1, tensors);
-  /* What the function has stored in its result is not valid. */
+  /* The result that the function has stored is not valid. */
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
   if (status == TN_OK) return -1;
   tn__raise_exception(status);

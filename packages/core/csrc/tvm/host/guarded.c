@@ -43,7 +43,7 @@ int tn__guarded_call(TVMFFIObjectHandle function, TVMFFIAny *args, int32_t count
   const int32_t status = tn_guard_call(run_call, &call);
   if (status == TN_UNSUPPORTED) return tn__ffi.TVMFFIFunctionCall(function, args, count, result);
   if (status == TN_OK) return call.status;
-  /* What the function has stored in its result is not valid. */
+  /* The result that the function has stored is not valid. */
   *result = (TVMFFIAny){.type_index = kTVMFFINone};
   return tn__raise_exception(status);
 }

@@ -21,7 +21,7 @@ export interface Door {
   /** Performs the call that the frame describes. */
   readonly enter: () => void
   /**
-   * Returns a function that calls a native function without parameters, and leaves its result in the frame.
+   * Returns a function that calls a native function, which finds its arguments in the frame. Its result is left in the frame.
    *
    * @param index a place in a small table. Each place always has the same function.
    */

@@ -114,7 +114,7 @@ function structSegment({ kind, name, byteSize }: Slot, value: Value): Segment {
   )
 }
 
-/** What calls do with each argument. */
+/** The steps of a call for each argument. */
 export interface ArgumentSteps {
   /** Returns the operand that keeps an argument's memory open during the call. */
   operandOf(value: unknown, code: Block): Block

@@ -1,4 +1,4 @@
-/** What calls of the core's functions need. Both drivers provide it, and nothing here needs an open door. */
+/** The functions that calls of the core need. Both drivers provide them, and none needs an open door. */
 export interface DriverBase {
   /** The address of `tn_library_open_core`. */
   readonly openCore: number

@@ -2,7 +2,7 @@ import { LoadError } from '../../errors/kinds.ts'
 import { type KoffiDriver, openKoffi } from './koffi.ts'
 import { type ModuleDriver, modulePath, openModule } from './node-module.ts'
 
-/** What connects TypeScript with the core: `tenon.node`, or koffi where that module does not load. */
+/** The connection between TypeScript and the core: `tenon.node`, or koffi where that module does not load. */
 export type Driver = ModuleDriver | KoffiDriver
 
 /**
