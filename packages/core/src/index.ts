@@ -34,6 +34,26 @@ export { doorInfo, type DoorInfo } from './native/call/door-info.ts'
 export { type ForeignThread, type StubOptions } from './native/call/stubs.ts'
 export { NativeLibrary } from './native/native-library.ts'
 export { type ValueType } from './native/value-type.ts'
+export {
+  type ArrayAttributeElement,
+  type AttributeLiteral,
+  type AttributeParameter,
+  type AttributeType,
+  type AxisGroup,
+  type Comparison,
+  type Condition,
+  type Dimension,
+  type KernelConvention,
+  type KernelSignature,
+  type Parameter,
+  type ParameterKind,
+  type ParameterLayout,
+  type ScalarAttributeType,
+  type SignatureSource,
+  type SignatureStage,
+  type SizeExpression,
+  type SizeOperator,
+} from './signatures/kernel-signature.ts'
 export { cpu, type Device } from './types/device.ts'
 export {
   dtypeInfo,
