@@ -68,6 +68,8 @@ typedef struct tn_xla_reader {
   tn_xla_error_t *error; /* the result of the handler when tn_xla_open() or tn_xla_complete() fails */
   int bound;             /* the number of operands, results and attributes that were taken */
   int bad;               /* the number of those that were invalid */
+  int nested;            /* the number of taken attributes that were members of dictionaries */
+  int takes_all;         /* whether tn_xla_complete() refuses a call with more than the handler took */
   size_t indices_length;
   size_t reasons_length;
   char indices[64];  /* "0, 3" */
@@ -122,6 +124,11 @@ static inline int64_t tn_xla_element_count(const tn_xla_buffer_t *buffer) {
   return count;
 }
 
+/* The size of the last axis; 1 for a scalar. */
+static inline int64_t tn_xla_last_size(const tn_xla_buffer_t *buffer) {
+  return buffer->rank == 0 ? 1 : buffer->dims[buffer->rank - 1];
+}
+
 static inline int tn_xla_same_shape(const tn_xla_buffer_t *a, const tn_xla_buffer_t *b) {
   if (a->rank != b->rank) return 0;
   for (int64_t i = 0; i < a->rank; ++i) {
@@ -167,7 +174,7 @@ static inline int tn_xla_check_attr_count(tn_xla_reader_t *in, int64_t expected)
 static inline int tn_xla_open(tn_xla_reader_t *in, tn_xla_call_frame_t *frame, const tn_xla_signature_t *signature) {
   in->frame = frame;
   in->error = NULL;
-  in->bound = in->bad = 0;
+  in->bound = in->bad = in->nested = in->takes_all = 0;
   in->indices_length = in->reasons_length = 0;
   if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME) {
     in->error = tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu",
@@ -236,11 +243,24 @@ static inline tn_xla_buffer_t *tn_xla_ret(tn_xla_reader_t *in, int64_t index, in
   return tn_xla_check_buffer(in, "result", index, rets->size, rets->types, rets->rets, dtype, rank);
 }
 
+/* Takes result `index`, which must have the element type and the shape of `like`. Null if it is missing. */
+static inline tn_xla_buffer_t *tn_xla_ret_like(tn_xla_reader_t *in, int64_t index, const tn_xla_buffer_t *like) {
+  if (like == NULL) return tn_xla_ret(in, index, TN_XLA_ANY, TN_XLA_ANY);
+  tn_xla_buffer_t *buffer = tn_xla_ret(in, index, like->dtype, like->rank);
+  if (buffer == NULL || buffer->dtype != like->dtype || buffer->rank != like->rank) return buffer;
+  if (!tn_xla_same_shape(buffer, like)) tn_xla_note(in, "Wrong buffer shape: expected the shape of the argument");
+  return buffer;
+}
+
 /* Returns the value of an attribute of a kind, or null. `attrs` is a dictionary, or null for the attributes of the
  * frame. */
 static inline void *tn_xla_attr(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name, int32_t kind) {
   static const char *const kinds[] = {"unknown", "array", "dictionary", "scalar", "string"};
-  if (attrs == NULL) attrs = &in->frame->attrs;
+  if (attrs == NULL) {
+    attrs = &in->frame->attrs;
+  } else {
+    ++in->nested;
+  }
   ++in->bound;
   const size_t length = strlen(name);
   for (int64_t low = 0, high = attrs->size; low < high;) {
@@ -324,6 +344,16 @@ static inline const tn_xla_attrs_t *tn_xla_attr_dictionary(tn_xla_reader_t *in, 
 
 /* Returns whether everything that was taken is valid. After 0 the handler returns in->error. */
 static inline int tn_xla_complete(tn_xla_reader_t *in) {
+  const tn_xla_call_frame_t *frame = in->frame;
+  const int64_t given = frame->args.size + frame->rets.size + frame->attrs.size;
+  if (in->bad == 0 && in->takes_all && given != in->bound - in->nested) {
+    in->error = tn_xla_fail(in->frame, TN_XLA_INVALID_ARGUMENT,
+                            "[%s] Wrong number of arguments, results and attributes: expected %d in total but got "
+                            "%lld, %lld and %lld",
+                            tn_xla_stage_name(frame->stage), in->bound - in->nested, (long long)frame->args.size,
+                            (long long)frame->rets.size, (long long)frame->attrs.size);
+    return 0;
+  }
   if (in->bad == 0) return 1;
   in->error = tn_xla_fail(in->frame, TN_XLA_INVALID_ARGUMENT,
                           "[%s] Failed to decode all FFI handler operands (bad operands at: %s)\nDiagnostics:\n%s",
