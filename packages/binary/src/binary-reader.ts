@@ -4,6 +4,9 @@ import type { ByteSource } from './byte-source.ts'
 /** The largest table that is read, in bytes. Tables of real libraries are far smaller. */
 const MAX_TABLE_BYTES: number = 256 * 1024 * 1024
 
+/** The number of bytes of a text that are read at a time. */
+const TEXT_BLOCK_BYTES = 256
+
 /** Reads the structures of a binary file, and checks every offset and size, because all of them come from the file. */
 export class BinaryReader {
   readonly littleEndian: boolean
@@ -38,6 +41,23 @@ export class BinaryReader {
       throw new BinaryFormatError(`the ${what} has ${byteSize} bytes, more than the limit of ${MAX_TABLE_BYTES}`)
     }
     return new Fields(this.#source.read(offset, byteSize), this.littleEndian, what)
+  }
+
+  /**
+   * Reads the bytes before the first NUL, or undefined if no NUL is among the first `limit` bytes.
+   *
+   * @throws {BinaryFormatError} if the file ends before the NUL
+   */
+  untilNul(offset: number, limit: number, what: string): Buffer | undefined {
+    const parts: Buffer[] = []
+    for (let done = 0; done < limit; done += TEXT_BLOCK_BYTES) {
+      const left = Math.min(TEXT_BLOCK_BYTES, limit - done)
+      const block = this.fields(offset + done, left, what).bytes
+      const end = block.indexOf(0)
+      if (end !== -1) return Buffer.concat([...parts, block.subarray(0, end)])
+      parts.push(block)
+    }
+    return undefined
   }
 
   /**

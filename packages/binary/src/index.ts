@@ -7,5 +7,6 @@ export {
   type SymbolKind,
 } from './binary-info.ts'
 export { nativeFormat, readBinary } from './read-binary.ts'
+export { readTextConstants } from './read-text-constants.ts'
 export { missingDependencies, type MissingLibrary } from './search/missing-dependencies.ts'
 export { defineKind, SimpleError, TenonError, type TenonErrorOptions } from './tenon-error.ts'

@@ -16,8 +16,13 @@ import { peMagic, readPe } from './pe/pe.ts'
  * const { arch, needed, exports } = readBinary(path)
  */
 export function readBinary(path: string): BinaryInfo {
+  return parseFile(path, parseBinary)
+}
+
+/** Opens a file and parses it. The errors name its path. */
+export function parseFile<T>(path: string, parse: (source: ByteSource) => T): T {
   try {
-    return withFileSource(path, parseBinary)
+    return withFileSource(path, parse)
   } catch (error) {
     if (!(error instanceof BinaryFormatError)) throw error
     throw new BinaryFormatError(`cannot read ${path}: ${error.sentence}`, {
@@ -29,11 +34,23 @@ export function readBinary(path: string): BinaryInfo {
 
 export function parseBinary(source: ByteSource): BinaryInfo {
   const reader = new BinaryReader(source, false)
-  const start = reader.fields(0, Math.min(source.byteSize, 64), 'start of the file').bytes
+  switch (formatOf(reader)) {
+    case 'elf':
+      return readElf(reader)
+    case 'mach-o':
+      return readMachO(reader, process.arch)
+    case 'pe':
+      return readPe(reader)
+  }
+}
+
+/** @throws {BinaryFormatError} if the file is not a library; the message says what it seems to be */
+export function formatOf(reader: BinaryReader): BinaryFormat {
+  const start = reader.fields(0, Math.min(reader.byteSize, 64), 'start of the file').bytes
   const magic = start.length < 4 ? 0 : start.readUInt32BE(0)
-  if (magic === elfMagic) return readElf(reader)
-  if (isMachO(magic)) return readMachO(reader, process.arch)
-  if (magic >>> 16 === peMagic) return readPe(reader)
+  if (magic === elfMagic) return 'elf'
+  if (isMachO(magic)) return 'mach-o'
+  if (magic >>> 16 === peMagic) return 'pe'
   const text = start.toString('latin1')
   const [, name, hint] = beginnings.find(([beginning]) => text.startsWith(beginning)) ?? []
   throw new BinaryFormatError(`the file is not a shared library, but ${name ?? describe(start, text)}`, {

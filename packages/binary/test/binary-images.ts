@@ -200,3 +200,28 @@ export function peImage(bits: 32 | 64 = 64): Buffer {
   list(0x640, rva(0x680))
   return image.text(0x660, 'delayed.dll\0').text(0x682, 'later\0').bytes
 }
+
+/** The file offset of the text that `answer` names in the images below. */
+export const textAt = 0x7c0
+
+/** The DLL with `answer` as data, whose text ends with the section. */
+export function peTextImage(bits: 32 | 64 = 64): Buffer {
+  const image = peImage(bits)
+  const characteristics = image.indexOf('.text') + 36
+  image.writeUInt32LE(0x40000040, characteristics)
+  // The first address of the export table.
+  image.writeUInt32LE(textAt - 0x400 + 0x1000, 0x430)
+  return image
+}
+
+/** The dylib with `answer` as data, whose text ends with the segment, 0x40 bytes before the end of the file. */
+export function machOTextImage(cpuType?: number): Buffer {
+  const image = Buffer.concat([machOImage(cpuType), Buffer.alloc(0x440)])
+  const segment = 32
+  image.writeUInt32LE(0, segment + 72 + 64)
+  image.writeBigUInt64LE(0x3f00n, segment + 24)
+  image.writeBigUInt64LE(0x80n, segment + 32)
+  image.writeBigUInt64LE(BigInt(textAt - 0x40), segment + 40)
+  image.writeBigUInt64LE(0x80n, segment + 48)
+  return image
+}

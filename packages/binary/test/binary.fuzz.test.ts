@@ -8,11 +8,12 @@ import { BinaryFormatError } from '../src/binary-format-error.ts'
 import { memorySource } from './memory-source.ts'
 import { parseLdSoCache } from '../src/search/ld-so-cache.ts'
 import { parseBinary } from '../src/read-binary.ts'
-import { elfImage, fatImage, machOImage, peImage } from './binary-images.ts'
+import { parseTextConstants } from '../src/read-text-constants.ts'
+import { elfImage, fatImage, machOImage, machOTextImage, peImage, peTextImage } from './binary-images.ts'
 
 const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
 const budget: fc.Parameters<unknown> =
-  seconds > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 111 } : { numRuns: 2000 }
+  seconds > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 90 } : { numRuns: 2000 }
 const timeout = 30_000 + seconds * 1000
 
 /** One write into an image. Headers matter most; the values are those that break size and offset arithmetic. */
@@ -51,10 +52,17 @@ function mutate(image: Buffer, mutations: readonly { position: number; width: nu
 /** What was read must not be more than the bytes can hold: no table is read twice over. */
 function checkResult(bytes: Buffer): void {
   try {
-    const info = parseBinary(memorySource(bytes))
+    const source = memorySource(bytes)
+    const info = parseBinary(source)
     const text = [...info.exports, ...info.imports].reduce((sum, symbol) => sum + symbol.name.length, 0)
     expect(text).toBeLessThanOrEqual(2 * (16 * bytes.length + 65_536))
     expect(info.exports.length + info.imports.length).toBeLessThanOrEqual(bytes.length)
+    const constants = parseTextConstants(source, info.exports)
+    expect(constants.length).toBe(info.exports.length)
+    const read = constants.filter((constant) => typeof constant === 'string')
+    expect(read.reduce((sum, constant) => sum + constant.length, 0)).toBeLessThanOrEqual(16 * bytes.length + 65_536)
+    for (const constant of constants)
+      if (typeof constant !== 'string') expect(constant).toBeInstanceOf(BinaryFormatError)
   } catch (error) {
     expect(error).toBeInstanceOf(BinaryFormatError)
   }
@@ -67,6 +75,8 @@ const images: [name: string, image: Buffer][] = [
   ['fat Mach-O', fatImage([{ cpuType: 0xc, bytes: machOImage(0xc) }])],
   ['PE 64', peImage(64)],
   ['PE 32', peImage(32)],
+  ['Mach-O with a constant', machOTextImage()],
+  ['PE 64 with a constant', peTextImage(64)],
 ]
 
 let directory: string
@@ -93,7 +103,10 @@ if (process.platform === 'linux')
     'a compiled library with versions and a GNU hash table, mutated',
     () => {
       const path = join(directory, 'fuzz.so')
-      writeFileSync(`${path}.c`, '#include <stdio.h>\nint answer(int x) { puts("x"); return x; }\nint table[4] = {1};')
+      writeFileSync(
+        `${path}.c`,
+        '#include <stdio.h>\nint answer(int x) { puts("x"); return x; }\nint table[4] = {1};\nconst char text[] = "(x: f32[n]) -> (y: f32[n])";',
+      )
       execFileSync(process.env['CC'] ?? 'cc', [
         '-shared',
         '-fPIC',

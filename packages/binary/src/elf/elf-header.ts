@@ -1,5 +1,6 @@
 import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryReader, Fields } from '../binary-reader.ts'
+import { rangeIn, type FileRange } from '../file-range.ts'
 
 /** A part of the file that the loader maps or reads, from the program header table. */
 export type ElfSegment = Readonly<Record<'type' | 'offset' | 'address' | 'fileSize', number>>
@@ -76,16 +77,12 @@ export function readElfHeader(file: BinaryReader): ElfHeader {
 }
 
 /** The file offset of a run-time address, and the number of bytes from there to the end of the segment in the file. */
-export function fileRangeOf(header: ElfHeader, address: number, what: string): { offset: number; byteSize: number } {
-  for (const segment of header.segments) {
-    const within = address - segment.address
-    if (segment.type === PT_LOAD && within >= 0 && within < segment.fileSize) {
-      return { offset: segment.offset + within, byteSize: segment.fileSize - within }
-    }
-  }
-  throw new BinaryFormatError(
-    `the ${what} is at address 0x${address.toString(16)}, which is outside of the file's segments`,
-  )
+export function fileRangeOf(header: ElfHeader, address: number, what: string): FileRange {
+  return rangeIn(loadedSegments(header), address, what)
+}
+
+export function loadedSegments({ segments }: ElfHeader): ElfSegment[] {
+  return segments.filter(({ type }) => type === PT_LOAD)
 }
 
 export function fieldsAt(header: ElfHeader, address: number, byteSize: number, what: string): Fields {

@@ -2,6 +2,7 @@ import { machOMachines, machineName } from '../architecture.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryInfo } from '../binary-info.ts'
 import type { BinaryReader, Fields } from '../binary-reader.ts'
+import type { MappedPart } from '../file-range.ts'
 import { readMachOSymbols } from './mach-o-symbols.ts'
 
 /** The first four bytes, read big-endian, of files for several architectures and for one. */
@@ -37,12 +38,42 @@ export function isMachO(magic: number): boolean {
 
 /** Reads a Mach-O file. Of several architectures, the result describes `preferredArch`, or else the first one. */
 export function readMachO(file: BinaryReader, preferredArch: string): BinaryInfo {
+  const { part, architectures } = choosePart(file, preferredArch)
+  const info = readThin(part)
+  return architectures === undefined ? info : { ...info, architectures }
+}
+
+/** Opens the segments of the part that {@link readMachO} describes. The offsets are relative to this part. */
+export function openMachOSegments(
+  file: BinaryReader,
+  preferredArch: string,
+): { part: BinaryReader; segments: readonly MappedPart[] } {
+  const { part } = choosePart(file, preferredArch)
+  const { reader, bits, header, headerSize } = readHeader(part)
+  const commands = reader.fields(headerSize, header.u32(20), 'load commands')
+  const wanted = bits === 64 ? Command.segment64 : Command.segment32
+  const segments = [...commandsOf(commands, header.u32(16))].flatMap(({ command, body }) =>
+    command === wanted ? [segmentOf(body, bits)] : [],
+  )
+  return { part, segments }
+}
+
+/** segment_command { vmaddr 24, vmsize, fileoff 32 or 40, filesize 36 or 48 }, for 32 or 64 bits. */
+function segmentOf(body: Fields, bits: 32 | 64): MappedPart {
+  const [offset, fileSize] = bits === 64 ? [40, 48] : [32, 36]
+  return { address: body.word(24, bits), offset: body.word(offset, bits), fileSize: body.word(fileSize, bits) }
+}
+
+/** Of a file for several architectures, the part for `preferredArch`, or else the first one. */
+function choosePart(file: BinaryReader, preferredArch: string): { part: BinaryReader; architectures?: string[] } {
   const magic = magicOf(file)
-  if (magic in thinMagics) return readThin(file)
+  if (magic in thinMagics) return { part: file }
   const slices = readFatHeader(file.withEndianness(false), magic === FAT64_MAGIC)
   const slice = slices.find((candidate) => candidate.arch === preferredArch) ?? slices[0]!
-  const info = readThin(file.part(slice.offset, slice.byteSize, `part for ${slice.arch}`))
-  return { ...info, architectures: slices.map((candidate) => candidate.arch) }
+  return {
+    part: file.part(slice.offset, slice.byteSize, `part for ${slice.arch}`),
+    architectures: slices.map((candidate) => candidate.arch),
+  }
 }
 
 function magicOf(file: BinaryReader): number {
@@ -64,7 +95,7 @@ function readFatHeader(file: BinaryReader, wide: boolean): { arch: string; offse
     .map(({ type, offset, byteSize }) => ({ arch: machineName(machOMachines, type), offset, byteSize }))
 }
 
-function readThin(part: BinaryReader): BinaryInfo {
+function readHeader(part: BinaryReader): { reader: BinaryReader; bits: 32 | 64; header: Fields; headerSize: number } {
   const magic = magicOf(part)
   const identity = thinMagics[magic]
   if (identity === undefined)
@@ -72,7 +103,11 @@ function readThin(part: BinaryReader): BinaryInfo {
   const { bits, littleEndian } = identity
   const reader = part.withEndianness(littleEndian)
   const headerSize = bits === 64 ? 32 : 28
-  const header = reader.fields(0, headerSize, 'Mach-O header')
+  return { reader, bits, header: reader.fields(0, headerSize, 'Mach-O header'), headerSize }
+}
+
+function readThin(part: BinaryReader): BinaryInfo {
+  const { reader, bits, header, headerSize } = readHeader(part)
   const arch = machineName(machOMachines, header.u32(4))
   const { name, needed, rpath, libraries, symbols, codeSections } = readCommands(
     reader.fields(headerSize, header.u32(20), 'load commands'),
@@ -85,7 +120,7 @@ function readThin(part: BinaryReader): BinaryInfo {
     arch,
     architectures: [arch],
     bits,
-    endianness: littleEndian ? 'little' : 'big',
+    endianness: reader.littleEndian ? 'little' : 'big',
     ...(name === undefined ? {} : { soname: name }),
     needed,
     rpath,
@@ -105,14 +140,20 @@ interface Commands {
   codeSections: boolean[]
 }
 
-/** Every command is { cmd u32 0, cmdsize u32 4, ... }. The word at 8 is the offset of its text. */
-function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
-  const commands: Commands = { needed: [], libraries: [], rpath: [], codeSections: [] }
+/** Every command is { cmd u32 0, cmdsize u32 4, ... }. */
+function* commandsOf(fields: Fields, count: number): Generator<{ command: number; body: Fields }> {
   for (let left = count, at = 0; left > 0; left -= 1) {
-    const command = fields.u32(at) & ~LC_REQ_DYLD
     const byteSize = fields.u32(at + 4)
     if (byteSize < 8) throw new BinaryFormatError(`a load command should have 8 bytes or more, but has ${byteSize}`)
-    const body = fields.part(at, byteSize)
+    yield { command: fields.u32(at) & ~LC_REQ_DYLD, body: fields.part(at, byteSize) }
+    at += byteSize
+  }
+}
+
+/** The word at 8 of a command is the offset of its text. */
+function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
+  const commands: Commands = { needed: [], libraries: [], rpath: [], codeSections: [] }
+  for (const { command, body } of commandsOf(fields, count)) {
     const required = libraryCommands.get(command)
     if (required !== undefined) {
       const library = body.text(body.u32(8))
@@ -124,7 +165,6 @@ function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
     else if (command === (bits === 64 ? Command.segment64 : Command.segment32)) {
       commands.codeSections.push(...codeSectionsOf(body, bits))
     }
-    at += byteSize
   }
   return commands
 }

@@ -1,5 +1,6 @@
 import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryReader, Fields } from '../binary-reader.ts'
+import type { FileRange } from '../file-range.ts'
 
 /** A part of the file, and the relative virtual address (RVA) at which the part is mapped. */
 export type PeSection = Readonly<Record<'rva' | 'fileSize' | 'offset' | 'characteristics', number>>
@@ -9,7 +10,6 @@ export type PeDirectory = Readonly<Record<'rva' | 'byteSize', number>>
 
 /** The longest name that is read, in bytes. The longest C++ names of real DLLs have some thousands of bytes. */
 const MAX_NAME_BYTES = 65_536
-const NAME_BLOCK_BYTES = 256
 
 const IMAGE_SCN_MEM_EXECUTE = 0x20000000
 
@@ -35,7 +35,7 @@ export class PeImage {
   }
 
   fields(rva: number, byteSize: number, what: string): Fields {
-    const range = this.#rangeOf(rva, what)
+    const range = this.rangeOf(rva, what)
     if (byteSize > range.byteSize) {
       throw new BinaryFormatError(`the ${what} needs ${byteSize} bytes, but its section has ${range.byteSize} left`)
     }
@@ -44,25 +44,21 @@ export class PeImage {
 
   /** The NUL-terminated text at `rva`. */
   text(rva: number, what: string): string {
-    const range = this.#rangeOf(rva, what)
+    const range = this.rangeOf(rva, what)
     const limit = Math.min(range.byteSize, MAX_NAME_BYTES, this.#reader.byteSize - range.offset)
-    const parts: Buffer[] = []
-    for (let done = 0; done < limit; done += NAME_BLOCK_BYTES) {
-      const block = this.#reader.fields(range.offset + done, Math.min(NAME_BLOCK_BYTES, limit - done), what).bytes
-      const end = block.indexOf(0)
-      this.#nameBudget -= end === -1 ? block.length : end + 1
-      if (this.#nameBudget < 0) throw new BinaryFormatError('the names are far larger in total than the file')
-      if (end !== -1) return Buffer.concat([...parts, block.subarray(0, end)]).toString('utf8')
-      parts.push(block)
-    }
-    throw new BinaryFormatError(`the ${what} has no end within ${limit} bytes`)
+    const bytes = this.#reader.untilNul(range.offset, limit, what)
+    if (bytes === undefined) throw new BinaryFormatError(`the ${what} has no end within ${limit} bytes`)
+    this.#nameBudget -= bytes.length + 1
+    if (this.#nameBudget < 0) throw new BinaryFormatError('the names are far larger in total than the file')
+    return bytes.toString('utf8')
   }
 
   isCode(rva: number): boolean {
     return ((this.#sectionAt(rva)?.characteristics ?? 0) & IMAGE_SCN_MEM_EXECUTE) !== 0
   }
 
-  #rangeOf(rva: number, what: string): { offset: number; byteSize: number } {
+  /** The file offset of an RVA, and the number of bytes from there to the end of its section in the file. */
+  rangeOf(rva: number, what: string): FileRange {
     const section = this.#sectionAt(rva)
     if (section !== undefined) {
       const within = rva - section.rva

@@ -1,7 +1,7 @@
 import { machineName, peMachines } from '../architecture.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryInfo } from '../binary-info.ts'
-import type { BinaryReader } from '../binary-reader.ts'
+import type { BinaryReader, Fields } from '../binary-reader.ts'
 import { PeImage, type PeDirectory, type PeSection } from './pe-image.ts'
 import { readPeExports, readPeImports } from './pe-symbols.ts'
 
@@ -20,7 +20,40 @@ const MAX_SECTIONS = 1024
 
 const Directory = { export: 0, import: 1, delayImport: 13 } as const
 
+/** The headers of a PE file. */
+interface PeHeaders {
+  readonly image: PeImage
+  readonly header: Fields
+  directory(index: number): PeDirectory
+}
+
+/** Opens the image of a PE file, whose bytes are found by their addresses. */
+export function openPeImage(file: BinaryReader): PeImage {
+  return readHeaders(file).image
+}
+
 export function readPe(file: BinaryReader): BinaryInfo {
+  const { image, header, directory } = readHeaders(file)
+  const { name, exports } = readPeExports(image, directory(Directory.export))
+  const { needed, imports } = readPeImports(image, directory(Directory.import), directory(Directory.delayImport))
+  const arch = machineName(peMachines, header.u16(4))
+  return {
+    format: 'pe',
+    kind: kindOf(header.u16(22)),
+    arch,
+    architectures: [arch],
+    bits: image.bits,
+    endianness: 'little',
+    ...(name === undefined ? {} : { soname: name }),
+    needed,
+    rpath: [],
+    runpath: [],
+    exports,
+    imports,
+  }
+}
+
+function readHeaders(file: BinaryReader): PeHeaders {
   const reader = file.withEndianness(true)
   const headerAt = reader.fields(0, 64, 'MS-DOS header').u32(60)
   const header = reader.fields(headerAt, 24, 'PE header')
@@ -44,23 +77,7 @@ export function readPe(file: BinaryReader): BinaryInfo {
     index < directoryCount
       ? { rva: optional.u32(directoryAt + index * 8), byteSize: optional.u32(directoryAt + index * 8 + 4) }
       : { rva: 0, byteSize: 0 }
-  const { name, exports } = readPeExports(image, directory(Directory.export))
-  const { needed, imports } = readPeImports(image, directory(Directory.import), directory(Directory.delayImport))
-  const arch = machineName(peMachines, header.u16(4))
-  return {
-    format: 'pe',
-    kind: kindOf(header.u16(22)),
-    arch,
-    architectures: [arch],
-    bits,
-    endianness: 'little',
-    ...(name === undefined ? {} : { soname: name }),
-    needed,
-    rpath: [],
-    runpath: [],
-    exports,
-    imports,
-  }
+  return { image, header, directory }
 }
 
 function kindOf(characteristics: number): BinaryInfo['kind'] {
