@@ -36,6 +36,7 @@ export { doorInfo, type DoorInfo } from './native/call/door-info.ts'
 export { type ForeignThread, type StubOptions } from './native/call/stubs.ts'
 export { NativeLibrary } from './native/native-library.ts'
 export { type ValueType } from './native/value-type.ts'
+export { formatSignature } from './signatures/format-signature.ts'
 export {
   type ArrayAttributeElement,
   type AttributeLiteral,
@@ -56,16 +57,24 @@ export {
   type SizeExpression,
   type SizeOperator,
 } from './signatures/kernel-signature.ts'
+export { parseSignature, type ParseSignatureOptions } from './signatures/parse-signature.ts'
+export { SignatureError } from './signatures/signature-error.ts'
 export { cpu, type Device } from './types/device.ts'
+export { dtypeInfo, dtypes, findDType, type DTypeInfo, type TypedArray, type TypedArrayName } from './types/dtype.ts'
 export {
-  dtypeInfo,
-  dtypes,
-  findDType,
-  type DType,
-  type DTypeInfo,
-  type TypedArray,
-  type TypedArrayName,
-} from './types/dtype.ts'
-export { type Complex, type Element } from './types/element.ts'
-export { tensor, Tensor, type Float16Values, type TensorOptions } from './types/tensor.ts'
+  type Aliases,
+  type ArrayOf,
+  type Canonical,
+  type Complex,
+  type DTypeName,
+  type Element,
+  type ElementOf,
+  type ElementTypes,
+  type InputOf,
+  type Nested,
+  type NestedArray,
+} from './types/element-types.ts'
+export { tensor, type TensorOptions, type TensorSource } from './types/make-tensor.ts'
+export { type Float16Values } from './types/tensor-arrays.ts'
+export { Tensor } from './types/tensor.ts'
 export { tensorType, TensorType, type Packing, type TensorTypeOptions } from './types/tensor-type.ts'
