@@ -5,6 +5,7 @@ import {
   ArgumentError,
   ArgumentRangeError,
   BoundsError,
+  GuardError,
   LoadError,
   NativeError,
   ReadOnlyError,
@@ -25,6 +26,7 @@ const kinds = [
   AllocationError,
   LoadError,
   NativeError,
+  GuardError,
   ArgumentError,
   ArgumentRangeError,
 ]

@@ -66,3 +66,6 @@ int32_t tn__fault_guard_add(void *address, size_t byte_size);
 
 /* Stops watching the range that starts at `address`, if it is watched. */
 void tn__fault_guard_remove(void *address);
+
+/* posix/guard_report.c: reports on stderr that bytes beside the segment in the pages at `address` were changed. */
+void tn__guard_report_damage(const void *address, uint64_t before, uint64_t behind);

@@ -224,17 +224,26 @@ static napi_value keep_alive(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* buffer(address: number, byteSize: number): an ArrayBuffer over native memory, which outlives it. */
+/* V8 has freed the memory of a buffer, also if a user has transferred it, or the thread ends. */
+static void free_guarded(napi_env env, void *data, void *guarded) {
+  (void)env, (void)data;
+  tn_guarded_free(guarded);
+}
+
+/* buffer(address: number, byteSize: number, guarded?: number): an ArrayBuffer over native memory, which outlives it. If the
+ * memory is that of a guarded block, the garbage collector frees it. */
 static napi_value make_buffer(napi_env env, napi_callback_info info) {
-  size_t count = 2;
-  napi_value arguments[2], made;
-  int64_t address, size;
-  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 2 ||
+  size_t count = 3;
+  napi_value arguments[3], made;
+  int64_t address, size, guarded = 0;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count < 2 || count > 3 ||
       napi_get_value_int64(env, arguments[0], &address) != napi_ok ||
-      napi_get_value_int64(env, arguments[1], &size) != napi_ok)
-    return refuse(env, "buffer() must get an address and a size");
+      napi_get_value_int64(env, arguments[1], &size) != napi_ok ||
+      (count == 3 && napi_get_value_int64(env, arguments[2], &guarded) != napi_ok))
+    return refuse(env, "buffer() must get an address, a size, and the guarded block if it frees one");
   const napi_status status =
-      napi_create_external_arraybuffer(env, (void *)(uintptr_t)address, (size_t)size, NULL, NULL, &made);
+      napi_create_external_arraybuffer(env, (void *)(uintptr_t)address, (size_t)size, guarded == 0 ? NULL : free_guarded,
+                                       (void *)(uintptr_t)guarded, &made);
   if (status == napi_ok) return made;
   /* JavaScript may be ending, and then nothing can be thrown. */
   return refuse(env, status == napi_no_external_buffers_allowed ? "this runtime has no external buffers"

@@ -137,4 +137,26 @@ TN_API int32_t tn_guard_report_add(void *address, size_t byte_size, size_t start
 
 TN_API void tn_guard_report_remove(void *address);
 
+/* --- base/posix/guarded.c ----------------------------------------------------------------------------------------- */
+
+/* Memory on pages of its own, which end at a protected page. */
+typedef struct tn_guarded tn_guarded_t;
+
+/* Opens zeroed memory that ends as close to the protected page as its alignment allows. A pattern fills the bytes around
+ * it, and the report of a crash has the name. out[0] is the block, out[1] the address of the memory. TN_OUT_OF_MEMORY: no
+ * mapping is left, or the process has `most` blocks. */
+TN_API int32_t tn_guarded_open(size_t byte_size, size_t byte_alignment, uint64_t most, const char *name,
+                               size_t name_length, uint64_t *out);
+
+/* Counts the bytes of the pattern that were changed, and restores them. out: the count before the memory, the distance of
+ * the first of them from its start, the count behind it, and the distance of the first of them from its end. */
+TN_API void tn_guarded_check(const tn_guarded_t *block, uint64_t *out);
+
+/* Makes every later access fault, and unmaps memory that was freed long ago. Damage that no check has found is reported on
+ * stderr. Any thread may call it. */
+TN_API void tn_guarded_free(tn_guarded_t *block);
+
+/* The blocks that are mapped, also those that were freed lately. */
+TN_API uint64_t tn_guarded_count(void);
+
 #endif

@@ -54,6 +54,15 @@ export class NativeError extends SimpleError {
 }
 defineKind(NativeError)
 
+/**
+ * Native code wrote outside of the memory that it was given. Thrown only with `TENON_DEBUG=guard`. `details` has the `name` of
+ * the memory, the `count` of the bytes, and the `offset` of the first from the start of the memory.
+ */
+export class GuardError extends SimpleError {
+  static override readonly kind: string = 'GuardError'
+}
+defineKind(GuardError)
+
 /** An argument has the wrong type. Also a `TypeError`. */
 export class ArgumentError extends SimpleError {
   static override readonly kind: string = 'ArgumentError'

@@ -7,6 +7,8 @@ import { addressOf } from '../native/native-memory.ts'
 import { ARRAY_BUFFER_ALIGNMENT, newArrayBuffer } from './array-buffer.ts'
 import { Block } from './block.ts'
 import { globalGate } from './global-lifetime.ts'
+import { guardMode } from './guard-mode.ts'
+import { newGuardedMemory } from './guarded-memory.ts'
 import { Segment } from './segment.ts'
 
 /**
@@ -18,6 +20,9 @@ export interface NativeAllocator {
   /** @throws {AllocationError} if memory is exhausted. @throws {ArgumentError} if a number is not valid. */
   allocate(byteSize: number, byteAlignment?: number): Segment
 }
+
+const blockOver = (buffer: ArrayBuffer, address: number): Block =>
+  new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address)
 
 /**
  * The default allocator. Each segment has a zeroed ArrayBuffer of its own, which the garbage collector frees with the last
@@ -31,10 +36,14 @@ export const gcAllocator: NativeAllocator & { toString(): string } = {
   allocate(byteSize: number, byteAlignment: number = ARRAY_BUFFER_ALIGNMENT): Segment {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
+    if (guardMode) {
+      const guarded = newGuardedMemory(size, alignment, 'gcAllocator', true)
+      if (guarded !== undefined) return new Segment(blockOver(guarded.buffer, guarded.address), 0, size, 0)
+    }
     const buffer = newArrayBuffer(size, alignment)
     const address = addressOf(buffer)
     const base = (alignment - (address % alignment)) % alignment
-    return new Segment(new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address), base, size, 0)
+    return new Segment(blockOver(buffer, address), base, size, 0)
   },
   toString: () => 'gcAllocator',
 }
@@ -56,7 +65,7 @@ export const processAllocator: NativeAllocator & { toString(): string } = {
     }
     const address = Number(out[0])
     const buffer = bufferOver(address, Math.max(size, 1))
-    return new Segment(new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address), 0, size, 0)
+    return new Segment(blockOver(buffer, address), 0, size, 0)
   },
   toString: () => 'processAllocator',
 }

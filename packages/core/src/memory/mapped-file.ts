@@ -100,7 +100,7 @@ function unmapper(address: number, byteSize: number): () => void {
 let knownMostMappings: number | undefined
 
 /** Half of the mappings that Linux allows a process. The engine ends the process if none are left for it. */
-function mostMappings(): number {
+export function mostMappings(): number {
   if (knownMostMappings !== undefined) return knownMostMappings
   let allowed = 65_530
   try {

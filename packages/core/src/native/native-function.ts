@@ -1,9 +1,12 @@
 import { wrongType } from '../errors/check-arguments.ts'
 import { checkOptions } from '../errors/check-options.ts'
 import { inspectAsText } from '../errors/inspect.ts'
+import type { Block } from '../memory/block.ts'
+import { guardMode } from '../memory/guard-mode.ts'
+import { checkedCall } from '../memory/guarded-calls.ts'
 import { holdAll, releaseAll, type Gate } from '../memory/lifetime.ts'
 import { checkType, checkVariadic, type Value } from './argument-conversion.ts'
-import { formOf, operandsOf, resolveAll } from './call/call-forms.ts'
+import { formOf, operandsOf, resolveAll, writtenBy } from './call/call-forms.ts'
 import { begin, check, checkOperands, finish, type Target, type ValueWithErrno } from './call/call-steps.ts'
 import type { CallPlan } from './call/call-plan.ts'
 import { door } from './call/door.ts'
@@ -12,7 +15,7 @@ import { TWO_32 } from './call/frame.ts'
 import { hostAbi } from './call/host-abi.ts'
 import { submitCall } from './call/jobs.ts'
 import { MAXIMUM_PARAMETERS, planCall } from './call/plan.ts'
-import { codeOperand, slotOf, store, targetSlot } from './call/store.ts'
+import { codeOperand, slotOf, store, targetSlot, type Resolved } from './call/store.ts'
 import type { StructType } from './struct-type.ts'
 import type { ValueType } from './value-type.ts'
 
@@ -119,7 +122,7 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
 }
 
 function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value | ValueWithErrno> {
-  const { slots, code } = target
+  const { slots } = target
   return (...values) => {
     check(target, values.length)
     const operands = operandsOf(target, values)
@@ -137,7 +140,7 @@ function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value
       for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
       submitCall(() => {
         try {
-          resolve(finish(target, operands[1] ?? code, resolved[0]))
+          resolve(checkedFinish(target, operands, resolved))
         } catch (error) {
           reject(error)
         } finally {
@@ -150,4 +153,13 @@ function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value
     }
     return promise
   }
+}
+
+function checkedFinish(
+  target: Target,
+  operands: readonly Block[],
+  resolved: readonly Resolved[],
+): Value | ValueWithErrno {
+  const run = (): Value | ValueWithErrno => finish(target, operands[1] ?? target.code, resolved[0])
+  return guardMode ? checkedCall(target.name, () => writtenBy(target, operands, resolved), run) : run()
 }

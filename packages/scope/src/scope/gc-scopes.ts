@@ -1,8 +1,8 @@
 import { Hold, ScopeClosedError, type Lifetime } from '@tenon/core'
-import { Block, Gate, inspectAsText } from '@tenon/core/internal'
+import { Block, Gate, guardMode, inspectAsText, newGuardedMemory } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
 import { Anchor } from './anchor.ts'
-import { newChunk } from './chunk.ts'
+import { type Chunk, chunkIn, newChunk } from './chunk.ts'
 
 /** The base of the two scopes that cannot be closed. The garbage collector owns their memory. */
 abstract class UnclosableScope implements Lifetime {
@@ -37,8 +37,15 @@ abstract class UnclosableScope implements Lifetime {
 
   /** @internal */
   newBlock(byteSize: number, byteAlignment: number): Block {
-    const { view, bytes, address } = newChunk(byteSize, byteAlignment)
+    const { view, bytes, address } = this.newChunk(byteSize, byteAlignment)
     return this.own(new Block(this.gate, view, bytes, address))
+  }
+
+  /** @internal */
+  newChunk(byteSize: number, byteAlignment: number): Chunk {
+    const guarded = guardMode ? newGuardedMemory(byteSize, byteAlignment, `the ${this}`, true) : undefined
+    if (guarded === undefined) return newChunk(byteSize, byteAlignment)
+    return chunkIn(guarded.buffer, 0, Math.max(byteSize, 1), guarded.address)
   }
 
   /** @internal Ties the lifetime of the block's memory to this scope. */

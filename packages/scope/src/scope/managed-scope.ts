@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { Block, checkName, checkOptions, checkSize, ManagedLifetime, usersOf } from '@tenon/core/internal'
+import { Block, checkName, checkOptions, checkSize, guardMode, ManagedLifetime, usersOf } from '@tenon/core/internal'
 import { checkBoolean, checkFunction } from '../check.ts'
-import { debugGuard } from '../diagnostics/debug.ts'
 import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
 import { counters } from '../diagnostics/stats.ts'
 import { noteClose, noteOpen } from '../diagnostics/observe.ts'
@@ -229,7 +228,7 @@ export abstract class ManagedScope extends ManagedLifetime {
 
   /** @internal Allocates memory of the kind that this scope owns. */
   makeChunk(byteSize: number, byteAlignment: number): Chunk & Upkeep {
-    if (debugGuard) return newGuardedChunk(byteSize, byteAlignment, this.label)
+    if (guardMode) return newGuardedChunk(byteSize, byteAlignment, this.label)
     return newChunk(byteSize, byteAlignment)
   }
 

@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
-import { checkOptions, wrongType } from '@tenon/core/internal'
-import { debugGuard } from '../diagnostics/debug.ts'
+import { checkOptions, guardMode, wrongType } from '@tenon/core/internal'
 import { newWatchedSharedChunk } from '../diagnostics/guarded-chunk.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { ArenaScope } from './arena-scope.ts'
@@ -148,7 +147,7 @@ export class SharedScope extends ArenaScope {
   }
 
   override makeChunk(byteSize: number, byteAlignment: number): Chunk & Upkeep {
-    if (debugGuard) return newWatchedSharedChunk(byteSize, byteAlignment, this.label)
+    if (guardMode) return newWatchedSharedChunk(byteSize, byteAlignment, this.label)
     return newSharedChunk(byteSize, byteAlignment)
   }
 

@@ -27,6 +27,14 @@ static void put_number(size_t value) {
   put(at);
 }
 
+static void put_segment(const tn__range_copy_t *block) {
+  put("a segment of ");
+  put_number(block->part_size);
+  put(" bytes of ");
+  put(block->name);
+  put("\n");
+}
+
 static void report(const tn__range_copy_t *block, uintptr_t fault) {
   uintptr_t end = block->part_start + block->part_size;
   put("tenon: native code touched memory ");
@@ -39,11 +47,7 @@ static void report(const tn__range_copy_t *block, uintptr_t fault) {
   } else {
     put("after it was freed: ");
   }
-  put("a segment of ");
-  put_number(block->part_size);
-  put(" bytes of ");
-  put(block->name);
-  put("\n");
+  put_segment(block);
 }
 
 static void on_fault(int signal_number, siginfo_t *info, void *context) {
@@ -83,3 +87,14 @@ int32_t tn_guard_report_add(void *address, size_t byte_size, size_t start, size_
 }
 
 void tn_guard_report_remove(void *address) { tn__ranges_remove(&guarded, (uintptr_t)address); }
+
+void tn__guard_report_damage(const void *address, uint64_t before, uint64_t behind) {
+  tn__range_copy_t block;
+  if (!tn__ranges_find(&guarded, (uintptr_t)address, &block)) return;
+  put("tenon: native code wrote ");
+  put_number((size_t)before);
+  put(" bytes before and ");
+  put_number((size_t)behind);
+  put(" bytes behind ");
+  put_segment(&block);
+}

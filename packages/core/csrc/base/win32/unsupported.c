@@ -1,4 +1,5 @@
-/* Functions that only asynchronous calls need. Windows lacks them, because Node can poll only sockets there. */
+/* Functions that Windows lacks: those that only asynchronous calls need, because Node can poll only sockets there, and
+ * guarded pages. */
 #include "../internal.h"
 
 int tn__javascript_thread_on_end(void (*hook)(void *data), void *data) {
@@ -19,3 +20,13 @@ int32_t tn_watch_open(int32_t descriptor, int32_t *out) {
   (void)descriptor, (void)out;
   return tn__fail(TN_UNSUPPORTED, "descriptors cannot be watched on Windows");
 }
+
+int32_t tn_guarded_open(size_t byte_size, size_t byte_alignment, uint64_t most, const char *name, size_t name_length,
+                        uint64_t *out) {
+  (void)byte_size, (void)byte_alignment, (void)most, (void)name, (void)name_length, (void)out;
+  return tn__fail(TN_UNSUPPORTED, "guarded pages are not supported on Windows");
+}
+
+void tn_guarded_check(const tn_guarded_t *block, uint64_t *out) { (void)block, (void)out; }
+void tn_guarded_free(tn_guarded_t *block) { (void)block; }
+uint64_t tn_guarded_count(void) { return 0; }

@@ -1,12 +1,15 @@
 import { callForms } from '../../generated/call-forms.ts'
 import type { Block } from '../../memory/block.ts'
 import { enterCall, leaveCall } from '../../memory/call-stack.ts'
+import { guardMode } from '../../memory/guard-mode.ts'
+import { checkedCall, type Written } from '../../memory/guarded-calls.ts'
 import type { Value } from '../argument-conversion.ts'
 import { begin, callSteps, check, checkOperands, finish, type Form, type Target } from './call-steps.ts'
 import { argumentSteps, operandOf, resolveIn, type Resolved, type Slot, store } from './store.ts'
 
 /** Returns the function that performs calls. The generated forms serve most functions, because they need no loop. */
 export function formOf(target: Target): Form {
+  if (guardMode) return ofGuarded(target)
   const order = target.slots.map(letterOf).join('')
   if (order === '') return ofNone(target)
   return (callForms[order] ?? (/^s+$/.test(order) ? ofScalars : ofMany))(target)
@@ -65,6 +68,48 @@ function ofMany(target: Target): Form {
       leaveCall(place)
     }
   }
+}
+
+/** As {@link ofMany}, for guard mode. */
+function ofGuarded(target: Target): Form {
+  const { name, code, slots, enter } = target
+  return (...values) => {
+    check(target, values.length)
+    const operands = operandsOf(target, values)
+    const resolved = resolveAll(target, values, operands)
+    checkOperands(operands)
+    return checkedCall(
+      name,
+      () => writtenBy(target, operands, resolved),
+      () => {
+        const place = enterCall(operands)
+        try {
+          begin(target)
+          for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
+          enter()
+          return finish(target, operands[1] ?? code, resolved[0])
+        } finally {
+          leaveCall(place)
+        }
+      },
+    )
+  }
+}
+
+/** The memory that a call got the addresses of. */
+export function writtenBy(
+  { code, slots }: Target,
+  operands: readonly Block[],
+  resolved: readonly Resolved[],
+): Written[] {
+  const written: Written[] = []
+  for (let i = 0; i < slots.length; i++) {
+    const [block, address] = [operands[i + 1]!, resolved[i]]
+    if (block === code || typeof address !== 'number') continue
+    const hidden = slots[0]!.kind === 'target' ? 1 : 0
+    written.push({ block, address, name: i < hidden ? 'its result' : `argument ${i + 1 - hidden}` })
+  }
+  return written
 }
 
 /** Returns the library, and the operand of each argument. */

@@ -20,7 +20,7 @@ export interface NodeModule {
   caller(frame: ArrayBuffer): () => void
   address(memory: ArrayBufferLike | ArrayBufferView): number | undefined
   text(address: number): string
-  buffer(address: number, byteSize: number): ArrayBuffer
+  buffer(address: number, byteSize: number, guarded?: number): ArrayBuffer
   /** Windows has no watches. */
   watch?(descriptor: number, whenReadable: () => void): Watch
   setWatch(watch: Watch, state: (typeof WATCH)[keyof typeof WATCH]): void
@@ -56,6 +56,6 @@ export function openModule(core: string): ModuleDriver {
     caller: module.caller,
     addressOf: (memory) => module.address(memory) ?? module.address(new Uint8Array(memory as SharedArrayBuffer))!,
     textAt: module.text,
-    bufferOver: module.buffer,
+    bufferOver: (address, byteSize, guarded = 0) => module.buffer(address, byteSize, guarded),
   }
 }
