@@ -2,6 +2,7 @@ import type { NativeLibrary } from '@tenon/core'
 import type { RunAsyncOptions } from './async/run-later.ts'
 import { callable, callFunction, type CallResults, type ResultOptions, type ResultSpec } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
+import { DEFAULT_FRAMES } from './call/kept-frames.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
 import {
   hostFunction,
@@ -63,7 +64,8 @@ export function customCall(
 ): CustomCall {
   const handler = typedHandler(library, symbols, options)
   const prepare = (prepareOptions: TypedPrepareOptions): PreparedCall => handler.prepare(prepareOptions)
-  const { call, async } = callFunction('attrs', prepare, !handler.stages.includes('instantiate'))
+  const limit = handler.stages.includes('instantiate') ? 0 : DEFAULT_FRAMES
+  const { call, async } = callFunction({ extra: 'attrs', frames: { limit, gate: handler.gate }, prepare })
   return callable(call, handler.name, { async, handler, prepare }) as unknown as CustomCall
 }
 
@@ -79,6 +81,7 @@ export function customCall(
 export function hostCall(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): HostCall {
   const target = hostFunction(library, symbol, options)
   const prepare = (prepareOptions: UntypedPrepareOptions): PreparedCall => target.prepare(prepareOptions)
-  const { call, async } = callFunction('opaque', prepare, true)
+  const frames = { limit: DEFAULT_FRAMES, gate: target.gate }
+  const { call, async } = callFunction({ extra: 'opaque', frames, prepare })
   return callable(call, target.name, { async, function: target, prepare }) as unknown as HostCall
 }

@@ -2,6 +2,7 @@ import type { Tensor, TensorType } from '@tenon/core'
 import { wrongType } from '@tenon/core/internal'
 import type { RunAsyncOptions } from './async/run-later.ts'
 import { callable, callFunction, type ResultOptions, type ResultSpec } from './call/call-function.ts'
+import { DEFAULT_FRAMES } from './call/kept-frames.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
 import type { AttributeSchema, AttributesInput } from './schema/attribute-types.ts'
 import type { Parameter, ParameterSpec } from './schema/parameter.ts'
@@ -93,11 +94,12 @@ export function targetCall<Definition extends TargetDefinition>(
   if (!(handler instanceof TypedHandler)) throw wrongType('handler', 'a typed handler', handler, hint)
   const { name, attrs: types } = schema
   const { aliases = [] } = schema.definition
-  const forms = callFunction(
-    'attrs',
-    (options: TypedPrepareOptions) => handler.prepare({ ...options, aliases }),
-    !handler.stages.includes('instantiate'),
-  )
+  const limit = handler.stages.includes('instantiate') ? 0 : DEFAULT_FRAMES
+  const forms = callFunction({
+    extra: 'attrs',
+    frames: { limit, gate: handler.gate },
+    prepare: (options: TypedPrepareOptions) => handler.prepare({ ...options, aliases }),
+  })
   const complete = <Options extends AnyOptions>(operands: readonly ResultSpec[], options: Options) => {
     const results = options.results ?? inPlace(schema.resultTypes(operands), operands, aliases)
     schema.check(operands, results)

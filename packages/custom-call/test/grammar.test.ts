@@ -251,12 +251,12 @@ describe('a wrong argument is named, with what it was and what to do', () => {
 
   test.each<[message: string, hint: RegExp, run: () => unknown]>([
     [
-      'operands must be an array of tensors, got null for operand 0',
+      'operand 0 must be a tensor, got null',
       /tensor\('f32'/,
       () => rmsNorm([null as never], { results: [t], attrs: epsilon }),
     ],
     [
-      'operands must be an array of tensors, got Float32Array(8) for operand 0',
+      'operand 0 must be a tensor, got Float32Array(8)',
       /tensor\('f32'/,
       () => rmsNorm([values as never], { results: [t], attrs: epsilon }),
     ],

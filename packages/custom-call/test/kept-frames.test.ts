@@ -1,6 +1,19 @@
-import { tensor, type Tensor } from '@tenon/core'
+import { NativeLibrary, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
 import { coreFunctions, globalGate } from '@tenon/core/internal'
-import { customCall, f32, PreparedCall, TypedHandler, type CustomCall } from '@tenon/custom-call'
+import {
+  customCall,
+  defineTarget,
+  f32,
+  FunctionTarget,
+  PreparedCall,
+  ptr,
+  s64,
+  targetCall,
+  TypedHandler,
+  type Attribute,
+  type CustomCall,
+} from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
 import { NativeScope } from '@tenon/scope'
 import { afterEach, expect, test, vi } from 'vitest'
 import { kernels, liveObjects } from './kernels.ts'
@@ -18,16 +31,100 @@ function run(rmsNorm: CustomCall, x: Tensor, eps: number): void {
   expect((y.toArray()[0] as number).toFixed(3)).toBe('1.000')
 }
 
-test('a call as a function closes its frame when the types or the attributes change, and keeps the last one', () => {
+/** Counts the calls that are prepared and closed. */
+function countFrames(): () => [prepared: number, closed: number] {
   const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
   const close = vi.spyOn(PreparedCall.prototype, 'close')
+  return () => [prepare.mock.calls.length, close.mock.calls.length]
+}
+
+test('rule 33: a function keeps a frame for each combination of types and attributes, up to 8', () => {
+  const count = countFrames()
   const rmsNorm = customCall(kernels, 'rms_norm')
   for (let epoch = 0; epoch < 20; epoch++) {
     for (let i = 0; i < 5; i++) run(rmsNorm, full, 1e-5)
     run(rmsNorm, last, 1e-5)
     run(rmsNorm, last, 1e-6)
   }
-  expect([prepare.mock.calls.length, close.mock.calls.length]).toStrictEqual([60, 59])
+  expect(count()).toStrictEqual([3, 0])
+  const shapes = [1, 2, 3, 4, 5].map(rows)
+  for (let epoch = 0; epoch < 3; epoch++) for (const x of shapes) run(rmsNorm, x, 1e-5)
+  expect(count()).toStrictEqual([8, 0])
+})
+
+test('rule 33: the frame that was unused for the longest time is closed for a new one', () => {
+  const count = countFrames()
+  const rmsNorm = customCall(kernels, 'rms_norm')
+  const shapes = [1, 2, 3, 4, 5, 6, 7, 8].map(rows)
+  for (const x of shapes) run(rmsNorm, x, 1e-5)
+  run(rmsNorm, shapes[0]!, 1e-5)
+  run(rmsNorm, rows(9), 1e-5)
+  expect(count()).toStrictEqual([9, 1])
+  // The frame of the first shape was used after that of the second one, which is closed.
+  for (const x of [shapes[0]!, ...shapes.slice(2)]) run(rmsNorm, x, 1e-5)
+  expect(count()).toStrictEqual([9, 1])
+  run(rmsNorm, shapes[1]!, 1e-5)
+  expect(count()).toStrictEqual([10, 2])
+})
+
+test('rule 33: attributes are compared by their bits, whatever the order of their names', () => {
+  const count = countFrames()
+  const clip = customCall(kernels, 'clip_v3')
+  const [x, y] = [tensor('f32', [2], [-1, 7]), tensor('f32', [2])]
+  const call = (attrs: Record<string, Attribute>): unknown[] => {
+    clip([x], { results: [y], attrs })
+    return y.toArray()
+  }
+  const [low, high] = [f32(0), f32(1)]
+  expect(call({ low, high })).toStrictEqual([0, 1])
+  expect(call({ high: f32(1), low: f32(0) })).toStrictEqual([0, 1])
+  expect(count()).toStrictEqual([1, 0])
+  expect(call({ low: f32(-0), high })).toStrictEqual([-0, 1])
+  expect(call({ low: high, high: f32(2) })).toStrictEqual([1, 2])
+  expect(call({ low, high })).toStrictEqual([0, 1])
+  expect(count()).toStrictEqual([3, 0])
+  expect(() => call({ low })).toThrow(/attributes/)
+  expect(call({ high, low })).toStrictEqual([0, 1])
+})
+
+test('rule 33: a frame that runs serves no call from inside its run', () => {
+  const count = countFrames()
+  const [x, y] = [rows(1), rows(1)]
+  let depth = 0
+  const nested = defineTarget('nested', { operands: [f32([1, 4])], results: [f32([1, 4])] })
+  using target = FunctionTarget.open('nested', nested, () => {
+    if (++depth <= 10) call([x], { results: [y] })
+  })
+  const call = targetCall(nested, target.handler)
+  call([x], { results: [y] })
+  // Each of the eleven calls has a frame of its own. Eight are kept.
+  expect(count()).toStrictEqual([11, 3])
+})
+
+test('rule 33: calls with a state, and attributes with memory, keep no frame', () => {
+  const count = countFrames()
+  const counter = customCall(kernels, { execute: 'counter_v3', instantiate: 'counter_v3_instantiate' })
+  const n = tensor('s64', [])
+  for (let i = 0; i < 3; i++) counter([], { results: [n], attrs: { start: s64(5) } })
+  expect([n.toArray(), ...count()]).toStrictEqual([[5n], 3, 3])
+  const describeAttributes = customCall(kernels, 'describe_attrs')
+  const text = tensor('u8', [64])
+  const scope = NativeScope.ofConfined()
+  const memory = scope.allocate(16)
+  for (let i = 0; i < 2; i++) describeAttributes([], { results: [text], attrs: { at: ptr(memory), n: 5n } })
+  expect(count()).toStrictEqual([5, 5])
+  scope.close()
+})
+
+test('rule 33: closing the library closes the frames, and refuses calls', () => {
+  const count = countFrames()
+  const library = NativeLibrary.open(kernelLibrary('kernels'))
+  const rmsNorm = customCall(library, 'rms_norm')
+  run(rmsNorm, full, 1e-5)
+  run(rmsNorm, last, 1e-5)
+  library.close()
+  expect(count()).toStrictEqual([2, 2])
+  expect(() => run(rmsNorm, full, 1e-5)).toThrow(ScopeClosedError)
 })
 
 test('frames of a function that is dropped are collected, and the memory of their calls is free', async () => {
@@ -48,18 +145,19 @@ test('frames of a function that is dropped are collected, and the memory of thei
     await new Promise((resolve) => setTimeout(resolve))
     globalThis.gc!()
   }
-  expect(made.map((one) => one.deref())).toStrictEqual([undefined, undefined, undefined, undefined])
+  expect(made.map((one) => one.deref())).toStrictEqual([undefined, undefined, undefined])
   expect(globalGate.holds).toBe(holds)
 })
 
 test('ten thousand changes of the frame leave memory and states as they were', async () => {
   const rmsNorm = customCall(kernels, 'rms_norm')
-  const y = [rows(32), rows(7)]
+  const x = Array.from({ length: 9 }, (_, i) => rows(i + 1))
+  const y = x.map((_, i) => rows(i + 1))
   const attrs = { eps: f32(1e-5) }
   const states = coreFunctions().tn_xla_live_states()
   /** Returns the memory after as many calls. */
   const measure = async (count: number): Promise<number> => {
-    for (let i = 0; i < count; i++) rmsNorm([i % 2 === 0 ? full : last], { results: [y[i % 2]!], attrs })
+    for (let i = 0; i < count; i++) rmsNorm([x[i % 9]!], { results: [y[i % 9]!], attrs })
     for (let i = 0; i < 2; i++) {
       await new Promise((resolve) => setTimeout(resolve, 5))
       globalThis.gc!()

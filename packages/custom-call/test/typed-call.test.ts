@@ -263,7 +263,7 @@ describe('a call is kept for the next call', () => {
 
 test('operands and results must be arrays of tensors and types', () => {
   expect(() => rmsNorm(null as never, { results: [] })).toThrow(/operands must be an array of tensors, got null/)
-  expect(() => rmsNorm([1 as never], { results: [] })).toThrow(/operands must be an array of tensors/)
+  expect(() => rmsNorm([1 as never], { results: [] })).toThrow(/operand 0 must be a tensor, got 1/)
   expect(() => rmsNorm([], {} as never)).toThrow(/results must be an array of tensors or types, got undefined/)
   expect(() => rmsNorm([], undefined as never)).toThrow(/results must be an array/)
   expect(() => rmsNorm([], { results: [5 as never] })).toThrow(/result 0 must be a tensor or a type, got 5/)

@@ -69,6 +69,15 @@ export function memoryOf(value: unknown): Gated[] {
   return isDictionary(value) ? Object.values(value).flatMap(memoryOf) : []
 }
 
+/** Whether pointers among these attributes refer to memory that a call with them holds open. */
+export function haveMemory(values: readonly unknown[]): boolean {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]
+    if (value instanceof Attribute ? value.memory !== undefined : memoryOf(value).length > 0) return true
+  }
+  return false
+}
+
 export function isDictionary(value: unknown): value is AttributeDictionary {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

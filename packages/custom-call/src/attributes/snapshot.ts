@@ -1,3 +1,4 @@
+import { ArgumentError } from '@tenon/core'
 import { CONSTANTS } from '@tenon/core/internal'
 import { Attribute } from './attribute.ts'
 import { isDictionary, toAttribute, type AttributeDictionary } from './encode-attributes.ts'
@@ -10,21 +11,41 @@ import { isDictionary, toAttribute, type AttributeDictionary } from './encode-at
  */
 export function snapshot(value: unknown, path = '', depth = 0): unknown {
   if (ArrayBuffer.isView(value)) return toAttribute(value, path)
+  if (Array.isArray(value)) return copyElements(value, path)
   if (!isDictionary(value) || depth > CONSTANTS.TN_XLA_DEEPEST + 1) return value
   const prefix = path === '' ? '' : `${path}.`
   const entries = Object.entries(value)
   return Object.fromEntries(entries.map(([name, member]) => [name, snapshot(member, prefix + name, depth + 1)]))
 }
 
-/** Whether a value equals a snapshot. A value that is not an attribute equals nothing. */
-export function isSame(value: unknown, kept: unknown): boolean {
-  if (value === kept) return kept !== undefined
-  if (typeof value !== 'object' || typeof kept !== 'object' || kept === null) return false
-  if (kept instanceof Attribute) {
-    if (value instanceof Attribute) return isSameAttribute(value, kept)
-    return ArrayBuffer.isView(value) && isSameAttribute(toAttribute(value, ''), kept)
+/** The longest array of JavaScript that can be an attribute. Typed arrays can be longer. */
+const MOST_ELEMENTS = 2 ** 24
+
+/** @throws {ArgumentError} if the array is too long. */
+function copyElements(values: readonly unknown[], path: string): unknown[] {
+  const { length } = values
+  if (length > MOST_ELEMENTS) {
+    throw new ArgumentError(`attribute ${path} must have at most ${MOST_ELEMENTS} elements, got ${length}`, {
+      hint: 'Pass a typed array, such as a Float32Array.',
+      details: { path, expected: MOST_ELEMENTS, received: length },
+    })
   }
-  return isDictionary(value) && isSameDictionary(value, kept as AttributeDictionary)
+  return Array.from({ length }, (_, i) => values[i])
+}
+
+/** Whether two snapshots have the same bits. */
+export function isSame(value: unknown, kept: unknown): boolean {
+  if (value === kept) return value !== 0 || Object.is(value, kept)
+  if (typeof value !== 'object' || typeof kept !== 'object' || value === null || kept === null) {
+    return Object.is(value, kept)
+  }
+  if (kept instanceof Attribute) return value instanceof Attribute && isSameAttribute(value, kept)
+  if (Array.isArray(kept)) return Array.isArray(value) && isSameArray(value, kept)
+  return isDictionary(value) && isDictionary(kept) && isSameDictionary(value, kept)
+}
+
+function isSameArray(value: readonly unknown[], kept: readonly unknown[]): boolean {
+  return value.length === kept.length && value.every((element, i) => isSame(element, kept[i]))
 }
 
 /** Loops without closures, because every call as a function compares its attributes. */

@@ -1,10 +1,14 @@
-import { ArgumentError, gcAllocator, tensor, Tensor, TensorType, type NativeAllocator } from '@tenon/core'
-import { checkAlignment, checkOptions, describe, TENSOR_ALIGNMENT, wrongType } from '@tenon/core/internal'
+import { TensorType, type NativeAllocator, type Tensor } from '@tenon/core'
+import { checkOptions, wrongType, type Gated } from '@tenon/core/internal'
 import { ASYNC_OPTIONS, type RunAsyncOptions } from '../async/run-later.ts'
-import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
-import { isSame, snapshot } from '../attributes/snapshot.ts'
+import { attributeReader, opaqueReader } from '../attributes/attribute-reader.ts'
+import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
+import { allocateResult } from './allocate-result.ts'
 import type { Tensors } from './call-target.ts'
-import type { PreparedCall } from './prepared-call.ts'
+import { makeKeptFrames, type FrameLimits } from './kept-frames.ts'
+import { FIRST_TENSOR } from './patch-pointers.ts'
+import { runTaken, type PreparedCall } from './prepared-call.ts'
+import { isTensor, makeList, MAKE_TENSORS, refuseTensor } from './taken.ts'
 
 /** A result of a call: a tensor that the kernel writes to, or a type, for which the call allocates a tensor. */
 export type ResultSpec = Tensor | TensorType
@@ -43,170 +47,133 @@ export interface CallForms {
 
 type AnyOptions = CallOptions<readonly ResultSpec[]> & HostCallOptions<readonly ResultSpec[]> & RunAsyncOptions
 
-/** The options of a call, which are read once. */
-interface Given {
-  readonly results: Tensors
-  readonly alignment: number | undefined
-  readonly value: unknown
+const NO_OPTIONS = Object.freeze({}) as AnyOptions
+
+/** How a function makes its calls. */
+export interface CallMaker {
+  /** The option that a call is prepared with besides its tensors. */
+  readonly extra: 'attrs' | 'opaque'
+  readonly frames: FrameLimits
+  prepare(options: never): PreparedCall
 }
 
-interface Used {
-  readonly call: PreparedCall
-  /** A snapshot of the attributes, or the opaque string. */
-  readonly extra: unknown
-  readonly alignment: number | undefined
-  /** Whether a later call that is alike may use it as well. */
-  readonly isKept: boolean
-}
-
-const MAKE_TENSORS = "Make tensors with tensor('f32', [2, 4], values)."
-
-const NO_ATTRIBUTES: AttributeDictionary = Object.freeze({})
-
-/**
- * Makes functions that prepare a call and run it. The synchronous one keeps the call for the next call that is alike.
- *
- * @param extra the option that a call is prepared with besides its tensors.
- * @param keeps false for calls with a state, because they belong to one call site.
- */
-export function callFunction(
-  extra: 'attrs' | 'opaque',
-  prepare: (options: never) => PreparedCall,
-  keeps: boolean,
-): CallForms {
+/** Makes functions that prepare a call and run it. The synchronous one keeps the frames of calls for later calls that are alike. */
+export function callFunction({ extra, frames: limits, prepare }: CallMaker): CallForms {
   const known = ['results', extra, 'allocator', 'alignment'] as const
-  const read = (options: AnyOptions): Given => {
-    const { results, allocator, alignment, [extra]: value } = options ?? {}
-    return { results: resultsOf(results, allocator, alignment), alignment, value }
-  }
-  const open = (operands: Tensors, { results, alignment, value }: Given): PreparedCall =>
-    prepare({ operands, results, alignment, [extra]: value } as never)
-  let kept: Used | undefined
+  const hasAttributes = extra === 'attrs'
+  const reader = hasAttributes ? attributeReader() : opaqueReader
+  const frames = makeKeptFrames(limits)
+  const first = FIRST_TENSOR
+
+  const open = (
+    taken: readonly Gated[],
+    operandCount: number,
+    alignment: number | undefined,
+    attributes: readonly unknown[],
+  ): PreparedCall =>
+    prepare({
+      operands: taken.slice(first, first + operandCount),
+      results: taken.slice(first + operandCount),
+      alignment,
+      [extra]: reader.write(attributes),
+    } as never)
+
   const call = (tensors: Tensors, options: AnyOptions): unknown => {
-    for (const name in options) if (!(known as readonly string[]).includes(name)) checkOptions(options, known)
-    const operands = operandsOf(tensors)
-    const given = read(options)
-    const { results } = given
-    let used = kept
-    // The attributes are read here, which can run code of the user. It may call this function.
-    if (used !== undefined && isAlike(used, operands, given) && used === kept) {
-      // Nobody else finds the kept call while it runs. A call from a callback of the kernel needs another one.
-      kept = undefined
-    } else {
-      const copy = snapshot(given.value ?? NO_ATTRIBUTES)
-      const prepared = open(operands, extra === 'attrs' ? { ...given, value: copy as AttributeDictionary } : given)
-      // A call that is kept would keep open the memory that its pointers refer to.
-      used = { call: prepared, extra: copy, alignment: given.alignment, isKept: keeps && memoryOf(copy).length === 0 }
-    }
-    try {
-      used.call.run(operands, results)
-    } finally {
-      if (used.isKept) {
-        kept?.call.close()
-        kept = used
-      } else {
-        used.call.close()
+    for (const name in options) {
+      if (name !== 'results' && name !== extra && name !== 'allocator' && name !== 'alignment') {
+        checkOptions(options, known)
       }
     }
-    return valueOf(results)
+    const { results, allocator, alignment } = options ?? NO_OPTIONS
+    const attributes = reader.read(hasAttributes ? options?.attrs : options?.opaque)
+    const operandCount = countOf(tensors, refuseOperands)
+    const taken = takeTensors(tensors, operandCount, results, allocator, alignment)
+    const frame = frames.find(taken, operandCount, alignment, attributes)
+    if (frame === undefined) {
+      const prepared = open(taken, operandCount, alignment, attributes)
+      frames.runNew(prepared, { types: prepared.shape.types, operandCount, alignment, attributes }, taken)
+    } else {
+      runTaken(frame.call, taken)
+    }
+    return valueOf(taken, operandCount)
   }
+
   const async = async (tensors: Tensors, options: AnyOptions): Promise<unknown> => {
     checkOptions(options, [...known, ...ASYNC_OPTIONS])
-    const operands = operandsOf(tensors)
-    const given = read(options)
-    const { signal, deadline } = options
-    const prepared = open(operands, given)
+    const { results, allocator, alignment, signal, deadline } = options ?? NO_OPTIONS
+    const attributes = reader.read(hasAttributes ? options?.attrs : options?.opaque)
+    const operandCount = countOf(tensors, refuseOperands)
+    const taken = takeTensors(tensors, operandCount, results, allocator, alignment)
+    const prepared = open(taken, operandCount, alignment, attributes)
+    const all = taken.slice(first) as unknown as Tensor[]
     try {
-      await prepared.runAsync(operands, given.results, { signal, deadline })
+      await prepared.runAsync(all.slice(0, operandCount), all.slice(operandCount), { signal, deadline })
     } finally {
       prepared.closeAfterRun()
     }
-    return valueOf(given.results)
+    return valueOf(taken, operandCount)
   }
   return { call, async }
 }
 
-function valueOf(results: Tensors): Tensor | Tensors {
-  return results.length === 1 ? results[0]! : results
-}
-
-function isAlike(
-  { call, extra, alignment }: Used,
-  operands: Tensors,
-  { results, alignment: otherAlignment, value = NO_ATTRIBUTES }: Given,
-): boolean {
-  const { types, operandCount } = call.shape
-  return (
-    call.target.gate.open &&
-    alignment === otherAlignment &&
-    operands.length === operandCount &&
-    results.length === types.length - operandCount &&
-    haveTypes(operands, types, 0) &&
-    haveTypes(results, types, operandCount) &&
-    isSame(value, extra)
-  )
-}
-
-function haveTypes(tensors: Tensors, types: readonly TensorType[], first: number): boolean {
-  for (let i = 0; i < tensors.length; i++) if (tensors[i]!.type !== types[first + i]) return false
-  return true
+function valueOf(taken: readonly Gated[], operandCount: number): unknown {
+  const firstResult = FIRST_TENSOR + operandCount
+  return taken.length === firstResult + 1 ? taken[firstResult] : taken.slice(firstResult)
 }
 
 /** Gives a function its name and members. They are not enumerable, so that `console.log` prints the function in one line. */
 export function callable<Members extends object>(
-  call: CallForms['call'],
+  call: (...args: never[]) => unknown,
   name: string,
   members: Members,
-): CallForms['call'] & Members {
+): ((...args: never[]) => unknown) & Members {
   for (const [key, value] of Object.entries({ ...members, name })) Object.defineProperty(call, key, { value })
-  return call as CallForms['call'] & Members
+  return call as ((...args: never[]) => unknown) & Members
 }
 
-/** Copies the operands. Each is read once. @throws {ArgumentError} */
-function operandsOf(tensors: unknown): Tensors {
-  const expected = 'an array of tensors'
-  if (!Array.isArray(tensors)) throw wrongType('operands', expected, tensors, MAKE_TENSORS)
-  const operands: Tensor[] = []
-  const count = tensors.length
-  for (let i = 0; i < count; i++) {
-    const operand: unknown = tensors[i]
-    if (!(operand instanceof Tensor)) {
-      throw new ArgumentError(`operands must be ${expected}, got ${describe(operand)} for operand ${i}`, {
-        hint: MAKE_TENSORS,
-        details: { name: `operand ${i}`, expected: 'a tensor', received: describe(operand) },
-      })
-    }
-    operands.push(operand)
-  }
-  return operands
+function countOf(list: unknown, refuse: (list: unknown) => never): number {
+  return Array.isArray(list) ? list.length : refuse(list)
 }
 
-function resultsOf(specs: unknown, allocator: NativeAllocator | undefined, alignment: number | undefined): Tensors {
-  if (!Array.isArray(specs)) {
-    const hint = 'Write results: [f32([2, 4])]: the types of its results are known to the kernel alone.'
-    throw wrongType('results', 'an array of tensors or types', specs, hint)
+/** Takes the tensors of a call, behind places for the call and its library. Each is read once. @throws {ArgumentError} */
+function takeTensors(
+  operands: readonly unknown[],
+  operandCount: number,
+  results: readonly unknown[],
+  allocator: NativeAllocator | undefined,
+  alignment: number | undefined,
+): Gated[] {
+  const resultCount = countOf(results, refuseResults)
+  const taken = makeList(operandCount + resultCount)
+  const firstResult = FIRST_TENSOR + operandCount
+  for (let i = 0; i < operandCount; i++) taken[FIRST_TENSOR + i] = checkOperand(operands[i], i)
+  for (let i = 0; i < resultCount; i++) {
+    const spec: unknown = results[i]
+    taken[firstResult + i] = isTensor(spec) ? spec : makeResult(spec, i, allocator, alignment)
   }
-  const results: Tensor[] = []
-  const count = specs.length
-  for (let i = 0; i < count; i++) {
-    const spec: unknown = specs[i]
-    if (spec instanceof Tensor) results.push(spec)
-    else if (spec instanceof TensorType) results.push(allocate(spec, allocator, alignment))
-    else throw wrongType(`result ${i}`, 'a tensor or a type', spec)
-  }
-  return results
+  return taken
 }
 
-/** Allocates a result with the alignment of tensors, or of the call if that is greater. */
-function allocate(
-  { dtype, shape, packing }: TensorType,
-  allocator: NativeAllocator = gcAllocator,
-  alignment: number = TENSOR_ALIGNMENT,
+function checkOperand(operand: unknown, index: number): Tensor {
+  return isTensor(operand) ? operand : refuseTensor(operand, `operand ${index}`)
+}
+
+/** Makes a result of a type. @throws {ArgumentError} if it is no type */
+function makeResult(
+  spec: unknown,
+  index: number,
+  allocator: NativeAllocator | undefined,
+  alignment: number | undefined,
 ): Tensor {
-  if (alignment === TENSOR_ALIGNMENT) return tensor(dtype, shape, undefined, { packing, allocator })
-  const aligned: NativeAllocator = {
-    allocate: (byteSize) =>
-      allocator.allocate(byteSize, Math.max(checkAlignment(alignment, 'alignment'), TENSOR_ALIGNMENT)),
-  }
-  return tensor(dtype, shape, undefined, { packing, allocator: aligned })
+  if (spec instanceof TensorType) return allocateResult(spec, allocator, alignment)
+  return refuseTensor(spec, `result ${index}`, 'a tensor or a type')
+}
+
+function refuseOperands(operands: unknown): never {
+  throw wrongType('operands', 'an array of tensors', operands, MAKE_TENSORS)
+}
+
+function refuseResults(results: unknown): never {
+  const hint = 'Write results: [f32([2, 4])]: the types of its results are known to the kernel alone.'
+  throw wrongType('results', 'an array of tensors or types', results, hint)
 }

@@ -1,9 +1,9 @@
-import { isProxy } from 'node:util/types'
 import { AlignmentError, ArgumentError, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
-import { checkEnterable, describe, hex, READ_ONLY, wrongType, type Gate, type Gated } from '@tenon/core/internal'
+import { checkEnterable, describe, hex, READ_ONLY, type Gate, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
+import { isTensor, refuseTensor } from './taken.ts'
 
 /** The index of the first tensor among the operands of a run, behind the call and its library. */
 export const FIRST_TENSOR = 2
@@ -17,8 +17,11 @@ interface Patched {
 
 type PatchPointers = (call: Patched, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors) => void
 
-/** Makes the function, whose constants are part of the compiled code. */
-function makePatchPointers(): PatchPointers {
+/** Checks the tensors in `held` and writes their pointers. */
+type PatchHeld = (call: Patched, memory: CallMemory, held: readonly Gated[]) => void
+
+/** Makes the functions, whose constants are part of the compiled code. */
+function makePatchPointers(): { patchPointers: PatchPointers; patchHeld: PatchHeld } {
   const first = FIRST_TENSOR
   const readOnly = READ_ONLY
   const { isGenuine } = Tensor
@@ -55,9 +58,8 @@ function makePatchPointers(): PatchPointers {
     return aliases.length === 0 || areAliased(shape, held)
   }
 
-  return (call, memory, held, operands, results) => {
+  const patchHeld: PatchHeld = (call, memory, held) => {
     const { shape } = call
-    take(shape, held, operands, results)
     try {
       if (patchAll(shape, memory, held) && call.gate.open && call.target.gate.open) return
     } catch {
@@ -66,7 +68,16 @@ function makePatchPointers(): PatchPointers {
     for (const { gate } of [call, call.target]) gate.owner.checkOpen()
     patchEach(shape, memory, held)
   }
+
+  const patchPointers: PatchPointers = (call, memory, held, operands, results) => {
+    take(call.shape, held, operands, results)
+    patchHeld(call, memory, held)
+  }
+
+  return { patchPointers, patchHeld }
 }
+
+const made = makePatchPointers()
 
 /**
  * Takes the tensors of a run, checks them, and writes their pointers into the call's memory. `held` receives the tensors
@@ -79,7 +90,19 @@ function makePatchPointers(): PatchPointers {
  * the library is closed. @throws {ReadOnlyError} if a result is read-only. @throws {AlignmentError} if memory is not aligned
  * as required. @throws what reading the arrays throws
  */
-export const patchPointers: PatchPointers = makePatchPointers()
+export const patchPointers: PatchPointers = made.patchPointers
+
+/** Does the same for tensors that are in `held` already. @throws as {@link patchPointers} */
+export const patchHeld: PatchHeld = made.patchHeld
+
+/** Whether the tensors that were taken for a run have these types. A result that the call allocates has no tensor and no type. */
+export function haveTypes(taken: readonly (Gated | undefined)[], types: readonly (TensorType | undefined)[]): boolean {
+  for (let i = 0; i < types.length; i++) {
+    const tensor = taken[FIRST_TENSOR + i] as Tensor | undefined
+    if ((tensor === undefined ? undefined : tensor.type) !== types[i]) return false
+  }
+  return true
+}
 
 function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]): boolean {
   const address = (index: number): number => (held[FIRST_TENSOR + index] as Tensor).address
@@ -127,11 +150,7 @@ function checkTensor(
 ): Tensor {
   if (!isTensor(tensor)) {
     const hint = `Make it with tensor('${type.dtype}', [${type.shape.join(', ')}], values).`
-    if (!isProxy(tensor)) throw wrongType(place, `a tensor of ${type}`, tensor, hint)
-    throw new ArgumentError(`${place} must be a tensor of ${type}, got a Proxy`, {
-      hint: 'Pass the tensor itself, for example toRaw(x) for a reactive object of Vue.',
-      details: { path: place, expected: String(type), received: 'a Proxy' },
-    })
+    refuseTensor(tensor, place, `a tensor of ${type}`, hint)
   }
   if (tensor.type !== type) {
     throw new ArgumentError(`${place} must be ${describeType(type)}, got ${describeType(tensor.type)}`, {
@@ -161,8 +180,4 @@ function checkTensor(
 function describeType(type: TensorType): string {
   const strides = type.strides === undefined ? '' : ` with strides [${type.strides.join(', ')}]`
   return `${type}${strides}${type.packing === 'packed' ? ', packed' : ''}`
-}
-
-function isTensor(value: unknown): value is Tensor {
-  return typeof value === 'object' && value !== null && Tensor.isGenuine(value)
 }

@@ -6,7 +6,7 @@ import type { RunCall } from '../native/current-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
-import { FIRST_TENSOR, patchPointers } from './patch-pointers.ts'
+import { FIRST_TENSOR, patchHeld, patchPointers } from './patch-pointers.ts'
 
 /**
  * A custom call that is ready to run. Its frame in native memory is complete except for the pointers to the tensors. Closing
@@ -205,6 +205,51 @@ function makeRunPrepared(): (call: AnyCall, operands: Tensors, results: Tensors)
 }
 
 const runPrepared = makeRunPrepared()
+
+/**
+ * Makes the function that runs a call for another function, which has marked it as running and taken the tensors into a list of
+ * its own. The list is not used again, so it does not have to forget them.
+ */
+function makeRunTaken(): (call: AnyCall, taken: Gated[]) => void {
+  const enter = enterCall
+  const calls = callsInProgress
+  const patch = patchHeld
+  const first = FIRST_TENSOR
+
+  const end = (call: AnyCall, taken: readonly Gated[]): void => {
+    if (call.hasStream) call.target.stream?.keep?.(taken.slice(first))
+  }
+
+  return (call, taken) => {
+    const { memory } = call
+    let place = -1
+    let status: number
+    try {
+      patch(call, memory, taken)
+      taken[0] = call
+      taken[1] = call.target
+      place = enter(taken)
+      status = call.runCall(call.kind, memory)
+    } catch (error) {
+      memory.running = false
+      if (place !== -1) {
+        calls.depth = place
+        calls.lists[place] = undefined
+        end(call, taken)
+      }
+      throw error
+    }
+    // Before anything is called, because the stack of JavaScript may be full.
+    memory.running = false
+    calls.depth = place
+    calls.lists[place] = undefined
+    end(call, taken)
+    if (status !== 0) throw call.target.failure(memory, status)
+  }
+}
+
+/** @internal Runs a call on tensors that were taken. @throws the errors of {@link PreparedCall.run} */
+export const runTaken: (call: PreparedCall, taken: Gated[]) => void = makeRunTaken()
 
 function refuseRun(call: AnyCall): never {
   call.checkOpen()

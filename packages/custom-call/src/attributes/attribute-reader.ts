@@ -1,0 +1,77 @@
+import { ArgumentError } from '@tenon/core'
+import { wrongType } from '@tenon/core/internal'
+import { Attribute, str } from './attribute.ts'
+import { haveMemory, isDictionary } from './encode-attributes.ts'
+import { snapshot } from './snapshot.ts'
+
+/** Reads the attributes, or the opaque string, of the calls of one function. */
+export interface AttributeReader {
+  /**
+   * Reads each attribute once, by the position of its name. A value that the caller could change is copied.
+   *
+   * @throws {ArgumentError} if `attributes` is not an object of attributes.
+   */
+  read(attributes: unknown): readonly unknown[]
+  /** Returns what was read, as `prepare` takes it. */
+  write(values: readonly unknown[]): unknown
+}
+
+const NONE: readonly unknown[] = Object.freeze([])
+
+/** In the place of a name that a call does not have. Not `undefined`, which a caller may pass, and which encoding refuses. */
+const ABSENT = Symbol('absent')
+
+const MOST_NAMES = 4096
+
+/** Makes a reader, which learns the names from the calls. Calls of a function usually have the same names in the same order. */
+export function attributeReader(): AttributeReader {
+  const names: string[] = []
+  const copy = snapshot
+  let latest: readonly unknown[] = NONE
+
+  const place = (values: unknown[], expected: number, attributes: object, name: string, value: unknown): void => {
+    let at = expected
+    if (names[at] !== name) {
+      if (!Object.hasOwn(attributes, name)) return
+      at = names.indexOf(name)
+      if (at === -1) at = addName(name)
+      while (values.length < at) values.push(ABSENT)
+    }
+    values[at] = typeof value === 'object' && !(value instanceof Attribute) ? copy(value, name) : value
+  }
+
+  const addName = (name: string): number => {
+    if (names.length < MOST_NAMES) return names.push(name) - 1
+    throw new ArgumentError(`the calls of a function must have at most ${MOST_NAMES} names of attributes, got more`)
+  }
+
+  const read = (attributes: unknown): readonly unknown[] => {
+    if (attributes === undefined) return NONE
+    if (!isDictionary(attributes)) throw wrongType('attrs', 'an object of attributes', attributes)
+    const previous = latest
+    let values: unknown[] | undefined
+    let count = 0
+    for (const name in attributes) {
+      const value: unknown = attributes[name]
+      const isEqual = count < previous.length && names[count] === name && Object.is(value, previous[count])
+      if (values === undefined && !isEqual) values = previous.slice(0, count)
+      if (values !== undefined) place(values, count, attributes, name, value)
+      count++
+    }
+    if (values === undefined && count === previous.length) return previous
+    values ??= previous.slice(0, count)
+    if (!haveMemory(values)) latest = values
+    return values
+  }
+
+  const write = (values: readonly unknown[]): unknown =>
+    Object.fromEntries(values.flatMap((value, i) => (value === ABSENT ? [] : [[names[i]!, value]])))
+
+  return { read, write }
+}
+
+/** Reads the opaque string of a call in the place of attributes. */
+export const opaqueReader: AttributeReader = {
+  read: (opaque) => (opaque === undefined ? NONE : [opaque instanceof Uint8Array ? str(opaque) : opaque]),
+  write: ([opaque]) => (opaque instanceof Attribute ? opaque.bytes : opaque),
+}

@@ -1,0 +1,177 @@
+import type { TensorType } from '@tenon/core'
+import { Cleaner, globalGate, type Gate, type Gated, type ManagedLifetime } from '@tenon/core/internal'
+import { haveMemory } from '../attributes/encode-attributes.ts'
+import { isSame } from '../attributes/snapshot.ts'
+import type { CallMemory } from '../native/call-memory.ts'
+import { FIRST_TENSOR, haveTypes } from './patch-pointers.ts'
+import { runTaken, type PreparedCall } from './prepared-call.ts'
+
+/** What calls have in common that can use one frame. */
+export interface FrameKey {
+  /** The types of the operands, and then of the results that the caller passed; undefined for those that were inferred. */
+  readonly types: readonly (TensorType | undefined)[]
+  readonly operandCount: number
+  readonly alignment: number | undefined
+  /** Snapshots of the attributes, by the position of their names. */
+  readonly attributes: readonly unknown[]
+}
+
+/** A prepared call that a function keeps for later calls that are alike. */
+export interface Frame extends FrameKey {
+  readonly call: PreparedCall
+  readonly memory: CallMemory
+  /** The time of the last use, in calls of the function. */
+  lastUse: number
+}
+
+/** The frames of one function. */
+export interface KeptFrames {
+  /**
+   * Returns the frame of a call with these tensors and attributes, which no call uses, and marks it as running. Nothing of the
+   * caller is read, so no code of the user runs.
+   *
+   * @param taken places for the call and its library, the operands, and the results; `undefined` for a result to infer.
+   */
+  find(
+    taken: readonly (Gated | undefined)[],
+    operandCount: number,
+    alignment: number | undefined,
+    attributes: readonly unknown[],
+  ): Frame | undefined
+  /**
+   * Runs a new call and then keeps it, for which the frame that was unused for the longest time is closed. A call with memory
+   * is closed instead, because it would keep its memory open.
+   *
+   * @throws the errors of {@link PreparedCall.run}
+   */
+  runNew(call: PreparedCall, key: FrameKey, taken: Gated[]): void
+  /** Closes the frames of calls that are not in progress. */
+  close(): void
+}
+
+/** Which frames a function keeps. */
+export interface FrameLimits {
+  /** The greatest number of frames; 0 for calls with a state, because they belong to one call site. */
+  readonly limit: number
+  /** The gate of the library, whose end closes the frames. */
+  readonly gate: Gate
+}
+
+/** The number of frames that a function keeps by default. */
+export const DEFAULT_FRAMES = 8
+
+/** The time at which all times are counted anew, so that they stay small integers, which are faster. */
+const LATEST = 2 ** 30 - 1
+
+/** Makes an empty store of frames. Its constants are part of the compiled code. */
+export function makeKeptFrames({ limit, gate }: FrameLimits): KeptFrames {
+  const frames: Frame[] = []
+  const alike = isSame
+  const typesMatch = haveTypes
+  const first = FIRST_TENSOR
+  let last = 0
+  let time = 0
+  let isWatched = false
+
+  const restart = (): void => {
+    frames.toSorted((a, b) => a.lastUse - b.lastUse).forEach((frame, i) => (frame.lastUse = i))
+    time = frames.length
+  }
+
+  const areSame = (attributes: readonly unknown[], kept: readonly unknown[]): boolean => {
+    if (attributes === kept) return true
+    if (attributes.length !== kept.length) return false
+    for (let i = 0; i < attributes.length; i++) if (!alike(attributes[i], kept[i])) return false
+    return true
+  }
+
+  const find: KeptFrames['find'] = (taken, operandCount, alignment, attributes) => {
+    const { length } = frames
+    // Calls with the same types come one after another, or in turn: the last frame is tried first, and then the next one.
+    let at = last
+    for (let n = 0; n < length; n++) {
+      const frame = frames[at]!
+      if (
+        !frame.memory.running &&
+        frame.types.length + first === taken.length &&
+        frame.operandCount === operandCount &&
+        frame.alignment === alignment &&
+        typesMatch(taken, frame.types) &&
+        areSame(attributes, frame.attributes)
+      ) {
+        frame.memory.running = true
+        if (time >= LATEST) restart()
+        frame.lastUse = time++
+        last = at
+        return frame
+      }
+      at = at + 1 === length ? 0 : at + 1
+    }
+    return undefined
+  }
+
+  const keep = (frame: Frame): void => {
+    if (!isWatched) {
+      isWatched = true
+      closeWithLibrary(gate, store)
+    }
+    if (time >= LATEST) restart()
+    frame.lastUse = time++
+    if (frames.length < limit) {
+      frames.push(frame)
+      return
+    }
+    let oldest = -1
+    for (let i = 0; i < frames.length; i++) {
+      if (!frames[i]!.memory.running && (oldest === -1 || frames[i]!.lastUse < frames[oldest]!.lastUse)) oldest = i
+    }
+    // If all others are running, this one is closed.
+    const unused = oldest === -1 ? frame : frames[oldest]!
+    if (oldest !== -1) frames[oldest] = frame
+    unused.call.close()
+  }
+
+  const runNew: KeptFrames['runNew'] = (call, { types, operandCount, alignment, attributes }, taken) => {
+    const { memory } = call
+    memory.running = true
+    try {
+      runTaken(call, taken)
+    } finally {
+      const isKept = limit > 0 && gate.open && !haveMemory(attributes)
+      if (isKept) keep({ call, memory, types, operandCount, alignment, attributes, lastUse: 0 })
+      else call.close()
+    }
+  }
+
+  const close = (): void => {
+    for (const frame of frames.splice(0)) if (frame.call.isAlive) frame.call.close()
+  }
+
+  const store: KeptFrames = { find, runNew, close }
+  return store
+}
+
+/** The stores of the functions of each library that is open. They do not keep the functions reachable. */
+const stores = new WeakMap<Gate, Set<WeakRef<KeptFrames>>>()
+
+const collected = new Cleaner<{ readonly of: Set<WeakRef<KeptFrames>>; readonly store: WeakRef<KeptFrames> }>(
+  ({ of, store }) => of.delete(store),
+)
+
+/** Closes the frames of a function when its library is closed. */
+function closeWithLibrary(gate: Gate, store: KeptFrames): void {
+  // Handlers that registered themselves belong to no library that can be closed.
+  if (gate === globalGate) return
+  let of = stores.get(gate)
+  if (of === undefined) {
+    const made = new Set<WeakRef<KeptFrames>>()
+    of = made
+    stores.set(gate, made)
+    ;(gate.owner as ManagedLifetime).addCloseAction(() => {
+      for (const one of made) one.deref()?.close()
+    })
+  }
+  const weak = new WeakRef(store)
+  of.add(weak)
+  collected.watch(store, { of, store: weak })
+}
