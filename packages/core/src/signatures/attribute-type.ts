@@ -1,4 +1,5 @@
 import { dtypeInfo } from '../types/dtype.ts'
+import { SCALAR_TYPES } from './element-names.ts'
 import type { AttributeType, ScalarAttributeType } from './kernel-signature.ts'
 
 /** Returns the type of an attribute as messages show it. */
@@ -27,4 +28,69 @@ export function convertScalar(type: ScalarAttributeType, value: unknown): number
   const exact = BigInt(value as number | bigint)
   if (exact < low || exact > high) return undefined
   return bits === 64 ? exact : Number(exact)
+}
+
+/** Whether a type is one of the scalars. */
+export function isScalarType(type: AttributeType): type is ScalarAttributeType {
+  return typeof type === 'string' && (SCALAR_TYPES as readonly string[]).includes(type)
+}
+
+/** Returns a value of the type as JavaScript, for hints. */
+export function exampleOf(type: AttributeType): string {
+  if (typeof type === 'object') {
+    if ('enum' in type) return JSON.stringify(type.enum[0])
+    const members = type.members.filter(({ isOptional }) => !isOptional)
+    const shown = (members.length === 0 ? type.members : members).slice(0, 4)
+    if (shown.length === 0) return '{}'
+    return `{ ${shown.map((member) => `${member.name}: ${exampleOf(member.type)}`).join(', ')} }`
+  }
+  if (type.endsWith('[]')) return type.startsWith('f') ? '[0.5, 1]' : '[0, 1]'
+  if (type === 'c64' || type === 'c128') return '[1, 0]'
+  if (type.startsWith('f')) return '0.5'
+  return EXAMPLES[type] ?? '1'
+}
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  pred: 'true',
+  string: '"text"',
+  bytes: 'new Uint8Array([1])',
+  pointer: 'a tensor',
+  dtype: '"float32"',
+  dictionary: '{}',
+}
+
+/** Returns an instruction to pass a value of the type. */
+export function valueHint(type: AttributeType): string {
+  if (typeof type === 'object') {
+    return 'enum' in type ? `Pass one of the strings.` : `Pass an object, for example ${exampleOf(type)}.`
+  }
+  if (type.endsWith('[]')) {
+    const element = type.slice(0, -2)
+    const { array } = dtypeInfo(element)
+    return `Pass an array of ${numberKind(element)}s${rangeOf(element)}, or ${array.startsWith('I') ? 'an' : 'a'} ${array}.`
+  }
+  if (type === 'c64' || type === 'c128') return 'Pass a number, or an array of the real and the imaginary part.'
+  if (isScalarType(type) && type !== 'pred') return `Pass a ${numberKind(type)}${rangeOf(type)}.`
+  return HINTS[type] ?? `Pass ${exampleOf(type)}.`
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  pred: 'Pass true or false.',
+  string: 'Pass a string without lone surrogates.',
+  bytes: 'Pass a Uint8Array, or a string, which is encoded as UTF-8.',
+  pointer: 'Pass a tensor, a segment, or an address as a bigint.',
+  dtype: 'Pass the name of an element type, for example "float32".',
+  dictionary: 'Pass an object with the attributes of the dictionary.',
+}
+
+function numberKind(type: string): string {
+  return type.startsWith('f') ? 'number' : 'whole number'
+}
+
+function rangeOf(type: string): string {
+  if (type.startsWith('f')) return type === 'f32' ? ' of at most 3.4e38 in magnitude' : ''
+  const { bits, kind } = dtypeInfo(type)
+  if (bits === 64) return ` from ${kind === 'int' ? '-2^63 to 2^63 - 1' : '0 to 2^64 - 1'}, as a bigint beyond 2^53 - 1`
+  const low = kind === 'int' ? -(2 ** (bits - 1)) : 0
+  return ` from ${low} to ${low + 2 ** bits - 1}`
 }
