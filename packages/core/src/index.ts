@@ -60,7 +60,15 @@ export {
 export { parseSignature, type ParseSignatureOptions } from './signatures/parse-signature.ts'
 export { SignatureError } from './signatures/signature-error.ts'
 export { cpu, type Device } from './types/device.ts'
-export { dtypeInfo, dtypes, findDType, type DTypeInfo, type TypedArray, type TypedArrayName } from './types/dtype.ts'
+export {
+  dtypeInfo,
+  dtypes,
+  findDType,
+  type DType,
+  type DTypeInfo,
+  type TypedArray,
+  type TypedArrayName,
+} from './types/dtype.ts'
 export {
   type Aliases,
   type ArrayOf,

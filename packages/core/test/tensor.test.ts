@@ -253,7 +253,7 @@ describe('tensor', () => {
     test('float16 takes the Float16Array of newer engines', () => {
       const values = new Float16Array([1.5, -2])
       expect(tensor('f16', [2], values).toArray()).toEqual([1.5, -2])
-      expect(() => tensor('bf16', [2], values)).toThrow(ArgumentError)
+      expect(() => tensor('bf16', [2], values as never)).toThrow(ArgumentError)
       expect(() => tensor('f16', [3], values)).toThrow(ArgumentError)
     })
   }

@@ -1,4 +1,4 @@
-import { tensor, type TensorType } from '@tenon/core'
+import { tensor, type Tensor, type TensorType } from '@tenon/core'
 import {
   f32,
   InvalidArgumentError,
@@ -26,7 +26,7 @@ describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) =>
   ): Error & { text: string } => {
     const error = thrownBy(() => {
       using call = handler.prepare({ operands, results, attrs })
-      const make = ({ dtype, shape }: TensorType): ReturnType<typeof tensor> => tensor(dtype, shape)
+      const make = ({ dtype, shape }: TensorType): Tensor => tensor(dtype, shape)
       call.run(operands.map(make), results.map(make))
     }) as Error & { details: { text: string } }
     expect(error).toBeInstanceOf(InvalidArgumentError)

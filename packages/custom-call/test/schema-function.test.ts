@@ -1,4 +1,4 @@
-import { ArgumentError, tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, tensor, type Tensor, type TensorType } from '@tenon/core'
 import {
   array,
   c64,
@@ -90,7 +90,7 @@ describe('a TypeScript function for a declared target', () => {
     const target = FunctionTarget.open('strict', scale, () => {
       runs++
     })
-    const run = (types: AttributeDictionary, operand = f32([2])): unknown =>
+    const run = (types: AttributeDictionary, operand: TensorType = f32([2])): unknown =>
       thrownBy(() => {
         using call = target.handler.prepare({ operands: [operand], results: [f32([2])], attrs: types })
         call.run([tensor(operand.dtype, operand.shape)], [tensor('f32', [2])])

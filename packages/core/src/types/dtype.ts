@@ -1,5 +1,6 @@
 import { wrongType } from '../errors/check-arguments.ts'
 import { didYouMean } from '../errors/suggest.ts'
+import type { ArrayOf, ElementTypes } from './element-types.ts'
 
 /** The kinds of TypedArray that can view the elements of a tensor in place. */
 export type TypedArray =
@@ -16,6 +17,9 @@ export type TypedArray =
 
 /** The name of a kind of TypedArray. */
 export type TypedArrayName = TypedArray[typeof Symbol.toStringTag]
+
+/** Canonical names of element types. */
+export type DType = keyof ElementTypes
 
 /** The properties of one element type, and its codes in other formats. */
 export interface DTypeInfo {
@@ -38,34 +42,23 @@ export interface DTypeInfo {
   readonly openInference?: string
 }
 
-/** Canonical names of element types. */
-export type DType =
-  | 'bool'
-  | `${'int' | 'uint'}${1 | 2 | 4 | 8 | 16 | 32 | 64}`
-  | `float${16 | 32 | 64}`
-  | 'bfloat16'
-  | 'complex64'
-  | 'complex128'
-  | 'float4_e2m1fn'
-  | `float8_${'e3m4' | 'e4m3' | 'e4m3b11fnuz' | 'e4m3fn' | 'e4m3fnuz' | 'e5m2' | 'e5m2fnuz' | 'e8m0fnu'}`
+type Row<Name extends TypedArrayName> = Omit<DTypeInfo, 'name'> & { readonly array: Name }
 
-type Row = Omit<DTypeInfo, 'name'>
-
-const entry = (
-  kind: Row['kind'],
+const entry = <Name extends TypedArrayName>(
+  kind: DTypeInfo['kind'],
   bits: number,
-  array: TypedArrayName,
+  array: Name,
   dlpack: number,
   xla: number,
   aliases: string,
-  codes: Pick<Row, 'numpy' | 'nnapi' | 'openInference'> = {},
-): Row => ({ kind, bits, array, dlpack, xla, aliases: aliases.split(' '), ...codes })
+  codes: Pick<DTypeInfo, 'numpy' | 'nnapi' | 'openInference'> = {},
+): Row<Name> => ({ kind, bits, array, dlpack, xla, aliases: aliases.split(' '), ...codes })
 
 /*
  * Sources: DLPack's DLDataTypeCode, XLA's PrimitiveType (xla_data.proto), NumPy's array interface type strings, the
  * tensor values of NNAPI's OperandType, and the tensor data types of the Open Inference (KServe v2) protocol.
  */
-const rows: Record<DType, Row> = {
+const rows: { readonly [D in DType]: Row<ArrayOf<D>[typeof Symbol.toStringTag]> } = {
   bool: entry('bool', 8, 'Uint8Array', 6, 1, 'pred b1', { numpy: '|b1', nnapi: 9, openInference: 'BOOL' }),
   int1: entry('int', 1, 'Int8Array', 0, 30, 's1 i1'),
   int2: entry('int', 2, 'Int8Array', 0, 26, 's2 i2'),

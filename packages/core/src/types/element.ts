@@ -1,12 +1,7 @@
 import { wrongType, wrongValue } from '../errors/check-arguments.ts'
-import { dtypeInfo, type DType, type DTypeInfo } from './dtype.ts'
+import { dtypeInfo, type DTypeInfo, type DType } from './dtype.ts'
+import type { Element } from './element-types.ts'
 import { decodeMiniFloat, encodeMiniFloat, isMiniFloat } from './minifloat.ts'
-
-/** A complex number: real part, imaginary part. */
-export type Complex = readonly [real: number, imaginary: number]
-
-/** An element as a JavaScript value; 64-bit integers are bigints. */
-export type Element = number | bigint | boolean | Complex
 
 /** Reads and writes elements of one type, little-endian, each in at least one byte of its own. */
 export interface ElementCodec {

@@ -1,6 +1,6 @@
 import { TenonError } from '@tenon/binary'
 import { dtypeInfo, type DType } from './dtype.ts'
-import type { Element } from './element.ts'
+import type { Element } from './element-types.ts'
 import type { TensorType } from './tensor-type.ts'
 
 const SHOWN = 16

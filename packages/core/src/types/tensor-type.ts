@@ -4,6 +4,7 @@ import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { dtypeInfo, type DType } from './dtype.ts'
+import type { Canonical, DTypeName } from './element-types.ts'
 import { Cleaner } from '../memory/cleaner.ts'
 
 /** The layout of a tensor that is not row-major, or whose elements share bytes. */
@@ -21,8 +22,8 @@ export type Packing = 'element' | 'packed'
  * The element type, shape and layout of a tensor. Types are interned, so equal types are the same object and can be compared
  * with `===`. {@link tensorType} returns a type.
  */
-export class TensorType {
-  readonly dtype: DType
+export class TensorType<out D extends DType = DType> {
+  readonly dtype: D
   readonly shape: readonly number[]
   /** The strides in elements; undefined for row-major. */
   readonly strides: readonly number[] | undefined
@@ -31,9 +32,13 @@ export class TensorType {
   readonly elementCount: number
   /** The bytes from the first element to the end of the last. */
   readonly byteSize: number
+  /** @internal the type with reversed axes, once it is known */
+  transposed: TensorType<D> | undefined
+  /** @internal the type with the same shape and row-major strides, once it is known */
+  rowMajor: TensorType<D> | undefined
 
   /** @internal */
-  constructor(dtype: DType, shape: readonly number[], strides: readonly number[] | undefined, packing: Packing) {
+  constructor(dtype: D, shape: readonly number[], strides: readonly number[] | undefined, packing: Packing) {
     this.dtype = dtype
     this.shape = Object.freeze(shape)
     this.strides = strides && Object.freeze(strides)
@@ -43,6 +48,8 @@ export class TensorType {
     const spanned = strides?.reduce((sum, stride, axis) => sum + stride * (shape[axis]! - 1), 1) ?? this.elementCount
     const byteSize = packing === 'packed' ? Math.ceil((spanned * bits) / 8) : spanned * Math.max(bits / 8, 1)
     this.byteSize = checkSize(byteSize, 'the size of the tensor')
+    this.transposed = undefined
+    this.rowMajor = strides === undefined ? this : undefined
   }
 
   static {
@@ -70,12 +77,20 @@ const collected = new Cleaner<string>((key) => {
  * tensorType('f32', [2, 4]) === tensorType('float32', [2, 4]) // true
  * tensorType('f32', [2, 4]).byteSize // 32
  */
-export function tensorType(dtype: string, shape: readonly number[], options?: TensorTypeOptions): TensorType {
+export function tensorType<Name extends DTypeName | (string & {})>(
+  dtype: Name,
+  shape: readonly number[],
+  options?: TensorTypeOptions,
+): TensorType<Canonical<Name>> {
   return typeWith(dtype, shape, checkOptions(options, ['strides', 'packing']))
 }
 
 /** As {@link tensorType}, with options that were checked. */
-export function typeWith(dtype: string, shape: readonly number[], options: TensorTypeOptions): TensorType {
+export function typeWith<Name extends string>(
+  dtype: Name,
+  shape: readonly number[],
+  options: TensorTypeOptions,
+): TensorType<Canonical<Name>> {
   const { name, bits } = dtypeInfo(dtype)
   const sizes = checkShape(shape)
   const strides = checkStrides(options.strides, sizes)
@@ -85,8 +100,8 @@ export function typeWith(dtype: string, shape: readonly number[], options: Tenso
   }
   const key = `${name}[${sizes.join()}]${strides === undefined ? '' : `/${strides.join()}`}${packing}`
   const known = interned.get(key)?.deref()
-  if (known !== undefined) return known
-  const type = new TensorType(name, sizes, strides, packing)
+  if (known !== undefined) return known as TensorType<Canonical<Name>>
+  const type = new TensorType(name as Canonical<Name>, sizes, strides, packing)
   interned.set(key, new WeakRef(type))
   collected.watch(type, key)
   return type

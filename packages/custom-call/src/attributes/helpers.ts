@@ -1,4 +1,4 @@
-import { tensorType, type TensorType } from '@tenon/core'
+import { tensorType, type Canonical, type DType, type TensorType } from '@tenon/core'
 import { scalar, SCALARS, type Attribute } from './attribute.ts'
 
 /**
@@ -9,11 +9,11 @@ import { scalar, SCALARS, type Attribute } from './attribute.ts'
  * f32(1e-5) // an attribute
  * f32([2, 4]) // the type of a tensor
  */
-export interface TypeHelper<Value extends number | bigint | boolean> {
+export interface TypeHelper<Value extends number | bigint | boolean, D extends DType = DType> {
   /** Makes a scalar attribute. @throws {ArgumentError | ArgumentRangeError} if the value does not have the type. */
   (value: Value): Attribute
   /** Makes the type of tensors of a shape, which is empty for scalars. @throws {ArgumentError | ArgumentRangeError} */
-  (shape: readonly number[]): TensorType
+  (shape: readonly number[]): TensorType<D>
 }
 
 function helper<Helper>(name: string): Helper {
@@ -26,27 +26,27 @@ function helper<Helper>(name: string): Helper {
 }
 
 /** 32-bit floats. Values are rounded to the nearest float. Values that are too large are refused. */
-export const f32: TypeHelper<number> = helper('f32')
+export const f32: TypeHelper<number, Canonical<'f32'>> = helper('f32')
 /** 64-bit floats. */
-export const f64: TypeHelper<number> = helper('f64')
+export const f64: TypeHelper<number, Canonical<'f64'>> = helper('f64')
 /** 8-bit signed integers. */
-export const s8: TypeHelper<number | bigint> = helper('s8')
+export const s8: TypeHelper<number | bigint, Canonical<'s8'>> = helper('s8')
 /** 16-bit signed integers. */
-export const s16: TypeHelper<number | bigint> = helper('s16')
+export const s16: TypeHelper<number | bigint, Canonical<'s16'>> = helper('s16')
 /** 32-bit signed integers. */
-export const s32: TypeHelper<number | bigint> = helper('s32')
+export const s32: TypeHelper<number | bigint, Canonical<'s32'>> = helper('s32')
 /** 64-bit signed integers. Numbers must be safe integers; larger values are bigints. */
-export const s64: TypeHelper<number | bigint> = helper('s64')
+export const s64: TypeHelper<number | bigint, Canonical<'s64'>> = helper('s64')
 /** 8-bit unsigned integers. */
-export const u8: TypeHelper<number | bigint> = helper('u8')
+export const u8: TypeHelper<number | bigint, Canonical<'u8'>> = helper('u8')
 /** 16-bit unsigned integers. */
-export const u16: TypeHelper<number | bigint> = helper('u16')
+export const u16: TypeHelper<number | bigint, Canonical<'u16'>> = helper('u16')
 /** 32-bit unsigned integers. */
-export const u32: TypeHelper<number | bigint> = helper('u32')
+export const u32: TypeHelper<number | bigint, Canonical<'u32'>> = helper('u32')
 /** 64-bit unsigned integers. Numbers must be safe integers; larger values are bigints. */
-export const u64: TypeHelper<number | bigint> = helper('u64')
+export const u64: TypeHelper<number | bigint, Canonical<'u64'>> = helper('u64')
 /** Booleans, which take one byte each. */
-export const pred: TypeHelper<boolean> = helper('pred')
+export const pred: TypeHelper<boolean, Canonical<'pred'>> = helper('pred')
 
 /**
  * A function named after a complex type. A call with two parts returns a scalar attribute, and a call with a shape returns
@@ -56,14 +56,14 @@ export const pred: TypeHelper<boolean> = helper('pred')
  * c64(1, -2) // an attribute: 1 - 2i
  * c64([2, 4]) // the type of a tensor
  */
-export interface ComplexHelper {
+export interface ComplexHelper<D extends DType = DType> {
   /** Makes a scalar attribute. @throws {ArgumentError | ArgumentRangeError} if a part is not a number. */
   (re: number, im: number): Attribute
   /** Makes the type of tensors of a shape, which is empty for scalars. @throws {ArgumentError | ArgumentRangeError} */
-  (shape: readonly number[]): TensorType
+  (shape: readonly number[]): TensorType<D>
 }
 
 /** Complex numbers of two 32-bit floats. */
-export const c64: ComplexHelper = helper('c64')
+export const c64: ComplexHelper<Canonical<'c64'>> = helper('c64')
 /** Complex numbers of two 64-bit floats. */
-export const c128: ComplexHelper = helper('c128')
+export const c128: ComplexHelper<Canonical<'c128'>> = helper('c128')

@@ -1,0 +1,183 @@
+import { wrongType, wrongValue } from '../errors/check-arguments.ts'
+import { checkOptions } from '../errors/check-options.ts'
+import { describe } from '../errors/describe.ts'
+import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
+import { gcAllocator, type NativeAllocator } from '../memory/allocators.ts'
+import { checkEnterable } from '../memory/block.ts'
+import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
+import { checkDevice, cpu, type Device } from './device.ts'
+import { dtypeInfo, typedArrayClass, type DType } from './dtype.ts'
+import type { ArrayOf, Canonical, DTypeName, InputOf, Nested } from './element-types.ts'
+import { bytesOfArray, type Float16Values } from './tensor-arrays.ts'
+import { elementsIn } from './tensor-elements.ts'
+import { copyOf, dtypeOfElements, flatten } from './tensor-literals.ts'
+import { Tensor } from './tensor.ts'
+import { typeWith, type TensorType, type TensorTypeOptions } from './tensor-type.ts'
+
+/** The alignment in bytes of memory that {@link tensor} allocates, as XLA and vector instructions need it. */
+export const TENSOR_ALIGNMENT = 64
+
+const OPTIONS = ['allocator', 'device', 'packing', 'strides'] as const
+
+/** The options of {@link tensor}. */
+export interface TensorOptions extends TensorTypeOptions {
+  /** The allocator of the memory if no segment is given. The garbage collector frees the default allocator's memory. */
+  readonly allocator?: NativeAllocator
+  /** The device to which the segment's memory belongs. The default is the CPU. */
+  readonly device?: Device
+}
+
+/** The memory or the values of a new tensor: a segment, or a TypedArray or an array with the elements in row-major order. */
+export type TensorSource<D extends DType> =
+  | Segment
+  | ArrayOf<D>
+  | (D extends 'float16' ? Float16Values : never)
+  | readonly InputOf<D>[]
+
+/**
+ * Makes a tensor over a segment without copying, or over new memory that is zeroed or filled with values.
+ *
+ * The second argument is the shape if there is a third one, or if it is an array of numbers. Otherwise it contains the values
+ * as nested arrays. A flat array of numbers therefore needs its shape, or no element type: `tensor('f32', [2], [2, 3])` and
+ * `tensor([2, 3])` have two elements, and `tensor('f32', [2, 3])` has six zeros.
+ *
+ * @param dtype canonical name or alias of the element type. Without it, numbers make a float32 tensor, bigints an int64 tensor,
+ * and booleans a bool tensor.
+ * @param shape the size along each axis; empty for a scalar.
+ * @param source a segment to use as memory; or values to copy in row-major order: a TypedArray of the element type's kind
+ * (for float16 also a Float16Array), or an array.
+ * @throws {ArgumentError | ArgumentRangeError} if a part is not valid, or nested arrays have different lengths.
+ * @throws {BoundsError} if the segment is too small. @throws {AllocationError} if memory is exhausted.
+ * @throws {AlignmentError} if the segment is not aligned for the elements.
+ * @example
+ * const x = tensor('float32', [2, 2], [1, 2, 3, 4])
+ * x.toArray() // [1, 2, 3, 4]
+ * tensor([[1, 2], [3, 4]]).toArray() // [1, 2, 3, 4]
+ * tensor('int64', [[1, 2]]).toArray() // [1n, 2n]
+ */
+export function tensor<Name extends DTypeName | (string & {})>(
+  dtype: Name,
+  shape: readonly number[],
+  source?: TensorSource<Canonical<Name>>,
+  options?: TensorOptions,
+): Tensor<Canonical<Name>>
+export function tensor<Name extends DTypeName | (string & {})>(
+  dtype: Name,
+  values: Nested<InputOf<Canonical<Name>>>,
+  source?: undefined,
+  options?: TensorOptions,
+): Tensor<Canonical<Name>>
+export function tensor(values: Nested<number>): Tensor<'float32'>
+export function tensor(values: Nested<bigint>): Tensor<'int64'>
+export function tensor(values: Nested<boolean>): Tensor<'bool'>
+export function tensor(first: unknown, second?: unknown, source?: unknown, options?: TensorOptions): Tensor {
+  const given = checkOptions(options, OPTIONS)
+  if (typeof first !== 'string' && second === undefined && source === undefined) {
+    checkLiteral(first)
+    const values = flatten(first, false)
+    return filled(typeWith(dtypeOfElements(values), values.shape, given), values.elements, given)
+  }
+  const { name, kind } = dtypeInfo(first as string)
+  const shape = shapeOf(second, source)
+  if (shape === undefined) {
+    checkLiteral(second)
+    const values = flatten(second, kind === 'complex')
+    return filled(typeWith(name, values.shape, given), values.elements, given)
+  }
+  const type = typeWith(name, shape, given)
+  const { device } = given
+  if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(source, device))
+  return source === undefined ? allocate(type, given) : filled(type, source, given)
+}
+
+/** The shape if the second argument is one, and undefined if it is a literal. */
+function shapeOf(second: unknown, source: unknown): readonly number[] | undefined {
+  if (source !== undefined || second === undefined) return second as readonly number[]
+  if (!Array.isArray(second)) return undefined
+  const sizes = copyOf(second)
+  if (!sizes.every((size) => typeof size === 'number')) return undefined
+  const odd = sizes.findIndex((size) => !Number.isSafeInteger(size) || size < 0)
+  if (odd === -1) return sizes
+  throw wrongValue(
+    `shape[${odd}]`,
+    'a whole number of elements from 0 to 2^53 - 1',
+    sizes[odd],
+    `Pass a flat array of values behind its shape: tensor(dtype, [${sizes.length}], values).`,
+  )
+}
+
+function checkLiteral(value: unknown): void {
+  if (ArrayBuffer.isView(value)) {
+    throw wrongType(
+      'values',
+      'a number or nested arrays of numbers',
+      value,
+      'Call from(array), or tensor(dtype, shape, array) to copy.',
+    )
+  }
+  if (!['number', 'bigint', 'boolean'].includes(typeof value) && !Array.isArray(value)) {
+    throw wrongType('values', 'a number, a bigint, a boolean, or nested arrays of them', value)
+  }
+}
+
+function allocate(type: TensorType, { allocator = gcAllocator, device }: Partial<TensorOptions>): Tensor {
+  if (device !== undefined) throw new ArgumentError('device must come with a segment of its memory, got no segment')
+  const segment: unknown = checkAllocator(allocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
+  if (!(segment instanceof Segment))
+    throw new ArgumentError(`allocator must allocate a segment, got ${describe(segment)}`)
+  return new Tensor(checkFit(segment, type), type, cpu)
+}
+
+function filled(type: TensorType, values: unknown, options: Partial<TensorOptions>): Tensor {
+  if (type.strides !== undefined) throw new ArgumentError('a tensor with values must be row-major, got strides')
+  const { allocator = gcAllocator } = options
+  if (ArrayBuffer.isView(values)) return withBytes(type, bytesOfArray(values, type), options)
+  // Reading the values can run code of the user, which can close the memory of an allocator, but cannot reach this memory.
+  const made = allocate(type, { ...options, allocator: gcAllocator })
+  if (!Array.isArray(values) || values.length !== type.elementCount) {
+    throw wrongType(`the values of ${type}`, `an array of length ${type.elementCount}`, values)
+  }
+  const elements = elementsIn(type, made.block.view, made.base)
+  for (let i = 0; i < type.elementCount; i++) elements.write(i, values[i])
+  return allocator === gcAllocator ? made : withBytes(type, bytesOfTensor(made), options)
+}
+
+function withBytes(type: TensorType, bytes: Uint8Array, options: Partial<TensorOptions>): Tensor {
+  const made = allocate(type, options)
+  checkEnterable(made.block)
+  made.block.bytes.set(bytes, made.base)
+  return made
+}
+
+const bytesOfTensor = ({ block, base, type }: Tensor): Uint8Array => block.bytes.subarray(base, base + type.byteSize)
+
+/** Host memory may be declared to be on any device; device memory cannot be declared to be on the CPU. */
+function deviceOf(segment: Segment, device: Device | undefined): Device {
+  const checked = device === undefined ? cpu : checkDevice(device)
+  if ((segment.flags & DEVICE_MEMORY) === 0 || checked.type !== cpu.type) return checked
+  throw new ArgumentError('a tensor in device memory cannot be on the CPU', {
+    hint: 'Make it with memory.tensor(dtype, shape).',
+  })
+}
+
+function checkAllocator(allocator: unknown): NativeAllocator {
+  if (typeof (allocator as Partial<NativeAllocator> | null)?.allocate === 'function')
+    return allocator as NativeAllocator
+  throw new ArgumentError(`allocator must have allocate(byteSize, byteAlignment), got ${describe(allocator)}`, {
+    hint: 'Use NativeScope.ofConfined(), which frees its memory when it is closed.',
+  })
+}
+
+/** @throws {BoundsError | AlignmentError} if elements of the type do not fit in the segment. */
+export function checkFit(segment: Segment, type: TensorType): Segment {
+  if (segment.byteSize < type.byteSize) {
+    throw new BoundsError(`${type} must have ${type.byteSize} bytes, the segment has ${segment.byteSize}`, {
+      details: { byteSize: segment.byteSize, needed: type.byteSize },
+    })
+  }
+  const alignment = typedArrayClass(type.dtype).BYTES_PER_ELEMENT
+  if ((segment.block.address + segment.base) % alignment !== 0) {
+    throw new AlignmentError(`elements of ${type.dtype} must start at a multiple of ${alignment} bytes`)
+  }
+  return segment
+}

@@ -1,0 +1,50 @@
+import { types } from 'node:util'
+import { wrongType } from '../errors/check-arguments.ts'
+import { typedArrayClass, type TypedArrayName } from './dtype.ts'
+import { elementCodec } from './element.ts'
+import type { TensorType } from './tensor-type.ts'
+
+/** A `Float16Array`, described here because not all engines and declarations have it. */
+export interface Float16Values extends ArrayBufferView {
+  readonly length: number
+  readonly [Symbol.toStringTag]: 'Float16Array'
+}
+
+/** The class of a view, and its place in its buffer. */
+interface ViewFacts {
+  readonly name: TypedArrayName | 'Float16Array' | 'Uint8ClampedArray' | 'DataView'
+  readonly buffer: ArrayBufferLike
+  readonly byteOffset: number
+  readonly byteLength: number
+}
+
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object
+
+/** Reads a view by the engine's own getters, because an object of a user can have properties of the same names. */
+export function viewFacts(view: ArrayBufferView): ViewFacts {
+  const isDataView = types.isDataView(view)
+  const own = isDataView ? DataView.prototype : typedArray
+  const read = (name: keyof ViewFacts | symbol): unknown => Reflect.get(own, name, view)
+  return {
+    name: (isDataView ? 'DataView' : read(Symbol.toStringTag)) as ViewFacts['name'],
+    // Reading `buffer` moves a small typed array out of the heap for good, so its address is stable from now on.
+    buffer: read('buffer') as ArrayBufferLike,
+    byteOffset: read('byteOffset') as number,
+    byteLength: read('byteLength') as number,
+  }
+}
+
+/**
+ * The bytes of an array with the elements of a tensor in row-major order.
+ *
+ * @throws {ArgumentError} if the array is not of the element type's kind, or has another length.
+ */
+export function bytesOfArray(source: ArrayBufferView, type: TensorType): Uint8Array {
+  const { dtype, packing, elementCount } = type
+  const expected = typedArrayClass(dtype)
+  const size = packing === 'packed' ? type.byteSize : elementCount * elementCodec(dtype).byteSize
+  const { name, buffer, byteOffset, byteLength } = viewFacts(source)
+  const isKind = name === expected.name || (dtype === 'float16' && name === 'Float16Array')
+  if (isKind && byteLength === size) return new Uint8Array(buffer, byteOffset, byteLength)
+  throw wrongType(`the values of ${type}`, `a ${expected.name}(${size / expected.BYTES_PER_ELEMENT})`, source)
+}

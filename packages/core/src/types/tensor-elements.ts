@@ -1,0 +1,64 @@
+import { dtypeInfo } from './dtype.ts'
+import { elementCodec, type ElementCodec } from './element.ts'
+import type { Element } from './element-types.ts'
+import { rowMajorStrides, type TensorType } from './tensor-type.ts'
+
+/** Reads and writes the elements of one tensor by their offset, in elements. */
+export interface Elements {
+  read(offset: number): Element
+  /** @throws {ArgumentError | ArgumentRangeError} if the value cannot be an element of the type. */
+  write(offset: number, value: unknown): void
+}
+
+/** The elements in memory that is attached. `base` is the position of the first one in the view, in bytes. */
+export function elementsIn({ dtype, packing }: TensorType, view: DataView, base: number): Elements {
+  const codec = elementCodec(dtype)
+  if (packing === 'packed') return packedElements(view, base, dtypeInfo(dtype).bits, codec)
+  const { byteSize } = codec
+  return {
+    read: (offset) => codec.read(view, base + offset * byteSize),
+    write: (offset, value) => codec.write(view, base + offset * byteSize, value),
+  }
+}
+
+const oneByte = new DataView(new ArrayBuffer(1))
+
+/** Packed elements fill each byte from its low bits. */
+function packedElements(view: DataView, base: number, bits: number, codec: ElementCodec): Elements {
+  const mask = (1 << bits) - 1
+  return {
+    read(offset) {
+      const bit = offset * bits
+      oneByte.setUint8(0, (view.getUint8(base + Math.floor(bit / 8)) >> (bit & 7)) & mask)
+      return codec.read(oneByte, 0)
+    },
+    write(offset, value) {
+      const bit = offset * bits
+      const at = base + Math.floor(bit / 8)
+      codec.write(oneByte, 0, value)
+      const shift = bit & 7
+      // Memory of a caller's allocator may not be zeroed.
+      view.setUint8(at, (view.getUint8(at) & ~(mask << shift)) | (oneByte.getUint8(0) << shift))
+    },
+  }
+}
+
+/** The steps between neighbours along each axis, in elements. */
+export function stepsOf({ shape, strides }: TensorType): readonly number[] {
+  return strides ?? rowMajorStrides(shape)
+}
+
+/** Calls `visit` with the offset of each element, in row-major order of their indices. */
+export function forEachOffset(type: TensorType, visit: (offset: number) => void): void {
+  const { shape, strides, elementCount } = type
+  if (strides === undefined) {
+    for (let offset = 0; offset < elementCount; offset++) visit(offset)
+    return
+  }
+  const walk = (axis: number, start: number): void => {
+    if (axis === shape.length) return visit(start)
+    const [size, stride] = [shape[axis]!, strides[axis]!]
+    for (let i = 0, offset = start; i < size; i++, offset += stride) walk(axis + 1, offset)
+  }
+  walk(0, 0)
+}
