@@ -1,3 +1,4 @@
+import { wrongType } from '../errors/check-arguments.ts'
 import { formatShape } from './dimension.ts'
 import { shortName } from './element-names.ts'
 import type {
@@ -13,11 +14,13 @@ import { isName } from './tokens.ts'
 /**
  * Returns the text of a signature. {@link parseSignature} reads the same signature from this text.
  *
+ * @throws {ArgumentError} if the argument is not a signature.
  * @example
  * formatSignature(parseSignature('add', '(a:T[n],b:T[n])->(c:T[n]);where T in float32|float64'))
  * // '(a: T[n], b: T[n]) -> (c: T[n]); where T in f32 | f64'
  */
 export function formatSignature(signature: KernelSignature): string {
+  checkForm(signature)
   const { operands, results, temps, attributes, conditions, stages, isAsync, packedOrder, doc } = signature
   const clauses = [`${formatParameters(operands)} -> ${formatParameters(results)}`]
   if (attributes.length > 0) clauses.push(attributes.map(formatAttribute).join(', '))
@@ -36,6 +39,17 @@ export function formatSignature(signature: KernelSignature): string {
   }
   if (packedOrder !== undefined) clauses.push(`packed (${packedOrder.map(formatName).join(', ')})`)
   return clauses.join('; ') + (doc === '' ? '' : ` -- ${doc}`)
+}
+
+const LISTS = ['operands', 'results', 'temps', 'attributes', 'conditions'] as const
+
+function checkForm(signature: unknown): asserts signature is KernelSignature {
+  const isForm =
+    typeof signature === 'object' &&
+    signature !== null &&
+    LISTS.every((list) => Array.isArray((signature as Partial<KernelSignature>)[list]))
+  if (!isForm)
+    throw wrongType('signature', 'the signature of a kernel', signature, 'Pass what parseSignature() returns.')
 }
 
 function formatParameters(parameters: readonly Parameter[]): string {
@@ -75,7 +89,8 @@ function formatName(name: string): string {
   return isName(name) ? name : JSON.stringify(name)
 }
 
-function formatType(type: AttributeType): string {
+/** Returns the type of an attribute as it is written in a signature. */
+export function formatType(type: AttributeType): string {
   if (typeof type === 'string') return type
   if ('enum' in type) return `enum(${type.enum.map((value) => JSON.stringify(value)).join(', ')})`
   return type.members.length === 0 ? '{}' : `{ ${type.members.map(formatAttribute).join(', ')} }`
