@@ -1,6 +1,6 @@
 import { expect, describe, test } from 'vitest'
-import { handlerSignatures } from '../src/cli/handler-signatures.ts'
-import { classOfMember } from '../src/cli/itanium-type.ts'
+import { handlerSignatures, handlerText } from '../src/signatures/handler-signatures.ts'
+import { classOfMember } from '../src/signatures/itanium-type.ts'
 
 /** The symbols that gcc 12 emits for handlers that use XLA's own header, of version 0.2 and of the first version 0.1. */
 const symbols = {
@@ -32,28 +32,17 @@ const symbols = {
 
 describe('handlerSignatures()', () => {
   test.each(['norm', 'oldNorm'] as const)('reads the attributes, operands and results of %s', (name) => {
-    expect(handlerSignatures([symbols[name]])).toEqual([
-      {
-        stage: 'execute',
-        parameters: [
-          'attr float32',
-          'attr int64[]',
-          'attr string',
-          'arg float32[...]',
-          'arg any buffer',
-          'ret int32[...]',
-          'ret float64[?]',
-        ],
-      },
+    expect(handlerSignatures([symbols[name]]).map(handlerText)).toEqual([
+      'execute(attr float32, attr int64[], attr string, arg float32[...], arg any[...], ret int32[...], ret float64[?])',
     ])
   })
 
   test('lists stages, states and other bindings once each, in the order of the stages', () => {
     const { instantiate, remaining, stateful } = symbols
-    expect(handlerSignatures([stateful, remaining, instantiate, stateful])).toEqual([
-      { stage: 'instantiate', parameters: ['attr bool'] },
-      { stage: 'execute', parameters: ['state St', 'ret uint64[]'] },
-      { stage: 'execute', parameters: ['any other args', 'any other rets', 'attr int32'] },
+    expect(handlerSignatures([stateful, remaining, instantiate, stateful]).map(handlerText)).toEqual([
+      'instantiate(attr bool)',
+      'execute(state St, ret uint64[])',
+      'execute(any other args, any other rets, attr int32)',
     ])
   })
 
@@ -75,8 +64,27 @@ describe('classOfMember()', () => {
     })
   })
 
-  test.each(['', 'f', '_Z1fv', '_ZN1a', '_ZN1aI', '_ZN1aIS9_E1bEv', '_ZN1aIqE1bEv', '_ZN1aILifE1bEv', '_ZN999a1bIfEE'])(
-    'returns undefined for truncated and unknown names: %j',
-    (name) => expect(classOfMember(name)).toBeUndefined(),
+  test.each([
+    '',
+    'f',
+    '_Z1fv',
+    '_ZN1a',
+    '_ZN1aI',
+    '_ZN1aIS9_E1bEv',
+    '_ZN1aIqE1bEv',
+    '_ZN1aILifE1bEv',
+    '_ZN999a1bIfEE',
+    `_ZN1aI${'P'.repeat(100)}fE1bEv`,
+    `_ZN1aI${'J'.repeat(100_000)}`,
+  ])('returns undefined for truncated and unknown names: %j', (name) => expect(classOfMember(name)).toBeUndefined())
+})
+
+test('types that refer to each other, and parameters without types, do not make the text long', () => {
+  const nested = Array.from(
+    { length: 500 },
+    (_, index) => `N3xla3ffi7PointerIS${index === 0 ? '' : (index - 1).toString(36).toUpperCase()}_EE`,
   )
+  const types = ['4Span', '7Pointer', ...nested].join('')
+  const symbol = `_ZNK3xla3ffi7HandlerILNS0_14ExecutionStageE3EPFivEJ${types}EE4CallEP17XLA_FFI_CallFrame`
+  for (const signature of handlerSignatures([symbol])) expect(handlerText(signature).length).toBeLessThan(100_000)
 })

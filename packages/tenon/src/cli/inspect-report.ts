@@ -1,6 +1,6 @@
 import { missingDependencies, readBinary, type BinaryInfo, type MissingLibrary } from '@tenon/core'
 import { nativeFormat } from '@tenon/core/internal'
-import { handlerSignatures, type HandlerSignature } from './handler-signatures.ts'
+import { handlerSignatures, type HandlerSignature } from '../signatures/handler-signatures.ts'
 import { markedCalls, type MarkedCall } from '../marked-calls.ts'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
 

@@ -1,4 +1,5 @@
 import { isMark } from '../marked-calls.ts'
+import { handlerText } from '../signatures/handler-signatures.ts'
 import type { InspectReport } from './inspect-report.ts'
 import { alignColumns, printable, type Style } from './terminal.ts'
 
@@ -28,7 +29,7 @@ export function inspectText(untrusted: InspectReport, style: Style, symbols: boo
     ),
     ...section(
       'typed handlers of C++, by their symbols',
-      report.cppSignatures.map(({ stage, parameters }) => `  ${stage}(${parameters.join(', ')})`),
+      report.cppSignatures.map((signature) => `  ${handlerText(signature)}`),
       style,
     ),
     ...evidence(report, style),

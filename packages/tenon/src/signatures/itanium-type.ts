@@ -34,6 +34,12 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
   d: 'std::iostream',
 }
 
+/** The longest name that is read. The names of handlers with many parameters have some thousands of characters. */
+const MAX_NAME_LENGTH = 65_536
+
+/** The largest number of types inside each other. Names come from files, so they may be hostile. */
+const MAX_DEPTH = 64
+
 /**
  * Reads the class of a member from its mangled name (Itanium C++ ABI), with the template arguments of the class:
  * `_ZN1a1bIfE1cEv` gives `a::b` with the argument `float`. Returns undefined for other names, and for names that use more of
@@ -41,7 +47,7 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
  */
 export function classOfMember(symbol: string): CppType | undefined {
   const match = /^_ZN[rVK]*/.exec(symbol)
-  if (match === null) return undefined
+  if (match === null || symbol.length > MAX_NAME_LENGTH) return undefined
   try {
     return new Parser(symbol, match[0].length).classTemplate()
   } catch (error) {
@@ -54,6 +60,7 @@ export function classOfMember(symbol: string): CppType | undefined {
 class Parser {
   readonly #text: string
   #at: number
+  #depth = 0
   readonly #seen: CppType[] = []
 
   constructor(text: string, at: number) {
@@ -103,11 +110,18 @@ class Parser {
   #args(): CppType[] {
     this.#at++
     const args: CppType[] = []
+    this.#enter()
     while (!this.#take('E')) {
       if (this.#peek() === 'J') args.push(...this.#args())
       else args.push(this.#peek() === 'L' ? this.#literal() : this.#type())
     }
+    this.#depth--
     return args
+  }
+
+  #enter(): void {
+    this.#depth++
+    if (this.#depth > MAX_DEPTH) throw new SyntaxError('the types are nested too deeply')
   }
 
   #literal(): CppType {
@@ -120,6 +134,13 @@ class Parser {
   }
 
   #type(): CppType {
+    this.#enter()
+    const type = this.#anyType()
+    this.#depth--
+    return type
+  }
+
+  #anyType(): CppType {
     const start = this.#peek()
     if (/\d/.test(start)) return this.#maybeInstance(this.#name(''))
     if (start === 'S') return this.#substitution()
