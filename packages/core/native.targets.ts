@@ -138,6 +138,15 @@ export default {
       imports: [],
     },
     {
+      name: 'overrun',
+      kind: 'shared',
+      fixture: true,
+      sources: ['csrc/fixture/overrun.c'],
+      includes,
+      libraries: ['pthread'],
+      imports: names('memcmp memcpy memset nanosleep pthread_create pthread_detach snprintf strlen vsnprintf'),
+    },
+    {
       name: 'structs',
       kind: 'shared',
       fixture: true,

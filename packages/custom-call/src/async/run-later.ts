@@ -1,7 +1,8 @@
-import { checkOptions, enterAll, exitAll, wrongType, wrongValue, type Gated } from '@tenon/core/internal'
+import { checkOptions, enterAll, exitAll, guardMode, wrongType, wrongValue, type Gated } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import { refused } from '../errors/xla-error-classes.ts'
+import { findDamageOf } from '../native/guarded-run.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import { submit } from './async-queue.ts'
 
@@ -58,7 +59,8 @@ export function runLater(options: RunAsyncOptions | undefined, begin: () => Late
     }
     const abort = (): void => giveUp(signal!.reason)
     const done = (status: number): void => {
-      const error = status === 0 ? undefined : run.failure(memory, status)
+      const failure = status === 0 ? undefined : run.failure(memory, status)
+      const error = guardMode ? (findDamageOf(held, failure) ?? failure) : failure
       for (const stream of streams) stream.keep?.(held)
       finish()
       if (error !== undefined) reject(error)

@@ -15,7 +15,7 @@ import { allocateCall, type CallMemory } from '../native/call-memory.ts'
 import { callRunner } from '../native/current-call.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { BoundCall } from './bound-call.ts'
-import type { Tensors } from './call-target.ts'
+import type { Runnable, Tensors } from './call-target.ts'
 import { ExposedMemory } from './exposed-memory.ts'
 import { PreparedCall } from './prepared-call.ts'
 
@@ -38,7 +38,10 @@ const BATCH_HINT = 'Write batch([{ call: handler.prepare(...), operands, results
 export class Batch extends ManagedLifetime {
   /** The number of calls. */
   readonly length: number
-  readonly #calls: readonly BoundCall[]
+  /** @internal */
+  readonly calls: readonly BoundCall[]
+  /** @internal */
+  readonly target: Runnable
   readonly #memory: CallMemory
   readonly #held: readonly Gated[]
   readonly #exposed: ExposedMemory
@@ -48,7 +51,12 @@ export class Batch extends ManagedLifetime {
   constructor(calls: readonly BoundCall[]) {
     super()
     this.length = calls.length
-    this.#calls = calls
+    this.calls = calls
+    this.target = {
+      name: this.label,
+      kind: CONSTANTS.TN_XLA_JOB_BATCH,
+      failure: (_, status) => this.#failure(status),
+    }
     this.#memory = layOut(calls)
     this.#held = Object.freeze([this])
     this.#exposed = new ExposedMemory(calls.flatMap(({ bound }) => bound))
@@ -60,7 +68,7 @@ export class Batch extends ManagedLifetime {
   }
 
   protected override release(): void {
-    closeAll(this.#calls)
+    closeAll(this.calls)
   }
 
   /**
@@ -108,7 +116,7 @@ export class Batch extends ManagedLifetime {
     return runLater(options, () => {
       const memory = this.#start()
       return {
-        run: { name: this.label, kind: CONSTANTS.TN_XLA_JOB_BATCH, failure: (_, status) => this.#failure(status) },
+        run: this.target,
         memory,
         held: this.#held,
         streams: this.#streams,
@@ -123,7 +131,7 @@ export class Batch extends ManagedLifetime {
         hint: 'Make another batch for it.',
       })
     }
-    for (const { memory, target } of this.#calls) {
+    for (const { memory, target } of this.calls) {
       if (memory.running) throw new ArgumentError(`${target.name} is running: a batch cannot run inside its own call`)
     }
     this.#exposed.check()
@@ -133,7 +141,7 @@ export class Batch extends ManagedLifetime {
 
   #failure(status: number): TenonError {
     const index = this.#memory.view.getUint32(BATCH.failed, true)
-    const { target, memory } = this.#calls[index]!
+    const { target, memory } = this.calls[index]!
     return target.failure(memory, status, index)
   }
 

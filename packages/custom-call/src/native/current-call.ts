@@ -1,6 +1,7 @@
-import { CONSTANTS, coreFunctionAddress, door, takeThrown, WORDS, words } from '@tenon/core/internal'
+import { CONSTANTS, coreFunctionAddress, door, guardMode, takeThrown, WORDS, words } from '@tenon/core/internal'
 import type { CallMemory } from './call-memory.ts'
 import { enterCore } from './enter-core.ts'
+import { guardedRun } from './guarded-run.ts'
 
 /** Runs a call of a kind, one of the constants `TN_XLA_JOB_*`, on this thread. @throws what an upcall stub has thrown meanwhile */
 export type RunCall = (kind: number, memory: CallMemory) => number
@@ -9,7 +10,7 @@ let made: RunCall | undefined
 
 /** Returns the function that runs calls. All calls share one, so that the compiler knows what it calls. */
 export function callRunner(): RunCall {
-  return (made ??= makeRunCall())
+  return (made ??= guardMode ? guardedRun(makeRunCall()) : makeRunCall())
 }
 
 /**

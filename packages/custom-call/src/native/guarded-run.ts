@@ -1,0 +1,60 @@
+import { Tensor, type GuardError } from '@tenon/core'
+import { findDamage, innermostCall, type Gated, type Written } from '@tenon/core/internal'
+import type { Runnable } from '../call/call-target.ts'
+import type { RunCall } from './current-call.ts'
+
+/** The first operand of a run, which describes the others: a prepared call, a bound call, or a batch of bound calls. */
+interface Runner {
+  readonly shape?: { readonly name: string; readonly operandCount: number; readonly names?: readonly string[] }
+  readonly bound?: readonly Gated[]
+  readonly calls?: readonly Runner[]
+  readonly target: Runnable
+}
+
+/** The tensors follow the call and its library. */
+const FIRST_TENSOR = 2
+
+/**
+ * Finds what a run has written outside of its operands and results, in guard mode.
+ *
+ * @param held the operands that were held open during the run.
+ * @param cause the error of the run, if it failed.
+ */
+export function findDamageOf(held: readonly Gated[], cause?: unknown): GuardError | undefined {
+  const runner = held[0] as unknown as Runner
+  for (const call of runner.calls ?? [runner]) {
+    // The calls of a batch are prepared or bound; those of a bound call are its own list.
+    const list = call.bound ?? held
+    const shape = call.shape ?? (list[0] as unknown as Runner).shape!
+    const error = findDamage(shape.name, writtenIn(list, shape), cause)
+    if (error !== undefined) return error
+  }
+  return undefined
+}
+
+function writtenIn(list: readonly Gated[], shape: NonNullable<Runner['shape']>): Written[] {
+  const { operandCount, names } = shape
+  return list.slice(FIRST_TENSOR).flatMap((tensor, i) => {
+    if (!(typeof tensor === 'object' && tensor !== null && Tensor.isGenuine(tensor))) return []
+    const place = i < operandCount ? `operand ${i}` : `result ${i - operandCount}`
+    return { block: tensor.block, address: tensor.address, name: names?.[i] ?? place }
+  })
+}
+
+/** Makes the function that runs calls in guard mode. It throws GuardError after a run that wrote outside of its memory. */
+export function guardedRun(run: RunCall): RunCall {
+  return (kind, memory) => {
+    const held = innermostCall()!
+    const { target } = held[0] as unknown as Runner
+    let status: number
+    try {
+      status = run(kind, memory)
+    } catch (error) {
+      throw findDamageOf(held, error) ?? error
+    }
+    const error = findDamageOf(held)
+    if (error === undefined) return status
+    if (status !== 0) error.cause = target.failure(memory, status)
+    throw error
+  }
+}
