@@ -61,8 +61,8 @@ export class BinaryReader {
   }
 
   /**
-   * Reads a table as objects of the fields in `layout`, which has their offsets and the size of an entry. The fields `type`
-   * and `info` have 32 bits, and the other fields have `bits` bits. A table at offset 0 is absent.
+   * Reads a table as objects of the fields in `layout`, which has their offsets and the size of an entry. The fields `type`,
+   * `link` and `info` have 32 bits, and the other fields have `bits` bits. A table at offset 0 is absent.
    */
   table<Field extends string>(
     what: string,
@@ -80,7 +80,7 @@ export class BinaryReader {
     const columns = Object.entries<number>(layout)
     return Array.from({ length: count }, (_, index) => {
       const entry = columns.map(([name, at]) => {
-        const width = name === 'type' || name === 'info' ? 32 : bits
+        const width = name === 'type' || name === 'link' || name === 'info' ? 32 : bits
         return [name, fields.word(index * entrySize + at, width)] as const
       })
       return Object.fromEntries(entry) as Record<Field, number>

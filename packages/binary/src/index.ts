@@ -7,6 +7,7 @@ export {
   type SymbolKind,
 } from './binary-info.ts'
 export { nativeFormat, readBinary } from './read-binary.ts'
+export { readHiddenFunctions } from './read-hidden-functions.ts'
 export { readTextConstants } from './read-text-constants.ts'
 export { missingDependencies, type MissingLibrary } from './search/missing-dependencies.ts'
 export { defineKind, SimpleError, TenonError, type TenonErrorOptions } from './tenon-error.ts'

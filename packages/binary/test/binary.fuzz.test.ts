@@ -8,6 +8,7 @@ import { BinaryFormatError } from '../src/binary-format-error.ts'
 import { memorySource } from './memory-source.ts'
 import { parseLdSoCache } from '../src/search/ld-so-cache.ts'
 import { parseBinary } from '../src/read-binary.ts'
+import { parseHiddenFunctions } from '../src/read-hidden-functions.ts'
 import { parseTextConstants } from '../src/read-text-constants.ts'
 import { elfImage, fatImage, machOImage, machOTextImage, peImage, peTextImage } from './binary-images.ts'
 
@@ -57,6 +58,7 @@ function checkResult(bytes: Buffer): void {
     const text = [...info.exports, ...info.imports].reduce((sum, symbol) => sum + symbol.name.length, 0)
     expect(text).toBeLessThanOrEqual(2 * (16 * bytes.length + 65_536))
     expect(info.exports.length + info.imports.length).toBeLessThanOrEqual(bytes.length)
+    expect(parseHiddenFunctions(source).length).toBeLessThanOrEqual(bytes.length)
     const constants = parseTextConstants(source, info.exports)
     expect(constants.length).toBe(info.exports.length)
     const read = constants.filter((constant) => typeof constant === 'string')

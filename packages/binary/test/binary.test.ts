@@ -7,6 +7,7 @@ import { BinaryFormatError } from '../src/binary-format-error.ts'
 import { memorySource } from './memory-source.ts'
 import { minimumGlibc } from '../src/elf/elf-versions.ts'
 import { parseBinary, readBinary } from '../src/read-binary.ts'
+import { parseHiddenFunctions, readHiddenFunctions } from '../src/read-hidden-functions.ts'
 import { elfImage, fatImage, machOImage, peImage } from './binary-images.ts'
 
 const linux = process.platform === 'linux'
@@ -147,6 +148,16 @@ if (linux)
             .toSorted(),
         ).toEqual(listed.toSorted())
       }
+    })
+
+    test('rule 47: functions that are static or hidden are listed, unless the library is stripped', () => {
+      const path = compile('hidden', source, '-fvisibility=hidden', '-lm')
+      expect(readBinary(path).exports).toEqual([])
+      expect(readHiddenFunctions(path)).toEqual(expect.arrayContaining(['answer', 'hidden', 'internal', 'root', 'use']))
+      expect(readHiddenFunctions(path)).not.toContain('table')
+      expect(readHiddenFunctions(compile('stripped', source, '-fvisibility=hidden', '-s', '-lm'))).toEqual([])
+      expect(() => readHiddenFunctions(directory)).toThrow(BinaryFormatError)
+      expect(parseHiddenFunctions(memorySource(peImage()))).toEqual([])
     })
 
     test('a program is recognised as an executable', () => {

@@ -16,6 +16,7 @@ export {
   BinaryFormatError,
   missingDependencies,
   readBinary,
+  readHiddenFunctions,
   readTextConstants,
   TenonError,
   type BinaryFormat,

@@ -6,7 +6,7 @@ import { rangeIn, type FileRange } from '../file-range.ts'
 export type ElfSegment = Readonly<Record<'type' | 'offset' | 'address' | 'fileSize', number>>
 
 /** A section, if the file still has its section table. */
-export type ElfSection = Readonly<Record<'type' | 'offset' | 'byteSize' | 'info' | 'entrySize', number>>
+export type ElfSection = Readonly<Record<'type' | 'offset' | 'byteSize' | 'link' | 'info' | 'entrySize', number>>
 
 export interface ElfHeader {
   /** Fields in the file's own byte order. */
@@ -22,6 +22,7 @@ export interface ElfHeader {
 const PT_LOAD = 1
 export const PT_DYNAMIC = 2
 export const PT_INTERP = 3
+export const SHT_SYMTAB = 2
 export const SHT_DYNSYM = 11
 
 /** Means that the real count is in the first section header. */
@@ -32,12 +33,12 @@ const layouts = {
   32: {
     header: { size: 52, phoff: 28, shoff: 32, phentsize: 42, phnum: 44, shentsize: 46, shnum: 48 },
     segment: { size: 32, type: 0, offset: 4, address: 8, fileSize: 16 },
-    section: { size: 40, type: 4, offset: 16, byteSize: 20, info: 28, entrySize: 36 },
+    section: { size: 40, type: 4, offset: 16, byteSize: 20, link: 24, info: 28, entrySize: 36 },
   },
   64: {
     header: { size: 64, phoff: 32, shoff: 40, phentsize: 54, phnum: 56, shentsize: 58, shnum: 60 },
     segment: { size: 56, type: 0, offset: 8, address: 16, fileSize: 32 },
-    section: { size: 64, type: 4, offset: 24, byteSize: 32, info: 44, entrySize: 56 },
+    section: { size: 64, type: 4, offset: 24, byteSize: 32, link: 40, info: 44, entrySize: 56 },
   },
 } as const
 

@@ -1,7 +1,8 @@
 import type { ExportedSymbol, ImportedSymbol, SymbolKind } from '../binary-info.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
+import { StringTable } from '../binary-reader.ts'
 import { Tag, type ElfDynamic } from './elf-dynamic.ts'
-import { SHT_DYNSYM, fieldsAt, fileRangeOf, type ElfHeader } from './elf-header.ts'
+import { SHT_DYNSYM, SHT_SYMTAB, fieldsAt, fileRangeOf, type ElfHeader } from './elf-header.ts'
 import type { NeededVersion } from './elf-versions.ts'
 
 /** Field offsets of a symbol. */
@@ -12,11 +13,13 @@ const layouts = {
 
 const SHN_UNDEF = 0
 const SHN_ABS = 0xfff1
+const STB_LOCAL = 0
 const STB_GLOBAL = 1
 const STB_WEAK = 2
 const STB_GNU_UNIQUE = 10
 /** The processor whose 64-bit hash tables have words of eight bytes. */
 const EM_S390 = 22
+const STT_FUNC = 2
 const STV_INTERNAL = 1
 const STV_HIDDEN = 2
 
@@ -68,6 +71,25 @@ export function readElfSymbols(
     })
   }
   return { exports, imports }
+}
+
+/** The names of the local functions in the static symbol table, which stripped files do not have. */
+export function readElfLocalFunctions({ reader, bits, sections }: ElfHeader): string[] {
+  const layout = layouts[bits]
+  const table = sections.find(({ type, entrySize }) => type === SHT_SYMTAB && entrySize === layout.size)
+  const names = sections[table?.link ?? sections.length]
+  if (table === undefined || names === undefined) return []
+  const count = Math.floor(table.byteSize / layout.size)
+  const symbols = reader.fields(table.offset, count * layout.size, 'symbol table')
+  const strings = new StringTable(reader.fields(names.offset, names.byteSize, 'string table'))
+  const functions: string[] = []
+  for (let index = 1; index < count; index += 1) {
+    const at = index * layout.size
+    const info = symbols.u8(at + layout.info)
+    if (info >> 4 !== STB_LOCAL || (info & 15) !== STT_FUNC || symbols.u16(at + layout.section) === SHN_UNDEF) continue
+    functions.push(strings.at(symbols.u32(at)))
+  }
+  return functions
 }
 
 /**
