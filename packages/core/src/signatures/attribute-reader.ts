@@ -74,7 +74,8 @@ export class AttributeReader {
       default:
         return this.#readArray(type, type.slice(0, -2) as ScalarAttributeType, value, path)
     }
-    throw this.wrong(path, type, value)
+    if (typeof value !== 'string' || (type !== 'string' && type !== 'bytes')) throw this.wrong(path, type, value)
+    throw this.#error(path, type, 'a string with a lone surrogate', 'Pass well-formed text.')
   }
 
   #readScalar(type: ScalarAttributeType, value: unknown, path: string): unknown {
@@ -143,7 +144,7 @@ export class AttributeReader {
     const received = describe(value)
     const place = `${path} of ${this.#kernel}`
     return new ArgumentRangeError(`${place} must be ${expected}, got ${received}`, {
-      hint: valueHint(type),
+      hint: type === 'f32' ? 'Pass a number of at most 3.4e38 in magnitude.' : valueHint(type),
       details: { path: place, expected, received },
     })
   }

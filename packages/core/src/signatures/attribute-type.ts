@@ -2,10 +2,24 @@ import { dtypeInfo } from '../types/dtype.ts'
 import { SCALAR_TYPES } from './element-names.ts'
 import type { AttributeType, ScalarAttributeType } from './kernel-signature.ts'
 
+const PHRASES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  pointer: 'a pointer',
+  dtype: 'the name of an element type',
+  dictionary: 'a dictionary',
+}
+
+/** The most strings of an enum that a message shows. */
+const SHOWN = 20
+
 /** Returns the type of an attribute as messages show it. */
 export function typeName(type: AttributeType): string {
-  if (typeof type === 'string') return type
-  if ('enum' in type) return `one of ${type.enum.map((value) => JSON.stringify(value)).join(', ')}`
+  if (typeof type === 'string') return PHRASES[type] ?? type
+  if ('enum' in type) {
+    const shown = type.enum.slice(0, SHOWN).map((value) => JSON.stringify(value))
+    if (type.enum.length > SHOWN) shown.push(`... ${type.enum.length - SHOWN} more`)
+    return `one of ${shown.join(', ')}`
+  }
   return 'a dictionary'
 }
 
@@ -76,7 +90,7 @@ export function valueHint(type: AttributeType): string {
 
 const HINTS: Readonly<Record<string, string>> = {
   pred: 'Pass true or false.',
-  string: 'Pass a string without lone surrogates.',
+  string: 'Pass a string.',
   bytes: 'Pass a Uint8Array, or a string, which is encoded as UTF-8.',
   pointer: 'Pass a tensor, a segment, or an address as a bigint.',
   dtype: 'Pass the name of an element type, for example "float32".',
@@ -88,7 +102,7 @@ function numberKind(type: string): string {
 }
 
 function rangeOf(type: string): string {
-  if (type.startsWith('f')) return type === 'f32' ? ' of at most 3.4e38 in magnitude' : ''
+  if (type.startsWith('f')) return ''
   const { bits, kind } = dtypeInfo(type)
   if (bits === 64) return ` from ${kind === 'int' ? '-2^63 to 2^63 - 1' : '0 to 2^64 - 1'}, as a bigint beyond 2^53 - 1`
   const low = kind === 'int' ? -(2 ** (bits - 1)) : 0

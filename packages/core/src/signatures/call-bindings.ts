@@ -69,8 +69,10 @@ export class CallBindings {
     this.#matchElements(parameter, type, place)
     const plan = shapePlan(parameter)
     const { shape } = type
-    this.#checkLayout(parameter, type, place)
-    if (plan === null) return
+    if (plan === null) {
+      this.#checkLayout(parameter, type, place)
+      return
+    }
     const { head, group, tail } = plan
     const least = head.length + tail.length
     if (group === undefined ? shape.length !== least : shape.length < least) {
@@ -79,6 +81,7 @@ export class CallBindings {
       const hint = `Pass ${place} with ${group === undefined ? '' : 'at least '}${countOf(least, 'axis', 'axes')}.`
       throw this.#mismatch(parameter, type, place, reason, hint)
     }
+    this.#checkLayout(parameter, type, place)
     for (let i = 0; i < head.length; i += 1) this.#matchAxis(parameter, type, place, i, head[i]!)
     const end = shape.length - tail.length
     if (group !== undefined) this.#matchGroup(parameter, type, place, group, shape.slice(head.length, end))
@@ -99,13 +102,9 @@ export class CallBindings {
     const { dtype } = type
     if (dtypes.length > 0 && !dtypes.includes(dtype)) {
       const [first] = dtypes
-      const list = dtypes.join(', ')
-      const reason =
-        variable !== undefined
-          ? `${variable} is ${dtypes.length === 1 ? list : `one of ${list}`}`
-          : `its elements are ${dtype}, not ${dtypes.length === 1 ? first : `one of ${list}`}`
-      const wanted = dtypes.length === 1 ? list : `one of ${list}`
-      throw this.#mismatch(parameter, type, place, reason, `Pass ${place} with elements of ${wanted}.`)
+      const wanted = dtypes.length === 1 ? first : `one of ${dtypes.join(', ')}`
+      const reason = variable === undefined ? `its elements are ${dtype}, not ${wanted}` : `${variable} is ${wanted}`
+      throw this.#mismatch(parameter, type, place, reason, `Pass ${place} with elements of ${dtypes.join(' or ')}.`)
     }
     if (variable === undefined) return
     const bound = this.#variables.get(variable)
@@ -124,7 +123,8 @@ export class CallBindings {
     const rank = type.shape.length
     if (layout === 'cm' ? rank >= 2 : rank === layout.length) return
     const wanted = layout === 'cm' ? 'at least 2' : String(layout.length)
-    const reason = `its layout has ${wanted} axes, not ${rank}`
+    const note = layout === 'cm' ? '@cm' : `@layout(${layout.join(', ')})`
+    const reason = `${note} needs ${wanted} axes, not ${rank}`
     throw this.#mismatch(parameter, type, place, reason, `Pass ${place} with ${wanted} axes.`)
   }
 
@@ -179,8 +179,9 @@ export class CallBindings {
       throw this.#mismatch(parameter, type, place, reason, `Pass ${place} with size ${value} in axis ${axis}.`)
     }
     const bound = this.#sizes.get(expression)!
-    const who = bound.isAttribute ? 'the attribute has' : `${bound.place} has`
-    const reason = `${who} ${expression} = ${value}, not ${size}`
+    const owner = bound.place === place && bound.axis !== undefined ? `axis ${bound.axis}` : bound.place
+    const known = bound.isAttribute ? `the attribute ${expression} is` : `${owner} has ${expression} =`
+    const reason = `${known} ${value}, not ${size}`
     throw this.#mismatch(parameter, type, place, reason, sizeHint(place, axis, size, bound))
   }
 
@@ -192,7 +193,7 @@ export class CallBindings {
     }
     if (bound.value.length === sizes.length && bound.value.every((size, i) => size === sizes[i])) return
     const reason = `${bound.place} has ...${group} = [${bound.value.join(', ')}], not [${sizes.join(', ')}]`
-    const hint = `Pass ${place} and ${bound.place} with the same axes for ...${group}: axes are not broadcast.`
+    const hint = `Pass ${place} and ${bound.place} with the same axes for ...${group}, because axes are not broadcast.`
     throw this.#mismatch(parameter, type, place, reason, hint)
   }
 
@@ -255,7 +256,7 @@ function namesIn(expressions: readonly SizeExpression[]): string[] {
 }
 
 /** Returns `1 axis` or `2 axes`. */
-function countOf(count: number, one: string, many: string): string {
+export function countOf(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
 }
 

@@ -11,7 +11,7 @@ export function parseDefault(reader: TokenReader, type: AttributeType): Attribut
     if ('members' in type) {
       throw reader.error(token, 'a dictionary cannot have a default', { hint: 'Give each member its default.' })
     }
-    const text = parseString(reader, `one of ${type.enum.map((value) => JSON.stringify(value)).join(', ')}`)
+    const text = parseString(reader, typeName(type))
     if (type.enum.includes(text)) return text
     throw misfit(reader, token, JSON.stringify(text), type)
   }

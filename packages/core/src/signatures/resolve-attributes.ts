@@ -81,7 +81,10 @@ function unknown(
 ): ArgumentError {
   const expected = members.map(({ name }) => name)
   const owner = prefix === '' ? kernel : `${prefix.slice(0, -1)} of ${kernel}`
-  const names = expected.length === 0 ? 'Omit it.' : `The attributes are ${expected.join(', ')}.`
+  const names =
+    expected.length === 0
+      ? `Omit ${received}, because ${owner} does not have attributes.`
+      : `The attributes are ${expected.join(', ')}.`
   return new ArgumentError(`${owner} does not have an attribute named ${received}`, {
     hint: didYouMean(received.slice(0, 255), expected) ?? names,
     details: { path: `the attributes of ${owner}`, expected, received },

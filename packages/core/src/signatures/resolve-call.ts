@@ -1,9 +1,9 @@
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { tensorType, type TensorType } from '../types/tensor-type.ts'
-import { CallBindings, mismatch, parameterText, typeText } from './call-bindings.ts'
+import { CallBindings, countOf, mismatch, parameterText, typeText } from './call-bindings.ts'
 import { isSizeType } from './check-signature.ts'
 import { isGroup } from './dimension.ts'
-import type { Comparison, Condition, KernelSignature, Parameter } from './kernel-signature.ts'
+import type { Comparison, Condition, KernelSignature, Parameter, SizeExpression } from './kernel-signature.ts'
 import { collectNames, evaluate, formatExpression, NoSize } from './size-expression.ts'
 
 /** The type of a tensor for one parameter, undefined for an omitted one, or an array for a parameter with `...`. */
@@ -93,6 +93,7 @@ function bindAttributes(signature: KernelSignature, values: CallTypes['attribute
       const path = `${name} of ${signature.name}`
       const expected = 'at most 2^53 - 1 in magnitude'
       throw new ArgumentRangeError(`${path} must be ${expected}, because it is a size, got ${String(value)}`, {
+        hint: `Pass a smaller value for the attribute ${name}.`,
         details: { path, expected, received: String(value) },
       })
     }
@@ -121,12 +122,14 @@ function checkCount(kernel: string, parameters: readonly Parameter[], given: rea
     required === most ? String(required) : most === Infinity ? `at least ${required}` : `${required} to ${most}`
   const names = parameters.map(({ kind, name }) => (kind === 'remaining' ? `...${name}` : name)).join(', ')
   const list = names === '' ? '' : ` (${names})`
-  const plural = required === 1 && (most === 1 || most === Infinity) ? 'operand' : 'operands'
-  throw new ArgumentError(`${kernel} takes ${expected} ${plural}${list}, got ${count}`, {
+  const isOne = required === 1 && (most === 1 || most === Infinity)
+  throw new ArgumentError(`${kernel} takes ${expected} ${isOne ? 'operand' : 'operands'}${list}, got ${count}`, {
     hint:
       omitted?.kind === 'one'
         ? `Pass ${omitted.name}, which is ${parameterText(omitted)}.`
-        : `Remove ${count - parameters.length} of the operands.`,
+        : most === 0
+          ? `Call ${kernel} without operands.`
+          : `Pass at most ${countOf(most, 'operand', 'operands')}.`,
     details: { path: `operands of ${kernel}`, expected, received: count },
   })
 }
@@ -211,15 +214,15 @@ function inferType(
   const { dtypes, variable, shape } = parameter
   const bound = variable === undefined ? undefined : bindings.dtypeOf(variable)
   const dtype = bound ?? (dtypes.length === 1 ? dtypes[0] : undefined)
-  if (dtype === undefined) throw notInferred(kernel, parameter, 'its element type')
-  if (shape === undefined) throw notInferred(kernel, parameter, 'its number of axes')
+  if (dtype === undefined) throw notInferred(kernel, parameter, 'the element type')
+  if (shape === undefined) throw notInferred(kernel, parameter, 'the number of axes')
   const sizes: number[] = []
   for (const size of shape) {
     if (size === null) throw notInferred(kernel, parameter, `the size of axis ${sizes.length}`)
     if (isGroup(size)) {
       const group = bindings.groupSizes(size.group)
       if (group === undefined) throw notInferred(kernel, parameter, `...${size.group}`)
-      sizes.push(...group)
+      for (const axis of group) sizes.push(axis)
       continue
     }
     const value = evaluate(size, bindings.sizeOf)
@@ -239,16 +242,23 @@ function inferType(
     }
     sizes.push(value)
   }
-  return typeOf(kernel, parameter, dtype, sizes)
+  return typeOf(kernel, parameter, dtype, sizes, bindings)
 }
 
-function typeOf(kernel: string, { name }: Parameter, dtype: string, sizes: readonly number[]): TensorType {
+function typeOf(
+  kernel: string,
+  { name, shape = [] }: Parameter,
+  dtype: string,
+  sizes: readonly number[],
+  bindings: CallBindings,
+): TensorType {
   try {
     return tensorType(dtype, sizes)
   } catch (cause) {
     const path = `${name} of ${kernel}`
     const received = `${dtype}[${sizes.join(', ')}]`
     throw new ArgumentRangeError(`${path} must have at most 2^53 - 1 bytes, got ${received}`, {
+      hint: bindings.changeHint(...shape.filter((size): size is SizeExpression => size !== null && !isGroup(size))),
       details: { path, expected: 'at most 2^53 - 1 bytes', received },
       cause,
     })
@@ -258,7 +268,7 @@ function typeOf(kernel: string, { name }: Parameter, dtype: string, sizes: reado
 function notInferred(kernel: string, parameter: Parameter, what: string): ArgumentError {
   const path = `${parameter.name} of ${kernel}`
   const expected = parameterText(parameter)
-  return new ArgumentError(`${path} must be given, because the call does not determine ${what} of ${expected}`, {
+  return new ArgumentError(`${path} must be given, because the call does not determine ${what} in ${expected}`, {
     hint: 'Pass a tensor for the result with into, or its type with results.',
     details: { path, expected, received: undefined },
   })
