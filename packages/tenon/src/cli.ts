@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-import { reportLostOutput } from './cli/failure.ts'
-import { main } from './cli/main.ts'
+import { createRequire } from 'node:module'
+import { keepCompiledCode } from './cli/compiled-code.ts'
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader that closes the pipe early (`tenon inspect ... | head`) is not an error.
-  process.exit(error.code === 'EPIPE' ? 0 : reportLostOutput(error))
-})
-
-process.exitCode = await main(process.argv.slice(2))
+keepCompiledCode()
+const [name, ...rest] = process.argv.slice(2)
+// A call starts from one file, because the kernel is often faster than the loading of many modules.
+process.exitCode =
+  name === 'call'
+    ? (createRequire(import.meta.url)('./cli/call.cjs') as typeof import('./cli/call.ts')).runCall(rest)
+    : await (await import('./cli/main.ts')).main(process.argv.slice(2))

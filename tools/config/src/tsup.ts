@@ -15,17 +15,41 @@ function restoreClassNames(code: string): string {
  * declarations. Sources can read the version of their package from `PACKAGE_VERSION`.
  */
 export function esmLibrary(entry: string[]): Options | Options[] {
+  return defineConfig({ ...common(), entry, format: 'esm', clean: true }) as Options
+}
+
+const bundleUrl =
+  "const bundle = { get url() { return require('node:url').pathToFileURL(require.resolve('@tenon/core/package.json')).href } }"
+
+/**
+ * The configuration that bundles a program with the packages of the workspace into one CommonJS file, which Node.js
+ * loads in a fraction of the time. Imports of Node.js's own modules are one reason, because the loader of ES modules reads every
+ * export. In the bundle, `import.meta.url` is the manifest of `@tenon/core`, from which the native core and koffi are found.
+ *
+ * @param entry the source file, by the name of the output without extension
+ */
+export function commonJsProgram(entry: Readonly<Record<string, string>>): Options {
+  const { define, ...options } = common()
+  return {
+    ...options,
+    entry: { ...entry },
+    format: 'cjs',
+    sourcemap: false,
+    noExternal: [/^@tenon\//],
+    define: { ...define, 'import.meta.url': 'bundle.url' },
+    banner: { js: bundleUrl },
+  }
+}
+
+function common(): Options {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
-  return defineConfig({
-    entry,
-    format: 'esm',
+  return {
     target: 'node22.12',
     platform: 'node',
     sourcemap: true,
-    clean: true,
     dts: false,
     removeNodeProtocol: false,
     plugins: [{ name: 'class-names', renderChunk: (code) => ({ code: restoreClassNames(code) }) }],
     define: { PACKAGE_VERSION: JSON.stringify(version) },
-  }) as Options
+  }
 }

@@ -57,7 +57,6 @@ describe('imports', () => {
     ['packages/core/src/native/driver/koffi.ts', 'koffi'],
     ['packages/core/src/errors/kinds.ts', '@tenon/binary'],
     ['packages/tenon/src/scope.ts', '@tenon/scope'],
-    ['packages/tenon/src/cli.ts', 'citty'],
   ])('%s may import %s', async (path, name) => {
     expect(await lint({ [path]: `export { x } from '${name}'\n` })).toBe('')
   })

@@ -1,75 +1,97 @@
 import { basename } from 'node:path'
-import { readBinary } from '@tenon/core'
-import { declarationOf, declarationTypes, isDeclarable } from '@tenon/packed-func'
-import { packedFunctions } from '../packed-functions.ts'
-import { openModule } from './open-module.ts'
-import { InputError } from './input-error.ts'
+import type { KernelSignature } from '@tenon/core'
+import { declarationOf, declarationTypes } from '@tenon/packed-func'
+import { declareKernel, docComment, kernelTypes } from './declare-kernel.ts'
 
-export interface Described {
+/** A packed function without a complete signature. */
+export interface PackedDescription {
   readonly name: string
   readonly metadata: string | undefined
   readonly doc: string | undefined
 }
 
-/**
- * The packed functions of a library; `left` are those whose names are not valid in JavaScript.
- *
- * @throws {InputError} if the library does not have packed functions
- */
-export function describePacked(path: string): { functions: Described[]; left: string[] } {
-  const { names } = packedFunctions(readBinary(path))
-  if (names.length === 0) {
-    throw new InputError(
-      `${path} does not have packed functions`,
-      `Run tenon inspect ${path} to see its functions. Custom calls do not describe their types.`,
-    )
-  }
-  const module = openModule(path)
-  const functions = names
-    .filter(isDeclarable)
-    .map((name) => ({ name, metadata: module.metadata(name), doc: module.doc(name) }))
-  return { functions, left: names.filter((name) => !isDeclarable(name)) }
+/** What a module exports of a library. */
+export interface Exported {
+  readonly kernels: readonly KernelSignature[]
+  readonly functions: readonly PackedDescription[]
 }
 
-/** The declarations of functions for a `.d.ts` file. Functions without metadata accept and return any value. */
-export function declarations(path: string, functions: readonly Described[]): string {
-  const lines = functions.map(({ name, metadata, doc }) => {
-    const declared =
-      metadata === undefined ? `export function ${name}(...values: Argument[]): Value` : declarationOf(name, metadata)
-    return doc === undefined ? declared : `/** ${doc.trim().replaceAll('*/', '*\\/')} */\n${declared}`
-  })
-  const text = lines.join('\n')
-  const mentioned = (of: readonly string[]): string =>
-    of.filter((type) => new RegExp(`\\b${type}\\b`).test(text)).join(', ')
+const optionTypes = `type Options<Into> = Omit<KernelOptions, 'into'> & { readonly into?: Into }
+type AsyncOptions<Into> = Omit<KernelAsyncOptions, 'into'> & { readonly into?: Into }`
+
+/** Names that the written files use, so that they cannot be those of kernels. */
+export const usedNames: ReadonlySet<string> = new Set([
+  ...kernelTypes,
+  ...declarationTypes,
+  ...['Device', 'Object', 'Tensor', 'URL'],
+])
+
+/** The declarations of a library for a `.d.ts` file. Packed functions without metadata accept and return any value. */
+export function declarations(library: string, { kernels, functions }: Exported): string {
+  const parts = [...kernels.map(declareKernel), ...functions.map(declareFunction)]
+  const text = [...(kernels.length === 0 ? [] : [optionTypes]), ...parts].join('\n\n')
+  const code = text.replaceAll(/\/\*\*.*?\*\//gs, '')
+  const mentioned = (names: readonly string[]): string =>
+    names.filter((name) => new RegExp(`\\b${name}\\b`).test(code)).join(', ')
   const imports = [
-    [mentioned(['Device', 'Tensor']), 'tenon/core'],
+    [mentioned([...kernelTypes, 'Tensor'].toSorted()), 'tenon'],
+    [mentioned(['Device']), 'tenon/core'],
     [mentioned(declarationTypes), 'tenon/packed-func'],
   ]
   return [
-    `// Written by tenon types: the packed functions of ${basename(path)}.`,
+    `// Written by tenon types: the kernels of ${basename(library)}.`,
     ...imports.flatMap(([names, from]) => (names === '' ? [] : [`import type { ${names} } from '${from}'`])),
     '',
     text,
     '',
+    // Without an export list, declarations export every name.
+    'export {}',
+    '',
   ].join('\n')
 }
 
-/** A module that loads the library and exports its packed functions. `place` is the library's path or URL relative to it. */
-export function wrappers(place: string, functions: readonly Described[]): string {
-  const lines = functions.map(({ name, metadata }) =>
-    metadata === undefined
-      ? `export const ${name} = library.get('${name}')`
-      : `export const ${name} = typedBy(library.get('${name}'), library.metadata('${name}'), '${name}')`,
-  )
-  const imported = functions.some(({ metadata }) => metadata !== undefined) ? 'Module, typedBy' : 'Module'
+function declareFunction({ name, metadata, doc }: PackedDescription): string {
+  const declared =
+    metadata === undefined ? `export function ${name}(...values: Argument[]): Value` : declarationOf(name, metadata)
+  return doc === undefined ? declared : docComment(doc) + declared
+}
+
+/**
+ * A module that opens the library at the first call, so that it can be imported where the library does not exist. `place` is the
+ * library's path or URL relative to the module. Names with a dollar sign are not those of kernels.
+ */
+export function wrappers(place: string, { kernels, functions }: Exported): string {
+  const typed = functions.some(({ metadata }) => metadata !== undefined) ? ', typedBy as $typedBy' : ''
   return [
-    `// Written by tenon types.`,
-    `import { fileURLToPath } from 'node:url'`,
-    `import { ${imported} } from 'tenon/packed-func'`,
+    '// Written by tenon types.',
+    `import { fileURLToPath as $filePath } from 'node:url'`,
+    ...(kernels.length === 0 ? [] : [`import { Library as $Library } from 'tenon'`]),
+    ...(functions.length === 0 ? [] : [`import { Module as $Module${typed} } from 'tenon/packed-func'`]),
     '',
-    `const library = Module.open(fileURLToPath(new URL('${place}', import.meta.url)))`,
+    `const $path = $filePath(new URL('${place}', import.meta.url))`,
+    ...(kernels.length === 0 ? [] : ['const $library = $once(() => $Library.open($path))']),
+    ...(functions.length === 0 ? [] : ['const $module = $once(() => $Module.open($path))']),
     '',
-    ...lines,
-    '',
+    ...kernels.map(({ name }) => `export const ${name} = $called('${name}', () => $library().kernel('${name}'))`),
+    ...functions.map(({ name, metadata }) => {
+      const found = `$module().get('${name}')`
+      const call = metadata === undefined ? found : `$typedBy(${found}, $module().metadata('${name}'), '${name}')`
+      return `export const ${name} = $called('${name}', () => ${call})`
+    }),
+    helpers,
   ].join('\n')
 }
+
+const helpers = `
+function $once(make) {
+  let value
+  return () => (value ??= make())
+}
+
+function $called(name, find) {
+  const kernel = $once(find)
+  const call = (...values) => kernel()(...values)
+  const async = (...values) => kernel().async(...values)
+  return Object.defineProperties(call, { name: { value: name }, async: { value: async } })
+}
+`

@@ -1,0 +1,215 @@
+import type { AttributeParameter, AttributeType, DType, KernelSignature, Parameter } from '@tenon/core'
+import { formatSignature } from '@tenon/core'
+import { formatLiteral, formatType, parameterText } from '@tenon/core/internal'
+import { isDeclarable } from '@tenon/packed-func'
+
+/** The names that declarations of kernels import from `tenon`, apart from `Tensor`. */
+export const kernelTypes = [
+  'AttributeDictionary',
+  'DType',
+  'KernelAsyncOptions',
+  'KernelOptions',
+  'MemorySegment',
+] as const
+
+/**
+ * The declaration of a kernel: a function for each number of optional operands, and a namespace with the asynchronous form and
+ * the types of the attributes and of several results.
+ */
+export function declareKernel(signature: KernelSignature): string {
+  const { name } = signature
+  const { attributes, results } = shown(signature)
+  const forms = formsOf(signature)
+  const comment = docComment(docOf(signature))
+  const functions = forms.map((form) => `${comment}export function ${name}${callOf(signature, form, false)}`)
+  const later = forms.map((form) => `  function async${callOf(signature, form, true)}`)
+  const members = [
+    ...(attributes.length === 0 ? [] : [interfaceOf('Attributes', attributes.map(attributeLines))]),
+    ...(results.length < 2 ? [] : [resultsOf(signature)]),
+    `  /** Calls the kernel on another thread. */`,
+    ...later,
+  ]
+  return [...functions, `export namespace ${name} {`, ...members, '}'].join('\n')
+}
+
+/** The parts of a signature that callers see. */
+function shown({
+  operands,
+  results,
+  attributes,
+}: KernelSignature): Pick<KernelSignature, 'operands' | 'results' | 'attributes'> {
+  return {
+    operands: operands.filter(({ isToken }) => !isToken),
+    results: results.filter(({ isToken }) => !isToken),
+    attributes,
+  }
+}
+
+/** The operands of one form of the call. */
+type Form = readonly Parameter[]
+
+/** The forms of the call: with all operands, and without one or more optional operands from the end. */
+function formsOf(signature: KernelSignature): readonly Form[] {
+  const { operands } = shown(signature)
+  const optional = operands.filter(({ kind }) => kind === 'optional').length
+  if (operands.at(-1)?.kind === 'remaining') return [operands]
+  return Array.from({ length: optional + 1 }, (_, omitted) => operands.slice(0, operands.length - omitted))
+}
+
+/** The type parameters, the parameters and the result of one form. */
+function callOf(signature: KernelSignature, form: Form, isAsync: boolean): string {
+  const { attributes, results } = shown(signature)
+  const variables = new Map(
+    form.flatMap((operand) => (operand.variable === undefined ? [] : [[operand.variable, operand]])),
+  )
+  const bound = new Set<string>()
+  const names = new Set<string>()
+  const parameters = form.map((operand) => {
+    const { variable } = operand
+    const element =
+      variable === undefined ? elementOf(operand) : bound.has(variable) ? `NoInfer<${variable}>` : variable
+    if (variable !== undefined) bound.add(variable)
+    const type = tensorOf(element)
+    const place = parameterName(operand.name, names)
+    if (operand.kind === 'remaining') return `${place}: readonly ${type}[]`
+    return `${place}: ${type}${operand.kind === 'optional' ? ' | undefined' : ''}`
+  })
+  const resultElement = (result: Parameter, inferred: boolean): string => {
+    if (result.variable === undefined || !bound.has(result.variable)) return elementOf(result)
+    return inferred ? result.variable : `NoInfer<${result.variable}>`
+  }
+  const typeOf = (inferred: boolean): string => {
+    const types = results.map((result) => resultType(result, resultElement(result, inferred)))
+    if (types.length < 2) return types[0] ?? 'undefined'
+    const generics = resultVariables(signature).map((variable) => resultElement({ ...results[0]!, variable }, inferred))
+    return `${signature.name}.Results${generics.length === 0 ? '' : `<${generics.join(', ')}>`}`
+  }
+  const into = results.length < 2 ? typeOf(false) : `Partial<${typeOf(false)}>`
+  const options = `${isAsync ? 'AsyncOptions' : 'Options'}<${results.length === 0 ? 'never' : into}>`
+  const optionsAreRequired = !signature.isComplete
+  if (attributes.length > 0) {
+    const mayOmit = attributes.every(({ isOptional }) => isOptional)
+    const type = `${signature.name}.Attributes`
+    const place = parameterName('attributes', names)
+    parameters.push(
+      !mayOmit ? `${place}: ${type}` : optionsAreRequired ? `${place}: ${type} | undefined` : `${place}?: ${type}`,
+    )
+  }
+  parameters.push(`${parameterName('options', names)}${optionsAreRequired ? '' : '?'}: ${options}`)
+  const generics = [...variables].map(([variable, operand]) => `${variable} extends ${elementOf(operand)}`)
+  const returned = isAsync ? `Promise<${typeOf(true)}>` : typeOf(true)
+  return `${generics.length === 0 ? '' : `<${generics.join(', ')}>`}(${parameters.join(', ')}): ${returned}`
+}
+
+/** A name for a parameter that is valid in JavaScript and is not used yet. */
+function parameterName(name: string, used: Set<string>): string {
+  let valid = isDeclarable(name) ? name : `_${name.replaceAll(/[^\w$]/g, '_')}`
+  while (used.has(valid)) valid += '_'
+  used.add(valid)
+  return valid
+}
+
+const elementOf = ({ dtypes }: { readonly dtypes: readonly DType[] }): string =>
+  dtypes.length === 0 ? 'DType' : dtypes.map((dtype) => `'${dtype}'`).join(' | ')
+
+const tensorOf = (element: string): string => (element === 'DType' ? 'Tensor' : `Tensor<${element}>`)
+
+function resultType({ kind }: Parameter, element: string): string {
+  const type = tensorOf(element)
+  if (kind === 'remaining') return `readonly ${type}[]`
+  return kind === 'optional' ? `${type} | undefined` : type
+}
+
+/** The variables that results have, in order. */
+function resultVariables({ operands, results }: KernelSignature): string[] {
+  const bound = new Set(operands.map(({ variable }) => variable))
+  return [
+    ...new Set(results.flatMap(({ variable }) => (variable !== undefined && bound.has(variable) ? [variable] : []))),
+  ]
+}
+
+function resultsOf(signature: KernelSignature): string {
+  const { results } = shown(signature)
+  const variables = resultVariables(signature)
+  const generics = variables.map((variable) => {
+    const { dtypes } = [...signature.operands, ...results].find((parameter) => parameter.variable === variable)!
+    return `${variable} extends ${elementOf({ dtypes })}`
+  })
+  const rows = results.map((result) => {
+    const isBound = result.variable !== undefined && variables.includes(result.variable)
+    const type = resultType(result, isBound ? result.variable! : elementOf(result))
+    return [`/** ${inComment(parameterText(result))} */`, `readonly ${propertyName(result.name)}: ${type}`]
+  })
+  return interfaceOf(`Results${generics.length === 0 ? '' : `<${generics.join(', ')}>`}`, rows)
+}
+
+const interfaceOf = (head: string, members: readonly (readonly string[])[]): string =>
+  [`  interface ${head} {`, ...members.flat().map((line) => `    ${line}`), '  }'].join('\n')
+
+function attributeLines({ name, type, isOptional, fallback }: AttributeParameter): string[] {
+  const fallbackText = fallback === undefined ? '' : `, ${formatLiteral(fallback)} by default`
+  return [
+    `/** ${inComment(formatType(type) + fallbackText)} */`,
+    `readonly ${propertyName(name)}${isOptional ? '?' : ''}: ${attributeType(type)}`,
+  ]
+}
+
+/** The values that an attribute accepts. */
+function attributeType(type: AttributeType): string {
+  if (typeof type === 'object') {
+    if ('enum' in type) return type.enum.map((value) => JSON.stringify(value)).join(' | ')
+    const members = type.members.map(
+      ({ name, type: of, isOptional }) =>
+        `readonly ${propertyName(name)}${isOptional ? '?' : ''}: ${attributeType(of)}`,
+    )
+    return members.length === 0 ? 'Readonly<Record<string, never>>' : `{ ${members.join('; ')} }`
+  }
+  if (type.endsWith('[]')) {
+    const element = type.slice(0, -2)
+    return `readonly ${elementValue(element).includes('|') ? `(${elementValue(element)})` : elementValue(element)}[] | ${arrays[element]}`
+  }
+  return others[type] ?? elementValue(type)
+}
+
+const elementValue = (type: string): string => (type === 's64' || type === 'u64' ? 'number | bigint' : 'number')
+
+const arrays: Readonly<Record<string, string>> = {
+  s8: 'Int8Array',
+  s16: 'Int16Array',
+  s32: 'Int32Array',
+  s64: 'BigInt64Array',
+  u8: 'Uint8Array',
+  u16: 'Uint16Array',
+  u32: 'Uint32Array',
+  u64: 'BigUint64Array',
+  f32: 'Float32Array',
+  f64: 'Float64Array',
+}
+
+const others: Readonly<Record<string, string>> = {
+  pred: 'boolean',
+  c64: 'number | readonly [number, number]',
+  c128: 'number | readonly [number, number]',
+  string: 'string',
+  bytes: 'Uint8Array | string',
+  pointer: 'Tensor | MemorySegment | bigint',
+  dtype: 'DType',
+  dictionary: 'AttributeDictionary',
+}
+
+const propertyName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
+
+function docOf(signature: KernelSignature): string {
+  const text = formatSignature({ ...signature, doc: '' })
+  return signature.doc === '' ? text : `${signature.doc}\n\n${text}`
+}
+
+/** A comment before a declaration. */
+export function docComment(text: string): string {
+  const lines = text.trim().split(/\r\n|\r|\n|\u2028|\u2029/)
+  if (lines.length === 1) return `/** ${inComment(lines[0]!)} */\n`
+  return ['/**', ...lines.map((line) => ` * ${inComment(line)}`.trimEnd()), ' */', ''].join('\n')
+}
+
+// oxlint-disable-next-line no-control-regex
+const inComment = (text: string): string => text.replaceAll('*/', '*\\/').replaceAll(/[\0-\x1f\x7f-\x9f]/g, ' ')

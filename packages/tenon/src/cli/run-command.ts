@@ -1,0 +1,26 @@
+import { parseArguments } from './arguments.ts'
+import { ExitCode, reportFailure, reportLostOutput } from './failure.ts'
+import type { SubCommand } from './sub-command.ts'
+import { printData, styleFor } from './terminal.ts'
+import { commandUsage } from './usage.ts'
+
+/** Runs a command with the arguments behind its name. @returns the exit code of the process */
+export function runCommand(command: SubCommand, rawArgs: readonly string[]): ExitCode {
+  process.stdout.on('error', exitWithoutOutput)
+  try {
+    const end = rawArgs.indexOf('--')
+    const flags = end === -1 ? rawArgs : rawArgs.slice(0, end)
+    if (!flags.includes('--help') && !flags.includes('-h')) {
+      return command.run(parseArguments(rawArgs, command.args)) ?? ExitCode.ok
+    }
+    printData(command.help?.(rawArgs) ?? commandUsage(command, styleFor(process.stdout)))
+    return ExitCode.ok
+  } catch (error) {
+    return reportFailure(error, `tenon ${command.meta.name}`)
+  }
+}
+
+/** A reader that closes the pipe early (`tenon inspect ... | head`) is not an error. */
+export function exitWithoutOutput(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === 'EPIPE' ? ExitCode.ok : reportLostOutput(error))
+}
