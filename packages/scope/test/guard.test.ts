@@ -123,6 +123,25 @@ if (process.platform === 'linux')
       expect([code, stdout], stderr).toEqual([0, 'AggregateError own,TENON_GUARD\n'])
     })
 
+    test('collects managed and implicit scopes', async () => {
+      const { code, stdout, stderr } = await guarded(
+        `let ran = 0
+         const openAll = () => {
+           for (const open of [() => NativeScope.ofConfined({ managed: true }), () => ResourceScope.ofImplicit()]) {
+             const one = open()
+             one.addCloseAction(() => ran++)
+             if (one.allocate !== undefined) one.allocate(20)
+             else MemorySegment.allocateNative(20, 16, one)
+           }
+         }
+         for (let i = 0; i < 20; i++) openAll()
+         for (let i = 0; i < 20; i++) { gc(); await new Promise((resolve) => setImmediate(resolve)) }
+         console.log(ran >= 38)`,
+        { nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning', '--expose-gc'] },
+      )
+      expect([code, stdout], stderr).toEqual([0, 'true\n'])
+    })
+
     test('does not change other behaviour', async () => {
       const { code, stdout, stderr } = await guarded(
         `for (let i = 0; i < 500; i++) {

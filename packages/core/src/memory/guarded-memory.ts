@@ -80,16 +80,20 @@ export function newGuardedMemory(
 ): GuardedMemory | undefined {
   try {
     const { handle, address } = open(byteSize, byteAlignment, name)
-    const free = (): void => coreFunctions().tn_guarded_free(handle)
     const buffer = bufferOf(handle, address, Math.max(byteSize, 1), isCollected)
     const guard: Guard = { address, byteSize, find: () => (isDetached(buffer) ? undefined : findIn(handle)) }
     addGuard(buffer, guard)
-    return { buffer, address, guard, free }
+    return { buffer, address, guard, free: freeing(handle) }
   } catch (error) {
     if (!(error instanceof NativeError)) throw error
     if (!isWarned) warnUnguarded(error.sentence)
     return undefined
   }
+}
+
+/** A function of its own, because closures of one function keep the variables of all of them, and so the buffer. */
+function freeing(handle: number): () => void {
+  return () => coreFunctions().tn_guarded_free(handle)
 }
 
 function bufferOf(handle: number, address: number, byteSize: number, isCollected: boolean): ArrayBuffer {

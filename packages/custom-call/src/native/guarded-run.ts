@@ -1,14 +1,15 @@
 import { Tensor, type GuardError } from '@tenon/core'
 import { findDamage, innermostCall, type Gated, type Written } from '@tenon/core/internal'
-import type { Runnable } from '../call/call-target.ts'
-import type { RunCall } from './current-call.ts'
+import type { CallMemory } from './call-memory.ts'
+
+type Run = (kind: number, memory: CallMemory) => number
 
 /** The first operand of a run, which describes the others: a prepared call, a bound call, or a batch of bound calls. */
 interface Runner {
   readonly shape?: { readonly name: string; readonly operandCount: number; readonly names?: readonly string[] }
   readonly bound?: readonly Gated[]
   readonly calls?: readonly Runner[]
-  readonly target: Runnable
+  readonly target: { failure(memory: CallMemory, status: number): Error }
 }
 
 /** The tensors follow the call and its library. */
@@ -42,7 +43,7 @@ function writtenIn(list: readonly Gated[], shape: NonNullable<Runner['shape']>):
 }
 
 /** Makes the function that runs calls in guard mode. It throws GuardError after a run that wrote outside of its memory. */
-export function guardedRun(run: RunCall): RunCall {
+export function guardedRun(run: Run): Run {
   return (kind, memory) => {
     const held = innermostCall()!
     const { target } = held[0] as unknown as Runner

@@ -1,4 +1,4 @@
-import { expectJob, forgetJob, isPending } from '@tenon/core/internal'
+import { expectJob, forgetJob, guardMode, isPending } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { PackedFuncError } from '../errors/error-kinds.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
@@ -6,6 +6,7 @@ import { catchUp, type NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { pack } from '../values/pack.ts'
 import { unpack } from '../values/unpack.ts'
+import { checkedPackedCall } from './guarded-calls.ts'
 
 /** The engine's functions, because those of a subclass may throw. */
 const { addEventListener, removeEventListener } = EventTarget.prototype
@@ -32,7 +33,7 @@ export async function callOnThread(
       // A getter of an argument may have aborted the signal.
       if (signal?.aborted === true) cancel()
     })
-    return finishJob(stack, job)
+    return guardMode ? checkedPackedCall(target, values, () => finishJob(stack, job)) : finishJob(stack, job)
   } catch (error) {
     // C++ kernels raise this kind when they see that the host asked them to stop. The host knows the reason.
     if (error instanceof PackedFuncError && error.kind === 'EnvErrorAlreadySet' && signal?.aborted === true)

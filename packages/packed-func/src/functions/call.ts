@@ -1,5 +1,5 @@
 import type { Tensor } from '@tenon/core'
-import { highWord, lowWord } from '@tenon/core/internal'
+import { guardMode, highWord, lowWord } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import {
   NOT_MADE as CALL_NOT_MADE,
@@ -18,6 +18,7 @@ import type { Argument, Value } from '../values/argument.ts'
 import { makePut } from '../values/put.ts'
 import { SMALL } from '../values/text.ts'
 import { unpack } from '../values/unpack.ts'
+import { checkedPackedCall } from './guarded-calls.ts'
 
 /**
  * What calls read of a packed function. V8 keeps the fields of a function, other than those of an object, outside of it, and to
@@ -75,7 +76,7 @@ interface Calls {
 let opened: Calls | undefined
 
 export function calls(): Calls {
-  return (opened ??= makeCalls(openStack()))
+  return (opened ??= guardMode ? guardedCalls(makeCalls(openStack())) : makeCalls(openStack()))
 }
 
 /**
@@ -303,6 +304,18 @@ function makeCalls(s: Stack): Calls {
     },
   }
   return forms
+}
+
+/** Makes the ways to call a function in guard mode. */
+function guardedCalls({ none, one, few, typedFew, all }: Calls): Calls {
+  return {
+    none,
+    one: (target, a) => checkedPackedCall(target.owner, [a], () => one(target, a)),
+    few: (target, count, a, b, c) => checkedPackedCall(target.owner, [a, b, c], () => few(target, count, a, b, c)),
+    typedFew: (target, signature, count, a, b, c) =>
+      checkedPackedCall(target.owner, [a, b, c], () => typedFew(target, signature, count, a, b, c)),
+    all: (target, values, readAs) => checkedPackedCall(target.owner, values, () => all(target, values, readAs)),
+  }
 }
 
 export function readResult(s: Stack, base: number, typeIndex: number): Value {
