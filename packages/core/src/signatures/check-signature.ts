@@ -74,7 +74,11 @@ export function isSizeType(type: AttributeType): boolean {
 function checkUnique(reader: TokenReader, tokens: readonly Token[]): void {
   const known = new Set<string>()
   for (const token of tokens) {
-    if (known.has(token.text)) throw reader.error(token, `${token.text} is the name of two parameters`)
+    if (known.has(token.text)) {
+      throw reader.error(token, `${token.text} is the name of two parameters`, {
+        hint: 'Give each operand, result, temporary and attribute a name of its own.',
+      })
+    }
     known.add(token.text)
   }
 }
@@ -107,7 +111,9 @@ function checkSizes(reader: TokenReader, read: ReadSignature): void {
     check(used, token.text)
     const axes = parameter.shape?.find(isGroup)
     if (group === undefined || axes === undefined || groups.has(axes.group)) continue
-    throw reader.error(group, `${token.text} uses ...${axes.group}, which no operand has`)
+    throw reader.error(group, `${token.text} uses ...${axes.group}, which no operand has`, {
+      hint: `Use ...${axes.group} in the shape of an operand.`,
+    })
   }
   check(read.conditionSizes, 'the condition')
 }

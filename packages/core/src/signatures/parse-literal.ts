@@ -1,6 +1,6 @@
 import { canonicalName, elementTypeHint } from './element-names.ts'
 import type { AttributeLiteral, AttributeType, ScalarAttributeType } from './kernel-signature.ts'
-import { convertScalar, typeName } from './attribute-type.ts'
+import { convertScalar, typeName, valueHint } from './attribute-type.ts'
 import type { TokenReader } from './token-reader.ts'
 import type { Token } from './tokens.ts'
 
@@ -99,5 +99,7 @@ function literalValue(literal: string, type: ScalarAttributeType): unknown {
 
 function misfit(reader: TokenReader, token: Token, literal: string, type: AttributeType): Error {
   const shown = literal.length > 40 ? `${literal.slice(0, 40)}...` : literal
-  return reader.error(token, `the default ${shown} does not fit ${typeName(type)}`)
+  return reader.error(token, `the default must be ${typeName(type)}, got ${shown}`, {
+    hint: valueHint(type).replace('Pass', 'Write'),
+  })
 }

@@ -185,7 +185,9 @@ function parseNotes(
         checkLayoutRank(reader, token, { ...plainParameter, layout: notes.layout })
         break
       default:
-        throw refuse(`@${token.text} is not a note; the notes are @alias(x), @donated, @cm and @layout(...)`)
+        throw reader.error(token, `@${token.text} is not a note`, {
+          hint: 'Use @alias(x), @donated, @cm or @layout(1, 0).',
+        })
     }
   }
   return { parameter: { ...plainParameter, ...notes, alias: alias?.text }, alias }

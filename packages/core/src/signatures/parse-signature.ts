@@ -128,7 +128,7 @@ function parseStages(reader: TokenReader): KernelSignature['stages'] {
     const token = reader.name('a stage')
     const stage = STAGES.find((one) => one === token.text)
     if (stage === undefined) {
-      throw reader.error(token, `"${token.text}" is not a stage; the stages are ${STAGES.join(', ')}`)
+      throw reader.error(token, `"${token.text}" is not a stage`, { hint: `Use ${STAGES.join(', ')}.` })
     }
     if (stages[stage] !== undefined) throw reader.error(token, `the stage ${stage} must have one handler, got a second`)
     reader.expect(':')
