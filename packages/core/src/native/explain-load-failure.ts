@@ -9,14 +9,14 @@ import { suggest } from '../errors/suggest.ts'
  * loader's message in its details.
  */
 export function explainLoadFailure(path: string, reason: string): LoadError {
-  const { sentence = `the library ${path} could not be loaded: ${reason}`, hint } = explain(path) ?? {}
+  const { sentence = `the library ${path} could not be loaded: ${reason}`, hint } = explain(path, reason) ?? {}
   return new LoadError(sentence, { hint, details: { tried: [{ path, reason }] } })
 }
 
 const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
 
 /** Explains the failure by the file's headers. Without a sentence, the message of the loader is the best explanation. */
-function explain(path: string): { readonly sentence?: string; readonly hint?: string | undefined } | undefined {
+function explain(path: string, reason: string): { readonly sentence?: string; readonly hint?: string | undefined } | undefined {
   if (!existsSync(path)) {
     // The loader searched for a bare name, and its message says where.
     return path.includes('/') ? { sentence: `the library ${path} does not exist`, hint: similarFile(path) } : undefined
@@ -44,6 +44,13 @@ function explain(path: string): { readonly sentence?: string; readonly hint?: st
       return {
         sentence: `the library ${path} needs ${names.join(' and ')}, which cannot be found`,
         hint: 'Install the missing library, or add its directory to LD_LIBRARY_PATH or to the search path of the library (-Wl,-rpath).',
+      }
+    }
+    const ofPython = info.imports.find(({ name, weak }) => !weak && /^_?Py[A-Z_]/.test(name))
+    if (ofPython !== undefined) {
+      return {
+        sentence: `the library ${path} needs ${ofPython.name} of Python, which this process does not have: ${reason}`,
+        hint: 'Build its kernels into a library that does not use Python, because Tenon does not load the Python interpreter.',
       }
     }
     // The file in this directory may be valid, but the loader searched elsewhere.

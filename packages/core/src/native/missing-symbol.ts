@@ -1,30 +1,43 @@
 import { existsSync } from 'node:fs'
-import { readBinary } from '@tenon/binary'
+import { readBinary, readHiddenFunctions } from '@tenon/binary'
 import { LoadError } from '../errors/kinds.ts'
 import { didYouMean } from '../errors/suggest.ts'
 
 /** The error for a symbol that a library does not export. The hint names similar exports, if the file of the library is known. */
 export function missingSymbol(path: string, name: string): LoadError {
-  const names = exportsOf(path)
+  const { exported, hidden } = symbolsOf(path)
   return new LoadError(`the library ${path} does not export a symbol named ${JSON.stringify(name)}`, {
     hint:
-      unmangledHint(name, names) ??
-      didYouMean(name, names) ??
+      hiddenHint(name, hidden) ??
+      unmangledHint(name, exported) ??
+      didYouMean(name, exported) ??
       'Build it with default visibility, and declare C++ functions extern "C" so that their names are kept.',
     details: { path, symbol: name },
   })
 }
 
-/** The exported names, without the marks of tenon/xla_mark.h. Empty for a library that the loader found by a bare name. */
-function exportsOf(path: string): string[] {
-  if (!/[/\\]/.test(path) || !existsSync(path)) return []
+interface SymbolNames {
+  readonly exported: readonly string[]
+  readonly hidden: readonly string[]
+}
+
+/** The names of functions, without the marks and signatures of kernels. Empty for a library that the loader found by a bare name. */
+function symbolsOf(path: string): SymbolNames {
+  if (!/[/\\]/.test(path) || !existsSync(path)) return { exported: [], hidden: [] }
   try {
-    return readBinary(path)
-      .exports.map(({ name }) => name)
-      .filter((name) => !/__xla_(?:ffi|host)/.test(name))
+    const names = readBinary(path).exports.map(({ name }) => name)
+    return {
+      exported: names.filter((name) => !/__xla_(?:ffi|host)|__tn_signature$/.test(name)),
+      hidden: readHiddenFunctions(path),
+    }
   } catch {
-    return [] // The file has changed since it was loaded. The hint is only an aid.
+    return { exported: [], hidden: [] } // The file has changed since it was loaded. The hint is only an aid.
   }
+}
+
+function hiddenHint(name: string, hidden: readonly string[]): string | undefined {
+  if (!hidden.includes(name)) return undefined
+  return `${name} was built with hidden visibility, as nanobind does. Export it with TN_XLA_EXPORT, or with XLA_FFI_DEFINE_HANDLER_SYMBOL of JAX.`
 }
 
 /** Follows Itanium's rule: `_Z`, and the name after its length. */
