@@ -9,18 +9,24 @@ import { sidecarPath } from '../src/signatures/sidecar.ts'
 const include = fileURLToPath(new URL('../../core/include', import.meta.url))
 
 /** Compiles a library with the macros of tenon/signature.h and tenon/xla_mark.h. */
-export function compileLibrary(directory: string, source: string, name = 'libkernels.so', language = 'c'): string {
+export function compileLibrary(
+  directory: string,
+  source: string,
+  name = 'libkernels.so',
+  language: 'c' | 'cc' = 'c',
+  ...flags: string[]
+): string {
   const path = join(directory, name)
   const file = `${path}.${language}`
   writeFileSync(file, `#include <tenon/signature.h>\n#include <tenon/xla_mark.h>\n${source}`)
   const [compiler, ...standard] =
     language === 'c' ? [process.env['CC'] ?? 'cc'] : [process.env['CXX'] ?? 'c++', '-std=c++17']
-  execFileSync(compiler, [...standard, '-shared', '-fPIC', '-I', include, '-o', path, file])
+  execFileSync(compiler, [...standard, '-shared', '-fPIC', '-I', include, '-o', path, file, ...flags])
   return path
 }
 
 export function signaturesOf(path: string, metadata?: (name: string) => string | undefined): FoundSignature[] {
-  return readSignatures(path, readBinary(path), metadata)
+  return readSignatures(path, readBinary(path), metadata === undefined ? {} : { metadata })
 }
 
 /** Name, convention, source and text of each kernel. */

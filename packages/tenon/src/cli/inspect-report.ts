@@ -1,13 +1,44 @@
-import { missingDependencies, readBinary, type BinaryInfo, type MissingLibrary } from '@tenon/core'
+import {
+  formatSignature,
+  missingDependencies,
+  readBinary,
+  readHiddenFunctions,
+  type BinaryInfo,
+  type KernelSignature,
+  type MissingLibrary,
+} from '@tenon/core'
 import { nativeFormat } from '@tenon/core/internal'
-import { handlerSignatures, type HandlerSignature } from '../signatures/handler-signatures.ts'
 import { markedCalls, type MarkedCall } from '../marked-calls.ts'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
+import { handlerSignatures, isCppHandler, type HandlerSignature } from '../signatures/handler-signatures.ts'
+import { readSignatures, type FoundSignature, type UnreadableText } from '../signatures/read-signatures.ts'
+import { SidecarError } from '../signatures/sidecar-error.ts'
+import { readSidecar, type SidecarKernel } from '../signatures/sidecar.ts'
+
+/** A signature as text, and its source. */
+export interface SignatureReport extends Pick<KernelSignature, 'source'> {
+  /** Undefined for the source `none`. */
+  readonly signature: string | undefined
+}
+
+/** A kernel that the symbols of the library or its sidecar describe. */
+export interface KernelReport extends SignatureReport, Pick<KernelSignature, 'name' | 'convention' | 'isComplete'> {
+  /** The exported symbol; undefined for a kernel that the library does not export. */
+  readonly symbol: string | undefined
+  /** The platform for which the library registers the handler itself. */
+  readonly platform: string | undefined
+  /** The signatures of later sources that differ. They are not used. */
+  readonly differing: readonly SignatureReport[]
+  readonly unreadable: readonly UnreadableText[]
+}
 
 export interface InspectReport extends BinaryInfo {
   readonly path: string
   /** The dependencies that this system's loader cannot find; undefined for a library of another system. */
   readonly missing: readonly MissingLibrary[] | undefined
+  readonly kernels: readonly KernelReport[]
+  /** The reason why the sidecar of the library cannot be read. */
+  readonly sidecarError: string | undefined
   readonly customCalls: readonly MarkedCall[]
   /** The packed functions, without their prefix. */
   readonly packedFunctions: readonly string[]
@@ -23,10 +54,9 @@ export interface InspectReport extends BinaryInfo {
   readonly functions: readonly string[]
   /** The number of functions that are exported under mangled names of C++ or Rust. */
   readonly mangledFunctions: number
+  /** The functions that the library contains but does not export. Stripped libraries do not list them. */
+  readonly hidden: readonly string[]
 }
-
-/** The weak export of each of XLA's C++ handlers: xla::ffi::Handler<...>::Call(...) const. */
-const cppHandler = /^_ZNK?3xla3ffi7HandlerI.*E4CallE/
 
 /** The beginnings of names that C++ and Rust mangle. */
 const mangled = /^(_Z|_R|\?)/
@@ -37,9 +67,10 @@ const tableFunctions = new Set(['XLA_FFI_GetApi', '_ZN3xla3ffi12GetXlaFfiApiEv']
 /** @throws {BinaryFormatError} if the file is not a library @throws the system's error if it cannot be opened */
 export function inspectLibrary(path: string): InspectReport {
   const info = readBinary(path)
+  const { kernels, sidecarError } = inspectKernels(path, info)
   const customCalls = markedCalls(info)
   const packed = packedFunctions(info)
-  const known = new Set([...customCalls.map(({ name }) => name), ...packed.names])
+  const known = new Set([...kernels.map(({ symbol }) => symbol), ...packed.names])
   const functions = info.exports.filter(
     ({ name, kind, weak }) => kind === 'function' && !weak && !known.has(name) && !isPackedSymbol(name),
   )
@@ -48,10 +79,12 @@ export function inspectLibrary(path: string): InspectReport {
     path,
     ...info,
     missing: info.format === nativeFormat ? missingDependencies(path) : undefined,
+    kernels,
+    sidecarError,
     customCalls,
     packedFunctions: packed.names,
     packedGeneration: packed.generation,
-    cppHandlers: info.exports.filter(({ name }) => cppHandler.test(name)).length,
+    cppHandlers: info.exports.filter(({ name }) => isCppHandler(name)).length,
     cppSignatures: handlerSignatures(info.exports.map(({ name }) => name)),
     usesCallStatus: imported.some((name) => statusFunctions.has(name)),
     registersItself: imported.some((name) => tableFunctions.has(name)),
@@ -60,5 +93,29 @@ export function inspectLibrary(path: string): InspectReport {
       .filter((name) => !mangled.test(name))
       .toSorted(),
     mangledFunctions: functions.filter(({ name }) => mangled.test(name)).length,
+    hidden: readHiddenFunctions(path),
   }
+}
+
+/** The kernels of the library. Those of a sidecar that cannot be read are missing. */
+function inspectKernels(path: string, info: BinaryInfo): Pick<InspectReport, 'kernels' | 'sidecarError'> {
+  const read = (sidecar: readonly SidecarKernel[]): KernelReport[] =>
+    readSignatures(path, info, { sidecar }).map(describeKernel)
+  try {
+    return { kernels: read(readSidecar(path)), sidecarError: undefined }
+  } catch (error) {
+    if (!(error instanceof SidecarError)) throw error
+    return { kernels: read([]), sidecarError: error.sentence }
+  }
+}
+
+function describeKernel({ signature, symbol, platform, differing, unreadable }: FoundSignature): KernelReport {
+  const { name, convention, isComplete } = signature
+  const report = { ...describeSignature(signature), name, convention, isComplete, symbol, platform }
+  return { ...report, differing: differing.map(describeSignature), unreadable }
+}
+
+function describeSignature(signature: KernelSignature): SignatureReport {
+  const { source } = signature
+  return { source, signature: source === 'none' ? undefined : formatSignature(signature) }
 }

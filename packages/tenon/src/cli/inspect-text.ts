@@ -1,5 +1,7 @@
 import { isMark } from '../marked-calls.ts'
 import { handlerText } from '../signatures/handler-signatures.ts'
+import { isSignatureSymbol } from '../signatures/read-signatures.ts'
+import { customCallLines, hiddenCandidates, packedLines } from './inspect-kernels.ts'
 import type { InspectReport } from './inspect-report.ts'
 import { alignColumns, printable, type Style } from './terminal.ts'
 
@@ -11,27 +13,18 @@ const kinds = { shared: 'shared library', executable: 'program', object: 'object
 
 export function inspectText(untrusted: InspectReport, style: Style, symbols: boolean): string {
   const report = withPrintableTexts(untrusted)
+  const generation = report.packedGeneration === undefined ? '' : ` (${report.packedGeneration})`
   return [
     style.strong(report.path),
     ...facts(report, style),
-    ...section(
-      'custom calls',
-      alignColumns(
-        report.customCalls.map(({ name, convention }) => [name, convention]),
-        '  ',
-      ),
-      style,
-    ),
-    ...section(
-      `packed functions (${report.packedGeneration})`,
-      report.packedFunctions.map((name) => `  ${name}`),
-      style,
-    ),
+    ...section('custom calls', customCallLines(report), style),
+    ...section(`packed functions${generation}`, packedLines(report), style),
     ...section(
       'typed handlers of C++, by their symbols',
       report.cppSignatures.map((signature) => `  ${handlerText(signature)}`),
       style,
     ),
+    ...hiddenFunctions(report, style, symbols),
     ...evidence(report, style),
     ...(symbols ? symbolSections(report, style) : functions(report, style)),
   ].join('\n')
@@ -59,12 +52,25 @@ function facts(report: InspectReport, style: Style): string[] {
   const lacking = (missing ?? []).map(
     ({ name, neededBy }) => `  ${'missing'.padEnd(11)}${name} (needed by ${neededBy})`,
   )
-  return [...lines, ...lacking.map((line) => style.bad(line))]
+  const sidecar = report.sidecarError === undefined ? [] : [`  ${'sidecar'.padEnd(11)}${report.sidecarError}`]
+  return [...lines, ...[...lacking, ...sidecar].map((line) => style.bad(line))]
 }
 
 function section(title: string, lines: readonly string[], style: Style): string[] {
   return lines.length === 0 ? [] : ['', style.strong(title), ...lines]
 }
+
+function hiddenFunctions(report: InspectReport, style: Style, symbols: boolean): string[] {
+  const names = symbols ? report.hidden : hiddenCandidates(report)
+  const shown = symbols ? names : names.slice(0, MAX_FUNCTIONS)
+  const left = names.length - shown.length
+  const more = left > 0 ? [style.faint(`  ${left} more: --symbols lists all`)] : []
+  return section(`hidden functions (${names.length})`, [...shown.map((name) => `  ${name}`), ...more], style)
+}
+
+const HIDDEN_NOTE =
+  'has functions with hidden visibility, as nanobind builds them: export a handler with TN_XLA_EXPORT, or with ' +
+  'XLA_FFI_DEFINE_HANDLER_SYMBOL of JAX'
 
 /** Notes on custom calls that the library does not mark, from its symbols. */
 function evidence(report: InspectReport, style: Style): string[] {
@@ -74,6 +80,7 @@ function evidence(report: InspectReport, style: Style): string[] {
   const notes: readonly (readonly [isShown: boolean, note: string])[] = [
     [count > 0, `${handlers}: ask one by its name with --handler <name>`],
     [usesCallStatus, 'reports failures through XlaCustomCallStatus: conventions host-status or host-unified'],
+    [hiddenCandidates(report).length > 0, HIDDEN_NOTE],
     [registersItself && !isMarked, 'asks for the table of XLA FFI: registers types or handlers itself'],
   ]
   return section(
@@ -96,7 +103,7 @@ function functions(report: InspectReport, style: Style): string[] {
 
 function symbolSections({ exports, imports }: InspectReport, style: Style): string[] {
   const exported = exports
-    .filter(({ name }) => !isMark(name))
+    .filter(({ name }) => !isMark(name) && !isSignatureSymbol(name))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map((symbol) => [symbol.name, symbol.kind + (symbol.weak ? ', weak' : ''), `0x${symbol.address.toString(16)}`])
   const imported = imports

@@ -50,6 +50,9 @@ const SCALARS: Readonly<Record<string, string>> = {
 /** The members of xla::ffi::Handler<...>, which XLA's header instantiates for each handler. At least one is exported. */
 const HANDLER = /^_ZNK?3xla3ffi7HandlerI.*E(?:4CallE|[CD][012]E)/
 
+/** Whether a symbol is the member of a handler that exists once for each handler: xla::ffi::Handler<...>::Call(...) const. */
+export const isCppHandler = (symbol: string): boolean => /^_ZNK?3xla3ffi7HandlerI.*E4CallE/.test(symbol)
+
 /** The distinct signatures of the handlers in a library that were written with XLA's C++ header. */
 export function handlerSignatures(symbols: readonly string[]): HandlerSignature[] {
   const found = symbols.flatMap((symbol): HandlerSignature[] => {
@@ -125,12 +128,14 @@ export function handlerText({ stage, parameters }: HandlerSignature): string {
 /**
  * The text of a signature for the handler of an execute stage, with operands `a0`, `a1`, ... and results `r0`, `r1`, ...
  * Undefined for a handler with attributes, because the symbols do not contain their names, or with a state, because the
- * symbols do not contain the handler that makes it.
+ * symbols do not contain the handler that makes it. Also undefined for operands and results that are not buffers.
  */
 export function templateText({ stage, parameters }: HandlerSignature): string | undefined {
   const [operands, results]: [string[], string[]] = [[], []]
   if (stage !== 'execute') return undefined
   for (const { role, type } of parameters) {
+    // Handlers decode other types than buffers by code of their own.
+    if (/^(?:arg|ret|opt)/.test(role) && !/^[a-z]\w*\[/.test(type)) return undefined
     if (role === 'arg') operands.push(`a${operands.length}: ${type}`)
     else if (role === 'optional arg') operands.push(`a${operands.length}?: ${type}`)
     else if (role === 'any other args') operands.push(`...a${operands.length}: any[...]`)

@@ -34,10 +34,24 @@ export interface FoundSignature {
   readonly unreadable: readonly UnreadableText[]
 }
 
+/** Further facts about a library. */
+export interface ReadSignaturesOptions {
+  /**
+   * Returns the metadata of a packed function by its name. A function of the library makes the metadata, so it is available
+   * only after loading.
+   */
+  readonly metadata?: (name: string) => string | undefined
+  /** The kernels of the sidecar, instead of those in the file. */
+  readonly sidecar?: readonly SidecarKernel[]
+}
+
 /** The text of a source, or the reason why it cannot be read. */
 type SourceText = { readonly source: SignatureSource } & ({ readonly text: string } | { readonly reason: string })
 
 const SUFFIX = '__tn_signature'
+
+/** Whether a symbol is the text of a kernel's signature. */
+export const isSignatureSymbol = (name: string): boolean => name.endsWith(SUFFIX)
 
 /**
  * Reads the signatures of the kernels in a library. The library is not loaded.
@@ -49,20 +63,15 @@ const SUFFIX = '__tn_signature'
  *
  * @param path of the library
  * @param info the headers of the library, from `readBinary(path)`
- * @param metadata returns the metadata of a packed function by its name. A function of the library makes the metadata, so
- * it is available only after loading.
  * @returns one entry for each kernel, sorted by name
  * @throws {SidecarError} if the sidecar of the library is damaged, or describes another library
  * @throws {BinaryFormatError} if the file has changed and is no library now
  */
-export function readSignatures(
-  path: string,
-  info: BinaryInfo,
-  metadata?: (name: string) => string | undefined,
-): FoundSignature[] {
+export function readSignatures(path: string, info: BinaryInfo, options: ReadSignaturesOptions = {}): FoundSignature[] {
+  const { metadata, sidecar: listed = readSidecar(path) } = options
   const kernels = libraryKernels(info)
   const exported = new Set(info.exports.map(({ name }) => name))
-  const sidecar = new Map(readSidecar(path).map((kernel) => [kernel.name, kernel]))
+  const sidecar = new Map(listed.map((kernel) => [kernel.name, kernel]))
   const inLibrary = new Map(libraryTexts(path, info))
   const template = templateOf(info, kernels)
   const names = new Set([...kernels.keys(), ...inLibrary.keys(), ...sidecar.keys(), ...(template?.keys() ?? [])])
@@ -83,7 +92,7 @@ export function readSignatures(
 }
 
 function libraryTexts(path: string, { exports }: BinaryInfo): [name: string, text: SourceText][] {
-  const symbols = exports.filter(({ name }) => name.endsWith(SUFFIX) && name.length > SUFFIX.length)
+  const symbols = exports.filter(({ name }) => isSignatureSymbol(name) && name !== SUFFIX)
   const texts = readTextConstants(path, symbols)
   return symbols.map((symbol, index) => {
     const text = texts[index]!
