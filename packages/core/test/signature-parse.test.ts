@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { formatSignature, parseSignature, SignatureError } from '../src/index.ts'
 import { TEXTS } from './signature-fixture.ts'
@@ -24,4 +25,16 @@ test('rule 19: an error has the column, the text and a caret', () => {
       '                         ^',
     ].join('\n'),
   )
+})
+
+test('rule 25: a signature prints as one line', () => {
+  const signature = parseSignature('add', '(a: f32[n]) -> (b: f32[n]) -- First.\nSecond.')
+  expect(inspect(signature)).toBe('add(a: f32[n]) -> (b: f32[n]) -- First. Second.')
+  expect(structuredClone(signature)).toEqual(signature)
+})
+
+test('rule 25: a signature has the convention and the source that the caller passes', () => {
+  expect(parseSignature('f', '() -> ()')).toMatchObject({ convention: 'typed', source: 'option' })
+  const options = { convention: 'packed', source: 'sidecar' } as const
+  expect(parseSignature('f', '() -> ()', options)).toMatchObject(options)
 })

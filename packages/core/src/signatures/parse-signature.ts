@@ -1,6 +1,7 @@
 import { checkName, wrongType } from '../errors/check-arguments.ts'
 import { checkOptions } from '../errors/check-options.ts'
 import { checkSignature } from './check-signature.ts'
+import { formatSignature } from './format-signature.ts'
 import type {
   Condition,
   KernelConvention,
@@ -50,7 +51,15 @@ export function parseSignature(name: string, text: string, options?: ParseSignat
   reader.expect('->')
   const results = parseParameters(reader, 'result')
   const clauses = parseClauses(reader)
-  return checkSignature(reader, { name: kernel, convention, source, operands, results, ...clauses })
+  const signature = checkSignature(reader, { name: kernel, convention, source, operands, results, ...clauses })
+  return Object.defineProperty(signature, Symbol.for('nodejs.util.inspect.custom'), PRINTED)
+}
+
+/** Makes `console.log` print a signature in one line. */
+const PRINTED: PropertyDescriptor = {
+  value(this: KernelSignature): string {
+    return `${this.name}${formatSignature(this).replaceAll(/\p{Cc}/gu, ' ')}`
+  },
 }
 
 function checkChoice<Choice extends string>(value: Choice, choices: readonly Choice[], name: string): Choice {

@@ -1,17 +1,17 @@
-import { defineKind, SimpleError, type TenonErrorOptions } from '@tenon/binary'
+import { defineKind, TenonError, type TenonErrorOptions } from '@tenon/binary'
 
 /** The most characters of a signature that a message shows. */
 const SHOWN = 100
 
 /** The text of a kernel's signature is invalid. The message shows the place in the text. */
-export class SignatureError extends SimpleError {
+export class SignatureError extends TenonError {
   static override readonly kind: string = 'SignatureError'
   /** The column of the first wrong character, in UTF-16 code units. The first column is 1. */
   readonly column: number
 
   /** @internal */
   constructor(sentence: string, text: string, column: number, options: TenonErrorOptions = {}) {
-    super(`column ${column}: ${sentence}\n${excerpt(text, column)}`, {
+    super('TENON_SIGNATURE', `column ${column}: ${sentence}\n${excerpt(text, column)}`, {
       ...options,
       details: { column, ...options.details },
     })
