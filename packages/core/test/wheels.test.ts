@@ -43,7 +43,9 @@ if (process.platform === 'linux') {
   test('rule 47: the error for a library that needs symbols of Python names one of them', () => {
     const source = 'extern void *PyExc_ValueError;\nvoid *error(void) { return PyExc_ValueError; }'
     const error = refusal(() => NativeLibrary.open(compile('libpython.so', source)))
-    expect(error.sentence).toMatch(/needs PyExc_ValueError of Python, which this process does not have: .*undefined symbol/)
+    expect(error.sentence).toMatch(
+      /needs PyExc_ValueError of Python, which this process does not have: .*undefined symbol/,
+    )
     expect(error.hint).toContain('does not use Python')
   })
 

@@ -183,6 +183,19 @@ function resolveTexts(
 
 /** The signature of a kernel about which only the convention is known. */
 function withoutSignature(name: string, convention: KernelConvention): KernelSignature {
-  const nothing = parseSignature(name, '() -> ()', { convention, source: 'none' })
-  return { ...nothing, isComplete: false }
+  return {
+    name,
+    convention,
+    source: 'none',
+    operands: [],
+    results: [],
+    temps: [],
+    attributes: [],
+    conditions: [],
+    stages: {},
+    isAsync: false,
+    packedOrder: undefined,
+    doc: '',
+    isComplete: false,
+  }
 }
