@@ -85,5 +85,7 @@ export {
 } from './types/element-types.ts'
 export { tensor, type TensorOptions, type TensorSource } from './types/make-tensor.ts'
 export { type Float16Values } from './types/tensor-arrays.ts'
+export { from, type ArrayDTypes } from './types/tensor-from.ts'
+export { type SliceSpec } from './types/tensor-views.ts'
 export { Tensor } from './types/tensor.ts'
 export { tensorType, TensorType, type Packing, type TensorTypeOptions } from './types/tensor-type.ts'

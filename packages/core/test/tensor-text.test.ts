@@ -2,11 +2,11 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { cpu, gcAllocator, tensor, type Element } from '@tenon/core'
 
-describe('a tensor as text', () => {
+describe('rule 9: a tensor as text', () => {
   test.each([
-    ['f32', [2, 2], [1, 0.1, -0, Number.NaN], 'Tensor float32[2,2] [1, 0.1, -0, NaN]'],
+    ['f32', [2, 2], [1, 0.1, -0, Number.NaN], 'Tensor float32[2,2] [[1, 0.10000000149011612], [-0, NaN]]'],
     ['f64', [1], [0.1234567890123], 'Tensor float64[1] [0.1234567890123]'],
-    ['s64', [], [2n ** 60n], 'Tensor int64[] [1152921504606846976]'],
+    ['s64', [], [2n ** 60n], 'Tensor int64[] 1152921504606846976'],
     ['s32', [1], [123456789], 'Tensor int32[1] [123456789]'],
     ['pred', [2], [true, false], 'Tensor bool[2] [true, false]'],
     [
@@ -19,21 +19,55 @@ describe('a tensor as text', () => {
       'Tensor complex64[2] [1-2j, 0+0.5j]',
     ],
     ['f32', [0, 4], [], 'Tensor float32[0,4] []'],
+    ['f32', [2, 0], [], 'Tensor float32[2,0] [[], []]'],
   ] as const)('%s%j', (dtype, shape, values, text) => {
-    const x = tensor(dtype, [...shape], [...values] as Element[])
+    const x = tensor<string>(dtype, [...shape], [...values] as Element[])
     expect([String(x), inspect(x), x.toString()]).toEqual([text, text, text])
     expect(inspect({ x })).toBe(`{ x: ${text} }`)
   })
 
-  test('a large one shows its first values only', () => {
-    const x = tensor('u8', [100], new Uint8Array(100).fill(7))
-    expect(String(x)).toBe(`Tensor uint8[100] [${'7, '.repeat(16)}... 84 more]`)
+  test('an axis of more than twelve elements shows six at each end', () => {
+    const numbers = Array.from({ length: 100 }, (_, i) => i)
+    expect(String(tensor(numbers.slice(0, 12)))).toBe('Tensor float32[12] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]')
+    expect(String(tensor(numbers.slice(0, 13)))).toContain('[0, 1, 2, 3, 4, 5, ... 1 more, 7, 8, 9, 10, 11, 12]')
+    expect(String(tensor(numbers))).toBe('Tensor float32[100] [0, 1, 2, 3, 4, 5, ... 88 more, 94, 95, 96, 97, 98, 99]')
+    expect(inspect(tensor('u8', [14, 14]))).toBe(
+      `Tensor uint8[14,14] [\n${[6, 6]
+        .map((count) =>
+          Array.from({ length: count }, () => '  [0, 0, 0, 0, 0, 0, ... 2 more, 0, 0, 0, 0, 0, 0]').join(',\n'),
+        )
+        .join(',\n  ... 2 more,\n')}\n]`,
+    )
+  })
+
+  test('long rows fill lines of 80 columns', () => {
+    const lines = inspect(tensor('f64', [12], new Float64Array(12).fill(1 / 3))).split('\n')
+    expect(lines[0]).toBe('Tensor float64[12] [')
+    expect(lines[1]).toBe(
+      '  0.3333333333333333, 0.3333333333333333, 0.3333333333333333, 0.3333333333333333,'.slice(0, -21) + ',',
+    )
+    expect(lines.every((line) => line.length <= 80)).toBe(true)
+  })
+
+  test('at most 1000 elements are read, however many axes there are', () => {
+    for (const shape of [
+      [20, 20, 20],
+      Array.from({ length: 14 }, () => 2),
+      [1e9, 0],
+      [3000, 13, 1],
+      [...Array.from({ length: 12 }, () => 20), 0],
+    ]) {
+      const text = String(tensor('u8', shape))
+      expect(text.match(/\b0\b(?= *[,\]])/g)?.length ?? 0).toBeLessThanOrEqual(1000 + shape.length)
+      expect(text.length).toBeLessThan(40_000)
+    }
+    const huge = tensor('u8', [2 ** 40], gcAllocator.allocate(1), { strides: [0] })
+    expect(String(huge)).toBe(`Tensor uint8[${2 ** 40}] [0, 0, 0, 0, 0, 0, ... ${2 ** 40 - 12} more, 0, 0, 0, 0, 0, 0]`)
   })
 
   test('strides and packed elements are followed', () => {
-    const columns = tensor('u8', [2, 2], gcAllocator.allocate(4), { strides: [1, 2] })
-    new Uint8Array(columns.view().buffer, columns.view().byteOffset).set([1, 2, 3, 4])
-    expect(String(columns)).toBe('Tensor uint8[2,2] [1, 3, 2, 4]')
+    const columns = tensor('u8', [2, 2], new Uint8Array([1, 2, 3, 4])).transpose()
+    expect(String(columns)).toBe('Tensor uint8[2,2] [[1, 3], [2, 4]]')
     expect(String(tensor('uint4', [3], [1, 15, 2], { packing: 'packed' }))).toBe('Tensor uint4[3] [1, 15, 2]')
   })
 

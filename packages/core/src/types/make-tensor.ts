@@ -11,11 +11,9 @@ import type { ArrayOf, Canonical, DTypeName, InputOf, Nested } from './element-t
 import { bytesOfArray, type Float16Values } from './tensor-arrays.ts'
 import { elementsIn } from './tensor-elements.ts'
 import { copyOf, dtypeOfElements, flatten } from './tensor-literals.ts'
-import { Tensor } from './tensor.ts'
+import { bytesOf } from './tensor-bytes.ts'
+import { Tensor, TENSOR_ALIGNMENT } from './tensor.ts'
 import { typeWith, type TensorType, type TensorTypeOptions } from './tensor-type.ts'
-
-/** The alignment in bytes of memory that {@link tensor} allocates, as XLA and vector instructions need it. */
-export const TENSOR_ALIGNMENT = 64
 
 const OPTIONS = ['allocator', 'device', 'packing', 'strides'] as const
 
@@ -139,7 +137,7 @@ function filled(type: TensorType, values: unknown, options: Partial<TensorOption
   }
   const elements = elementsIn(type, made.block.view, made.base)
   for (let i = 0; i < type.elementCount; i++) elements.write(i, values[i])
-  return allocator === gcAllocator ? made : withBytes(type, bytesOfTensor(made), options)
+  return allocator === gcAllocator ? made : withBytes(type, bytesOf(made), options)
 }
 
 function withBytes(type: TensorType, bytes: Uint8Array, options: Partial<TensorOptions>): Tensor {
@@ -148,8 +146,6 @@ function withBytes(type: TensorType, bytes: Uint8Array, options: Partial<TensorO
   made.block.bytes.set(bytes, made.base)
   return made
 }
-
-const bytesOfTensor = ({ block, base, type }: Tensor): Uint8Array => block.bytes.subarray(base, base + type.byteSize)
 
 /** Host memory may be declared to be on any device; device memory cannot be declared to be on the CPU. */
 function deviceOf(segment: Segment, device: Device | undefined): Device {

@@ -1,6 +1,6 @@
 import { dtypeInfo } from './dtype.ts'
 import { elementCodec, type ElementCodec } from './element.ts'
-import type { Element } from './element-types.ts'
+import type { Element, NestedArray } from './element-types.ts'
 import { rowMajorStrides, type TensorType } from './tensor-type.ts'
 
 /** Reads and writes the elements of one tensor by their offset, in elements. */
@@ -61,4 +61,20 @@ export function forEachOffset(type: TensorType, visit: (offset: number) => void)
     for (let i = 0, offset = start; i < size; i++, offset += stride) walk(axis + 1, offset)
   }
   walk(0, 0)
+}
+
+/** The elements as nested arrays, one level for each axis. */
+export function nest(type: TensorType, elements: Elements): NestedArray<Element> {
+  const { shape } = type
+  const steps = stepsOf(type)
+  const along = (axis: number, offset: number): NestedArray<Element> => {
+    if (axis === shape.length) return elements.read(offset)
+    return Array.from({ length: shape[axis]! }, (_, i) => along(axis + 1, offset + i * steps[axis]!))
+  }
+  return along(0, 0)
+}
+
+/** The distance of an element from the first one in bytes. Packed elements start at whole bytes. */
+export function byteOffset({ dtype, packing }: TensorType, offset: number): number {
+  return packing === 'packed' ? (offset * dtypeInfo(dtype).bits) / 8 : offset * elementCodec(dtype).byteSize
 }

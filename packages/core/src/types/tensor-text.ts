@@ -1,36 +1,94 @@
 import { TenonError } from '@tenon/binary'
-import { dtypeInfo, type DType } from './dtype.ts'
 import type { Element } from './element-types.ts'
+import { stepsOf, type Elements } from './tensor-elements.ts'
 import type { TensorType } from './tensor-type.ts'
 
-const SHOWN = 16
-/** The significant digits shown of a float that is narrower than a float64. Those formats have 2 to 7. */
-const DIGITS = 6
+/** The elements shown at each end of a longer axis. */
+const EDGE = 6
+const MAX_ELEMENTS = 1000
+const WIDTH = 80
 
-/** Returns `[1, 2, 3, ... 997 more]` in row-major order, or the reason if reading fails. Never throws. */
-export function valuesText({ dtype, elementCount }: TensorType, read: (count: number) => readonly Element[]): string {
-  const shown = Math.min(elementCount, SHOWN)
-  let values: readonly Element[]
+/** A value, or the values along an axis. */
+type Tree = string | readonly Tree[]
+
+/**
+ * The elements as text, in brackets for each axis, or the reason why they cannot be read. An axis with more than twice `EDGE`
+ * elements shows both of its ends. Text that fits is one line. Never throws.
+ *
+ * @param open checks the memory and returns its elements.
+ * @param width the columns of a line, of which `used` are used by the text before the elements.
+ */
+export function valuesText(type: TensorType, open: () => Elements, width: number = WIDTH, used: number = 0): string {
   try {
-    values = read(shown)
+    const tree = elementTree(type, open())
+    const line = inOneLine(tree)
+    return used + line.length <= width ? line : inLines(tree, '', width)
   } catch (error) {
-    return `(${error instanceof TenonError ? error.sentence : String(error)})`
+    return `(${error instanceof TenonError ? error.sentence : 'the elements cannot be read'})`
   }
-  const texts = values.map((value) => elementText(value, dtype))
-  if (elementCount > shown) texts.push(`... ${elementCount - shown} more`)
-  return `[${texts.join(', ')}]`
 }
 
-function elementText(value: Element, dtype: DType): string {
-  if (typeof value === 'number') return numberText(value, dtype)
-  if (typeof value !== 'object') return String(value)
-  const [real, imaginary] = value.map((part) => numberText(part, dtype)) as [string, string]
+function elementTree(type: TensorType, elements: Elements): Tree {
+  const { shape } = type
+  const steps = stepsOf(type)
+  /** The elements and empty axes so far. */
+  let shown = 0
+  const along = (axis: number, start: number): Tree => {
+    if (axis === shape.length) {
+      shown++
+      return elementText(elements.read(start))
+    }
+    const [size, step] = [shape[axis]!, steps[axis]!]
+    if (size === 0) shown++
+    const gap = size > 2 * EDGE ? size - 2 * EDGE : 0
+    const items: Tree[] = []
+    for (let i = 0; i < size; i++) {
+      if (shown >= MAX_ELEMENTS) return [...items, moreText(size - i)]
+      if (gap > 0 && i === EDGE) {
+        items.push(moreText(gap))
+        i += gap
+      }
+      items.push(along(axis + 1, start + i * step))
+    }
+    return items
+  }
+  return along(0, 0)
+}
+
+const moreText = (count: number): string => `... ${count} more`
+
+function elementText(value: Element): string {
+  if (typeof value !== 'object') return numberText(value)
+  const [real, imaginary] = [numberText(value[0]), numberText(value[1])]
   return `${real}${imaginary.startsWith('-') ? '' : '+'}${imaginary}j`
 }
 
-function numberText(value: number, dtype: DType): string {
-  const { kind, bits } = dtypeInfo(dtype)
-  if (Object.is(value, -0)) return '-0'
-  const exact = kind === 'int' || kind === 'uint' || bits / (kind === 'complex' ? 2 : 1) === 64
-  return String(exact ? value : Number(value.toPrecision(DIGITS)))
+const numberText = (value: number | bigint | boolean): string => (Object.is(value, -0) ? '-0' : String(value))
+
+function inOneLine(tree: Tree): string {
+  return typeof tree === 'string' ? tree : `[${tree.map(inOneLine).join(', ')}]`
+}
+
+/** Rows that fit are one line each; the elements of longer rows fill as many lines as they need. */
+function inLines(tree: Tree, indent: string, width: number): string {
+  const line = inOneLine(tree)
+  if (typeof tree === 'string' || indent.length + line.length <= width) return line
+  const inner = `${indent}  `
+  const isRow = tree.every((item) => typeof item === 'string')
+  const lines = isRow
+    ? filled(tree as readonly string[], width - inner.length)
+    : tree.map((item) => inLines(item, inner, width))
+  return `[\n${lines.map((text) => inner + text).join(',\n')}\n${indent}]`
+}
+
+function filled(items: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const item of items) {
+    if (line !== '' && line.length + item.length + 3 > width) {
+      lines.push(line)
+      line = item
+    } else line = line === '' ? item : `${line}, ${item}`
+  }
+  return [...lines, line]
 }

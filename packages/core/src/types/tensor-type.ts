@@ -117,14 +117,17 @@ export function rowMajorStrides(shape: readonly number[]): number[] {
 /** A copy of the shape. Each size is read once, so the checked sizes are those that the type gets. */
 function checkShape(shape: readonly number[]): readonly number[] {
   if (!Array.isArray(shape)) throw wrongType('shape', 'an array of numbers', shape)
-  const sizes = Array.from(shape, (size: unknown, axis) => {
-    if (typeof size === 'bigint') throw wrongType(`shape[${axis}]`, 'a number', size)
-    return checkSize(size, `shape[${axis}]`, 'elements')
-  })
+  const sizes = Array.from(shape, checkAxisSize)
   if (product(sizes) > Number.MAX_SAFE_INTEGER) {
     throw new ArgumentRangeError(`shape must have at most 2^53 - 1 elements, got [${sizes.join(', ')}]`)
   }
   return sizes
+}
+
+/** @throws {ArgumentError | ArgumentRangeError} if it is not the size of an axis. */
+export function checkAxisSize(size: unknown, axis: number): number {
+  if (typeof size === 'bigint') throw wrongType(`shape[${axis}]`, 'a number', size)
+  return checkSize(size, `shape[${axis}]`, 'elements')
 }
 
 function checkStrides(strides: readonly number[] | undefined, shape: readonly number[]): readonly number[] | undefined {
@@ -133,10 +136,28 @@ function checkStrides(strides: readonly number[] | undefined, shape: readonly nu
     throw new ArgumentError(`strides must have one number for each of ${shape.length} axes, got ${describe(strides)}`)
   }
   const steps = Array.from(strides, (stride: unknown, axis) => checkSize(stride, `strides[${axis}]`, 'elements'))
+  return isRowMajor(shape, steps) ? undefined : steps
+}
+
+/** The stride of an axis with one element has no effect, nor have the strides of an empty tensor. */
+export function isRowMajor(shape: readonly number[], strides: readonly number[]): boolean {
+  if (shape.includes(0)) return true
   const rowMajor = rowMajorStrides(shape)
-  // The stride of an axis with one element has no effect, nor have the strides of an empty tensor.
-  const same = shape.includes(0) || steps.every((step, axis) => shape[axis] === 1 || step === rowMajor[axis])
-  return same ? undefined : steps
+  return strides.every((stride, axis) => shape[axis] === 1 || stride === rowMajor[axis])
+}
+
+/** The type with the same shape and row-major strides, which a type keeps. */
+export function rowMajorType<D extends DType>(type: TensorType<D>): TensorType<D> {
+  return (type.rowMajor ??= typeWith(type.dtype, type.shape, {}) as TensorType<D>)
+}
+
+/** @throws {ArgumentError} if the type has strides, which the callee of `place` would not see. */
+export function checkRowMajor(type: TensorType, place: string, hint: string): void {
+  if (type.strides === undefined) return
+  throw new ArgumentError(`${place} must be row-major, ${type} has strides [${type.strides.join(', ')}]`, {
+    hint,
+    details: { path: place, expected: 'row-major', received: type.strides },
+  })
 }
 
 function checkPacking(packing: Packing = 'element'): Packing {

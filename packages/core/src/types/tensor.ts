@@ -1,19 +1,47 @@
-import { AlignmentError, ArgumentError } from '../errors/kinds.ts'
+import { wrongType } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
+import { AlignmentError, ArgumentError, ReadOnlyError } from '../errors/kinds.ts'
 import { highWord, lowWord } from '../memory/address-words.ts'
-import { checkUsable, type Block } from '../memory/block.ts'
+import { gcAllocator } from '../memory/allocators.ts'
+import { checkEnterable, checkUsable, type Block } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
-import type { Segment } from '../memory/segment.ts'
+import { READ_ONLY, Segment } from '../memory/segment.ts'
 import { cpu, type Device } from './device.ts'
-import { typedArrayClass, type DType } from './dtype.ts'
-import type { ArrayOf, Element, ElementOf } from './element-types.ts'
-import { elementsIn, forEachOffset, type Elements } from './tensor-elements.ts'
-import type { Packing, TensorType } from './tensor-type.ts'
+import { dtypeInfo, typedArrayClass, type DType } from './dtype.ts'
+import type {
+  ArrayOf,
+  Canonical,
+  DTypeName,
+  Element,
+  ElementOf,
+  InputOf,
+  Nested,
+  NestedArray,
+} from './element-types.ts'
+import { bytesOfArray } from './tensor-arrays.ts'
+import { bytesOf, copyBytes, encode, writeBytes } from './tensor-bytes.ts'
+import { byteOffset, elementsIn, forEachOffset, nest, type Elements } from './tensor-elements.ts'
 import { valuesText } from './tensor-text.ts'
+import { rowMajorType, type Packing, type TensorType } from './tensor-type.ts'
+import {
+  layoutText,
+  offsetAt,
+  permuted,
+  reshaped,
+  sliced,
+  squeezed,
+  transposed,
+  unsqueezed,
+  withLayout,
+  type SliceSpec,
+} from './tensor-views.ts'
+
+/** The alignment in bytes of memory that tensors allocate, as XLA and vector instructions need it. */
+export const TENSOR_ALIGNMENT = 64
 
 /**
  * An n-dimensional array in a segment. The segment's lifetime owns the memory, and the tensor does not. {@link tensor} makes
- * a tensor.
+ * a tensor. The type parameter is the canonical name of the element type; without it, a tensor can have any.
  */
 export class Tensor<out D extends DType = DType> {
   /** The memory, which starts at the first element. */
@@ -80,9 +108,37 @@ export class Tensor<out D extends DType = DType> {
     return this.type.strides === undefined
   }
 
-  /** @internal the offset of the first element from the start of the block, in bytes */
+  /** @internal the position of the first element in the block, in bytes */
   get base(): number {
     return this.address - this.block.address
+  }
+
+  /**
+   * Returns whether the elements have this type.
+   *
+   * @param dtype canonical name or alias of an element type.
+   * @throws {ArgumentError} if there is no such type.
+   * @example
+   * if (x.is('f32')) x.view().fill(1) // x is a Tensor<'float32'> here
+   */
+  is<Name extends DTypeName>(dtype: Name): this is Tensor<Canonical<Name>> {
+    return this.dtype === (dtypeInfo(dtype).name as DType)
+  }
+
+  /**
+   * Returns this tensor as one of a known element type, without converting elements.
+   *
+   * @param dtype canonical name or alias of an element type.
+   * @throws {ArgumentError} if the elements have another type.
+   * @example
+   * readNpy('x.npy').as('f32').view() // a Float32Array
+   */
+  as<Name extends DTypeName>(dtype: Name): Tensor<Canonical<Name>> {
+    if (this.is(dtype)) return this
+    throw new ArgumentError(`the tensor must be ${dtypeInfo(dtype).name}, got ${this.type}`, {
+      hint: 'Make a tensor with elements of this type: tensor(dtype, shape, values).',
+      details: { expected: dtypeInfo(dtype).name, received: this.dtype },
+    })
   }
 
   /**
@@ -95,6 +151,12 @@ export class Tensor<out D extends DType = DType> {
    */
   view(): ArrayOf<D> {
     this.#checkOnCpu()
+    if (this.type.strides !== undefined || this.packing === 'packed') {
+      throw new ArgumentError(
+        `a tensor must have adjacent elements of whole bytes to be viewed, got ${layoutText(this.type)}`,
+        { hint: 'View a row-major copy, x.contiguous().view(), or read the elements with toArray().' },
+      )
+    }
     const view = this.segment.view()
     const array = typedArrayClass(this.dtype)
     if (view.byteOffset % array.BYTES_PER_ELEMENT !== 0) {
@@ -103,14 +165,15 @@ export class Tensor<out D extends DType = DType> {
         { hint: 'Allocate the memory with the alignment of its elements, or read it with toArray().' },
       )
     }
-    return new array(
-      view.buffer as ArrayBuffer,
-      view.byteOffset,
-      Math.floor(this.type.byteSize / array.BYTES_PER_ELEMENT),
-    ) as ArrayOf<D>
+    const length = this.type.byteSize / array.BYTES_PER_ELEMENT
+    return new array(view.buffer as ArrayBuffer, view.byteOffset, length) as ArrayOf<D>
   }
 
-  /** Returns the elements in row-major order, for any strides. 64-bit integers are bigints. @throws as {@link view} */
+  /**
+   * Returns the elements in row-major order, for any strides. 64-bit integers are bigints, and complex numbers are pairs.
+   *
+   * @throws {ArgumentError} if the tensor is not on the CPU. @throws {ScopeClosedError} if the memory is closed.
+   */
   toArray(): ElementOf<D>[] {
     const elements = this.#elements()
     const values: Element[] = []
@@ -118,18 +181,205 @@ export class Tensor<out D extends DType = DType> {
     return values as ElementOf<D>[]
   }
 
-  /** The type and the first values as text, or the reason why they cannot be read. Never throws. */
+  /**
+   * Returns the elements as nested arrays, one level for each axis. A scalar is a single value. @throws as {@link toArray}
+   *
+   * @example
+   * tensor('f32', [2, 2], [1, 2, 3, 4]).toNested() // [[1, 2], [3, 4]]
+   */
+  toNested(): NestedArray<ElementOf<D>> {
+    return nest(this.type, this.#elements()) as NestedArray<ElementOf<D>>
+  }
+
+  /** Returns the only element. @throws {ArgumentError} if there is not exactly one. @throws as {@link toArray} */
+  item(): ElementOf<D> {
+    if (this.type.elementCount === 1) return this.#elements().read(0) as ElementOf<D>
+    throw new ArgumentError(`item() takes a tensor with one element, got ${this.type}`, {
+      hint: 'Read one of several elements with at(...index).',
+    })
+  }
+
+  /**
+   * Returns one element.
+   *
+   * @param index an index for each axis. Negative ones count from the end.
+   * @throws {ArgumentError} if an axis has no index. @throws {BoundsError} if an index is outside. @throws as {@link toArray}
+   * @example
+   * tensor([[1, 2], [3, 4]]).at(1, -1) // 4
+   */
+  at(...index: readonly number[]): ElementOf<D> {
+    const offset = offsetAt(this.type, index)
+    return this.#elements().read(offset) as ElementOf<D>
+  }
+
+  /**
+   * Overwrites all elements. Nothing is written if a value is not valid.
+   *
+   * @param values nested arrays of this shape, or a TypedArray with the elements in row-major order.
+   * @throws {ArgumentError | ArgumentRangeError} if the shape differs, or a value cannot be an element of the type.
+   * @throws {ReadOnlyError} if the memory is read-only. @throws as {@link toArray}
+   * @example
+   * const x = tensor('f32', [2, 2])
+   * x.transpose().set([[1, 2], [3, 4]])
+   * x.toArray() // [1, 3, 2, 4]
+   */
+  set(values: Nested<InputOf<D>> | ArrayOf<D>): void {
+    // Reading the values can run code of the user, which can close the memory. It is checked after the last read.
+    const bytes = ArrayBuffer.isView(values) ? bytesOfArray(values, this.type) : encode(this.type, values)
+    this.#checkOnCpu()
+    if ((this.flags & READ_ONLY) !== 0)
+      throw new ReadOnlyError('a tensor must be writable to be set, got read-only memory')
+    checkEnterable(this.block)
+    writeBytes(this, bytes)
+  }
+
+  /**
+   * Returns a view with another shape and the same elements in row-major order.
+   *
+   * @param shape the size along each axis, of which one may be -1.
+   * @throws {ArgumentError} if the number of elements differs, or strides make a copy necessary.
+   */
+  reshape(shape: readonly number[]): Tensor<D> {
+    return this.#view(reshaped(this.type, shape))
+  }
+
+  /** Returns a view with reversed axes. @throws {ArgumentError} if packed elements would not be adjacent. */
+  transpose(): Tensor<D> {
+    return this.#view(transposed(this.type))
+  }
+
+  /**
+   * Returns a view with the axes in another order.
+   *
+   * @param axes each axis once. Negative ones count from the end.
+   * @throws {ArgumentError | BoundsError} if an axis is missing, or packed elements would not be adjacent.
+   */
+  permute(axes: readonly number[]): Tensor<D> {
+    return this.#view(permuted(this.type, axes))
+  }
+
+  /**
+   * Returns a view of a part of the elements.
+   *
+   * @param specs for each axis: an index, which drops the axis; `[start, end, step]` as in `Array.prototype.slice`; or null for the
+   * whole axis, as for axes without a part. Negative indices count from the end, and a step is at least 1.
+   * @throws {BoundsError} if an index is outside. @throws {ArgumentError} if a part is not valid, or packed elements would not be
+   * adjacent and start at a whole byte.
+   * @example
+   * const x = tensor([[1, 2, 3], [4, 5, 6]])
+   * x.slice(1).toArray() // [4, 5, 6]
+   * x.slice(null, [0, 2]).toNested() // [[1, 2], [4, 5]]
+   * x.slice(null, [null, null, 2]).toNested() // [[1, 3], [4, 6]]
+   */
+  slice(...specs: readonly SliceSpec[]): Tensor<D> {
+    const { type, offset } = sliced(this.type, specs)
+    return this.#part(type, offset)
+  }
+
+  /**
+   * Returns a view without an axis of one element, or without all of them.
+   *
+   * @throws {ArgumentError | BoundsError} if the axis does not exist, or has another size.
+   */
+  squeeze(axis?: number): Tensor<D> {
+    return this.#view(squeezed(this.type, axis))
+  }
+
+  /** Returns a view with a new axis of one element. @throws {ArgumentError | BoundsError} if the axis is outside. */
+  unsqueeze(axis: number): Tensor<D> {
+    return this.#view(unsqueezed(this.type, axis))
+  }
+
+  /**
+   * Returns this tensor if it is row-major, and a row-major copy otherwise.
+   *
+   * @throws {ArgumentError} if the tensor is not on the CPU. @throws {AllocationError} if memory is exhausted.
+   */
+  contiguous(): Tensor<D> {
+    return this.type.strides === undefined ? this : this.copy()
+  }
+
+  /** Returns a row-major copy, whose memory the garbage collector frees. @throws as {@link contiguous} */
+  copy(): Tensor<D> {
+    return this.#copyAs(rowMajorType(this.type))
+  }
+
+  /**
+   * Returns this tensor if its elements are in this order in memory, and a copy in that order otherwise. Indices mean the same.
+   *
+   * @param order the axes from major to minor, or `cm` to exchange the last two (column-major).
+   * @throws {ArgumentError | BoundsError} if an axis is missing. @throws as {@link contiguous}
+   */
+  toLayout(order: 'cm' | readonly number[]): Tensor<D> {
+    const type = withLayout(this.type, order)
+    return type === this.type ? this : this.#copyAs(type)
+  }
+
+  /**
+   * Returns whether the other tensor has the same element type, shape and element bits: NaN equals the same NaN, and 0 is not -0.
+   * Strides and packing do not count.
+   *
+   * @throws {ArgumentError} if the other value is not a tensor, or one of them is not on the CPU. @throws as {@link toArray}
+   */
+  equals(other: Tensor<D>): boolean {
+    if (!((other as unknown) instanceof Tensor)) throw wrongType('the other value', 'a tensor', other)
+    const { dtype, shape } = this.type
+    if (dtype !== other.dtype || shape.length !== other.shape.length) return false
+    if (!shape.every((size, axis) => size === other.shape[axis])) return false
+    if (dtypeInfo(dtype).bits >= 8) return Buffer.compare(this.#bytes(), other.#bytes()) === 0
+    // The other bits of their bytes are not part of narrow elements.
+    const theirs = other.toArray()
+    return this.toArray().every((element, i) => Object.is(element, theirs[i]))
+  }
+
+  /** The bytes of the elements in row-major order, in memory of this tensor or a copy. */
+  #bytes(): Uint8Array {
+    this.#checkOnCpu()
+    checkUsable(this.block)
+    return bytesOf(this.contiguous())
+  }
+
+  /**
+   * Views along the first axis. Iterating a scalar throws a `TypeError`: it has no iterator, so code that looks for one does not
+   * take it for a list.
+   */
+  get [Symbol.iterator](): () => IterableIterator<Tensor<D>> {
+    return (this.shape.length === 0 ? undefined : () => this.#along()) as () => IterableIterator<Tensor<D>>
+  }
+
+  *#along(): Generator<Tensor<D>> {
+    for (let i = 0; i < this.shape[0]!; i++) yield this.slice(i)
+  }
+
+  /** The type and the elements as text, shortened, or the reason why they cannot be read. Never throws. */
   toString(): string {
-    return `Tensor ${this.type} ${this.#valuesText()}`
+    const head = `Tensor ${this.type} `
+    return head + valuesText(this.type, () => this.#elements(), undefined, head.length)
   }
 
-  /** The type and the first values as text, for `JSON.stringify`. {@link toArray} returns the values. Never throws. */
+  /** The type and the first values as text, for `JSON.stringify`. {@link toNested} returns the values. Never throws. */
   toJSON(): { readonly dtype: D; readonly shape: readonly number[]; readonly values: string } {
-    return { dtype: this.dtype, shape: this.shape, values: this.#valuesText() }
+    return { dtype: this.dtype, shape: this.shape, values: valuesText(this.type, () => this.#elements(), Infinity) }
   }
 
-  #valuesText(): string {
-    return valuesText(this.type, (count) => this.toArray().slice(0, count))
+  /** A view of the whole memory. */
+  #view(type: TensorType<D>): Tensor<D> {
+    return new Tensor(this.segment, type, this.device)
+  }
+
+  /** A view of the memory from an element on. */
+  #part(type: TensorType<D>, offset: number): Tensor<D> {
+    const { block, base, flags, device } = this
+    const start = base + byteOffset(type, offset)
+    return new Tensor(new Segment(block, start, type.byteSize, flags), type, device)
+  }
+
+  #copyAs(type: TensorType<D>): Tensor<D> {
+    this.#checkOnCpu()
+    checkUsable(this.block)
+    const copy = new Tensor(gcAllocator.allocate(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
+    copyBytes(this, copy)
+    return copy
   }
 
   /** The elements in memory that may be read now. */

@@ -40,7 +40,7 @@ export function encodeParts(source: Tensor): [header: Uint8Array, elements: Uint
   if (!((source as unknown) instanceof Tensor)) {
     throw wrongType('tensor', 'a Tensor', source, "Make one with tensor('f32', [2], [1, 2]).")
   }
-  return [encodeNpyHeader(source.dtype, source.shape), rowMajorBytes(source)]
+  return [encodeNpyHeader(source.dtype, source.shape), bytesOver(source.contiguous())]
 }
 
 /** `fileSize` is the size of header and elements together, in bytes. */
@@ -77,15 +77,6 @@ export function readElements(
   }
   if (header.bigEndian) swapBytes(target, made.view().BYTES_PER_ELEMENT)
   return made
-}
-
-function rowMajorBytes(source: Tensor): Uint8Array {
-  const bytes = bytesOver(source)
-  if (source.strides === undefined) return bytes
-  const elementSize = bytesOf(source.dtype)
-  const rows = new Uint8Array(source.type.elementCount * elementSize)
-  copyStrided(bytes, rows, elementSize, source.shape, source.strides)
-  return rows
 }
 
 function bytesOver(source: Tensor): Uint8Array {
