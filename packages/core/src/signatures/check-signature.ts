@@ -145,6 +145,9 @@ function checkAliases(reader: TokenReader, { operands, results }: ReadSignature)
     if (String(operand.layout) !== String(parameter.layout)) {
       throw reader.error(alias, `${parameter.name} must have the layout of ${alias.text}, because it shares its memory`)
     }
+    if (!canShareMemory(operand, parameter)) {
+      throw reader.error(alias, `${parameter.name} must have the type of ${alias.text}, because it shares its memory`)
+    }
     aliased.add(alias.text)
   }
   const unused = operands.find(({ token, parameter }) => parameter.isDonated && !aliased.has(token.text))
@@ -152,6 +155,22 @@ function checkAliases(reader: TokenReader, { operands, results }: ReadSignature)
   throw reader.error(unused.token, `${unused.token.text} is donated, and no result shares its memory`, {
     hint: `Write @alias(${unused.token.text}) on the result that overwrites it, or remove @donated.`,
   })
+}
+
+/** Whether a tensor can have the types of two parameters. */
+function canShareMemory(one: Parameter, other: Parameter): boolean {
+  const isFree = one.dtypes.length === 0 || other.dtypes.length === 0
+  if (!isFree && !one.dtypes.some((dtype) => other.dtypes.includes(dtype))) return false
+  const { shape = [{ group: '' }] } = one
+  const { shape: otherShape = [{ group: '' }] } = other
+  if (shape.some(isGroup) || otherShape.some(isGroup)) return true
+  return (
+    shape.length === otherShape.length &&
+    shape.every((size, axis) => {
+      const otherSize = otherShape[axis]
+      return typeof size !== 'number' || typeof otherSize !== 'number' || size === otherSize
+    })
+  )
 }
 
 function checkPacked(reader: TokenReader, { packed, operands, results, temps, attributes }: ReadSignature): void {
