@@ -14,6 +14,7 @@ import { libraryKernels, onlyFunction, type LibraryKernel } from './library-kern
 import { metadataText } from './metadata-text.ts'
 import { SidecarError } from './sidecar-error.ts'
 import { readSidecar, sidecarPath, type SidecarKernel } from './sidecar.ts'
+import { unknownSignature } from './unknown-signature.ts'
 
 /** A text about a kernel that cannot be read, and why. */
 export interface UnreadableText {
@@ -177,25 +178,6 @@ function resolveTexts(
       unreadable.push({ source, reason: error.sentence })
     }
   }
-  const [signature = withoutSignature(name, convention), ...others] = signatures
+  const [signature = unknownSignature(name, convention), ...others] = signatures
   return { signature, differing: others.filter((other) => contradicts(signature, other)), unreadable }
-}
-
-/** The signature of a kernel about which only the convention is known. */
-function withoutSignature(name: string, convention: KernelConvention): KernelSignature {
-  return {
-    name,
-    convention,
-    source: 'none',
-    operands: [],
-    results: [],
-    temps: [],
-    attributes: [],
-    conditions: [],
-    stages: {},
-    isAsync: false,
-    packedOrder: undefined,
-    doc: '',
-    isComplete: false,
-  }
 }
