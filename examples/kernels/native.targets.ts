@@ -63,6 +63,14 @@ export default {
       imports: 'fprintf fwrite memcmp memcpy memset snprintf stderr strlen vsnprintf',
       unresolved: 'XLA_FFI_GetApi XlaCustomCallStatusSetFailure XlaCustomCallStatusSetSuccess',
     }),
+    library('kernels_registered', 'src/registered.c', {
+      imports: 'memcmp memcpy memset snprintf strcmp strlen vsnprintf',
+      unresolved: 'XLA_FFI_GetApi',
+    }),
+    library('kernels_early', 'src/early.cc', {
+      exports: ['decoding_early*', 'silent_early*', '_ZNK3xla3ffi7Handler*'],
+      imports: 'memcmp memcpy snprintf strlen vsnprintf',
+    }),
     library('kernels_cuda', 'src/cuda/handlers.c', {
       imports: 'memcmp memcpy memset snprintf strlen vsnprintf',
       unresolved: 'XlaCustomCallStatusSetFailure',

@@ -26,3 +26,5 @@ TN_XLA_EXPORT tn_xla_error_t *clip_v2(tn_xla_call_frame_t *frame) { return run(f
 TN_XLA_MARK_TYPED(clip_v2);
 TN_XLA_EXPORT tn_xla_error_t *clip_v3(tn_xla_call_frame_t *frame) { return run(frame, 3); }
 TN_XLA_MARK_TYPED(clip_v3);
+TN_XLA_EXPORT tn_xla_error_t *clip_v4(tn_xla_call_frame_t *frame) { return run(frame, 4); }
+TN_XLA_MARK_TYPED(clip_v4);

@@ -34,3 +34,5 @@ TYPED_HANDLER(counter_v2_instantiate, instantiate(frame, 2));
 TYPED_HANDLER(counter_v2, execute(frame, 2));
 TYPED_HANDLER(counter_v3_instantiate, instantiate(frame, 3));
 TYPED_HANDLER(counter_v3, execute(frame, 3));
+TYPED_HANDLER(counter_v4_instantiate, instantiate(frame, 4));
+TYPED_HANDLER(counter_v4, execute(frame, 4));

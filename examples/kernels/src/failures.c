@@ -31,9 +31,9 @@ TN_XLA_EXPORT tn_xla_error_t *write_out_of_bounds(tn_xla_call_frame_t *frame) {
 }
 TN_XLA_MARK_TYPED(write_out_of_bounds);
 
-/* y = 2 * x, both f32[n]. Answers the metadata query as version 0.4, which does not exist yet. */
-TN_XLA_EXPORT tn_xla_error_t *twice_v4(tn_xla_call_frame_t *frame) {
-  static const tn_xla_signature_t signature = {.minor = 4, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 0};
+/* y = 2 * x, both f32[n]. Answers the metadata query as version 0.5, which does not exist yet. */
+TN_XLA_EXPORT tn_xla_error_t *twice_v5(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {.minor = 5, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 0};
   tn_xla_reader_t in;
   if (!tn_xla_open(&in, frame, &signature)) return in.error;
   const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_F32, 1);
@@ -43,7 +43,7 @@ TN_XLA_EXPORT tn_xla_error_t *twice_v4(tn_xla_call_frame_t *frame) {
   for (int64_t i = 0; i < x->dims[0]; i++) ((float *)y->data)[i] = 2 * ((const float *)x->data)[i];
   return NULL;
 }
-TN_XLA_MARK_TYPED(twice_v4);
+TN_XLA_MARK_TYPED(twice_v5);
 
 /* Ignores the metadata query, like a function that is not a handler. */
 TN_XLA_EXPORT tn_xla_error_t *silent(tn_xla_call_frame_t *frame) {

@@ -42,6 +42,7 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
 TYPED_HANDLER(lent_factor_v1, run(frame, 1));
 TYPED_HANDLER(lent_factor_v2, run(frame, 2));
 TYPED_HANDLER(lent_factor_v3, run(frame, 3));
+TYPED_HANDLER(lent_factor_v4, run(frame, 4));
 
 /* Providers that do not register a type. The first one has no result, the second one fails. */
 TN_XLA_EXPORT void provide_nothing(const tn_xla_api_t *api) { (void)api; }

@@ -28,3 +28,4 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
 TYPED_HANDLER(reverse_in_scratch_v1, run(frame, 1));
 TYPED_HANDLER(reverse_in_scratch_v2, run(frame, 2));
 TYPED_HANDLER(reverse_in_scratch_v3, run(frame, 3));
+TYPED_HANDLER(reverse_in_scratch_v4, run(frame, 4));

@@ -19,7 +19,7 @@ static tn_xla_error_t *negate(tn_xla_call_frame_t *frame) {
 __attribute__((constructor)) static void register_negate(void) {
   const tn_xla_api_t *api = XLA_FFI_GetApi();
   tn_xla_handler_register_args_t args = {
-      TN_XLA_SIZE_HANDLER_REGISTER, NULL, {"negate", 6}, {"Host", 4}, {NULL, NULL, NULL, negate}, 0};
+      TN_XLA_SIZE_HANDLER_REGISTER, NULL, {"negate", 6}, {"Host", 4}, {.execute = negate}, 0};
   tn_xla_error_t *error = api->handler_register(&args);
   if (error == NULL) return;
   tn_xla_error_get_message_args_t message = {sizeof message, NULL, error, NULL};

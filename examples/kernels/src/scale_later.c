@@ -66,6 +66,7 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
 TYPED_HANDLER(scale_later, run(frame, 3));
 TYPED_HANDLER(scale_later_v1, run(frame, 1));
 TYPED_HANDLER(scale_later_v2, run(frame, 2));
+TYPED_HANDLER(scale_later_v4, run(frame, 4));
 
 /* Returns a future that never completes. */
 TN_XLA_EXPORT tn_xla_error_t *never_done(tn_xla_call_frame_t *frame) {

@@ -1,5 +1,5 @@
 /* Targets with handlers for all four stages, for each version of the ABI. Each stage but the first appends its letter
- * to a text that the caller lends. Instantiate leaves a state; in 0.3, where every stage has a state of its own,
+ * to a text that the caller lends. Instantiate leaves a state; since 0.3, where every stage has a state of its own,
  * prepare and initialize do so as well. Execute adds up the states. */
 #include "state.h"
 #include "typed.h"
@@ -56,3 +56,4 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor, int32_t st
 STAGES(1);
 STAGES(2);
 STAGES(3);
+STAGES(4);

@@ -44,8 +44,8 @@ static tn_xla_error_t *get_state(tn_xla_call_frame_t *frame, int32_t minor, int3
                                  int64_t **out) {
   tn_xla_state_get_args_v1_t v1 = {sizeof v1, NULL, frame->ctx, minor == 1 ? &type->id_v1 : &type->id, NULL};
   tn_xla_state_get_args_v3_t v3 = {sizeof v3, NULL, frame->ctx, stage, &type->id, NULL};
-  tn_xla_error_t *error = frame->api->state_get(minor == 3 ? (void *)&v3 : (void *)&v1);
-  *out = minor == 3 ? v3.state : v1.state;
+  tn_xla_error_t *error = frame->api->state_get(minor >= 3 ? (void *)&v3 : (void *)&v1);
+  *out = minor >= 3 ? v3.state : v1.state;
   return error;
 }
 

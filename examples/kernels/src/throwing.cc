@@ -30,6 +30,7 @@ static tn_xla_error_t *throw_as(tn_xla_call_frame_t *frame, int32_t minor) {
 TYPED_HANDLER(throw_v1, throw_as(frame, 1));
 TYPED_HANDLER(throw_v2, throw_as(frame, 2));
 TYPED_HANDLER(throw_v3, throw_as(frame, 3));
+TYPED_HANDLER(throw_v4, throw_as(frame, 4));
 
 /* Throws an int. */
 TN_XLA_EXPORT tn_xla_error_t *throw_int(tn_xla_call_frame_t *frame) {

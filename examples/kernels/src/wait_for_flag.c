@@ -63,3 +63,4 @@ static tn_xla_error_t *sum(tn_xla_call_frame_t *frame, int32_t minor) {
 TYPED_HANDLER(sum_by_pool, sum(frame, 3));
 TYPED_HANDLER(sum_by_pool_v1, sum(frame, 1));
 TYPED_HANDLER(sum_by_pool_v2, sum(frame, 2));
+TYPED_HANDLER(sum_by_pool_v4, sum(frame, 4));

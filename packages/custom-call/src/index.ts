@@ -123,7 +123,7 @@ export {
   type TargetFunction,
   type TensorsOf,
 } from './targets/function-target.ts'
-export { registeredNames, type RegisteredName } from './targets/registered-names.ts'
+export { refusedNames, registeredNames, type RefusedName, type RegisteredName } from './targets/registered-names.ts'
 export { ApiVersion, type UntypedApiVersion } from './targets/api-version.ts'
 export { type DeviceStream, type LentData, type ResourceOptions } from './targets/call-resources.ts'
 export {

@@ -14,7 +14,7 @@ import { describe, expect, test } from 'vitest'
 import { cppKernels, filled, kernels, liveObjects, thrownBy } from './kernels.ts'
 
 /** Counters pass their states as their version requires, which would crash another version. */
-describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) => {
+describe.each([1, 2, 3, 4])('handlers that were built for XLA FFI 0.%i', (minor) => {
   const clip = `clip_v${minor}`
   const handler = typedHandler(kernels, clip)
   const x = filled([3], (i) => i)

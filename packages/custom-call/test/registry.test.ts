@@ -113,7 +113,7 @@ describe('L20: unregistering', () => {
     const library = NativeLibrary.open(kernelLibrary('kernels'))
     registry.registerTyped('norm', { execute: symbol('rms_norm') })
     expect(() => registry.registerTyped('norm', { execute: symbol('saxpy', library) })).toThrow(InvalidArgumentError)
-    expect(() => registry.registerTyped('new', { execute: symbol('twice_v4', library) })).toThrow(VersionSkewError)
+    expect(() => registry.registerTyped('new', { execute: symbol('twice_v5', library) })).toThrow(VersionSkewError)
     library.close()
   })
 })
@@ -149,8 +149,8 @@ describe('typed targets', () => {
 
   test('L26: are refused with a wrong version when they are registered', () => {
     const registry = new TargetRegistry()
-    expect(() => registry.registerTyped('new', { execute: symbol('twice_v4') })).toThrow(VersionSkewError)
-    registry.registerTyped('new', { execute: symbol('twice_v4') }, { allowNewerApi: true })
+    expect(() => registry.registerTyped('new', { execute: symbol('twice_v5') })).toThrow(VersionSkewError)
+    registry.registerTyped('new', { execute: symbol('twice_v5') }, { allowNewerApi: true })
   })
 
   test('R16: require execute, combine traits, and are found by canonical platform', () => {

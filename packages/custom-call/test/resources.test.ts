@@ -38,7 +38,7 @@ describe('a type of a library', () => {
     expect(() => registerType(kernels, 'another_name', SYMBOLS)).toThrow(InternalError as never)
     expect(() => registerType(kernels, 'tenon_factor', { id: 'no_such_symbol' })).toThrow(LoadError)
     expect(() => registerType(kernels, '', SYMBOLS)).toThrow(ArgumentError)
-    expect(() => registerType(kernels, 'a', { ...SYMBOLS, api: '0.4' as never })).toThrow(/api must be/)
+    expect(() => registerType(kernels, 'a', { ...SYMBOLS, api: '0.5' as never })).toThrow(/api must be/)
   })
 
   test('can be registered by a provider function', () => {
@@ -54,21 +54,21 @@ describe('a type of a library', () => {
     const minor = library.function('offered_minor', { result: 'int32', parameters: [] })
     expect(offerApi('0.1', () => minor())).toBe(1)
     expect(offerApi('0.2', () => minor())).toBe(2)
-    expect(minor()).toBe(3)
+    expect(minor()).toBe(4)
     expect(() => offerApi('1.0' as never, () => library)).toThrow(ArgumentError)
     expect(() =>
       offerApi('0.2', () => {
         throw new Error('while loading')
       }),
     ).toThrow('while loading')
-    expect(minor()).toBe(3)
+    expect(minor()).toBe(4)
     expect(registeredNames()).toContainEqual({ name: 'negate', platform: 'host' })
     expect(registeredHandler('negate').metadata.version).toBe('0.3')
     library.close()
   })
 })
 
-describe.each(['v1', 'v2', 'v3'])('user data for a handler of %s', (version) => {
+describe.each(['v1', 'v2', 'v3', 'v4'])('user data for a handler of %s', (version) => {
   const handler = typedHandler(kernels, `lent_factor_${version}`)
 
   test('2.9: is found by its type in all runs', async () => {
@@ -132,7 +132,7 @@ describe('invalid user data is refused', () => {
   })
 })
 
-describe.each(['v1', 'v2', 'v3'])('memory for a handler of %s', (version) => {
+describe.each(['v1', 'v2', 'v3', 'v4'])('memory for a handler of %s', (version) => {
   const handler = typedHandler(kernels, `reverse_in_scratch_${version}`)
   const prepare = (forget: boolean, hostScratch: boolean, alignment = 16): PreparedCall =>
     handler.prepare({ ...shape, hostScratch, attrs: { alignment: s64(alignment), forget: pred(forget) } })

@@ -31,14 +31,14 @@ describe('the metadata of a handler', () => {
   })
 
   test('refuses a newer version with an instruction', () => {
-    expect(() => typedHandler(kernels, 'twice_v4')).toThrow(VersionSkewError)
-    expect(() => typedHandler(kernels, 'twice_v4')).toThrow(
-      /twice_v4 must be built for XLA FFI 0\.1 to 0\.3, got 0\.4 \(jaxlib 0\.11\.1\)[\s\S]*allowNewerApi/,
+    expect(() => typedHandler(kernels, 'twice_v5')).toThrow(VersionSkewError)
+    expect(() => typedHandler(kernels, 'twice_v5')).toThrow(
+      /twice_v5 must be built for XLA FFI 0\.1 to 0\.4, got 0\.5[\s\S]*allowNewerApi/,
     )
   })
 
   test('accepts a newer version with allowNewerApi', () => {
-    const handler = typedHandler(kernels, 'twice_v4', { allowNewerApi: true })
+    const handler = typedHandler(kernels, 'twice_v5', { allowNewerApi: true })
     const y = tensor('f32', [3])
     const call = handler.prepare({ operands: [f32([3])], results: [y] })
     call.run([filled([3], (i) => i)], [y])
@@ -47,12 +47,12 @@ describe('the metadata of a handler', () => {
   })
 
   test.each([
-    ['version_0_0', '0.0 (jaxlib of spring 2024)'],
+    ['version_0_0', '0.0 (jaxlib of summer 2024)'],
     ['version_negative', '-1.4'],
   ])('refuses the older version of %s, whose handler is typed all the same', (symbol, version) => {
     const error = thrownBy(() => typedHandler(kernels, symbol, { allowNewerApi: true })) as VersionSkewError
     expect(error).toBeInstanceOf(VersionSkewError)
-    expect(error.sentence).toBe(`${symbol} must be built for XLA FFI 0.1 to 0.3, got ${version}`)
+    expect(error.sentence).toBe(`${symbol} must be built for XLA FFI 0.1 to 0.4, got ${version}`)
     expect(error.hint).toBe('Build it against newer headers.')
   })
 
@@ -90,7 +90,7 @@ describe('a handler is looked up in its library', () => {
 
   test('and a closed library neither finds nor runs handlers', () => {
     const library = NativeLibrary.open(kernelLibrary('kernels'))
-    const handler = typedHandler(library, 'twice_v4', { allowNewerApi: true })
+    const handler = typedHandler(library, 'twice_v5', { allowNewerApi: true })
     const call = handler.prepare({ operands: [f32([1])], results: [f32([1])] })
     library.close()
     const x = tensor('f32', [1])

@@ -38,7 +38,7 @@ const versions = headers === undefined ? [] : readdirSync(headers).toSorted()
 if (versions.length > 0) {
   describe.each(versions)("handlers that are written with XLA's own header, %s", (version) => {
     const minor = version.slice(0, 3)
-    const isNewer = Number(minor) > 0.3
+    const isNewer = Number(minor) > 0.4
     const options: HandlerOptions = { allowNewerApi: isNewer }
     let directory: string
     let library: NativeLibrary
@@ -87,7 +87,7 @@ if (versions.length > 0) {
       const type = registerType(library, `counter of ${version}`, {
         id,
         ...info,
-        api: (isNewer ? '0.3' : minor) as ApiMinor,
+        api: (isNewer ? '0.4' : minor) as ApiMinor,
       })
       const symbols = { execute: 'CounterExecute', instantiate: 'CounterInstantiate' }
       const target = typedHandler(library, symbols, options)

@@ -306,9 +306,9 @@ describe('refusals have one message and a stable exit code', () => {
     expectRefusal(call(kernels, 'do_custom_call'), 2, 'needs a --result')
     expectRefusal(call(kernels, 'silent'), 1, 'must be a typed XLA handler', '--abi host')
     expectRefusal(
-      call(kernels, 'twice_v4', '--arg', fixture('vector'), '--result', 'f32[5]'),
+      call(kernels, 'twice_v5', '--arg', fixture('vector'), '--result', 'f32[5]'),
       1,
-      'must be built for XLA FFI 0.1 to 0.3, got 0.4',
+      'must be built for XLA FFI 0.1 to 0.4, got 0.5',
       '--allow-newer-api',
     )
   })

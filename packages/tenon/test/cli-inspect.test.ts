@@ -144,7 +144,7 @@ describe('tenon inspect', () => {
     const { stdout } = runTenon(['inspect', kernels, '--handlers'])
     expect(stdout).toMatch(/counter_v1_instantiate +XLA FFI 0\.1/)
     expect(stdout).toMatch(/scale_on_stream_v3 +XLA FFI 0\.3 +can be captured in a command buffer/)
-    expect(stdout).toMatch(/twice_v4 +XLA FFI 0\.4/)
+    expect(stdout).toMatch(/twice_v5 +XLA FFI 0\.5/)
     expect(stdout).toMatch(/not_ready +not_ready answered FAILED_PRECONDITION/)
     const runtime = runTenon(['inspect', kernelLibrary('kernels_runtime'), '--handlers', '--json'])
     expect((JSON.parse(runtime.stdout) as { handlers: unknown }).handlers).toEqual([

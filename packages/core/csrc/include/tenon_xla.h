@@ -10,7 +10,7 @@
  * time. */
 
 /* The newest version of XLA FFI is 0.TN_XLA_NEWEST_MINOR. */
-#define TN_XLA_NEWEST_MINOR 3
+#define TN_XLA_NEWEST_MINOR 4
 
 /* The greatest depth of nested dictionaries of attributes. */
 #define TN_XLA_DEEPEST 16
@@ -30,7 +30,7 @@ typedef struct tn_xla_descriptor {
   uint32_t results;
   uint32_t attributes;
   int32_t device_ordinal; /* -1 if it is not known */
-  uint64_t handlers[4];   /* the addresses of the handlers by stage; 0 for none */
+  uint64_t handlers[4];   /* the addresses of the handlers of a run by stage; 0 for none */
 } tn_xla_descriptor_t;
 
 /* The start of a prepared call. */
@@ -111,13 +111,34 @@ TN_API int32_t tn_xla_failure(void *call, int32_t *code, int32_t *stage, char *m
  * close is a no-op. TN_EXCEPTION: a deleter threw. */
 TN_API int32_t tn_xla_close(void *call);
 
-/* Looks up a registered handler. `out` receives a tn_xla_bundle_t (32 bytes: the addresses of instantiate, prepare,
- * initialize, execute). Platforms compare as in XLA: case is ignored, cpu is host, gpu is cuda. */
-TN_API int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *platform, size_t platform_length,
-                                   void *out);
+/* What libraries have registered under a name: the addresses of the handlers by stage, 0 for none; the traits that the
+ * registration or the execute handler declares; and the minor version of XLA FFI 0.x. */
+typedef struct tn_xla_registered {
+  size_t struct_size; /* set by the caller */
+  uint64_t handlers[5];
+  uint32_t traits;
+  int32_t minor;
+} tn_xla_registered_t;
 
-/* Lists the registered handlers. An entry is u32 length of the name, u32 length of the platform, and both texts, padded
- * to a multiple of 8. `*length` is the size of the whole list, which is incomplete if that exceeds `capacity`. */
+/* Looks up a registered handler. Platforms compare as in XLA: case is ignored, cpu is host, gpu is cuda.
+ * TN_VERSION_MISMATCH: the only registration was refused because its version 0.x is too new; `out` is written.
+ * TN_NOT_FOUND: no registration was accepted. */
+TN_API int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *platform, size_t platform_length,
+                                   tn_xla_registered_t *out);
+
+/* The number of refused registrations that are kept. */
+#define TN_XLA_MOST_REFUSED 4096
+
+/* The start of an entry of a list of registrations. The name, the platform and the reason follow, padded to a multiple
+ * of 8. The reason of an accepted registration is empty. */
+typedef struct tn_xla_registration {
+  uint32_t name_length, platform_length, reason_length;
+  int32_t major, minor; /* of the execute handler; -1 if it was not asked, or did not answer */
+  uint32_t reserved;
+} tn_xla_registration_t;
+
+/* Lists the registrations of handlers, also those that were refused, the newest first. `*length` is the size of the
+ * whole list, which is incomplete if that exceeds `capacity`. */
 TN_API int32_t tn_xla_list_handlers(void *out, size_t capacity, size_t *length);
 
 /* The contents of XlaCustomCallStatus. All zeroes is success. The creator of a status clears it. */

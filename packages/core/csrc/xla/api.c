@@ -11,31 +11,40 @@ static tn_xla_error_t *unimplemented(void *args) {
 }
 
 /* Registration asks handlers for their metadata, which needs a table too. */
-static tn_xla_error_t *handler_register(tn_xla_handler_register_args_t *args) {
+static tn_xla_error_t *handler_register(void *args) {
   return tn__xla_handler_register(args, tn__xla_api(TN_XLA_NEWEST_MINOR));
 }
 
+/* The slot of FindExtension in tables that end before it. */
+static tn_xla_error_t *no_find_extension(tn_xla_find_extension_args_t *args) { return unimplemented(args); }
+
 /* The slots after the end of the table, which a handler of a later version may call. */
-#define LATER_SLOTS 24
+#define LATER_SLOTS 23
 
 typedef struct {
   tn_xla_api_t api;
   tn_xla_error_t *(*later[LATER_SLOTS])(void *);
 } table_t;
 
-#define TABLE(size, minor, register_type, set, get)                                                                \
+#define TABLE(size, minor, register_type, set, get, find_extension)                                                \
   {{size, NULL, {sizeof(tn_xla_api_version_t), NULL, 0, minor}, NULL,                                              \
-    tn__xla_error_create, tn__xla_error_get_message, tn__xla_error_destroy_args, handler_register,                 \
+    tn__xla_error_create, tn__xla_error_get_details, tn__xla_error_destroy_args, handler_register,                 \
     tn__xla_stream_get, register_type, tn__xla_context_get, set, get, tn__xla_memory_allocate,                     \
     tn__xla_memory_free, tn__xla_pool_schedule, tn__xla_pool_num_threads, tn__xla_future_create,                   \
-    tn__xla_future_set_available, tn__xla_future_set_error, tn__xla_run_id_get, tn__xla_device_ordinal_get},       \
+    tn__xla_future_set_available, tn__xla_future_set_error, tn__xla_run_id_get, tn__xla_device_ordinal_get,        \
+    find_extension},                                                                                               \
    {[0 ... LATER_SLOTS - 1] = unimplemented}}
 
 /* Early headers of 0.1 lack a run id and a device ordinal. Since spring 2025 they have 0.2's, in the same slots. */
 static const table_t tables[] = {
-    TABLE(TN_XLA_SIZE_API_V1, 1, tn__xla_type_register_v1, tn__xla_state_set_v1, tn__xla_state_get_v1),
-    TABLE(TN_XLA_SIZE_API, 2, tn__xla_type_register_v2, tn__xla_state_set_v2, tn__xla_state_get_v1),
-    TABLE(TN_XLA_SIZE_API, 3, tn__xla_type_register_v2, tn__xla_state_set_v3, tn__xla_state_get_v3),
+    TABLE(TN_XLA_SIZE_API_V1, 1, tn__xla_type_register_v1, tn__xla_state_set_v1, tn__xla_state_get_v1,
+          no_find_extension),
+    TABLE(TN_XLA_SIZE_API_V2, 2, tn__xla_type_register_v2, tn__xla_state_set_v2, tn__xla_state_get_v1,
+          no_find_extension),
+    TABLE(TN_XLA_SIZE_API, 3, tn__xla_type_register_v2, tn__xla_state_set_v3, tn__xla_state_get_v3,
+          tn__xla_find_extension),
+    TABLE(TN_XLA_SIZE_API, 4, tn__xla_type_register_v2, tn__xla_state_set_v3, tn__xla_state_get_v3,
+          tn__xla_find_extension),
 };
 
 const tn_xla_api_t *tn__xla_api(int32_t minor) {

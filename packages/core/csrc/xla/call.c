@@ -27,7 +27,7 @@ static inline int enter_device(tn__xla_call_t *call) {
 }
 
 static inline int run_first_stages(tn__xla_call_t *call) {
-  const tn_xla_bundle_t *handlers = &call->handlers;
+  const tn_xla_bundle_v1_t *handlers = &call->handlers;
   if (!enter_device(call)) return 0;
   if (handlers->prepare != NULL && (call->error = run_stage(call, handlers->prepare, TN_XLA_PREPARE)) != NULL) return 0;
   if (handlers->initialize != NULL) call->error = run_stage(call, handlers->initialize, TN_XLA_INITIALIZE);

@@ -99,6 +99,12 @@ tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *arg
   return NULL;
 }
 
+tn_xla_error_t *tn__xla_find_extension(tn_xla_find_extension_args_t *args) {
+  CHECK_SIZE("InvokeContext_FindExtension", sizeof *args);
+  args->extension = NULL; /* This runtime has none, and the absence of an extension is not an error. */
+  return NULL;
+}
+
 int32_t tn_xla_lend(void *memory, int64_t type_id, void *data) {
   TN_REQUIRE(memory != NULL && data != NULL && type_id != 0, "call, type id and data must not be null");
   tn_xla_context_t *context = &((tn__xla_call_t *)memory)->context;

@@ -73,9 +73,12 @@ tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args) {
   return create(args->errc, message, strlen(message));
 }
 
-void tn__xla_error_get_message(tn_xla_error_get_message_args_t *args) {
-  if (args->struct_size < sizeof *args) return;
-  args->message = tn__xla_error_is_live(args->error) ? args->error->message : "";
+void tn__xla_error_get_details(void *pointer) {
+  tn_xla_error_get_details_args_t *args = pointer;
+  if (args->struct_size < sizeof(tn_xla_error_get_message_args_t)) return;
+  const int is_live = tn__xla_error_is_live(args->error);
+  args->message = is_live ? args->error->message : "";
+  if (args->struct_size >= TN_XLA_SIZE_ERROR_GET_DETAILS) args->errc = is_live ? args->error->code : TN_XLA_INTERNAL;
 }
 
 void tn__xla_error_destroy_args(tn_xla_error_destroy_args_t *args) {

@@ -69,7 +69,8 @@ tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t act
   } while (0)
 
 tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args);
-void tn__xla_error_get_message(tn_xla_error_get_message_args_t *args);
+/* Error_GetDetails of 0.4, and Error_GetMessage of older versions, whose arguments end before the code. */
+void tn__xla_error_get_details(void *args);
 void tn__xla_error_destroy_args(tn_xla_error_destroy_args_t *args);
 
 /* --- future.c ----------------------------------------------------------------------------------------------------- */
@@ -165,11 +166,13 @@ tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args);
 tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args);
 tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args);
 tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *args);
+tn_xla_error_t *tn__xla_find_extension(tn_xla_find_extension_args_t *args);
 
 /* --- registry.c --------------------------------------------------------------------------------------------------- */
 
-/* Registers a handler, which is asked for its metadata with the table `api`. */
-tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args, const tn_xla_api_t *api);
+/* Registers a handler, which is asked for its metadata with the table `api`. `args` is a
+ * tn_xla_handler_register_args_t or _v1_t. */
+tn_xla_error_t *tn__xla_handler_register(const void *args, const tn_xla_api_t *api);
 
 /* --- api.c -------------------------------------------------------------------------------------------------------- */
 
@@ -181,7 +184,7 @@ const tn_xla_api_t *tn__xla_api(int32_t minor);
 /* A prepared call, which is the start of the memory of tn_xla_frame_build(). */
 typedef struct tn__xla_call {
   tn_xla_call_head_t head;
-  tn_xla_bundle_t handlers;
+  tn_xla_bundle_v1_t handlers; /* a record handler is never run */
   tn_xla_error_t *error; /* of the last run, until it is read or the next run begins */
   tn_xla_context_t context;
   tn_xla_call_frame_t frame;

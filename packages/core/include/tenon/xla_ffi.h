@@ -1,4 +1,4 @@
-/* The C ABI of XLA's typed custom calls ("XLA FFI"), versions 0.1, 0.2 and 0.3, for 64-bit platforms.
+/* The C ABI of XLA's typed custom calls ("XLA FFI"), versions 0.1 to 0.4, for 64-bit platforms.
  *
  * A typed custom call is a function `tn_xla_error_t *handler(tn_xla_call_frame_t *)`. The frame contains the operands,
  * the results, the attributes and the runtime's table of functions (`frame->api`). This header describes only those
@@ -17,7 +17,9 @@
  *
  * Versions differ in three places, which `struct_size` does not distinguish: the arguments of State_Set and State_Get,
  * those of Type_Register, and the length of the table. Structs that differ carry the version as a suffix: `_v1` is 0.1,
- * `_v2` is 0.2, `_v3` is 0.3. A runtime asks a handler for its version first (tn_xla_metadata_extension_t).
+ * `_v2` is 0.2, `_v3` is 0.3. A runtime asks a handler for its version first (tn_xla_metadata_extension_t). Two places do
+ * differ by `struct_size`: the arguments of Handler_Register, and those of Error_GetMessage, which 0.4 calls
+ * Error_GetDetails.
  */
 #ifndef TENON_XLA_FFI_H
 #define TENON_XLA_FFI_H
@@ -104,8 +106,9 @@ enum {
 #undef TN_XLA_DTYPE_VALUE
 };
 
-/* Stages of a call site: instantiate once (attributes only), then prepare, initialize and execute for each run. */
-enum { TN_XLA_INSTANTIATE = 0, TN_XLA_PREPARE = 1, TN_XLA_INITIALIZE = 2, TN_XLA_EXECUTE = 3 };
+/* Stages of a call site: instantiate once (attributes only), then prepare, initialize and execute for each run. A record
+ * handler adds the work of a run to a command buffer of XLA; Tenon never runs it. */
+enum { TN_XLA_INSTANTIATE = 0, TN_XLA_PREPARE = 1, TN_XLA_INITIALIZE = 2, TN_XLA_EXECUTE = 3, TN_XLA_RECORD = 4 };
 
 enum { TN_XLA_BUFFER = 1 };                                                       /* the kind of an operand or a result */
 enum { TN_XLA_ARRAY = 1, TN_XLA_DICTIONARY = 2, TN_XLA_SCALAR = 3, TN_XLA_STRING = 4 }; /* the kind of an attribute */
@@ -125,6 +128,24 @@ typedef struct tn_xla_extension {
   struct tn_xla_extension *next;
 } tn_xla_extension_t;
 TN_XLA_LAYOUT(tn_xla_extension_t, 24, next, 16);
+
+/* The id of an extension that the context of a call offers (0.4). */
+typedef struct tn_xla_extension_id {
+  int64_t type;
+  int32_t major_version;
+  int32_t minor_version;
+} tn_xla_extension_id_t;
+TN_XLA_LAYOUT(tn_xla_extension_id_t, 16, minor_version, 12);
+TN_XLA_FIELD(tn_xla_extension_id_t, major_version, 8);
+
+/* The start of an extension that the context of a call offers (0.4). */
+typedef struct tn_xla_context_extension {
+  size_t struct_size;
+  tn_xla_extension_id_t id;
+  const struct tn_xla_context_extension *next;
+} tn_xla_context_extension_t;
+TN_XLA_LAYOUT(tn_xla_context_extension_t, 32, next, 24);
+TN_XLA_FIELD(tn_xla_context_extension_t, id, 8);
 
 typedef struct tn_xla_api_version {
   size_t struct_size;
@@ -250,8 +271,19 @@ typedef struct tn_xla_bundle {
   tn_xla_handler_t *prepare;
   tn_xla_handler_t *initialize;
   tn_xla_handler_t *execute;
+  tn_xla_handler_t *record; /* 0.4, and late headers of 0.3 */
 } tn_xla_bundle_t;
-TN_XLA_LAYOUT(tn_xla_bundle_t, 32, execute, 24);
+TN_XLA_LAYOUT(tn_xla_bundle_t, 40, record, 32);
+TN_XLA_FIELD(tn_xla_bundle_t, execute, 24);
+
+/* The bundle of older headers. */
+typedef struct tn_xla_bundle_v1 {
+  tn_xla_handler_t *instantiate;
+  tn_xla_handler_t *prepare;
+  tn_xla_handler_t *initialize;
+  tn_xla_handler_t *execute;
+} tn_xla_bundle_v1_t;
+TN_XLA_LAYOUT(tn_xla_bundle_v1_t, 32, execute, 24);
 
 /* The metadata of a handler. Versions from 0.2 write `state_type_id` whatever `struct_size` is, so the memory must have
  * room for all 48 bytes. */
@@ -280,12 +312,15 @@ enum {
   TN_XLA_SIZE_CALL_FRAME = 168,
   TN_XLA_SIZE_METADATA = 36,
   TN_XLA_SIZE_ERROR_CREATE = 28,
-  TN_XLA_SIZE_HANDLER_REGISTER = 84,
+  TN_XLA_SIZE_ERROR_GET_DETAILS = 36,
+  TN_XLA_SIZE_HANDLER_REGISTER_V1 = 84, /* without `record` */
+  TN_XLA_SIZE_HANDLER_REGISTER = 92,
   TN_XLA_SIZE_TYPE_REGISTER = 40,
   TN_XLA_SIZE_FUTURE_CREATE = 16,
   TN_XLA_SIZE_DEVICE_ORDINAL_GET = 28,
   TN_XLA_SIZE_API_V1 = 88, /* 0.1 declared too little: its table is 176 bytes long */
-  TN_XLA_SIZE_API = 192
+  TN_XLA_SIZE_API_V2 = 192,
+  TN_XLA_SIZE_API = 200
 };
 
 #ifdef __cplusplus

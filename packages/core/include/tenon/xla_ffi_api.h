@@ -31,6 +31,16 @@ typedef struct tn_xla_error_get_message_args {
 } tn_xla_error_get_message_args_t;
 TN_XLA_LAYOUT(tn_xla_error_get_message_args_t, 32, message, 24);
 
+/* 0.4 and later. The function is that of Error_GetMessage, which `struct_size` tells apart. */
+typedef struct tn_xla_error_get_details_args {
+  TN_XLA_HEAD;
+  tn_xla_error_t *error;
+  const char *message; /* out: NUL-terminated, owned by the error */
+  int32_t errc;        /* out */
+} tn_xla_error_get_details_args_t;
+TN_XLA_LAYOUT(tn_xla_error_get_details_args_t, 40, errc, 32);
+TN_XLA_FIELD(tn_xla_error_get_details_args_t, message, 24);
+
 typedef struct tn_xla_error_destroy_args {
   TN_XLA_HEAD;
   tn_xla_error_t *error;
@@ -44,7 +54,20 @@ typedef struct tn_xla_handler_register_args {
   tn_xla_bundle_t bundle;
   uint32_t traits;
 } tn_xla_handler_register_args_t;
-TN_XLA_LAYOUT(tn_xla_handler_register_args_t, 88, traits, 80);
+TN_XLA_LAYOUT(tn_xla_handler_register_args_t, 96, traits, 88);
+
+/* The arguments of older headers, whose bundle has no `record`. `struct_size` is exactly 84. */
+typedef struct tn_xla_handler_register_args_v1 {
+  TN_XLA_HEAD;
+  tn_xla_span_t name;
+  tn_xla_span_t platform;
+  tn_xla_bundle_v1_t bundle;
+  uint32_t traits;
+} tn_xla_handler_register_args_v1_t;
+TN_XLA_LAYOUT(tn_xla_handler_register_args_v1_t, 88, traits, 80);
+TN_XLA_FIELD(tn_xla_handler_register_args_v1_t, name, 16);
+TN_XLA_FIELD(tn_xla_handler_register_args_v1_t, platform, 32);
+TN_XLA_FIELD(tn_xla_handler_register_args_v1_t, bundle, 48);
 TN_XLA_FIELD(tn_xla_handler_register_args_t, name, 16);
 TN_XLA_FIELD(tn_xla_handler_register_args_t, platform, 32);
 TN_XLA_FIELD(tn_xla_handler_register_args_t, bundle, 48);
@@ -207,22 +230,32 @@ typedef struct tn_xla_device_ordinal_get_args {
 } tn_xla_device_ordinal_get_args_t;
 TN_XLA_LAYOUT(tn_xla_device_ordinal_get_args_t, 32, device_ordinal, 24);
 
+/* 0.4, and late headers of 0.3. That the context has no such extension is not an error. */
+typedef struct tn_xla_find_extension_args {
+  TN_XLA_HEAD;
+  tn_xla_context_t *ctx;
+  int64_t extension_type;
+  const tn_xla_context_extension_t *extension; /* out; null if the context does not have the extension */
+} tn_xla_find_extension_args_t;
+TN_XLA_LAYOUT(tn_xla_find_extension_args_t, 40, extension, 32);
+TN_XLA_FIELD(tn_xla_find_extension_args_t, extension_type, 24);
+
 #undef TN_XLA_HEAD
 
 /* --- The table ------------------------------------------------------------------------------------------------ */
 
 /* The functions that the runtime offers to handlers. Arguments whose layout depends on the version are `void *`. Pass
  * the struct of the version that the handler declares in its metadata, which is also the version of its table. 0.1 ends
- * after `future_set_error`. */
+ * after `future_set_error`, 0.2 and early tables of 0.3 after `device_ordinal_get`. */
 struct tn_xla_api {
   size_t struct_size;
   tn_xla_extension_t *extension_start;
   tn_xla_api_version_t api_version;
   const void *internal_api; /* for code inside XLA; null elsewhere */
   tn_xla_error_t *(*error_create)(tn_xla_error_create_args_t *);
-  void (*error_get_message)(tn_xla_error_get_message_args_t *);
+  void (*error_get_message)(void *); /* tn_xla_error_get_message_args_t, tn_xla_error_get_details_args_t (0.4) */
   void (*error_destroy)(tn_xla_error_destroy_args_t *);
-  tn_xla_error_t *(*handler_register)(tn_xla_handler_register_args_t *);
+  tn_xla_error_t *(*handler_register)(void *); /* tn_xla_handler_register_args_t, _v1_t */
   tn_xla_error_t *(*stream_get)(tn_xla_stream_get_args_t *);
   tn_xla_error_t *(*type_register)(void *); /* tn_xla_type_register_args_v1_t, _v2_t */
   tn_xla_error_t *(*context_get)(tn_xla_context_get_args_t *);
@@ -237,8 +270,9 @@ struct tn_xla_api {
   tn_xla_error_t *(*future_set_error)(tn_xla_future_error_args_t *);
   tn_xla_error_t *(*run_id_get)(tn_xla_run_id_get_args_t *);
   tn_xla_error_t *(*device_ordinal_get)(tn_xla_device_ordinal_get_args_t *);
+  tn_xla_error_t *(*find_extension)(tn_xla_find_extension_args_t *); /* tables of 0.3 and 0.4 */
 };
-TN_XLA_LAYOUT(tn_xla_api_t, 192, device_ordinal_get, 184);
+TN_XLA_LAYOUT(tn_xla_api_t, 200, find_extension, 192);
 TN_XLA_FIELD(tn_xla_api_t, api_version, 16);
 TN_XLA_FIELD(tn_xla_api_t, internal_api, 40);
 TN_XLA_FIELD(tn_xla_api_t, error_create, 48);
@@ -258,8 +292,9 @@ TN_XLA_FIELD(tn_xla_api_t, future_create, 152);
 TN_XLA_FIELD(tn_xla_api_t, future_set_available, 160);
 TN_XLA_FIELD(tn_xla_api_t, future_set_error, 168);
 TN_XLA_FIELD(tn_xla_api_t, run_id_get, 176);
+TN_XLA_FIELD(tn_xla_api_t, device_ordinal_get, 184);
 
-/* The table of 0.3, for code that registers types or handlers outside a call. The process that runs the handlers
+/* The table of 0.4, for code that registers types or handlers outside a call. The process that runs the handlers
  * (Tenon's core, loaded before them) defines this function, and kernel libraries leave it undefined. */
 const tn_xla_api_t *XLA_FFI_GetApi(void);
 

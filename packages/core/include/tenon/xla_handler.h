@@ -89,8 +89,8 @@ static inline tn_xla_error_t *tn_xla_fail(tn_xla_call_frame_t *frame, int32_t co
 }
 
 static inline const char *tn_xla_stage_name(int32_t stage) {
-  static const char *const names[] = {"instantiate", "prepare", "initialize", "execute"};
-  return stage >= 0 && stage <= TN_XLA_EXECUTE ? names[stage] : "unknown";
+  static const char *const names[] = {"instantiate", "prepare", "initialize", "execute", "record"};
+  return stage >= 0 && stage <= TN_XLA_RECORD ? names[stage] : "unknown";
 }
 
 static inline const char *tn_xla_dtype_name(int32_t dtype) {

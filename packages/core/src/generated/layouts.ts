@@ -17,8 +17,8 @@ export const LAYOUTS = {
     offsets: { type_id: 0 },
   },
   tn_xla_bundle_t: {
-    size: 32,
-    offsets: { instantiate: 0, prepare: 8, initialize: 16, execute: 24 },
+    size: 40,
+    offsets: { instantiate: 0, prepare: 8, initialize: 16, execute: 24, record: 32 },
   },
   tn_xla_metadata_t: {
     size: 48,
@@ -139,6 +139,14 @@ export const LAYOUTS = {
   tn_xla_device_t: {
     size: 40,
     offsets: { struct_size: 0, has_stream: 8, stream: 16, enter: 24, data: 32 },
+  },
+  tn_xla_registered_t: {
+    size: 56,
+    offsets: { struct_size: 0, handlers: 8, traits: 48, minor: 52 },
+  },
+  tn_xla_registration_t: {
+    size: 24,
+    offsets: { name_length: 0, platform_length: 4, reason_length: 8, major: 12, minor: 16, reserved: 20 },
   },
   XlaCustomCallStatus_: {
     size: 24,
@@ -399,9 +407,10 @@ export const CONSTANTS = {
   TN_THREADS_RELAY: 2,
   TN_JOBS_CALLS: 0,
   TN_JOBS_TASKS: 1,
-  TN_XLA_NEWEST_MINOR: 3,
+  TN_XLA_NEWEST_MINOR: 4,
   TN_XLA_DEEPEST: 16,
   TN_XLA_DESCRIPTOR_MAGIC: 826693716,
+  TN_XLA_MOST_REFUSED: 4096,
   TN_XLA_JOB_UNTYPED: 0,
   TN_XLA_JOB_TYPED: 1,
   TN_XLA_JOB_BATCH: 2,

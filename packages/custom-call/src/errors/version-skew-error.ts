@@ -5,36 +5,53 @@ import { CONSTANTS, defineKind } from '@tenon/core/internal'
 export const OLDEST_MINOR = 1
 export const NEWEST_MINOR: number = CONSTANTS.TN_XLA_NEWEST_MINOR
 
-/** The releases of jaxlib that introduced a version, which a library was probably built against. */
-const ORIGINS: Readonly<Record<string, string>> = {
-  '0.0': 'jaxlib of spring 2024',
-  '0.4': 'jaxlib 0.11.1',
+/** What else is known about a version that is not supported. */
+const REMARKS: Readonly<Record<string, string>> = {
+  '0.0': ' (jaxlib of summer 2024)',
+  '1.0': ', a version that XLA withdrew after three days',
 }
+
+/** The version with a remark, such as `1.0, a version that XLA withdrew after three days`. */
+const described = (version: string): string => `${version}${REMARKS[version] ?? ''}`
+
+/** Whether a version is a later one of 0.x, whose handlers `allowNewerApi` accepts. */
+export const isNewerMinor = (major: number, minor: number): boolean => major === 0 && minor > NEWEST_MINOR
+
+/** Whether this package supports a version. */
+export const isSupported = (major: number, minor: number): boolean =>
+  major === 0 && minor >= OLDEST_MINOR && minor <= NEWEST_MINOR
+
+/** The reason why a registration was refused, if the version of the handler is not supported. */
+export const versionReason = (major: number, minor: number): string =>
+  `built for XLA FFI ${described(`${major}.${minor}`)}`
 
 /** A handler was built for a version of XLA FFI that this package does not support. */
 export class VersionSkewError extends TenonError {
   static override readonly kind: string = 'VersionSkewError'
   readonly target: string
-  /** The version of the handler, such as `0.4`. */
+  /** The version of the handler, such as `0.5`. */
   readonly handlerVersion: string
 
-  constructor(target: string, major: number, minor: number) {
+  /** @param wasRegistered whether a library registered the handler itself, and the registration was refused. */
+  constructor(target: string, major: number, minor: number, wasRegistered: boolean = false) {
     const received = `${major}.${minor}`
-    const origin = ORIGINS[received]
-    const isNewer = major > 0 || (major === 0 && minor > NEWEST_MINOR)
     const expected = `0.${OLDEST_MINOR} to 0.${NEWEST_MINOR}`
-    super(
-      'TENON_VERSION_SKEW',
-      `${target} must be built for XLA FFI ${expected}, got ${received}${origin === undefined ? '' : ` (${origin})`}`,
-      {
-        hint: isNewer
-          ? 'Build it against older headers, or pass allowNewerApi: true. Functions that this runtime lacks then answer UNIMPLEMENTED.'
-          : 'Build it against newer headers.',
-        details: { target, expected, received },
-      },
-    )
+    const sentence = wasRegistered
+      ? `${target} was refused when it registered itself: ${versionReason(major, minor)}`
+      : `${target} must be built for XLA FFI ${expected}, got ${described(received)}`
+    super('TENON_VERSION_SKEW', sentence, {
+      hint: hintFor(major, minor),
+      details: { target, expected, received },
+    })
     this.target = target
     this.handlerVersion = received
   }
 }
 defineKind(VersionSkewError)
+
+function hintFor(major: number, minor: number): string {
+  if (isNewerMinor(major, minor)) {
+    return 'Build it against older headers, or pass allowNewerApi: true. Functions that this runtime lacks then answer UNIMPLEMENTED.'
+  }
+  return major > 1 ? 'Build it against older headers.' : 'Build it against newer headers.'
+}

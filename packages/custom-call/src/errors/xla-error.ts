@@ -31,8 +31,11 @@ export function xlaCodeName(code: number): XlaCodeName {
   return name === undefined || name === 'OK' ? 'UNKNOWN' : name
 }
 
-/** The stages of a handler. Instantiate runs once for a prepared call, the others in each run. */
-export type Stage = 'instantiate' | 'prepare' | 'initialize' | 'execute'
+/**
+ * The stages of a handler. Instantiate runs once for a prepared call. Prepare, initialize and execute run in each run. Record
+ * adds the work of a run to a command buffer of XLA, which Tenon does not have: a handler of this stage is never run.
+ */
+export type Stage = 'instantiate' | 'prepare' | 'initialize' | 'execute' | 'record'
 
 /** The facts of a failure of native code. */
 export interface XlaFailure {
@@ -121,7 +124,7 @@ function sentenceOf(failure: XlaFailure, codeName: XlaCodeName, diagnostics: rea
 
 /** Removes the stage that newer handlers put in front, because the sentence names it already. */
 function onOneLine(text: string): string {
-  return text.replace(/^\[(?:instantiate|prepare|initialize|execute)\] /, '').replaceAll(/\s*\n\s*/g, ' ')
+  return text.replace(/^\[(?:instantiate|prepare|initialize|execute|record)\] /, '').replaceAll(/\s*\n\s*/g, ' ')
 }
 
 function hintFor(diagnostics: readonly string[], text: string): string | undefined {

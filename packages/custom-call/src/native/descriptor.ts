@@ -7,7 +7,10 @@ import { leavesOf, Temp, type Leaf } from '../shape/leaf.ts'
 import { ByteWriter } from './byte-writer.ts'
 
 /** The stages, in the order of their numbers in the ABI. */
-export const STAGES: readonly Stage[] = ['instantiate', 'prepare', 'initialize', 'execute']
+export const STAGES: readonly Stage[] = ['instantiate', 'prepare', 'initialize', 'execute', 'record']
+
+/** The stages that run. Handlers of the others are only asked for their metadata. */
+const RUN_STAGES = STAGES.filter((stage) => stage !== 'record')
 
 /** A value for the execute handler of a target, and optionally for the handlers of its other stages. */
 export type ByStage<Value> = { readonly execute: Value } & { readonly [Name in Exclude<Stage, 'execute'>]?: Value }
@@ -44,7 +47,7 @@ export function encodeDescriptor(
   writer.patchU32(offsets.operands, operandCount)
   writer.patchU32(offsets.results, leaves.length - operandCount)
   writer.patchU32(offsets.device_ordinal, deviceOrdinal)
-  for (const stage of STAGES) writer.u64(handlers[stage])
+  for (const stage of RUN_STAGES) writer.u64(handlers[stage])
   for (const leaf of leaves) encodeBuffer(writer, leaf)
   writer.patchU32(offsets.attributes, encodeAttributes(writer, attributes))
   return writer.toBytes()

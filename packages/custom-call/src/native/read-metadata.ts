@@ -1,12 +1,12 @@
-import { ArgumentError } from '@tenon/core'
+import { ArgumentError, readBinary } from '@tenon/core'
 import { addressOf, CONSTANTS, LAYOUTS } from '@tenon/core/internal'
-import { NEWEST_MINOR, OLDEST_MINOR, VersionSkewError } from '../errors/version-skew-error.ts'
+import { isNewerMinor, isSupported, VersionSkewError } from '../errors/version-skew-error.ts'
 import { enterCore } from './enter-core.ts'
 import { checkAnswer } from './read-failure.ts'
 
 /** The metadata of a typed handler. */
 export interface HandlerMetadata {
-  /** The version of XLA FFI that the handler was built for, such as `0.3`. */
+  /** The version of XLA FFI that the handler was built for, such as `0.4`. */
   readonly version: string
   readonly major: number
   readonly minor: number
@@ -16,31 +16,51 @@ export interface HandlerMetadata {
   readonly stateTypeId: bigint
 }
 
-/** Calls the function at `address`, which must be a typed handler. @throws {VersionSkewError | ArgumentError | XlaError} */
-export function readMetadata(address: number, target: string, allowNewerApi: boolean): HandlerMetadata {
+/**
+ * Calls the function at `address`, which must be a typed handler.
+ *
+ * @param path the file of its library, if it is known.
+ * @throws {VersionSkewError | ArgumentError | XlaError}
+ */
+export function readMetadata(address: number, target: string, allowNewerApi: boolean, path?: string): HandlerMetadata {
   // The core writes the whole struct for every version, and the error code behind it.
   const { size, offsets } = LAYOUTS.tn_xla_metadata_t
   const out = new DataView(new ArrayBuffer(size + 8))
   const at = addressOf(out)
   const status = enterCore('tn_xla_metadata', address, at, at + size)
-  checkAnswer(status, out.getInt32(size, true), target)
   const { struct_size, major_version, minor_version } = LAYOUTS.tn_xla_api_version_t.offsets
-  const major = out.getInt32(offsets.api_version + major_version, true)
-  const minor = out.getInt32(offsets.api_version + minor_version, true)
-  if (out.getUint32(offsets.api_version + struct_size, true) === 0) {
+  const isAnswered = out.getUint32(offsets.api_version + struct_size, true) !== 0
+  // The headers of 0.0 ignore the question, and decode a call without operands.
+  if (!isAnswered && path !== undefined && isMadeWithXlaHeader(path)) throw new VersionSkewError(target, 0, 0)
+  checkAnswer(status, out.getInt32(size, true), target)
+  if (!isAnswered) {
     throw new ArgumentError(`${target} must be a typed XLA handler, it did not answer when asked for its metadata`, {
       hint: 'Call a function void f(void* out, const void** in) through hostFunction().',
     })
   }
-  const isNewer = major > 0 || minor > NEWEST_MINOR
-  const isOlder = major < 0 || (major === 0 && minor < OLDEST_MINOR)
-  if (isOlder || (isNewer && !allowNewerApi)) throw new VersionSkewError(target, major, minor)
+  const major = out.getInt32(offsets.api_version + major_version, true)
+  const minor = out.getInt32(offsets.api_version + minor_version, true)
+  const isAccepted = isSupported(major, minor) || (allowNewerApi && isNewerMinor(major, minor))
+  if (!isAccepted) throw new VersionSkewError(target, major, minor)
+  const traits = out.getUint32(offsets.traits, true)
   return Object.freeze({
     version: `${major}.${minor}`,
     major,
     minor,
-    commandBufferCompatible:
-      (out.getUint32(offsets.traits, true) & CONSTANTS.TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE) !== 0,
+    commandBufferCompatible: isCommandBufferCompatible(traits),
     stateTypeId: minor >= 2 ? out.getBigInt64(offsets.state_type_id, true) : 0n,
   })
+}
+
+/** Whether the traits of a handler say that its device work can be captured once and replayed. */
+export const isCommandBufferCompatible = (traits: number): boolean =>
+  (traits & CONSTANTS.TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE) !== 0
+
+/** Whether a library exports instances of the templates of XLA's header. */
+function isMadeWithXlaHeader(path: string): boolean {
+  try {
+    return readBinary(path).exports.some(({ name }) => /^_ZNK?3xla3ffi/.test(name))
+  } catch {
+    return false // The file has changed since it was loaded, or was found by its name. The answer only improves an error.
+  }
 }

@@ -1,13 +1,14 @@
 import { checkName, checkOptions, enterAll, inspectAsText, wrongType, type Gate } from '@tenon/core/internal'
 import type { PreparedCall } from '../call/prepared-call.ts'
 import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
+import { VersionSkewError } from '../errors/version-skew-error.ts'
 import { addressesOf, STAGES, type ByStage } from '../native/descriptor.ts'
 import type { TargetSchema } from '../schema/target-schema.ts'
 import { ApiVersion, apiVersionName } from '../targets/api-version.ts'
 import { findCode, type Code, type FoundCode } from '../targets/code.ts'
 import { FunctionTarget, type FunctionFor, type FunctionSignature } from '../targets/function-target.ts'
 import { canonicalPlatform, missing } from '../targets/platform.ts'
-import { registeredNames } from '../targets/registered-names.ts'
+import { refusedRegistration, registeredNames } from '../targets/registered-names.ts'
 import {
   checkHandlerOptions,
   registeredHandler,
@@ -233,6 +234,8 @@ export class TargetRegistry {
   #missing(name: string, platform: string, apiVersion: ApiVersion | undefined): Error {
     const other = this.lookup(name, { platform })
     if (other === undefined) {
+      const wasRefused = this.#findsSelfRegistered ? refusedRegistration(name, platform) : undefined
+      if (wasRefused !== undefined) return wasRefused
       const targets = [...this.#typed.values(), ...this.#untyped.values()].map((entry) => entry.target)
       const names = [...targets, ...(this.#findsSelfRegistered ? registeredNames() : [])].map((target) => target.name)
       return missing(name, platform, (apiVersion ?? 4) === ApiVersion.TYPED_FFI, names)
@@ -247,7 +250,8 @@ export class TargetRegistry {
     try {
       return registeredHandler(name, { platform })
     } catch (error) {
-      if (error instanceof NotFoundError) return undefined
+      // The second is the error of a registration that was refused.
+      if (error instanceof NotFoundError || error instanceof VersionSkewError) return undefined
       throw error
     }
   }

@@ -6,7 +6,7 @@ import { checkAnswer } from '../native/read-failure.ts'
 import { checkLibrary, findCode } from './code.ts'
 
 /** A version of XLA FFI whose function table a library can receive. */
-export type ApiMinor = '0.1' | '0.2' | '0.3'
+export type ApiMinor = '0.1' | '0.2' | '0.3' | '0.4'
 
 /** The type of a state or of user data, which handlers identify by its id. */
 export interface HandlerType {
@@ -20,7 +20,7 @@ export interface TypeSymbols {
   readonly id: string | bigint
   /** The variable of type `XLA_FFI_TypeInfo`, which describes how states are deleted. Available from 0.2 on. */
   readonly info?: string | bigint
-  /** The version that the library was built for. Default: 0.3. */
+  /** The version that the library was built for. Default: 0.4. */
   readonly api?: ApiMinor
 }
 
@@ -52,7 +52,7 @@ export function registerType(library: NativeLibrary, name: string, symbols: Type
  * Calls a function `XLA_FFI_Error* f(const XLA_FFI_Api*)`, or one that returns void, in a library. The function registers
  * the library's types and handlers, which {@link registeredHandler} then finds.
  *
- * @param options.api the version that the library was built for, which cannot be detected. Default: 0.3.
+ * @param options.api the version that the library was built for, which cannot be detected. Default: 0.4.
  * @throws {XlaError} if the function returns an error, or throws. @throws {LoadError} if the symbol is missing.
  * @example
  * callProvider(library, 'provide_factor_type')
@@ -71,7 +71,7 @@ export function callProvider(library: NativeLibrary, symbol: string, options?: {
 
 /**
  * Runs `open`, which loads a library. If the library requests the function table when it is loaded, it receives the table of
- * version `api` instead of 0.3. Use this function for libraries that register themselves and were built for older versions.
+ * version `api` instead of 0.4. Use this function for libraries that register themselves and were built for older versions.
  *
  * @example
  * const old = offerApi('0.1', () => NativeLibrary.open('./libkernels_runtime.so'))
@@ -90,7 +90,7 @@ export function offerApi<Opened>(api: ApiMinor, open: () => Opened): Opened {
 function minorOf(api: unknown = `0.${NEWEST_MINOR}`): number {
   const minor = typeof api === 'string' && /^0\.\d$/.test(api) ? Number(api.slice(2)) : 0
   if (minor >= 1 && minor <= NEWEST_MINOR) return minor
-  throw wrongType('api', "'0.1', '0.2' or '0.3'", api)
+  throw wrongType('api', "'0.1', '0.2', '0.3' or '0.4'", api)
 }
 
 function check(target: string, run: (codeAddress: number) => number): void {

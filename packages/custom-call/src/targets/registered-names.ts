@@ -1,4 +1,8 @@
-import { addressOf, checkStatus, coreFunctions } from '@tenon/core/internal'
+import { addressOf, checkStatus, coreFunctions, LAYOUTS } from '@tenon/core/internal'
+import { isSupported, VersionSkewError, versionReason } from '../errors/version-skew-error.ts'
+import { refused } from '../errors/xla-error-classes.ts'
+import type { TenonError } from '@tenon/core'
+import { canonicalPlatform } from './platform.ts'
 
 /** A handler that a library registered itself. */
 export interface RegisteredName {
@@ -7,15 +11,69 @@ export interface RegisteredName {
   readonly platform: string
 }
 
+/** A handler whose registration was refused. */
+export interface RefusedName extends RegisteredName {
+  /** The reason, such as `built for XLA FFI 0.5`. */
+  readonly reason: string
+  /** The version of XLA FFI that the handler was built for, or undefined if the handler did not report it. */
+  readonly version: string | undefined
+}
+
+/** A registration of a handler, accepted or refused. */
+interface Registration extends RegisteredName {
+  readonly major: number
+  readonly minor: number
+  /** The text of the error that the library received; empty for an accepted registration. */
+  readonly error: string
+}
+
 /**
  * Returns the names of the handlers that libraries in this process registered themselves, in alphabetical order.
- * {@link registeredHandler} looks up a handler by its name.
+ * {@link registeredHandler} looks up a handler by its name, and {@link refusedNames} lists the registrations that were refused.
  *
  * @example
  * NativeLibrary.open('./libkernels_runtime.so')
  * registeredNames().some(({ name }) => name === 'negate') // true
  */
 export function registeredNames(): readonly RegisteredName[] {
+  return registrations()
+    .filter(({ error }) => error === '')
+    .map(({ name, platform }) => ({ name, platform }))
+}
+
+/**
+ * Returns the handlers that libraries in this process tried to register themselves, and that were refused, in alphabetical
+ * order. At most 4096 refused registrations are kept.
+ *
+ * @example
+ * for (const { name, reason } of refusedNames()) console.error(`${name}: ${reason}`)
+ */
+export function refusedNames(): readonly RefusedName[] {
+  return registrations()
+    .filter(({ error }) => error !== '')
+    .map(({ name, platform, major, minor, error }) => ({
+      name,
+      platform,
+      reason: hasVersion(major, minor) && !isSupported(major, minor) ? versionReason(major, minor) : error,
+      version: hasVersion(major, minor) ? `${major}.${minor}` : undefined,
+    }))
+}
+
+/** The error of a handler whose registration was refused. Undefined if no such registration was refused. */
+export function refusedRegistration(target: string, platform: string): TenonError | undefined {
+  const canonical = canonicalPlatform(platform)
+  const found = registrations().find((one) => one.error !== '' && one.name === target && one.platform === canonical)
+  if (found === undefined) return undefined
+  const { major, minor, error } = found
+  if (hasVersion(major, minor) && !isSupported(major, minor)) return new VersionSkewError(target, major, minor, true)
+  return refused('NOT_FOUND', target, `${target} was refused when it registered itself: ${error}`)
+}
+
+/** The version of handlers that were not asked, or did not answer, is -1.-1. */
+const hasVersion = (major: number, minor: number): boolean => major !== -1 || minor !== -1
+
+/** All registrations by name, and the newest first for each name. */
+function registrations(): Registration[] {
   const length = new BigUint64Array(1)
   const list = (memory: ArrayBuffer): number => {
     const status = coreFunctions().tn_xla_list_handlers(addressOf(memory), memory.byteLength, addressOf(length))
@@ -25,17 +83,29 @@ export function registeredNames(): readonly RegisteredName[] {
   let memory = new ArrayBuffer(4096)
   // Another thread may register a handler in between.
   for (let size = list(memory); size > memory.byteLength; size = list(memory)) memory = new ArrayBuffer(2 * size)
-  return namesIn(new DataView(memory), Number(length[0]))
+  return readRegistrations(Buffer.from(memory, 0, Number(length[0])))
 }
 
-function namesIn(view: DataView, end: number): RegisteredName[] {
-  const names: RegisteredName[] = []
-  for (let at = 0; at < end;) {
-    const [nameLength, platformLength] = [view.getUint32(at, true), view.getUint32(at + 4, true)]
-    const text = (from: number, length: number): string =>
-      Buffer.from(view.buffer as ArrayBuffer, from, length).toString()
-    names.push({ name: text(at + 8, nameLength), platform: text(at + 8 + nameLength, platformLength) })
-    at += Math.ceil((8 + nameLength + platformLength) / 8) * 8
+const { size: HEAD_SIZE, offsets: HEAD } = LAYOUTS.tn_xla_registration_t
+
+function readRegistrations(bytes: Buffer): Registration[] {
+  const found: Registration[] = []
+  for (let at = 0; at < bytes.length;) {
+    const head = at
+    at += HEAD_SIZE
+    const text = (lengthOffset: number): string => {
+      const start = at
+      at += bytes.readUInt32LE(head + lengthOffset)
+      return bytes.toString('utf8', start, at)
+    }
+    found.push({
+      name: text(HEAD.name_length),
+      platform: text(HEAD.platform_length),
+      error: text(HEAD.reason_length),
+      major: bytes.readInt32LE(head + HEAD.major),
+      minor: bytes.readInt32LE(head + HEAD.minor),
+    })
+    at = Math.ceil(at / 8) * 8
   }
-  return names.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return found.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }

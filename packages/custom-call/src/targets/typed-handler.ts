@@ -9,7 +9,8 @@ import {
   globalGate,
   inspectAsText,
   keepAlive,
-  lastError,
+  LAYOUTS,
+  statusName,
   wrongType,
   wrongValue,
   type Gate,
@@ -20,12 +21,12 @@ import { PreparedCall } from '../call/prepared-call.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import type { Stage } from '../errors/xla-error.ts'
 import { addressesOf, encodeDescriptor, STAGES, type ByStage, type HandlerAddresses } from '../native/descriptor.ts'
-import { readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
+import { isCommandBufferCompatible, readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
 import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
 import { checkResources, type ResourceOptions } from './call-resources.ts'
 import { checkLibrary } from './code.ts'
-import { deviceTypeOf } from './platform.ts'
-import { registeredNames } from './registered-names.ts'
+import { canonicalPlatform, deviceTypeOf } from './platform.ts'
+import { refusedRegistration, registeredNames } from './registered-names.ts'
 import { openTypedTarget } from './typed-target.ts'
 
 /** The symbols of a target's handlers by stage. */
@@ -33,7 +34,7 @@ export type HandlerSymbols = ByStage<string>
 
 /** The options with which handlers are looked up. */
 export interface HandlerOptions {
-  /** Whether to accept handlers for XLA FFI after 0.3. API functions that this runtime lacks return UNIMPLEMENTED. */
+  /** Whether to accept handlers for XLA FFI 0.5 and later 0.x. API functions that this runtime lacks return UNIMPLEMENTED. */
   readonly allowNewerApi?: boolean
   /** Whether the device work of handlers that do not declare the trait themselves can be captured and replayed. */
   readonly commandBufferCompatible?: boolean
@@ -87,13 +88,13 @@ export class TypedHandler {
   readonly addresses: HandlerAddresses
 
   /** @internal */
-  constructor(name: string, gate: Gate, addresses: HandlerAddresses, options: HandlerOptions) {
+  constructor(name: string, gate: Gate, addresses: HandlerAddresses, options: HandlerOptions, path?: string) {
     this.name = name
     this.platform = checkName(options.platform ?? 'Host', 'platform')
     this.gate = gate
     this.addresses = addresses
     this.stages = Object.freeze(STAGES.filter((stage) => addresses[stage] !== 0))
-    this.metadata = askAll(name, this.stages, addresses, options)
+    this.metadata = askAll(name, this.stages, addresses, options, path)
   }
 
   /**
@@ -163,43 +164,49 @@ export function typedHandler(
     const name = names[stage]
     return name === undefined ? 0 : Number(library.symbol(name))
   })
-  return new TypedHandler(names.execute, library.gate, addresses, checked)
+  return new TypedHandler(names.execute, library.gate, addresses, checked, library.path)
 }
 
 /**
  * Looks up a typed handler that a library registered itself when it was loaded, by its registered name.
  *
- * @throws {NotFoundError} if no handler has the name. @throws the errors of {@link typedHandler}.
+ * @throws {NotFoundError} if no handler has the name, or its registration was refused. @throws {VersionSkewError} if it was
+ * refused because of its version. @throws the errors of {@link typedHandler}.
  * @example
  * NativeLibrary.open('./libkernels_runtime.so')
  * const handler = registeredHandler('negate')
  */
 export function registeredHandler(name: string, options?: HandlerOptions): TypedHandler {
   const checked = checkHandlerOptions(options)
-  const nameBytes = Buffer.from(checkName(name, 'name'))
-  const platformBytes = Buffer.from(checkName(checked.platform ?? 'Host', 'platform'))
-  const bundle = new BigUint64Array(STAGES.length)
+  const platform = checkName(checked.platform ?? 'Host', 'platform')
+  const [nameBytes, platformBytes] = [Buffer.from(checkName(name, 'name')), Buffer.from(platform)]
+  const { size, offsets } = LAYOUTS.tn_xla_registered_t
+  const out = new DataView(new ArrayBuffer(size))
+  out.setBigUint64(offsets.struct_size, BigInt(size), true)
   const status = coreFunctions().tn_xla_find_handler(
     addressOf(nameBytes),
     nameBytes.length,
     addressOf(platformBytes),
     platformBytes.length,
-    addressOf(bundle),
+    addressOf(out),
   )
   keepAlive(nameBytes)
   keepAlive(platformBytes)
-  if (status !== 0) {
-    const text = lastError()
-    const names = registeredNames().map((registered) => registered.name)
-    throw refused('NOT_FOUND', name, text, { hint: didYouMean(name, names) })
-  }
-  // The members of tn_xla_bundle_t are in the order of the stages.
+  const isAccepted = status === 0 || (checked.allowNewerApi === true && statusName(status) === 'VERSION_MISMATCH')
+  if (!isAccepted) throw refusedRegistration(name, platform) ?? notRegistered(name, platform)
+  const isCompatible = isCommandBufferCompatible(out.getUint32(offsets.traits, true))
   return new TypedHandler(
     name,
     globalGate,
-    addressesOf((_, index) => Number(bundle[index])),
-    checked,
+    addressesOf((_, index) => Number(out.getBigUint64(offsets.handlers + 8 * index, true))),
+    isCompatible ? { ...checked, commandBufferCompatible: true } : checked,
   )
+}
+
+function notRegistered(name: string, platform: string): Error {
+  const text = `No FFI handler registered for ${name} on a platform ${platform} (canonical ${canonicalPlatform(platform)})`
+  const names = registeredNames().map((registered) => registered.name)
+  return refused('NOT_FOUND', name, text, { hint: didYouMean(name, names) })
 }
 
 /** Asks every handler of a target. All must have one version, because they share one frame and one function table. */
@@ -208,11 +215,12 @@ function askAll(
   stages: readonly Stage[],
   addresses: HandlerAddresses,
   { allowNewerApi = false, commandBufferCompatible = false }: HandlerOptions,
+  path: string | undefined,
 ): HandlerMetadata {
   const answers = stages.map((stage) =>
-    readMetadata(addresses[stage], stage === 'execute' ? name : `${name} (${stage})`, allowNewerApi),
+    readMetadata(addresses[stage], stage === 'execute' ? name : `${name} (${stage})`, allowNewerApi, path),
   )
-  const execute = answers.at(-1)!
+  const execute = answers[stages.indexOf('execute')]!
   const other = answers.findIndex(({ version }) => version !== execute.version)
   if (other >= 0) {
     throw new ArgumentError(

@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static int installed;
   if (!installed) installed = tn_guard_install(&tn_guard) == TN_OK;
   const size_t handlers = 24;
-  tn_xla_bundle_t bundle = {NULL, NULL, NULL, follow_frame};
+  tn_xla_bundle_v1_t bundle = {NULL, NULL, NULL, follow_frame};
   uint8_t *descriptor = malloc(size > 0 ? size : 1);
   if (descriptor == NULL) return 0;
   if (size > 0) memcpy(descriptor, data, size);

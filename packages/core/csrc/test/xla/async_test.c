@@ -86,7 +86,7 @@ static void *complete_later(void *future) {
 
 static void *prepare_one(tn_xla_handler_t *handler) {
   descriptor_t d;
-  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
+  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_v1_t){NULL, NULL, NULL, handler});
   return prepare(&d);
 }
 

@@ -4,14 +4,14 @@
 #include "check.h"
 #include "support.h"
 
-static void *prepare_bundle(uint32_t minor, tn_xla_bundle_t bundle) {
+static void *prepare_bundle(uint32_t minor, tn_xla_bundle_v1_t bundle) {
   descriptor_t d;
   put_header(&d, minor, 0, 0, 0, bundle);
   return prepare(&d);
 }
 
 static void *prepare_one(tn_xla_handler_t *execute) {
-  return prepare_bundle(3, (tn_xla_bundle_t){NULL, NULL, NULL, execute});
+  return prepare_bundle(3, (tn_xla_bundle_v1_t){NULL, NULL, NULL, execute});
 }
 
 static tn_xla_error_t *of_version_2(tn_xla_call_frame_t *frame) {
@@ -106,7 +106,7 @@ static tn_xla_error_t *note_and_fail(tn_xla_call_frame_t *frame) {
 
 TEST(R11_stages_run_in_order_and_instantiate_sees_only_attributes) {
   descriptor_t d;
-  put_header(&d, 3, 1, 1, 0, (tn_xla_bundle_t){note, note, note, note});
+  put_header(&d, 3, 1, 1, 0, (tn_xla_bundle_v1_t){note, note, note, note});
   put_buffer(&d, TN_XLA_F32, 0, NULL);
   put_buffer(&d, TN_XLA_F32, 0, NULL);
   void *call = prepare(&d);
@@ -118,7 +118,7 @@ TEST(R11_stages_run_in_order_and_instantiate_sees_only_attributes) {
 }
 
 TEST(a_failing_stage_stops_the_run) {
-  void *call = prepare_bundle(3, (tn_xla_bundle_t){NULL, note, note_and_fail, note});
+  void *call = prepare_bundle(3, (tn_xla_bundle_v1_t){NULL, note, note_and_fail, note});
   memset(order, 0, sizeof order);
   CHECK(call != NULL && tn_xla_execute(call) == TN_KERNEL_FAILED);
   CHECK(strcmp(order, "PN") == 0);
@@ -248,7 +248,7 @@ static tn_xla_error_t *get_run(tn_xla_call_frame_t *frame) {
 
 static failure_t fails(tn_xla_handler_t *handler, uint32_t minor) {
   failure_t failure = {TN_XLA_OK, -1, ""};
-  void *call = prepare_bundle(minor, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
+  void *call = prepare_bundle(minor, (tn_xla_bundle_v1_t){NULL, NULL, NULL, handler});
   if (call == NULL) return failure;
   if (tn_xla_execute(call) == TN_KERNEL_FAILED) failure = failure_of(call);
   finish(call);

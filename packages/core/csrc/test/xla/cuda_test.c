@@ -73,7 +73,7 @@ static tn_xla_error_t *initialize(tn_xla_call_frame_t *frame) {
 
 static void *prepare_for(tn_cuda_stream_t *stream) {
   descriptor_t d;
-  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){NULL, NULL, initialize, execute});
+  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_v1_t){NULL, NULL, initialize, execute});
   void *call = prepare(&d);
   tn_xla_on_device(call, &stream->device);
   tn_xla_give_memory(call, &stream->memory);

@@ -46,14 +46,14 @@ static tn_xla_error_t *take_stream(tn_xla_call_frame_t *frame) {
   return frame->api->pool_num_threads(&pool);
 }
 
-static void *prepare_one(tn_xla_bundle_t handlers) {
+static void *prepare_one(tn_xla_bundle_v1_t handlers) {
   descriptor_t d;
   put_header(&d, 3, 0, 0, 0, handlers);
   return prepare(&d);
 }
 
 TEST(xla_memory_is_refused_on_the_host_without_a_source) {
-  void *call = prepare_one((tn_xla_bundle_t){NULL, NULL, NULL, take_memory});
+  void *call = prepare_one((tn_xla_bundle_v1_t){NULL, NULL, NULL, take_memory});
   CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED);
   CHECK(failure_of(call).code == TN_XLA_INVALID_ARGUMENT);
   CHECK(tn_xla_give_memory(call, NULL) == TN_OK);
@@ -63,7 +63,7 @@ TEST(xla_memory_is_refused_on_the_host_without_a_source) {
 
 TEST(xla_memory_is_freed_with_the_run) {
   allocated = given_back = 0;
-  void *call = prepare_one((tn_xla_bundle_t){NULL, NULL, NULL, take_memory});
+  void *call = prepare_one((tn_xla_bundle_v1_t){NULL, NULL, NULL, take_memory});
   CHECK(tn_xla_give_memory(call, &memory) == TN_OK);
   CHECK(tn_xla_execute(call) == TN_OK && tn_xla_execute(call) == TN_OK);
   CHECK(allocated == 2 && given_back == 2);
@@ -81,7 +81,7 @@ TEST(xla_device_gives_its_stream_from_initialize_on) {
   int object = 0;
   const tn_xla_device_t with = {.struct_size = sizeof with, .has_stream = 1, .stream = &object};
   const tn_xla_device_t without = {.struct_size = sizeof without};
-  void *call = prepare_one((tn_xla_bundle_t){NULL, NULL, take_stream, take_stream});
+  void *call = prepare_one((tn_xla_bundle_v1_t){NULL, NULL, take_stream, take_stream});
   CHECK(tn_xla_on_device(call, &with) == TN_OK);
   CHECK(tn_xla_execute(call) == TN_OK && stream_seen == &object && stage_with_stream == TN_XLA_EXECUTE);
   asks_pool = 1;
@@ -90,7 +90,7 @@ TEST(xla_device_gives_its_stream_from_initialize_on) {
   CHECK(tn_xla_on_device(call, &without) == TN_OK);
   CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED && strstr(failure_of(call).text, "stream is not available") != NULL);
   finish(call);
-  call = prepare_one((tn_xla_bundle_t){NULL, take_stream, NULL, take_stream});
+  call = prepare_one((tn_xla_bundle_v1_t){NULL, take_stream, NULL, take_stream});
   CHECK(tn_xla_on_device(call, &with) == TN_OK);
   CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED && failure_of(call).stage == TN_XLA_PREPARE);
   finish(call);
@@ -106,7 +106,7 @@ TEST(xla_batch_stops_at_the_first_failure) {
   void *calls[3];
   tn_xla_batch_entry_t entries[3];
   for (int i = 0; i < 3; i++) {
-    calls[i] = prepare_one((tn_xla_bundle_t){NULL, NULL, NULL, count_runs});
+    calls[i] = prepare_one((tn_xla_bundle_v1_t){NULL, NULL, NULL, count_runs});
     entries[i] = (tn_xla_batch_entry_t){calls[i], 1};
   }
   tn_xla_batch_t batch = {3, 99, entries};
@@ -139,7 +139,7 @@ TEST(xla_data_is_lent_only_to_runs) {
   CHECK(tn_xla_type_register(3, "device_test", 11, &own_type, NULL, &id, &code) == TN_OK);
   tn_xla_type_id_t other = {0};
   CHECK(tn_xla_type_register(3, "device_test", 11, &other, NULL, &id, &code) == TN_KERNEL_FAILED && code == TN_XLA_INTERNAL);
-  void *call = prepare_one((tn_xla_bundle_t){take_data, NULL, NULL, take_data});
+  void *call = prepare_one((tn_xla_bundle_v1_t){take_data, NULL, NULL, take_data});
   CHECK(tn_xla_lend(call, own_type.type_id, &object) == TN_OK);
   CHECK(tn_xla_lend(call, own_type.type_id, &object) == TN_INVALID_ARGUMENT);
   CHECK(tn_xla_instantiate(call) == TN_KERNEL_FAILED && failure_of(call).code == TN_XLA_NOT_FOUND);

@@ -55,15 +55,58 @@ TEST(xla_error_of_too_short_arguments_names_them) {
 TEST(xla_api_is_found_under_both_names) {
   const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void);
   CHECK(_ZN3xla3ffi12GetXlaFfiApiEv() == api());
-  CHECK(api()->struct_size == 192 && api()->internal_api == NULL);
-  CHECK(api()->api_version.major_version == 0 && api()->api_version.minor_version == 3);
+  CHECK(api()->struct_size == 200 && api()->internal_api == NULL);
+  CHECK(api()->api_version.major_version == 0 && api()->api_version.minor_version == 4);
+}
+
+TEST(K35_each_version_has_its_table) {
+  const size_t sizes[] = {88, 192, 200, 200};
+  for (int32_t minor = 1; minor <= 4; minor++) {
+    CHECK(tn_xla_offer(minor) == TN_OK);
+    CHECK(api()->api_version.minor_version == minor && api()->struct_size == sizes[minor - 1]);
+    tn_xla_context_extension_t other = {sizeof other, {7, 0, 0}, NULL};
+    tn_xla_find_extension_args_t args = {sizeof args, NULL, NULL, 128, &other};
+    tn_xla_error_t *error = api()->find_extension(&args);
+    if (minor < 3) CHECK(strstr(message_of(error), "0.1 to 0.4") != NULL);
+    else CHECK(error == NULL && args.extension == NULL);
+    destroy(error);
+  }
+  CHECK(tn_xla_offer(5) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_offer(0) == TN_OK && api()->api_version.minor_version == 4);
+}
+
+TEST(K37_find_extension_checks_the_size_of_its_arguments) {
+  tn_xla_find_extension_args_t args = {39, NULL, NULL, 128, NULL};
+  tn_xla_error_t *error = api()->find_extension(&args);
+  CHECK(strstr(message_of(error), "XLA_FFI_InvokeContext_FindExtension_Args size: expected 40, got 39") != NULL);
+  destroy(error);
+}
+
+TEST(K36_details_of_an_error_are_written_only_if_there_is_room) {
+  tn_xla_error_t *error = create(TN_XLA_UNIMPLEMENTED, "text");
+  tn_xla_error_get_details_args_t args = {TN_XLA_SIZE_ERROR_GET_DETAILS, NULL, error, NULL, -7};
+  api()->error_get_message(&args);
+  CHECK(args.errc == TN_XLA_UNIMPLEMENTED && strcmp(args.message, "text") == 0);
+  const size_t sizes[] = {32, 35};
+  for (int i = 0; i < 2; i++) {
+    tn_xla_error_get_details_args_t older = {sizes[i], NULL, error, NULL, -7};
+    api()->error_get_message(&older);
+    CHECK(older.errc == -7 && strcmp(older.message, "text") == 0);
+  }
+  tn_xla_error_get_details_args_t shorter = {31, NULL, error, NULL, -7};
+  api()->error_get_message(&shorter);
+  CHECK(shorter.errc == -7 && shorter.message == NULL);
+  destroy(error);
+  args = (tn_xla_error_get_details_args_t){TN_XLA_SIZE_ERROR_GET_DETAILS, NULL, error, NULL, -7};
+  api()->error_get_message(&args); /* not an error any more */
+  CHECK(args.errc == TN_XLA_INTERNAL && strcmp(args.message, "") == 0);
 }
 
 TEST(xla_api_answers_in_slots_after_its_end) {
   tn_xla_error_t *(*const *slots)(void *) = (tn_xla_error_t * (*const *)(void *))(const void *)(api() + 1);
   for (int i = 0; i < 16; i++) {
     tn_xla_error_t *error = slots[i](NULL);
-    CHECK(strstr(message_of(error), "0.1 to 0.3") != NULL);
+    CHECK(strstr(message_of(error), "0.1 to 0.4") != NULL);
     destroy(error);
   }
 }

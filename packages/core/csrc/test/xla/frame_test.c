@@ -8,7 +8,7 @@ static tn_xla_error_t *look(tn_xla_call_frame_t *frame) {
   return NULL;
 }
 
-static const tn_xla_bundle_t looking = {NULL, NULL, NULL, look};
+static const tn_xla_bundle_v1_t looking = {NULL, NULL, NULL, look};
 
 /* Two operands, one result, and an attribute of each kind. */
 static void put_example(descriptor_t *d) {
@@ -101,7 +101,7 @@ static int refused(const descriptor_t *d, const char *because) {
 
 TEST(a_malformed_descriptor_is_refused_with_a_reason) {
   descriptor_t d;
-  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){look, NULL, NULL, NULL});
+  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_v1_t){look, NULL, NULL, NULL});
   CHECK(refused(&d, "execute stage"));
   put_header(&d, 3, 0, 0, 0, looking);
   d.bytes[0] ^= 1;

@@ -54,7 +54,7 @@ static int32_t end(made_t made) {
 /* Calls the handler with one operand and one result, both f32 of the given sizes. */
 static void *prepare_call(tn_xla_handler_t *handler, const int64_t *operand, const int64_t *result, uint32_t args) {
   descriptor_t d;
-  put_header(&d, 1, args, 1, 0, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
+  put_header(&d, 1, args, 1, 0, (tn_xla_bundle_v1_t){NULL, NULL, NULL, handler});
   for (uint32_t i = 0; i < args; i++) put_buffer(&d, TN_XLA_F32, 1, operand);
   put_buffer(&d, TN_XLA_F32, 1, result);
   return prepare(&d);

@@ -67,7 +67,7 @@ static tn_xla_error_t *get_v3(tn_xla_call_frame_t *frame) {
   return wrong;
 }
 
-static void *prepare_bundle(uint32_t minor, tn_xla_bundle_t bundle) {
+static void *prepare_bundle(uint32_t minor, tn_xla_bundle_v1_t bundle) {
   descriptor_t d;
   put_header(&d, minor, 0, 0, 0, bundle);
   return prepare(&d);
@@ -75,7 +75,7 @@ static void *prepare_bundle(uint32_t minor, tn_xla_bundle_t bundle) {
 
 /* Instantiates, runs twice and closes. Every version destroys its state once. */
 static int keeps_state(uint32_t minor, tn_xla_handler_t *set, tn_xla_handler_t *get) {
-  void *call = prepare_bundle(minor, (tn_xla_bundle_t){set, NULL, NULL, get});
+  void *call = prepare_bundle(minor, (tn_xla_bundle_v1_t){set, NULL, NULL, get});
   destroyed = 0;
   got = NULL;
   int good = call != NULL && tn_xla_instantiate(call) == TN_OK && tn_xla_execute(call) == TN_OK && got == &object;
@@ -93,7 +93,7 @@ TEST(R12_state_lives_from_instantiate_to_close_in_every_version) {
 }
 
 TEST(state_of_a_run_ends_with_the_run) {
-  void *call = prepare_bundle(3, (tn_xla_bundle_t){NULL, set_v3, NULL, get_v3});
+  void *call = prepare_bundle(3, (tn_xla_bundle_v1_t){NULL, set_v3, NULL, get_v3});
   stage_to_get = TN_XLA_PREPARE;
   destroyed = 0;
   CHECK(call != NULL && tn_xla_execute(call) == TN_OK && got == &object && destroyed == 1);
@@ -106,7 +106,7 @@ TEST(state_of_a_run_ends_with_the_run) {
 }
 
 TEST(a_second_call_can_share_the_state) {
-  const tn_xla_bundle_t bundle = {set_v3, NULL, NULL, get_v3};
+  const tn_xla_bundle_v1_t bundle = {set_v3, NULL, NULL, get_v3};
   void *original = prepare_bundle(3, bundle), *second = prepare_bundle(3, bundle);
   stage_to_get = TN_XLA_INSTANTIATE;
   destroyed = 0;
@@ -132,7 +132,7 @@ static tn_xla_error_t *run_inner(tn_xla_call_frame_t *frame) {
 }
 
 TEST(R15_runs_that_share_a_state_have_states_of_their_own) {
-  const tn_xla_bundle_t bundle = {set_v3, set_v3, set_v3, run_inner};
+  const tn_xla_bundle_v1_t bundle = {set_v3, set_v3, set_v3, run_inner};
   void *original = prepare_bundle(3, bundle), *second = prepare_bundle(3, bundle);
   stage_to_get = TN_XLA_INITIALIZE;
   destroyed = 0;
@@ -147,7 +147,7 @@ TEST(R15_runs_that_share_a_state_have_states_of_their_own) {
 }
 
 TEST(state_is_set_once_and_read_with_its_type) {
-  void *call = prepare_bundle(3, (tn_xla_bundle_t){set_v3, NULL, NULL, get_v3});
+  void *call = prepare_bundle(3, (tn_xla_bundle_v1_t){set_v3, NULL, NULL, get_v3});
   CHECK(call != NULL && tn_xla_instantiate(call) == TN_OK && tn_xla_instantiate(call) == TN_KERNEL_FAILED);
   CHECK(failure_of(call).code == TN_XLA_FAILED_PRECONDITION);
   const tn_xla_type_id_t right = type_v2;
@@ -181,7 +181,7 @@ static tn_xla_error_t *set_null(tn_xla_call_frame_t *frame) {
 
 static failure_t instantiate_fails(tn_xla_handler_t *handler) {
   failure_t failure = {TN_XLA_OK, -1, ""};
-  void *call = prepare_bundle(2, (tn_xla_bundle_t){handler, NULL, NULL, get_v2});
+  void *call = prepare_bundle(2, (tn_xla_bundle_v1_t){handler, NULL, NULL, get_v2});
   if (call == NULL) return failure;
   if (tn_xla_instantiate(call) == TN_KERNEL_FAILED) failure = failure_of(call);
   finish(call);

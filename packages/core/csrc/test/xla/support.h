@@ -34,7 +34,7 @@ static inline uint64_t address_of(tn_xla_handler_t *handler) {
 }
 
 static inline void put_header(descriptor_t *d, uint32_t minor, uint32_t args, uint32_t rets, uint32_t attrs,
-                              tn_xla_bundle_t handlers) {
+                              tn_xla_bundle_v1_t handlers) {
   d->size = 0;
   put_u32s(d, TN_XLA_DESCRIPTOR_MAGIC, minor);
   put_u32s(d, args, rets);

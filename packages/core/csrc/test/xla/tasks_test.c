@@ -53,7 +53,7 @@ static tn_xla_error_t *count_nowhere(tn_xla_call_frame_t *frame) {
 
 static int32_t run(tn_xla_handler_t *handler) {
   descriptor_t d;
-  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
+  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_v1_t){NULL, NULL, NULL, handler});
   void *call = prepare(&d);
   const int32_t code = tn_xla_execute(call) == TN_OK ? TN_XLA_OK : failure_of(call).code;
   finish(call);
