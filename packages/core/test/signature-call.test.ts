@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
 import { parseSignature, tensorType, type TensorType } from '../src/index.ts'
-import { resolveAttributes, resolveCall, type CallType, type ResolvedCall } from '../src/internal.ts'
+import { resolveAttributes, resolveCall, type CallType } from '../src/internal.ts'
 
-function call(text: string, operands: readonly CallType[], attributes?: unknown, results?: CallType[]): ResolvedCall {
+function call(
+  text: string,
+  operands: readonly CallType[],
+  attributes?: unknown,
+  results?: CallType[],
+): ReturnType<typeof resolveCall> {
   const signature = parseSignature('kernel', text)
   return resolveCall(signature, { operands, attributes: resolveAttributes(signature, attributes), results })
 }

@@ -8,7 +8,7 @@ import { collectNames, evaluate, formatExpression, NoSize, solve, type LinearExp
 type DType = TensorType['dtype']
 
 /** The tensor or attribute that determined a name. */
-export interface Origin {
+interface Origin {
   /** The name of the tensor or of the attribute. */
   readonly place: string
   /** The axis whose size is the name; undefined for an attribute, and for an axis whose size is another expression. */
@@ -45,10 +45,6 @@ export class CallBindings {
 
   bindAttribute(name: string, value: number): void {
     this.#sizes.set(name, { value, place: name, axis: undefined, isAttribute: true })
-  }
-
-  originOf(name: string): Origin | undefined {
-    return this.#sizes.get(name)
   }
 
   groupSizes(group: string): readonly number[] | undefined {

@@ -57,7 +57,7 @@ export function checkSignature(reader: TokenReader, read: ReadSignature): Kernel
 }
 
 /** Whether operands and attributes determine the type of a result or temporary. */
-export function isInferred(parameter: Parameter, operands: readonly Parameter[]): boolean {
+function isInferred(parameter: Parameter, operands: readonly Parameter[]): boolean {
   const { kind, isToken, alias, dtypes, variable, shape } = parameter
   if (isToken) return true
   if (kind !== 'one') return false

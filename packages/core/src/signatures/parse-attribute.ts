@@ -10,7 +10,7 @@ const WORDS = new Set(['string', 'bytes', 'pointer', 'dtype', 'dictionary'])
 const MOST_ATTRIBUTES = 256
 
 /** Counts the attributes of one signature. */
-export interface AttributeCount {
+interface AttributeCount {
   count: number
 }
 

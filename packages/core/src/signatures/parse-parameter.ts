@@ -7,7 +7,7 @@ import type { Token } from './tokens.ts'
 import type { DType } from '../types/dtype.ts'
 
 /** The list to which a parameter belongs. */
-export type Role = 'operand' | 'result' | 'temporary'
+type Role = 'operand' | 'result' | 'temporary'
 
 /** A parameter as it was read, with the places of the names in it. */
 export interface ReadParameter {

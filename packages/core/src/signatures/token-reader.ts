@@ -3,7 +3,7 @@ import { SignatureError } from './signature-error.ts'
 import { tokenize, type Token } from './tokens.ts'
 
 /** The deepest nesting of expressions and dictionaries. */
-export const MOST_LEVELS = 32
+const MOST_LEVELS = 32
 
 /** Reads the tokens of one signature in order. */
 export class TokenReader {

@@ -1,9 +1,9 @@
 import { SignatureError } from './signature-error.ts'
 
 /** The most bytes of a signature in UTF-8. */
-export const MOST_BYTES = 65_536
+const MOST_BYTES = 65_536
 /** The most characters of a name, so that comparing names in messages takes little time. */
-export const MOST_NAME_CHARACTERS = 255
+const MOST_NAME_CHARACTERS = 255
 
 /** A part of a signature's text. */
 export interface Token {
