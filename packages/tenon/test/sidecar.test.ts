@@ -112,7 +112,7 @@ describe('rule 24: the sidecar', () => {
     ],
     [{ tenon: 1, kernels: { '': '() -> ()' } }, /the name of a kernel must not be empty/],
     [{ tenon: 1, kernels: { 'a\0': '() -> ()' } }, /the name of a kernel must not be empty or have NUL/],
-    [' '.repeat(16 * 1024 * 1024 + 1), /it must have at most 16777216 bytes, got more/],
+    [' '.repeat(4 * 1024 * 1024 + 1), /it must have at most 4194304 bytes, got more/],
     [`${'['.repeat(1e6)}`, /it must be JSON in UTF-8/],
   ])('%j is an error that names the file', (content, message) => {
     const path = compile(plain)

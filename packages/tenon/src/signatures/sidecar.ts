@@ -20,8 +20,8 @@ export interface SidecarKernel {
   readonly convention: KernelConvention | undefined
 }
 
-/** A sidecar of 500 kernels with long texts has less than 1 MiB. */
-const MAX_SIDECAR_BYTES = 16 * 1024 * 1024
+/** A sidecar of 2000 kernels with long texts has about 1 MiB. */
+const MAX_SIDECAR_BYTES = 4 * 1024 * 1024
 const HASH_BLOCK_BYTES = 1024 * 1024
 
 const conventions: readonly string[] = ['typed', 'host', 'host-status', 'host-unified', 'packed', 'legacy']
