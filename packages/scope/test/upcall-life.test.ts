@@ -311,7 +311,7 @@ describe.each(['node-api', 'koffi'])('with the door %s', (door) => {
 
 describe('rule 20: an exit while a call runs', () => {
   /** AddressSanitizer warns before, because the driver has stacks of its own. */
-  const text = /^tenon: the process ends while native calls are running/m
+  const text = /^tenon: ended without waiting for native calls: they did not return in /m
 
   test.each(['0', '200'])('gives up after TENON_EXIT_WAIT=%s', { timeout: 60_000 }, async (wait) => {
     const script = `

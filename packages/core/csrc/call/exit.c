@@ -1,6 +1,7 @@
 /* The ends of threads of JavaScript and of the process. Both wait for native code that still runs, because it may use
  * memory and libraries that are destroyed then. */
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(_WIN32)
 #include <io.h>
@@ -15,6 +16,7 @@
 
 /* The end of the process, once it has begun. Guarded by the lock of the environments. */
 static uint64_t deadline_ms = TN__JOBS_NO_DEADLINE;
+static uint64_t waited_ms;
 static int32_t exit_code;
 
 static uint64_t deadline(void) {
@@ -27,9 +29,17 @@ static uint64_t deadline(void) {
 /* Without this, the exit would run destructors of libraries whose functions are running. Those functions may hold locks
  * of the C library, so its streams are not used. */
 static _Noreturn void give_up(void) {
-  static const char text[] = "tenon: the process ends while native calls are running, because they did not return in time. "
-                             "TENON_EXIT_WAIT sets how long an exit waits.\n";
-  const long long written = write(2, text, sizeof text - 1);
+  char name[TN__CALL_NAME];
+  bool is_later = false;
+  const bool is_named = tn__jobs_describe(name, &is_later);
+  const char *why = is_later ? "its future was not settled" : is_named ? "it did not return" : "they did not return";
+  /* Errors are the only text that the core formats. */
+  const bool is_whole = waited_ms % 1000 == 0;
+  tn__fail(TN_OK, "tenon: ended without waiting for %s: %s in %llu %s. TENON_EXIT_WAIT sets how long an exit waits.\n",
+           is_named ? name : "native calls", why, (unsigned long long)(is_whole ? waited_ms / 1000 : waited_ms),
+           is_whole ? "s" : "ms");
+  const char *text = tn_last_error();
+  const long long written = write(2, text, strlen(text));
   (void)written;
   _Exit(exit_code);
 }
@@ -73,6 +83,7 @@ void tn_process_exit(int32_t code, uint64_t wait_ms) {
   const uint64_t now = tn__now_ms();
   tn__lock(tn__environments_lock());
   exit_code = code;
+  waited_ms = wait_ms;
   deadline_ms = wait_ms < TN__JOBS_NO_DEADLINE - now ? now + wait_ms : TN__JOBS_NO_DEADLINE;
   tn__unlock(tn__environments_lock());
   tn_environment_shut();

@@ -1,6 +1,7 @@
 #include "job_pool.h"
 
 #include <fenv.h>
+#include <string.h>
 
 /* The longest wait for a condition, because a wake-up can be lost (lock.h). */
 #define AGAIN_MS 1000
@@ -24,8 +25,9 @@ static void take(tn__job_queue_t *queue, tn_job_t *job) {
   queue->waiting--;
 }
 
-static void begin(tn__job_pool_t *pool, tn__job_run_t *run, uint64_t owner) {
-  *run = (tn__job_run_t){.next = pool->runs, .owner = owner};
+static void begin(tn__job_pool_t *pool, tn__job_run_t *run, uint64_t owner, const char *name, bool is_later) {
+  *run = (tn__job_run_t){.next = pool->runs, .owner = owner, .is_later = is_later};
+  for (size_t i = 0; name != NULL && name[i] != 0 && i + 1 < sizeof run->name; i++) run->name[i] = name[i];
   if (pool->runs != NULL) pool->runs->previous = run;
   pool->runs = run;
 }
@@ -54,7 +56,7 @@ void tn__job_queue_work(void *data) {
     tn_job_t *job = queue->first;
     take(queue, job);
     tn__job_run_t run;
-    begin(pool, &run, job->owner);
+    begin(pool, &run, job->owner, job->name, false);
     pool->working++;
     tn__unlock(&pool->lock);
     /* A thread inherits the environment of the thread that started it, and keeps what its last job has set. */
@@ -148,9 +150,9 @@ int tn__job_pool_wait(tn__job_pool_t *pool, uint64_t owner, uint64_t deadline_ms
   return !is_busy;
 }
 
-void tn__job_pool_begin(tn__job_pool_t *pool, tn__job_run_t *run, uint64_t owner) {
+void tn__job_pool_begin(tn__job_pool_t *pool, tn__job_run_t *run, uint64_t owner, const char *name) {
   tn__lock(&pool->lock);
-  begin(pool, run, owner);
+  begin(pool, run, owner, name, true);
   tn__unlock(&pool->lock);
 }
 
@@ -158,6 +160,19 @@ void tn__job_pool_end(tn__job_pool_t *pool, tn__job_run_t *run) {
   tn__lock(&pool->lock);
   end(pool, run);
   tn__unlock(&pool->lock);
+}
+
+bool tn__job_pool_describe(tn__job_pool_t *pool, char *name, bool *is_later) {
+  const tn__job_run_t *found = NULL;
+  tn__lock(&pool->lock);
+  for (const tn__job_run_t *run = pool->runs; run != NULL; run = run->next)
+    if (run->name[0] != 0 && (found == NULL || found->is_later)) found = run;
+  if (found != NULL) {
+    memcpy(name, found->name, sizeof found->name);
+    *is_later = found->is_later;
+  }
+  tn__unlock(&pool->lock);
+  return found != NULL;
 }
 
 void tn__job_pool_count(tn__job_pool_t *pool, size_t *running, size_t *waiting) {

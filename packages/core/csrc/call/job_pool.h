@@ -1,6 +1,8 @@
 /* A pool of threads with two queues of jobs. The process has one pool (jobs.c); tests make others. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "../base/internal.h"
 #include "../base/lock.h"
 #include "tenon_call.h"
@@ -8,10 +10,15 @@
 /* Stands for every owner, and for none. */
 #define TN__JOBS_OF_ALL UINT64_MAX
 
+/* The size of the names of calls with their NUL. */
+#define TN__CALL_NAME 96
+
 /* Work of an owner that goes on, in the memory of whoever does the work. */
 typedef struct tn__job_run {
   struct tn__job_run *next, *previous;
   uint64_t owner;
+  char name[TN__CALL_NAME]; /* a copy, because the job may be freed first; empty if it has none */
+  bool is_later;            /* whether no thread of the pool does it */
 } tn__job_run_t;
 
 typedef struct tn__job_queue {
@@ -63,8 +70,12 @@ void tn__job_pool_remove_all(tn__job_pool_t *pool, int32_t queue, uint64_t owner
 int tn__job_pool_wait(tn__job_pool_t *pool, uint64_t owner, uint64_t deadline_ms);
 
 /* Mark the start and the end of work that tn__job_pool_wait() waits for although no thread of the pool does it. */
-void tn__job_pool_begin(tn__job_pool_t *pool, tn__job_run_t *run, uint64_t owner);
+void tn__job_pool_begin(tn__job_pool_t *pool, tn__job_run_t *run, uint64_t owner, const char *name);
 void tn__job_pool_end(tn__job_pool_t *pool, tn__job_run_t *run);
+
+/* Finds work with a name that goes on, if possible work of a thread. `name` has room for TN__CALL_NAME bytes. Returns false
+ * if there is none. */
+bool tn__job_pool_describe(tn__job_pool_t *pool, char *name, bool *is_later);
 
 /* Counts the jobs that run, and those that wait for a thread. */
 void tn__job_pool_count(tn__job_pool_t *pool, size_t *running, size_t *waiting);

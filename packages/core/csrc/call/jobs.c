@@ -59,8 +59,12 @@ void tn__jobs_remove_all(uint64_t owner) { tn__job_pool_remove_all(&pool, TN_JOB
 
 int tn__jobs_wait(uint64_t owner, uint64_t deadline_ms) { return tn__job_pool_wait(&pool, owner, deadline_ms); }
 
-void tn__jobs_begin(tn__job_run_t *run, uint64_t owner) { tn__job_pool_begin(&pool, run, owner); }
+void tn__jobs_begin(tn__job_run_t *run, uint64_t owner, const char *name) {
+  tn__job_pool_begin(&pool, run, owner, name);
+}
 
 void tn__jobs_end(tn__job_run_t *run) { tn__job_pool_end(&pool, run); }
 
 void tn__jobs_close(void) { tn__job_pool_close(&pool); }
+
+bool tn__jobs_describe(char *name, bool *is_later) { return tn__job_pool_describe(&pool, name, is_later); }

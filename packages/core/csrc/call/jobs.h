@@ -20,5 +20,8 @@ int tn__jobs_wait(uint64_t owner, uint64_t deadline_ms);
 void tn__jobs_close(void);
 
 /* Mark the start and the end of work of an owner for tn__jobs_wait(), if the work goes on after its job has returned. */
-void tn__jobs_begin(tn__job_run_t *run, uint64_t owner);
+void tn__jobs_begin(tn__job_run_t *run, uint64_t owner, const char *name);
 void tn__jobs_end(tn__job_run_t *run);
+
+/* Finds a call with a name that goes on: tn__job_pool_describe(). */
+bool tn__jobs_describe(char *name, bool *is_later);

@@ -203,7 +203,8 @@ enum { TN_XLA_JOB_UNTYPED = 0, TN_XLA_JOB_TYPED = 1, TN_XLA_JOB_BATCH = 2 };
 
 /* Submits a prepared call, which occupies no thread while it waits for a future, an untyped one, or a batch. The memory
  * of the call belongs to the run until the completion `id`, or until the job is cancelled. */
-TN_API int32_t tn_xla_async_submit(void *call, int32_t kind, int64_t id, tn_xla_job_t **out);
+TN_API int32_t tn_xla_async_submit(void *call, int32_t kind, int64_t id, const char *name, size_t name_length,
+                                   tn_xla_job_t **out);
 
 /* Cancels a job that is not complete, on the thread that submitted it. TN_NOT_FOUND: the job has started. */
 TN_API int32_t tn_xla_async_cancel(tn_xla_job_t *job);

@@ -1,5 +1,6 @@
 /* Calls that run on threads of the core, and events that native code reports to a thread of JavaScript. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../call/jobs.h"
 #include "internal.h"
@@ -8,6 +9,7 @@ struct tn_xla_job {
   tn_job_t job; /* the first member */
   tn_completion_t completion;
   void *call;
+  char name[TN__CALL_NAME];
   tn__job_run_t run; /* of a typed call, which goes on after its job when the handler returns a future */
   int32_t kind;
 };
@@ -41,7 +43,7 @@ static void run(tn_job_t *pooled) {
   int32_t status = TN_OK;
   if (job->kind == TN_XLA_JOB_UNTYPED) return finish(job, tn_xla_execute_untyped(job->call));
   if (job->kind == TN_XLA_JOB_BATCH) return finish(job, tn_xla_execute_batch(job->call));
-  tn__jobs_begin(&job->run, job->job.owner);
+  tn__jobs_begin(&job->run, job->job.owner, job->name);
   if (tn__xla_call_start(job->call, finish_later, job, &status)) finish_typed(job, status);
 }
 
@@ -55,13 +57,16 @@ static tn_xla_job_t *create(int64_t id) {
   return job;
 }
 
-int32_t tn_xla_async_submit(void *call, int32_t kind, int64_t id, tn_xla_job_t **out) {
-  TN_REQUIRE(call != NULL && out != NULL && kind >= TN_XLA_JOB_UNTYPED && kind <= TN_XLA_JOB_BATCH,
-             "call and out must not be null, and kind must be TN_XLA_JOB_*");
+int32_t tn_xla_async_submit(void *call, int32_t kind, int64_t id, const char *name, size_t name_length,
+                            tn_xla_job_t **out) {
+  TN_REQUIRE(call != NULL && name != NULL && out != NULL && kind >= TN_XLA_JOB_UNTYPED && kind <= TN_XLA_JOB_BATCH,
+             "call, name and out must not be null, and kind must be TN_XLA_JOB_*");
   tn_xla_job_t *job = create(id);
   if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a job");
   job->call = call;
   job->kind = kind;
+  memcpy(job->name, name, name_length < TN__CALL_NAME ? name_length : TN__CALL_NAME - 1);
+  job->job.name = job->name;
   *out = job;
   const int32_t status = tn_jobs_add(TN_JOBS_CALLS, &job->job);
   if (status != TN_OK) free(job);

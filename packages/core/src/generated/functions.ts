@@ -98,7 +98,7 @@ export const FUNCTIONS = {
     tn_xla_execute_untyped_current: ['int32_t', ['uintptr_t']],
     tn_xla_execute_batch_current: ['int32_t', ['uintptr_t']],
     tn_xla_end_exception: ['int32_t', ['uintptr_t', 'int32_t', 'int32_t']],
-    tn_xla_async_submit: ['int32_t', ['uintptr_t', 'int32_t', 'int64_t', 'uintptr_t']],
+    tn_xla_async_submit: ['int32_t', ['uintptr_t', 'int32_t', 'int64_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_xla_async_cancel: ['int32_t', ['uintptr_t']],
     tn_xla_async_expect: ['int32_t', ['int64_t', 'uintptr_t']],
     tn_xla_async_arrive: ['void', ['uintptr_t']],

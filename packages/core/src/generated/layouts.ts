@@ -113,8 +113,8 @@ export const LAYOUTS = {
     offsets: { live: 0, dead: 8, limit: 16, refused: 24 },
   },
   tn_job_t: {
-    size: 48,
-    offsets: { owner: 0, run: 8, removed: 16, next: 24, previous: 32, queue: 40, is_waiting: 44 },
+    size: 56,
+    offsets: { owner: 0, run: 8, removed: 16, name: 24, next: 32, previous: 40, queue: 48, is_waiting: 52 },
   },
   tn_jobs_counts_t: {
     size: 24,

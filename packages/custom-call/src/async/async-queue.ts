@@ -7,6 +7,7 @@ import {
   expectJob,
   forgetJob,
   isPending,
+  keepAlive,
   statusName,
   unrefJob,
 } from '@tenon/core/internal'
@@ -29,7 +30,9 @@ const out = new BigUint64Array(1)
 export function submit(target: Runnable, memory: CallMemory, done: Done): () => boolean {
   const { tn_xla_async_submit: start, tn_xla_async_cancel: cancel } = coreFunctions()
   const id = expectJob(done)
-  const status = start(memory.address, target.kind, id, addressOf(out))
+  const name = Buffer.from(target.name)
+  const status = start(memory.address, target.kind, id, addressOf(name), name.length, addressOf(out))
+  keepAlive(name)
   if (status !== 0) forgetJob(id)
   checkStarted(status, `starting ${target.name}`)
   const job = Number(out[0])

@@ -235,7 +235,7 @@ TEST(rule_20_an_exit_removes_calls_that_have_not_begun) { CHECK(ends_quietly("qu
 TEST(rule_20_an_exit_ends_the_process_if_a_call_does_not_return) {
   const end_t end = play_scene("job without end");
   CHECK(end.code == EXIT_CODE && end.took_ms < 5000);
-  CHECK(strstr(end.output, "tenon: the process ends while native calls are running") != NULL);
+  CHECK(strstr(end.output, "tenon: ended without waiting for native calls: they did not return in ") != NULL);
   CHECK(strstr(end.output, "TENON_EXIT_WAIT") != NULL);
 }
 
@@ -250,6 +250,6 @@ TEST(rule_20_stubs_are_dead_after_an_exit) { CHECK(ends_quietly("stub")); }
 TEST(rule_20_the_end_of_a_worker_gives_up_when_an_exit_does) {
   const end_t end = play_scene("ending worker");
   CHECK(end.code == EXIT_CODE && end.took_ms < 5000);
-  CHECK(strstr(end.output, "tenon: the process ends while native calls are running") != NULL);
+  CHECK(strstr(end.output, "tenon: ended without waiting for native calls: they did not return in ") != NULL);
 }
 #endif

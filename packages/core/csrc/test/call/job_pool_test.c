@@ -247,8 +247,11 @@ TEST(waiting_for_an_owner_lasts_until_its_work_has_ended) {
   tn__job_run_t work, other;
   reset();
   CHECK(tn__job_pool_wait(&pool, TN__JOBS_OF_ALL, 0));
-  tn__job_pool_begin(&pool, &work, 7);
-  tn__job_pool_begin(&pool, &other, 8);
+  tn__job_pool_begin(&pool, &work, 7, "work");
+  tn__job_pool_begin(&pool, &other, 8, NULL);
+  char name[TN__CALL_NAME];
+  bool is_later = false;
+  CHECK(tn__job_pool_describe(&pool, name, &is_later) && is_later && strcmp(name, "work") == 0);
   CHECK(!tn__job_pool_wait(&pool, 7, 0) && !tn__job_pool_wait(&pool, 8, tn__now_ms() + 2));
   CHECK(tn__job_pool_wait(&pool, 9, 0));
   tn__job_pool_end(&pool, &work);

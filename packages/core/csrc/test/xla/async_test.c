@@ -95,7 +95,7 @@ static int32_t run_one(tn_xla_handler_t *handler, failure_t *failure) {
   tn_xla_job_t *job = NULL;
   void *call = prepare_one(handler);
   int32_t status = -100;
-  if (tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 7, &job) == TN_OK && environment_await(environment, 1) &&
+  if (tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 7, "test", 4, &job) == TN_OK && environment_await(environment, 1) &&
       environment->ids[0] == 7)
     status = environment->statuses[0];
   if (status == TN_KERNEL_FAILED) *failure = failure_of(call);
@@ -113,7 +113,7 @@ TEST(calls_run_and_wake_the_event_loop) {
   runs = 0;
   for (int i = 0; i < CALLS; i++) {
     calls[i] = prepare_one(wait_at_gate);
-    CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, &job) == TN_OK);
+    CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, "test", 4, &job) == TN_OK);
   }
   CHECK(environment_await(environment, CALLS));
   for (int i = 0; i < CALLS; i++) {
@@ -146,7 +146,7 @@ TEST(a_future_does_not_occupy_a_thread) {
   for (int i = 0; i <= limit; i++) {
     left = NULL;
     calls[i] = prepare_one(leave_future);
-    CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, &job) == TN_OK);
+    CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, "test", 4, &job) == TN_OK);
     pthread_mutex_lock(&mutex);
     while (left == NULL) pthread_cond_wait(&opened, &mutex);
     futures[i] = left;
@@ -173,7 +173,7 @@ TEST(a_call_that_has_not_started_can_be_cancelled) {
   runs = 0;
   for (int i = 0; i < limit + 2; i++) {
     calls[i] = prepare_one(wait_at_gate);
-    CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, &jobs[i]) == TN_OK);
+    CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, "test", 4, &jobs[i]) == TN_OK);
   }
   CHECK(tn_xla_async_cancel(jobs[limit + 1]) == TN_OK);
   CHECK(tn_xla_async_cancel(jobs[limit]) == TN_OK);
@@ -191,7 +191,7 @@ TEST(rule_19_the_end_of_a_thread_waits_for_calls_that_run) {
   void *call = prepare_one(wait_at_gate);
   set_gate(0);
   runs = 0;
-  CHECK(tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 0, &job) == TN_OK);
+  CHECK(tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 0, "test", 4, &job) == TN_OK);
   wait_until_calls_run(1);
   pthread_t opener;
   CHECK(pthread_create(&opener, NULL, open_gate_later, NULL) == 0);
@@ -206,7 +206,7 @@ TEST(rule_19_the_end_of_a_thread_waits_for_futures) {
   tn_xla_job_t *job = NULL;
   void *call = prepare_one(leave_future);
   left = NULL;
-  CHECK(tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 0, &job) == TN_OK);
+  CHECK(tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 0, "test", 4, &job) == TN_OK);
   pthread_mutex_lock(&mutex);
   while (left == NULL) pthread_cond_wait(&opened, &mutex);
   pthread_mutex_unlock(&mutex);
@@ -223,9 +223,9 @@ TEST(an_asynchronous_call_refuses_nulls) {
   environment_t *environment = environment_open();
   tn_xla_job_t *job = NULL;
   int64_t call = 0;
-  CHECK(tn_xla_async_submit(NULL, TN_XLA_JOB_TYPED, 0, &job) == TN_INVALID_ARGUMENT);
-  CHECK(tn_xla_async_submit(&call, TN_XLA_JOB_TYPED, 0, NULL) == TN_INVALID_ARGUMENT);
-  CHECK(tn_xla_async_submit(&call, TN_XLA_JOB_BATCH + 1, 0, &job) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_async_submit(NULL, TN_XLA_JOB_TYPED, 0, "test", 4, &job) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_async_submit(&call, TN_XLA_JOB_TYPED, 0, "test", 4, NULL) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_async_submit(&call, TN_XLA_JOB_BATCH + 1, 0, "test", 4, &job) == TN_INVALID_ARGUMENT);
   CHECK(tn_xla_async_cancel(NULL) == TN_INVALID_ARGUMENT);
   tn_environment_serve();
   CHECK(environment->completions == 0);
