@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BinaryFormatError } from '../src/binary-format-error.ts'
 import { parseBinary, readBinary } from '../src/read-binary.ts'
 import { parseTextConstants, readTextConstants } from '../src/read-text-constants.ts'
-import { elfImage, machOTextImage, peTextImage, textAt } from './binary-images.ts'
+import { elfImage, fatImage, machOTextImage, peTextImage, textAt } from './binary-images.ts'
 import { memorySource } from './memory-source.ts'
 
 let directory: string
@@ -53,6 +53,20 @@ describe('rule 22: the text of an exported constant is read from the file', () =
     expect(textOf(image, 'answer')).toBe('')
     image.write('(x: f32[n]) -> (y: f32[n])\0x', textAt)
     expect(textOf(image, 'answer')).toBe('(x: f32[n]) -> (y: f32[n])')
+  })
+
+  test('of a file for several processors, in the part for this one', () => {
+    const parts = [0xc, 0x1000007, 0x100000c].map((cpuType) => ({ cpuType, bytes: machOTextImage(cpuType) }))
+    const texts = ['arm', 'x64', 'arm64']
+    texts.forEach((text, index) => parts[index]!.bytes.write(text, textAt))
+    expect(textOf(fatImage(parts), 'answer')).toBe(texts.includes(process.arch) ? process.arch : 'arm')
+  })
+
+  test('of an ELF file that does not record the size, up to its NUL', () => {
+    const image = elfImage({ bits: 64, littleEndian: true, machine: 62 })
+    image.writeBigUInt64LE(0n, 0x300 + 3 * 24 + 16)
+    image.write('text\0x', 0x80)
+    expect(textOf(image, 'table')).toBe('text')
   })
 
   test('a function, an address without bytes, invalid UTF-8 and a text that does not end are refused with a reason', () => {
