@@ -84,7 +84,7 @@ export {
   type NestedArray,
 } from './types/element-types.ts'
 export { tensor, type TensorOptions, type TensorSource } from './types/make-tensor.ts'
-export { type Float16Values } from './types/tensor-arrays.ts'
+export { type Float16Values, type ValuesOf } from './types/tensor-arrays.ts'
 export { from, type ArrayDTypes } from './types/tensor-from.ts'
 export { type SliceSpec } from './types/tensor-views.ts'
 export { Tensor } from './types/tensor.ts'

@@ -7,6 +7,7 @@ import * as strings from '@tenon/tstring'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { Linker, SymbolLookup } from '@tenon/scope/linker'
+import { assertClose } from '../src/entries/testing.ts'
 import {
   clip,
   clipCall,
@@ -44,6 +45,9 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     parseSignature: (options) => core.parseSignature('name', '() -> ()', options),
     tensorType: (options) => core.tensorType('f32', [1], options),
     tensor: (options) => core.tensor('f32', [1], undefined, options),
+  },
+  tenon: {
+    assertClose: (options) => assertClose(1, 1, options),
   },
   'custom-call': {
     defineTarget: (options) => calls.defineTarget('name', options),

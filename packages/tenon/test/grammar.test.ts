@@ -12,6 +12,7 @@ import * as linker from '@tenon/scope/linker'
 import * as scopeTesting from '@tenon/scope/testing'
 import * as strings from '@tenon/tstring'
 import { describe, expect, test } from 'vitest'
+import * as testing from '../src/entries/testing.ts'
 import * as tenon from '../src/index.ts'
 import { cleanUp } from './grammar-makers.ts'
 import { callables, printed } from './grammar-objects.ts'
@@ -21,6 +22,7 @@ type Class = abstract new (...args: never) => object
 
 const entries = {
   tenon,
+  'tenon/testing': testing,
   'tenon/binary': binary,
   'tenon/core': core,
   'tenon/core/testing': coreTesting,

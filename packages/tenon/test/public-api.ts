@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methodsByClass } from '@tenon/config/public-methods'
+import * as testing from '../src/entries/testing.ts'
 import * as tenon from '../src/index.ts'
 import { root } from './reader.ts'
 
@@ -21,7 +22,9 @@ const entries = [
 const modules = await Promise.all(entries.map((entry) => import(`@tenon/${entry}`) as Promise<object>))
 
 /** Everything that the entries of the packages export, by name. */
-const exported: ReadonlyMap<string, unknown> = new Map([...modules, tenon].flatMap((module) => Object.entries(module)))
+const exported: ReadonlyMap<string, unknown> = new Map(
+  [...modules, tenon, testing].flatMap((module) => Object.entries(module)),
+)
 
 /** The sources of the packages. */
 export const sources: readonly { readonly path: string; readonly text: string }[] = globSync('packages/*/src/**/*.ts', {

@@ -7,8 +7,8 @@ import { checkEnterable } from '../memory/block.ts'
 import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
 import { checkDevice, cpu, type Device } from './device.ts'
 import { dtypeInfo, typedArrayClass, type DType } from './dtype.ts'
-import type { ArrayOf, Canonical, DTypeName, InputOf, Nested } from './element-types.ts'
-import { bytesOfArray, type Float16Values } from './tensor-arrays.ts'
+import type { Canonical, DTypeName, InputOf, Nested } from './element-types.ts'
+import { bytesOfArray, type ValuesOf } from './tensor-arrays.ts'
 import { elementsIn } from './tensor-elements.ts'
 import { copyOf, dtypeOfElements, flatten } from './tensor-literals.ts'
 import { bytesOf } from './tensor-bytes.ts'
@@ -26,11 +26,7 @@ export interface TensorOptions extends TensorTypeOptions {
 }
 
 /** The memory or the values of a new tensor: a segment, or a TypedArray or an array with the elements in row-major order. */
-export type TensorSource<D extends DType> =
-  | Segment
-  | ArrayOf<D>
-  | (D extends 'float16' ? Float16Values : never)
-  | readonly InputOf<D>[]
+export type TensorSource<D extends DType> = Segment | ValuesOf<D> | readonly InputOf<D>[]
 
 /**
  * Makes a tensor over a segment without copying, or over new memory that is zeroed or filled with values.

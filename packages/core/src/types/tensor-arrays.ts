@@ -1,6 +1,7 @@
 import { types } from 'node:util'
 import { wrongType } from '../errors/check-arguments.ts'
-import { typedArrayClass, type TypedArrayName } from './dtype.ts'
+import { typedArrayClass, type DType, type TypedArrayName } from './dtype.ts'
+import type { ArrayOf } from './element-types.ts'
 import { elementCodec } from './element.ts'
 import type { TensorType } from './tensor-type.ts'
 
@@ -9,6 +10,9 @@ export interface Float16Values extends ArrayBufferView {
   readonly length: number
   readonly [Symbol.toStringTag]: 'Float16Array'
 }
+
+/** A TypedArray with elements of a type: for float16 also a `Float16Array`. */
+export type ValuesOf<D extends DType> = ArrayOf<D> | (D extends 'float16' ? Float16Values : never)
 
 /** The class of a view, and its place in its buffer. */
 interface ViewFacts {

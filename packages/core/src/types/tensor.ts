@@ -18,7 +18,7 @@ import type {
   Nested,
   NestedArray,
 } from './element-types.ts'
-import { bytesOfArray } from './tensor-arrays.ts'
+import { bytesOfArray, type ValuesOf } from './tensor-arrays.ts'
 import { bytesOf, copyBytes, encode, writeBytes } from './tensor-bytes.ts'
 import { byteOffset, elementsIn, forEachOffset, nest, type Elements } from './tensor-elements.ts'
 import { valuesText } from './tensor-text.ts'
@@ -223,7 +223,7 @@ export class Tensor<out D extends DType = DType> {
    * x.transpose().set([[1, 2], [3, 4]])
    * x.toArray() // [1, 3, 2, 4]
    */
-  set(values: Nested<InputOf<D>> | ArrayOf<D>): void {
+  set(values: Nested<InputOf<D>> | ValuesOf<D>): void {
     // Reading the values can run code of the user, which can close the memory. It is checked after the last read.
     const bytes = ArrayBuffer.isView(values) ? bytesOfArray(values, this.type) : encode(this.type, values)
     this.#checkOnCpu()

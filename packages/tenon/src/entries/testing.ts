@@ -1,0 +1,1 @@
+export { assertClose, type CloseValues, type ClosenessOptions } from '../testing/assert-close.ts'
