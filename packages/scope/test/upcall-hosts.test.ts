@@ -87,7 +87,9 @@ describe('rule 20: an exit', () => {
       void link('wait_for_input', 'int32').async()
       await setTimeout(50)
       process.exit(7)`
-    expect(await outputOf(script, { TENON_EXIT_WAIT: '100' }, 7)).toMatch(/^tenon: ended without waiting for native calls/)
+    expect(await outputOf(script, { TENON_EXIT_WAIT: '100' }, 7)).toMatch(
+      /^tenon: ended without waiting for native calls/,
+    )
   })
 
   test('does not wait for calls that workers start meanwhile', { timeout: 60_000 }, async () => {
