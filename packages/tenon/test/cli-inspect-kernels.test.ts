@@ -128,3 +128,50 @@ if (linux)
       expect(text).toContain('TN_XLA_EXPORT')
     })
   })
+
+if (linux)
+  describe('rule 41: tenon inspect --handlers', () => {
+    const source = `
+      #include <tenon/xla_handler.h>
+      static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int minor) {
+        const tn_xla_signature_t signature = {minor, TN_XLA_EXECUTE, 0, 0, 0, 0};
+        tn_xla_reader_t in;
+        return tn_xla_open(&in, frame, &signature) ? NULL : in.error;
+      }
+      static tn_xla_error_t *new_one(tn_xla_call_frame_t *frame) { return run(frame, 5); }
+      static tn_xla_error_t *old_one(tn_xla_call_frame_t *frame) { return run(frame, 3); }
+      TN_XLA_EXPORT tn_xla_error_t *unmarked(tn_xla_call_frame_t *frame) { return run(frame, 3); }
+      TN_SIGNATURE(unmarked, "() -> ()");
+      static void add(const char *name, tn_xla_handler_t *handler, tn_xla_handler_t *record) {
+        const tn_xla_api_t *api = XLA_FFI_GetApi();
+        tn_xla_handler_register_args_t args = {
+            TN_XLA_SIZE_HANDLER_REGISTER, NULL, {name, strlen(name)}, {"Host", 4}, {NULL, NULL, NULL, handler, record}, 0};
+        tn_xla_error_t *error = api->handler_register(&args);
+        if (error == NULL) return;
+        tn_xla_error_destroy_args_t destroy = {sizeof destroy, NULL, error};
+        api->error_destroy(&destroy);
+      }
+      __attribute__((constructor)) static void start(void) { add("new_one", new_one, NULL); add("old_one", old_one, NULL); add("recorder", old_one, old_one); }
+    `
+
+    test('rule 39: lists the stage record of a handler, which never runs', () => {
+      expect(inspect(compileLibrary(directory, source), '--handlers')).toMatch(
+        /\n {2}recorder +XLA FFI 0\.3 +execute, record +registered for host\n/,
+      )
+    })
+
+    test('lists refused registrations with their reason, and asks handlers that only have a signature', () => {
+      const path = compileLibrary(directory, source)
+      const text = inspect(path, '--handlers')
+      expect(text).toMatch(/\n {2}old_one +XLA FFI 0\.3 +execute +registered for host\n/)
+      expect(text).toMatch(/\n {2}unmarked +XLA FFI 0\.3\n/)
+      expect(text).toMatch(
+        /\n {2}new_one +XLA FFI 0\.5 +for host +refused when it registered itself: built for XLA FFI 0\.5/,
+      )
+      const { handlers } = JSON.parse(inspect(path, '--handlers', '--json')) as { handlers: unknown[] }
+      expect(handlers).toContainEqual({
+        ...{ name: 'new_one', platform: 'host', stages: [], version: '0.5' },
+        error: expect.stringContaining('built for XLA FFI 0.5') as string,
+      })
+    })
+  })

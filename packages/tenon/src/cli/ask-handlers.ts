@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
 import { TenonError } from '@tenon/core'
 import {
+  refusedNames,
   registeredHandler,
   registeredNames,
   type HandlerMetadata,
+  type RefusedName,
   type Stage,
   type TypedHandler,
 } from '@tenon/custom-call'
@@ -16,7 +18,7 @@ export interface HandlerReport extends Partial<HandlerMetadata> {
   readonly stages: readonly Stage[]
   /** The platform, for a handler that the library registers itself. */
   readonly platform?: string
-  /** The reason why the handler did not answer. */
+  /** The reason why the handler did not answer, or why its registration was refused. */
   readonly error?: string
 }
 
@@ -24,33 +26,46 @@ export interface HandlerReport extends Partial<HandlerMetadata> {
  * Loads a library and asks typed handlers for their metadata. This calls them, so the names must be those of typed
  * handlers.
  *
- * @param all whether to ask also the handlers that the library marks or registers; an error of these is reported
+ * @param all whether to ask also the handlers that the library describes or registers, and to list those whose registration
+ * was refused; an error of these is reported
  * @throws {LoadError} if the library cannot be loaded, or does not export a name
  * @throws {ArgumentError} if the library marks a name as something else
  */
 export function askHandlers(report: InspectReport, names: readonly string[], all: boolean): HandlerReport[] {
-  const marked = report.customCalls.filter(({ convention }) => convention === 'typed').map(({ name }) => name)
+  const typed = typedSymbols(report)
   const library = Library.openRead(resolve(report.path), report)
   const ask = (name: string): HandlerReport => {
     const { handler } = library.customCall(name, { allowNewerApi: true })
     return { name, ...handler.metadata, stages: [] }
   }
   try {
-    const others = all ? marked.filter((name) => !names.includes(name)) : []
+    const others = all ? typed.filter((name) => !names.includes(name)) : []
     return [
       ...names.map(ask),
       ...others.map((name) => orError(name, () => ask(name))),
       ...(all ? registeredNames() : []).map(({ name, platform }) =>
         orError(name, () => describeRegistered(registeredHandler(name, { platform, allowNewerApi: true }), platform)),
       ),
+      ...(all ? refusedNames() : []).map(describeRefused),
     ]
   } finally {
     library.close()
   }
 }
 
+/** The exported handlers. Template symbols do not say for sure to which function they belong. */
+function typedSymbols({ kernels }: InspectReport): string[] {
+  const typed = kernels.filter(({ convention, source }) => convention === 'typed' && source !== 'templates')
+  return [...new Set(typed.flatMap(({ symbol }) => (symbol === undefined ? [] : [symbol])))]
+}
+
 function describeRegistered({ name, metadata, stages }: TypedHandler, platform: string): HandlerReport {
   return { name, ...metadata, stages, platform }
+}
+
+function describeRefused({ name, platform, version, reason }: RefusedName): HandlerReport {
+  const known = version === undefined ? {} : { version }
+  return { name, platform, stages: [], ...known, error: `refused when it registered itself: ${reason}` }
 }
 
 function orError(name: string, ask: () => HandlerReport): HandlerReport {

@@ -1,7 +1,8 @@
 import { askHandlers, type HandlerReport } from './ask-handlers.ts'
 import { inspectLibrary, type InspectReport } from './inspect-report.ts'
 import { inspectText } from './inspect-text.ts'
-import { defineSubCommand, type Definition, type SubCommand } from './sub-command.ts'
+import type { Definition } from './definition.ts'
+import { defineSubCommand, type SubCommand } from './sub-command.ts'
 import { alignColumns, printable, printData, styleFor, type Style } from './terminal.ts'
 
 const args = {
@@ -20,7 +21,7 @@ const args = {
   },
   handlers: {
     type: 'boolean',
-    description: 'load the library and ask all typed handlers that it marks or registers',
+    description: 'load the library, ask all its typed handlers, and list the registrations that were refused',
   },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
@@ -57,20 +58,16 @@ function neededLines({ needed, missing = [] }: InspectReport): string[] {
 
 function handlerLines(handlers: readonly HandlerReport[], style: Style): string[] {
   if (handlers.length === 0) return []
-  const rows = handlers.map(({ name, error, version, stages, platform, commandBufferCompatible }) =>
-    error === undefined
-      ? [
-          name,
-          `XLA FFI ${version}`,
-          stages.join(', '),
-          platform === undefined ? '' : `registered for ${platform}`,
-          commandBufferCompatible ? 'can be captured in a command buffer' : '',
-        ]
-      : [name, '', '', '', error],
-  )
+  const rows = handlers.map(({ name, error, version, stages, platform, commandBufferCompatible }) => [
+    name,
+    version === undefined ? '' : `XLA FFI ${version}`,
+    stages.join(', '),
+    platform === undefined ? '' : `${error === undefined ? 'registered ' : ''}for ${platform}`,
+    error ?? (commandBufferCompatible ? 'can be captured in a command buffer' : ''),
+  ])
   return [
     '',
-    style.strong('handlers that answered'),
+    style.strong('handlers'),
     ...alignColumns(
       rows.map((row) => row.map(printable)),
       '  ',

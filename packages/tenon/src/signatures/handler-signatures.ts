@@ -29,7 +29,7 @@ export interface HandlerSignature {
   readonly parameters: readonly HandlerParameter[]
 }
 
-const STAGES = ['instantiate', 'prepare', 'initialize', 'execute'] as const
+const STAGES: readonly Stage[] = ['instantiate', 'prepare', 'initialize', 'execute', 'record']
 
 const SCALARS: Readonly<Record<string, string>> = {
   bool: 'bool',
