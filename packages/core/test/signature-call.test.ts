@@ -67,6 +67,17 @@ test('rule 16: optional operands are omitted from the end, and rest operands sha
   expect(() => call(text, [f32(2), f32(2), [f32(2, 3), f32(3, 4)]])).toThrow('zs[1] of kernel must be float32[n, ?]')
 })
 
+test('rule 16: sizes of an omitted operand are checked when a result determines them', () => {
+  const text = '(x: f32[2+n*n], y?: f32[n]) -> (z: f32[n]); where n < 4'
+  expect(call(text, [f32(6), f32(2)]).results).toEqual([f32(2)])
+  expect(() => call(text, [f32(6)])).toThrow('z of kernel must be given')
+  expect(call(text, [f32(6)], undefined, [f32(2)]).results).toEqual([f32(2)])
+  const two = '(x: f32, y?: f32[n]) -> (z: f32[n+1], w: f32[n])'
+  expect(call(two, [f32()], undefined, [undefined, f32(2)]).results).toEqual([f32(3), f32(2)])
+  expect(() => call(text, [f32(6)], undefined, [f32(3)])).toThrow('2+n*n is 11, not 6, for n = 3')
+  expect(() => call(text, [f32(27)], undefined, [f32(5)])).toThrow('kernel requires n < 4, got n = 5')
+})
+
 test('rule 17: a result that shares memory has the type of its operand, and tokens are not passed', () => {
   const text = '(t: token, x: any[...] @donated) -> (u: token, y: any[...] @alias(x))'
   expect(parseSignature('kernel', text).isComplete).toBe(true)

@@ -84,13 +84,11 @@ export class CallBindings {
     for (let i = 0; i < tail.length; i += 1) this.#matchAxis(parameter, type, place, end + i, tail[i]!)
   }
 
-  /** Checks the axes whose names were not known when the tensor was matched. Names that are still unknown are ignored. */
+  /** Checks the axes whose names were not known when the tensor was matched. Axes with names that are still unknown are kept. */
   finish(): void {
-    const checks = this.#openChecks
-    this.#openChecks = []
-    for (const { parameter, type, place, axis, expression } of checks) {
-      this.#compare(parameter, type, place, axis, expression)
-    }
+    this.#openChecks = this.#openChecks.filter(
+      ({ parameter, type, place, axis, expression }) => !this.#compare(parameter, type, place, axis, expression),
+    )
   }
 
   #matchElements(parameter: Parameter, type: TensorType, place: string): void {

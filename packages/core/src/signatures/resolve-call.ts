@@ -1,5 +1,5 @@
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
-import { tensorType, type TensorType } from '../types/tensor-type.ts'
+import { tensorType, TensorType } from '../types/tensor-type.ts'
 import { CallBindings, countOf, mismatch, parameterText, typeText } from './call-bindings.ts'
 import { isSizeType } from './check-signature.ts'
 import { isGroup } from './dimension.ts'
@@ -33,43 +33,76 @@ export interface ResolvedCall {
  */
 export function resolveCall(signature: KernelSignature, call: CallTypes): ResolvedCall {
   const { name, conditions, temps } = signature
+  const { operands, results, sizeAttributes } = planOf(signature)
   const bindings = new CallBindings(name)
-  bindAttributes(signature, call.attributes, bindings)
-  const operands = signature.operands.filter(({ isToken }) => !isToken)
+  if (sizeAttributes.length > 0) bindAttributes(name, sizeAttributes, call.attributes, bindings)
   checkCount(name, operands, call.operands)
   matchAll(bindings, operands, call.operands)
   bindings.finish()
-  for (const condition of conditions) checkCondition(name, condition, bindings)
-  const results: TensorType[] = []
-  let index = 0
-  for (const parameter of signature.results) {
-    if (parameter.isToken) continue
-    const given = call.results?.[index++]
-    const aliased = aliasedType(parameter, operands, call.operands)
-    if (given === undefined) {
-      if (parameter.kind === 'one') results.push(inferType(name, parameter, bindings, aliased))
-      continue
+  const open: Condition[] = []
+  for (const condition of conditions) if (!checkCondition(name, condition, bindings)) open.push(condition)
+  const given: (readonly TensorType[] | undefined)[] = []
+  if (call.results !== undefined) {
+    for (const [i, { parameter, alias }] of results.entries()) {
+      given.push(matchResult(name, parameter, call.results[i], call.operands[alias], bindings))
     }
-    for (const type of matchOne(bindings, parameter, given)) {
-      if (aliased !== undefined && type !== aliased) {
-        const alias = parameter.alias!
-        const isLayout = typeText(aliased) === typeText(type)
-        const reason = `it shares the memory of ${alias}${isLayout ? ', and their strides differ' : ''}`
-        throw mismatch(`${parameter.name} of ${name}`, typeText(aliased), type, reason, `Pass ${alias} itself.`)
-      }
-      results.push(type)
-    }
+    bindings.finish()
+    for (const condition of open) checkCondition(name, condition, bindings)
   }
-  bindings.finish()
-  return { results, temps: temps.map((parameter) => inferType(name, parameter, bindings, undefined)) }
+  // Given results can determine the sizes of an operand that was omitted, so the others are inferred after them.
+  const made: TensorType[] = []
+  for (const [i, { parameter, alias }] of results.entries()) {
+    const types = given[i]
+    if (types !== undefined) for (const type of types) made.push(type)
+    else if (parameter.kind === 'one') made.push(inferType(name, parameter, bindings, call.operands[alias]))
+  }
+  return { results: made, temps: temps.map((parameter) => inferType(name, parameter, bindings, undefined)) }
 }
 
-const usedAttributes = new WeakMap<KernelSignature, readonly string[]>()
+/** The parts of a signature that all of its calls use. */
+interface SignaturePlan {
+  /** The operands that are not tokens. */
+  readonly operands: readonly Parameter[]
+  /** The results that are not tokens, each with the index of the operand that it shares its memory with, or -1. */
+  readonly results: readonly { readonly parameter: Parameter; readonly alias: number }[]
+  /** The names of the integer attributes that are sizes. */
+  readonly sizeAttributes: readonly string[]
+}
 
-/** Returns the names of the integer attributes that are sizes of the signature. */
-function sizeAttributes(signature: KernelSignature): readonly string[] {
-  const known = usedAttributes.get(signature)
-  if (known !== undefined) return known
+const plans = new WeakMap<KernelSignature, SignaturePlan>()
+
+function planOf(signature: KernelSignature): SignaturePlan {
+  let plan = plans.get(signature)
+  if (plan === undefined) {
+    const operands = signature.operands.filter(({ isToken }) => !isToken)
+    const results = signature.results
+      .filter(({ isToken }) => !isToken)
+      .map((parameter) => ({ parameter, alias: operands.findIndex(({ name }) => name === parameter.alias) }))
+    plan = { operands, results, sizeAttributes: sizeAttributesOf(signature) }
+    plans.set(signature, plan)
+  }
+  return plan
+}
+
+/** Checks the types that a caller gives for a result. Returns undefined if the caller gives none. */
+function matchResult(
+  kernel: string,
+  parameter: Parameter,
+  given: CallType,
+  aliased: CallType,
+  bindings: CallBindings,
+): readonly TensorType[] | undefined {
+  if (given === undefined) return undefined
+  const types = matchOne(bindings, parameter, given)
+  const other = aliased === undefined ? undefined : types.find((type) => type !== aliased)
+  if (!(aliased instanceof TensorType) || other === undefined) return types
+  const alias = parameter.alias!
+  const isLayout = typeText(aliased) === typeText(other)
+  const reason = `it shares the memory of ${alias}${isLayout ? ', and their strides differ' : ''}`
+  throw mismatch(`${parameter.name} of ${kernel}`, typeText(aliased), other, reason, `Pass ${alias} itself.`)
+}
+
+function sizeAttributesOf(signature: KernelSignature): readonly string[] {
   const { operands, results, temps, conditions, attributes } = signature
   const names = new Set<string>()
   for (const { shape } of [...operands, ...results, ...temps]) {
@@ -79,18 +112,21 @@ function sizeAttributes(signature: KernelSignature): readonly string[] {
     collectNames(left, names)
     collectNames(right, names)
   }
-  const used = attributes.filter(({ type, name }) => isSizeType(type) && names.has(name)).map(({ name }) => name)
-  usedAttributes.set(signature, used)
-  return used
+  return attributes.filter(({ type, name }) => isSizeType(type) && names.has(name)).map(({ name }) => name)
 }
 
-function bindAttributes(signature: KernelSignature, values: CallTypes['attributes'], bindings: CallBindings): void {
-  for (const name of sizeAttributes(signature)) {
+function bindAttributes(
+  kernel: string,
+  names: readonly string[],
+  values: CallTypes['attributes'],
+  bindings: CallBindings,
+): void {
+  for (const name of names) {
     const value = values[name]
     if (value === undefined) continue
     const size = Number(value)
     if (!Number.isSafeInteger(size)) {
-      const path = `${name} of ${signature.name}`
+      const path = `${name} of ${kernel}`
       const expected = 'at most 2^53 - 1 in magnitude'
       throw new ArgumentRangeError(`${path} must be ${expected}, because it is a size, got ${String(value)}`, {
         hint: `Pass a smaller value for the attribute ${name}.`,
@@ -164,15 +200,6 @@ function matchOne(
   return type
 }
 
-function aliasedType(
-  { alias }: Parameter,
-  operands: readonly Parameter[],
-  types: readonly CallType[],
-): TensorType | undefined {
-  if (alias === undefined) return undefined
-  return types[operands.findIndex(({ name }) => name === alias)] as TensorType
-}
-
 const COMPARISONS: Readonly<Record<Comparison, (left: number, right: number) => boolean>> = {
   '==': (left, right) => left === right,
   '!=': (left, right) => left !== right,
@@ -182,13 +209,13 @@ const COMPARISONS: Readonly<Record<Comparison, (left: number, right: number) => 
   '>=': (left, right) => left >= right,
 }
 
-/** Checks a condition. Conditions with the sizes of operands that were omitted are ignored. */
-function checkCondition(kernel: string, { comparison, left, right }: Condition, bindings: CallBindings): void {
+/** Checks a condition. Returns false if the condition has a size of an operand that was omitted, and is not checked. */
+function checkCondition(kernel: string, { comparison, left, right }: Condition, bindings: CallBindings): boolean {
   const values = [evaluate(left, bindings.sizeOf), evaluate(right, bindings.sizeOf)] as const
-  if (values.includes(undefined)) return
+  if (values.includes(undefined)) return false
   const [first, second] = values
   const isNumber = typeof first === 'number' && typeof second === 'number'
-  if (isNumber && COMPARISONS[comparison](first, second)) return
+  if (isNumber && COMPARISONS[comparison](first, second)) return true
   const expected = `${formatExpression(left)} ${comparison} ${formatExpression(right)}`
   let received = bindings.valuesOf(left, right)
   if (received === '') received = `${String(first)} and ${String(second)}`
@@ -201,13 +228,8 @@ function checkCondition(kernel: string, { comparison, left, right }: Condition, 
 }
 
 /** Infers the type of a result or temporary. @throws {ArgumentError} if the operands do not determine the type. */
-function inferType(
-  kernel: string,
-  parameter: Parameter,
-  bindings: CallBindings,
-  aliased: TensorType | undefined,
-): TensorType {
-  if (aliased !== undefined) {
+function inferType(kernel: string, parameter: Parameter, bindings: CallBindings, aliased: CallType): TensorType {
+  if (aliased instanceof TensorType) {
     bindings.match(parameter, aliased, parameter.name)
     return aliased
   }
