@@ -7,6 +7,7 @@ import { rangeIn, type FileRange, type MappedPart } from './file-range.ts'
 import { openMachOSegments } from './mach-o/mach-o.ts'
 import { openPeImage } from './pe/pe.ts'
 import { formatOf, parseFile } from './read-binary.ts'
+import { TenonError } from './tenon-error.ts'
 
 /** The longest text, in bytes without its NUL. */
 const MAX_TEXT_BYTES = 65_536
@@ -22,6 +23,7 @@ const MAX_TEXT_BYTES = 65_536
  * @param symbols exports of this file, from {@link readBinary}
  * @returns for each symbol its text, or the error that says why the text cannot be read: the symbol is a function, the
  * text is not valid UTF-8 or too long, or the file does not have its bytes, as for memory that is zero at first
+ * @throws {TenonError} if `symbols` is not an array of exports
  * @throws {BinaryFormatError} if the headers of the file are damaged
  * @throws the system's error (ENOENT, EACCES, ...) if the file cannot be opened
  * @example
@@ -29,6 +31,10 @@ const MAX_TEXT_BYTES = 65_536
  * const [text] = readTextConstants(path, exports.filter(({ name }) => name === 'softmax__tn_signature'))
  */
 export function readTextConstants(path: string, symbols: readonly ExportedSymbol[]): (string | BinaryFormatError)[] {
+  const isList =
+    Array.isArray(symbols) &&
+    symbols.every((symbol: Partial<ExportedSymbol> | null) => typeof symbol?.address === 'bigint')
+  if (!isList) throw new TenonError('TENON_ARGUMENT', 'symbols must be an array of exports of readBinary()')
   return parseFile(path, (source) => parseTextConstants(source, symbols))
 }
 

@@ -118,6 +118,10 @@ describe('rule 22: the text of an exported constant is read from the file', () =
     expect(() => parseTextConstants(memorySource(image), [symbol])).toThrow('at most 1024 segments, not 2000')
   })
 
+  test.each([undefined, null, 'x', [null], [{}], [{ address: 1 }]])('%j is refused as the symbols', (symbols) => {
+    expect(() => readTextConstants(process.execPath, symbols as never)).toThrow('symbols must be an array of exports')
+  })
+
   test('the errors of a file name its path', () => {
     const path = join(directory, 'text.so')
     writeFileSync(path, 'hello\n')
