@@ -7,7 +7,7 @@ const packageDirectory = fileURLToPath(new URL('..', import.meta.url))
 function guarded(code: string, options: ScriptOptions = {}): Promise<ScriptResult> {
   return runScript(
     `import { dirname, join } from 'node:path'
-     import { NativeLibrary, tensor } from '@tenon/core'
+     import { gcAllocator, NativeLibrary, tensor } from '@tenon/core'
      import { coreLibrary } from '@tenon/core/internal'
      import { ApiVersion, batch, customCall, f32, hostFunction, s64, typedHandler, u8 } from '@tenon/custom-call'
      const library = NativeLibrary.open(join(dirname(coreLibrary().path), 'liboverrun.so'))
@@ -191,9 +191,12 @@ if (process.platform === 'linux')
 
     test('calls are not checked without guard mode', async () => {
       expect(
-        await linesOf(`report(() => overrun([x], { results: [f32([6])], attrs: attrs(24, 4) }))`, {
-          env: { TENON_DEBUG: '' },
-        }),
+        await linesOf(
+          `report(() => overrun([x], { results: [tensor('f32', [6], gcAllocator.allocate(64, 64))], attrs: attrs(24, 4) }))`,
+          {
+            env: { TENON_DEBUG: '' },
+          },
+        ),
       ).toEqual(['nothing'])
     })
   })

@@ -11,11 +11,12 @@ async function linesOf(code: string, mode: string): Promise<string[]> {
     stderr,
   } = await runScript(
     `import { dirname, join } from 'node:path'
-     import { tensor } from '@tenon/core'
+     import { gcAllocator, tensor } from '@tenon/core'
      import { coreLibrary } from '@tenon/core/internal'
      import { Module, t, tensorView } from '@tenon/packed-func'
      const overrun = Module.open(join(dirname(coreLibrary().path), 'liboverrun.so')).get('overrun')
-     const y = tensor('f32', [6])
+     // Without guard mode the bytes behind the tensor belong to the same segment.
+     const y = tensor('f32', [6], ${mode === '' ? 'gcAllocator.allocate(256, 64)' : 'undefined'})
      const report = (run) => {
        try { run(); console.log('nothing') } catch (error) { console.log(error.code, error.sentence) }
      }
