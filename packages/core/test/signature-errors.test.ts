@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseSignature, SignatureError } from '../src/index.ts'
+import { formatSignature, parseSignature, SignatureError } from '../src/index.ts'
 
 function errorOf(text: string): SignatureError {
   try {
@@ -135,6 +135,15 @@ test('rule 19: a long text is shown around the column', () => {
 test('rule 19: control characters do not break the lines of a message', () => {
   const { sentence } = errorOf('(x: f32)\n->\t\u0007 ()')
   expect(sentence).toBe('column 13: "\\u0007" is not part of the language\n  (x: f32) ->   ()\n              ^')
+})
+
+test('rule 11: control characters of a hostile text do not reach a terminal', () => {
+  expect(errorOf('() -> () -- a\u001b[2J').sentence).toContain('column 14: the documentation has a control character')
+  const form = parseSignature('f', "() -> (); a: string = '\u001b\u009b', b: enum('\u007f')")
+  const text = String.raw`() -> (); a: string = "\u001b\u009b", b: enum("\u007f")`
+  expect(formatSignature(form)).toBe(text)
+  expect(parseSignature('f', text)).toEqual(form)
+  expect(errorOf("() -> (); b: enum('a') = '\u009b'").sentence).not.toMatch(/\u009b/)
 })
 
 test('rule 11: a text has at most 65536 bytes of UTF-8', () => {

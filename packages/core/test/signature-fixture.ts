@@ -202,7 +202,7 @@ export const signature: fc.Arbitrary<KernelSignature> = fc
       stages: {},
       isAsync: read.isAsync,
       packedOrder: read.isPacked ? [...attributes, ...named].map(({ name }) => name) : undefined,
-      doc: read.doc.replaceAll('\0', '').trim(),
+      doc: read.doc.replaceAll(/\p{Cc}/gu, '').trim(),
       isComplete: results.every(
         ({ isToken, dtypes: list, variable, shape }) =>
           isToken ||

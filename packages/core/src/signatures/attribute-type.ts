@@ -1,6 +1,7 @@
 import { dtypeInfo } from '../types/dtype.ts'
 import { SCALAR_TYPES } from './element-names.ts'
 import type { AttributeType, ScalarAttributeType } from './kernel-signature.ts'
+import { quote } from './quote.ts'
 
 const PHRASES: Readonly<Record<string, string>> = {
   string: 'a string',
@@ -16,7 +17,7 @@ const SHOWN = 20
 export function typeName(type: AttributeType): string {
   if (typeof type === 'string') return PHRASES[type] ?? type
   if ('enum' in type) {
-    const shown = type.enum.slice(0, SHOWN).map((value) => JSON.stringify(value))
+    const shown = type.enum.slice(0, SHOWN).map((value) => quote(value))
     if (type.enum.length > SHOWN) shown.push(`... ${type.enum.length - SHOWN} more`)
     return `one of ${shown.join(', ')}`
   }
@@ -52,7 +53,7 @@ export function isScalarType(type: AttributeType): type is ScalarAttributeType {
 /** Returns a value of the type as JavaScript, for hints. */
 export function exampleOf(type: AttributeType): string {
   if (typeof type === 'object') {
-    if ('enum' in type) return JSON.stringify(type.enum[0])
+    if ('enum' in type) return quote(type.enum[0] ?? '')
     const members = type.members.filter(({ isOptional }) => !isOptional)
     const shown = (members.length === 0 ? type.members : members).slice(0, 4)
     if (shown.length === 0) return '{}'

@@ -10,6 +10,7 @@ import type {
 } from './kernel-signature.ts'
 import { formatExpression } from './size-expression.ts'
 import { isName } from './tokens.ts'
+import { quote } from './quote.ts'
 
 /**
  * Returns the text of a signature. {@link parseSignature} reads the same signature from this text.
@@ -86,19 +87,19 @@ function formatAttribute({ name, type, isOptional, fallback }: AttributeParamete
 }
 
 function formatName(name: string): string {
-  return isName(name) ? name : JSON.stringify(name)
+  return isName(name) ? name : quote(name)
 }
 
 /** Returns the type of an attribute as it is written in a signature. */
 export function formatType(type: AttributeType): string {
   if (typeof type === 'string') return type
-  if ('enum' in type) return `enum(${type.enum.map((value) => JSON.stringify(value)).join(', ')})`
+  if ('enum' in type) return `enum(${type.enum.map((value) => quote(value)).join(', ')})`
   return type.members.length === 0 ? '{}' : `{ ${type.members.map(formatAttribute).join(', ')} }`
 }
 
 /** Returns a default as it is written in a signature. */
 export function formatLiteral(value: AttributeLiteral): string {
-  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'string') return quote(value)
   if (typeof value === 'number') return formatNumber(value)
   if (typeof value === 'object') return value instanceof Uint8Array ? formatBytes(value) : formatArray(value)
   return String(value)
@@ -111,7 +112,7 @@ function formatArray(values: readonly (number | bigint)[]): string {
 function formatBytes(bytes: Uint8Array): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-    return JSON.stringify(text)
+    return quote(text)
   } catch {
     return formatArray([...bytes])
   }

@@ -3,6 +3,7 @@ import type { AttributeParameter, AttributeType } from './kernel-signature.ts'
 import { parseDefault } from './parse-literal.ts'
 import type { TokenReader } from './token-reader.ts'
 import type { Token } from './tokens.ts'
+import { quote } from './quote.ts'
 
 const WORDS = new Set(['string', 'bytes', 'pointer', 'dtype', 'dictionary'])
 
@@ -81,7 +82,7 @@ function parseEnum(reader: TokenReader): AttributeType {
   reader.list(')', () => {
     const token = reader.current
     if (token.kind !== 'string') throw reader.unexpected('a string')
-    if (known.has(token.text)) throw reader.error(token, `the enum must have ${JSON.stringify(token.text)} once`)
+    if (known.has(token.text)) throw reader.error(token, `the enum must have ${quote(token.text)} once`)
     known.add(token.text)
     values.push(reader.take().text)
   })

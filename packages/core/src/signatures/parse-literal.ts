@@ -3,6 +3,7 @@ import type { AttributeLiteral, AttributeType, ScalarAttributeType } from './ker
 import { convertScalar, typeName, valueHint } from './attribute-type.ts'
 import type { TokenReader } from './token-reader.ts'
 import type { Token } from './tokens.ts'
+import { quote } from './quote.ts'
 
 /** Reads the default of an attribute and checks it against the type. @throws {SignatureError} */
 export function parseDefault(reader: TokenReader, type: AttributeType): AttributeLiteral {
@@ -13,7 +14,7 @@ export function parseDefault(reader: TokenReader, type: AttributeType): Attribut
     }
     const text = parseString(reader, typeName(type))
     if (type.enum.includes(text)) return text
-    throw misfit(reader, token, JSON.stringify(text), type)
+    throw misfit(reader, token, quote(text), type)
   }
   switch (type) {
     case 'string':
@@ -48,7 +49,7 @@ function parseElementType(reader: TokenReader): string {
   const text = parseString(reader, 'the name of an element type as a string')
   const dtype = canonicalName(text)
   if (dtype !== undefined) return dtype
-  throw reader.error(token, `${JSON.stringify(text)} is not an element type`, { hint: elementTypeHint(text) })
+  throw reader.error(token, `${quote(text)} is not an element type`, { hint: elementTypeHint(text) })
 }
 
 function parseArray(reader: TokenReader, element: ScalarAttributeType): (number | bigint)[] {

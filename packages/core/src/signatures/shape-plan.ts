@@ -2,7 +2,7 @@ import { isGroup } from './dimension.ts'
 import type { Parameter, SizeExpression } from './kernel-signature.ts'
 import { linearForm, type LinearExpression } from './size-expression.ts'
 
-/** How the size of one axis is checked. */
+/** The check of one axis. */
 export type AxisPlan =
   | { readonly kind: 'any' }
   | { readonly kind: 'number'; readonly size: number }

@@ -1,6 +1,7 @@
 import type { TenonErrorOptions } from '@tenon/binary'
 import { SignatureError } from './signature-error.ts'
 import { tokenize, type Token } from './tokens.ts'
+import { quote } from './quote.ts'
 
 /** The deepest nesting of expressions and dictionaries. */
 const MOST_LEVELS = 32
@@ -94,5 +95,5 @@ function tokenText({ kind, text }: Token): string {
   if (kind === 'end') return 'the end of the text'
   if (kind === 'doc') return 'the documentation'
   const shown = text.length > 40 ? `${text.slice(0, 40)}...` : text
-  return kind === 'string' ? `the string ${JSON.stringify(shown.toWellFormed())}` : `"${shown}"`
+  return kind === 'string' ? `the string ${quote(shown.toWellFormed())}` : `"${shown}"`
 }

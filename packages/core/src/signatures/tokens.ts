@@ -1,4 +1,5 @@
 import { SignatureError } from './signature-error.ts'
+import { quote } from './quote.ts'
 
 /** The most bytes of a signature in UTF-8. */
 const MOST_BYTES = 65_536
@@ -15,6 +16,8 @@ export interface Token {
 }
 
 const SYMBOLS = ['...', '->', '==', '!=', '<=', '>=', ...'()[]{},:;?@|=+-*/%<>']
+/** Control characters other than tabs and line breaks. */
+const CONTROLS = /(?![\t\n\r])\p{Cc}/u
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
 const symbolsByFirst = new Map<string, readonly string[]>(
@@ -76,7 +79,7 @@ export function tokenize(text: string): Token[] {
 }
 
 function unknownCharacter(text: string, at: number): SignatureError {
-  const character = JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
+  const character = quote(String.fromCodePoint(text.codePointAt(at)!))
   return new SignatureError(`${character} is not part of the language`, text, at + 1, {
     hint: 'Put texts between quotes, and documentation behind --. Names have ASCII letters, digits and underscores.',
   })
@@ -85,9 +88,11 @@ function unknownCharacter(text: string, at: number): SignatureError {
 function documentation(text: string, at: number): string {
   const doc = text.slice(at)
   if (!doc.isWellFormed()) throw new SignatureError('the documentation has a lone surrogate', text, at + 1)
-  const nul = doc.indexOf('\0')
-  if (nul !== -1) throw new SignatureError('the documentation has a NUL character', text, at + nul + 1)
-  return doc.trim()
+  const control = doc.search(CONTROLS)
+  if (control === -1) return doc.trim()
+  throw new SignatureError('the documentation has a control character', text, at + control + 1, {
+    hint: 'Use spaces, tabs and line breaks only.',
+  })
 }
 
 function endOfName(text: string, start: number): number {
@@ -118,12 +123,12 @@ function endOfNumber(text: string, start: number): number {
 
 /** Reads a string in either kind of quotes, with the escapes of JSON. */
 function readString(text: string, start: number): { readonly value: string; readonly end: number } {
-  const quote = text[start]
+  const mark = text[start]
   const parts: string[] = []
   let from = start + 1
   for (let at = from; at < text.length; at += 1) {
     const character = text[at]!
-    if (character === quote) {
+    if (character === mark) {
       parts.push(text.slice(from, at))
       const value = parts.join('')
       if (value.isWellFormed()) return { value, end: at + 1 }
@@ -138,7 +143,7 @@ function readString(text: string, start: number): { readonly value: string; read
     }
   }
   throw new SignatureError('the string has no closing quote', text, start + 1, {
-    hint: `Close the string with ${quote}.`,
+    hint: `Close the string with ${mark}.`,
   })
 }
 
