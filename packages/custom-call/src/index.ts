@@ -90,31 +90,44 @@ export {
   type ReadAttributes,
 } from './schema/attribute-types.ts'
 export {
+  DefinedParameter,
   ElementChoice,
   oneOf,
   optional,
   param,
-  Parameter,
   remaining,
-  type ParameterKind,
   type ParameterSpec,
   type Size,
 } from './schema/parameter.ts'
 export {
   targetCall,
-  type AttributesOption,
+  type Kernel,
+  type KernelArgument,
+  type KernelHandler,
+  type OperandTypes,
   type ResultsFor,
   type TargetCall,
   type TargetCallOptions,
-  type TargetPrepareOptions,
 } from './target-call.ts'
+export { makeKernel } from './make-kernel.ts'
+export { type FrameCall, type FrameLimits, type RunFrame } from './call/kept-frames.ts'
+export {
+  type KernelAsyncOptions,
+  type KernelCallee,
+  type KernelCallOptions,
+  type KernelCallShape,
+  type KernelPrepareOptions,
+  type KernelResources,
+} from './call/kernel-function.ts'
+export { type GivenResults } from './call/given-results.ts'
 export {
   defineTarget,
-  TargetSchema,
   type AttributesOf,
+  type ResultSpecs,
   type TargetDefinition,
+  type TargetSignature,
   type TensorsFor,
-} from './schema/target-schema.ts'
+} from './schema/define-target.ts'
 export { type SchemaFunction } from './targets/reading-entry.ts'
 export {
   FunctionTarget,

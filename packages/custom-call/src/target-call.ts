@@ -1,126 +1,218 @@
-import type { Tensor, TensorType } from '@tenon/core'
-import { wrongType } from '@tenon/core/internal'
-import type { RunAsyncOptions } from './async/run-later.ts'
-import { callable, callFunction, type ResultOptions, type ResultSpec } from './call/call-function.ts'
+import type { KernelSignature, Tensor, TensorType } from '@tenon/core'
+import { checkOptions, wrongType, wrongValue } from '@tenon/core/internal'
+import type { AttributeSchema, AttributesInput } from './schema/attribute-types.ts'
+import type {
+  AttributesOf,
+  ResultSpecs,
+  TargetDefinition,
+  TargetSignature,
+  TensorsFor,
+} from './schema/define-target.ts'
+import { isSignature } from './schema/is-signature.ts'
+import type { DefinedParameter } from './schema/parameter.ts'
+import { callable, callFunction } from './call/call-function.ts'
+import type { Tensors } from './call/call-target.ts'
+import {
+  kernelFunction,
+  type KernelAsyncOptions,
+  type KernelForms,
+  type KernelCallOptions,
+  type KernelPrepareOptions,
+} from './call/kernel-function.ts'
+import { kernelTarget } from './call/kernel-target.ts'
 import { DEFAULT_FRAMES } from './call/kept-frames.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
-import type { AttributeSchema, AttributesInput } from './schema/attribute-types.ts'
-import type { Parameter, ParameterSpec } from './schema/parameter.ts'
-import { TargetSchema, type AttributesOf, type TargetDefinition, type TensorsFor } from './schema/target-schema.ts'
-import { writeAttributes } from './schema/write-attributes.ts'
-import type { ResourceOptions } from './targets/call-resources.ts'
-import type { Alias } from './shape/alias.ts'
-import { TypedHandler, type TypedPrepareOptions } from './targets/typed-handler.ts'
+import { isTensor, refuseTensor } from './call/taken.ts'
+import { TypedHandler } from './targets/typed-handler.ts'
+import { UntypedFunction } from './targets/untyped-function.ts'
 
-/** Attributes, which may be omitted if none is required. */
-export type AttributesOption<Attributes extends AttributeSchema> =
-  Record<never, never> extends AttributesInput<Attributes>
-    ? { readonly attrs?: AttributesInput<Attributes> }
-    : { readonly attrs: AttributesInput<Attributes> }
+/** The options of {@link targetCall}. */
+export interface TargetCallOptions {
+  /** The number of prepared frames that the kernel keeps for later calls with the same types and attributes: 1 to 64, by default 8. */
+  readonly frames?: number
+}
 
-/** The options of a declared target's call. By default, results are inferred from the operands and the declaration. */
-export type TargetCallOptions<Attributes extends AttributeSchema> = AttributesOption<Attributes> &
-  Partial<ResultOptions<readonly ResultSpec[]>>
+/** The handler or function of a kernel. */
+export type KernelHandler = TypedHandler | UntypedFunction
 
-/** The types, attributes and resources of a declared target's prepared call. */
-export type TargetPrepareOptions<Attributes extends AttributeSchema> = AttributesOption<Attributes> &
-  ResourceOptions &
-  Pick<TypedPrepareOptions, 'alignment' | 'deviceOrdinal'> & {
-    /** The types of the operands, or tensors as examples. */
-    readonly operands: readonly ResultSpec[]
-    /** The types of the results, or tensors as examples. Default: inferred from the operands and the declaration. */
-    readonly results?: readonly ResultSpec[]
-  }
+/** A type or a tensor as its example for each operand of a prepared call, and an array for the rest operand. */
+export type OperandTypes = readonly (Tensor | TensorType | readonly (Tensor | TensorType)[] | undefined)[]
 
-type AnyOptions = Partial<TargetCallOptions<AttributeSchema>>
-
-/** The return value of a declared target's call: a single result, or an array of all results. */
-export type ResultsFor<Results extends readonly ParameterSpec[]> = Results extends readonly [infer Only]
-  ? Only extends Parameter<'optional'> | Parameter<'remaining'>
-    ? readonly Tensor[]
-    : Tensor
-  : TensorsFor<Results>
-
-/** The options as the last argument, which may be omitted if no attribute is required. */
-type LastArgument<Attributes extends AttributeSchema, More = unknown> =
-  Record<never, never> extends AttributesInput<Attributes>
-    ? [options?: TargetCallOptions<Attributes> & More]
-    : [options: TargetCallOptions<Attributes> & More]
-
-/** A declared target as a function. */
-export interface TargetCall<Definition extends TargetDefinition> {
+/** A kernel as a function. Results are allocated and returned, unless `into` passes tensors for them. */
+export interface Kernel<Result = Tensor, Handler = KernelHandler> {
   /**
-   * Checks the operands, allocates the results and calls the kernel. The call frame is reused if the next call has the same
-   * types and attributes.
+   * Calls the kernel with its operands in order, then the attributes as an object if it has attributes, and then options. A rest
+   * operand is one array.
    *
-   * @throws {ArgumentError} if an argument violates the declaration. @throws {XlaError} if the kernel fails.
+   * @returns the result; an object of results by name if there are several; `undefined` if there are none.
+   * @throws {ArgumentError} if the call contradicts the signature of the kernel. @throws {XlaError} if the kernel fails.
+   * @throws {ScopeClosedError} if the library, or the memory of a tensor, is closed.
    */
+  (...args: readonly KernelArgument[]): Result
+  /**
+   * Calls the kernel on a thread of the core. The options may have `signal` and `deadline`.
+   *
+   * @throws (rejects with) the errors of the call, and of {@link PreparedCall.runAsync}.
+   */
+  async(...args: readonly KernelArgument<KernelAsyncOptions>[]): Promise<Result>
+  /**
+   * Prepares a call, for hot loops and for kernels with state. The tensors of a run are passed as flat lists. If the kernel
+   * overwrites an operand (`@alias`), a run takes the same memory for both.
+   *
+   * @param operands a type or a tensor for each operand.
+   * @throws {ArgumentError} if the types contradict the signature, or do not determine a result.
+   */
+  prepare(operands: OperandTypes, attributes?: object, options?: KernelPrepareOptions): PreparedCall
+  readonly signature: KernelSignature
+  /** The object of the kernel's convention. */
+  readonly handler: Handler
+}
+
+/** An operand, the attributes, or the options of a kernel's call. */
+export type KernelArgument<Options = KernelCallOptions> = Tensor | readonly Tensor[] | Options | object | undefined
+
+/** Arguments in order: operands that may be omitted at the end, and then the attributes and options. */
+type ArgumentsFor<Specs, Last extends readonly unknown[]> = Specs extends readonly [infer First, ...infer Rest]
+  ? First extends DefinedParameter<'remaining'>
+    ? readonly [readonly Tensor[], ...Last] | Last
+    : First extends DefinedParameter<'optional'>
+      ? readonly [Tensor, ...ArgumentsFor<Rest, Last>] | readonly [undefined, ...Last] | Last
+      : readonly [Tensor, ...ArgumentsFor<Rest, Last>]
+  : Last
+
+/** The attributes, which may be omitted if none is required, and then the options. */
+type LastArguments<Attributes extends AttributeSchema, Options> = keyof Attributes extends never
+  ? readonly [options?: Options]
+  : Record<never, never> extends AttributesInput<Attributes>
+    ? readonly [attributes?: AttributesInput<Attributes>, options?: Options]
+    : readonly [attributes: AttributesInput<Attributes>, options?: Options]
+
+type ResultOf<Spec> =
+  Spec extends DefinedParameter<'remaining'>
+    ? readonly Tensor[]
+    : Spec extends DefinedParameter<'optional'>
+      ? Tensor | undefined
+      : Tensor
+
+/** The return value of a declared target's call: a single result, an object by name for several, or `undefined`. */
+export type ResultsFor<Results extends ResultSpecs> = Results extends readonly []
+  ? undefined
+  : Results extends readonly [infer Only]
+    ? Only extends DefinedParameter<'optional' | 'remaining'>
+      ? { readonly result0: ResultOf<Only> }
+      : Tensor
+    : Results extends readonly unknown[]
+      ? { readonly [Index in keyof Results & `${number}` as `result${Index}`]: ResultOf<Results[Index]> }
+      : IsSingle<keyof Results> extends true
+        ? Results[keyof Results] extends DefinedParameter<'optional' | 'remaining'>
+          ? { readonly [Name in keyof Results]: ResultOf<Results[Name]> }
+          : Tensor
+        : { readonly [Name in keyof Results]: ResultOf<Results[Name]> }
+
+/** Whether a union has one member. */
+type IsSingle<Union, All = Union> = [Union] extends [never]
+  ? false
+  : Union extends unknown
+    ? [All] extends [Union]
+      ? true
+      : false
+    : never
+
+/** The tensors of a prepared run for the results of a definition. */
+type ResultTensors<Results extends ResultSpecs> = Results extends readonly unknown[]
+  ? TensorsFor<Results>
+  : readonly Tensor[]
+
+/** A declared target as a function, with the types of its declaration. */
+export interface TargetCall<Definition extends TargetDefinition> extends Pick<Kernel, 'signature' | 'handler'> {
+  /** Calls the kernel. See {@link Kernel}. @throws {ArgumentError} if an argument violates the declaration. @throws {XlaError} */
   (
-    operands: TensorsFor<Definition['operands']>,
-    ...options: LastArgument<AttributesOf<Definition>>
+    ...args: ArgumentsFor<Definition['operands'], LastArguments<AttributesOf<Definition>, KernelCallOptions>>
   ): ResultsFor<Definition['results']>
   /** Calls the kernel on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
   async(
-    operands: TensorsFor<Definition['operands']>,
-    ...options: LastArgument<AttributesOf<Definition>, RunAsyncOptions>
+    ...args: ArgumentsFor<Definition['operands'], LastArguments<AttributesOf<Definition>, KernelAsyncOptions>>
   ): Promise<ResultsFor<Definition['results']>>
-  readonly schema: TargetSchema<Definition>
-  readonly handler: TypedHandler
-  /** Prepares a call for the declared tensors. @throws {ArgumentError} if an argument violates the declaration. */
+  /** Prepares a call for types, or tensors as examples. @throws {ArgumentError} if an argument violates the declaration. */
   prepare(
-    options: TargetPrepareOptions<AttributesOf<Definition>>,
-  ): PreparedCall<TensorsFor<Definition['operands']>, TensorsFor<Definition['results']>>
+    operands: OperandTypes,
+    ...rest: LastArguments<AttributesOf<Definition>, KernelPrepareOptions>
+  ): PreparedCall<TensorsFor<Definition['operands']>, ResultTensors<Definition['results']>>
 }
 
 /**
- * Returns a function that calls a typed handler and has the types of a declared target.
+ * Returns a function that calls a handler as its signature says. It checks the operands and attributes, allocates the results and
+ * temporaries, and keeps prepared frames for calls with the same types and attributes.
  *
- * @param handler a handler from a library or a registry, or the handler of a TypeScript function.
- * @throws {ArgumentError} if an argument has another class.
+ * @param signature a declared target, or a signature that `parseSignature()` has read.
+ * @param handler a handler from a library or a registry, the handler of a TypeScript function, or an untyped function.
+ * @throws {ArgumentError} if an argument has another class, or the handler does not pass the attributes of the signature.
  * @example
  * const declared = defineTarget('rms_norm', {
  *   operands: [param('f32', ['n', 'd'])],
  *   results: [param('f32', ['n', 'd'])],
  *   attrs: { eps: maybe('f32', 1e-5) },
  * })
- * const normal = targetCall(declared, typedHandler(library, 'rms_norm'))([x])
+ * const normal = targetCall(declared, typedHandler(library, 'rms_norm'))(x)
  */
 export function targetCall<Definition extends TargetDefinition>(
-  schema: TargetSchema<Definition>,
-  handler: TypedHandler,
-): TargetCall<Definition> {
+  signature: TargetSignature<Definition>,
+  handler: KernelHandler,
+  options?: TargetCallOptions,
+): TargetCall<Definition>
+/** Returns a function that calls a handler as its signature says. @throws {ArgumentError} as the other form */
+export function targetCall<Result = Tensor>(
+  signature: KernelSignature,
+  handler: KernelHandler,
+  options?: TargetCallOptions,
+): Kernel<Result>
+export function targetCall(signature: unknown, handler: unknown, options?: TargetCallOptions): unknown {
   const hint = "Write targetCall(defineTarget('f', { ... }), typedHandler(library, 'f'))."
-  if (!(schema instanceof TargetSchema)) throw wrongType('schema', 'a declared target', schema, hint)
-  if (!(handler instanceof TypedHandler)) throw wrongType('handler', 'a typed handler', handler, hint)
-  const { name, attrs: types } = schema
-  const { aliases = [] } = schema.definition
-  const limit = handler.stages.includes('instantiate') ? 0 : DEFAULT_FRAMES
-  const forms = callFunction({
-    extra: 'attrs',
-    frames: { limit, gate: handler.gate },
-    prepare: (options: TypedPrepareOptions) => handler.prepare({ ...options, aliases }),
-  })
-  const complete = <Options extends AnyOptions>(operands: readonly ResultSpec[], options: Options) => {
-    const results = options.results ?? inPlace(schema.resultTypes(operands), operands, aliases)
-    schema.check(operands, results)
-    return { ...options, results, attrs: writeAttributes(types, options.attrs, `attrs of ${name}`) }
+  if (!isSignature(signature)) throw wrongType('signature', 'the signature of a kernel', signature, hint)
+  if (!(handler instanceof TypedHandler || handler instanceof UntypedFunction)) {
+    throw wrongType('handler', 'a typed handler or an untyped function', handler, hint)
   }
-  const prepare = ({ operands, ...options }: TargetPrepareOptions<AttributeSchema>): PreparedCall =>
-    handler.prepare({ ...complete(operands, options), operands, aliases })
-  const run = (operands: readonly Tensor[], options: AnyOptions = {}): unknown =>
-    forms.call(operands, complete(operands, options))
-  const async = async (operands: readonly Tensor[], options: AnyOptions & RunAsyncOptions = {}): Promise<unknown> =>
-    forms.async(operands, complete(operands, options))
-  return callable(run, name, { async, schema, handler, prepare }) as unknown as TargetCall<Definition>
+  const { frames = DEFAULT_FRAMES } = checkOptions(options, ['frames'])
+  const limit = checkFrames(frames)
+  const forms =
+    signature.source === 'none'
+      ? positionalForms(handler, limit)
+      : kernelFunction(signature, kernelTarget(signature, handler, limit))
+  return callable(forms.call, signature.name, { async: forms.async, prepare: forms.prepare, signature, handler })
 }
 
-function inPlace(
-  types: readonly TensorType[],
-  operands: readonly ResultSpec[],
-  aliases: readonly Alias[],
-): ResultSpec[] {
-  return types.map((type, i) => {
-    const alias = aliases.find(({ result }) => result === i)
-    return alias === undefined ? type : operands[alias.operand]!
+/** The functions of a kernel about which only the convention is known: operands, and then `{ results, attrs }`. */
+function positionalForms(handler: KernelHandler, limit: number): KernelForms<PreparedCall> {
+  const extra = handler instanceof TypedHandler ? 'attrs' : 'opaque'
+  const hasState = handler instanceof TypedHandler && handler.stages.includes('instantiate')
+  const forms = callFunction({
+    extra,
+    frames: { limit: hasState ? 0 : limit, gate: handler.gate },
+    prepare: (options: object) => handler.prepare(options),
   })
+  /** The last argument has the options. It is missing only for a kernel without results, which is refused. */
+  const split = (args: readonly unknown[]): [operands: Tensors, options: never] => {
+    const last = args.findIndex((arg) => !isTensor(arg))
+    const count = last === -1 ? args.length : last
+    if (args.length > count + 1) refuseTensor(args[count], `operand ${count} of ${handler.name}`)
+    return [args.slice(0, count) as Tensor[], args[count] as never]
+  }
+  return {
+    call: (...args) => forms.call(...split(args)),
+    async: async (...args) => forms.async(...split(args)),
+    prepare: (operands, attributes, options) =>
+      handler.prepare({
+        ...options,
+        operands,
+        ...(attributes === undefined ? {} : { [extra]: attributes }),
+      } as never),
+  }
+}
+
+const MOST_FRAMES = 64
+
+/** @throws {ArgumentRangeError} if a number of frames is not a whole number from 1 to 64. */
+export function checkFrames(frames: unknown): number {
+  if (Number.isInteger(frames) && (frames as number) >= 1 && (frames as number) <= MOST_FRAMES) return frames as number
+  throw wrongValue('frames', `a whole number from 1 to ${MOST_FRAMES}`, frames)
 }

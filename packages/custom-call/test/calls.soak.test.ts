@@ -108,10 +108,7 @@ function makeSteps(): { readonly steps: readonly [count: number, run: () => void
     }),
     exact: functions.exact.handler.prepare(shape),
     functionFailing: functions.throwing.handler.prepare(shape),
-    declared: targetCall(schema, functions.declared.handler).prepare({
-      operands: [x],
-      attrs: { a: 1 },
-    }) as PreparedCall,
+    declared: targetCall(schema, functions.declared.handler).prepare([x], { a: 1 }) as PreparedCall,
   }
   const bound = calls.clip.bind([x], [y])
   const mixed = batch([

@@ -60,22 +60,29 @@ const scaled = defineTarget('scaled', {
 })
 const normal = defineTarget('normal', { operands: [param('f32', ['n'])], results: [param('f32', ['n'])] })
 declare const handler: TypedHandler
+
+interface Both {
+  readonly result0: Tensor
+  readonly result1: Tensor
+}
 declare const registry: TargetRegistry
 
 test('a declared target knows its operands and results', () => {
   const target = targetCall(scaled, handler)
   const attrs = { eps: 1e-5, axes: [0, 1n], range: { low: 0, high: 1 }, exact: true, at: x }
-  expectTypeOf(target([x, x], { attrs })).toExtend<readonly [Tensor, Tensor]>()
-  expectTypeOf(targetCall(normal, handler)([x])).toEqualTypeOf<Tensor>()
+  expectTypeOf(target(x, x, attrs)).toEqualTypeOf<Both>()
+  expectTypeOf(target(x, x, x, [x, x], attrs)).toEqualTypeOf<Both>()
+  expectTypeOf(targetCall(normal, handler)(x)).toEqualTypeOf<Tensor>()
+  expectTypeOf(targetCall(normal, handler)(x, { into: x })).toEqualTypeOf<Tensor>()
   // @ts-expect-error an operand is missing
-  target([x], { attrs })
+  target(x, attrs)
   // @ts-expect-error attributes are missing
-  target([x, x])
+  target(x, x)
   // @ts-expect-error there is one operand too many
-  targetCall(normal, handler)([x, x])
-  const prepared = target.prepare({ operands: [x, x], attrs })
+  targetCall(normal, handler)(x, x)
+  const prepared = target.prepare([x, x], attrs)
   expectTypeOf(prepared.run).parameter(1).toExtend<readonly [Tensor, Tensor]>()
-  expectTypeOf(targetCall(normal, handler).prepare({ operands: [x] }).bind)
+  expectTypeOf(targetCall(normal, handler).prepare([x]).bind)
     .parameter(0)
     .toEqualTypeOf<readonly [Tensor]>()
 })
@@ -83,13 +90,13 @@ test('a declared target knows its operands and results', () => {
 test('a declared target knows its attributes', () => {
   const target = targetCall(scaled, handler)
   const attrs = { eps: f32(1), axes: new BigInt64Array(1), range: { low: 0, high: 1 }, exact: true, at: 0n }
-  expectTypeOf(target([x, x], { attrs: { ...attrs, mode: 'slow', seed: 1n } })).toExtend<readonly [Tensor, Tensor]>()
+  expectTypeOf(target(x, x, { ...attrs, mode: 'slow', seed: 1n })).toEqualTypeOf<Both>()
   // @ts-expect-error text is not a number
-  target([x, x], { attrs: { ...attrs, eps: '1' } })
+  target(x, x, { ...attrs, eps: '1' })
   // @ts-expect-error the attribute is not declared
-  target([x, x], { attrs: { ...attrs, epsilon: 1 } })
+  target(x, x, { ...attrs, epsilon: 1 })
   // @ts-expect-error a part of the dictionary is missing
-  target([x, x], { attrs: { ...attrs, range: { low: 0 } } })
+  target(x, x, { ...attrs, range: { low: 0 } })
 })
 
 test('a function for a declared target has the declared parameters', () => {

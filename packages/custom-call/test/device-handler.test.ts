@@ -77,7 +77,7 @@ describe.each(['v1', 'v2', 'v3'])('a handler of a device, %s, with host memory a
       results: [param('f32', ['n'])],
       attrs: { a: 'f32' },
     })
-    using call = targetCall(scale, handler).prepare({ operands: [deviceX], attrs: { a: 3 }, stream: 0n })
+    using call = targetCall(scale, handler).prepare([deviceX], { a: 3 }, { stream: 0n })
     call.run([deviceX], [deviceY])
     expect(y.toArray()).toEqual([3, 6, 9])
   })

@@ -44,7 +44,6 @@ const declaration = {
 const clipTarget = defineTarget('clip', declaration)
 const clip = customCall(kernels, 'clip_v3')
 const declared = targetCall(clipTarget, clip.handler)
-const declaredShape = { operands: [x], attrs: { low: 1 } }
 const increment = hostCall(runtime, 'increment')
 const registry = new TargetRegistry()
 
@@ -69,9 +68,9 @@ describe('an option that does not exist is refused, with a suggestion', () => {
     ['callProvider()', () => callProvider(kernels, 'provide_factor_type', never({ apis: '0.3' })), 'api'],
     ['registerType()', () => registerType(kernels, 'a_type', never({ id: 'factor_type_id', inf: 'x' })), 'info'],
     ['defineTarget()', () => defineTarget('t', never({ ...declaration, alias: [] })), 'aliases'],
-    ['a declared call', () => declared([x], never({ attrs: { low: 1 }, result: [y] })), 'results'],
-    ['a declared attribute', () => declared([x], never({ attrs: { lo: 1 } })), 'low'],
-    ['prepare() of a declared call', () => declared.prepare(never({ ...declaredShape, alignmen: 8 })), 'alignment'],
+    ['a declared call', () => declared(x, { low: 1 }, never({ result: y })), 'results'],
+    ['a declared attribute', () => declared(x, never({ low: 1, hihg: 1 })), 'high'],
+    ['prepare() of a declared call', () => declared.prepare([x], { low: 1 }, never({ alignmen: 8 })), 'alignment'],
     ['FunctionTarget.open()', () => FunctionTarget.open('f', never({ operands: [], result: [] }), () => {}), 'results'],
     ['new TargetRegistry()', () => new TargetRegistry(never({ selfregistered: true })), 'selfRegistered'],
     ['registerUntyped()', () => registry.registerUntyped('u', code, never({ platform_: 'Host' })), 'platform'],
@@ -97,7 +96,7 @@ describe('an option that does not exist is refused, with a suggestion', () => {
       () => bound.runAsync(never(wrong)),
       () => steps.runAsync(never(wrong)),
       () => clip.async([x], never({ results: [y], attrs, ...wrong })),
-      () => declared.async([x], never({ attrs: { low: 1 }, ...wrong })),
+      () => declared.async(x, { low: 1 }, never(wrong)),
     ]) {
       await expect(run()).rejects.toThrow(/signal/)
     }
@@ -113,7 +112,7 @@ describe('an option that does not exist is refused, with a suggestion', () => {
 describe('the asynchronous form of a call as a function', () => {
   test('resolves with the result, as the synchronous form returns it', async () => {
     expect((await clip.async([x], { results: [f32([2])], attrs })).toArray()).toEqual([1, 3])
-    expect((await declared.async([x], { attrs: { low: 2 } })).toArray()).toEqual([2, 3])
+    expect((await declared.async(x, { low: 2 })).toArray()).toEqual([2, 3])
     const both = tensor('s32', [4], [1, 2, 3, 4])
     expect(await increment.async([both], { results: [both] })).toBe(both)
     expect(both.toArray()).toEqual([2, 3, 4, 5])
@@ -208,7 +207,6 @@ describe('console.log prints one line', () => {
     [steps, 'Batch of 1 calls'],
     [double, 'FunctionTarget double'],
     [named, 'TargetRegistry of 1 targets'],
-    [clipTarget, 'TargetSchema clip(float32[n]) -> (float32[n])'],
     [remaining(param(oneOf('f32', 'f64'))), 'float32 | float64[...]'],
     [oneOf('f32', 'f64'), 'float32 | float64'],
     [maybe('f32', 3), 'maybe("f32", 3)'],

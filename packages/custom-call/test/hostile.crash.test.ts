@@ -157,7 +157,7 @@ const tries = `
   }
   tries['schema read through a proxy'] = () => {
     const schema = C.defineTarget('x', new Proxy({ operands: [C.param('f32', ['n'])], results: [C.param('f32', ['n'])] }, {}))
-    C.targetCall(schema, add)([a])
+    C.targetCall(schema, add)(a)
   }
   tries['registry entered while it is listed'] = () => {
     const r = new C.TargetRegistry(); r.registerFunction('f', { operands: [], results: [] }, () => r.unregister('f')); r.prepare('f', {}).run([], [])

@@ -93,10 +93,10 @@ test('rule 33: a frame that runs serves no call from inside its run', () => {
   let depth = 0
   const nested = defineTarget('nested', { operands: [f32([1, 4])], results: [f32([1, 4])] })
   using target = FunctionTarget.open('nested', nested, () => {
-    if (++depth <= 10) call([x], { results: [y] })
+    if (++depth <= 10) call(x, { into: y })
   })
   const call = targetCall(nested, target.handler)
-  call([x], { results: [y] })
+  call(x, { into: y })
   // Each of the eleven calls has a frame of its own. Eight are kept.
   expect(count()).toStrictEqual([11, 3])
 })

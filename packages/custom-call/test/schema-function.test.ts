@@ -46,9 +46,14 @@ describe('a TypeScript function for a declared target', () => {
     })
     const call = targetCall(scale, handler)
     const one = filled([2], () => 1)
-    expect(call([filled([3], (i) => i)], { attrs: { a: 2 } }).toArray()).toEqual([0, 2, 4])
-    expect(call([one, one], { attrs: { a: 2, label: 'é' } }).toArray()).toEqual([3, 3])
-    using prepared = call.prepare({ operands: [one], attrs: { a: 5 } })
+    expect(
+      call(
+        filled([3], (i) => i),
+        { a: 2 },
+      ).toArray(),
+    ).toEqual([0, 2, 4])
+    expect(call(one, one, { a: 2, label: 'é' }).toArray()).toEqual([3, 3])
+    using prepared = call.prepare([one], { a: 5 })
     const y = tensor('f32', [2])
     prepared.run([one], [y])
     using bound = prepared.bind([y], [y])
@@ -66,7 +71,7 @@ describe('a TypeScript function for a declared target', () => {
     const target = FunctionTarget.open('exact', exact, (operands, results, attrs) => {
       seen.push(operands.length, results.length, attrs)
     })
-    expect(targetCall(exact, target.handler)([filled([2], () => 1)]).shape).toStrictEqual([2])
+    expect(targetCall(exact, target.handler)(filled([2], () => 1)).shape).toStrictEqual([2])
     expect(seen).toStrictEqual([1, 1, {}])
     target.close()
   })
@@ -77,7 +82,7 @@ describe('a TypeScript function for a declared target', () => {
       seen = [...operands, ...results]
     })
     const [x, y] = [filled([2], () => 1), tensor('f32', [2])]
-    const call = targetCall(scale, target.handler).prepare({ operands: [x], attrs: { a: 1 } })
+    const call = targetCall(scale, target.handler).prepare([x], { a: 1 })
     call.run([x], [y])
     expect(seen[0]).toBe(x)
     expect(seen[1]).toBe(y)
@@ -124,9 +129,9 @@ describe('a TypeScript function for a declared target', () => {
       throw cause
     })
     const later = FunctionTarget.open('later', none, (async () => {}) as () => void)
-    const attrs = { a: 1 }
-    using throws = targetCall(none, throwing.handler).prepare({ operands: [], attrs })
-    using promises = targetCall(none, later.handler).prepare({ operands: [], attrs })
+    const attributes = { a: 1 }
+    using throws = targetCall(none, throwing.handler).prepare([], attributes)
+    using promises = targetCall(none, later.handler).prepare([], attributes)
     expect(thrownBy(() => throws.run([], []))).toMatchObject({ codeName: 'UNKNOWN', cause })
     expect(thrownBy(() => promises.run([], []))).toBeInstanceOf(UnimplementedError)
     await expect(throws.runAsync([], [])).rejects.toThrow(UnavailableError as never)

@@ -57,7 +57,7 @@ if (versions.length > 0) {
     test('rms_norm, as a declared target', () => {
       const matrix = param('f32', ['n', 'd'])
       const schema = defineTarget('rms_norm', { operands: [matrix], results: [matrix], attrs: { eps: 'f32' } })
-      const y = targetCall(schema, handler('RmsNorm'))([tensor('f32', [1, 3], [1, 2, 2])], { attrs: { eps: 0 } })
+      const y = targetCall(schema, handler('RmsNorm'))(tensor('f32', [1, 3], [1, 2, 2]), { eps: 0 })
       expect(y.toArray().map((value) => Number(value).toFixed(4))).toStrictEqual(['0.5774', '1.1547', '1.1547'])
     })
 

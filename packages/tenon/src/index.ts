@@ -91,11 +91,14 @@ export {
   type CustomCall,
   type HandlerMetadata,
   type HostCall,
+  type Kernel,
+  type KernelCallOptions,
   type PreparedCall,
   type TargetCall,
-  type TargetSchema,
+  type TargetSignature,
 } from '@tenon/custom-call'
 export { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
+export { type KernelOptions } from './kernels/kernel-options.ts'
 export { Library } from './library.ts'
 export { type CallConvention, type MarkedCall } from './marked-calls.ts'
 export { decodeNpy, encodeNpy } from './npy/npy-array.ts'

@@ -1,6 +1,19 @@
 import { existsSync } from 'node:fs'
-import { ArgumentError, NativeLibrary, readBinary, type BinaryInfo } from '@tenon/core'
-import { inspectAsText, wrongType } from '@tenon/core/internal'
+import { resolve } from 'node:path'
+import {
+  ArgumentError,
+  LoadError,
+  NativeLibrary,
+  readBinary,
+  type BinaryInfo,
+  type KernelConvention,
+  type KernelSignature,
+  type NativeFunction,
+  type Signature,
+  type Tensor,
+  type Value,
+} from '@tenon/core'
+import { checkName, inspectAsText, wrongType } from '@tenon/core/internal'
 import {
   customCall,
   hostCall,
@@ -10,27 +23,41 @@ import {
   type HandlerSymbols,
   type HostCall,
   type HostFunctionOptions,
+  type Kernel,
+  type KernelHandler,
 } from '@tenon/custom-call'
+import { Module, type PackedFunc } from '@tenon/packed-func'
 import { filePath } from './file-path.ts'
-import { markedCalls, type CallConvention, type MarkedCall } from './marked-calls.ts'
+import type { KernelOptions } from './kernels/kernel-options.ts'
+import { openKernel, unknownSignature } from './kernels/open-kernel.ts'
+import { recordRegistrations, registrationsOf } from './kernels/registrations.ts'
+import { markedCalls, type MarkedCall } from './marked-calls.ts'
+import { packedFunctions } from './packed-functions.ts'
+import { readSignatures, type FoundSignature } from './signatures/read-signatures.ts'
 
 const hostConventions = { 1: 'host', 2: 'host-status', 3: 'host-unified' } as const
+
+let openLibrary: (path: string, info: BinaryInfo | undefined) => Library
 
 /**
  * A compiled library and the kernels in it.
  *
- * The marks of the library (tenon/xla_mark.h) are checked before a call, so that a typed handler and a function of an older
- * convention cannot be confused. After `close()`, all calls of its functions are refused; the code stays mapped.
+ * A kernel is found by its name, whatever its convention. Its signature comes from the library (tenon/signature.h), from a sidecar
+ * beside the library, or from the options of {@link Library.kernel}. After `close()`, all calls of its functions are refused; the
+ * code stays mapped.
  *
  * @example
  * using library = Library.open('./libkernels.so')
- * const rmsNorm = library.customCall('rms_norm')
- * const y = rmsNorm([x], { results: [f32([2, 4])], attrs: { eps: f32(1e-5) } })
+ * const softmax = library.kernel('softmax')
+ * softmax(tensor([[1, 2], [3, 4]]), { temperature: 2 }).shape // [2, 2]
  */
 export class Library {
   /** The native library: symbols, addresses and functions of any signature. */
   readonly native: NativeLibrary
   #info: BinaryInfo | undefined
+  #found: readonly FoundSignature[] | undefined
+  #module: Module | undefined
+  readonly #packed = new Map<string, PackedFunc>()
 
   static {
     inspectAsText(this)
@@ -44,6 +71,18 @@ export class Library {
     this.#info = info
   }
 
+  static {
+    openLibrary = (path, info) => {
+      const native = recordRegistrations(resolve(path), () => openNative(path, info))
+      const library = new Library(native, info)
+      native.addCloseAction(() => {
+        for (const packed of library.#packed.values()) packed[Symbol.dispose]()
+        library.#module?.[Symbol.dispose]()
+      })
+      return library
+    }
+  }
+
   /**
    * Opens a library.
    *
@@ -53,12 +92,12 @@ export class Library {
    * @throws {ArgumentError} if the path is neither a path nor a `file:` URL
    */
   static open(path: string | URL): Library {
-    return new Library(NativeLibrary.open(filePath(path)))
+    return openLibrary(filePath(path), undefined)
   }
 
   /** @internal Opens a library whose headers and symbols have been read already. */
   static openRead(path: string, info: BinaryInfo): Library {
-    return new Library(NativeLibrary.open(path), info)
+    return openLibrary(path, info)
   }
 
   /** The path that was passed to {@link Library.open}. */
@@ -70,6 +109,73 @@ export class Library {
   get customCalls(): readonly MarkedCall[] {
     const info = this.#readInfo()
     return info === undefined ? [] : markedCalls(info)
+  }
+
+  /**
+   * The signatures of all kernels that the file, its sidecar, and the registrations of the library state, sorted by name. No function is
+   * called. A kernel about which only the convention is known has a signature without parameters, whose `source` is `none`.
+   *
+   * @throws {SidecarError} if the sidecar is damaged, or describes another library. @throws {ScopeClosedError} after close
+   */
+  kernels(): readonly KernelSignature[] {
+    this.native.checkOpen()
+    const found = this.#readSignatures().map(({ signature }) => signature)
+    const known = new Set(found.map(({ name }) => name))
+    const registered = registrationsOf(resolve(this.path)).filter((name) => !known.has(name))
+    return [...found, ...registered.map((name) => unknownSignature(name, 'typed'))].toSorted((a, b) =>
+      a.name < b.name ? -1 : 1,
+    )
+  }
+
+  /**
+   * A kernel as a function, whatever its convention. The call takes the operands in order, then the attributes as an object if the
+   * kernel has attributes, and then options such as `into`. It returns the result, an object of results by name if there are several,
+   * or `undefined`. A kernel without a signature takes `{ results, attrs }` behind its operands, or the values of a packed function.
+   *
+   * The type argument is the type of the result, for example `{ values: Tensor; indices: Tensor }` of a kernel with two results.
+   *
+   * @throws {LoadError} if the library does not export the kernel; the hint names similar ones
+   * @throws {ArgumentError} if the kernel has neither a signature nor a convention, or the convention contradicts the library's
+   * @throws {SignatureError} if the option `signature` cannot be read
+   * @throws {VersionSkewError} if the handler was built for an unsupported version. @throws {ScopeClosedError} after close
+   * @example
+   * const topk = library.kernel<{ values: Tensor; indices: Tensor }>('topk')
+   * const { values, indices } = topk(tensor([3, 1, 2]), { k: 2 })
+   * const later = await library.kernel('softmax').async(tensor([[1, 2]]), {}, { deadline: 1000 })
+   */
+  kernel<Result = Tensor>(name: string, options?: KernelOptions): Kernel<Result, KernelHandler | PackedFunc> {
+    this.native.checkOpen()
+    const registered = registrationsOf(resolve(this.path))
+    const sources = { library: this, found: this.#readSignatures(), registered }
+    return openKernel(sources, checkName(name, 'name'), options)
+  }
+
+  /**
+   * A packed function of the library. See `Module.get` of `tenon/packed-func`. The function is closed with the library.
+   *
+   * @throws {PackedFuncError} of kind `AttributeError` if there is no such function. @throws {ScopeClosedError} after close
+   * @example
+   * library.packed('add_one')(x, y)
+   */
+  packed(name: string): PackedFunc {
+    this.native.checkOpen()
+    const known = this.#packed.get(name)
+    if (known?.isAlive === true) return known
+    this.#module ??= Module.open(resolve(this.path))
+    const packed = this.#module.get(name)
+    this.#packed.set(name, packed)
+    return packed
+  }
+
+  /**
+   * A function of the library with any signature. See `NativeLibrary.function` of `tenon/core`.
+   *
+   * @throws {LoadError} if the library does not export it. @throws {ArgumentError} if the signature is not valid.
+   * @example
+   * library.function('strlen', { result: 'uint64', parameters: ['pointer'] })
+   */
+  function(name: string, signature: Signature): NativeFunction<Value> {
+    return this.native.function(name, signature)
   }
 
   /**
@@ -85,7 +191,7 @@ export class Library {
    */
   customCall(symbols: string | HandlerSymbols, options: HandlerOptions = {}): CustomCall {
     const names = typeof symbols === 'string' ? [symbols] : Object.values<string | undefined>({ ...symbols })
-    for (const name of names) if (name !== undefined) this.#check(name, 'typed')
+    for (const name of names) if (name !== undefined) this.checkConvention(name, 'typed')
     return customCall(this.native, symbols, options)
   }
 
@@ -98,7 +204,7 @@ export class Library {
    * @throws {ScopeClosedError} after close
    */
   hostCall(symbol: string, options: HostFunctionOptions = {}): HostCall {
-    this.#check(symbol, hostConventions[options.apiVersion ?? ApiVersion.ORIGINAL])
+    this.checkConvention(symbol, hostConventions[options.apiVersion ?? ApiVersion.ORIGINAL])
     return hostCall(this.native, symbol, options)
   }
 
@@ -120,14 +226,16 @@ export class Library {
     return `Library ${this.path}`
   }
 
-  /** Refuses a symbol that cannot be called with the convention. Calling it anyway would be undefined behaviour. */
-  #check(symbol: string, convention: CallConvention): void {
+  /** @internal Refuses a symbol that cannot be called with the convention. Calling it anyway would be undefined behaviour. */
+  checkConvention(symbol: string, convention: KernelConvention): void {
     this.native.symbol(symbol)
     const exports = this.#readInfo()?.exports ?? []
     if (exports.some(({ name, kind }) => name === symbol && kind === 'object')) {
       throw new ArgumentError(`${symbol} must be a function, got data`, { details: { path: this.path, symbol } })
     }
-    const marked = this.customCalls.filter(({ name }) => name === symbol).map((call) => call.convention)
+    const marked: KernelConvention[] = this.customCalls.flatMap((call) =>
+      call.name === symbol ? [call.convention] : [],
+    )
     if (marked.length > 0 && !marked.includes(convention)) {
       throw new ArgumentError(`${symbol} must be called as a ${marked[0]} custom call, got ${convention}`, {
         hint: 'Call it by the convention that its library marks, because another one reads and writes arbitrary memory.',
@@ -139,5 +247,25 @@ export class Library {
   #readInfo(): BinaryInfo | undefined {
     if (this.#info === undefined && existsSync(this.path)) this.#info = readBinary(this.path)
     return this.#info
+  }
+  #readSignatures(): readonly FoundSignature[] {
+    const info = this.#readInfo()
+    this.#found ??= info === undefined ? [] : readSignatures(this.path, info)
+    return this.#found
+  }
+}
+
+/**
+ * Loads a library. Packed functions of TVM to 0.20 import functions that only the runtime for packed functions has, so such a library is
+ * loaded as a module first.
+ */
+function openNative(path: string, info: BinaryInfo | undefined): NativeLibrary {
+  try {
+    return NativeLibrary.open(path)
+  } catch (error) {
+    if (!(error instanceof LoadError) || !existsSync(path)) throw error
+    if (packedFunctions(info ?? readBinary(path)).generation === undefined) throw error
+    Module.open(resolve(path)).close()
+    return NativeLibrary.open(path)
   }
 }

@@ -23,8 +23,12 @@ const ABSENT = Symbol('absent')
 
 const MOST_NAMES = 4096
 
-/** Makes a reader, which learns the names from the calls. Calls of a function usually have the same names in the same order. */
-export function attributeReader(): AttributeReader {
+/**
+ * Makes a reader, which learns the names from the calls. Calls of a function usually have the same names in the same order.
+ *
+ * @param label the attributes in messages.
+ */
+export function attributeReader(label = 'attrs'): AttributeReader {
   const names: string[] = []
   const copy = snapshot
   let latest: readonly unknown[] = NONE
@@ -47,7 +51,7 @@ export function attributeReader(): AttributeReader {
 
   const read = (attributes: unknown): readonly unknown[] => {
     if (attributes === undefined) return NONE
-    if (!isDictionary(attributes)) throw wrongType('attrs', 'an object of attributes', attributes)
+    if (!isDictionary(attributes)) throw wrongType(label, 'an object of attributes', attributes)
     const previous = latest
     let values: unknown[] | undefined
     let count = 0

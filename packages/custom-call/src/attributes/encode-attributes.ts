@@ -1,4 +1,4 @@
-import { ArgumentError, dtypeInfo, type TypedArray } from '@tenon/core'
+import { ArgumentError, dtypeInfo, Segment, Tensor, type TypedArray } from '@tenon/core'
 import { CONSTANTS, describe, type Gated, wrongType } from '@tenon/core/internal'
 import type { ByteWriter } from '../native/byte-writer.ts'
 import { arrayOf, Attribute, isWellFormed, scalar, str } from './attribute.ts'
@@ -64,8 +64,10 @@ function encodeAttribute(
   writer.bytes(attribute.bytes)
 }
 
+/** Returns the memory that pointers among attributes refer to. A tensor or segment is a pointer among plain values. */
 export function memoryOf(value: unknown): Gated[] {
   if (value instanceof Attribute) return value.memory === undefined ? [] : [value.memory]
+  if (value instanceof Tensor || value instanceof Segment) return [value.block]
   return isDictionary(value) ? Object.values(value).flatMap(memoryOf) : []
 }
 

@@ -10,7 +10,7 @@ import { isDictionary, toAttribute, type AttributeDictionary } from './encode-at
  * @throws {ArgumentError} if a typed array cannot be an attribute.
  */
 export function snapshot(value: unknown, path = '', depth = 0): unknown {
-  if (ArrayBuffer.isView(value)) return toAttribute(value, path)
+  if (ArrayBuffer.isView(value)) return toAttribute(value, path).value
   if (Array.isArray(value)) return copyElements(value, path)
   if (!isDictionary(value) || depth > CONSTANTS.TN_XLA_DEEPEST + 1) return value
   const prefix = path === '' ? '' : `${path}.`
@@ -40,8 +40,17 @@ export function isSame(value: unknown, kept: unknown): boolean {
     return Object.is(value, kept)
   }
   if (kept instanceof Attribute) return value instanceof Attribute && isSameAttribute(value, kept)
+  if (ArrayBuffer.isView(kept)) return ArrayBuffer.isView(value) && isSameView(value, kept)
   if (Array.isArray(kept)) return Array.isArray(value) && isSameArray(value, kept)
   return isDictionary(value) && isDictionary(kept) && isSameDictionary(value, kept)
+}
+
+function isSameView(value: ArrayBufferView, kept: ArrayBufferView): boolean {
+  return value.constructor === kept.constructor && areSameBytes(bytesOf(value), bytesOf(kept))
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
 }
 
 function isSameArray(value: readonly unknown[], kept: readonly unknown[]): boolean {
@@ -61,7 +70,11 @@ function isSameDictionary(value: AttributeDictionary, kept: AttributeDictionary)
 
 function isSameAttribute(a: Attribute, b: Attribute): boolean {
   if (a.kind !== b.kind || a.dtype !== b.dtype || a.length !== b.length || a.memory !== b.memory) return false
-  const [left, right] = [a.bytes, b.bytes]
-  for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false
+  return areSameBytes(a.bytes, b.bytes)
+}
+
+function areSameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
   return true
 }

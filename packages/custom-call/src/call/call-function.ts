@@ -62,7 +62,7 @@ export function callFunction({ extra, frames: limits, prepare }: CallMaker): Cal
   const known = ['results', extra, 'allocator', 'alignment'] as const
   const hasAttributes = extra === 'attrs'
   const reader = hasAttributes ? attributeReader() : opaqueReader
-  const frames = makeKeptFrames(limits)
+  const frames = makeKeptFrames(limits, runTaken)
   const first = FIRST_TENSOR
 
   const open = (

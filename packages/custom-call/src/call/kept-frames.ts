@@ -1,10 +1,8 @@
 import type { TensorType } from '@tenon/core'
-import { Cleaner, globalGate, type Gate, type Gated, type ManagedLifetime } from '@tenon/core/internal'
+import { Cleaner, globalGate, type Gate, type Gated } from '@tenon/core/internal'
 import { haveMemory } from '../attributes/encode-attributes.ts'
 import { isSame } from '../attributes/snapshot.ts'
-import type { CallMemory } from '../native/call-memory.ts'
 import { FIRST_TENSOR, haveTypes } from './patch-pointers.ts'
-import { runTaken, type PreparedCall } from './prepared-call.ts'
 
 /** What calls have in common that can use one frame. */
 export interface FrameKey {
@@ -16,16 +14,29 @@ export interface FrameKey {
   readonly attributes: readonly unknown[]
 }
 
+/** A call that is ready to run with tensors of its types. */
+export interface FrameCall {
+  /** Whether a call uses it. */
+  readonly memory: { running: boolean }
+  /** The types of the tensors, operands before results. */
+  readonly shape: { readonly types: readonly TensorType[] }
+  readonly isAlive: boolean
+  close(): void
+}
+
+/** Runs a call that is marked as running, and clears the mark. The tensors are in a list of their own. */
+export type RunFrame<Call extends FrameCall> = (call: Call, taken: Gated[]) => void
+
 /** A prepared call that a function keeps for later calls that are alike. */
-export interface Frame extends FrameKey {
-  readonly call: PreparedCall
-  readonly memory: CallMemory
+export interface Frame<Call extends FrameCall> extends FrameKey {
+  readonly call: Call
+  readonly memory: Call['memory']
   /** The time of the last use, in calls of the function. */
   lastUse: number
 }
 
 /** The frames of one function. */
-export interface KeptFrames {
+export interface KeptFrames<Call extends FrameCall> {
   /**
    * Returns the frame of a call with these tensors and attributes, which no call uses, and marks it as running. Nothing of the
    * caller is read, so no code of the user runs.
@@ -37,14 +48,14 @@ export interface KeptFrames {
     operandCount: number,
     alignment: number | undefined,
     attributes: readonly unknown[],
-  ): Frame | undefined
+  ): Frame<Call> | undefined
   /**
    * Runs a new call and then keeps it, for which the frame that was unused for the longest time is closed. A call with memory
    * is closed instead, because it would keep its memory open.
    *
-   * @throws the errors of {@link PreparedCall.run}
+   * @throws the errors of the run
    */
-  runNew(call: PreparedCall, key: FrameKey, taken: Gated[]): void
+  runNew(call: Call, key: FrameKey, taken: Gated[]): void
   /** Closes the frames of calls that are not in progress. */
   close(): void
 }
@@ -64,8 +75,11 @@ export const DEFAULT_FRAMES = 8
 const LATEST = 2 ** 30 - 1
 
 /** Makes an empty store of frames. Its constants are part of the compiled code. */
-export function makeKeptFrames({ limit, gate }: FrameLimits): KeptFrames {
-  const frames: Frame[] = []
+export function makeKeptFrames<Call extends FrameCall>(
+  { limit, gate }: FrameLimits,
+  run: RunFrame<Call>,
+): KeptFrames<Call> {
+  const frames: Frame<Call>[] = []
   const alike = isSame
   const typesMatch = haveTypes
   const first = FIRST_TENSOR
@@ -85,7 +99,7 @@ export function makeKeptFrames({ limit, gate }: FrameLimits): KeptFrames {
     return true
   }
 
-  const find: KeptFrames['find'] = (taken, operandCount, alignment, attributes) => {
+  const find: KeptFrames<Call>['find'] = (taken, operandCount, alignment, attributes) => {
     const { length } = frames
     // Calls with the same types come one after another, or in turn: the last frame is tried first, and then the next one.
     let at = last
@@ -110,7 +124,7 @@ export function makeKeptFrames({ limit, gate }: FrameLimits): KeptFrames {
     return undefined
   }
 
-  const keep = (frame: Frame): void => {
+  const keep = (frame: Frame<Call>): void => {
     if (!isWatched) {
       isWatched = true
       closeWithLibrary(gate, store)
@@ -131,11 +145,11 @@ export function makeKeptFrames({ limit, gate }: FrameLimits): KeptFrames {
     unused.call.close()
   }
 
-  const runNew: KeptFrames['runNew'] = (call, { types, operandCount, alignment, attributes }, taken) => {
+  const runNew: KeptFrames<Call>['runNew'] = (call, { types, operandCount, alignment, attributes }, taken) => {
     const { memory } = call
     memory.running = true
     try {
-      runTaken(call, taken)
+      run(call, taken)
     } finally {
       const isKept = limit > 0 && gate.open && !haveMemory(attributes)
       if (isKept) keep({ call, memory, types, operandCount, alignment, attributes, lastUse: 0 })
@@ -147,27 +161,31 @@ export function makeKeptFrames({ limit, gate }: FrameLimits): KeptFrames {
     for (const frame of frames.splice(0)) if (frame.call.isAlive) frame.call.close()
   }
 
-  const store: KeptFrames = { find, runNew, close }
+  const store: KeptFrames<Call> = { find, runNew, close }
   return store
 }
 
-/** The stores of the functions of each library that is open. They do not keep the functions reachable. */
-const stores = new WeakMap<Gate, Set<WeakRef<KeptFrames>>>()
+interface Closeable {
+  close(): void
+}
 
-const collected = new Cleaner<{ readonly of: Set<WeakRef<KeptFrames>>; readonly store: WeakRef<KeptFrames> }>(
+/** The stores of the functions of each library that is open. They do not keep the functions reachable. */
+const stores = new WeakMap<Gate, Set<WeakRef<Closeable>>>()
+
+const collected = new Cleaner<{ readonly of: Set<WeakRef<Closeable>>; readonly store: WeakRef<Closeable> }>(
   ({ of, store }) => of.delete(store),
 )
 
 /** Closes the frames of a function when its library is closed. */
-function closeWithLibrary(gate: Gate, store: KeptFrames): void {
+function closeWithLibrary(gate: Gate, store: Closeable): void {
   // Handlers that registered themselves belong to no library that can be closed.
   if (gate === globalGate) return
   let of = stores.get(gate)
   if (of === undefined) {
-    const made = new Set<WeakRef<KeptFrames>>()
+    const made = new Set<WeakRef<Closeable>>()
     of = made
     stores.set(gate, made)
-    ;(gate.owner as ManagedLifetime).addCloseAction(() => {
+    gate.owner.addCloseAction(() => {
       for (const one of made) one.deref()?.close()
     })
   }

@@ -1,7 +1,7 @@
 import { AlignmentError, ArgumentError, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
 import { checkEnterable, describe, hex, READ_ONLY, type Gate, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
-import type { CallShape } from '../shape/call-shape.ts'
+import { placeOf, type CallShape } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
 import { isTensor, refuseTensor } from './taken.ts'
 
@@ -114,7 +114,7 @@ function patchEach(shape: CallShape, memory: CallMemory, held: readonly Gated[])
   const { name, types, operandCount } = shape
   types.forEach((type, i) => {
     const isResult = i >= operandCount
-    const place = isResult ? `result ${i - operandCount} of ${name}` : `operand ${i} of ${name}`
+    const place = placeOf(shape, i)
     const tensor = checkTensor(held[FIRST_TENSOR + i], type, shape, place)
     if (isResult && (tensor.flags & READ_ONLY) !== 0) {
       throw new ReadOnlyError(`${place} must be writable, got read-only memory`, { details: { path: place } })

@@ -1,12 +1,13 @@
+import type { KernelSignature } from '@tenon/core'
 import { checkName, checkOptions, enterAll, inspectAsText, wrongType, type Gate } from '@tenon/core/internal'
 import type { PreparedCall } from '../call/prepared-call.ts'
-import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
 import { VersionSkewError } from '../errors/version-skew-error.ts'
+import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
 import { addressesOf, STAGES, type ByStage } from '../native/descriptor.ts'
-import type { TargetSchema } from '../schema/target-schema.ts'
 import { ApiVersion, apiVersionName } from '../targets/api-version.ts'
 import { findCode, type Code, type FoundCode } from '../targets/code.ts'
 import { FunctionTarget, type FunctionFor, type FunctionSignature } from '../targets/function-target.ts'
+import type { SchemaFunction } from '../targets/reading-entry.ts'
 import { canonicalPlatform, missing } from '../targets/platform.ts'
 import { refusedRegistration, registeredNames } from '../targets/registered-names.ts'
 import {
@@ -150,12 +151,12 @@ export class TargetRegistry {
    *   x.toArray().forEach((value, i) => (out[i] = a * Number(value)))
    * })
    */
-  registerFunction<const Signature extends FunctionSignature | TargetSchema>(
+  registerFunction<const Signature extends FunctionSignature | KernelSignature>(
     name: string,
     signature: Signature,
     run: FunctionFor<Signature>,
   ): TypedHandler {
-    const owned = new FunctionTarget(name, signature, run)
+    const owned = new FunctionTarget(name, signature, run as SchemaFunction)
     try {
       return this.#enterTyped(owned.handler, 'Host', { gates: [], owned })
     } catch (error) {

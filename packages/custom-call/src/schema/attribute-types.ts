@@ -1,4 +1,4 @@
-import type { Segment, Tensor } from '@tenon/core'
+import type { DTypeName, Segment, Tensor } from '@tenon/core'
 import { describe, inspectAsText } from '@tenon/core/internal'
 import type { Attribute } from '../attributes/attribute.ts'
 import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
@@ -26,6 +26,7 @@ interface Kinds {
   string: { read: string; write: string }
   bytes: { read: Uint8Array; write: string | Uint8Array }
   pointer: { read: bigint; write: Segment | Tensor | bigint }
+  dtype: { read: number; write: DTypeName }
   dictionary: { read: ReadAttributes; write: AttributeDictionary }
   's8[]': { read: Int8Array; write: readonly number[] | Int8Array }
   's16[]': { read: Int16Array; write: readonly number[] | Int16Array }
@@ -41,7 +42,8 @@ interface Kinds {
 
 /**
  * The name of an attribute type: a scalar (`f32`, `s64`, `pred`, `c64`), an array (`f32[]`), `string` (UTF-8 text), `bytes`
- * (a string of arbitrary bytes), `pointer` (an s64 with an address), or `dictionary` (any attributes with their own types).
+ * (a string of arbitrary bytes), `pointer` (an s64 with an address), `dtype` (an s32 with XLA's number of an element type), or
+ * `dictionary` (any attributes with their own types).
  */
 export type AttributeTypeName = keyof Kinds
 

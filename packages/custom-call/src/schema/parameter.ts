@@ -1,11 +1,8 @@
-import { dtypeInfo, TensorType, type DType } from '@tenon/core'
+import { dtypeInfo, TensorType, type DType, type ParameterKind } from '@tenon/core'
 import { inspectAsText, wrongType, wrongValue } from '@tenon/core/internal'
 
 /** The size of an axis: a number, a name that stands for the same size everywhere in a target, or null for any size. */
 export type Size = number | string | null
-
-/** The number of tensors for a parameter: one, at most one, or any number. */
-export type ParameterKind = 'one' | 'optional' | 'remaining'
 
 /** A choice of element types. Parameters that share it have the same type in one call. Created by {@link oneOf}. */
 export class ElementChoice {
@@ -36,8 +33,8 @@ export function oneOf(...dtypes: readonly string[]): ElementChoice {
   return new ElementChoice(dtypes.map((dtype) => dtypeInfo(dtype).name))
 }
 
-/** An operand or result of a target. Created by {@link param}, {@link optional} and {@link remaining}. */
-export class Parameter<Kind extends ParameterKind = ParameterKind> {
+/** An operand or result of a definition. Created by {@link param}, {@link optional} and {@link remaining}. */
+export class DefinedParameter<Kind extends ParameterKind = ParameterKind> {
   readonly kind: Kind
   readonly choice: ElementChoice
   /** The size of each axis; undefined for any rank. */
@@ -55,10 +52,10 @@ export class Parameter<Kind extends ParameterKind = ParameterKind> {
     return `${this.choice}[${this.shape?.map((size) => size ?? '?').join(', ') ?? '...'}]`
   }
 }
-inspectAsText(Parameter)
+inspectAsText(DefinedParameter)
 
-/** An operand or result of a declaration: a parameter, or a type for tensors of exactly this type. */
-export type ParameterSpec = Parameter | TensorType
+/** An operand or result of a definition: a parameter, or a type for tensors of exactly this type. */
+export type ParameterSpec = DefinedParameter | TensorType
 
 /**
  * Declares an operand or result of a target.
@@ -69,13 +66,13 @@ export type ParameterSpec = Parameter | TensorType
  * @example
  * param('f32', ['n', 4]) // any n, the same in all parameters of the target
  */
-export function param(dtype: string | ElementChoice, shape?: readonly Size[]): Parameter<'one'> {
+export function param(dtype: string | ElementChoice, shape?: readonly Size[]): DefinedParameter<'one'> {
   if (shape !== undefined && !Array.isArray(shape)) {
     throw wrongType('shape', 'an array of sizes', shape, "Write param('f32', ['n', 4]).")
   }
-  for (const size of shape ?? []) checkSizeSpec(size)
-  const choice = dtype instanceof ElementChoice ? dtype : oneOf(dtype)
-  return new Parameter('one', choice, shape === undefined ? undefined : Object.freeze([...shape]))
+  const sizes = shape === undefined ? undefined : Object.freeze(Array.from(shape))
+  sizes?.forEach(checkSizeSpec)
+  return new DefinedParameter('one', dtype instanceof ElementChoice ? dtype : oneOf(dtype), sizes)
 }
 
 /**
@@ -84,9 +81,9 @@ export function param(dtype: string | ElementChoice, shape?: readonly Size[]): P
  * @example
  * defineTarget('sum', { operands: [param('f32', ['n']), optional(param('f32', ['n']))], results: [param('f32', ['n'])] })
  */
-export function optional(parameter: ParameterSpec): Parameter<'optional'> {
+export function optional(parameter: ParameterSpec): DefinedParameter<'optional'> {
   const { choice, shape } = parameterOf(parameter, 'the parameter of optional()')
-  return new Parameter('optional', choice, shape)
+  return new DefinedParameter('optional', choice, shape)
 }
 
 /**
@@ -96,15 +93,15 @@ export function optional(parameter: ParameterSpec): Parameter<'optional'> {
  * @example
  * defineTarget('sum', { operands: [remaining(param('f32', ['n']))], results: [param('f32', ['n'])] })
  */
-export function remaining(parameter: ParameterSpec): Parameter<'remaining'> {
+export function remaining(parameter: ParameterSpec): DefinedParameter<'remaining'> {
   const { choice, shape } = parameterOf(parameter, 'the parameter of remaining()')
-  return new Parameter('remaining', choice, shape)
+  return new DefinedParameter('remaining', choice, shape)
 }
 
 /** Converts a specification to a parameter. @throws {ArgumentError} */
-export function parameterOf(spec: unknown, place: string): Parameter {
-  if (spec instanceof Parameter) return spec
-  if (spec instanceof TensorType) return new Parameter('one', new ElementChoice([spec.dtype]), spec.shape)
+export function parameterOf(spec: unknown, place: string): DefinedParameter {
+  if (spec instanceof DefinedParameter) return spec
+  if (spec instanceof TensorType) return new DefinedParameter('one', new ElementChoice([spec.dtype]), spec.shape)
   throw wrongType(place, 'a parameter or the type of a tensor', spec, "Write param('f32', ['n', 4]) or f32([2, 4]).")
 }
 

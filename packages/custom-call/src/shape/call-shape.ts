@@ -19,9 +19,11 @@ export interface PrepareOptions {
   readonly alignment?: number
   /** The results that share memory with operands. A run must pass the same memory for both. */
   readonly aliases?: readonly Alias[]
+  /** The names of the tensors in messages, operands before results. Default: `operand 0`, `result 0`. */
+  readonly names?: readonly string[]
 }
 
-export const PREPARE_OPTIONS = ['operands', 'results', 'alignment', 'aliases'] as const
+export const PREPARE_OPTIONS = ['operands', 'results', 'alignment', 'aliases', 'names'] as const
 
 /** Checks the options of a prepared call. @throws {ArgumentError} */
 export function checkPrepareOptions<Options extends PrepareOptions>(
@@ -39,6 +41,8 @@ export interface CallShape {
   /** The types of a run's tensors, operands before results. Types are interned and compared by identity. */
   readonly types: readonly TensorType[]
   readonly operandCount: number
+  /** The names of the tensors; undefined for a call without names. */
+  readonly names: readonly string[] | undefined
   /** The bits that must be 0 in all addresses. */
   readonly misalignment: number
   /** The type of the device of all tensors, as DLPack numbers it. */
@@ -70,6 +74,7 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
     // Not frozen, because reading an element of a frozen array costs 5 ns more, for each tensor of each run.
     types,
     operandCount: operandTypes.length,
+    names: checkNames(name, options.names, types.length),
     misalignment: alignment === undefined ? 0 : checkAlignment(alignment, 'alignment') - 1,
     deviceType,
     aliases: checkAliases(name, aliases, operandTypes, types.slice(operandTypes.length)),
@@ -77,6 +82,18 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
     operands,
     results,
   }
+}
+
+function checkNames(name: string, names: unknown, count: number): readonly string[] | undefined {
+  if (names === undefined) return undefined
+  if (Array.isArray(names) && names.length === count && names.every((one) => typeof one === 'string')) return [...names]
+  throw wrongType(`the names of ${name}`, `an array of ${count} strings, one for each tensor`, names)
+}
+
+/** Returns the place of a tensor in messages: `x of softmax`, or `operand 0 of softmax` for a call without names. */
+export function placeOf({ name, names, operandCount }: CallShape, index: number): string {
+  const place = index < operandCount ? `operand ${index}` : `result ${index - operandCount}`
+  return `${names?.[index] ?? place} of ${name}`
 }
 
 function tensorsAmong(leaves: readonly Leaf[]): TensorType[] {

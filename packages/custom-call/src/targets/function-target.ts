@@ -1,4 +1,4 @@
-import { Tensor, TensorType } from '@tenon/core'
+import { Tensor, TensorType, tensorType, type KernelSignature, type Parameter } from '@tenon/core'
 import {
   addressOf,
   Callback,
@@ -18,7 +18,8 @@ import { BoundCall } from '../call/bound-call.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
 import { addressesOf } from '../native/descriptor.ts'
 import { callShape } from '../shape/call-shape.ts'
-import { TargetSchema } from '../schema/target-schema.ts'
+import { isSignature } from '../schema/is-signature.ts'
+import type { TargetSignature } from '../schema/define-target.ts'
 import { describeFunction, type ExactFunction } from './describe-function.ts'
 import { fail, refusePromise } from './function-failure.ts'
 import { useLentMemory } from './lent-memory.ts'
@@ -44,14 +45,16 @@ export type TargetFunction<Signature extends FunctionSignature = FunctionSignatu
   results: TensorsOf<Signature['results']>,
 ) => void
 
-/** The kernel of a signature, or of a declared target. */
-export type FunctionFor<Signature extends FunctionSignature | TargetSchema> = [Signature] extends [
-  TargetSchema<infer Definition>,
+/** The kernel of exact types, of a declared target, or of another signature, whose attributes the function also receives. */
+export type FunctionFor<Signature extends FunctionSignature | KernelSignature> = [Signature] extends [
+  TargetSignature<infer Definition>,
 ]
   ? SchemaFunction<Definition>
-  : Signature extends FunctionSignature
-    ? TargetFunction<Signature>
-    : never
+  : [Signature] extends [KernelSignature]
+    ? SchemaFunction
+    : [Signature] extends [FunctionSignature]
+      ? TargetFunction<Signature>
+      : never
 
 /** A TypeScript function that native code can call, as a typed handler for XLA FFI 0.1 with its own address. */
 export class FunctionTarget extends ManagedLifetime {
@@ -63,7 +66,7 @@ export class FunctionTarget extends ManagedLifetime {
   readonly #description: DataView
 
   /** @internal */
-  constructor(name: string, signature: FunctionSignature | TargetSchema, run: TargetFunction | SchemaFunction) {
+  constructor(name: string, signature: FunctionSignature | KernelSignature, run: TargetFunction | SchemaFunction) {
     super()
     this.name = checkName(name, 'name')
     if (typeof run !== 'function') throw wrongType(name, 'a function', run)
@@ -71,7 +74,7 @@ export class FunctionTarget extends ManagedLifetime {
     this.#description = describeFunction(exact)
     this.#callback =
       exact === undefined
-        ? new Callback(readingEntry(name, signature as TargetSchema, run))
+        ? new Callback(readingEntry(name, signature as KernelSignature, run))
         : new Callback(undefined, exactEntry(exact))
     const out = new BigUint64Array(1)
     const { tn_xla_function_open: open } = coreFunctions()
@@ -93,12 +96,12 @@ export class FunctionTarget extends ManagedLifetime {
    *   to.view().set((from.view() as Float32Array).map((value) => 2 * value))
    * })
    */
-  static open<const Signature extends FunctionSignature | TargetSchema>(
+  static open<const Signature extends FunctionSignature | KernelSignature>(
     name: string,
     signature: Signature,
     run: FunctionFor<Signature>,
   ): FunctionTarget {
-    return new FunctionTarget(name, signature, run)
+    return new FunctionTarget(name, signature, run as SchemaFunction)
   }
 
   /** The address of the handler, for native code that calls it directly. The address is valid until the target is closed. */
@@ -133,11 +136,11 @@ const NO_ATTRIBUTES = Object.freeze({})
 /** Returns a function with its types if they are the same in every call. */
 function exactCallee(
   name: string,
-  signature: FunctionSignature | TargetSchema,
+  signature: FunctionSignature | KernelSignature,
   run: TargetFunction | SchemaFunction,
 ): Callee | undefined {
-  const isDeclared = signature instanceof TargetSchema
-  const exact = isDeclared ? signature.exact : checkSignature(name, signature)
+  const isDeclared = isSignature(signature)
+  const exact = isDeclared ? exactSignature(signature) : checkSignature(name, signature)
   if (exact === undefined) return undefined
   const { types, operandCount } = callShape(name, exact)
   const pointers = new Int32Array(new ArrayBuffer(8 * Math.max(types.length, 1)))
@@ -146,6 +149,22 @@ function exactCallee(
     : (run as TargetFunction)
   const addresses = new BigUint64Array(pointers.buffer)
   return { name, types, operandCount, pointers, addresses, run: runExact }
+}
+
+/** Returns the types of tensors, if every call of a kernel has the same types and no attributes. */
+function exactSignature({ operands, results, temps, attributes }: KernelSignature): FunctionSignature | undefined {
+  if (attributes.length > 0 || temps.length > 0) return undefined
+  const [operandTypes, resultTypes] = [exactTypes(operands), exactTypes(results)]
+  return operandTypes && resultTypes && { operands: operandTypes, results: resultTypes }
+}
+
+function exactTypes(parameters: readonly Parameter[]): TensorType[] | undefined {
+  const types = parameters.flatMap(({ kind, isToken, dtypes, shape }) => {
+    const isExact =
+      kind === 'one' && !isToken && dtypes.length === 1 && shape?.every((size) => typeof size === 'number')
+    return isExact ? [tensorType(dtypes[0]!, shape as readonly number[])] : []
+  })
+  return types.length === parameters.length ? types : undefined
 }
 
 /** Reads the call from the frame. Its own constants are part of the compiled code. */

@@ -1,12 +1,13 @@
-import { ArgumentError, Tensor } from '@tenon/core'
-import { innermostCall, type CallbackFunction, type Gated } from '@tenon/core/internal'
+import { ArgumentError, Tensor, type KernelSignature, type TensorType } from '@tenon/core'
+import { innermostCall, resolveCall, type CallbackFunction, type CallType, type Gated } from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
+import { group, withoutTokens } from '../call/kernel-shape.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import { readFrame, type ReadBuffer } from '../native/read-frame.ts'
-import type { AttributeSchema, AttributesOutput } from '../schema/attribute-types.ts'
+import type { AttributesOutput } from '../schema/attribute-types.ts'
 import { readAttributes } from '../schema/read-attributes.ts'
-import type { AttributesOf, TargetDefinition, TargetSchema, TensorsFor } from '../schema/target-schema.ts'
+import type { AttributesOf, TargetDefinition, TensorsFor } from '../schema/define-target.ts'
 import { fail, refusePromise } from './function-failure.ts'
 import { useLentMemory } from './lent-memory.ts'
 
@@ -18,15 +19,15 @@ export type SchemaFunction<Definition extends TargetDefinition = TargetDefinitio
 ) => void
 
 /** Makes the entry for a declared target, whose sizes and attributes differ from call to call. It never throws. */
-export function readingEntry(name: string, schema: TargetSchema, run: SchemaFunction): CallbackFunction {
+export function readingEntry(name: string, signature: KernelSignature, run: SchemaFunction): CallbackFunction {
   return (_, call) => {
     try {
       const { operands, results, attributes } = readFrame(call, name)
-      checkBuffers(name, schema, operands, results)
-      const attrs = readAttributes(schema.attrs, attributes, name) as AttributesOutput<AttributeSchema>
+      const attrs = readAttributes(signature.attributes, attributes, name)
+      checkBuffers(signature, operands, results, attrs)
       const buffers = [...operands, ...results]
       const use = (tensors: readonly Tensor[]): void =>
-        refusePromise(name, run(tensors.slice(0, operands.length), tensors.slice(operands.length), attrs))
+        refusePromise(name, run(tensors.slice(0, operands.length), tensors.slice(operands.length), attrs as never))
       const tensors = callersTensors(buffers)
       if (tensors !== undefined) use(tensors)
       else useLentMemory(name, buffers, operands.length, use)
@@ -36,18 +37,31 @@ export function readingEntry(name: string, schema: TargetSchema, run: SchemaFunc
   }
 }
 
-/** Checks buffers against the declaration. @throws {InvalidArgumentError} */
+/** Checks buffers and attributes against the signature. @throws {InvalidArgumentError} */
 function checkBuffers(
-  name: string,
-  schema: TargetSchema,
+  signature: KernelSignature,
   operands: readonly ReadBuffer[],
   results: readonly ReadBuffer[],
+  attributes: Readonly<Record<string, unknown>>,
 ): void {
-  const typeOf = ({ type }: ReadBuffer): ReadBuffer['type'] => type
+  const grouped = (parameters: KernelSignature['operands'], buffers: readonly ReadBuffer[]): readonly CallType[] =>
+    group<TensorType>(
+      withoutTokens(parameters),
+      buffers.map(({ type }) => type),
+    )
+  const expected = withoutTokens(signature.results).length
   try {
-    schema.check(operands.map(typeOf), results.map(typeOf))
+    const passed = grouped(signature.results, results)
+    if (
+      passed.length > expected ||
+      passed.some((type, i) => type === undefined && signature.results[i]!.kind === 'one')
+    ) {
+      throw new ArgumentError(`${signature.name} has ${expected} results, got ${results.length}`)
+    }
+    resolveCall(signature, { operands: grouped(signature.operands, operands), attributes, results: passed })
   } catch (error) {
-    throw error instanceof ArgumentError ? refused('INVALID_ARGUMENT', name, error.sentence, { cause: error }) : error
+    if (!(error instanceof ArgumentError)) throw error
+    throw refused('INVALID_ARGUMENT', signature.name, error.sentence, { cause: error })
   }
 }
 

@@ -1,0 +1,66 @@
+import { ArgumentError, TensorType, type Parameter, type Tensor } from '@tenon/core'
+import { checkOptions, wrongType } from '@tenon/core/internal'
+import { isDictionary } from '../attributes/encode-attributes.ts'
+import type { Grouped } from './kernel-shape.ts'
+import { isTensor, refuseTensor } from './taken.ts'
+
+/** The tensor or type of the only result, or those of several results by name. Results with `...` have arrays. */
+export type GivenResults<Value> = Value | { readonly [name: string]: Value | readonly Value[] | undefined }
+
+/**
+ * Takes the results of a kernel that the caller passed, each of which is read once.
+ *
+ * @param parameters the results that are not tokens.
+ * @param into tensors. @param types tensors or types of results that are not in `into`.
+ * @returns a place for each parameter; `undefined` for a result that the call infers or omits.
+ * @throws {ArgumentError} with the result that is unknown, or is no tensor.
+ */
+export function takeResults(
+  kernel: string,
+  parameters: readonly Parameter[],
+  into: unknown,
+  types: unknown,
+): Grouped<Tensor | TensorType> {
+  const tensors = takeEach(kernel, parameters, into, 'into')
+  const others = takeEach(kernel, parameters, types, 'results')
+  return tensors.map((one, i) => one ?? others[i])
+}
+
+function takeEach(
+  kernel: string,
+  parameters: readonly Parameter[],
+  given: unknown,
+  option: 'into' | 'results',
+): Grouped<Tensor | TensorType> {
+  if (given === undefined) return parameters.map(() => undefined)
+  const expected = option === 'into' ? 'a tensor' : 'a tensor or a type'
+  const take = (value: unknown, place: string): Tensor | TensorType => {
+    if (isTensor(value) || (option === 'results' && value instanceof TensorType)) return value
+    return refuseTensor(value, place, expected)
+  }
+  const [first] = parameters
+  if (first === undefined) throw new ArgumentError(`${option} must not be given to ${kernel}, which has no results`)
+  const place = `${option} of ${kernel}`
+  if (isTensor(given) || given instanceof TensorType) {
+    if (parameters.length === 1 && first.kind !== 'remaining') return [take(given, `${first.name} of ${kernel}`)]
+    throw wrongType(place, 'an object of tensors by the names of the results', given, byName(parameters))
+  }
+  if (!isDictionary(given))
+    throw wrongType(place, `${expected}, or an object by the names of the results`, given, byName(parameters))
+  checkOptions<Record<string, unknown>>(
+    given,
+    parameters.map(({ name }) => name),
+    place,
+  )
+  return parameters.map(({ name, kind }) => {
+    const value: unknown = Object.hasOwn(given, name) ? given[name] : undefined
+    if (value === undefined) return undefined
+    if (kind !== 'remaining') return take(value, `${name} of ${kernel}`)
+    if (!Array.isArray(value)) throw wrongType(`${name} of ${kernel}`, 'an array of tensors', value)
+    return Array.from(value as unknown[], (one, i) => take(one, `${name}[${i}] of ${kernel}`))
+  })
+}
+
+function byName(parameters: readonly Parameter[]): string {
+  return `Write { ${parameters.map(({ name }) => name).join(', ')} }.`
+}

@@ -1,0 +1,281 @@
+import {
+  ArgumentError,
+  TensorType,
+  type KernelSignature,
+  type NativeAllocator,
+  type Parameter,
+  type Tensor,
+} from '@tenon/core'
+import { checkOptions, wrongType, type Gated } from '@tenon/core/internal'
+import { ASYNC_OPTIONS, type RunAsyncOptions } from '../async/run-later.ts'
+import { attributeReader } from '../attributes/attribute-reader.ts'
+import type { DeviceStream, LentData } from '../targets/call-resources.ts'
+import { aliasedPairs, shareMemory } from './aliased-results.ts'
+import { allocateResult } from './allocate-result.ts'
+import { takeResults, type GivenResults } from './given-results.ts'
+import { group, kernelShape, withoutTokens, type Grouped, type KernelShape } from './kernel-shape.ts'
+import { makeKeptFrames, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
+import { FIRST_TENSOR } from './patch-pointers.ts'
+import type { Tensors } from './call-target.ts'
+import { isTensor, makeList, refuseTensor, UNSET } from './taken.ts'
+import { takeOperands } from './take-operands.ts'
+
+/** The resources that the handlers of a kernel can request, besides operands, results and attributes. */
+export interface KernelResources {
+  /** Objects that handlers can look up by type, from the prepare stage on. */
+  readonly userData?: readonly LentData[]
+  /** Whether a Host handler that requests device memory receives host memory. */
+  readonly hostScratch?: boolean
+  /** The device number that handlers can request. */
+  readonly deviceOrdinal?: number
+}
+
+/** The options of a kernel's call. */
+export interface KernelCallOptions {
+  /** The tensors that the kernel writes to: the tensor of the only result, or an object of tensors by the names of results. */
+  readonly into?: GivenResults<Tensor>
+  /** The types, or tensors, of results that the operands do not determine, in the same form. */
+  readonly results?: GivenResults<Tensor | TensorType>
+  /** The allocator of results. By default, the garbage collector frees their memory. */
+  readonly allocator?: NativeAllocator
+  /** The alignment of all tensors in bytes; by default the size of their elements. */
+  readonly alignment?: number
+  /** The stream of a device, as an address or an object with a `handle`. */
+  readonly stream?: bigint | DeviceStream
+  readonly resources?: KernelResources
+}
+
+/** The options of a kernel's asynchronous call. */
+export interface KernelAsyncOptions extends KernelCallOptions, RunAsyncOptions {}
+
+/** The options of a kernel's prepared call. */
+export type KernelPrepareOptions = Pick<KernelCallOptions, 'results' | 'alignment' | 'stream' | 'resources'>
+
+/** What a call is prepared with. */
+export type KernelCallShape = KernelShape & Pick<KernelCallOptions, 'alignment' | 'stream' | 'resources'>
+
+/** The function behind a kernel, of any convention. */
+export interface KernelCallee<Call extends FrameCall> {
+  readonly frames: FrameLimits
+  /** Prepares a call. @throws {ArgumentError} if something cannot be passed. */
+  prepare(shape: KernelCallShape): Call
+  readonly run: RunFrame<Call>
+  /** Runs a call on another thread, and closes it. */
+  runAsync(call: Call, operands: Tensors, results: Tensors, options: RunAsyncOptions): Promise<void>
+}
+
+/** The functions of a kernel. */
+export interface KernelForms<Call> {
+  call(...args: unknown[]): unknown
+  async(...args: unknown[]): Promise<unknown>
+  prepare(types: unknown, attributes?: unknown, options?: KernelPrepareOptions): Call
+}
+
+const KNOWN = ['into', 'results', 'allocator', 'alignment', 'stream', 'resources'] as const
+const KNOWN_ASYNC = [...KNOWN, ...ASYNC_OPTIONS] as const
+
+const NO_OPTIONS: KernelAsyncOptions = Object.freeze({})
+
+/** What one call has taken from its arguments, each of which is read once. */
+interface Taken {
+  /** Places for the call and its library, the operands, and the results; `undefined` for a result to infer. */
+  readonly list: (Gated | undefined)[]
+  readonly operandCount: number
+  readonly given: Grouped<Tensor | TensorType>
+  readonly attributes: readonly unknown[]
+  readonly options: KernelAsyncOptions
+}
+
+/** Makes the functions of a kernel. */
+export function kernelFunction<Call extends FrameCall>(
+  signature: KernelSignature,
+  { frames: limits, prepare, run: runFrame, runAsync }: KernelCallee<Call>,
+): KernelForms<Call> {
+  const { name } = signature
+  const operands = withoutTokens(signature.operands)
+  const results = withoutTokens(signature.results)
+  const pairs = aliasedPairs(signature)
+  const hasAttributes = signature.attributes.length > 0
+  const isOne = ({ kind }: Parameter): boolean => kind === 'one'
+  /** Whether all calls without options have the same number of tensors, and can be read in place. */
+  const isFixed = operands.every(isOne) && results.every(isOne) && pairs.length === 0
+  const isSingle = results.length === 1 && results.every(isOne)
+  const reader = attributeReader(`the attributes of ${name}`)
+  const frames = makeKeptFrames(limits, runFrame)
+  const first = FIRST_TENSOR
+  const operandTotal = operands.length
+  const resultTotal = results.length
+  const none = results.map(() => undefined)
+
+  const take = (args: readonly unknown[], known: readonly (keyof KernelAsyncOptions)[]): Taken => {
+    const { tensors, next } = takeOperands(signature, operands, args)
+    const attributes = reader.read(hasAttributes ? args[next] : undefined)
+    const at = hasAttributes ? next + 1 : next
+    if (args.length > at + 1) refuseMore(signature, args.length, tensors.length + (hasAttributes ? 2 : 1))
+    const { into, results: types, ...options } = readOptions(name, args[at], known)
+    const given = takeResults(name, results, into, types)
+    const list: (Gated | undefined)[] = [UNSET, UNSET, ...tensors]
+    given.forEach((one, i) => {
+      const donated = pairs.find(({ result, isDonated }) => result === i && isDonated)
+      const place = (value: Tensor | TensorType): Gated =>
+        value instanceof TensorType ? allocateResult(value, options.allocator, options.alignment) : value
+      if (Array.isArray(one)) list.push(...one.map(place))
+      else if (one !== undefined) list.push(place(one as Tensor | TensorType))
+      else if (donated !== undefined) list.push(tensors[donated.operand])
+      else if (isOne(results[i]!)) list.push(undefined)
+    })
+    return { list, operandCount: tensors.length, given, attributes, options }
+  }
+
+  /** Prepares a call of these tensors. */
+  const open = ({ list, operandCount, given, attributes, options }: Taken): Call => {
+    const types = typesOf(list)
+    const shape = kernelShape(
+      signature,
+      group(operands, types.slice(0, operandCount) as TensorType[]),
+      reader.write(attributes),
+      likewise(results, given, types.slice(operandCount)),
+    )
+    const { alignment, stream, resources } = options
+    return prepare({ ...shape, alignment, stream, resources } as KernelCallShape)
+  }
+
+  /** Allocates the results that the caller did not pass. No place is empty afterwards. */
+  const complete = (
+    list: (Gated | undefined)[],
+    operandCount: number,
+    call: Call,
+    options: KernelCallOptions,
+  ): Gated[] => {
+    const { types } = call.shape
+    for (let i = operandCount; i < types.length; i++) {
+      list[first + i] ??= allocateResult(types[i]!, options.allocator, options.alignment)
+    }
+    if (pairs.length > 0) shareMemory(name, pairs, list as Gated[], operandCount)
+    return list as Gated[]
+  }
+
+  const valueOf = (list: readonly unknown[], operandCount: number, given: Grouped<unknown>): unknown => {
+    if (isSingle) return list[first + operandCount]
+    if (resultTotal === 0) return undefined
+    let next = first + operandCount
+    return Object.fromEntries(
+      results.map((parameter, i) => {
+        const one = given[i]
+        if (Array.isArray(one)) return [parameter.name, list.slice(next, (next += one.length))]
+        return [parameter.name, one !== undefined || isOne(parameter) ? list[next++] : undefined]
+      }),
+    )
+  }
+
+  const run = (taken: Taken): unknown => {
+    const { list, operandCount, given, attributes, options } = taken
+    const { alignment, stream, resources } = options
+    // A frame would hold the stream and the resources open.
+    const isKept = stream === undefined && resources === undefined
+    const frame = isKept ? frames.find(list, operandCount, alignment, attributes) : undefined
+    const types = typesOf(list)
+    const call = frame?.call ?? open(taken)
+    call.memory.running = true
+    let all: Gated[]
+    try {
+      all = complete(list, operandCount, call, options)
+    } catch (error) {
+      call.memory.running = false
+      if (frame === undefined) call.close()
+      throw error
+    }
+    if (frame !== undefined) runFrame(call, all)
+    else if (isKept) frames.runNew(call, { types, operandCount, alignment, attributes }, all)
+    else runOnce(call, all)
+    return valueOf(list, operandCount, given)
+  }
+
+  const call = (...args: unknown[]): unknown => {
+    const most = hasAttributes ? operandTotal + 1 : operandTotal
+    if (!isFixed || args.length < operandTotal || args.length > most) return run(take(args, KNOWN))
+    const list = makeList(operandTotal + resultTotal) as (Gated | undefined)[]
+    for (let i = 0; i < operandTotal; i++) {
+      const operand = args[i]
+      if (!isTensor(operand)) return run(take(args, KNOWN))
+      list[first + i] = operand
+    }
+    for (let i = 0; i < resultTotal; i++) list[first + operandTotal + i] = undefined
+    const attributes = reader.read(args.length > operandTotal ? args[operandTotal] : undefined)
+    return run({ list, operandCount: operandTotal, given: none, attributes, options: NO_OPTIONS })
+  }
+
+  const async = async (...args: unknown[]): Promise<unknown> => {
+    const taken = take(args, KNOWN_ASYNC)
+    const { list, operandCount, given, options } = taken
+    const { signal, deadline } = options
+    const prepared = open(taken)
+    let tensors: Tensor[]
+    try {
+      tensors = complete(list, operandCount, prepared, options).slice(first) as unknown as Tensor[]
+    } catch (error) {
+      prepared.close()
+      throw error
+    }
+    await runAsync(prepared, tensors.slice(0, operandCount), tensors.slice(operandCount), { signal, deadline })
+    return valueOf(list, operandCount, given)
+  }
+
+  const runOnce = (once: Call, list: Gated[]): void => {
+    try {
+      runFrame(once, list)
+    } finally {
+      once.close()
+    }
+  }
+
+  const prepareTypes = (types: unknown, attributes?: unknown, options?: KernelPrepareOptions): Call => {
+    if (!Array.isArray(types)) throw wrongType(`the operands of ${name}`, 'an array of types or tensors', types)
+    const known = ['results', 'alignment', 'stream', 'resources'] as const
+    const { results: given, ...rest } = readOptions(name, options, known)
+    const operandTypes = Array.from(types as unknown[], (one, i) => typesIn(one, `operand ${i} of ${name}`))
+    const resultTypes = takeResults(name, results, undefined, given).map((one, i) =>
+      typesIn(one, `result ${i} of ${name}`),
+    )
+    return prepare({ ...kernelShape(signature, operandTypes, attributes, resultTypes), ...rest } as KernelCallShape)
+  }
+
+  return { call, async, prepare: prepareTypes }
+}
+
+function readOptions(name: string, options: unknown, known: readonly (keyof KernelAsyncOptions)[]): KernelAsyncOptions {
+  if (options === undefined) return NO_OPTIONS
+  return { ...checkOptions(options as KernelAsyncOptions, known, `the options of ${name}`) }
+}
+
+function typesOf(list: readonly (Gated | undefined)[]): (TensorType | undefined)[] {
+  return list.slice(FIRST_TENSOR).map((tensor) => (tensor as Tensor | undefined)?.type)
+}
+
+/** Groups the types of results as the caller grouped the results. A result that may be omitted has a type only if it was passed. */
+function likewise(
+  parameters: readonly Parameter[],
+  given: Grouped<unknown>,
+  types: readonly (TensorType | undefined)[],
+): Grouped<TensorType> {
+  let next = 0
+  return parameters.map(({ kind }, i) => {
+    const one = given[i]
+    if (Array.isArray(one)) return types.slice(next, (next += one.length)) as TensorType[]
+    return one === undefined && kind !== 'one' ? undefined : types[next++]
+  })
+}
+
+function typesIn(value: unknown, place: string): TensorType | readonly TensorType[] | undefined {
+  if (value === undefined) return undefined
+  if (Array.isArray(value)) return Array.from(value as unknown[], (one) => typesIn(one, place) as TensorType)
+  if (isTensor(value)) return value.type
+  return value instanceof TensorType ? value : refuseTensor(value, place, 'a tensor or a type')
+}
+
+function refuseMore({ name, operands }: KernelSignature, received: number, most: number): never {
+  throw new ArgumentError(`${name} takes at most ${most} arguments, got ${received}`, {
+    hint: `Pass the operands (${operands.map((one) => one.name).join(', ')}), then the attributes as one object, then the options.`,
+    details: { path: name, expected: most, received },
+  })
+}

@@ -1,0 +1,77 @@
+import type { KernelSignature, Parameter, Tensor } from '@tenon/core'
+import { parameterText } from '@tenon/core/internal'
+import { isTensor, MAKE_TENSORS, refuseTensor } from './taken.ts'
+import { kernelShape, type Grouped } from './kernel-shape.ts'
+
+/** The operands among the arguments of a call. */
+export interface TakenOperands {
+  readonly tensors: readonly Tensor[]
+  /** The index of the first argument behind the operands. */
+  readonly next: number
+}
+
+/**
+ * Takes the operands of a kernel from the arguments of a call: tensors, `undefined` for an optional one that is omitted, and an
+ * array for the rest operand.
+ *
+ * @param parameters the operands that are not tokens.
+ * @throws {ArgumentError} with the operand that is missing or is no tensor.
+ */
+export function takeOperands(
+  signature: KernelSignature,
+  parameters: readonly Parameter[],
+  args: readonly unknown[],
+): TakenOperands {
+  const groups: (Tensor | readonly Tensor[] | undefined)[] = []
+  let next = 0
+  for (const parameter of parameters) {
+    const { name, kind } = parameter
+    const value = args[next]
+    const place = `${name} of ${signature.name}`
+    if (kind === 'remaining' && Array.isArray(value)) {
+      groups.push(
+        Array.from(value as unknown[], (one, i) => take(one, parameter, `${name}[${i}] of ${signature.name}`)),
+      )
+      next++
+    } else if (kind === 'one' ? next < args.length : isTensor(value)) {
+      groups.push(value === undefined ? undefined : take(value, parameter, place))
+      next++
+    } else {
+      groups.push(undefined)
+      if (value === undefined && next < args.length) next++
+    }
+  }
+  while (isTensor(args[next])) groups.push(args[next++] as Tensor)
+  if (!isComplete(parameters, groups)) refuse(signature, groups)
+  return { tensors: groups.flatMap((one) => one ?? []) as Tensor[], next }
+}
+
+function take(value: unknown, parameter: Parameter, place: string): Tensor {
+  return isTensor(value) ? value : refuseTensor(value, place, `a tensor of ${parameterText(parameter)}`, MAKE_TENSORS)
+}
+
+/** Whether no operand is missing, no operand before another one is omitted, and there are not too many. */
+function isComplete(parameters: readonly Parameter[], groups: Grouped<Tensor>): boolean {
+  let omitted = false
+  return (
+    groups.length === parameters.length &&
+    groups.every((one, i) => {
+      const isOmitted = one === undefined || (Array.isArray(one) && one.length === 0)
+      if (isOmitted && parameters[i]!.kind === 'one') return false
+      const isGap = omitted && !isOmitted
+      omitted ||= isOmitted
+      return !isGap
+    })
+  )
+}
+
+/** @throws {ArgumentError} with what is wrong with the number of operands. */
+function refuse(signature: KernelSignature, groups: Grouped<Tensor>): never {
+  const types = groups.map((one) =>
+    Array.isArray(one) ? one.map(typeOf) : one === undefined ? undefined : typeOf(one as Tensor),
+  )
+  kernelShape({ ...signature, attributes: [] }, types, undefined)
+  throw new TypeError('unreachable: the core counts operands')
+}
+
+const typeOf = ({ type }: Tensor): Tensor['type'] => type

@@ -1,0 +1,28 @@
+import type { KernelSignature, Tensor } from '@tenon/core'
+import { wrongType } from '@tenon/core/internal'
+import { callable } from './call/call-function.ts'
+import { kernelFunction, type KernelCallee } from './call/kernel-function.ts'
+import type { FrameCall } from './call/kept-frames.ts'
+import { isSignature } from './schema/is-signature.ts'
+import type { Kernel } from './target-call.ts'
+
+/**
+ * Returns a kernel whose calls another convention performs. The kernel reads the arguments of a call, checks them against the
+ * signature, infers and allocates the results, and keeps what the callee has prepared for calls with the same types and attributes.
+ *
+ * @param handler the object of the convention, as `kernel.handler`.
+ * @param callee prepares and runs the calls.
+ * @throws {ArgumentError} if an argument is not a signature or a callee.
+ */
+export function makeKernel<Call extends FrameCall, Handler, Result = Tensor>(
+  signature: KernelSignature,
+  handler: Handler,
+  callee: KernelCallee<Call>,
+): Kernel<Result, Handler> {
+  if (!isSignature(signature)) throw wrongType('signature', 'the signature of a kernel', signature)
+  if (typeof callee?.prepare !== 'function' || typeof callee.run !== 'function') {
+    throw wrongType('callee', 'an object with prepare and run', callee)
+  }
+  const { call, async, prepare } = kernelFunction(signature, callee)
+  return callable(call, signature.name, { async, prepare, signature, handler }) as unknown as Kernel<Result, Handler>
+}

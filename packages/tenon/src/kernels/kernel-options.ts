@@ -1,0 +1,31 @@
+import type { KernelConvention } from '@tenon/core'
+import { checkOptions, wrongType } from '@tenon/core/internal'
+
+const CONVENTIONS: readonly KernelConvention[] = ['typed', 'host', 'host-status', 'host-unified', 'packed', 'legacy']
+
+/** The options of {@link Library.kernel}. */
+export interface KernelOptions {
+  /** The signature of the kernel in the signature language. It replaces the one of the library and of its sidecar. */
+  readonly signature?: string
+  /** The convention of a symbol that the library does not mark. With a signature, the default is `typed`. */
+  readonly convention?: KernelConvention
+  /** The number of prepared frames that the kernel keeps: 1 to 64, by default 8. */
+  readonly frames?: number
+  /** The platform of a typed handler. Default: `Host`. */
+  readonly platform?: string
+  /** Whether the name is one under which the library has registered a typed handler itself. */
+  readonly registered?: boolean
+  /** Whether to accept handlers for a newer minor version of XLA FFI. */
+  readonly allowNewerApi?: boolean
+}
+
+const KNOWN = ['signature', 'convention', 'frames', 'platform', 'registered', 'allowNewerApi'] as const
+
+/** Reads the options once. @throws {ArgumentError} */
+export function readKernelOptions(options: KernelOptions | undefined): KernelOptions {
+  const given = { ...checkOptions(options, KNOWN, 'the options of kernel()') }
+  if (given.convention !== undefined && !CONVENTIONS.includes(given.convention)) {
+    throw wrongType('convention', `one of ${CONVENTIONS.join(', ')}`, given.convention)
+  }
+  return given
+}

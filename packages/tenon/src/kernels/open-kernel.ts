@@ -1,0 +1,122 @@
+import {
+  ArgumentError,
+  parseSignature,
+  type KernelConvention,
+  type KernelSignature,
+  type NativeLibrary,
+} from '@tenon/core'
+import { didYouMean } from '@tenon/core/internal'
+import {
+  ApiVersion,
+  hostFunction,
+  registeredHandler,
+  targetCall,
+  typedHandler,
+  type Kernel,
+  type KernelHandler,
+} from '@tenon/custom-call'
+import type { PackedFunc } from '@tenon/packed-func'
+import type { FoundSignature } from '../signatures/read-signatures.ts'
+import { readKernelOptions, type KernelOptions } from './kernel-options.ts'
+import { packedKernel } from './packed-kernel.ts'
+
+const apiVersions = {
+  host: ApiVersion.ORIGINAL,
+  'host-status': ApiVersion.STATUS_RETURNING,
+  'host-unified': ApiVersion.STATUS_RETURNING_UNIFIED,
+} as const
+
+const DEFAULT_FRAMES = 8
+
+/** The parts of a library that kernels are made of. */
+export interface KernelLibrary {
+  readonly path: string
+  readonly native: NativeLibrary
+  packed(name: string): PackedFunc
+  /** Refuses a symbol that cannot be called with a convention. @throws {ArgumentError | LoadError} */
+  checkConvention(symbol: string, convention: KernelConvention): void
+}
+
+/** What is known about the kernels of a library. */
+export interface KernelSources {
+  readonly library: KernelLibrary
+  readonly found: readonly FoundSignature[]
+  /** The names of the handlers that the library has registered itself. */
+  readonly registered: readonly string[]
+}
+
+/** Finds a kernel by its name and makes it callable. @throws see {@link Library.kernel} */
+export function openKernel(
+  sources: KernelSources,
+  name: string,
+  options?: KernelOptions,
+): Kernel<never, KernelHandler | PackedFunc> {
+  const { library, found, registered } = sources
+  const given = readKernelOptions(options)
+  const known = found.find(({ signature }) => signature.name === name)
+  const isRegistered =
+    given.registered ??
+    (known === undefined ? registered.includes(name) : known.symbol === undefined && known.platform !== undefined)
+  const signature = signatureOf(sources, name, given, known, isRegistered)
+  const { convention } = signature
+  const { frames = DEFAULT_FRAMES, allowNewerApi, platform = known?.platform } = given
+  const symbol = known?.symbol ?? name
+  if (convention === 'packed' || convention === 'legacy') {
+    return packedKernel({ signature, packed: library.packed(name), gate: library.native.gate, frames }) as Kernel<
+      never,
+      PackedFunc
+    >
+  }
+  const handler = (): KernelHandler => {
+    const handlerOptions = {
+      ...(allowNewerApi === undefined ? {} : { allowNewerApi }),
+      ...(platform === undefined ? {} : { platform }),
+    }
+    if (isRegistered) return registeredHandler(name, handlerOptions)
+    library.checkConvention(symbol, convention)
+    if (convention !== 'typed') {
+      return hostFunction(library.native, symbol, { apiVersion: apiVersions[convention] })
+    }
+    for (const stage of Object.values<string>(signature.stages)) library.checkConvention(stage, 'typed')
+    return typedHandler(library.native, { ...signature.stages, execute: symbol }, handlerOptions)
+  }
+  return targetCall(signature, handler(), { frames }) as Kernel<never>
+}
+
+/** The signature of a kernel about which only the convention is known. */
+export function unknownSignature(name: string, convention: KernelConvention): KernelSignature {
+  return { ...parseSignature(name, '() -> ()', { convention, source: 'none' }), isComplete: false }
+}
+
+function signatureOf(
+  { library, found, registered }: KernelSources,
+  name: string,
+  { signature: text, convention }: KernelOptions,
+  known: FoundSignature | undefined,
+  isRegistered: boolean,
+): KernelSignature {
+  const own = known?.signature
+  if (own !== undefined && convention !== undefined && convention !== own.convention) {
+    throw new ArgumentError(`${name} must be called as a ${own.convention} kernel, got ${convention}`, {
+      hint: 'Omit the option convention: another convention reads and writes arbitrary memory.',
+      details: { path: library.path, name, expected: own.convention, received: convention },
+    })
+  }
+  const chosen: KernelConvention | undefined = convention ?? own?.convention ?? (isRegistered ? 'typed' : undefined)
+  if (text !== undefined) {
+    return parseSignature(name, text, { source: 'option', ...(chosen === undefined ? {} : { convention: chosen }) })
+  }
+  if (own !== undefined) return own
+  if (chosen !== undefined) {
+    return unknownSignature(name, chosen)
+  }
+  const names = [...found.map(({ signature }) => signature.name), ...registered]
+  // A symbol that the library does not export is refused with the similar ones.
+  library.native.symbol(name)
+  throw new ArgumentError(`${name} must have a signature or a convention, and ${library.path} states neither`, {
+    hint:
+      didYouMean(name, names) ??
+      `Pass library.kernel(${JSON.stringify(name)}, { signature }), or { convention: 'typed' } for an XLA FFI handler.`,
+    details: { path: library.path, name },
+  })
+}

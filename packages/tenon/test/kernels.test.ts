@@ -1,0 +1,156 @@
+import { ArgumentError, LoadError, ScopeClosedError, TenonError, tensor, type Tensor } from '@tenon/core'
+import { kernelLibrary } from '@tenon/kernels'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { f32, Library } from '../src/index.ts'
+
+const path = kernelLibrary('kernels')
+
+function thrownBy(action: () => unknown): TenonError {
+  try {
+    action()
+  } catch (error) {
+    expect(error).toBeInstanceOf(TenonError)
+    return error as TenonError
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('Library.kernels()', () => {
+  test('rule 29: lists the kernels of every convention, sorted by name, without calling anything', () => {
+    using library = Library.open(path)
+    const kernels = library.kernels()
+    const names = kernels.map(({ name }) => name)
+    expect(names).toEqual(names.toSorted())
+    const softmax = kernels.find(({ name }) => name === 'softmax')
+    expect(softmax).toMatchObject({ convention: 'typed', source: 'library', isComplete: true })
+    expect(kernels.find(({ name }) => name === 'do_custom_call')).toMatchObject({ convention: 'host', source: 'none' })
+    using packed = Library.open(kernelLibrary('packed'))
+    expect(packed.kernels().find(({ name }) => name === 'add_one')).toMatchObject({ convention: 'packed' })
+  })
+
+  test('rule 29: lists the handlers that the library has registered itself', () => {
+    const registering = Library.open(kernelLibrary('kernels_runtime'))
+    expect(registering.kernels().map(({ name }) => name)).toContain('negate')
+    const x = tensor([1, 2])
+    const negate = registering.kernel('negate', { signature: '(x: f32[n]) -> (y: f32[n])', registered: true })
+    expect(negate(x).toArray()).toEqual([-1, -2])
+    expect(
+      registering
+        .kernel('negate')(x, { results: [x.type] })
+        .toArray(),
+    ).toEqual([-1, -2])
+    registering.close()
+  })
+})
+
+describe('Library.kernel()', () => {
+  test('rule 30: calls a typed handler with operands, attributes and options', async () => {
+    using library = Library.open(path)
+    const softmax = library.kernel('softmax')
+    const x = tensor([
+      [1, 2],
+      [3, 4],
+    ])
+    const y = softmax(x, { temperature: 2 })
+    expectTypeOf(y).toEqualTypeOf<Tensor>()
+    expect(y.shape).toEqual([2, 2])
+    expect(softmax(x).toArray()[0]).toBeCloseTo(0.2689)
+    const into = tensor('f32', [2, 2])
+    expect(softmax(x, {}, { into })).toBe(into)
+    expect((await softmax.async(x, { temperature: 2 })).toArray()).toEqual(y.toArray())
+    const topk = library.kernel<{ values: Tensor; indices: Tensor }>('topk')
+    const { values, indices } = topk(tensor([3, 1, 2]), { k: 2 })
+    expect([values.toArray(), indices.toArray()]).toEqual([
+      [3, 2],
+      [0, 2],
+    ])
+  })
+
+  test('rule 31: has the signature, the handler and prepare()', () => {
+    using library = Library.open(path)
+    const softmax = library.kernel('softmax')
+    expect(softmax.name).toBe('softmax')
+    expect(softmax.signature.attributes.map(({ name }) => name)).toEqual(['temperature'])
+    expect(String(softmax.handler)).toBe('TypedHandler softmax (XLA FFI 0.1, Host)')
+    using call = softmax.prepare([f32([2, 2])], { temperature: 1 })
+    const [x, y] = [
+      tensor([
+        [0, 0],
+        [0, 0],
+      ]),
+      tensor('f32', [2, 2]),
+    ]
+    call.run([x], [y])
+    expect(y.toArray()).toEqual([0.5, 0.5, 0.5, 0.5])
+    call.close()
+  })
+
+  test('rule 29: a kernel without a signature takes its results and attributes behind the operands', () => {
+    using library = Library.open(path)
+    const rmsNorm = library.kernel('rms_norm')
+    const x = tensor([[1, 2, 2]])
+    expect(rmsNorm.signature.source).toBe('none')
+    expect(rmsNorm(x, { results: [x.type], attrs: { eps: f32(0) } }).shape).toEqual([1, 3])
+    const host = library.kernel('do_custom_call')
+    expect(host(tensor('f32', [128]), tensor('f32', [2048]), { results: [f32([2048])] }).shape).toEqual([2048])
+  })
+
+  test('rule 29: no convention is guessed', () => {
+    using library = Library.open(path)
+    const [unmarked] = ['rms_norm_unmarked']
+    expect(thrownBy(() => library.kernel(unmarked))).toBeInstanceOf(LoadError)
+    expect(thrownBy(() => library.kernel('sofmax')).hint).toBe('Did you mean softmax?')
+    expect(thrownBy(() => library.kernel('softmax', { convention: 'host' }))).toBeInstanceOf(ArgumentError)
+    expect(thrownBy(() => library.kernel('softmax', { convention: 'magic' as never })).sentence).toMatch(
+      /^convention must/,
+    )
+    expect(thrownBy(() => library.kernel('softmax', { frame: 5 } as never)).hint).toBe('Did you mean frames?')
+    expect(thrownBy(() => library.kernel('softmax', { frames: 65 })).sentence).toMatch(/^frames must be a whole number/)
+  })
+
+  test('rule 30: the option signature replaces that of the library', () => {
+    using library = Library.open(path)
+    const scale = library.kernel('softmax', { signature: '(in: f32[r, c]) -> (out: f32[r, c]); temperature: f32' })
+    expect(scale.signature).toMatchObject({ source: 'option', convention: 'typed' })
+    expect(thrownBy(() => scale(tensor([[1]]))).sentence).toBe('temperature of softmax must be f32, got no value')
+    expect(thrownBy(() => scale(tensor([1]), { temperature: 1 })).sentence).toContain('in of softmax must be')
+    const host = library.kernel('do_custom_call', { signature: '(b: f32[m], c: f32[n]) -> (a: f32[n])' })
+    expect(host(tensor('f32', [128]), tensor('f32', [2048])).shape).toEqual([2048])
+  })
+
+  test('rule 31: closing the library refuses kernels, calls and functions of every convention', () => {
+    const library = Library.open(path)
+    const softmax = library.kernel('softmax')
+    const x = tensor([[1, 2]])
+    softmax(x)
+    const packed = Library.open(kernelLibrary('packed'))
+    const addOne = packed.packed('add_one')
+    const kernel = packed.kernel('add_one')
+    expect(packed.packed('add_one')).toBe(addOne)
+    library.close()
+    packed.close()
+    expect(thrownBy(() => softmax(x))).toBeInstanceOf(ScopeClosedError)
+    expect(thrownBy(() => library.kernel('softmax'))).toBeInstanceOf(ScopeClosedError)
+    expect(thrownBy(() => library.kernels())).toBeInstanceOf(ScopeClosedError)
+    expect(thrownBy(() => addOne(x, x))).toBeInstanceOf(ScopeClosedError)
+    expect(thrownBy(() => kernel(x, x))).toBeInstanceOf(ScopeClosedError)
+    expect(thrownBy(() => packed.packed('add_one'))).toBeInstanceOf(ScopeClosedError)
+  })
+
+  test('rule 29: a packed function is a kernel', async () => {
+    using library = Library.open(kernelLibrary('packed'))
+    const x = tensor('f32', [2], [1, 2])
+    const plain = library.kernel<null>('add_one')
+    const y = tensor('f32', [2])
+    plain(x, y)
+    expect(y.toArray()).toEqual([2, 3])
+    const addOne = library.kernel('add_one', { signature: '(x: f32[n]) -> (y: f32[n])' })
+    expect(addOne.signature.convention).toBe('packed')
+    expect(addOne(x).toArray()).toEqual([2, 3])
+    expect(addOne(x, { into: y })).toBe(y)
+    expect((await addOne.async(x)).toArray()).toEqual([2, 3])
+    expect(thrownBy(() => addOne(tensor([[1]]))).sentence).toContain('x of add_one must be float32[n]')
+    const strlen = library.function('strlen', { result: 'uint64', parameters: ['pointer'] })
+    expect(typeof strlen).toBe('function')
+  })
+})
