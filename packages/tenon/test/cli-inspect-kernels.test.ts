@@ -85,11 +85,12 @@ describe('rule 23: tenon inspect', () => {
   })
 
   if (linux)
-    test('escapes control characters in signatures', () => {
+    test('never prints the control characters of a signature', () => {
       const path = compileLibrary(directory, `${typed('f')}TN_SIGNATURE(f, "() -> (y: f32) -- \\x1b[31mred");`)
-      expect(inspect(path)).toContain('-- \\x1b[31mred')
-      const unreadable = readFileSync(path, 'latin1').replace('() -> (y: f32)', '() -> (y:\x1b[31m)')
-      writeFileSync(path, unreadable, 'latin1')
+      const text = inspect(path)
+      expect(text).toMatch(/\n {2}f {2}typed {2}library {2}cannot be read: column 19: /)
+      expect(text).not.toContain('\x1b')
+      writeFileSync(path, readFileSync(path, 'latin1').replace('() -> (y: f32)', '() -> (y:\x1b[31m)'), 'latin1')
       expect(inspect(path)).not.toContain('\x1b')
     })
 })

@@ -37,11 +37,13 @@ function kernelLines(report: InspectReport, kernels: readonly KernelReport[]): s
 /** The text after `--` of a signature can have several lines. */
 const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ')
 
-function place({ name, convention, symbol, platform }: KernelReport, hidden: ReadonlySet<string>): string {
-  if (platform !== undefined) return `${convention}, registered for ${platform}`
-  const shown = convention === 'packed' ? '' : convention
-  if (symbol !== undefined) return shown
-  return [shown, hidden.has(name) ? 'hidden' : 'not exported'].filter(Boolean).join(', ')
+/** The convention, unless the heading states it, and why the kernel is not an exported function. */
+function place(kernel: KernelReport, hidden: ReadonlySet<string>): string {
+  const { name, convention, symbol, platform } = kernel
+  const facts = isPacked(kernel) ? [] : [convention as string]
+  if (platform !== undefined) facts.push(`registered for ${platform}`)
+  else if (symbol === undefined) facts.push(hidden.has(name) ? 'hidden' : 'not exported')
+  return facts.join(', ')
 }
 
 /** Functions of C compilers. */
