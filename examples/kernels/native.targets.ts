@@ -46,7 +46,7 @@ export default {
       'kernels',
       `
         src/broadcast_add.c src/call_function.c src/clip.c src/counter.c src/delegate.c src/describe_attrs.c
-        src/describe_buffers.c src/failures.c src/lent_factor.c src/matmul.c src/optional_sum.c
+        src/describe_buffers.c src/failures.c src/lent_factor.c src/matmul.c src/optional_sum.c src/raw_memory.c
         src/reverse_in_scratch.c src/rms_norm.c src/run_facts.c src/saxpy.c src/scale_on_stream.c src/scale_later.c
         src/scale_shift.c src/softmax.c src/staged.c src/topk.c src/wait_for_flag.c src/weighted_sum.c
       `,

@@ -23,6 +23,7 @@ export { BoundCall } from './call/bound-call.ts'
 export { type Tensors } from './call/call-target.ts'
 export { type Alias } from './shape/alias.ts'
 export { type OperandShape, type PrepareOptions, type ResultShape } from './shape/call-shape.ts'
+export { type Layouts } from './shape/layouts.ts'
 export { Temp, temp, token, type Token } from './shape/leaf.ts'
 export { PreparedCall } from './call/prepared-call.ts'
 export {

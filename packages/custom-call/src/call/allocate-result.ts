@@ -3,14 +3,15 @@ import { checkAlignment, TENSOR_ALIGNMENT } from '@tenon/core/internal'
 
 /** Allocates a result with the alignment of tensors, or of the call if that is greater. @throws the errors of `tensor()` */
 export function allocateResult(
-  { dtype, shape, packing }: TensorType,
+  { dtype, shape, strides, packing }: TensorType,
   allocator: NativeAllocator = gcAllocator,
   alignment: number = TENSOR_ALIGNMENT,
 ): Tensor {
-  if (alignment === TENSOR_ALIGNMENT) return tensor(dtype, shape, undefined, { packing, allocator })
+  const layout = strides === undefined ? { packing } : { packing, strides }
+  if (alignment === TENSOR_ALIGNMENT) return tensor(dtype, shape, undefined, { ...layout, allocator })
   const aligned: NativeAllocator = {
     allocate: (byteSize) =>
       allocator.allocate(byteSize, Math.max(checkAlignment(alignment, 'alignment'), TENSOR_ALIGNMENT)),
   }
-  return tensor(dtype, shape, undefined, { packing, allocator: aligned })
+  return tensor(dtype, shape, undefined, { ...layout, allocator: aligned })
 }

@@ -173,13 +173,22 @@ export function batch(entries: readonly BatchEntry[]): Batch {
     entries.forEach((entry: Partial<BatchEntry> | null, i) => {
       const { call, operands, results } = entry ?? {}
       if (!(call instanceof PreparedCall)) throw wrongType(`call ${i} of a batch`, 'a prepared call', call, BATCH_HINT)
-      calls.push(call.bind(operands!, results!))
+      const bound = call.bind(operands!, results!)
+      calls.push(bound)
+      if (bound.memory.staged !== undefined) refuseCopies(bound.target.name, i)
     })
     return new Batch(calls)
   } catch (error) {
     closeAll(calls)
     throw error
   }
+}
+
+/** The operands could be results of earlier calls, so a copy would have to be made between two calls. */
+function refuseCopies(name: string, index: number): never {
+  throw new ArgumentError(`the operands of ${name}, call ${index} of a batch, must have the layouts of the call`, {
+    hint: "Copy row-major operands first, with toLayout('cm').",
+  })
 }
 
 function closeAll(calls: readonly BoundCall[]): void {

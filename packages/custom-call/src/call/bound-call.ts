@@ -15,6 +15,7 @@ import type { RunCall } from '../native/current-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { ExposedMemory } from './exposed-memory.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
+import { copyAgain } from './staged-operands.ts'
 
 /**
  * A prepared call with fixed tensors, which runs with the least overhead. The bound call holds the memory of the tensors,
@@ -101,7 +102,7 @@ export class BoundCall extends ManagedLifetime {
     return runLater(options, () => {
       const { target, memory } = this
       if (memory.running || !this.gate.open) refuseRun(this)
-      this.exposed.check()
+      this.prepareRun()
       return {
         run: target,
         memory,
@@ -109,6 +110,18 @@ export class BoundCall extends ManagedLifetime {
         streams: target.stream === undefined ? [] : [target.stream],
       }
     })
+  }
+
+  /**
+   * @internal Checks the tensors before a run, and copies those again that are not in the layouts of the call.
+   *
+   * @returns as {@link ExposedMemory.check}
+   */
+  prepareRun(): number {
+    const until = this.exposed.check()
+    if (this.memory.staged === undefined) return until
+    copyAgain(this.memory, this.operands)
+    return -1
   }
 
   override toString(): string {
@@ -128,7 +141,7 @@ function makeRunBound(): (bound: BoundCall) => void {
   return (bound) => {
     const { memory } = bound
     if (memory.running || !bound.gate.open) refuseRun(bound)
-    if (bound.checkedUntil !== exposed.count) bound.checkedUntil = bound.exposed.check()
+    if (bound.checkedUntil !== exposed.count) bound.checkedUntil = bound.prepareRun()
     const place = enter(bound.held)
     memory.running = true
     let status: number

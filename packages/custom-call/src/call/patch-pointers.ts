@@ -3,6 +3,7 @@ import { checkEnterable, describe, hex, READ_ONLY, type Gate, type Gated } from 
 import type { CallMemory } from '../native/call-memory.ts'
 import { placeOf, type CallShape } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
+import { stageOperand } from './staged-operands.ts'
 import { isTensor, refuseTensor } from './taken.ts'
 
 /** The index of the first tensor among the operands of a run, behind the call and its library. */
@@ -111,17 +112,15 @@ function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]
 
 /** Does the same as the fast path, and finds out what is wrong. */
 function patchEach(shape: CallShape, memory: CallMemory, held: readonly Gated[]): void {
-  const { name, types, operandCount } = shape
-  types.forEach((type, i) => {
+  const { name, types, operandCount, sources, misalignment } = shape
+  const tensors = types.map((type, i) => {
     const isResult = i >= operandCount
     const place = placeOf(shape, i)
-    const tensor = checkTensor(held[FIRST_TENSOR + i], type, shape, place)
+    const tensor = checkTensor(held[FIRST_TENSOR + i], type, shape, place, sources?.[i])
     if (isResult && (tensor.flags & READ_ONLY) !== 0) {
       throw new ReadOnlyError(`${place} must be writable, got read-only memory`, { details: { path: place } })
     }
-    const at = memory.places[i]!
-    memory.words[at] = tensor.lo
-    memory.words[at + 1] = tensor.hi
+    return tensor
   })
   if (!areAliased(shape, held)) {
     throw new ArgumentError(`aliased results of ${name} must be in the memory of their operands, got other memory`, {
@@ -129,6 +128,13 @@ function patchEach(shape: CallShape, memory: CallMemory, held: readonly Gated[])
       details: { aliases: shape.aliases },
     })
   }
+  tensors.forEach((tensor, i) => {
+    const type = types[i]!
+    const { lo, hi } = tensor.type === type ? tensor : stageOperand(memory, i, type, misalignment + 1, tensor)
+    const at = memory.places[i]!
+    memory.words[at] = lo
+    memory.words[at + 1] = hi
+  })
 }
 
 function refuseCounts({ name, types, operandCount }: CallShape, operands: unknown, results: unknown): never {
@@ -147,12 +153,14 @@ function checkTensor(
   type: TensorType,
   { misalignment, deviceType }: CallShape,
   place: string,
+  source: TensorType | undefined,
 ): Tensor {
   if (!isTensor(tensor)) {
     const hint = `Make it with tensor('${type.dtype}', [${type.shape.join(', ')}], values).`
     refuseTensor(tensor, place, `a tensor of ${type}`, hint)
   }
-  if (tensor.type !== type) {
+  const isCopied = tensor.type === source
+  if (tensor.type !== type && !isCopied) {
     throw new ArgumentError(`${place} must be ${describeType(type)}, got ${describeType(tensor.type)}`, {
       hint: 'Prepare another call for this type, or copy the tensor into one of the expected type.',
       details: { path: place, expected: String(type), received: String(tensor.type) },
@@ -165,7 +173,7 @@ function checkTensor(
       details: { path: place, expected: deviceType, received: tensor.device.type },
     })
   }
-  if ((tensor.lo & misalignment) !== 0) {
+  if ((tensor.lo & misalignment) !== 0 && !isCopied) {
     throw new AlignmentError(
       `${place} must start at a multiple of ${misalignment + 1} bytes, got ${hex(tensor.address)}`,
       {

@@ -1,3 +1,4 @@
+import type { Tensor } from '@tenon/core'
 import { addressOf, highWord, lowWord, newArrayBuffer } from '@tenon/core/internal'
 import { Temp, type Leaf } from '../shape/leaf.ts'
 
@@ -20,6 +21,8 @@ export interface CallMemory {
    */
   readonly places: readonly number[]
   running: boolean
+  /** Copies of row-major operands in the layouts of the call, by the index of the tensor, once a run has needed them. */
+  staged: (Tensor | undefined)[] | undefined
 }
 
 /** Allocates zeroed memory for a call, aligned for a frame. */
@@ -35,6 +38,7 @@ export function allocateCall(byteSize: number): Omit<CallMemory, 'places'> {
     lo: lowWord(address),
     hi: highWord(address),
     running: false,
+    staged: undefined,
   }
 }
 

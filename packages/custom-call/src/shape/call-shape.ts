@@ -1,6 +1,7 @@
-import { ArgumentError, Tensor, TensorType } from '@tenon/core'
+import { ArgumentError, Tensor, tensorType, TensorType } from '@tenon/core'
 import { checkAlignment, checkOptions, wrongType } from '@tenon/core/internal'
 import { checkAliases, type Alias } from './alias.ts'
+import { checkLayoutCount, takeLayouts, typeInLayout, type Layouts } from './layouts.ts'
 import { Temp, token, type Leaf, type Token, type Tree } from './leaf.ts'
 
 /** An operand: a type, a tensor as an example of its type, a token, or a tuple of them. */
@@ -17,13 +18,18 @@ export interface PrepareOptions {
   readonly results?: readonly ResultShape[]
   /** The alignment of all tensors in bytes; by default the size of their elements. */
   readonly alignment?: number
+  /**
+   * The layouts of tensors that are not row-major, by position as in a run. A row-major operand is copied into the layout in each
+   * run, and results must have their layouts. The shapes that the kernel gets stay the same.
+   */
+  readonly layouts?: Layouts
   /** The results that share memory with operands. A run must pass the same memory for both. */
   readonly aliases?: readonly Alias[]
   /** The names of the tensors in messages, operands before results. Default: `operand 0`, `result 0`. */
   readonly names?: readonly string[]
 }
 
-export const PREPARE_OPTIONS = ['operands', 'results', 'alignment', 'aliases', 'names'] as const
+export const PREPARE_OPTIONS = ['operands', 'results', 'alignment', 'layouts', 'aliases', 'names'] as const
 
 /** Checks the options of a prepared call. @throws {ArgumentError} */
 export function checkPrepareOptions<Options extends PrepareOptions>(
@@ -41,6 +47,8 @@ export interface CallShape {
   /** The types of a run's tensors, operands before results. Types are interned and compared by identity. */
   readonly types: readonly TensorType[]
   readonly operandCount: number
+  /** The row-major types of operands that a run may copy into their layouts, by index; undefined for a call without them. */
+  readonly sources: readonly (TensorType | undefined)[] | undefined
   /** The names of the tensors; undefined for a call without names. */
   readonly names: readonly string[] | undefined
   /** The bits that must be 0 in all addresses. */
@@ -59,10 +67,13 @@ const CPU = 1
 /** Checks the tensors of a call. @throws {ArgumentError} if one is not a type, or has a layout that XLA does not have. */
 export function callShape(name: string, options: PrepareOptions, deviceType: number = CPU): CallShape {
   const leaves: Leaf[] = []
-  const operands = treesOf(options.operands, leaves, `operands of ${name}`, false)
+  const layouts = takeLayouts(name, options.layouts)
+  const operands = treesOf(options.operands, leaves, `operands of ${name}`, false, layouts.operands)
   const operandTypes = tensorsAmong(leaves)
-  const results = treesOf(options.results, leaves, `results of ${name}`, true)
+  const results = treesOf(options.results, leaves, `results of ${name}`, true, layouts.results)
   const types = tensorsAmong(leaves)
+  checkLayoutCount(name, 'operands', layouts.operands, operandTypes.length)
+  checkLayoutCount(name, 'results', layouts.results, types.length - operandTypes.length)
   const { alignment, aliases = [] } = options
   if (deviceType !== CPU && leaves.some((leaf) => leaf instanceof Temp)) {
     throw new ArgumentError(`scratch of ${name} would be memory of the Host, which its device cannot use`, {
@@ -74,6 +85,7 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
     // Not frozen, because reading an element of a frozen array costs 5 ns more, for each tensor of each run.
     types,
     operandCount: operandTypes.length,
+    sources: deviceType === CPU ? sourcesOf(operandTypes) : undefined,
     names: checkNames(name, options.names, types.length),
     misalignment: alignment === undefined ? 0 : checkAlignment(alignment, 'alignment') - 1,
     deviceType,
@@ -100,29 +112,46 @@ function tensorsAmong(leaves: readonly Leaf[]): TensorType[] {
   return leaves.filter((leaf) => leaf instanceof TensorType)
 }
 
-function treesOf(values: unknown = [], leaves: Leaf[], place: string, isResult: boolean): Tree[] {
+/** The row-major types of the operands that have layouts. */
+function sourcesOf(types: readonly TensorType[]): readonly (TensorType | undefined)[] | undefined {
+  if (types.every(({ strides }) => strides === undefined)) return undefined
+  return types.map(({ dtype, shape, strides }) => (strides === undefined ? undefined : tensorType(dtype, shape)))
+}
+
+function treesOf(
+  values: unknown = [],
+  leaves: Leaf[],
+  place: string,
+  isResult: boolean,
+  layouts: readonly unknown[],
+): Tree[] {
   if (!Array.isArray(values)) throw wrongType(`the ${place}`, 'an array of types', values)
+  let tensors = 0
   const treeOf = (value: unknown, path: string): Tree => {
     if (Array.isArray(value)) return value.map((member: unknown, i) => treeOf(member, `${path}[${i}]`))
-    if (isResult && value instanceof Temp) checkLayout(value.type, path)
+    if (isResult && value instanceof Temp) checkLayout(value.type, undefined, path)
     const isOwn = value === token || (isResult && value instanceof Temp)
-    return leaves.push(isOwn ? (value as Leaf) : checkLayout(value instanceof Tensor ? value.type : value, path)) - 1
+    if (isOwn) return leaves.push(value as Leaf) - 1
+    const type = checkLayout(value instanceof Tensor ? value.type : value, layouts[tensors++], path)
+    return leaves.push(type) - 1
   }
   return values.map((value: unknown, i) => treeOf(value, `${place}: number ${i}`))
 }
 
-function checkLayout(type: unknown, place: string): TensorType {
+/** Returns the type in the memory of the call. @param layout undefined for row-major. */
+function checkLayout(type: unknown, layout: unknown, place: string): TensorType {
   if (!(type instanceof TensorType)) {
     throw wrongType(place, 'the type of a tensor', type, "Write f32([2, 4]) or tensorType('bf16', [2, 4]).")
-  }
-  if (type.strides !== undefined) {
-    throw new ArgumentError(`${place} must be row-major, got ${type} with strides [${type.strides.join(', ')}]`, {
-      hint: 'Copy the tensor into a row-major one: XLA describes only dense row-major arrays.',
-    })
   }
   if (type.packing === 'packed') {
     throw new ArgumentError(`${place} must have a byte for each element, got ${type}, which is packed`, {
       hint: "Make the tensor with packing: 'element': XLA stores elements of 1, 2 and 4 bits in a byte each.",
+    })
+  }
+  if (layout !== undefined) return typeInLayout(type, layout, place)
+  if (type.strides !== undefined) {
+    throw new ArgumentError(`${place} must be row-major, got ${type} with strides [${type.strides.join(', ')}]`, {
+      hint: 'Copy it with contiguous(), or give the call a layout for it, such as [1, 0].',
     })
   }
   return type

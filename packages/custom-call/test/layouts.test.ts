@@ -1,0 +1,231 @@
+import { ArgumentError, tensor, tensorType, type ParameterLayout, type Tensor } from '@tenon/core'
+import { batch, f32, f64, s64, typedHandler, type Layouts, type PreparedCall } from '@tenon/custom-call'
+import { describe, expect, test } from 'vitest'
+import { kernels, thrownBy } from './kernels.ts'
+
+const raw = typedHandler(kernels, 'raw_memory')
+const x = tensor([
+  [1, 2, 3],
+  [4, 5, 6],
+])
+const columns = [1, 4, 2, 5, 3, 6]
+
+/** Prepares a call that copies the memory of x into a result of six elements. */
+const prepare = (layouts: Layouts | undefined, operand: Tensor = x): PreparedCall =>
+  raw.prepare({ operands: [operand], results: [f32([6]), s64([4])], ...(layouts === undefined ? {} : { layouts }) })
+
+interface Run {
+  readonly memory: readonly unknown[]
+  readonly isCopied: boolean
+  readonly shape: readonly number[]
+}
+
+/** Runs the call, and returns the order of the elements that the kernel sees. */
+function run(call: PreparedCall, operand: Tensor): Run {
+  const [y, facts] = [tensor('f32', [6]), tensor('s64', [4])]
+  call.run([operand], [y, facts])
+  return readRun(operand, y, facts)
+}
+
+function readRun(operand: Tensor, y: Tensor, facts: Tensor): Run {
+  const [address, , rows, cols] = facts.toArray().map(Number)
+  return { memory: y.toArray(), isCopied: BigInt(address!) !== operand.segment.address, shape: [rows!, cols!] }
+}
+
+describe('rule 43: layouts of operands', () => {
+  test.each<[ParameterLayout | undefined, readonly number[]]>([
+    ['cm', columns],
+    [[1, 0], columns],
+    [
+      [0, 1],
+      [1, 2, 3, 4, 5, 6],
+    ],
+    [undefined, [1, 2, 3, 4, 5, 6]],
+  ])('%j is the order in memory, and the sizes of the frame stay logical', (layout, memory) => {
+    using call = prepare({ operands: [layout] })
+    expect(run(call, x)).toMatchObject({ memory, shape: [2, 3] })
+  })
+
+  test('lists the axes from major to minor, and cm exchanges the last two', () => {
+    const cube = tensor('f32', [2, 3, 1], new Float32Array([0, 1, 2, 3, 4, 5]))
+    const order = (layout: readonly number[] | 'cm'): readonly unknown[] => {
+      using call = prepare({ operands: [layout] }, cube)
+      return run(call, cube).memory
+    }
+    expect(order([1, 0, 2])).toStrictEqual([0, 3, 1, 4, 2, 5])
+    expect(order([2, 1, 0])).toStrictEqual([0, 3, 1, 4, 2, 5])
+    expect(order('cm')).toStrictEqual([0, 1, 2, 3, 4, 5])
+  })
+
+  test.each<[string, unknown, RegExp]>([
+    ['an unknown name', { operands: ['rm'] }, /the layout of operands of raw_memory: number 0/],
+    ['a missing axis', { operands: [[0]] }, /each of the 2 axes once/],
+    ['an axis twice', { operands: [[0, 0]] }, /each of the 2 axes once/],
+    ['too many layouts', { operands: ['cm', 'cm'] }, /at most 1 layouts of operands, got 2/],
+    ['too many layouts of results', { results: [undefined, undefined, 'cm'] }, /at most 2 layouts of results, got 3/],
+    ['column-major for one axis', { results: ['cm'] }, /at least 2 axes/],
+    ['no list', { operands: 'cm' }, /operands of the layouts of raw_memory must be an array/],
+    ['an unknown option', { operand: ['cm'] }, /must not have the option "operand"/],
+    ['a number', 5, /the layouts of raw_memory/],
+  ])('%s is refused', (_, layouts, message) => {
+    const refuse = (): unknown => prepare(layouts as Layouts)
+    expect(refuse).toThrow(ArgumentError)
+    expect(refuse).toThrow(message)
+  })
+
+  test('are read once', () => {
+    let reads = 0
+    const order = {
+      get 0() {
+        reads++
+        return 'cm'
+      },
+      length: 1,
+    }
+    const layouts = { operands: Object.assign(Object.create(Array.prototype) as unknown[], {}) }
+    Object.defineProperty(layouts, 'operands', { get: () => [...Array.from(order as ArrayLike<'cm'>)] })
+    using call = prepare(layouts as never)
+    expect(run(call, x).memory).toStrictEqual(columns)
+    expect(reads).toBe(1)
+  })
+})
+
+describe('rule 44: an operand', () => {
+  test('in the layout is passed as it is, and a row-major one is copied in each run', () => {
+    using call = prepare({ operands: ['cm'] })
+    const xColumns = x.toLayout('cm')
+    expect(run(call, xColumns)).toStrictEqual({ memory: columns, isCopied: false, shape: [2, 3] })
+    expect(run(call, x)).toStrictEqual({ memory: columns, isCopied: true, shape: [2, 3] })
+    const other = tensor('f32', [2, 3], [6, 5, 4, 3, 2, 1])
+    expect(run(call, other).memory).toStrictEqual([6, 3, 5, 2, 4, 1])
+    expect(run(call, xColumns).isCopied).toBe(false)
+  })
+
+  test('is copied into the same memory in each run', () => {
+    using call = prepare({ operands: ['cm'] })
+    const addresses = [1, 2, 3].map(() => {
+      const facts = tensor('s64', [4])
+      call.run([x], [tensor('f32', [6]), facts])
+      return facts.toArray()[0]
+    })
+    expect(new Set(addresses).size).toBe(1)
+  })
+
+  test('may be the example of its layout', () => {
+    using call = prepare({ operands: ['cm'] }, x.toLayout('cm'))
+    expect(run(call, x).memory).toStrictEqual(columns)
+  })
+
+  test('with other strides is refused', () => {
+    using call = prepare({ operands: ['cm'] })
+    const part = tensor('f32', [2, 6]).slice(null, [0, null, 2])
+    expect(() => run(call, part)).toThrow(
+      /operand 0 of raw_memory must be float32\[2,3\] with strides \[1, 2\], got float32\[2,3\] with strides \[6, 2\]/,
+    )
+    expect(() => prepare({ operands: ['cm'] }, part)).toThrow(
+      /must be row-major or float32\[2,3\] with strides \[1, 2\]/,
+    )
+    expect(() => prepare(undefined, x.toLayout('cm'))).toThrow(/must be row-major/)
+  })
+
+  test('is copied by a bound call in each run, because its values may have changed', async () => {
+    using call = prepare({ operands: ['cm'] })
+    const operand = x.copy()
+    const [y, facts] = [tensor('f32', [6]), tensor('s64', [4])]
+    using bound = call.bind([operand], [y, facts])
+    bound.run()
+    expect(readRun(operand, y, facts)).toMatchObject({ memory: columns, isCopied: true })
+    operand.set([
+      [6, 5, 4],
+      [3, 2, 1],
+    ])
+    bound.run()
+    expect(y.toArray()).toStrictEqual([6, 3, 5, 2, 4, 1])
+    operand.set([
+      [0, 0, 0],
+      [1, 1, 1],
+    ])
+    await bound.runAsync()
+    expect(y.toArray()).toStrictEqual([0, 1, 0, 1, 0, 1])
+    using direct = call.bind([x.toLayout('cm')], [y, facts])
+    direct.run()
+    expect(y.toArray()).toStrictEqual(columns)
+    expect(direct.memory.staged).toBeUndefined()
+  })
+
+  test('is copied by asynchronous runs into memory of their own', async () => {
+    using call = prepare({ operands: ['cm'] })
+    const runs = await Promise.all(
+      Array.from({ length: 20 }, async (_, i) => {
+        const operand = tensor('f32', [2, 3], new Float32Array(6).fill(i))
+        const [y, facts] = [tensor('f32', [6]), tensor('s64', [4])]
+        const done = call.runAsync([operand], [y, facts])
+        // The operand was copied when the run began.
+        operand.set([
+          [-1, -1, -1],
+          [-1, -1, -1],
+        ])
+        await done
+        return y.toArray()
+      }),
+    )
+    expect(runs).toStrictEqual(Array.from({ length: 20 }, (_, i) => Array(6).fill(i)))
+  })
+
+  test('is not copied by a batch', () => {
+    using call = prepare({ operands: ['cm'] })
+    const results = [tensor('f32', [6]), tensor('s64', [4])]
+    expect(() => batch([{ call, operands: [x], results }])).toThrow(
+      /the operands of raw_memory, call 0 of a batch, must have the layouts of the call/,
+    )
+    using steps = batch([{ call, operands: [x.toLayout('cm')], results }])
+    steps.run()
+    expect(results[0]!.toArray()).toStrictEqual(columns)
+  })
+})
+
+describe('rule 44: a result', () => {
+  const square = f32([2, 3])
+  const layouts: Layouts = { results: ['cm'] }
+
+  test('must have its layout', () => {
+    using call = raw.prepare({ operands: [x], results: [square, s64([4])], layouts })
+    const y = tensor('f32', [2, 3]).toLayout('cm')
+    call.run([x], [y, tensor('s64', [4])])
+    // The kernel has copied 1 to 6 in the order of memory.
+    expect(y.toNested()).toStrictEqual([
+      [1, 3, 5],
+      [2, 4, 6],
+    ])
+    expect(() => call.run([x], [tensor('f32', [2, 3]), tensor('s64', [4])])).toThrow(
+      /result 0 of raw_memory must be float32\[2,3\] with strides \[1, 2\], got float32\[2,3\]/,
+    )
+  })
+
+  test('is known by the prepared call', () => {
+    using call = raw.prepare({ operands: [x], results: [square, s64([4])], layouts })
+    expect(call.resultTypes[0]).toBe(tensorType('f32', [2, 3], { strides: [1, 2] }))
+  })
+})
+
+test('a column-major factorization gets and returns columns', () => {
+  const a = tensor('f64', [
+    [4, 12, -16],
+    [12, 37, -43],
+    [-16, -43, 98],
+  ])
+  const l = tensor('f64', [3, 3]).toLayout('cm')
+  const handler = typedHandler(kernels, 'cholesky')
+  using call = handler.prepare({
+    operands: [a],
+    results: [f64([3, 3])],
+    layouts: { operands: ['cm'], results: ['cm'] },
+  })
+  call.run([a], [l])
+  expect(l.toNested()).toStrictEqual([
+    [2, 0, 0],
+    [6, 1, 0],
+    [-8, 5, 3],
+  ])
+  expect(thrownBy(() => call.run([a], [tensor('f64', [3, 3])]))).toBeInstanceOf(ArgumentError)
+})
