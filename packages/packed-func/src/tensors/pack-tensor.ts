@@ -1,5 +1,5 @@
 import type { Tensor } from '@tenon/core'
-import { Cleaner, highWord, LAYOUTS, lowWord } from '@tenon/core/internal'
+import { checkEnterable, Cleaner, highWord, LAYOUTS, lowWord } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
 import { openStack, TENSORS, type Stack } from '../native/stack.ts'
@@ -49,7 +49,7 @@ export const MASKED_ARGUMENTS = 30
  * Packs a tensor as a tensor object over its memory, which is created once for each tensor, and counts a call in its gate. After
  * the call the caller hands over the tensors that native code kept, and takes the call away.
  *
- * @throws {ScopeClosedError} from the moment that closing of its memory begins.
+ * @throws {ScopeClosedError} from the moment that closing of its memory begins, and if the buffer of the memory was transferred.
  */
 export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const object = objectOf(stack, slot, tensor)
@@ -73,8 +73,7 @@ export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void
  * releases it too. @throws as {@link lendTensor}
  */
 export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
-  const { gate } = tensor
-  if (!gate.open) gate.owner.checkOpen()
+  checkEnterable(tensor.block)
   const known = tensor.descriptor as TensorObject | null
   if (known?.isNative) {
     stack.host.tn_packed_retain(known.address)
@@ -87,8 +86,7 @@ export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
 }
 
 function objectOf(stack: Stack, slot: number, tensor: Tensor): TensorObject {
-  const { gate } = tensor
-  if (!gate.open) gate.owner.checkOpen()
+  checkEnterable(tensor.block)
   if (tensor.descriptor !== null) return tensor.descriptor as TensorObject
   const id = create(stack, slot, tensor)
   const address = stack.pointer(slot)

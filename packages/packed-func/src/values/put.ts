@@ -45,9 +45,10 @@ export function makePut(stack: Stack): Put {
 
   /** Writes a tensor that native code may keep: inline if it was passed before. */
   function putTensor(slot: number, index: number, tensor: Tensor): number {
-    const { gate } = tensor
+    const { gate, block } = tensor
     const object = tensor.descriptor as TensorObject | null
-    if (object === null || !gate.open) {
+    // Exposed memory without bytes may be detached, which the slow path finds out.
+    if (object === null || !gate.open || (block.exposed && block.bytes.length === 0)) {
       lendTensor(stack, slot, tensor)
     } else {
       gate.calls++
