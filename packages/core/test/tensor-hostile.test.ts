@@ -72,13 +72,16 @@ describe('tensors of hostile input', () => {
     expect(String(long).length).toBeLessThan(5000)
     expect(JSON.stringify(long).length).toBeLessThan(5000)
     expect(long.toArray()).toEqual([])
-    expect(long.transpose().unsqueeze(1).shape).toEqual([0, 1, 2 ** 53 - 1, 2 ** 53 - 1])
+    // Its stride would exceed 2^53.
+    expect(() => long.transpose().unsqueeze(1)).toThrow(TenonError)
   })
 
   test('memory that a value closes while it is read is not written', () => {
     const x = tensor('f32', [2])
     const values = [1, 2]
-    Object.defineProperty(values, 1, { get: () => (structuredClone(x.view(), { transfer: [x.view().buffer] }), 2) })
+    Object.defineProperty(values, 1, {
+      get: () => (structuredClone(x.view(), { transfer: [x.view().buffer as ArrayBuffer] }), 2),
+    })
     expect(() => x.set(values)).toThrow(TenonError)
   })
 })
