@@ -92,6 +92,7 @@ export {
   type HandlerMetadata,
   type HostCall,
   type Kernel,
+  type KernelAsyncOptions,
   type KernelCallOptions,
   type PreparedCall,
   type TargetCall,

@@ -5,7 +5,7 @@ import { parseArguments } from '../src/cli/arguments.ts'
 import { parseAttribute } from '../src/cli/attribute-spec.ts'
 import { formatTensor } from '../src/cli/format-tensor.ts'
 import { suggest } from '@tenon/core/internal'
-import type { Definition } from '../src/cli/sub-command.ts'
+import type { Definition } from '../src/cli/definition.ts'
 import { parseResultSpec } from '../src/cli/tensor-spec.ts'
 import { UsageError } from '../src/cli/usage-error.ts'
 

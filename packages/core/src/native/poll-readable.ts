@@ -1,4 +1,3 @@
-import { Socket } from 'node:net'
 import { NativeError } from '../errors/kinds.ts'
 import { checkStatus, coreFunctions, coreLibrary } from './core-library.ts'
 import { type ModuleDriver, WATCH } from './driver/node-module.ts'
@@ -55,6 +54,8 @@ const again = Buffer.of(1)
 function watchByThread(descriptor: number, whenReadable: () => void): ReadableWatch {
   const out = new Int32Array(1)
   checkStatus(coreFunctions().tn_watch_open(descriptor, addressOf(out)), 'watching a descriptor')
+  // Loaded here, because only this fallback needs it, and loading takes 3 ms.
+  const { Socket } = process.getBuiltinModule('node:net')
   const socket = new Socket({ fd: out[0]!, readable: true, writable: true })
   socket.on('data', () => {
     whenReadable()

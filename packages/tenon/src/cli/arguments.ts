@@ -1,32 +1,26 @@
 import { didYouMean } from '@tenon/core/internal'
-import { parseArgs } from 'node:util'
-import type { Definition, Values } from './sub-command.ts'
+import type { ArgumentDefinition, Definition, Values } from './definition.ts'
 import { UsageError } from './usage-error.ts'
 
 /** @throws {UsageError} that names the problem; for an unknown flag it suggests the most similar one */
 export function parseArguments<const T extends Definition>(rawArgs: readonly string[], definition: T): Values<T> {
-  const { tokens } = parseArgs({
-    args: [...rawArgs],
-    options: optionsOf(definition),
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  })
   const values = Object.fromEntries(
-    Object.entries<Definition[string]>(definition).map(([name, { type, repeatable }]) => [
+    Object.entries<ArgumentDefinition>(definition).map(([name, { type, repeatable }]) => [
       name,
       repeatable ? [] : type === 'boolean' ? false : undefined,
     ]),
   ) as Record<string, string | boolean | string[] | undefined>
   const positionals: string[] = []
-  for (const token of tokens) {
-    if (token.kind === 'positional') positionals.push(token.value)
-    if (token.kind !== 'option') continue
-    const value = optionValue(token, definition)
-    const known = values[token.name]
+  for (const part of partsOf(rawArgs, definition)) {
+    if (part.flag === undefined) {
+      positionals.push(part.value!)
+      continue
+    }
+    const value = flagValue(part, definition)
+    const known = values[part.name]
     if (Array.isArray(known)) known.push(value as string)
-    else if (known === undefined || known === false) values[token.name] = value
-    else throw new UsageError(`${token.rawName} is given more than once`)
+    else if (known === undefined || known === false) values[part.name] = value
+    else throw new UsageError(`${part.flag} is given more than once`)
   }
   const names = Object.keys(definition).filter((name) => definition[name]!.type === 'positional')
   const missing = names[positionals.length]
@@ -37,36 +31,65 @@ export function parseArguments<const T extends Definition>(rawArgs: readonly str
   return values as Values<T>
 }
 
-interface OptionToken {
+/** The positional arguments before the first flag that the definition does not have. */
+export function leadingPositionals(rawArgs: readonly string[], definition: Definition): readonly string[] {
+  const positionals: string[] = []
+  for (const { flag, name, value } of partsOf(rawArgs, definition)) {
+    if (flag === undefined) positionals.push(value!)
+    else if (name !== 'help' && flagOf(definition, name) === undefined) break
+  }
+  return positionals
+}
+
+/** A positional argument, or a flag with its value, if it has one. */
+interface Part {
+  /** As it is written: `--arg`. Undefined for a positional argument. */
+  readonly flag?: string
   readonly name: string
-  readonly rawName: string
   readonly value?: string | undefined
-  readonly inlineValue?: boolean | undefined
+  readonly isInline?: boolean
 }
 
-function optionsOf(definition: Definition): Record<string, { type: 'string' | 'boolean' }> {
-  return Object.fromEntries(
-    Object.entries(definition)
-      .filter(([, { type }]) => type !== 'positional')
-      .map(([name, { type }]) => [name, { type: type === 'boolean' ? 'boolean' : 'string' }]),
-  )
+/** Splits a command line. A flag that the definition does not have has no value, unless it is written with `=`. */
+function* partsOf(rawArgs: readonly string[], definition: Definition): Generator<Part> {
+  let hasFlags = true
+  for (let i = 0; i < rawArgs.length; i++) {
+    const text = rawArgs[i]!
+    if (hasFlags && text === '--') hasFlags = false
+    else if (!hasFlags || text === '-' || !text.startsWith('-')) yield { name: '', value: text }
+    else {
+      const equals = text.indexOf('=')
+      const flag = equals === -1 ? text : text.slice(0, equals)
+      const name = flag.replace(/^--/, '')
+      const type = flagOf(definition, name)?.type
+      if (equals !== -1) yield { flag, name, value: text.slice(equals + 1), isInline: true }
+      else if (type === undefined || type === 'boolean') yield { flag, name }
+      else yield { flag, name, value: rawArgs[++i] }
+    }
+  }
 }
 
-function optionValue(token: OptionToken, definition: Definition): string | true {
-  const option = Object.hasOwn(definition, token.name) ? definition[token.name] : undefined
-  if (option === undefined || option.type === 'positional') {
-    const flags = [...Object.keys(optionsOf(definition)), 'help'].map((name) => `--${name}`)
-    throw new UsageError(`there is no flag ${token.rawName}`, didYouMean(token.rawName, flags))
+function flagOf(definition: Definition, name: string): ArgumentDefinition | undefined {
+  const found = Object.hasOwn(definition, name) ? definition[name] : undefined
+  return found?.type === 'positional' ? undefined : found
+}
+
+function flagValue({ flag, name, value, isInline = false }: Part, definition: Definition): string | true {
+  const option = flagOf(definition, name)
+  if (option === undefined) {
+    const flags = Object.keys(definition).filter((known) => definition[known]!.type !== 'positional')
+    const known = [...flags, 'help'].map((one) => `--${one}`)
+    throw new UsageError(`there is no flag ${flag}`, didYouMean(flag!, known))
   }
   if (option.type === 'boolean') {
-    if (token.value !== undefined) throw new UsageError(`${token.rawName} takes no value`)
+    if (value !== undefined) throw new UsageError(`${flag} takes no value`)
     return true
   }
   // A text that looks like a flag is not a value. Such a value can be passed as --flag=value.
-  const missing = token.value === undefined || (!token.inlineValue && /^--[a-z]/.test(token.value))
-  if (missing) throw new UsageError(`${token.rawName} needs a value: ${token.rawName} <${option.valueHint ?? 'value'}>`)
-  if (option.type === 'enum' && !option.options?.includes(token.value!)) {
-    throw new UsageError(`${token.rawName} must be one of ${option.options?.join(', ')}, got ${token.value}`)
+  const isMissing = value === undefined || (!isInline && /^--[a-z]/.test(value))
+  if (isMissing) throw new UsageError(`${flag} needs a value: ${flag} <${option.valueHint ?? 'value'}>`)
+  if (option.type === 'enum' && !option.options?.includes(value)) {
+    throw new UsageError(`${flag} must be one of ${option.options?.join(', ')}, got ${value}`)
   }
-  return token.value!
+  return value
 }

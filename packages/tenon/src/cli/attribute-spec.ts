@@ -56,7 +56,7 @@ function parseValue(value: string, text: string): Attribute {
   if (brackets === undefined && literal.trim() === '') {
     throw new UsageError(`--attr ${text}: the value is missing`, `Write ${forms}.`)
   }
-  const element = (item: string): never => parseElement(item.trim(), info, text) as never
+  const element = (item: string): never => parseElement(item.trim(), info, `--attr ${text}`) as never
   if (brackets === undefined) return scalar(element(literal))
   return array(info.name, literal.trim() === '' ? [] : literal.split(',').map(element))
 }
@@ -76,18 +76,19 @@ function untyped(value: string, text: string): UsageError {
   return new UsageError(`--attr ${text}: the value must have its type`, `Write ${hint}, or one of the forms ${forms}.`)
 }
 
-function parseElement(item: string, { kind, bits }: DTypeInfo, text: string): number | bigint | boolean {
+/** @param place the beginning of messages. @throws {UsageError} if the text is not a value of the element type */
+export function parseElement(item: string, { kind, bits }: DTypeInfo, place: string): number | bigint | boolean {
   if (kind === 'bool') {
     if (item === 'true' || item === 'false') return item === 'true'
-    throw new UsageError(`--attr ${text}: a pred must be true or false, got ${item || 'nothing'}`)
+    throw new UsageError(`${place}: a pred must be true or false, got ${item || 'nothing'}`)
   }
   if (kind === 'float') {
     const value = /^[+-]?inf(inity)?$/i.test(item) ? (item.startsWith('-') ? -Infinity : Infinity) : Number(item)
     if (item !== '' && (!Number.isNaN(value) || /^nan$/i.test(item))) return value
-    throw new UsageError(`--attr ${text}: the value must be a number, got ${item || 'nothing'}`)
+    throw new UsageError(`${place}: the value must be a number, got ${item || 'nothing'}`)
   }
   if (!/^[+-]?(\d+|0x[0-9a-f]+)$/i.test(item))
-    throw new UsageError(`--attr ${text}: the value must be a whole number, got ${item || 'nothing'}`)
+    throw new UsageError(`${place}: the value must be a whole number, got ${item || 'nothing'}`)
   const digits = BigInt(item.replace(/^[+-]/, ''))
   const value = item.startsWith('-') ? -digits : digits
   return bits === 64 ? value : Number(value)

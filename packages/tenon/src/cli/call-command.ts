@@ -1,40 +1,49 @@
-import { readBinary } from '@tenon/core'
-import type { Alias } from '@tenon/custom-call'
+import { formatSignature, parseSignature, readBinary, type BinaryInfo, type KernelSignature } from '@tenon/core'
 import { conventions, deviceConventions } from '../marked-calls.ts'
-import { parseAttribute } from './attribute-spec.ts'
-import { callKernel, writtenResults, type CallReport, type CallRequest } from './call-kernel.ts'
-import { jsonResults, printResults, printTiming } from './call-output.ts'
-import { callPacked, isPackedFunction, jsonPacked, printPacked } from './call-packed.ts'
-import { defineSubCommand, type Definition, type SubCommand } from './sub-command.ts'
-import { parseResultSpec } from './tensor-spec.ts'
-import { printData } from './terminal.ts'
+import { readSignatures } from '../signatures/read-signatures.ts'
+import { leadingPositionals, parseArguments } from './arguments.ts'
+import { callByHand, isByHand } from './call-by-hand.ts'
+import { callKernel } from './call-kernel.ts'
+import type { CallFlags } from './call-flags.ts'
+import type { Definition, Values } from './definition.ts'
+import { kernelFlags, refuseKernelFlags } from './kernel-flags.ts'
+import type { Invocation, SubCommand } from './sub-command.ts'
+import { printable } from './terminal.ts'
+import { commandUsage, flagLines } from './usage.ts'
 import { UsageError } from './usage-error.ts'
 
 const args = {
-  library: { type: 'positional', required: true, description: 'the shared library' },
-  symbol: { type: 'positional', required: true, description: 'the name of the custom call or packed function in it' },
+  library: { type: 'positional', description: 'the shared library' },
+  symbol: {
+    type: 'positional',
+    description: 'the name of the kernel; with --help, its signature and flags are printed',
+  },
   arg: {
     type: 'string',
     repeatable: true,
     valueHint: 'x.npy',
     description:
-      'an operand, read from a .npy file; for a packed function also int:3, float:1e-5, bool:true, str:text, none; repeatable, in order',
+      'an operand, read from a .npy file: in order, or x=x.npy by name; a packed function without signature also takes int:3, float:1e-5, bool:true, str:text, none',
   },
+  out: { type: 'string', repeatable: true, valueHint: 'y=y.npy', description: 'the .npy file of a result, by name' },
   attr: {
     type: 'string',
     repeatable: true,
-    valueHint: 'name=f32:1e-5',
-    description: 'an attribute with its type: f32:1.5, s64:3, pred:true, str:text, s32[]:1,2,3; repeatable',
+    valueHint: 'name=value',
+    description:
+      'an attribute; without a signature its type is needed: eps=f32:1e-5, n=s64:3, exact=pred:true, mode=str:text, axes=s32[]:1,2',
   },
   result: {
     type: 'string',
     repeatable: true,
     valueHint: 'f32[2,4]:y.npy',
-    description: 'a result: its type, shape and .npy file; without a file it is printed; repeatable, in order',
+    description:
+      'a result in order, if the signature does not determine it: type, shape and .npy file, or no file to print it',
   },
   opaque: { type: 'string', valueHint: 'text', description: 'the opaque string of a host-unified call' },
   abi: {
     type: 'enum',
+    valueHint: 'convention',
     options: [...conventions, ...deviceConventions, 'packed'],
     description: 'the calling convention, if the library does not mark it',
   },
@@ -42,7 +51,7 @@ const args = {
     type: 'string',
     repeatable: true,
     valueHint: 'instantiate=symbol',
-    description: 'the handler of another stage of a typed call: instantiate, prepare or initialize; repeatable',
+    description: 'the handler of another stage of a typed call: instantiate, prepare or initialize',
   },
   registered: {
     type: 'boolean',
@@ -52,7 +61,7 @@ const args = {
     type: 'string',
     repeatable: true,
     valueHint: 'operand=result',
-    description: 'a result that shares the memory of an operand, both by their numbers from 0; repeatable',
+    description: 'a result that shares the memory of an operand, both by their numbers from 0',
   },
   'host-scratch': {
     type: 'boolean',
@@ -71,89 +80,61 @@ const args = {
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
+const meta = { name: 'call', description: 'Call a kernel of a library with arrays from .npy files' }
+
 /** The command `tenon call`, which runs a kernel on arrays from files. */
-export const callCommand: SubCommand = defineSubCommand({
-  meta: {
-    name: 'call',
-    description: 'Call a custom call or a packed function of a library with arrays from .npy files',
+export const callCommand: SubCommand = {
+  meta,
+  start(rawArgs) {
+    const [library, symbol] = leadingPositionals(rawArgs, args)
+    if (library !== undefined && symbol !== undefined) return startKernel(library, symbol, rawArgs)
+    return { usage: (style) => commandUsage(meta, args, style), run: () => void parseArguments(rawArgs, args) }
   },
-  args,
-  run({ library, symbol, abi, opaque, repeat, json, registered, ...flags }) {
-    const request: CallRequest = {
-      library,
-      symbol,
-      operands: flags.arg,
-      attributes: attributesOf(flags.attr),
-      results: flags.result.map(parseResultSpec),
-      convention: abi === 'packed' ? undefined : abi,
-      opaque,
-      repeat: repeat === undefined ? 0 : parseRepeat(repeat),
-      allowNewerApi: flags['allow-newer-api'],
-      stages: stagesOf(flags.stage),
-      registered,
-      aliases: flags.alias.map(parseAlias),
-      hostScratch: flags['host-scratch'],
-      cudaDriver: flags['cuda-driver'],
-    }
-    // Refuses other files before the system's loader sees them.
-    const info = readBinary(library)
-    if (abi === 'packed' || (abi === undefined && isPackedFunction(request, info))) {
-      const report = callPacked(request, info)
-      if (json) printData(JSON.stringify(jsonPacked(request, report), undefined, 2))
-      else printPacked(request, report)
-      return
-    }
-    const report = callKernel(request, info)
-    if (json) printData(JSON.stringify(jsonReport(request, report), undefined, 2))
-    else {
-      printResults(writtenResults(request), report.results)
-      printTiming(report.timing)
-    }
-  },
-})
+}
+
+function startKernel(library: string, symbol: string, rawArgs: readonly string[]): Invocation {
+  // Refuses other files before the system's loader sees them.
+  const info = readBinary(library)
+  const signature = signatureOf(library, symbol, info)
+  const own = kernelFlags(signature, args)
+  return {
+    usage: (style) =>
+      hasSignature(signature)
+        ? [
+            `${style.strong(printable(symbol))} ${printable(formatSignature({ ...signature, doc: '' }))}`,
+            ...(signature.doc === '' ? [] : [printable(signature.doc)]),
+            ...(Object.keys(own).length === 0
+              ? []
+              : ['', style.strong('attributes'), ...flagLines(own).map(printable)]),
+            '',
+            style.strong('flags'),
+            ...flagLines(args),
+          ].join('\n')
+        : commandUsage(meta, args, style),
+    run() {
+      const values: Values<Definition> = parseArguments(rawArgs, { ...args, ...own })
+      const flags: CallFlags = values as Values<typeof args>
+      const repeat = flags.repeat === undefined ? 0 : parseRepeat(flags.repeat)
+      if (!hasSignature(signature) || isByHand(flags, signature)) {
+        refuseKernelFlags(signature, args, values)
+        callByHand(flags, info, repeat)
+      } else callKernel({ signature, options: args, values, flags, info, repeat })
+    },
+  }
+}
+
+/** The signature of a kernel; one without parameters and source if there is none. */
+function signatureOf(library: string, symbol: string, info: BinaryInfo): KernelSignature {
+  const found = readSignatures(library, info).find(({ signature }) => signature.name === symbol)
+  return found?.signature ?? { ...parseSignature(symbol, '() -> ()', { source: 'none' }), isComplete: false }
+}
+
+/** Whether a signature says how to call its kernel. The text of an author may leave sizes of results to the caller. */
+const hasSignature = ({ source, isComplete }: KernelSignature): boolean =>
+  isComplete || source === 'library' || source === 'sidecar'
 
 function parseRepeat(text: string): number {
   const count = Number(text)
   if (/^\d+$/.test(text) && count >= 1 && count <= 1e9) return count
   throw new UsageError(`--repeat must be a whole number from 1 to 1000000000, got ${text}`)
-}
-
-function stagesOf(texts: readonly string[]): CallRequest['stages'] {
-  const stages: Record<string, string> = {}
-  for (const text of texts) {
-    const match = /^(instantiate|prepare|initialize)=(.+)$/.exec(text)
-    if (match === null || Object.hasOwn(stages, match[1]!)) {
-      throw new UsageError(
-        `--stage must be instantiate=symbol, prepare=symbol or initialize=symbol, each once, got ${text}`,
-      )
-    }
-    stages[match[1]!] = match[2]!
-  }
-  return stages
-}
-
-function parseAlias(text: string): Alias {
-  const match = /^(\d{1,5})=(\d{1,5})$/.exec(text)
-  if (match !== null) return { operand: Number(match[1]), result: Number(match[2]) }
-  throw new UsageError(`--alias must be operand=result, such as 0=0, got ${text}`)
-}
-
-function attributesOf(texts: readonly string[]): CallRequest['attributes'] {
-  const attributes = texts.map(parseAttribute)
-  const names = attributes.map(([name]) => name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw new UsageError(`--attr ${twice} is given more than once`)
-  return Object.fromEntries(attributes)
-}
-
-function jsonReport(request: CallRequest, { convention, version, operands, results, timing }: CallReport): unknown {
-  return {
-    library: request.library,
-    symbol: request.symbol,
-    convention,
-    version,
-    operands: operands.map((operand) => String(operand.type)),
-    results: jsonResults(writtenResults(request), results),
-    timing,
-  }
 }

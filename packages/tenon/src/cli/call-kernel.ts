@@ -1,242 +1,150 @@
 import { resolve } from 'node:path'
-import { tensor, type BinaryInfo, type Tensor } from '@tenon/core'
-import { didYouMean } from '@tenon/core/internal'
-import {
-  ApiVersion,
-  deviceFunction,
-  NotFoundError,
-  registeredHandler,
-  registeredNames,
-  temp,
-  type Alias,
-  type AttributeDictionary,
-  type HandlerSymbols,
-  type PreparedCall,
-  type TypedHandler,
-} from '@tenon/custom-call'
+import { Tensor, type BinaryInfo, type DType, type KernelSignature, type Parameter, type TensorType } from '@tenon/core'
+import { TypedHandler, type Kernel } from '@tenon/custom-call'
 import { Library } from '../library.ts'
-import type { CallConvention, DeviceConvention } from '../marked-calls.ts'
-import { openCuda, type CudaPlace } from './cuda-place.ts'
 import { readNpy, writeNpy } from '../npy/npy-file.ts'
 import { encodeNpyHeader } from '../npy/npy-header.ts'
-import type { ResultSpec } from './tensor-spec.ts'
-import { timeRuns, type Timing } from './timing.ts'
-import { InputError } from './input-error.ts'
+import { explainUnregistered } from './call-custom.ts'
+import type { CallFlags } from './call-flags.ts'
+import { jsonResults, printResults, printTiming } from './call-output.ts'
+import type { Definition, Values } from './definition.ts'
+import { readKernelAttributes } from './kernel-flags.ts'
+import { assignOperands, outputFiles } from './named-files.ts'
+import { parseResultSpec, type ResultSpec } from './tensor-spec.ts'
+import { printData } from './terminal.ts'
+import { timeRuns } from './timing.ts'
 import { UsageError } from './usage-error.ts'
 
-export interface CallRequest {
-  readonly library: string
-  readonly symbol: string
-  /** The `.npy` files of the operands, in order. */
-  readonly operands: readonly string[]
-  readonly attributes: AttributeDictionary
-  readonly results: readonly ResultSpec[]
-  /** The convention; undefined for the one that the library marks. */
-  readonly convention: AnyConvention | undefined
-  /** The opaque string, which only some conventions pass. */
-  readonly opaque: string | undefined
-  /** The number of further runs, which are measured. */
+/** A call of a kernel that has a signature. */
+export interface KernelCall {
+  readonly signature: KernelSignature
+  /** The definition of the flags that are not attributes. */
+  readonly options: Definition
+  /** The values of all flags. */
+  readonly values: Values<Definition>
+  readonly flags: CallFlags
+  /** The headers and symbols of the library. */
+  readonly info: BinaryInfo
   readonly repeat: number
-  readonly allowNewerApi: boolean
-  /** The symbols of the other stages of a typed target. */
-  readonly stages: Omit<HandlerSymbols, 'execute'>
-  /** Whether the symbol is a name under which the library registers a handler itself. */
-  readonly registered: boolean
-  readonly aliases: readonly Alias[]
-  /** Whether typed handlers get host memory when they ask for device memory. */
-  readonly hostScratch: boolean
-  /** The path of the CUDA driver's library; undefined for the system's. */
-  readonly cudaDriver: string | undefined
 }
 
-export type AnyConvention = CallConvention | DeviceConvention
-
-export interface CallReport {
-  readonly convention: AnyConvention
-  /** The version of XLA FFI that a typed handler reports. */
-  readonly version: string | undefined
-  readonly operands: readonly Tensor[]
-  readonly results: readonly Tensor[]
-  readonly timing: Timing | undefined
+/** A result of the call: a parameter of the signature, and what the command line says about it. */
+interface Output extends Pick<ResultSpec, 'path'> {
+  readonly parameter: Parameter
+  /** The type, if the operands do not determine it. */
+  readonly type: TensorType | undefined
 }
 
 /**
- * Opens the library, reads the operands, runs the kernel and writes the results that have a file.
+ * Calls a kernel as its signature says, and prints or writes its results.
  *
- * @param info the headers and symbols of the library
- * @throws {UsageError} if the command line is incomplete, or contradicts itself
- * @throws {XlaError} if the kernel fails
- * @throws {TenonError} and system errors if the call cannot be prepared
+ * @throws {UsageError} if the command line does not fit the signature
+ * @throws {XlaError} and {PackedFuncError} if the kernel fails
+ * @throws {TenonError} and system errors if the call cannot be made
  */
-export function callKernel(request: CallRequest, info: BinaryInfo): CallReport {
-  refuseUnwritable(request.results)
-  const library = Library.openRead(resolve(request.library), info)
+export function callKernel({ signature, options, values, flags, info, repeat }: KernelCall): void {
+  const { name } = signature
+  const operands = signature.operands.filter(({ isToken }) => !isToken)
+  const files = assignOperands(name, operands, flags.arg)
+  const attributes = readKernelAttributes(signature, options, values, flags.attr)
+  const outputs = outputsOf(signature, flags)
+  const library = Library.openRead(resolve(flags.library), info)
   try {
-    const convention = conventionOf(library, request)
-    const operands = request.operands.map((path) => readNpy(path))
-    const results = makeResults(request, operands)
-    const device = isOnDevice(convention) ? openCuda(request.cudaDriver) : undefined
-    try {
-      return run(library, convention, request, { operands, results, device })
-    } finally {
-      device?.close()
+    const kernel = openKernel(library, name, flags)
+    const tensors = files.map((paths) => paths.map((path) => readNpy(path)))
+    refuseUnwritable(operands, tensors, outputs)
+    const given = tensors.map((own, i) => (operands[i]!.kind === 'remaining' ? own : own[0]))
+    const call = (into?: unknown): unknown =>
+      kernel(...given, ...(signature.attributes.length > 0 ? [attributes] : []), {
+        ...(into === undefined ? resultTypes(outputs) : { into }),
+        ...(flags['host-scratch'] ? { resources: { hostScratch: true } } : {}),
+      })
+    const value = call()
+    const results = outputs.flatMap((output) => resultsOf(output, value))
+    for (const { path, tensor } of results) if (path !== undefined) writeNpy(path, tensor)
+    const timing = repeat === 0 ? undefined : timeRuns(() => call(value), repeat)
+    const written = results.map(({ tensor }) => tensor)
+    if (flags.json) {
+      const document = {
+        library: flags.library,
+        symbol: flags.symbol,
+        convention: signature.convention,
+        version: kernel.handler instanceof TypedHandler ? kernel.handler.metadata.version : undefined,
+        operands: tensors.flat().map(({ type }) => String(type)),
+        results: jsonResults(results, written),
+        timing,
+      }
+      printData(JSON.stringify(document, undefined, 2))
+    } else {
+      printResults(results, written)
+      printTiming(timing)
     }
   } finally {
     library.close()
   }
 }
 
-function run(
-  library: Library,
-  convention: AnyConvention,
-  request: CallRequest,
-  { operands, results, device }: Pick<CallReport, 'operands' | 'results'> & { readonly device: CudaPlace | undefined },
-): CallReport {
-  const place = (host: Tensor): Tensor => device?.place(host) ?? host
-  const [placedOperands, placedResults] = [operands.map(place), results.map(place)]
-  const { call, version } = prepare(library, convention, request, placedOperands, device)
+function openKernel(library: Library, name: string, flags: CallFlags): Kernel<unknown> {
+  const registered = flags.registered ? { registered: true } : {}
   try {
-    call.run(placedOperands, placedResults)
-    device?.fetch(results)
-    writeResults(writtenResults(request), results)
-    const timing =
-      request.repeat === 0 ? undefined : measure(call, placedOperands, placedResults, request.repeat, device)
-    return { convention, version, operands, results, timing }
-  } finally {
-    call.close()
+    return library.kernel(name, {
+      allowNewerApi: flags['allow-newer-api'],
+      ...registered,
+    }) as unknown as Kernel<unknown>
+  } catch (error) {
+    throw flags.registered ? explainUnregistered(error, library, name) : error
   }
+}
+
+function outputsOf({ name, results }: KernelSignature, { out, result }: CallFlags): Output[] {
+  const parameters = results.filter(({ isToken }) => !isToken)
+  const files = outputFiles(name, parameters, out)
+  const specs = result.map(parseResultSpec)
+  if (specs.length > parameters.length) {
+    throw new UsageError(`unexpected --result ${result[parameters.length]}: ${name} has ${parameters.length} results`)
+  }
+  return parameters.map((parameter, index) => {
+    const { type, path } = specs[index] ?? {}
+    const named = files.get(parameter.name)
+    if (named !== undefined && path !== undefined) {
+      throw new UsageError(`the file of ${parameter.name} is given by --out and by --result`)
+    }
+    return { parameter, type, path: named ?? path }
+  })
+}
+
+function resultTypes(outputs: readonly Output[]): { results?: Readonly<Record<string, TensorType>> } {
+  const types = outputs.flatMap(({ parameter, type }) => (type === undefined ? [] : [[parameter.name, type] as const]))
+  return types.length === 0 ? {} : { results: Object.fromEntries(types) }
 }
 
 /** Refuses results with element types that a `.npy` file cannot contain, before anything runs. */
-export function refuseUnwritable(results: readonly ResultSpec[]): void {
-  for (const { type, path } of results) if (path !== undefined) encodeNpyHeader(type.dtype, type.shape)
+function refuseUnwritable(
+  operands: readonly Parameter[],
+  tensors: readonly (readonly Tensor[])[],
+  outputs: readonly Output[],
+): void {
+  const bound = new Map<string | undefined, DType | undefined>()
+  operands.forEach(({ variable }, i) => bound.set(variable, bound.get(variable) ?? tensors[i]![0]?.dtype))
+  for (const { parameter, type, path } of outputs) {
+    const { dtypes, variable } = parameter
+    const dtype: DType | undefined = type?.dtype ?? (variable === undefined ? dtypes[0] : bound.get(variable))
+    if (path !== undefined && dtype !== undefined) encodeNpyHeader(dtype, [])
+  }
 }
 
-export function writeResults(specs: readonly ResultSpec[], results: readonly Tensor[]): void {
-  specs.forEach(({ path }, index) => {
-    if (path !== undefined) writeNpy(path, results[index]!)
-  })
-}
-
-/** The results that are printed or written. */
-export function writtenResults({ results }: Pick<CallRequest, 'results'>): readonly ResultSpec[] {
-  return results.filter(({ isTemp }) => !isTemp)
-}
-
-function makeResults(request: CallRequest, operands: readonly Tensor[]): Tensor[] {
-  return writtenResults(request).map(({ type }, index) => {
-    const alias = request.aliases.find(({ result }) => result === index)
-    const operand = alias === undefined ? undefined : operands[alias.operand]
-    return operand ?? tensor(type.dtype, type.shape)
-  })
-}
-
-const apiVersions = {
-  host: ApiVersion.ORIGINAL,
-  'host-status': ApiVersion.STATUS_RETURNING,
-  'host-unified': ApiVersion.STATUS_RETURNING_UNIFIED,
-  cuda: ApiVersion.ORIGINAL,
-  'cuda-status': ApiVersion.STATUS_RETURNING,
-} as const
-
-const isTyped = (convention: AnyConvention): convention is 'typed' | 'cuda-typed' =>
-  convention === 'typed' || convention === 'cuda-typed'
-const isOnDevice = (convention: AnyConvention): convention is DeviceConvention => convention.startsWith('cuda')
-const opaqueConventions: ReadonlySet<AnyConvention> = new Set(['host-unified', 'cuda', 'cuda-status'])
-
-function conventionOf(library: Library, request: CallRequest): AnyConvention {
-  const { symbol, convention, attributes, results, opaque } = request
-  const hasAttributes = Object.keys(attributes).length > 0
-  if (request.registered || Object.keys(request.stages).length > 0 || request.hostScratch) {
-    if (convention !== undefined && !isTyped(convention)) {
-      throw new UsageError(
-        `--registered, --stage and --host-scratch must be used with a typed call, got --abi ${convention}`,
-      )
-    }
-  }
-  if (request.registered) return convention ?? 'typed'
-  const marked = library.customCalls.filter(({ name }) => name === symbol).map((call) => call.convention)
-  // Only typed calls have attributes. A symbol that does not exist is refused when it is looked up.
-  const guessed = hasAttributes || !library.native.has(symbol) ? 'typed' : undefined
-  const chosen = convention ?? marked[0] ?? guessed
-  if (chosen === undefined) {
-    throw new UsageError(
-      `${library.path} does not mark the calling convention of ${symbol}`,
-      'Pass --abi typed for an XLA FFI handler, or --abi host for void f(void* out, const void** in).',
-    )
-  }
-  if (!isTyped(chosen) && hasAttributes) {
-    throw new UsageError(`${symbol} is a ${chosen} call, which does not accept --attr`)
-  }
-  if (!opaqueConventions.has(chosen) && opaque !== undefined) {
-    throw new UsageError(`${symbol} is a ${chosen} call, which does not accept --opaque`)
-  }
-  if (chosen === 'host' && results.length === 0) {
-    throw new UsageError(
-      `${symbol} is a host call, which needs a --result to write to`,
-      "Pass for example --result 'f32[2,4]:y.npy'.",
-    )
-  }
-  return chosen
-}
-
-function prepare(
-  library: Library,
-  convention: AnyConvention,
-  request: CallRequest,
-  operands: readonly Tensor[],
-  device: CudaPlace | undefined,
-): { call: PreparedCall; version: string | undefined } {
-  const { symbol, attributes, opaque, aliases, hostScratch } = request
-  const results = request.results.map(({ type, isTemp }) => (isTemp ? temp(type) : type))
-  const onStream = device === undefined ? {} : { stream: device.stream }
-  const shape = { operands: operands.map(({ type }) => type), results, aliases, ...onStream }
-  if (isTyped(convention)) {
-    const handler = findHandler(library, request, convention)
-    return { call: handler.prepare({ ...shape, attrs: attributes, hostScratch }), version: handler.metadata.version }
-  }
-  const options = { apiVersion: apiVersions[convention] }
-  const target = isOnDevice(convention)
-    ? deviceFunction(library.native, symbol, options)
-    : library.hostCall(symbol, options).function
-  return { call: target.prepare(opaque === undefined ? shape : { ...shape, opaque }), version: undefined }
-}
-
-function findHandler(
-  library: Library,
-  { symbol, stages, registered, allowNewerApi }: CallRequest,
-  convention: 'typed' | 'cuda-typed',
-): TypedHandler {
-  const options = { allowNewerApi, platform: isOnDevice(convention) ? 'CUDA' : 'Host' }
-  try {
-    if (registered) return registeredHandler(symbol, options)
-  } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error
-    const names = registeredNames().map(({ name }) => name)
-    throw new InputError(
-      `${library.path} does not register a handler named ${JSON.stringify(symbol)}`,
-      didYouMean(symbol, names) ??
-        'Run tenon inspect --handlers with the library to see the handlers that it registers.',
-    )
-  }
-  return library.customCall({ execute: symbol, ...stages }, options).handler
-}
-
-/** Measures runs. A run on a device ends when its stream is idle. */
-function measure(
-  call: PreparedCall,
-  operands: readonly Tensor[],
-  results: readonly Tensor[],
-  runs: number,
-  device: CudaPlace | undefined,
-): Timing {
-  const bound = call.bind(operands, results)
-  try {
-    return timeRuns(() => {
-      bound.run()
-      device?.stream.synchronize()
-    }, runs)
-  } finally {
-    bound.close()
-  }
+/** The tensors of a result in what the kernel returned: itself, or an object of results by name. */
+function resultsOf(
+  { parameter, path }: Output,
+  value: unknown,
+): { name: string; path: string | undefined; tensor: Tensor }[] {
+  const { name } = parameter
+  const own = value instanceof Tensor ? value : (value as Readonly<Record<string, unknown>>)[name]
+  if (own === undefined) return []
+  if (own instanceof Tensor) return [{ name, path, tensor: own }]
+  return (own as readonly Tensor[]).map((tensor, i) => ({
+    name: `${name}[${i}]`,
+    path: path?.replace(/(?=\.npy$)|$/, `.${i}`),
+    tensor,
+  }))
 }

@@ -5,12 +5,18 @@ import type { ResultSpec } from './tensor-spec.ts'
 import { printData, printTalk } from './terminal.ts'
 import { formatTiming, type Timing } from './timing.ts'
 
-export function printResults(specs: readonly ResultSpec[], results: readonly Tensor[]): void {
+/** What is known about a result besides its tensor. */
+export interface ShownResult extends Pick<ResultSpec, 'path'> {
+  /** The name in the signature, if there is one. */
+  readonly name?: string
+}
+
+export function printResults(specs: readonly ShownResult[], results: readonly Tensor[]): void {
   results.forEach((result, index) => {
-    const { path } = specs[index]!
+    const { path, name = `result ${index}` } = specs[index]!
     if (path !== undefined) printTalk(`${path}: ${result.type}`)
     else {
-      if (results.length > 1) printTalk(`result ${index}: ${result.type}`)
+      if (results.length > 1) printTalk(`${name}: ${result.type}`)
       printData(formatTensor(result))
     }
   })
@@ -20,9 +26,9 @@ export function printTiming(timing: Timing | undefined): void {
   if (timing !== undefined) printTalk(formatTiming(timing))
 }
 
-export function jsonResults(specs: readonly ResultSpec[], results: readonly Tensor[]): unknown[] {
+export function jsonResults(specs: readonly ShownResult[], results: readonly Tensor[]): unknown[] {
   return results.map((result, index) => {
-    const { path } = specs[index]!
-    return { type: String(result.type), ...(path === undefined ? { values: jsonValues(result) } : { path }) }
+    const { path, name } = specs[index]!
+    return { name, type: String(result.type), ...(path === undefined ? { values: jsonValues(result) } : { path }) }
   })
 }

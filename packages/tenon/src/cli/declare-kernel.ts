@@ -18,14 +18,14 @@ export const kernelTypes = [
  */
 export function declareKernel(signature: KernelSignature): string {
   const { name } = signature
-  const { attributes, results } = shown(signature)
+  const { attributes } = shown(signature)
   const forms = formsOf(signature)
   const comment = docComment(docOf(signature))
   const functions = forms.map((form) => `${comment}export function ${name}${callOf(signature, form, false)}`)
   const later = forms.map((form) => `  function async${callOf(signature, form, true)}`)
   const members = [
     ...(attributes.length === 0 ? [] : [interfaceOf('Attributes', attributes.map(attributeLines))]),
-    ...(results.length < 2 ? [] : [resultsOf(signature)]),
+    ...(hasResults(signature) ? [resultsOf(signature)] : []),
     `  /** Calls the kernel on another thread. */`,
     ...later,
   ]
@@ -43,6 +43,12 @@ function shown({
     results: results.filter(({ isToken }) => !isToken),
     attributes,
   }
+}
+
+/** Whether a call returns an object of results by name, as it does unless it has one result that is always there. */
+function hasResults(signature: KernelSignature): boolean {
+  const { results } = shown(signature)
+  return results.length > 1 || (results.length === 1 && results[0]!.kind !== 'one')
 }
 
 /** The operands of one form of the call. */
@@ -80,11 +86,11 @@ function callOf(signature: KernelSignature, form: Form, isAsync: boolean): strin
   }
   const typeOf = (inferred: boolean): string => {
     const types = results.map((result) => resultType(result, resultElement(result, inferred)))
-    if (types.length < 2) return types[0] ?? 'undefined'
+    if (!hasResults(signature)) return types[0] ?? 'undefined'
     const generics = resultVariables(signature).map((variable) => resultElement({ ...results[0]!, variable }, inferred))
     return `${signature.name}.Results${generics.length === 0 ? '' : `<${generics.join(', ')}>`}`
   }
-  const into = results.length < 2 ? typeOf(false) : `Partial<${typeOf(false)}>`
+  const into = !hasResults(signature) ? typeOf(false) : `Partial<${typeOf(false)}>`
   const options = `${isAsync ? 'AsyncOptions' : 'Options'}<${results.length === 0 ? 'never' : into}>`
   const optionsAreRequired = !signature.isComplete
   if (attributes.length > 0) {

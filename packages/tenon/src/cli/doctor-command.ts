@@ -2,7 +2,8 @@ import { doctorFacts } from './doctor-facts.ts'
 import { problemsOf } from './doctor-problems.ts'
 import { doctorText } from './doctor-text.ts'
 import { ExitCode } from './failure.ts'
-import { defineSubCommand, type Definition, type SubCommand } from './sub-command.ts'
+import type { Definition } from './definition.ts'
+import { defineSubCommand, type SubCommand } from './sub-command.ts'
 import { printData, styleFor } from './terminal.ts'
 
 const args = {

@@ -80,6 +80,10 @@ const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[
     hint: "Pass each result as a --result of its own, in order: --result 'f32[2,4]:y.npy'.",
   },
   {
+    pattern: /^(\w+) of \w+ must be given, because the call does not determine .*$/s,
+    hint: "Pass the type and shape of $1 with --result 'f32[2,4]', in the order of the results.",
+  },
+  {
     pattern: /^.* must be a typed XLA handler.*$/s,
     hint: 'If it is void f(void* out, const void** in), pass --abi host.',
   },

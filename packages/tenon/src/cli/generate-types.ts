@@ -16,8 +16,12 @@ export interface Exported {
   readonly functions: readonly PackedDescription[]
 }
 
-const optionTypes = `type Options<Into> = Omit<KernelOptions, 'into'> & { readonly into?: Into }
-type AsyncOptions<Into> = Omit<KernelAsyncOptions, 'into'> & { readonly into?: Into }`
+const optionTypes = `interface Options<Into> extends Omit<KernelCallOptions, 'into'> {
+  readonly into?: Into
+}
+interface AsyncOptions<Into> extends Omit<KernelAsyncOptions, 'into'> {
+  readonly into?: Into
+}`
 
 /** Names that the written files use, so that they cannot be those of kernels. */
 export const usedNames: ReadonlySet<string> = new Set([

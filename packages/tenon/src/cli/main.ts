@@ -3,7 +3,7 @@ import { packageVersion } from '../version.ts'
 import { ExitCode, reportFailure } from './failure.ts'
 import { exitWithoutOutput, runCommand } from './run-command.ts'
 import type { SubCommand } from './sub-command.ts'
-import { printData, styleFor } from './terminal.ts'
+import { onLostOutput, printData, styleFor } from './terminal.ts'
 import { programUsage } from './usage.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -24,7 +24,7 @@ const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
 export async function main([name, ...rest]: readonly string[]): Promise<ExitCode> {
   try {
     if (name !== undefined && Object.hasOwn(subCommands, name)) return runCommand(await subCommands[name]!(), rest)
-    process.stdout.on('error', exitWithoutOutput)
+    onLostOutput(exitWithoutOutput)
     await runProgram(name)
     return ExitCode.ok
   } catch (error) {

@@ -1,19 +1,16 @@
-import { parseArguments } from './arguments.ts'
 import { ExitCode, reportFailure, reportLostOutput } from './failure.ts'
 import type { SubCommand } from './sub-command.ts'
-import { printData, styleFor } from './terminal.ts'
-import { commandUsage } from './usage.ts'
+import { onLostOutput, printData, styleFor } from './terminal.ts'
 
 /** Runs a command with the arguments behind its name. @returns the exit code of the process */
 export function runCommand(command: SubCommand, rawArgs: readonly string[]): ExitCode {
-  process.stdout.on('error', exitWithoutOutput)
+  onLostOutput(exitWithoutOutput)
   try {
     const end = rawArgs.indexOf('--')
     const flags = end === -1 ? rawArgs : rawArgs.slice(0, end)
-    if (!flags.includes('--help') && !flags.includes('-h')) {
-      return command.run(parseArguments(rawArgs, command.args)) ?? ExitCode.ok
-    }
-    printData(command.help?.(rawArgs) ?? commandUsage(command, styleFor(process.stdout)))
+    const invocation = command.start(rawArgs)
+    if (!flags.includes('--help') && !flags.includes('-h')) return invocation.run() ?? ExitCode.ok
+    printData(invocation.usage(styleFor(process.stdout)))
     return ExitCode.ok
   } catch (error) {
     return reportFailure(error, `tenon ${command.meta.name}`)

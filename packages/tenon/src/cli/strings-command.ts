@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { StringTensor, type Abi, type Layout } from '@tenon/tstring'
-import { defineSubCommand, type Definition, type SubCommand, type Values } from './sub-command.ts'
-import { alignColumns, printable, printData, printTalk } from './terminal.ts'
+import type { Definition, Values } from './definition.ts'
+import { defineSubCommand, type SubCommand } from './sub-command.ts'
+import { alignColumns, printable, printBytes, printData, printTalk } from './terminal.ts'
 import { InputError } from './input-error.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -138,7 +139,7 @@ function convert(strings: StringTensor, to: string, abi: Abi | undefined, output
   if (to === 'lines' || to === 'json') {
     const bytes =
       to === 'json' ? Buffer.from(`${JSON.stringify(strings.toArray({ invalid: 'throw' }))}\n`) : joinLines(strings)
-    if (output === undefined) process.stdout.write(bytes)
+    if (output === undefined) printBytes(bytes)
     else writeFileSync(output, bytes)
     return
   }

@@ -1,3 +1,4 @@
+import { fstatSync, writeSync } from 'node:fs'
 import { styleText } from 'node:util'
 
 /** Elsewhere than on a terminal, the styles leave the text unchanged. */
@@ -28,11 +29,55 @@ export function printable(text: string): string {
 }
 
 export function printData(text: string): void {
-  process.stdout.write(`${text}\n`)
+  print(1, `${text}\n`)
+}
+
+export function printBytes(bytes: Uint8Array): void {
+  print(1, bytes)
 }
 
 export function printTalk(text: string): void {
-  process.stderr.write(`${text}\n`)
+  print(2, `${text}\n`)
+}
+
+let lost = (error: NodeJS.ErrnoException): void => {
+  throw error
+}
+
+/** Sets what happens if stdout or stderr cannot be written. */
+export function onLostOutput(action: (error: NodeJS.ErrnoException) => void): void {
+  lost = action
+}
+
+const pause = new Int32Array(new SharedArrayBuffer(4))
+const streams = new Map<number, NodeJS.WriteStream>()
+
+/** Writes to files and pipes without the streams of Node.js, because loading those takes as long as a call. */
+function print(descriptor: 1 | 2, data: string | Uint8Array): void {
+  const stream = streams.get(descriptor) ?? streamOf(descriptor)
+  if (stream !== undefined) {
+    stream.write(data)
+    return
+  }
+  for (let bytes: Uint8Array = typeof data === 'string' ? Buffer.from(data) : data; bytes.length > 0;) {
+    try {
+      bytes = bytes.subarray(writeSync(descriptor, bytes))
+    } catch (error) {
+      // The reader of a pipe that does not block has to make room.
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') Atomics.wait(pause, 0, 0, 1)
+      else return lost(error as NodeJS.ErrnoException)
+    }
+  }
+}
+
+/** The stream for a terminal or another device. */
+function streamOf(descriptor: 1 | 2): NodeJS.WriteStream | undefined {
+  const status = fstatSync(descriptor)
+  if (status.isFile() || status.isFIFO() || status.isSocket()) return undefined
+  const stream = descriptor === 1 ? process.stdout : process.stderr
+  stream.on('error', lost)
+  streams.set(descriptor, stream)
+  return stream
 }
 
 /** Formats rows as lines. Every column but the last is as wide as its widest cell. */

@@ -1,0 +1,100 @@
+import type { BinaryInfo, KernelSignature } from '@tenon/core'
+import type { Alias } from '@tenon/custom-call'
+import { parseAttribute } from './attribute-spec.ts'
+import { callCustom, writtenResults, type CallReport, type CallRequest } from './call-custom.ts'
+import type { CallFlags } from './call-flags.ts'
+import { jsonResults, printResults, printTiming } from './call-output.ts'
+import { callPacked, isPackedFunction, jsonPacked, printPacked } from './call-packed.ts'
+import { parseResultSpec } from './tensor-spec.ts'
+import { printData } from './terminal.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Whether flags say by hand how to call a kernel, or do not fit its convention, so that its signature is not used. */
+export function isByHand(flags: CallFlags, { convention }: KernelSignature): boolean {
+  const { abi, opaque, stage, alias, result } = flags
+  if (abi !== undefined && abi !== convention) return true
+  if (opaque !== undefined || stage.length > 0 || alias.length > 0 || result.some(isTemp)) return true
+  if (flags['cuda-driver'] !== undefined) return true
+  return convention !== 'typed' && (flags.registered || flags['host-scratch'] || flags['allow-newer-api'])
+}
+
+const isTemp = (text: string): boolean => text.startsWith('temp:')
+
+/** Calls a kernel without a signature. Its results and the types of its attributes come from the command line. */
+export function callByHand(flags: CallFlags, info: BinaryInfo, repeat: number): void {
+  const { library, symbol, abi, opaque, json, registered } = flags
+  if (flags.out.length > 0) {
+    throw new UsageError(
+      `--out needs the signature of ${symbol}`,
+      "Pass the type, shape and file of each result: --result 'f32[2,4]:y.npy'.",
+    )
+  }
+  const request: CallRequest = {
+    library,
+    symbol,
+    operands: flags.arg,
+    attributes: attributesOf(flags.attr),
+    results: flags.result.map(parseResultSpec),
+    convention: abi === 'packed' ? undefined : abi,
+    opaque,
+    repeat,
+    allowNewerApi: flags['allow-newer-api'],
+    stages: stagesOf(flags.stage),
+    registered,
+    aliases: flags.alias.map(parseAlias),
+    hostScratch: flags['host-scratch'],
+    cudaDriver: flags['cuda-driver'],
+  }
+  if (abi === 'packed' || (abi === undefined && isPackedFunction(request, info))) {
+    const report = callPacked(request, info)
+    if (json) printData(JSON.stringify(jsonPacked(request, report), undefined, 2))
+    else printPacked(request, report)
+    return
+  }
+  const report = callCustom(request, info)
+  if (json) printData(JSON.stringify(jsonReport(request, report), undefined, 2))
+  else {
+    printResults(writtenResults(request), report.results)
+    printTiming(report.timing)
+  }
+}
+
+function stagesOf(texts: readonly string[]): CallRequest['stages'] {
+  const stages: Record<string, string> = {}
+  for (const text of texts) {
+    const match = /^(instantiate|prepare|initialize)=(.+)$/.exec(text)
+    if (match === null || Object.hasOwn(stages, match[1]!)) {
+      throw new UsageError(
+        `--stage must be instantiate=symbol, prepare=symbol or initialize=symbol, each once, got ${text}`,
+      )
+    }
+    stages[match[1]!] = match[2]!
+  }
+  return stages
+}
+
+function parseAlias(text: string): Alias {
+  const match = /^(\d{1,5})=(\d{1,5})$/.exec(text)
+  if (match !== null) return { operand: Number(match[1]), result: Number(match[2]) }
+  throw new UsageError(`--alias must be operand=result, such as 0=0, got ${text}`)
+}
+
+function attributesOf(texts: readonly string[]): CallRequest['attributes'] {
+  const attributes = texts.map(parseAttribute)
+  const names = attributes.map(([name]) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new UsageError(`--attr ${twice} is given more than once`)
+  return Object.fromEntries(attributes)
+}
+
+function jsonReport(request: CallRequest, { convention, version, operands, results, timing }: CallReport): unknown {
+  return {
+    library: request.library,
+    symbol: request.symbol,
+    convention,
+    version,
+    operands: operands.map((operand) => String(operand.type)),
+    results: jsonResults(writtenResults(request), results),
+    timing,
+  }
+}

@@ -1,0 +1,246 @@
+import { resolve } from 'node:path'
+import { tensor, type BinaryInfo, type Tensor } from '@tenon/core'
+import { didYouMean } from '@tenon/core/internal'
+import {
+  ApiVersion,
+  deviceFunction,
+  NotFoundError,
+  registeredHandler,
+  registeredNames,
+  temp,
+  type Alias,
+  type AttributeDictionary,
+  type HandlerSymbols,
+  type PreparedCall,
+  type TypedHandler,
+} from '@tenon/custom-call'
+import { Library } from '../library.ts'
+import type { CallConvention, DeviceConvention } from '../marked-calls.ts'
+import { openCuda, type CudaPlace } from './cuda-place.ts'
+import { readNpy, writeNpy } from '../npy/npy-file.ts'
+import { encodeNpyHeader } from '../npy/npy-header.ts'
+import type { ResultSpec } from './tensor-spec.ts'
+import { timeRuns, type Timing } from './timing.ts'
+import { InputError } from './input-error.ts'
+import { UsageError } from './usage-error.ts'
+
+export interface CallRequest {
+  readonly library: string
+  readonly symbol: string
+  /** The `.npy` files of the operands, in order. */
+  readonly operands: readonly string[]
+  readonly attributes: AttributeDictionary
+  readonly results: readonly ResultSpec[]
+  /** The convention; undefined for the one that the library marks. */
+  readonly convention: AnyConvention | undefined
+  /** The opaque string, which only some conventions pass. */
+  readonly opaque: string | undefined
+  /** The number of further runs, which are measured. */
+  readonly repeat: number
+  readonly allowNewerApi: boolean
+  /** The symbols of the other stages of a typed target. */
+  readonly stages: Omit<HandlerSymbols, 'execute'>
+  /** Whether the symbol is a name under which the library registers a handler itself. */
+  readonly registered: boolean
+  readonly aliases: readonly Alias[]
+  /** Whether typed handlers get host memory when they ask for device memory. */
+  readonly hostScratch: boolean
+  /** The path of the CUDA driver's library; undefined for the system's. */
+  readonly cudaDriver: string | undefined
+}
+
+export type AnyConvention = CallConvention | DeviceConvention
+
+export interface CallReport {
+  readonly convention: AnyConvention
+  /** The version of XLA FFI that a typed handler reports. */
+  readonly version: string | undefined
+  readonly operands: readonly Tensor[]
+  readonly results: readonly Tensor[]
+  readonly timing: Timing | undefined
+}
+
+/**
+ * Opens the library, reads the operands, runs the kernel and writes the results that have a file.
+ *
+ * @param info the headers and symbols of the library
+ * @throws {UsageError} if the command line is incomplete, or contradicts itself
+ * @throws {XlaError} if the kernel fails
+ * @throws {TenonError} and system errors if the call cannot be prepared
+ */
+export function callCustom(request: CallRequest, info: BinaryInfo): CallReport {
+  refuseUnwritable(request.results)
+  const library = Library.openRead(resolve(request.library), info)
+  try {
+    const convention = conventionOf(library, request)
+    const operands = request.operands.map((path) => readNpy(path))
+    const results = makeResults(request, operands)
+    const device = isOnDevice(convention) ? openCuda(request.cudaDriver) : undefined
+    try {
+      return run(library, convention, request, { operands, results, device })
+    } finally {
+      device?.close()
+    }
+  } finally {
+    library.close()
+  }
+}
+
+function run(
+  library: Library,
+  convention: AnyConvention,
+  request: CallRequest,
+  { operands, results, device }: Pick<CallReport, 'operands' | 'results'> & { readonly device: CudaPlace | undefined },
+): CallReport {
+  const place = (host: Tensor): Tensor => device?.place(host) ?? host
+  const [placedOperands, placedResults] = [operands.map(place), results.map(place)]
+  const { call, version } = prepare(library, convention, request, placedOperands, device)
+  try {
+    call.run(placedOperands, placedResults)
+    device?.fetch(results)
+    writeResults(writtenResults(request), results)
+    const timing =
+      request.repeat === 0 ? undefined : measure(call, placedOperands, placedResults, request.repeat, device)
+    return { convention, version, operands, results, timing }
+  } finally {
+    call.close()
+  }
+}
+
+/** Refuses results with element types that a `.npy` file cannot contain, before anything runs. */
+export function refuseUnwritable(results: readonly ResultSpec[]): void {
+  for (const { type, path } of results) if (path !== undefined) encodeNpyHeader(type.dtype, type.shape)
+}
+
+export function writeResults(specs: readonly ResultSpec[], results: readonly Tensor[]): void {
+  specs.forEach(({ path }, index) => {
+    if (path !== undefined) writeNpy(path, results[index]!)
+  })
+}
+
+/** The results that are printed or written. */
+export function writtenResults({ results }: Pick<CallRequest, 'results'>): readonly ResultSpec[] {
+  return results.filter(({ isTemp }) => !isTemp)
+}
+
+function makeResults(request: CallRequest, operands: readonly Tensor[]): Tensor[] {
+  return writtenResults(request).map(({ type }, index) => {
+    const alias = request.aliases.find(({ result }) => result === index)
+    const operand = alias === undefined ? undefined : operands[alias.operand]
+    return operand ?? tensor(type.dtype, type.shape)
+  })
+}
+
+const apiVersions = {
+  host: ApiVersion.ORIGINAL,
+  'host-status': ApiVersion.STATUS_RETURNING,
+  'host-unified': ApiVersion.STATUS_RETURNING_UNIFIED,
+  cuda: ApiVersion.ORIGINAL,
+  'cuda-status': ApiVersion.STATUS_RETURNING,
+} as const
+
+const isTyped = (convention: AnyConvention): convention is 'typed' | 'cuda-typed' =>
+  convention === 'typed' || convention === 'cuda-typed'
+const isOnDevice = (convention: AnyConvention): convention is DeviceConvention => convention.startsWith('cuda')
+const opaqueConventions: ReadonlySet<AnyConvention> = new Set(['host-unified', 'cuda', 'cuda-status'])
+
+function conventionOf(library: Library, request: CallRequest): AnyConvention {
+  const { symbol, convention, attributes, results, opaque } = request
+  const hasAttributes = Object.keys(attributes).length > 0
+  if (request.registered || Object.keys(request.stages).length > 0 || request.hostScratch) {
+    if (convention !== undefined && !isTyped(convention)) {
+      throw new UsageError(
+        `--registered, --stage and --host-scratch must be used with a typed call, got --abi ${convention}`,
+      )
+    }
+  }
+  if (request.registered) return convention ?? 'typed'
+  const marked = library.customCalls.filter(({ name }) => name === symbol).map((call) => call.convention)
+  // Only typed calls have attributes. A symbol that does not exist is refused when it is looked up.
+  const guessed = hasAttributes || !library.native.has(symbol) ? 'typed' : undefined
+  const chosen = convention ?? marked[0] ?? guessed
+  if (chosen === undefined) {
+    throw new UsageError(
+      `${library.path} does not mark the calling convention of ${symbol}`,
+      'Pass --abi typed for an XLA FFI handler, or --abi host for void f(void* out, const void** in).',
+    )
+  }
+  if (!isTyped(chosen) && hasAttributes) {
+    throw new UsageError(`${symbol} is a ${chosen} call, which does not accept --attr`)
+  }
+  if (!opaqueConventions.has(chosen) && opaque !== undefined) {
+    throw new UsageError(`${symbol} is a ${chosen} call, which does not accept --opaque`)
+  }
+  if (chosen === 'host' && results.length === 0) {
+    throw new UsageError(
+      `${symbol} is a host call, which needs a --result to write to`,
+      "Pass for example --result 'f32[2,4]:y.npy'.",
+    )
+  }
+  return chosen
+}
+
+function prepare(
+  library: Library,
+  convention: AnyConvention,
+  request: CallRequest,
+  operands: readonly Tensor[],
+  device: CudaPlace | undefined,
+): { call: PreparedCall; version: string | undefined } {
+  const { symbol, attributes, opaque, aliases, hostScratch } = request
+  const results = request.results.map(({ type, isTemp }) => (isTemp ? temp(type) : type))
+  const onStream = device === undefined ? {} : { stream: device.stream }
+  const shape = { operands: operands.map(({ type }) => type), results, aliases, ...onStream }
+  if (isTyped(convention)) {
+    const handler = findHandler(library, request, convention)
+    return { call: handler.prepare({ ...shape, attrs: attributes, hostScratch }), version: handler.metadata.version }
+  }
+  const options = { apiVersion: apiVersions[convention] }
+  const target = isOnDevice(convention)
+    ? deviceFunction(library.native, symbol, options)
+    : library.hostCall(symbol, options).function
+  return { call: target.prepare(opaque === undefined ? shape : { ...shape, opaque }), version: undefined }
+}
+
+function findHandler(
+  library: Library,
+  { symbol, stages, registered, allowNewerApi }: CallRequest,
+  convention: 'typed' | 'cuda-typed',
+): TypedHandler {
+  const options = { allowNewerApi, platform: isOnDevice(convention) ? 'CUDA' : 'Host' }
+  try {
+    if (registered) return registeredHandler(symbol, options)
+  } catch (error) {
+    throw explainUnregistered(error, library, symbol)
+  }
+  return library.customCall({ execute: symbol, ...stages }, options).handler
+}
+
+/** The error for a handler that the library does not register, or the error as it is. */
+export function explainUnregistered(error: unknown, { path }: Library, symbol: string): unknown {
+  if (!(error instanceof NotFoundError)) return error
+  const names = registeredNames().map(({ name }) => name)
+  return new InputError(
+    `${path} does not register a handler named ${JSON.stringify(symbol)}`,
+    didYouMean(symbol, names) ?? 'Run tenon inspect --handlers with the library to see the handlers that it registers.',
+  )
+}
+
+/** Measures runs. A run on a device ends when its stream is idle. */
+function measure(
+  call: PreparedCall,
+  operands: readonly Tensor[],
+  results: readonly Tensor[],
+  runs: number,
+  device: CudaPlace | undefined,
+): Timing {
+  const bound = call.bind(operands, results)
+  try {
+    return timeRuns(() => {
+      bound.run()
+      device?.stream.synchronize()
+    }, runs)
+  } finally {
+    bound.close()
+  }
+}

@@ -1,0 +1,21 @@
+import type { CallConvention, DeviceConvention } from '../marked-calls.ts'
+
+/** The values of the options of `tenon call`, apart from the attributes of a kernel. */
+export interface CallFlags {
+  readonly library: string
+  readonly symbol: string
+  readonly arg: readonly string[]
+  readonly out: readonly string[]
+  readonly attr: readonly string[]
+  readonly result: readonly string[]
+  readonly opaque: string | undefined
+  readonly abi: CallConvention | DeviceConvention | 'packed' | undefined
+  readonly stage: readonly string[]
+  readonly registered: boolean
+  readonly alias: readonly string[]
+  readonly 'host-scratch': boolean
+  readonly 'cuda-driver': string | undefined
+  readonly 'allow-newer-api': boolean
+  readonly repeat: string | undefined
+  readonly json: boolean
+}

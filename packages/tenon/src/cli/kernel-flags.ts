@@ -1,0 +1,110 @@
+import type { AttributeParameter, KernelSignature } from '@tenon/core'
+import { didYouMean, formatLiteral, formatType } from '@tenon/core/internal'
+import { parseAttributeValue, parseNamedAttribute } from './attribute-value.ts'
+import type { ArgumentDefinition, Definition, Values } from './definition.ts'
+import { UsageError } from './usage-error.ts'
+
+/** The flags of a kernel's attributes. An attribute whose name is an option of the command has no flag. */
+export function kernelFlags({ attributes }: KernelSignature, options: Definition): Definition {
+  const flags = attributes.flatMap((attribute): [name: string, flag: ArgumentDefinition][] => {
+    const { name, type, isOptional, fallback } = attribute
+    if (isOption(name, options)) return []
+    const omitted = isOptional ? 'optional' : 'required'
+    const description = fallback === undefined ? omitted : `default ${formatLiteral(fallback)}`
+    if (type !== 'pred') return [[name, { type: 'string', description, valueHint: formatType(type) }]]
+    const negative: [string, ArgumentDefinition] = [`no-${name}`, { type: 'boolean', description: `${name} = false` }]
+    return [[name, { type: 'boolean', description }], ...(isOption(negative[0], options) ? [] : [negative])]
+  })
+  return Object.fromEntries(flags)
+}
+
+/**
+ * The attributes on a command line: those with flags of their own, and those of `--attr`.
+ *
+ * @throws {UsageError} if an attribute is unknown, missing, given twice, or not of its type
+ */
+export function readKernelAttributes(
+  signature: KernelSignature,
+  options: Definition,
+  flags: Values<Definition>,
+  attr: readonly string[],
+): Record<string, unknown> {
+  const { name: kernel, attributes } = signature
+  const named = namedAttributes(signature, attr)
+  const values: Record<string, unknown> = {}
+  for (const attribute of attributes) {
+    const { name, isOptional, type } = attribute
+    const passed = isOption(name, options) ? undefined : flagValue(attribute, flags)
+    const given = named.get(name)
+    if (given !== undefined && passed !== undefined) throw new UsageError(`${name} is given by --${name} and by --attr`)
+    const value = given === undefined ? passed : parseNamedAttribute(attribute, given)
+    if (isOption(name, options) && given === undefined && isSet(flags[name])) {
+      throw new UsageError(
+        `--${name} is an option of tenon call and an attribute of ${kernel}`,
+        `Pass the attribute with --attr ${name}=${hintOf(attribute)}.`,
+      )
+    }
+    if (value !== undefined) values[name] = value
+    else if (!isOptional) {
+      const flag = isOption(name, options) ? `--attr ${name}=` : `--${name} `
+      throw new UsageError(
+        `${name} of ${kernel} must be ${formatType(type)}, got no value`,
+        `Pass ${flag}${hintOf(attribute)}.`,
+      )
+    }
+  }
+  return values
+}
+
+/** The texts of `--attr`, by the names of attributes. */
+function namedAttributes({ name: kernel, attributes }: KernelSignature, attr: readonly string[]): Map<string, string> {
+  const named = new Map<string, string>()
+  for (const text of attr) {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+    if (name === undefined) throw new UsageError(`--attr must be name=value, got ${text || 'nothing'}`)
+    const known = attributes.map((attribute) => attribute.name)
+    if (!known.includes(name))
+      throw new UsageError(`${kernel} does not have an attribute named ${name}`, didYouMean(name, known))
+    if (named.has(name)) throw new UsageError(`--attr ${name} is given more than once`)
+    named.set(name, value!)
+  }
+  return named
+}
+
+function flagValue(attribute: AttributeParameter, flags: Values<Definition>): unknown {
+  const { name, type } = attribute
+  if (type !== 'pred') {
+    const text = flags[name]
+    return text === undefined ? undefined : parseAttributeValue(attribute, text, `--${name}`)
+  }
+  const [isTrue, isFalse] = [isSet(flags[name]), isSet(flags[`no-${name}`])]
+  if (isTrue && isFalse) throw new UsageError(`--${name} and --no-${name} contradict each other`)
+  return isTrue ? true : isFalse ? false : undefined
+}
+
+const isOption = (name: string, options: Definition): boolean => name === 'help' || Object.hasOwn(options, name)
+
+const isSet = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false
+
+/** An example of the value on the command line. */
+function hintOf({ type, fallback }: AttributeParameter): string {
+  if (typeof type === 'object') return 'enum' in type ? type.enum.join('|') : 'json'
+  if (fallback !== undefined && !Array.isArray(fallback) && !(fallback instanceof Uint8Array)) return String(fallback)
+  if (type.endsWith('[]')) return '0,1'
+  return (
+    { pred: 'true', string: 'text', bytes: 'text', dtype: 'f32', dictionary: 'json', pointer: 'address' }[
+      type as string
+    ] ?? '1'
+  )
+}
+
+/** @throws {UsageError} if a flag of an attribute is given in a call that does not use the signature */
+export function refuseKernelFlags(signature: KernelSignature, options: Definition, values: Values<Definition>): void {
+  const name = Object.keys(kernelFlags(signature, options)).find((flag) => isSet(values[flag]))
+  if (name === undefined) return
+  throw new UsageError(
+    `--${name} needs the signature of ${signature.name}, which --abi, --opaque, --stage, --alias and scratch memory replace`,
+    `Pass --attr ${name}=type:value.`,
+  )
+}

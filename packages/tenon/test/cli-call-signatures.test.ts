@@ -1,0 +1,235 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { tensor } from '@tenon/core'
+import { kernelLibrary } from '@tenon/kernels'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readNpy, writeNpy } from '../src/index.ts'
+import { expectRefusal } from './expect-refusal.ts'
+import { runTenon, type Finished } from './run-tenon.ts'
+
+const kernels = kernelLibrary('kernels')
+
+/** Signatures for kernels that have none of their own, by the library. */
+const sidecars: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  kernels: {
+    describe_attrs: `() -> (text: u8[256]); a?: f32, b?: f64, i?: s64, n?: u8, exact: pred = false, mode: enum("fast", "safe") = "fast",
+      name?: string, axes?: s64[], weights?: f32[], z?: c64, config?: { depth: s32 }, free?: dictionary, json?: s32, when?: dtype`,
+    optional_sum: '(a: f32[n], b?: f32[n], c?: f32[n]) -> (y: f32[n])',
+    rms_norm: '(x: f32[..., n]) -> (y: f32[?]); eps: f32 = 1e-5',
+  },
+  packed: { add_one: '(x: f32[n]) -> (y: f32[n])' },
+}
+
+let directory: string
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tenon-signed-'))
+  for (const [name, texts] of Object.entries(sidecars)) {
+    symlinkSync(kernelLibrary(name), join(directory, `lib${name}.so`))
+    writeFileSync(join(directory, `lib${name}.tenon.json`), JSON.stringify({ tenon: 1, kernels: texts }))
+  }
+  writeNpy(join(directory, 'x.npy'), tensor('f32', [2, 3], [3, 1, 2, 0, 5, 4]))
+  writeNpy(join(directory, 'v.npy'), tensor('f32', [3], [1, 2, 3]))
+  writeNpy(join(directory, 'w.npy'), tensor('f32', [3], [10, 20, 30]))
+  writeNpy(join(directory, 'a.npy'), tensor('f64', [2, 2], [1, 2, 3, 4]))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const call = (...args: string[]): Finished => runTenon(['call', ...args], { cwd: directory })
+const done = (stdout: string, stderr = ''): Finished => ({ code: 0, stdout, stderr })
+
+describe('rule 32: tenon call with a signature', () => {
+  test('needs neither results, nor types, nor the convention', () => {
+    const uniform = '[[0.33333334 0.33333334 0.33333334]\n [0.33333334 0.33333334 0.33333334]]\n'
+    expect(call(kernels, 'softmax', '--arg', 'x.npy', '--temperature', 'inf')).toEqual(done(uniform))
+    expect(call(kernels, 'softmax', '--arg', 'x.npy').code).toBe(0)
+    expect(call(kernels, 'matmul', '--arg', 'a.npy', '--arg', 'a.npy')).toEqual(done('[[ 7. 10.]\n [15. 22.]]\n'))
+  })
+
+  test('prints results by name, and writes those that --out names', () => {
+    const topk = [kernels, 'topk', '--arg', 'x.npy', '--k', '1']
+    expect(call(...topk)).toEqual(done('[[3.]\n [5.]]\n[[0]\n [1]]\n', 'values: float32[2,1]\nindices: int32[2,1]\n'))
+    expect(call(...topk, '--out', 'indices=i.npy')).toEqual(
+      done('[[3.]\n [5.]]\n', 'values: float32[2,1]\ni.npy: int32[2,1]\n'),
+    )
+    expect(readNpy(join(directory, 'i.npy')).toArray()).toEqual([0, 1])
+    expect(call(kernels, 'softmax', '--arg', 'x.npy', '--out', 'y.npy').stderr).toBe('y.npy: float32[2,3]\n')
+    expect(call(kernels, 'softmax', '--arg', 'x.npy', '--out', 'y=z.npy').stderr).toBe('z.npy: float32[2,3]\n')
+    expect(call(kernels, 'softmax', '--arg', 'x.npy', '--result', 'f32[2,3]:r.npy').stderr).toBe(
+      'r.npy: float32[2,3]\n',
+    )
+  })
+
+  test('takes operands in order and by name, and omits optional ones', () => {
+    const sum = (...args: string[]): string => call('libkernels.so', 'optional_sum', ...args).stdout
+    expect(sum('--arg', 'v.npy')).toBe('[1. 2. 3.]\n')
+    expect(sum('--arg', 'v.npy', '--arg', 'w.npy')).toBe('[11. 22. 33.]\n')
+    expect(sum('--arg', 'b=w.npy', '--arg', 'v.npy')).toBe('[11. 22. 33.]\n')
+    expect(sum('--arg', 'b=w.npy', '--arg', 'a=v.npy', '--arg', 'w.npy')).toBe('[21. 42. 63.]\n')
+  })
+
+  test('has a flag for each attribute', () => {
+    const attrs = (...args: string[]): string => {
+      const { stdout, stderr } = call('libkernels.so', 'describe_attrs', '--json', '--attr', 'json=7', ...args)
+      if (stderr !== '') throw new Error(stderr)
+      const [{ values }] = (JSON.parse(stdout) as { results: [{ values: number[] }] }).results
+      return Buffer.from(values).toString('latin1').replace(/\0+$/, '')
+    }
+    const defaults = 'exact=PRED:false json=S32:7 mode=STRING:"fast"'
+    expect(attrs()).toBe(defaults)
+    expect(attrs('--exact', '--mode', 'safe', '--a=-inf')).toBe(
+      'a=F32:-inf exact=PRED:true json=S32:7 mode=STRING:"safe"',
+    )
+    expect(attrs('--no-exact', '--i', '-9007199254740993')).toContain('i=S64:-9007199254740993')
+    expect(attrs('--axes', '0,1', '--weights', '0.5, 1', '--name', 'str:x')).toBe(
+      'axes=S64[0,1] exact=PRED:false json=S32:7 mode=STRING:"fast" name=STRING:"str:x" weights=F32[0.5,1]',
+    )
+    expect(attrs('--attr', 'a=1.5', '--attr', 'n=u8:3', '--attr', 'name=str:y')).toBe(
+      'a=F32:1.5 exact=PRED:false json=S32:7 mode=STRING:"fast" n=U8:3 name=STRING:"y"',
+    )
+    expect(attrs('--config', '{"depth":2}')).toMatch(/config=.*depth=S32:2/)
+    expect(attrs('--free', '{"on":true,"mode":"fast","eps":"f32:0.5"}')).toMatch(
+      /free=.*eps=F32:0.5.*mode=STRING:"fast".*on=PRED:true/,
+    )
+    expect(attrs('--when', 'f32')).toContain('when=S32:11')
+  })
+
+  test('calls a packed function', () => {
+    expect(call('libpacked.so', 'add_one', '--arg', 'v.npy')).toEqual(done('[2. 3. 4.]\n'))
+    expect(call('libpacked.so', 'add_one', '--arg', 'x=v.npy', '--out', 'p.npy').stderr).toBe('p.npy: float32[3]\n')
+    expect(call('libpacked.so', 'sum', '--arg', 'int:1', '--arg', 'float:0.5').stdout).toBe('1.5\n')
+  })
+
+  test('--result states what the operands do not determine', () => {
+    const norm = ['libkernels.so', 'rms_norm', '--arg', 'v.npy']
+    expect(call(...norm, '--result', 'f32[3]').stdout).toMatch(/^\[0\.46/)
+    expectRefusal(call(...norm), 1, 'y of rms_norm must be given', '--result')
+  })
+
+  test('--json and --repeat print what they do without a signature', () => {
+    const { stdout } = call(kernels, 'topk', '--arg', 'x.npy', '--k', '2', '--repeat', '10', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      symbol: 'topk',
+      convention: 'typed',
+      version: '0.1',
+      operands: ['float32[2,3]'],
+      results: [
+        {
+          name: 'values',
+          type: 'float32[2,2]',
+          values: [
+            [3, 2],
+            [5, 4],
+          ],
+        },
+        { name: 'indices', type: 'int32[2,2]' },
+      ],
+      timing: { runs: 10 },
+    })
+  })
+
+  test('--help prints the signature, its doc, and the flags with types and defaults', () => {
+    const { code, stdout, stderr } = call(kernels, 'softmax', '--help')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain(
+      'softmax (x: f32[..., c]) -> (y: f32[..., c]); temperature: f32 = 1\nSoftmax over the last axis.\n',
+    )
+    expect(stdout).toMatch(/--temperature f32 +default 1\n/)
+    expect(stdout).toContain('--arg x.npy')
+    expect(call(kernels, 'topk', '--help').stdout).toMatch(/--k s64 +required\n/)
+    const flags = call('libkernels.so', 'describe_attrs', '--help').stdout
+    expect(flags).toMatch(/--exact +default false\n +--no-exact +exact = false\n/)
+    expect(flags).toMatch(/--mode enum\("fast", "safe"\) +default "fast"\n/)
+    expect(flags).toContain('an attribute')
+    expect(call(kernels, 'rms_norm', '--help').stdout).toContain('usage')
+  })
+
+  test('flags that replace the signature call the kernel by hand', () => {
+    const opaque = call(
+      kernels,
+      'softmax',
+      '--arg',
+      'x.npy',
+      '--alias',
+      '0=0',
+      '--attr',
+      'temperature=f32:1',
+      '--result',
+      'f32[2,3]',
+    )
+    expect(opaque.code).toBe(0)
+    expectRefusal(
+      call(kernels, 'softmax', '--arg', 'x.npy', '--alias', '0=0', '--temperature', '1'),
+      2,
+      '--temperature needs the signature',
+    )
+    expectRefusal(
+      call(kernels, 'rms_norm', '--arg', 'x.npy', '--out', 'y.npy'),
+      2,
+      '--out needs the signature of rms_norm',
+    )
+  })
+
+  test.each<[string[], number, string, string | undefined]>([
+    [[kernels, 'softmax'], 2, 'x is missing: softmax takes the operands x', '--arg x=x.npy'],
+    [[kernels, 'softmax', '--arg', 'x.npy', '--arg', 'x.npy'], 2, 'unexpected --arg x.npy', undefined],
+    [[kernels, 'softmax', '--arg', 'x=x.npy', '--arg', 'x=x.npy'], 2, '--arg x is given more than once', undefined],
+    [[kernels, 'softmax', '--arg', 'a.npy'], 1, 'x of softmax must be float32[..., c], got float64[2, 2]', undefined],
+    [[kernels, 'softmax', '--arg', 'x.npy', '--temprature', '2'], 2, 'there is no flag --temprature', '--temperature'],
+    [
+      [kernels, 'softmax', '--temperature', '2', '--attr', 'temperature=2', '--arg', 'x.npy'],
+      2,
+      'given by --temperature and by --attr',
+      undefined,
+    ],
+    [
+      [kernels, 'softmax', '--attr', 'temprature=2', '--arg', 'x.npy'],
+      2,
+      'does not have an attribute named temprature',
+      'temperature',
+    ],
+    [
+      [kernels, 'softmax', '--attr', 'temperature=f64:2', '--arg', 'x.npy'],
+      2,
+      'temperature must be f32, got f64',
+      'temperature=2',
+    ],
+    [
+      [kernels, 'softmax', '--temperature', 'hot', '--arg', 'x.npy'],
+      2,
+      '--temperature hot: the value must be a number, got hot',
+      undefined,
+    ],
+    [[kernels, 'softmax', '--temperature'], 2, '--temperature needs a value', undefined],
+    [[kernels, 'topk', '--arg', 'x.npy'], 2, 'k of topk must be s64, got no value', '--k '],
+    [[kernels, 'topk', '--arg', 'x.npy', '--k', '9'], 1, 'topk requires k <= n, got k = 9 and n = 3', undefined],
+    [
+      [kernels, 'softmax', '--arg', 'x.npy', '--registered'],
+      1,
+      'does not register a handler named "softmax"',
+      undefined,
+    ],
+    [['libkernels.so', 'describe_attrs', '--free', '{"a":1}'], 2, 'a number must have its type', 'f32:1'],
+    [[kernels, 'topk', '--arg', 'x.npy', '--k', '1', '--out', 'o.npy'], 2, '--out must be name=file.npy', undefined],
+    [
+      [kernels, 'topk', '--arg', 'x.npy', '--k', '1', '--out', 'value=o.npy'],
+      2,
+      '--out must be name=file.npy',
+      'values',
+    ],
+    [
+      ['libkernels.so', 'describe_attrs', '--json'],
+      2,
+      '--json is an option of tenon call and an attribute of describe_attrs',
+      '--attr json=',
+    ],
+    [['libkernels.so', 'describe_attrs', '--exact', '--no-exact'], 2, 'contradict each other', undefined],
+    [['libkernels.so', 'describe_attrs', '--exact=yes'], 2, '--exact takes no value', undefined],
+    [['libkernels.so', 'describe_attrs', '--config', '{depth'], 2, 'the value must be JSON', undefined],
+    [['libkernels.so', 'describe_attrs', '--mode', 'slow'], 1, 'mode of describe_attrs must be one of', undefined],
+    [['libkernels.so', 'describe_attrs', '--n', '256'], 1, 'n of describe_attrs must be u8, got 256', undefined],
+    [['--temperature', '2', kernels, 'softmax'], 2, 'there is no flag --temperature', undefined],
+  ])('refuses %j', (args, code, sentence, hint) => {
+    expectRefusal(call(...args), code, sentence, hint)
+  })
+})
