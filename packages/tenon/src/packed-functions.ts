@@ -40,4 +40,7 @@ const plainFunctions = (exports: BinaryInfo['exports']): string[] =>
     .map(({ name }) => name)
     .toSorted()
 
+/** The name by which a module finds the packed function of a symbol. */
+export const packedName = (symbol: string): string => (symbol.startsWith(PREFIX) ? symbol.slice(PREFIX.length) : symbol)
+
 export const isPackedSymbol = (name: string): boolean => name.startsWith(PREFIX) || /^__(tvm|TVM)/.test(name)

@@ -16,6 +16,7 @@ import {
   type KernelHandler,
 } from '@tenon/custom-call'
 import type { PackedFunc } from '@tenon/packed-func'
+import { packedName } from '../packed-functions.ts'
 import type { FoundSignature } from '../signatures/read-signatures.ts'
 import { readKernelOptions, type KernelOptions } from './kernel-options.ts'
 import { packedKernel } from './packed-kernel.ts'
@@ -62,10 +63,8 @@ export function openKernel(
   const { frames = DEFAULT_FRAMES, allowNewerApi, platform = known?.platform } = given
   const symbol = known?.symbol ?? name
   if (convention === 'packed' || convention === 'legacy') {
-    return packedKernel({ signature, packed: library.packed(name), gate: library.native.gate, frames }) as Kernel<
-      never,
-      PackedFunc
-    >
+    const packed = library.packed(packedName(symbol))
+    return packedKernel({ signature, packed, gate: library.native.gate, frames }) as Kernel<never, PackedFunc>
   }
   const handler = (): KernelHandler => {
     const handlerOptions = {
