@@ -1,8 +1,11 @@
 /* A handler with an optional operand, and any number of further operands. */
+#include <tenon/signature.h>
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* y = x + bias + ..., all of them f32[n]. Only x is required. */
+TN_SIGNATURE(optional_sum,
+             "(x: f32[n], bias?: f32[n], ...more: f32[n]) -> (y: f32[n]) -- The sum of all operands. Only x is required.");
+
 TN_XLA_EXPORT tn_xla_error_t *optional_sum(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {
       .minor = 3, .stage = TN_XLA_EXECUTE, .args = TN_XLA_ANY, .rets = 1, .attrs = TN_XLA_ANY};
@@ -23,4 +26,3 @@ TN_XLA_EXPORT tn_xla_error_t *optional_sum(tn_xla_call_frame_t *frame) {
   }
   return NULL;
 }
-TN_XLA_MARK_TYPED(optional_sum);

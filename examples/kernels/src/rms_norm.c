@@ -1,10 +1,15 @@
 /* Root-mean-square normalisation along the last axis: y = x / sqrt(mean(x * x) + eps). */
 #include <math.h>
 
+#include <tenon/signature.h>
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* x and y: f32 of the same shape, rank 1 or more; attribute eps: f32. Sums are taken in double precision. */
+TN_SIGNATURE(rms_norm,
+             "(x: f32[..., d]) -> (y: f32[..., d]); eps: f32 "
+             "-- Root-mean-square normalisation along the last axis: y = x / sqrt(mean(x * x) + eps).");
+
+/* Sums are taken in double precision. */
 TN_XLA_EXPORT tn_xla_error_t *rms_norm(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 1};
   tn_xla_reader_t in;
@@ -29,4 +34,3 @@ TN_XLA_EXPORT tn_xla_error_t *rms_norm(tn_xla_call_frame_t *frame) {
   }
   return NULL;
 }
-TN_XLA_MARK_TYPED(rms_norm);

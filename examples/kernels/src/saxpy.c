@@ -1,8 +1,10 @@
-/* result = a * x + y, f32 of any rank. */
+/* z = a * x + y, f32 of any rank. */
+#include <tenon/signature.h>
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* x, y and the result: f32 of the same shape; attribute a: f32. */
+TN_SIGNATURE(saxpy, "(x: f32[...s], y: f32[...s]) -> (z: f32[...s]); a: f32 -- z = a * x + y");
+
 TN_XLA_EXPORT tn_xla_error_t *saxpy(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 2, .stage = TN_XLA_EXECUTE, .args = 2, .rets = 1, .attrs = 1};
   tn_xla_reader_t in;
@@ -19,4 +21,3 @@ TN_XLA_EXPORT tn_xla_error_t *saxpy(tn_xla_call_frame_t *frame) {
     ((float *)out->data)[i] = a * ((const float *)x->data)[i] + ((const float *)y->data)[i];
   return NULL;
 }
-TN_XLA_MARK_TYPED(saxpy);

@@ -1,4 +1,5 @@
 /* y = activation(scale * x + shift), applied several times. The kernel has attributes of every kind. */
+#include <tenon/signature.h>
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
@@ -25,8 +26,12 @@ static int is(tn_xla_span_t string, const char *word) {
   return string.len == strlen(word) && memcmp(string.ptr, word, string.len) == 0;
 }
 
-/* x and y: f32 of the same shape. Attributes: scale f32, shift f32 array, activation string ("none" or "relu"), clip
- * pred, times s64, limits dictionary { low f32, high f32 }. */
+TN_SIGNATURE(scale_shift,
+             "(x: f32[...s]) -> (y: f32[...s]); scale: f32 = 1, shift: f32[] = [0], times: s64 = 1, "
+             "activation: enum('none', 'relu') = 'none', clip: pred = false, "
+             "limits: { low: f32 = -inf, high: f32 = inf } "
+             "-- y = activation(scale * x + shift), applied several times and limited after each time.");
+
 TN_XLA_EXPORT tn_xla_error_t *scale_shift(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 6};
   tn_xla_reader_t in;
@@ -55,4 +60,3 @@ TN_XLA_EXPORT tn_xla_error_t *scale_shift(tn_xla_call_frame_t *frame) {
     ((float *)y->data)[i] = apply(&options, ((const float *)x->data)[i], shift[(size_t)i % options.shift.size]);
   return NULL;
 }
-TN_XLA_MARK_TYPED(scale_shift);

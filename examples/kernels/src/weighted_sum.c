@@ -1,8 +1,12 @@
 /* result = w0 * x0 + w1 * x1 + w2 * x2 + w3, with four typed buffers, four attributes, and little work. */
+#include <tenon/signature.h>
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* x0, x1, x2 and the result: f32[n]; attributes w0 to w3: s32. */
+TN_SIGNATURE(weighted_sum,
+             "(x0: f32[n], x1: f32[n], x2: f32[n]) -> (y: f32[n]); w0: s32, w1: s32, w2: s32, w3: s32 "
+             "-- y = w0 * x0 + w1 * x1 + w2 * x2 + w3");
+
 TN_XLA_EXPORT tn_xla_error_t *weighted_sum(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 3, .rets = 1, .attrs = 4};
   tn_xla_reader_t in;
@@ -24,4 +28,3 @@ TN_XLA_EXPORT tn_xla_error_t *weighted_sum(tn_xla_call_frame_t *frame) {
   for (int64_t i = 0; i < count; i++) to[i] = (float)w0 * a[i] + (float)w1 * b[i] + (float)w2 * c[i] + (float)w3;
   return NULL;
 }
-TN_XLA_MARK_TYPED(weighted_sum);
