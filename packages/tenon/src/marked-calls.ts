@@ -28,14 +28,17 @@ const marks: readonly (readonly [suffix: string, convention: CallConvention])[] 
   ['__xla_host_unified', 'host-unified'],
 ]
 
+/** The signature of tenon/signature.h. Without another mark, its function is a typed handler. */
+const SIGNATURE = '__tn_signature'
+
 /** The custom calls that a library marks, sorted by name. No function is called. */
 export function markedCalls({ exports }: BinaryInfo): MarkedCall[] {
   const names = new Set(exports.map(({ name }) => name))
-  return [...names]
-    .toSorted()
-    .flatMap((name) =>
-      marks.flatMap(([suffix, convention]) => (names.has(name + suffix) ? [{ name, convention }] : [])),
-    )
+  return [...names].toSorted().flatMap((name): MarkedCall[] => {
+    const marked = marks.flatMap(([suffix, convention]) => (names.has(name + suffix) ? [{ name, convention }] : []))
+    const isTyped = marked.length === 0 && names.has(name + SIGNATURE) && !names.has(`__tvm_ffi_${name}`)
+    return isTyped ? [{ name, convention: 'typed' }] : marked
+  })
 }
 
 export function isMark(name: string): boolean {

@@ -23,7 +23,8 @@ describe('Library.kernels()', () => {
     expect(names).toEqual(names.toSorted())
     const softmax = kernels.find(({ name }) => name === 'softmax')
     expect(softmax).toMatchObject({ convention: 'typed', source: 'library', isComplete: true })
-    expect(kernels.find(({ name }) => name === 'do_custom_call')).toMatchObject({ convention: 'host', source: 'none' })
+    expect(kernels.find(({ name }) => name === 'do_custom_call')).toMatchObject({ convention: 'host' })
+    expect(kernels.find(({ name }) => name === 'clip_v3')).toMatchObject({ convention: 'typed', source: 'none' })
     using packed = Library.open(kernelLibrary('packed'))
     expect(packed.kernels().find(({ name }) => name === 'add_one')).toMatchObject({ convention: 'packed' })
   })
@@ -87,12 +88,19 @@ describe('Library.kernel()', () => {
 
   test('rule 29: a kernel without a signature takes its results and attributes behind the operands', () => {
     using library = Library.open(path)
-    const rmsNorm = library.kernel('rms_norm')
-    const x = tensor([[1, 2, 2]])
-    expect(rmsNorm.signature.source).toBe('none')
-    expect(rmsNorm(x, { results: [x.type], attrs: { eps: f32(0) } }).shape).toEqual([1, 3])
-    const host = library.kernel('do_custom_call')
-    expect(host(tensor('f32', [128]), tensor('f32', [2048]), { results: [f32([2048])] }).shape).toEqual([2048])
+    const clip = library.kernel('clip_v3')
+    const x = tensor([-1, 2])
+    expect(clip.signature.source).toBe('none')
+    expect(clip(x, { results: [x.type], attrs: { low: f32(0), high: f32(1) } }).toArray()).toEqual([0, 1])
+    expect(thrownBy(() => clip(x)).sentence).toMatch(/^results must be an array of tensors or types/)
+    expect(thrownBy(() => clip(x, {}, {})).sentence).toMatch(/^operand 1 of clip_v3 must be a tensor/)
+    using runtime = Library.open(kernelLibrary('kernels_runtime'))
+    const four = tensor('s32', [4], [1, 2, 3, 4])
+    expect(
+      runtime
+        .kernel('increment')(four, { results: [four] })
+        .toArray(),
+    ).toEqual([2, 3, 4, 5])
   })
 
   test('rule 29: no convention is guessed', () => {

@@ -86,8 +86,8 @@ describe('Library', () => {
       expect(error).toBeInstanceOf(ArgumentError)
       expect(error.sentence).toMatch(/must be called as a (host|typed) custom call, got (host|typed)$/)
     }
-    expect(thrownBy(() => library.customCall('rms_norm__xla_ffi')).sentence).toBe(
-      'rms_norm__xla_ffi must be a function, got data',
+    expect(thrownBy(() => library.customCall('clip_v3__xla_ffi')).sentence).toBe(
+      'clip_v3__xla_ffi must be a function, got data',
     )
   })
 

@@ -49,16 +49,23 @@ function checkBuffers(
       withoutTokens(parameters),
       buffers.map(({ type }) => type),
     )
-  const expected = withoutTokens(signature.results).length
+  const own = withoutTokens(signature.results)
+  const temps = signature.temps.length
   try {
-    const passed = grouped(signature.results, results)
+    const passed = grouped(signature.results, results.slice(0, Math.max(results.length - temps, 0)))
     if (
-      passed.length > expected ||
-      passed.some((type, i) => type === undefined && signature.results[i]!.kind === 'one')
+      results.length < temps ||
+      passed.length > own.length ||
+      passed.some((type, i) => type === undefined && own[i]!.kind === 'one')
     ) {
-      throw new ArgumentError(`${signature.name} has ${expected} results, got ${results.length}`)
+      throw new ArgumentError(`${signature.name} has ${own.length + temps} results, got ${results.length}`)
     }
-    resolveCall(signature, { operands: grouped(signature.operands, operands), attributes, results: passed })
+    const operandTypes = grouped(signature.operands, operands)
+    const resolved = resolveCall(signature, { operands: operandTypes, attributes, results: passed })
+    const scratch = results.slice(results.length - temps)
+    if (scratch.some(({ type }, i) => type !== resolved.temps[i])) {
+      throw new ArgumentError(`the temporaries of ${signature.name} must be ${resolved.temps.join(', ')}`)
+    }
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error
     throw refused('INVALID_ARGUMENT', signature.name, error.sentence, { cause: error })
