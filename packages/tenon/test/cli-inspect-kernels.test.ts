@@ -29,7 +29,7 @@ describe('rule 23: tenon inspect', () => {
     expect(text).toMatch(
       /\n {2}softmax +typed +library +\(x: f32\[\.\.\., c\]\) -> \(y: f32\[\.\.\., c\]\); temperature: f32 = 1/,
     )
-    expect(text).toMatch(/\n {2}rms_norm +typed\n/)
+    expect(text).toMatch(/\n {2}clip_v1 +typed\n/)
     expect(text).not.toContain('__tn_signature')
     expect(inspect(kernelLibrary('kernels'), '--symbols')).not.toContain('__tn_signature')
   })

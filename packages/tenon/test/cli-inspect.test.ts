@@ -65,8 +65,8 @@ describe('tenon inspect', () => {
     const { code, stdout, stderr } = runTenon(['inspect', kernels])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(kernels)
-    expect(stdout).toMatch(/\n {2}rms_norm +typed\n/)
-    expect(stdout).toMatch(/\n {2}do_custom_call +host\n/)
+    expect(stdout).toMatch(/\n {2}clip_v1 +typed\n/)
+    expect(stdout).toMatch(/\n {2}do_custom_call +host\b/)
     expect(stdout).not.toContain('__xla_')
     if (linux) expect(stdout).toMatch(/needs .*libc\.so\.6/)
   })
@@ -83,7 +83,7 @@ describe('tenon inspect', () => {
       missing: [],
       packedFunctions: [],
     })
-    expect(report['customCalls']).toContainEqual({ name: 'rms_norm', convention: 'typed' })
+    expect(report['customCalls']).toContainEqual({ name: 'clip_v1', convention: 'typed' })
     expect(report['customCalls']).toContainEqual({ name: 'do_custom_call', convention: 'host' })
     expect(report['exports']).toContainEqual(
       expect.objectContaining({

@@ -179,6 +179,17 @@ describe('rule 26: the metadata of tvm-ffi', () => {
   test('functions of TVM to 0.20 have the convention legacy', () => {
     const path = compile('void *__tvm_module_ctx;\nint add(void *a) { return a != 0; }')
     expect(summary(read(path))).toEqual(['add | legacy | none | () -> ()'])
+    const described = compile(`
+      void *__tvm_module_ctx;
+      int add(void *a) { return a != 0; }
+      TN_SIGNATURE(add, "(a: f32[n]) -> (b: f32[n])");
+      int typed(void *a) { return a != 0; }
+      TN_XLA_MARK_TYPED(typed);
+    `)
+    expect(summary(read(described))).toEqual([
+      'add | legacy | library | (a: f32[n]) -> (b: f32[n])',
+      'typed | typed | none | () -> ()',
+    ])
   })
 })
 

@@ -19,7 +19,11 @@ export function libraryKernels(info: BinaryInfo): Map<string, LibraryKernel> {
     const convention = generation === 'TVM to 0.20' ? 'legacy' : 'packed'
     kernels.set(name, { convention, symbol: exported.has(prefixed) ? prefixed : name })
   }
-  for (const { name, convention } of markedCalls(info)) kernels.set(name, { convention, symbol: name })
+  for (const { name, convention } of markedCalls(info)) {
+    // In a library of TVM, a signature without a mark describes a packed function.
+    const isMarked = convention !== 'typed' || exported.has(`${name}__xla_ffi`)
+    if (isMarked || !kernels.has(name)) kernels.set(name, { convention, symbol: name })
+  }
   // A hostile file can export an empty name.
   kernels.delete('')
   return kernels
