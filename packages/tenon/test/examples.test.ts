@@ -6,6 +6,7 @@ import * as core from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { testExamples } from '@tenon/config/examples'
 import { afterAll, beforeAll } from 'vitest'
+import * as testing from '../src/entries/testing.ts'
 import * as tenon from '../src/index.ts'
 
 const { readNpy, tensor, writeNpy } = tenon
@@ -25,6 +26,6 @@ afterAll(() => {
 })
 
 testExamples(fileURLToPath(new URL('..', import.meta.url)), {
-  modules: { tenon, '@tenon/core': core },
+  modules: { tenon, 'tenon/testing': testing, '@tenon/core': core },
   context: () => ({ x: readNpy('x.npy'), readFileSync }),
 })

@@ -119,7 +119,7 @@ export class Tensor<out D extends DType = DType> {
    * @param dtype canonical name or alias of an element type.
    * @throws {ArgumentError} if there is no such type.
    * @example
-   * if (x.is('f32')) x.view().fill(1) // x is a Tensor<'float32'> here
+   * tensor([1, 2]).is('f32') // true
    */
   is<Name extends DTypeName>(dtype: Name): this is Tensor<Canonical<Name>> {
     return this.dtype === (dtypeInfo(dtype).name as DType)
@@ -131,7 +131,8 @@ export class Tensor<out D extends DType = DType> {
    * @param dtype canonical name or alias of an element type.
    * @throws {ArgumentError} if the elements have another type.
    * @example
-   * readNpy('x.npy').as('f32').view() // a Float32Array
+   * const x: Tensor = tensor([1, 2])
+   * x.as('f32').view()[0] // 1
    */
   as<Name extends DTypeName>(dtype: Name): Tensor<Canonical<Name>> {
     if (this.is(dtype)) return this

@@ -28,7 +28,7 @@ interface Values {
  * @throws {ScopeClosedError} if the memory of a tensor is closed.
  * @example
  * assertClose(tensor([1, 2]), [1, 2.00001])
- * assertClose(softmax(x), readNpy('expected.npy'), { rtol: 1e-3 })
+ * assertClose(tensor([1, 2]), tensor('f64', [2], [1, 2.001]), { rtol: 1e-3 })
  */
 export function assertClose(actual: CloseValues, expected: CloseValues, options?: ClosenessOptions): void {
   const { rtol = 1e-5, atol = 1e-8 } = checkOptions(options, ['rtol', 'atol'])
