@@ -15,8 +15,7 @@ const sidecars: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   kernels: {
     describe_attrs: `() -> (text: u8[256]); a?: f32, b?: f64, i?: s64, n?: u8, exact: pred = false, mode: enum("fast", "safe") = "fast",
       name?: string, axes?: s64[], weights?: f32[], z?: c64, config?: { depth: s32 }, free?: dictionary, json?: s32, when?: dtype`,
-    optional_sum: '(a: f32[n], b?: f32[n], c?: f32[n]) -> (y: f32[n])',
-    rms_norm: '(x: f32[..., n]) -> (y: f32[?]); eps: f32 = 1e-5',
+    clip_v1: '(x: f32[n]) -> (y: f32[?]); low: f32 = 0, high: f32 = 2',
   },
   packed: { add_one: '(x: f32[n]) -> (y: f32[n])' },
 }
@@ -61,11 +60,13 @@ describe('rule 32: tenon call with a signature', () => {
   })
 
   test('takes operands in order and by name, and omits optional ones', () => {
-    const sum = (...args: string[]): string => call('libkernels.so', 'optional_sum', ...args).stdout
+    const sum = (...args: string[]): string => call(kernels, 'optional_sum', ...args).stdout
     expect(sum('--arg', 'v.npy')).toBe('[1. 2. 3.]\n')
     expect(sum('--arg', 'v.npy', '--arg', 'w.npy')).toBe('[11. 22. 33.]\n')
-    expect(sum('--arg', 'b=w.npy', '--arg', 'v.npy')).toBe('[11. 22. 33.]\n')
-    expect(sum('--arg', 'b=w.npy', '--arg', 'a=v.npy', '--arg', 'w.npy')).toBe('[21. 42. 63.]\n')
+    expect(sum('--arg', 'bias=w.npy', '--arg', 'v.npy')).toBe('[11. 22. 33.]\n')
+    expect(sum('--arg', 'bias=w.npy', '--arg', 'x=v.npy', '--arg', 'w.npy', '--arg', 'more=v.npy')).toBe(
+      '[22. 44. 66.]\n',
+    )
   })
 
   test('has a flag for each attribute', () => {
@@ -101,9 +102,9 @@ describe('rule 32: tenon call with a signature', () => {
   })
 
   test('--result states what the operands do not determine', () => {
-    const norm = ['libkernels.so', 'rms_norm', '--arg', 'v.npy']
-    expect(call(...norm, '--result', 'f32[3]').stdout).toMatch(/^\[0\.46/)
-    expectRefusal(call(...norm), 1, 'y of rms_norm must be given', '--result')
+    const clip = ['libkernels.so', 'clip_v1', '--arg', 'v.npy']
+    expect(call(...clip, '--result', 'f32[3]')).toEqual(done('[1. 2. 2.]\n'))
+    expectRefusal(call(...clip), 1, 'y of clip_v1 must be given', '--result')
   })
 
   test('--json and --repeat print what they do without a signature', () => {
@@ -141,7 +142,7 @@ describe('rule 32: tenon call with a signature', () => {
     expect(flags).toMatch(/--exact +default false\n +--no-exact +exact = false\n/)
     expect(flags).toMatch(/--mode enum\("fast", "safe"\) +default "fast"\n/)
     expect(flags).toContain('an attribute')
-    expect(call(kernels, 'rms_norm', '--help').stdout).toContain('usage')
+    expect(call(kernels, 'clip_v1', '--help').stdout).toContain('usage')
   })
 
   test('flags that replace the signature call the kernel by hand', () => {
@@ -164,10 +165,21 @@ describe('rule 32: tenon call with a signature', () => {
       '--temperature needs the signature',
     )
     expectRefusal(
-      call(kernels, 'rms_norm', '--arg', 'x.npy', '--out', 'y.npy'),
+      call(kernels, 'clip_v1', '--arg', 'x.npy', '--out', 'y.npy'),
       2,
-      '--out needs the signature of rms_norm',
+      '--out needs the signature of clip_v1',
     )
+  })
+
+  test('refuses a convention that contradicts the signature', () => {
+    const result = ['--arg', 'x.npy', '--result', 'f32[2,3]']
+    expectRefusal(
+      call(kernels, 'softmax', '--abi', 'host', ...result),
+      1,
+      'softmax must be called as a typed custom call, got host',
+    )
+    expectRefusal(call(kernels, 'softmax', '--abi', 'packed', ...result), 1, 'got packed')
+    expect(call(kernels, 'softmax', '--abi', 'typed', '--arg', 'x.npy').code).toBe(0)
   })
 
   test.each<[string[], number, string, string | undefined]>([

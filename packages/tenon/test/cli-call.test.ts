@@ -198,50 +198,28 @@ describe('refusals have one message and a stable exit code', () => {
   const eps = ['--attr', 'eps=f32:1e-5']
   const y = ['--result', 'f32[2,3]']
 
-  test('wrong types, ranks, counts and attributes are reported with the message of the kernel', () => {
+  test('wrong types, ranks, counts and attributes are reported with the message of a kernel without a signature', () => {
+    const clip = (...args: string[]): Finished => call(kernels, 'clip_v1', ...args)
+    const [v, out] = [
+      ['--arg', fixture('vector')],
+      ['--result', 'f32[5]'],
+    ] as const
+    const [low, high] = [
+      ['--attr', 'low=f32:0'],
+      ['--attr', 'high=f32:1'],
+    ] as const
+    expectRefusal(clip('--arg', fixture('float64'), ...low, ...high, ...out), 1, 'expected F32 but got F64', 'astype')
+    expectRefusal(clip(...x(), ...low, ...high, ...out), 1, 'Wrong buffer rank: expected 1 but got 2', 'reshape')
+    expectRefusal(clip(...v, ...out), 1, 'Wrong number of attributes: expected 2 but got 0', '--attr')
+    expectRefusal(clip(...v, ...low, '--attr', 'hihg=f32:1', ...out), 1, 'Missing attribute: high', '--attr high=')
     expectRefusal(
-      call(kernels, 'rms_norm', '--arg', fixture('float64'), ...eps, ...y),
+      clip(...v, ...low, '--attr', 'high=f64:1', ...out),
       1,
-      'expected F32 but got F64',
-      'astype',
-    )
-    expectRefusal(
-      call(kernels, 'broadcast_add', ...x(), '--arg', fixture('vector'), '--result', 'f32[5]'),
-      1,
-      'Wrong buffer rank: expected 1 but got 2',
-      'reshape',
-    )
-    expectRefusal(call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[2,4]'), 1, 'of the same shape')
-    expectRefusal(
-      call(kernels, 'rms_norm', ...x(), ...y),
-      1,
-      'Wrong number of attributes: expected 1 but got 0',
-      '--attr',
-    )
-    expectRefusal(
-      call(kernels, 'rms_norm', ...x(), '--attr', 'epsilon=f32:1', ...y),
-      1,
-      'Missing attribute: eps',
-      '--attr eps=',
-    )
-    expectRefusal(
-      call(kernels, 'rms_norm', ...x(), '--attr', 'eps=f64:1', ...y),
-      1,
-      'expected F32 but got F64 (attribute eps)',
+      'expected F32 but got F64 (attribute high)',
       'as F32',
     )
-    expectRefusal(
-      call(kernels, 'rms_norm', ...eps, ...y),
-      1,
-      'Wrong number of arguments: expected 1 but got 0',
-      '--arg',
-    )
-    expectRefusal(
-      call(kernels, 'rms_norm', ...x(), ...eps),
-      1,
-      'Wrong number of results: expected 1 but got 0',
-      '--result',
-    )
+    expectRefusal(clip(...low, ...high, ...out), 1, 'Wrong number of arguments: expected 1 but got 0', '--arg')
+    expectRefusal(clip(...v, ...low, ...high), 1, 'Wrong number of results: expected 1 but got 0', '--result')
   })
 
   test('exits with 3 if a kernel fails or throws', () => {
@@ -302,8 +280,10 @@ describe('refusals have one message and a stable exit code', () => {
       1,
       'do_custom_call must be called as a host custom call, got typed',
     )
-    expectRefusal(call(kernels, 'do_custom_call', ...eps, ...y), 2, 'does not accept --attr')
-    expectRefusal(call(kernels, 'do_custom_call'), 2, 'needs a --result')
+    expectRefusal(call(kernels, 'do_custom_call', ...eps, ...y), 2, 'does not have an attribute named eps')
+    expectRefusal(call(kernels, 'do_custom_call'), 2, 'b is missing: do_custom_call takes the operands b, c')
+    expectRefusal(call(runtime, 'increment', ...eps, ...y), 2, 'does not accept --attr')
+    expectRefusal(call(runtime, 'increment'), 2, 'needs a --result')
     expectRefusal(call(kernels, 'silent'), 1, 'must be a typed XLA handler', '--abi host')
     expectRefusal(
       call(kernels, 'twice_v5', '--arg', fixture('vector'), '--result', 'f32[5]'),
@@ -345,8 +325,8 @@ describe('refusals have one message and a stable exit code', () => {
   })
 
   test.each([
-    [['--attr', 'eps=1e-5'], 'a number must have its type', 'eps=f32:1e-5 or eps=f64:1e-5'],
-    [['--attr', 'eps=f32:1', '--attr', 'eps=f32:2'], '--attr eps is given more than once', undefined],
+    [['--attr', 'low=1e-5'], 'a number must have its type', 'low=f32:1e-5 or low=f64:1e-5'],
+    [['--attr', 'low=f32:1', '--attr', 'low=f32:2'], '--attr low is given more than once', undefined],
     [['--result', 'f32'], undefined, undefined],
     [['--result', 'y.npy'], '--result must be type[size,size,...]:file.npy, got y.npy', 'f32[2,4]:y.npy'],
     [['--repeat', '0'], '--repeat must be a whole number from 1', undefined],
@@ -361,7 +341,7 @@ describe('refusals have one message and a stable exit code', () => {
     [['--args', 'x.npy'], 'there is no flag --args', 'Did you mean --arg'],
     [['more'], 'unexpected argument more', undefined],
   ])('checks the flags %j', (args, message, hint) => {
-    const finished = call(kernels, 'rms_norm', ...args)
+    const finished = call(kernels, 'clip_v1', ...args)
     if (message === undefined) expect(finished.code).toBe(1)
     else expectRefusal(finished, 2, message, hint)
   })

@@ -20,6 +20,7 @@ afterAll(() => rmSync(cwd, { recursive: true }))
 
 const [kernels, packed, throwing] = ['kernels', 'packed', 'kernels_cpp'].map(kernelLibrary) as [string, string, string]
 const x = fileURLToPath(new URL('fixtures/float32.npy', import.meta.url))
+const clip = ['call', kernels, 'clip_v1', '--arg', x]
 const norm = ['call', kernels, 'rms_norm', '--arg', x]
 const eps = ['--attr', 'eps=f32:1e-5']
 const y = ['--result', 'f32[2,3]']
@@ -40,6 +41,8 @@ const commandLines: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['inspect', kernels, '--needed'],
     ['inspect', kernels, '--handler', 'rms_norm'],
     [...norm, ...eps, ...y],
+    [...norm, '--eps', '1e-5'],
+    [...norm, '--help'],
     ['call', packed, 'sum', '--arg', 'int:1'],
     ['types', packed],
     ['types', kernels],
@@ -73,8 +76,8 @@ const commandLines: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['inspect', kernels, '--handler', 'absent'],
   ],
   '1, a type, or an argument that the kernel refuses': [
-    [...norm, ...y],
-    [...norm, '--attr', 'eps=f64:1', ...y],
+    [...clip, ...y],
+    ['call', kernels, 'topk', '--arg', x, '--k', '9'],
     [...norm, ...eps, '--result', 'f64[2,3]'],
     ['call', kernels, 'rms_norm', '--abi', 'host', '--arg', x, ...y],
     ['call', packed, 'sum', '--arg', 'str:x'],
@@ -87,7 +90,12 @@ const commandLines: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['inspect', kernels, '--absent'],
     ['inspect', kernels, '--handler'],
     ['call', kernels],
-    [...norm, '--attr', 'eps=1e-5', ...y],
+    [...clip, '--attr', 'low=1e-5', ...y],
+    [...norm],
+    [...norm, '--attr', 'eps=f64:1'],
+    [...norm, '--eps', 'small'],
+    [...norm, '--esp', '1'],
+    [...norm, '--eps', '1', '--out', 'a=y.npy', '--out', 'b=y.npy'],
     [...norm, '--attr', 'eps=f31:1e-5', ...y],
     [...norm, ...eps, '--result', 'f31[2]'],
     [...norm, ...eps, '--repeat', 'often'],

@@ -5,6 +5,7 @@ import { callCustom, writtenResults, type CallReport, type CallRequest } from '.
 import type { CallFlags } from './call-flags.ts'
 import { jsonResults, printResults, printTiming } from './call-output.ts'
 import { callPacked, isPackedFunction, jsonPacked, printPacked } from './call-packed.ts'
+import { InputError } from './input-error.ts'
 import { parseResultSpec } from './tensor-spec.ts'
 import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
@@ -20,9 +21,24 @@ export function isByHand(flags: CallFlags, { convention }: KernelSignature): boo
 
 const isTemp = (text: string): boolean => text.startsWith('temp:')
 
-/** Calls a kernel without a signature. Its results and the types of its attributes come from the command line. */
-export function callByHand(flags: CallFlags, info: BinaryInfo, repeat: number): void {
+/**
+ * Refuses a convention by hand that contradicts the signature of a kernel, because another convention reads and writes arbitrary
+ * memory. A function of any convention may also be one for a device.
+ */
+function refuseContradiction({ abi, symbol }: CallFlags, { convention, source }: KernelSignature): void {
+  if (abi === undefined || source === 'none' || abi === convention) return
+  if (abi === 'cuda-typed' ? convention === 'typed' : abi.startsWith('cuda') && convention.startsWith('host')) return
+  if (abi === 'packed' && convention === 'legacy') return
+  throw new InputError(
+    `${symbol} must be called as a ${convention} custom call, got ${abi}`,
+    'Omit --abi: another convention reads and writes arbitrary memory.',
+  )
+}
+
+/** Calls a kernel without using its signature. Its results and the types of its attributes come from the command line. */
+export function callByHand(flags: CallFlags, signature: KernelSignature, info: BinaryInfo, repeat: number): void {
   const { library, symbol, abi, opaque, json, registered } = flags
+  refuseContradiction(flags, signature)
   if (flags.out.length > 0) {
     throw new UsageError(
       `--out needs the signature of ${symbol}`,

@@ -117,7 +117,7 @@ function startKernel(library: string, symbol: string, rawArgs: readonly string[]
       const repeat = flags.repeat === undefined ? 0 : parseRepeat(flags.repeat)
       if (!hasSignature(signature) || isByHand(flags, signature)) {
         refuseKernelFlags(signature, args, values)
-        callByHand(flags, info, repeat)
+        callByHand(flags, signature, info, repeat)
       } else callKernel({ signature, options: args, values, flags, info, repeat })
     },
   }

@@ -45,9 +45,9 @@ interface Output extends Pick<ResultSpec, 'path'> {
 export function callKernel({ signature, options, values, flags, info, repeat }: KernelCall): void {
   const { name } = signature
   const operands = signature.operands.filter(({ isToken }) => !isToken)
-  const files = assignOperands(name, operands, flags.arg)
-  const attributes = readKernelAttributes(signature, options, values, flags.attr)
   const outputs = outputsOf(signature, flags)
+  const attributes = readKernelAttributes(signature, options, values, flags.attr)
+  const files = assignOperands(name, operands, flags.arg)
   const library = Library.openRead(resolve(flags.library), info)
   try {
     const kernel = openKernel(library, name, flags)
