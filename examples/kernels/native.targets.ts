@@ -58,6 +58,11 @@ export default {
         `,
       },
     ),
+    // The first example of the README.
+    library('softmax', 'src/softmax.c', {
+      libraries: ['m'],
+      imports: 'expf fmaxf memcmp memcpy snprintf strlen vsnprintf',
+    }),
     library('kernels_cpp', 'src/throwing.cc', { imports: `${cxxRuntime} memcmp memcpy snprintf strlen vsnprintf` }),
     library('kernels_runtime', 'src/runtime.c src/untyped.c', {
       imports: 'fprintf fwrite memcmp memcpy memset snprintf stderr strlen vsnprintf',

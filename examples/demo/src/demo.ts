@@ -13,7 +13,7 @@ import { formatNs } from './timing.ts'
 
 const data = (name: string): string => fileURLToPath(new URL(`../data/${name}.npy`, import.meta.url))
 const kernels = kernelLibrary('kernels')
-const numbers = (source: Tensor): Float32Array => source.view() as Float32Array
+const readFloats = (path: string): Tensor<'float32'> => readNpy(path).as('float32')
 const say = (text: string): void => console.log(text)
 
 function inspect(directory: string): void {
@@ -24,35 +24,43 @@ function inspect(directory: string): void {
     format: string
     arch: string
     needed: string[]
-    customCalls: { name: string; convention: string }[]
+    kernels: { name: string; convention: string; signature: string }[]
   }
-  const shown = report.customCalls.filter(({ name }) => ['rms_norm', 'broadcast_add', 'do_custom_call'].includes(name))
-  const names = shown.map(({ name, convention }) => `${name} (${convention})`)
+  const shown = report.kernels.find(({ name }) => name === 'rms_norm')
   say(`  ${report.format.toUpperCase()} library for ${report.arch}, needs ${report.needed.join(', ')}`)
-  say(`  ${report.customCalls.length} custom calls, among them ${names.join(', ')}`)
+  say(`  ${report.kernels.length} kernels, among them ${shown?.name} ${shown?.signature.split(' -- ')[0]}`)
 }
 
-function normaliseFiles(directory: string, iris: Tensor): void {
+function normaliseFiles(directory: string, iris: Tensor<'float32'>): void {
   say('\n2. Normalise the measurements of 150 irises, from file to file')
-  const options = ['--attr', 'eps=f32:1e-5', '--result', 'f32[150,4]:y.npy']
-  const args = ['call', kernels, 'rms_norm', '--arg', data('iris'), ...options]
+  const args = ['call', kernels, 'rms_norm', '--arg', data('iris'), '--eps', '1e-5', '--out', 'y=y.npy']
   say(commandLine(args))
   tenon(directory, args)
-  const y = readNpy(join(directory, 'y.npy'))
-  const [from, to] = [iris, y].map((source) => Array.from(numbers(source).slice(0, 4), (value) => value.toFixed(3)))
-  const expected = rmsNorm(numbers(iris), 4, Math.fround(1e-5))
-  const difference = checkClose(numbers(y), expected, 1e-6)
+  const y = readFloats(join(directory, 'y.npy'))
+  const [from, to] = [iris, y].map((source) =>
+    source
+      .slice(0)
+      .toArray()
+      .map((value) => value.toFixed(3)),
+  )
+  const expected = rmsNorm(iris.view(), 4, Math.fround(1e-5))
+  const difference = checkClose(y.view(), expected, 1e-6)
   say(`  the first one: [${from!.join(', ')}] becomes [${to!.join(', ')}]`)
   say(`  all are within ${difference.toExponential(1)} of an independent computation in double precision`)
 }
 
-function fromTypeScript(iris: Tensor): void {
+function fromTypeScript(iris: Tensor<'float32'>): void {
   say(
     '\n3. The same from TypeScript, and A[i] = B[i % 128] + C[i] on 32 images of digits, in the newest and the oldest',
   )
   say('   convention. One run includes the call. Both sides write to memory that was allocated before.')
   say('  kernel          largest difference   one run   the same in TypeScript')
-  for (const outcome of callFromTypeScript(kernels, iris, readNpy(data('digits-mean')), readNpy(data('digits')))) {
+  for (const outcome of callFromTypeScript(
+    kernels,
+    iris,
+    readFloats(data('digits-mean')),
+    readFloats(data('digits')),
+  )) {
     const { name, difference, nativeNs, scriptNs } = outcome
     const cells = [
       difference.toExponential(1).padStart(18),
@@ -63,7 +71,7 @@ function fromTypeScript(iris: Tensor): void {
   }
 }
 
-function packedFunctions(directory: string, iris: Tensor): void {
+function packedFunctions(directory: string, iris: Tensor<'float32'>): void {
   say('\n4. Packed functions of TVM without TVM, from the command line and from TypeScript')
   const library = kernelLibrary('packed')
   const args = ['call', library, 'sum', '--arg', 'int:1', '--arg', 'float:1.5']
@@ -74,9 +82,8 @@ function packedFunctions(directory: string, iris: Tensor): void {
 
 function failures(directory: string): void {
   say('\n5. Failures have a message and an exit code: 1 for the input, 2 for the command line, 3 for the kernel')
-  const wrongType = ['--arg', 'y.npy', '--attr', 'eps=f64:1e-5', '--result', 'f32[150,4]']
   const calls: readonly [code: number, args: string[]][] = [
-    [1, ['call', kernels, 'rms_norm', ...wrongType]],
+    [1, ['call', kernels, 'broadcast_add', '--arg', 'b=y.npy', '--arg', `c=${data('digits')}`]],
     [3, ['call', kernels, 'fail_with', '--attr', 'code=s32:8', '--attr', 'message=str:the table is full']],
     [3, ['call', kernelLibrary('kernels_cpp'), 'throw_runtime_error', '--attr', 'message=str:thrown in C++']],
   ]
@@ -92,7 +99,7 @@ const system = `${process.platform} ${process.arch}, Node ${process.versions.nod
 const directory = mkdtempSync(join(tmpdir(), 'tenon-demo-'))
 try {
   say(`Tenon: kernels compiled from C and C++, called from TypeScript (${system})`)
-  const iris = readNpy(data('iris'))
+  const iris = readFloats(data('iris'))
   inspect(directory)
   normaliseFiles(directory, iris)
   fromTypeScript(iris)

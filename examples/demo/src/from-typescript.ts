@@ -1,4 +1,4 @@
-import { f32, Library, tensor, type PreparedCall, type Tensor, type TensorType } from 'tenon'
+import { Library, type Tensor } from 'tenon'
 import { broadcastAdd, checkClose, rmsNorm } from './reference.ts'
 import { medianNs } from './timing.ts'
 
@@ -16,49 +16,48 @@ export interface Outcome {
 /** A call, and the same computation in TypeScript, which writes to `out`. */
 interface Case {
   readonly name: string
-  readonly operands: readonly Tensor[]
-  readonly result: TensorType
-  prepare(options: { operands: readonly Tensor[]; results: readonly TensorType[] }): PreparedCall
+  readonly operands: readonly Tensor<'float32'>[]
+  readonly attributes?: object
   reference(out?: Float64Array): Float64Array
 }
 
-const numbers = (source: Tensor): Float32Array => source.view() as Float32Array
-
 /** Calls kernels from TypeScript, checks their results, and measures them. */
-export function callFromTypeScript(libraryPath: string, iris: Tensor, mean: Tensor, digits: Tensor): Outcome[] {
+export function callFromTypeScript(
+  libraryPath: string,
+  iris: Tensor<'float32'>,
+  mean: Tensor<'float32'>,
+  digits: Tensor<'float32'>,
+): Outcome[] {
   const library = Library.open(libraryPath)
   try {
-    const attrs = { eps: f32(1e-5) }
     const add = {
       operands: [mean, digits],
-      result: f32([2048]),
-      reference: (out?: Float64Array) => broadcastAdd(numbers(mean), numbers(digits), out),
+      reference: (out?: Float64Array) => broadcastAdd(mean.view(), digits.view(), out),
     }
     const cases: Case[] = [
       {
         name: 'rms_norm',
         operands: [iris],
-        result: f32([150, 4]),
-        prepare: (options) => library.customCall('rms_norm').prepare({ ...options, attrs }),
-        reference: (out) => rmsNorm(numbers(iris), 4, Math.fround(1e-5), out),
+        attributes: { eps: 1e-5 },
+        reference: (out) => rmsNorm(iris.view(), 4, Math.fround(1e-5), out),
       },
-      { name: 'broadcast_add', ...add, prepare: (options) => library.customCall('broadcast_add').prepare(options) },
-      { name: 'do_custom_call', ...add, prepare: (options) => library.hostCall('do_custom_call').prepare(options) },
+      { name: 'broadcast_add', ...add },
+      { name: 'do_custom_call', ...add },
     ]
-    return cases.map(runCase)
+    return cases.map((one) => runCase(library, one))
   } finally {
     library.close()
   }
 }
 
-function runCase({ name, operands, result, prepare, reference }: Case): Outcome {
-  const call = prepare({ operands, results: [result] })
-  const y = tensor(result.dtype, result.shape)
+function runCase(library: Library, { name, operands, attributes, reference }: Case): Outcome {
+  const kernel = library.kernel<Tensor<'float32'>>(name)
+  const y = kernel(...operands, ...(attributes === undefined ? [] : [attributes]))
+  const out = reference()
+  const difference = checkClose(y.view(), out, 1e-6)
+  const call = kernel.prepare(operands, attributes)
   const bound = call.bind(operands, [y])
   try {
-    bound.run()
-    const out = reference()
-    const difference = checkClose(numbers(y), out, 1e-6)
     return { name, difference, nativeNs: medianNs(() => bound.run()), scriptNs: medianNs(() => void reference(out)) }
   } finally {
     bound.close()
