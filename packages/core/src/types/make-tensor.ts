@@ -9,7 +9,7 @@ import { checkDevice, cpu, type Device } from './device.ts'
 import { dtypeInfo, typedArrayClass, type DType } from './dtype.ts'
 import type { Canonical, DTypeName, InputOf, Nested } from './element-types.ts'
 import { bytesOfArray, type ValuesOf } from './tensor-arrays.ts'
-import { elementsIn } from './tensor-elements.ts'
+import { writeElements } from './tensor-elements.ts'
 import { copyOf, dtypeOfElements, flatten } from './tensor-literals.ts'
 import { bytesOf } from './tensor-bytes.ts'
 import { Tensor, TENSOR_ALIGNMENT } from './tensor.ts'
@@ -131,8 +131,7 @@ function filled(type: TensorType, values: unknown, options: Partial<TensorOption
   if (!Array.isArray(values) || values.length !== type.elementCount) {
     throw wrongType(`the values of ${type}`, `an array of length ${type.elementCount}`, values)
   }
-  const elements = elementsIn(type, made.block.view, made.base)
-  for (let i = 0; i < type.elementCount; i++) elements.write(i, values[i])
+  writeElements(type, made.block.view, made.base, values)
   return allocator === gcAllocator ? made : withBytes(type, bytesOf(made), options)
 }
 

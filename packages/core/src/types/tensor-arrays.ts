@@ -1,4 +1,3 @@
-import { types } from 'node:util'
 import { wrongType } from '../errors/check-arguments.ts'
 import { typedArrayClass, type DType, type TypedArrayName } from './dtype.ts'
 import type { ArrayOf } from './element-types.ts'
@@ -22,19 +21,35 @@ interface ViewFacts {
   readonly byteLength: number
 }
 
-const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array
+
+/** The getters of one kind of view. */
+type Getters = {
+  readonly [Name in 'buffer' | 'byteOffset' | 'byteLength']: (this: ArrayBufferView) => ArrayBufferView[Name]
+}
+
+const getterOf = <Value>(of: object, name: PropertyKey): ((this: ArrayBufferView) => Value) =>
+  Object.getOwnPropertyDescriptor(of, name)!.get as (this: ArrayBufferView) => Value
+
+const gettersOf = (of: ArrayBufferView): Getters => ({
+  buffer: getterOf(of, 'buffer'),
+  byteOffset: getterOf(of, 'byteOffset'),
+  byteLength: getterOf(of, 'byteLength'),
+})
+
+const tagOf = getterOf<ViewFacts['name'] | undefined>(typedArray, Symbol.toStringTag)
+const [arrayGetters, dataViewGetters] = [gettersOf(typedArray), gettersOf(DataView.prototype)]
 
 /** Reads a view by the engine's own getters, because an object of a user can have properties of the same names. */
 export function viewFacts(view: ArrayBufferView): ViewFacts {
-  const isDataView = types.isDataView(view)
-  const own = isDataView ? DataView.prototype : typedArray
-  const read = (name: keyof ViewFacts | symbol): unknown => Reflect.get(own, name, view)
+  const name = tagOf.call(view)
+  const { buffer, byteOffset, byteLength } = name === undefined ? dataViewGetters : arrayGetters
   return {
-    name: (isDataView ? 'DataView' : read(Symbol.toStringTag)) as ViewFacts['name'],
+    name: name ?? 'DataView',
     // Reading `buffer` moves a small typed array out of the heap for good, so its address is stable from now on.
-    buffer: read('buffer') as ArrayBufferLike,
-    byteOffset: read('byteOffset') as number,
-    byteLength: read('byteLength') as number,
+    buffer: buffer.call(view),
+    byteOffset: byteOffset.call(view),
+    byteLength: byteLength.call(view),
   }
 }
 

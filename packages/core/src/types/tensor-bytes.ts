@@ -2,7 +2,7 @@ import type { Block } from '../memory/block.ts'
 import { copyElements, type StridedBytes } from './copy-elements.ts'
 import { dtypeInfo } from './dtype.ts'
 import { elementCodec } from './element.ts'
-import { elementsIn, stepsOf } from './tensor-elements.ts'
+import { stepsOf, writeElements } from './tensor-elements.ts'
 import { flatten } from './tensor-literals.ts'
 import { rowMajorStrides, rowMajorType, type TensorType } from './tensor-type.ts'
 
@@ -25,8 +25,7 @@ export function encode(layout: TensorType, values: unknown): Uint8Array {
   const type = rowMajorType(layout)
   const { elements } = flatten(values, dtypeInfo(type.dtype).kind === 'complex', type.shape)
   const bytes = new Uint8Array(type.byteSize)
-  const target = elementsIn(type, new DataView(bytes.buffer), 0)
-  for (let i = 0; i < elements.length; i++) target.write(i, elements[i])
+  writeElements(type, new DataView(bytes.buffer), 0, elements)
   return bytes
 }
 

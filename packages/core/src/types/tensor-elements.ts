@@ -5,9 +5,9 @@ import { rowMajorStrides, type TensorType } from './tensor-type.ts'
 
 /** Reads and writes the elements of one tensor by their offset, in elements. */
 export interface Elements {
-  read(offset: number): Element
+  readonly read: (offset: number) => Element
   /** @throws {ArgumentError | ArgumentRangeError} if the value cannot be an element of the type. */
-  write(offset: number, value: unknown): void
+  readonly write: (offset: number, value: unknown) => void
 }
 
 /** The elements in memory that is attached. `base` is the position of the first one in the view, in bytes. */
@@ -19,6 +19,23 @@ export function elementsIn({ dtype, packing }: TensorType, view: DataView, base:
     read: (offset) => codec.read(view, base + offset * byteSize),
     write: (offset, value) => codec.write(view, base + offset * byteSize, value),
   }
+}
+
+/**
+ * Writes the elements of a row-major type from an array, each of which is read once, when the ones before are written.
+ *
+ * @throws {ArgumentError | ArgumentRangeError} if a value cannot be an element of the type.
+ */
+export function writeElements(type: TensorType, view: DataView, base: number, values: readonly unknown[]): void {
+  const { dtype, packing, elementCount } = type
+  if (packing === 'packed') {
+    const { write } = elementsIn(type, view, base)
+    for (let i = 0; i < elementCount; i++) write(i, values[i])
+    return
+  }
+  const codec = elementCodec(dtype)
+  const { byteSize } = codec
+  for (let i = 0, at = base; i < elementCount; i++, at += byteSize) codec.write(view, at, values[i])
 }
 
 const oneByte = new DataView(new ArrayBuffer(1))
