@@ -24,6 +24,7 @@ export { type Tensors } from './call/call-target.ts'
 export { type Alias } from './shape/alias.ts'
 export { type OperandShape, type PrepareOptions, type ResultShape } from './shape/call-shape.ts'
 export { type Layouts } from './shape/layouts.ts'
+export { type NamedLayouts } from './call/kernel-layouts.ts'
 export { Temp, temp, token, type Token } from './shape/leaf.ts'
 export { PreparedCall } from './call/prepared-call.ts'
 export {

@@ -1,5 +1,16 @@
-import { ArgumentError, tensor, tensorType, type ParameterLayout, type Tensor } from '@tenon/core'
-import { batch, f32, f64, s64, typedHandler, type Layouts, type PreparedCall } from '@tenon/custom-call'
+import { ArgumentError, parseSignature, tensor, tensorType, type ParameterLayout, type Tensor } from '@tenon/core'
+import {
+  batch,
+  f32,
+  f64,
+  FunctionTarget,
+  s64,
+  targetCall,
+  typedHandler,
+  type KernelCallOptions,
+  type Layouts,
+  type PreparedCall,
+} from '@tenon/custom-call'
 import { describe, expect, test } from 'vitest'
 import { kernels, thrownBy } from './kernels.ts'
 
@@ -228,4 +239,106 @@ test('a column-major factorization gets and returns columns', () => {
     [-8, 5, 3],
   ])
   expect(thrownBy(() => call.run([a], [tensor('f64', [3, 3])]))).toBeInstanceOf(ArgumentError)
+})
+
+describe('the layouts of a kernel with a signature', () => {
+  const a = tensor('f64', [
+    [4, 12, -16],
+    [12, 37, -43],
+    [-16, -43, 98],
+  ])
+  const factor = [
+    [2, 0, 0],
+    [6, 1, 0],
+    [-8, 5, 3],
+  ]
+  const signature = parseSignature('cholesky', '(a: f64[n, n] @cm) -> (l: f64[n, n] @cm)', {
+    convention: 'typed',
+    source: 'option',
+  })
+  const cholesky = targetCall(signature, typedHandler(kernels, 'cholesky'))
+  const copies = targetCall(
+    parseSignature('raw_memory', '(x: f32[r, c]) -> (y: f32[r, c], facts: s64[4])', {
+      convention: 'typed',
+      source: 'option',
+    }),
+    raw,
+  ) as unknown as (operand: Tensor, options?: KernelCallOptions) => { y: Tensor; facts: Tensor }
+
+  test('rule 43: @cm gives an operand and a result the layout', async () => {
+    const l = cholesky(a)
+    expect(l.toNested()).toStrictEqual(factor)
+    expect(l.type).toBe(tensorType('f64', [3, 3], { strides: [1, 3] }))
+    expect(cholesky(a.toLayout('cm')).equals(l)).toBe(true)
+    expect((await cholesky.async(a)).equals(l)).toBe(true)
+    using call = cholesky.prepare([a])
+    const out = tensor('f64', [3, 3]).toLayout('cm')
+    call.run([a], [out])
+    expect(out.toNested()).toStrictEqual(factor)
+  })
+
+  test('rule 44: a result is allocated in the layout, and into must have it', () => {
+    const out = tensor('f64', [3, 3]).toLayout('cm')
+    expect(cholesky(a, { into: out })).toBe(out)
+    expect(out.toNested()).toStrictEqual(factor)
+    expect(() => cholesky(a, { into: tensor('f64', [3, 3]) })).toThrow(
+      /l of cholesky must be float64\[3,3\] with strides \[1, 3\], got float64\[3,3\]/,
+    )
+    expect(cholesky(a, { results: f64([3, 3]) }).strides).toStrictEqual([1, 3])
+    const odd = tensor('f64', [3, 6]).slice(null, [0, null, 2])
+    expect(() => cholesky(odd)).toThrow(/a of cholesky must be row-major or float64\[3,3\] with strides \[1, 3\]/)
+  })
+
+  test('rule 43: the options of a call name the tensors, and later calls do not keep the layouts', () => {
+    for (let i = 0; i < 3; i++) {
+      const plain = copies(x)
+      expect([plain.y.strides, plain.y.toArray()]).toStrictEqual([undefined, [1, 2, 3, 4, 5, 6]])
+      const { y, facts } = copies(x, { layouts: { operands: { x: 'cm' } } })
+      expect(y.toArray()).toStrictEqual(columns)
+      expect(readRun(x, y, facts).isCopied).toBe(true)
+      const both = copies(x.toLayout('cm'), { layouts: { operands: { x: [1, 0] }, results: { y: 'cm' } } })
+      expect(both.y.strides).toStrictEqual([1, 2])
+      expect(both.y.equals(x)).toBe(true)
+    }
+  })
+
+  test.each<[string, unknown, RegExp]>([
+    ['an unknown name', { operands: { z: 'cm' } }, /must not have the option "z"/],
+    ['a list', { operands: ['cm'] }, /must be an object of layouts by name/],
+    ['another text', { operands: { x: 'rm' } }, /the layout of x of raw_memory must be 'cm' or an array of axes/],
+    ['a missing axis', { results: { y: [0] } }, /each of the 2 axes once/],
+  ])('%s is refused', (_, layouts, message) => {
+    const refuse = (): unknown => copies(x, { layouts: layouts as never })
+    expect(refuse).toThrow(ArgumentError)
+    expect(refuse).toThrow(message)
+  })
+
+  test('an operand that its result overwrites is copied into the layout', () => {
+    const overwrites = targetCall(
+      parseSignature('cholesky', '(a: f64[n, n] @cm) -> (l: f64[n, n] @alias(a) @cm)', {
+        convention: 'typed',
+        source: 'option',
+      }),
+      typedHandler(kernels, 'cholesky'),
+    )
+    const before = a.copy()
+    for (const operand of [a, a.toLayout('cm')]) expect(overwrites(operand).toNested()).toStrictEqual(factor)
+    expect(a.equals(before)).toBe(true)
+  })
+
+  test('rule 43: a TypeScript function gets tensors in the layouts, from JavaScript and from native code', () => {
+    const seen: unknown[] = []
+    const copy = parseSignature('copy', '(x: f32[r, c] @cm) -> (y: f32[r, c] @cm)', {
+      convention: 'typed',
+      source: 'option',
+    })
+    using target = new FunctionTarget('copy', copy, (operands: readonly Tensor[], results: readonly Tensor[]) => {
+      const [operand, result] = [operands[0]!, results[0]!]
+      seen.push([operand.strides, operand.toNested()])
+      result.set(operand.toNested() as never)
+    })
+    const call = targetCall(copy, target.handler)
+    for (const operand of [x, x.toLayout('cm')]) expect(call(operand).equals(x)).toBe(true)
+    expect(seen).toStrictEqual([1, 2].map(() => [[1, 2], x.toNested()]))
+  })
 })

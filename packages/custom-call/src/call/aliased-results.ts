@@ -1,5 +1,5 @@
 import { ArgumentError, ReadOnlyError, type KernelSignature, type Tensor } from '@tenon/core'
-import { checkEnterable, READ_ONLY, type Gated } from '@tenon/core/internal'
+import { checkEnterable, copyBytes, READ_ONLY, type Gated } from '@tenon/core/internal'
 import { withoutTokens } from './kernel-shape.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
 
@@ -48,12 +48,8 @@ export function shareMemory(kernel: string, pairs: readonly AliasedPair[], list:
     if ((to.flags & READ_ONLY) !== 0) {
       throw new ReadOnlyError(`${resultName} of ${kernel} must be writable, got read-only memory`)
     }
-    if (from.address !== to.address) bytesOf(to).set(bytesOf(from))
+    // Views with strides can overlap.
+    if (from.address !== to.address) copyBytes(to.type.strides === undefined ? from : from.copy(), to)
     list[FIRST_TENSOR + operand] = to
   }
-}
-
-function bytesOf({ block, address, type }: Tensor): Uint8Array {
-  const start = address - block.address
-  return block.bytes.subarray(start, start + type.byteSize)
 }

@@ -88,10 +88,11 @@ export function callFunction({ extra, frames: limits, prepare }: CallMaker): Cal
     const attributes = reader.read(hasAttributes ? options?.attrs : options?.opaque)
     const operandCount = countOf(tensors, refuseOperands)
     const taken = takeTensors(tensors, operandCount, results, allocator, alignment)
-    const frame = frames.find(taken, operandCount, alignment, attributes)
+    const frame = frames.find(taken, operandCount, alignment, undefined, attributes)
     if (frame === undefined) {
       const prepared = open(taken, operandCount, alignment, attributes)
-      frames.runNew(prepared, { types: prepared.shape.types, operandCount, alignment, attributes }, taken)
+      const { types } = prepared.shape
+      frames.runNew(prepared, { types, operandCount, alignment, layouts: undefined, attributes }, taken)
     } else {
       runTaken(frame.call, taken)
     }

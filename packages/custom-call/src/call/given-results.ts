@@ -1,7 +1,7 @@
 import { ArgumentError, TensorType, type Parameter, type Tensor } from '@tenon/core'
 import { checkOptions, wrongType } from '@tenon/core/internal'
 import { isDictionary } from '../attributes/encode-attributes.ts'
-import type { Grouped } from './kernel-shape.ts'
+import type { Grouped } from './grouped.ts'
 import { isTensor, refuseTensor } from './taken.ts'
 
 /** The tensor or type of the only result, or those of several results by name. Results with `...` have arrays. */

@@ -10,6 +10,8 @@ export interface FrameKey {
   readonly types: readonly (TensorType | undefined)[]
   readonly operandCount: number
   readonly alignment: number | undefined
+  /** The layouts that the caller passed, as text. */
+  readonly layouts: string | undefined
   /** Snapshots of the attributes, by the position of their names. */
   readonly attributes: readonly unknown[]
 }
@@ -47,6 +49,7 @@ export interface KeptFrames<Call extends FrameCall> {
     taken: readonly (Gated | undefined)[],
     operandCount: number,
     alignment: number | undefined,
+    layouts: string | undefined,
     attributes: readonly unknown[],
   ): Frame<Call> | undefined
   /**
@@ -99,7 +102,7 @@ export function makeKeptFrames<Call extends FrameCall>(
     return true
   }
 
-  const find: KeptFrames<Call>['find'] = (taken, operandCount, alignment, attributes) => {
+  const find: KeptFrames<Call>['find'] = (taken, operandCount, alignment, layouts, attributes) => {
     const { length } = frames
     // Calls with the same types come one after another, or in turn: the last frame is tried first, and then the next one.
     let at = last
@@ -110,6 +113,7 @@ export function makeKeptFrames<Call extends FrameCall>(
         frame.types.length + first === taken.length &&
         frame.operandCount === operandCount &&
         frame.alignment === alignment &&
+        frame.layouts === layouts &&
         typesMatch(taken, frame.types) &&
         areSame(attributes, frame.attributes)
       ) {
@@ -145,14 +149,14 @@ export function makeKeptFrames<Call extends FrameCall>(
     unused.call.close()
   }
 
-  const runNew: KeptFrames<Call>['runNew'] = (call, { types, operandCount, alignment, attributes }, taken) => {
+  const runNew: KeptFrames<Call>['runNew'] = (call, { types, operandCount, alignment, layouts, attributes }, taken) => {
     const { memory } = call
     memory.running = true
     try {
       run(call, taken)
     } finally {
       const isKept = limit > 0 && gate.open && !haveMemory(attributes)
-      if (isKept) keep({ call, memory, types, operandCount, alignment, attributes, lastUse: 0 })
+      if (isKept) keep({ call, memory, types, operandCount, alignment, layouts, attributes, lastUse: 0 })
       else call.close()
     }
   }

@@ -12,8 +12,11 @@ import { attributeReader } from '../attributes/attribute-reader.ts'
 import type { DeviceStream, LentData } from '../targets/call-resources.ts'
 import { aliasedPairs, shareMemory } from './aliased-results.ts'
 import { allocateResult } from './allocate-result.ts'
+import { group, type Grouped } from './grouped.ts'
 import { takeResults, type GivenResults } from './given-results.ts'
-import { group, kernelShape, withoutTokens, type Grouped, type KernelShape } from './kernel-shape.ts'
+import { signatureLayouts, takeNamedLayouts, type KernelLayouts, type NamedLayouts } from './kernel-layouts.ts'
+import { typeInLayout } from '../shape/layouts.ts'
+import { kernelShape, withoutTokens, type KernelShape } from './kernel-shape.ts'
 import { makeKeptFrames, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
 import type { Tensors } from './call-target.ts'
@@ -38,6 +41,8 @@ export interface KernelCallOptions {
   readonly results?: GivenResults<Tensor | TensorType>
   /** The allocator of results. By default, the garbage collector frees their memory. */
   readonly allocator?: NativeAllocator
+  /** The layouts of tensors that are not row-major. Default: those of the signature. */
+  readonly layouts?: NamedLayouts
   /** The alignment of all tensors in bytes; by default the size of their elements. */
   readonly alignment?: number
   /** The stream of a device, as an address or an object with a `handle`. */
@@ -49,7 +54,7 @@ export interface KernelCallOptions {
 export interface KernelAsyncOptions extends KernelCallOptions, RunAsyncOptions {}
 
 /** The options of a kernel's prepared call. */
-export type KernelPrepareOptions = Pick<KernelCallOptions, 'results' | 'alignment' | 'stream' | 'resources'>
+export type KernelPrepareOptions = Pick<KernelCallOptions, 'results' | 'layouts' | 'alignment' | 'stream' | 'resources'>
 
 /** What a call is prepared with. */
 export type KernelCallShape = KernelShape & Pick<KernelCallOptions, 'alignment' | 'stream' | 'resources'>
@@ -71,7 +76,7 @@ export interface KernelForms<Call> {
   prepare(types: unknown, attributes?: unknown, options?: KernelPrepareOptions): Call
 }
 
-const KNOWN = ['into', 'results', 'allocator', 'alignment', 'stream', 'resources'] as const
+const KNOWN = ['into', 'results', 'allocator', 'layouts', 'alignment', 'stream', 'resources'] as const
 const KNOWN_ASYNC = [...KNOWN, ...ASYNC_OPTIONS] as const
 
 const NO_OPTIONS: KernelAsyncOptions = Object.freeze({})
@@ -83,6 +88,7 @@ interface Taken {
   readonly operandCount: number
   readonly given: Grouped<Tensor | TensorType>
   readonly attributes: readonly unknown[]
+  readonly layouts: KernelLayouts
   readonly options: KernelAsyncOptions
 }
 
@@ -95,6 +101,7 @@ export function kernelFunction<Call extends FrameCall>(
   const operands = withoutTokens(signature.operands)
   const results = withoutTokens(signature.results)
   const pairs = aliasedPairs(signature)
+  const ownLayouts = signatureLayouts(operands, results)
   const hasAttributes = signature.attributes.length > 0
   const isOne = ({ kind }: Parameter): boolean => kind === 'one'
   /** Whether all calls without options have the same number of tensors, and can be read in place. */
@@ -112,29 +119,35 @@ export function kernelFunction<Call extends FrameCall>(
     const attributes = reader.read(hasAttributes ? args[next] : undefined)
     const at = hasAttributes ? next + 1 : next
     if (args.length > at + 1) refuseMore(signature, args.length, tensors.length + (hasAttributes ? 2 : 1))
-    const { into, results: types, ...options } = readOptions(name, args[at], known)
+    const { into, results: types, layouts: named, ...options } = readOptions(name, args[at], known)
+    const layouts = takeNamedLayouts(name, ownLayouts, operands, results, named)
     const given = takeResults(name, results, into, types)
     const list: (Gated | undefined)[] = [UNSET, UNSET, ...tensors]
     given.forEach((one, i) => {
       const donated = pairs.find(({ result, isDonated }) => result === i && isDonated)
-      const place = (value: Tensor | TensorType): Gated =>
-        value instanceof TensorType ? allocateResult(value, options.allocator, options.alignment) : value
+      const layout = layouts.results[i]
+      const place = (value: Tensor | TensorType): Gated => {
+        if (!(value instanceof TensorType)) return value
+        const type = layout === undefined ? value : typeInLayout(value, layout, `${results[i]!.name} of ${name}`)
+        return allocateResult(type, options.allocator, options.alignment)
+      }
       if (Array.isArray(one)) list.push(...one.map(place))
       else if (one !== undefined) list.push(place(one as Tensor | TensorType))
       else if (donated !== undefined) list.push(tensors[donated.operand])
       else if (isOne(results[i]!)) list.push(undefined)
     })
-    return { list, operandCount: tensors.length, given, attributes, options }
+    return { list, operandCount: tensors.length, given, attributes, layouts, options }
   }
 
   /** Prepares a call of these tensors. */
-  const open = ({ list, operandCount, given, attributes, options }: Taken): Call => {
+  const open = ({ list, operandCount, given, attributes, layouts, options }: Taken): Call => {
     const types = typesOf(list)
     const shape = kernelShape(
       signature,
       group(operands, types.slice(0, operandCount) as TensorType[]),
       reader.write(attributes),
       likewise(results, given, types.slice(operandCount)),
+      layouts,
     )
     const { alignment, stream, resources } = options
     return prepare({ ...shape, alignment, stream, resources } as KernelCallShape)
@@ -171,9 +184,10 @@ export function kernelFunction<Call extends FrameCall>(
   const run = (taken: Taken): unknown => {
     const { list, operandCount, given, attributes, options } = taken
     const { alignment, stream, resources } = options
+    const layouts = taken.layouts.key
     // A frame would hold the stream and the resources open.
     const isKept = stream === undefined && resources === undefined
-    const frame = isKept ? frames.find(list, operandCount, alignment, attributes) : undefined
+    const frame = isKept ? frames.find(list, operandCount, alignment, layouts, attributes) : undefined
     const types = typesOf(list)
     const call = frame?.call ?? open(taken)
     call.memory.running = true
@@ -186,7 +200,7 @@ export function kernelFunction<Call extends FrameCall>(
       throw error
     }
     if (frame !== undefined) runFrame(call, all)
-    else if (isKept) frames.runNew(call, { types, operandCount, alignment, attributes }, all)
+    else if (isKept) frames.runNew(call, { types, operandCount, alignment, layouts, attributes }, all)
     else runOnce(call, all)
     return valueOf(list, operandCount, given)
   }
@@ -202,7 +216,14 @@ export function kernelFunction<Call extends FrameCall>(
     }
     for (let i = 0; i < resultTotal; i++) list[first + operandTotal + i] = undefined
     const attributes = reader.read(args.length > operandTotal ? args[operandTotal] : undefined)
-    return run({ list, operandCount: operandTotal, given: none, attributes, options: NO_OPTIONS })
+    return run({
+      list,
+      operandCount: operandTotal,
+      given: none,
+      attributes,
+      layouts: ownLayouts,
+      options: NO_OPTIONS,
+    })
   }
 
   const async = async (...args: unknown[]): Promise<unknown> => {
@@ -231,13 +252,15 @@ export function kernelFunction<Call extends FrameCall>(
 
   const prepareTypes = (types: unknown, attributes?: unknown, options?: KernelPrepareOptions): Call => {
     if (!Array.isArray(types)) throw wrongType(`the operands of ${name}`, 'an array of types or tensors', types)
-    const known = ['results', 'alignment', 'stream', 'resources'] as const
-    const { results: given, ...rest } = readOptions(name, options, known)
+    const known = ['results', 'layouts', 'alignment', 'stream', 'resources'] as const
+    const { results: given, layouts: named, ...rest } = readOptions(name, options, known)
+    const layouts = takeNamedLayouts(name, ownLayouts, operands, results, named)
     const operandTypes = Array.from(types as unknown[], (one, i) => typesIn(one, `operand ${i} of ${name}`))
     const resultTypes = takeResults(name, results, undefined, given).map((one, i) =>
       typesIn(one, `result ${i} of ${name}`),
     )
-    return prepare({ ...kernelShape(signature, operandTypes, attributes, resultTypes), ...rest } as KernelCallShape)
+    const shape = kernelShape(signature, operandTypes, attributes, resultTypes, layouts)
+    return prepare({ ...shape, ...rest } as KernelCallShape)
   }
 
   return { call, async, prepare: prepareTypes }

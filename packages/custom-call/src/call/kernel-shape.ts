@@ -3,10 +3,10 @@ import { resolveAttributes, resolveCall, type CallType } from '@tenon/core/inter
 import { readTyped } from '../attributes/encode-values.ts'
 import type { Alias } from '../shape/alias.ts'
 import type { OperandShape, ResultShape } from '../shape/call-shape.ts'
+import type { Layouts } from '../shape/layouts.ts'
 import { temp, token } from '../shape/leaf.ts'
-
-/** The tensors of a call by parameter: undefined for one that is omitted, an array for the rest parameter. */
-export type Grouped<Value> = readonly (Value | readonly Value[] | undefined)[]
+import type { Grouped } from './grouped.ts'
+import { layoutsByPosition, plainTypes, type KernelLayouts } from './kernel-layouts.ts'
 
 /** The types, attributes and aliases with which a call of a kernel is prepared. */
 export interface KernelShape {
@@ -16,6 +16,8 @@ export interface KernelShape {
   readonly values: Readonly<Record<string, unknown>>
   readonly aliases: readonly Alias[]
   readonly names: readonly string[]
+  /** The layouts of the tensors by position, if some are not row-major. */
+  readonly layouts?: Layouts
 }
 
 /** The parameters that callers pass or receive. */
@@ -24,30 +26,28 @@ export function withoutTokens(parameters: readonly Parameter[]): readonly Parame
 }
 
 /**
- * Distributes tensors over parameters: the required ones first, then the optional ones, then the rest. The last group has the
- * tensors that are left over.
- */
-export function group<Value>(parameters: readonly Parameter[], values: readonly Value[]): Grouped<Value> {
-  let next = 0
-  const grouped = parameters.map(({ kind }): Value | readonly Value[] | undefined => {
-    if (kind === 'remaining') return values.slice(next, (next = values.length))
-    return next < values.length ? values[next++] : undefined
-  })
-  return next < values.length ? [...grouped, ...values.slice(next)] : grouped
-}
-
-/**
  * Checks the types and attributes of a call against the signature of its kernel, and infers the types of the results.
  *
+ * @param givenOperands the types of the operands, row-major or in their layouts. @param givenResults likewise of results.
  * @param given the attributes that the caller passed.
  * @throws {ArgumentError} if the call contradicts the signature, or does not determine a result.
  */
 export function kernelShape(
   signature: KernelSignature,
-  operands: Grouped<TensorType>,
+  givenOperands: Grouped<TensorType>,
   given: unknown,
-  results?: Grouped<TensorType>,
+  givenResults?: Grouped<TensorType>,
+  layouts?: KernelLayouts,
 ): KernelShape {
+  const { name } = signature
+  const isPlain = layouts === undefined || layouts.isPlain
+  const operands = isPlain
+    ? givenOperands
+    : plainTypes(name, withoutTokens(signature.operands), layouts.operands, givenOperands)
+  const results =
+    isPlain || givenResults === undefined
+      ? givenResults
+      : plainTypes(name, withoutTokens(signature.results), layouts.results, givenResults)
   const values = resolveAttributes(signature, given, readTyped)
   const types = {
     operands: operands as readonly CallType[],
@@ -73,6 +73,7 @@ export function kernelShape(
     values,
     aliases: aliasesOf(signature, operandNames, resultNames),
     names: [...operandNames, ...resultNames],
+    ...(isPlain ? {} : { layouts: layoutsByPosition(layouts, operands, groups) }),
   }
 }
 

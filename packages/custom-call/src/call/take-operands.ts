@@ -1,7 +1,8 @@
 import type { KernelSignature, Parameter, Tensor } from '@tenon/core'
 import { parameterText } from '@tenon/core/internal'
 import { isTensor, MAKE_TENSORS, refuseTensor } from './taken.ts'
-import { kernelShape, type Grouped } from './kernel-shape.ts'
+import type { Grouped } from './grouped.ts'
+import { kernelShape } from './kernel-shape.ts'
 
 /** The operands among the arguments of a call. */
 export interface TakenOperands {

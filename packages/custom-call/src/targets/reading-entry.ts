@@ -1,7 +1,16 @@
 import { ArgumentError, Tensor, type KernelSignature, type TensorType } from '@tenon/core'
-import { innermostCall, resolveCall, type CallbackFunction, type CallType, type Gated } from '@tenon/core/internal'
+import {
+  innermostCall,
+  resolveCall,
+  withLayout,
+  type CallbackFunction,
+  type CallType,
+  type Gated,
+} from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
-import { group, withoutTokens } from '../call/kernel-shape.ts'
+import { group, type Grouped } from '../call/grouped.ts'
+import { layoutsByPosition, signatureLayouts, type KernelLayouts } from '../call/kernel-layouts.ts'
+import { withoutTokens } from '../call/kernel-shape.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import { readFrame, type ReadBuffer } from '../native/read-frame.ts'
@@ -20,12 +29,14 @@ export type SchemaFunction<Definition extends TargetDefinition = TargetDefinitio
 
 /** Makes the entry for a declared target, whose sizes and attributes differ from call to call. It never throws. */
 export function readingEntry(name: string, signature: KernelSignature, run: SchemaFunction): CallbackFunction {
+  const layouts = signatureLayouts(withoutTokens(signature.operands), withoutTokens(signature.results))
   return (_, call) => {
     try {
       const { operands, results, attributes } = readFrame(call, name)
       const attrs = readAttributes(signature.attributes, attributes, name)
       checkBuffers(signature, operands, results, attrs)
-      const buffers = [...operands, ...results]
+      const all = [...operands, ...results]
+      const buffers = layouts.isPlain ? all : inLayouts(signature, layouts, operands, results, all)
       const use = (tensors: readonly Tensor[]): void =>
         refusePromise(name, run(tensors.slice(0, operands.length), tensors.slice(operands.length), attrs as never))
       const tensors = callersTensors(buffers)
@@ -37,6 +48,14 @@ export function readingEntry(name: string, signature: KernelSignature, run: Sche
   }
 }
 
+/** The types of buffers by parameter. */
+function typesOf(parameters: KernelSignature['operands'], buffers: readonly ReadBuffer[]): Grouped<TensorType> {
+  return group<TensorType>(
+    withoutTokens(parameters),
+    buffers.map(({ type }) => type),
+  )
+}
+
 /** Checks buffers and attributes against the signature. @throws {InvalidArgumentError} */
 function checkBuffers(
   signature: KernelSignature,
@@ -44,15 +63,10 @@ function checkBuffers(
   results: readonly ReadBuffer[],
   attributes: Readonly<Record<string, unknown>>,
 ): void {
-  const grouped = (parameters: KernelSignature['operands'], buffers: readonly ReadBuffer[]): readonly CallType[] =>
-    group<TensorType>(
-      withoutTokens(parameters),
-      buffers.map(({ type }) => type),
-    )
   const own = withoutTokens(signature.results)
   const temps = signature.temps.length
   try {
-    const passed = grouped(signature.results, results.slice(0, Math.max(results.length - temps, 0)))
+    const passed = typesOf(signature.results, results.slice(0, Math.max(results.length - temps, 0)))
     if (
       results.length < temps ||
       passed.length > own.length ||
@@ -60,8 +74,12 @@ function checkBuffers(
     ) {
       throw new ArgumentError(`${signature.name} has ${own.length + temps} results, got ${results.length}`)
     }
-    const operandTypes = grouped(signature.operands, operands)
-    const resolved = resolveCall(signature, { operands: operandTypes, attributes, results: passed })
+    const operandTypes = typesOf(signature.operands, operands)
+    const resolved = resolveCall(signature, {
+      operands: operandTypes as readonly CallType[],
+      attributes,
+      results: passed as readonly CallType[],
+    })
     const scratch = results.slice(results.length - temps)
     if (scratch.some(({ type }, i) => type !== resolved.temps[i])) {
       throw new ArgumentError(`the temporaries of ${signature.name} must be ${resolved.temps.join(', ')}`)
@@ -70,6 +88,23 @@ function checkBuffers(
     if (!(error instanceof ArgumentError)) throw error
     throw refused('INVALID_ARGUMENT', signature.name, error.sentence, { cause: error })
   }
+}
+
+/** Returns the buffers with the types of their memory. */
+function inLayouts(
+  signature: KernelSignature,
+  layouts: KernelLayouts,
+  operands: readonly ReadBuffer[],
+  results: readonly ReadBuffer[],
+  all: readonly ReadBuffer[],
+): readonly ReadBuffer[] {
+  const own = results.slice(0, results.length - signature.temps.length)
+  const found = layoutsByPosition(layouts, typesOf(signature.operands, operands), typesOf(signature.results, own))
+  const byPosition = [...(found.operands ?? []), ...(found.results ?? [])]
+  return all.map((buffer, i) => {
+    const layout = byPosition[i]
+    return layout === undefined ? buffer : { ...buffer, type: withLayout(buffer.type, layout) }
+  })
 }
 
 /** Returns the tensors of the run in progress if the buffers are theirs, so that nothing has to be mapped. */

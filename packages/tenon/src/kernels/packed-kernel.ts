@@ -62,11 +62,11 @@ export function packedKernel({ signature, packed, gate, frames }: PackedTarget):
 
 function prepareCall(
   signature: KernelSignature,
-  { operands, results, values, names, resources, stream, alignment }: KernelCallShape,
+  { operands, results, values, names, resources, stream, alignment, layouts }: KernelCallShape,
 ): PackedCall {
   const { name } = signature
   checkOptions(resources, [], `the resources of ${name}`)
-  for (const [option, value] of Object.entries({ stream, alignment })) {
+  for (const [option, value] of Object.entries({ stream, alignment, layouts })) {
     if (value !== undefined)
       throw new ArgumentError(`${option} must not be given to ${name}, which is a packed function`)
   }
