@@ -44,22 +44,28 @@ export function readerDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'tenon-reader-'))
   const at = (...names: string[]): string => join(directory, ...names)
   writeFileSync(at('package.json'), JSON.stringify({ type: 'module' }))
-  for (const folder of ['node_modules', 'drivers', 'bin']) mkdirSync(at(folder))
+  for (const folder of ['node_modules', 'drivers']) mkdirSync(at(folder))
   symlinkSync(join(root, 'packages/tenon'), at('node_modules/tenon'))
   symlinkSync(join(root, 'packages/tenon/node_modules/@tenon'), at('node_modules/@tenon'))
   symlinkSync(join(root, 'node_modules/@types'), at('node_modules/@types'))
   for (const name of ['packages', 'examples']) symlinkSync(join(root, name), at(name))
 
-  for (const name of ['kernels', 'kernels_runtime', 'packed']) copyFileSync(kernelLibrary(name), at(`lib${name}.so`))
+  for (const name of ['kernels', 'kernels_runtime', 'packed', 'softmax'])
+    copyFileSync(kernelLibrary(name), at(`lib${name}.so`))
   copyFileSync(kernelLibrary('simulated_cuda'), at('drivers/libcuda.so.1'))
   copyFileSync(join(root, 'examples/kernels/src/cuda/saxpy.ptx'), at('saxpy.ptx'))
   copyFileSync(join(root, 'examples/demo/data/iris.npy'), at('iris.npy'))
   writeNpy(at('x.npy'), tensor('float32', [2, 4], [1, 2, 3, 4, 5, 6, 7, 8]))
-
-  for (const [name, script] of Object.entries(commands())) {
-    writeFileSync(at('bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-  }
+  makeCommands(directory)
   return directory
+}
+
+/** Writes the commands that the pages use to `bin` of a directory. */
+export function makeCommands(directory: string): void {
+  mkdirSync(join(directory, 'bin'))
+  for (const [name, script] of Object.entries(commands())) {
+    writeFileSync(join(directory, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  }
 }
 
 /**

@@ -11,6 +11,7 @@ const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
   call: async () => (await import('./call-command.ts')).callCommand,
   types: async () => (await import('./types-command.ts')).typesCommand,
+  include: async () => (await import('./include-command.ts')).includeCommand,
   strings: async () => (await import('./strings-command.ts')).stringsCommand,
   doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
 }
