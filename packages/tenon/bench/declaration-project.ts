@@ -38,8 +38,10 @@ export interface ProjectOptions {
 
 /** Writes a project with the declarations of `sets` sets of four kernels, and three calls of each, into a directory. */
 export function writeProject(directory: string, sets: number, isTyped: boolean): void {
-  mkdirSync(join(directory, 'node_modules'), { recursive: true })
+  mkdirSync(join(directory, 'node_modules/@types'), { recursive: true })
   symlinkSync(fileURLToPath(new URL('..', import.meta.url)), join(directory, 'node_modules/tenon'))
+  const types = fileURLToPath(new URL('../../../node_modules/@types/node', import.meta.url))
+  symlinkSync(types, join(directory, 'node_modules/@types/node'))
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
   const indices = Array.from({ length: sets }, (_, i) => i)
   const kernels = indices.flatMap(set).map(([name, text]) => parseSignature(name, text, { source: 'library' }))
@@ -62,7 +64,7 @@ export function checkProject(
   ...flags: readonly string[]
 ): string {
   const resolution = module === 'nodenext' ? { module } : { module: 'esnext', moduleResolution: module }
-  const strict = { noEmit: true, strict: true, exactOptionalPropertyTypes: true, target: 'es2024', types: [] }
+  const strict = { noEmit: true, strict: true, exactOptionalPropertyTypes: true, target: 'es2024', types: ['node'] }
   const config = { compilerOptions: { ...strict, ...resolution, skipLibCheck }, files: ['use.ts'] }
   writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config))
   const [program, ...first] = compiler.endsWith('.js') ? [process.execPath, compiler] : [compiler]

@@ -8,7 +8,7 @@ export const kernelTypes = [
   'AttributeDictionary',
   'DType',
   'KernelAsyncOptions',
-  'KernelOptions',
+  'KernelCallOptions',
   'MemorySegment',
 ] as const
 

@@ -1,0 +1,217 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseSignature } from '@tenon/core'
+import { kernelLibrary } from '@tenon/kernels'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkProject, writeProject } from '../bench/declaration-project.ts'
+import { declareKernel } from '../src/cli/declare-kernel.ts'
+import { runTenon, type Finished } from './run-tenon.ts'
+
+const compiler = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url))
+
+let directory: string
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tenon-types-'))
+  mkdirSync(join(directory, 'node_modules'))
+  symlinkSync(fileURLToPath(new URL('..', import.meta.url)), join(directory, 'node_modules/tenon'))
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
+  symlinkSync(kernelLibrary('kernels'), join(directory, 'libkernels.so'))
+  symlinkSync(kernelLibrary('packed'), join(directory, 'libpacked.so'))
+  const packed = { add_one: '(x: f32[n]) -> (y: f32[n])', ghost: '() -> ()' }
+  writeFileSync(join(directory, 'libpacked.tenon.json'), JSON.stringify({ tenon: 1, kernels: packed }))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const run = (...args: string[]): Finished => runTenon(['types', ...args], { cwd: directory })
+
+const declared = (name: string, text: string): string =>
+  declareKernel(parseSignature(name, text, { source: 'library' }))
+
+describe('rule 34: declarations of a kernel', () => {
+  test('have the doc, the signature, and optional attributes with their defaults', () => {
+    expect(declared('f', '(x: f32[n]) -> (y: s32[n]); t: f32 = 1, k: s64; mode?: enum("a", "b") -- Does */ it.')).toBe(
+      [
+        '/**',
+        ' * Does *\\/ it.',
+        ' *',
+        ' * (x: f32[n]) -> (y: s32[n]); t: f32 = 1, k: s64, mode?: enum("a", "b")',
+        ' */',
+        "export function f(x: Tensor<'float32'>, attributes: f.Attributes, options?: Options<Tensor<'int32'>>): Tensor<'int32'>",
+        'export namespace f {',
+        '  interface Attributes {',
+        '    /** f32, 1 by default */',
+        '    readonly t?: number',
+        '    /** s64 */',
+        '    readonly k: number | bigint',
+        '    /** enum("a", "b") */',
+        '    readonly mode?: "a" | "b"',
+        '  }',
+        '  /** Calls the kernel on another thread. */',
+        "  function async(x: Tensor<'float32'>, attributes: f.Attributes, options?: AsyncOptions<Tensor<'int32'>>): Promise<Tensor<'int32'>>",
+        '}',
+      ].join('\n'),
+    )
+  })
+
+  test('the first operand with a variable binds it, and every later use is NoInfer', () => {
+    const text = declared(
+      'f',
+      '(t: token, a: T[n], b: U[n], c: T[n]) -> (y: T[n], z: U[n]); where T in f32|f64, U in s8|s16',
+    )
+    expect(text).toContain(
+      "export function f<T extends 'float32' | 'float64', U extends 'int8' | 'int16'>(a: Tensor<T>, b: Tensor<U>, " +
+        'c: Tensor<NoInfer<T>>, options?: Options<Partial<f.Results<NoInfer<T>, NoInfer<U>>>>): f.Results<T, U>',
+    )
+    expect(text).toContain("interface Results<T extends 'float32' | 'float64', U extends 'int8' | 'int16'> {")
+  })
+
+  test('operands may be omitted from the end, and a rest operand is an array', () => {
+    const text = declared('f', '(a: any[n], b?: f32[n]) -> (y: f32[n])')
+    expect(text).toContain("export function f(a: Tensor, b: Tensor<'float32'> | undefined, options?:")
+    expect(text).toContain('export function f(a: Tensor, options?:')
+    expect(declared('f', '(a: f32[n], ...more: f32[n]) -> (y: f32[n])')).toContain(
+      "f(a: Tensor<'float32'>, more: readonly Tensor<'float32'>[], options?:",
+    )
+  })
+
+  test('options are required if the operands do not determine the results, and a kernel without results returns undefined', () => {
+    expect(declared('f', '(x: f32[n]) -> (y: f32[?]); a: f32 = 1')).toContain(
+      "attributes: f.Attributes | undefined, options: Options<Tensor<'float32'>>",
+    )
+    expect(declared('f', '(x: f32[n]) -> ()')).toContain('options?: Options<never>): undefined')
+  })
+
+  test('attributes of every type have a TypeScript type', () => {
+    const types: readonly (readonly [string, string])[] = [
+      ['pred', 'boolean'],
+      ['u64', 'number | bigint'],
+      ['c64', 'number | readonly [number, number]'],
+      ['s64[]', 'readonly (number | bigint)[] | BigInt64Array'],
+      ['f32[]', 'readonly number[] | Float32Array'],
+      ['string', 'string'],
+      ['bytes', 'Uint8Array | string'],
+      ['pointer', 'Tensor | MemorySegment | bigint'],
+      ['dtype', 'DType'],
+      ['dictionary', 'AttributeDictionary'],
+      ['{ a: f32, b?: string }', '{ readonly a: number; readonly b?: string }'],
+    ]
+    const text = declared('f', `() -> (); ${types.map(([type], i) => `a${i}: ${type}`).join(', ')}`)
+    types.forEach(([, type], i) => expect(text).toContain(`readonly a${i}: ${type}\n`))
+  })
+
+  test('names that JavaScript reserves are changed', () => {
+    expect(declared('f', '(class: f32[n], options: f32[n]) -> (y: f32[n])')).toContain(
+      "f(_class: Tensor<'float32'>, options: Tensor<'float32'>, options_?:",
+    )
+  })
+})
+
+describe('rule 34: tenon types', () => {
+  test('writes a module that opens its library at the first call', () => {
+    expect(run('libkernels.so', '--output', 'kernels.js').stderr).toContain(
+      'kernels.d.ts: written\nkernels.js: written\n',
+    )
+    expect(readFileSync(join(directory, 'kernels.js'), 'utf8')).toContain(
+      "export const softmax = $called('softmax', () => $library().kernel('softmax'))",
+    )
+    writeFileSync(
+      join(directory, 'use.js'),
+      `import { tensor } from 'tenon'
+import { matmul, softmax, topk } from './kernels.js'
+const x = tensor('f32', [1, 3], [1, 3, 2])
+const { values, indices } = topk(x, { k: 2 })
+const into = tensor('f32', [1, 3])
+console.log(values.toArray(), indices.toArray(), softmax.name, (await softmax.async(x, { temperature: 1 }, { into })) === into)
+console.log(matmul(x, tensor('f32', [3, 1], [1, 1, 1]), { into: tensor('f32', [1, 1]) }).toArray())
+`,
+    )
+    expect(execFileSync(process.execPath, ['use.js'], { cwd: directory, encoding: 'utf8' })).toBe(
+      '[ 3, 2 ] [ 1, 2 ] softmax true\n[ 6 ]\n',
+    )
+  })
+
+  test('importing a module does not open the library', () => {
+    run('libkernels.so', '--output', 'moved.js')
+    const text = readFileSync(join(directory, 'moved.js'), 'utf8').replace('./libkernels.so', './absent.so')
+    writeFileSync(join(directory, 'moved.js'), text)
+    const code = "import { softmax } from './moved.js'; try { softmax() } catch (error) { console.log(error.code) }"
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', code], {
+      cwd: directory,
+      encoding: 'utf8',
+    })
+    expect(output).toBe('TENON_LOAD\n')
+  })
+
+  test('types packed functions by their signatures or their metadata, and names what it leaves out', () => {
+    const { stdout, stderr } = run('libpacked.so')
+    expect(stdout).toContain("export function add_one(x: Tensor<'float32'>, options?:")
+    expect(stdout).toContain('export function sum(a0: number | bigint, a1: number | bigint): number\n')
+    expect(stderr).toContain(
+      'left out, because the library does not export them, pass --registered to look for registered handlers: ghost\n',
+    )
+    expect(run(kernelLibrary('kernels')).stderr).toContain('left out, because their signatures are not known: ')
+  })
+
+  test('--check exits with 1 if the files are not what would be written', () => {
+    expect(run('libkernels.so', '--output', 'checked.js', '--check')).toMatchObject({ code: 1, stdout: '' })
+    run('libkernels.so', '--output', 'checked.js')
+    expect(run('libkernels.so', '--output', 'checked.js', '--check').code).toBe(0)
+    writeFileSync(join(directory, 'checked.d.ts'), '')
+    const { code, stderr } = run('libkernels.so', '--output', 'checked.js', '--check')
+    expect(code).toBe(1)
+    expect(stderr).toContain('checked.d.ts is not what tenon types writes for this library')
+    expect(readFileSync(join(directory, 'checked.d.ts'), 'utf8')).toBe('')
+  })
+
+  test('does not load a library whose signatures are complete', () => {
+    writeFileSync(
+      join(directory, 'loads.c'),
+      '#include <stdlib.h>\n#include <tenon/signature.h>\n__attribute__((constructor)) static void load(void) { abort(); }\n' +
+        'void f(void) {}\nTN_SIGNATURE(f, "(x: f32[n]) -> (y: f32[n])");\nvoid delete(void) {}\nTN_SIGNATURE(delete, "() -> ()");\n',
+    )
+    const include = fileURLToPath(new URL('../../core/include', import.meta.url))
+    const options = ['-shared', '-fPIC', '-I', include, '-o', 'loads.so', 'loads.c']
+    execFileSync(process.env['CC'] ?? 'cc', options, { cwd: directory })
+    const { stdout, stderr } = run('loads.so')
+    expect(stdout).toContain('export function f(')
+    expect(stderr).toBe('left out, because the names cannot be exported from a module: delete\n')
+    expect(run('loads.so', '--registered').code).not.toBe(0)
+  })
+})
+
+describe('rule 34: the compiler accepts declarations', () => {
+  const project = (): string => join(directory, 'project')
+  beforeAll(() => writeProject(project(), 3, true))
+
+  test.each([
+    { module: 'nodenext', skipLibCheck: true },
+    { module: 'nodenext', skipLibCheck: false },
+    { module: 'bundler', skipLibCheck: true },
+    { module: 'bundler', skipLibCheck: false },
+  ] as const)('without diagnostics with %j', (options) => {
+    expect(checkProject(project(), compiler, options)).toBe('')
+  })
+
+  test('wrong element types, attributes and results are errors', () => {
+    const head =
+      "import type { Tensor } from 'tenon'\nimport * as k from './kernels.js'\ndeclare const x: Tensor<'float32'>\n"
+    const wrong = (line: string): string => {
+      const other = join(directory, 'wrong')
+      rmSync(other, { recursive: true, force: true })
+      writeProject(other, 1, true)
+      writeFileSync(join(other, 'use.ts'), `${head}declare const d: Tensor<'float64'>\nexport const y = ${line}\n`)
+      return checkProject(other, compiler)
+    }
+    expect(wrong('k.matmul_0(x, x)')).toBe('')
+    expect(wrong('k.matmul_0(x, d)')).toContain('error TS')
+    expect(wrong('k.softmax_0(d)')).toContain('error TS2345')
+    expect(wrong('k.softmax_0(x, { temprature: 1 })')).toContain('error TS')
+    expect(wrong('k.topk_0(x)')).toContain('error TS')
+    expect(wrong('k.softmax_0(x, {}, { into: d })')).toContain('error TS')
+    expect(wrong("k.gather_0(d, x as never, [], { mode: 'no' })")).toContain('error TS')
+    expect(wrong('await k.softmax_0.async(x, {}, { signal: new AbortController().signal })')).toBe('')
+  })
+})
