@@ -118,6 +118,7 @@ export const suite = {
     {
       name: 'typed call as a function, results given',
       unit: 'ns',
+      target: { 'prepared call': 1.5 },
       setup: (): Contestants => {
         const library = NativeLibrary.open(kernelLibrary('kernels'))
         const weightedSum = customCall(library, 'weighted_sum')

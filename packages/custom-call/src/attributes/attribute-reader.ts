@@ -1,7 +1,7 @@
 import { ArgumentError } from '@tenon/core'
 import { wrongType } from '@tenon/core/internal'
 import { Attribute, str } from './attribute.ts'
-import { haveMemory, isDictionary } from './encode-attributes.ts'
+import { haveMemory, isDictionary, type AttributeDictionary } from './encode-attributes.ts'
 import { snapshot } from './snapshot.ts'
 
 /** Reads the attributes, or the opaque string, of the calls of one function. */
@@ -49,21 +49,32 @@ export function attributeReader(label = 'attrs'): AttributeReader {
     throw new ArgumentError(`the calls of a function must have at most ${MOST_NAMES} names of attributes, got more`)
   }
 
+  const check = (attributes: unknown): void => {
+    if (!isDictionary(attributes)) throw wrongType(label, 'an object of attributes', attributes)
+  }
+
   const read = (attributes: unknown): readonly unknown[] => {
     if (attributes === undefined) return NONE
-    if (!isDictionary(attributes)) throw wrongType(label, 'an object of attributes', attributes)
+    if (typeof attributes !== 'object' || attributes === null) check(attributes)
     const previous = latest
     let values: unknown[] | undefined
     let count = 0
-    for (const name in attributes) {
-      const value: unknown = attributes[name]
+    for (const name in attributes as AttributeDictionary) {
+      const value: unknown = (attributes as AttributeDictionary)[name]
       const isEqual = count < previous.length && names[count] === name && Object.is(value, previous[count])
-      if (values === undefined && !isEqual) values = previous.slice(0, count)
-      if (values !== undefined) place(values, count, attributes, name, value)
+      if (values === undefined && !isEqual) {
+        check(attributes)
+        values = previous.slice(0, count)
+      }
+      if (values !== undefined) place(values, count, attributes as object, name, value)
       count++
     }
-    if (values === undefined && count === previous.length) return previous
-    values ??= previous.slice(0, count)
+    // Attributes that equal those of the previous call need no check, which would take as long as everything else here.
+    if (values === undefined && count > 0 && count === previous.length) return previous
+    if (values === undefined) {
+      check(attributes)
+      values = previous.slice(0, count)
+    }
     if (!haveMemory(values)) latest = values
     return values
   }

@@ -17,7 +17,7 @@ import { takeResults, type GivenResults } from './given-results.ts'
 import { signatureLayouts, takeNamedLayouts, type KernelLayouts, type NamedLayouts } from './kernel-layouts.ts'
 import { typeInLayout } from '../shape/layouts.ts'
 import { kernelShape, withoutTokens, type KernelShape } from './kernel-shape.ts'
-import { makeKeptFrames, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
+import { makeKeptFrames, type Frame, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
 import type { Tensors } from './call-target.ts'
 import { isTensor, makeList, refuseTensor, UNSET } from './taken.ts'
@@ -184,46 +184,80 @@ export function kernelFunction<Call extends FrameCall>(
   const run = (taken: Taken): unknown => {
     const { list, operandCount, given, attributes, options } = taken
     const { alignment, stream, resources } = options
-    const layouts = taken.layouts.key
     // A frame would hold the stream and the resources open.
     const isKept = stream === undefined && resources === undefined
-    const frame = isKept ? frames.find(list, operandCount, alignment, layouts, attributes) : undefined
-    const types = typesOf(list)
-    const call = frame?.call ?? open(taken)
-    call.memory.running = true
+    const frame = isKept ? frames.find(list, operandCount, alignment, taken.layouts.key, attributes) : undefined
+    if (frame === undefined) return runNew(taken)
     let all: Gated[]
     try {
-      all = complete(list, operandCount, call, options)
+      all = complete(list, operandCount, frame.call, options)
     } catch (error) {
-      call.memory.running = false
-      if (frame === undefined) call.close()
+      frame.memory.running = false
       throw error
     }
-    if (frame !== undefined) runFrame(call, all)
-    else if (isKept) frames.runNew(call, { types, operandCount, alignment, layouts, attributes }, all)
-    else runOnce(call, all)
+    runFrame(frame.call, all)
     return valueOf(list, operandCount, given)
   }
 
+  /** Runs a call for which there is no frame. */
+  const runNew = (taken: Taken): unknown => {
+    const { list, operandCount, given, attributes, options } = taken
+    const { alignment, stream, resources } = options
+    const key = { types: typesOf(list), operandCount, alignment, layouts: taken.layouts.key, attributes }
+    const made = open(taken)
+    let all: Gated[]
+    try {
+      all = complete(list, operandCount, made, options)
+    } catch (error) {
+      made.close()
+      throw error
+    }
+    if (stream === undefined && resources === undefined) frames.runNew(made, key, all)
+    else runOnce(made, all)
+    return valueOf(list, operandCount, given)
+  }
+
+  /** Most calls have as many tensors as their signature, and no option but `into`. They are read in place. */
   const call = (...args: unknown[]): unknown => {
-    const most = hasAttributes ? operandTotal + 1 : operandTotal
-    if (!isFixed || args.length < operandTotal || args.length > most) return run(take(args, KNOWN))
-    const list = makeList(operandTotal + resultTotal) as (Gated | undefined)[]
+    const count = args.length
+    const optionsAt = hasAttributes ? operandTotal + 1 : operandTotal
+    if (!isFixed || count < operandTotal || count > optionsAt + 1) return run(take(args, KNOWN))
+    const list: (Gated | undefined)[] = makeList(operandTotal + resultTotal)
     for (let i = 0; i < operandTotal; i++) {
       const operand = args[i]
       if (!isTensor(operand)) return run(take(args, KNOWN))
       list[first + i] = operand
     }
-    for (let i = 0; i < resultTotal; i++) list[first + operandTotal + i] = undefined
-    const attributes = reader.read(args.length > operandTotal ? args[operandTotal] : undefined)
-    return run({
-      list,
-      operandCount: operandTotal,
-      given: none,
-      attributes,
-      layouts: ownLayouts,
-      options: NO_OPTIONS,
-    })
+    let into: unknown
+    if (count > optionsAt) {
+      const options = args[optionsAt]
+      if (!isSingle || !hasOnlyInto(options)) return run(take(args, KNOWN))
+      into = options.into
+      // Options are read once, so the slow way gets what was read.
+      if (into !== undefined && !isTensor(into)) return run(take([...args.slice(0, optionsAt), { into }], KNOWN))
+    }
+    const attributes = reader.read(hasAttributes && count > operandTotal ? args[operandTotal] : undefined)
+    const firstResult = first + operandTotal
+    for (let i = 0; i < resultTotal; i++) list[firstResult + i] = undefined
+    if (into !== undefined) list[firstResult] = into as Tensor
+    const frame = frames.find(list, operandTotal, undefined, undefined, attributes)
+    if (frame === undefined) {
+      const given = into === undefined ? none : [into as Tensor]
+      return runNew({ list, operandCount: operandTotal, given, attributes, layouts: ownLayouts, options: NO_OPTIONS })
+    }
+    const { types } = frame.call.shape
+    if (into === undefined) allocateResults(list, types, frame)
+    runFrame(frame.call, list as Gated[])
+    return isSingle ? list[firstResult] : valueOf(list, operandTotal, none)
+  }
+
+  const allocateResults = (list: (Gated | undefined)[], types: readonly TensorType[], frame: Frame<Call>): void => {
+    try {
+      for (let i = operandTotal; i < types.length; i++) list[first + i] = allocateResult(types[i]!)
+    } catch (error) {
+      frame.memory.running = false
+      throw error
+    }
   }
 
   const async = async (...args: unknown[]): Promise<unknown> => {
@@ -243,6 +277,7 @@ export function kernelFunction<Call extends FrameCall>(
   }
 
   const runOnce = (once: Call, list: Gated[]): void => {
+    once.memory.running = true
     try {
       runFrame(once, list)
     } finally {
@@ -273,6 +308,13 @@ function readOptions(name: string, options: unknown, known: readonly (keyof Kern
 
 function typesOf(list: readonly (Gated | undefined)[]): (TensorType | undefined)[] {
   return list.slice(FIRST_TENSOR).map((tensor) => (tensor as Tensor | undefined)?.type)
+}
+
+/** Whether the options of a call are an object with no key but `into`. */
+function hasOnlyInto(options: unknown): options is { readonly into?: unknown } {
+  if (typeof options !== 'object' || options === null) return false
+  for (const name in options) if (name !== 'into') return false
+  return true
 }
 
 /** Groups the types of results as the caller grouped the results. A result that may be omitted has a type only if it was passed. */

@@ -18,11 +18,11 @@ interface Patched {
 
 type PatchPointers = (call: Patched, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors) => void
 
-/** Checks the tensors in `held` and writes their pointers. */
-type PatchHeld = (call: Patched, memory: CallMemory, held: readonly Gated[]) => void
+/** Checks tensors in `held` whose types were checked, and writes their pointers. */
+type PatchTyped = (call: Patched, memory: CallMemory, held: readonly Gated[]) => void
 
 /** Makes the functions, whose constants are part of the compiled code. */
-function makePatchPointers(): { patchPointers: PatchPointers; patchHeld: PatchHeld } {
+function makePatchPointers(): { patchPointers: PatchPointers; patchTyped: PatchTyped } {
   const first = FIRST_TENSOR
   const readOnly = READ_ONLY
   const { isGenuine } = Tensor
@@ -42,14 +42,19 @@ function makePatchPointers(): { patchPointers: PatchPointers; patchHeld: PatchHe
    * The fast path of every run. It returns false, without a reason, if anything looks wrong. Exposed memory that is empty may
    * be detached, which the slow path finds out: isDetached() would cost 5 ns for each tensor.
    */
-  const patchAll = (shape: CallShape, { words, places }: CallMemory, held: readonly Gated[]): boolean => {
+  const patchAll = (
+    shape: CallShape,
+    { words, places }: CallMemory,
+    held: readonly Gated[],
+    isTyped: boolean,
+  ): boolean => {
     const { types, operandCount, misalignment, deviceType, aliases } = shape
     for (let i = 0; i < types.length; i++) {
       const tensor = held[first + i] as Tensor
       // First, because reading a Proxy runs code of the user.
-      if (!isGenuine(tensor)) return false
+      if (!isTyped && (!isGenuine(tensor) || tensor.type !== types[i])) return false
       const { block, lo } = tensor
-      if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
+      if (!tensor.gate.open || tensor.device.type !== deviceType) return false
       if ((lo & misalignment) !== 0 || (i >= operandCount && (tensor.flags & readOnly) !== 0)) return false
       if (block.exposed && block.bytes.length === 0) return false
       const place = places[i]!
@@ -59,10 +64,10 @@ function makePatchPointers(): { patchPointers: PatchPointers; patchHeld: PatchHe
     return aliases.length === 0 || areAliased(shape, held)
   }
 
-  const patchHeld: PatchHeld = (call, memory, held) => {
+  const patch = (call: Patched, memory: CallMemory, held: readonly Gated[], isTyped: boolean): void => {
     const { shape } = call
     try {
-      if (patchAll(shape, memory, held) && call.gate.open && call.target.gate.open) return
+      if (patchAll(shape, memory, held, isTyped) && call.gate.open && call.target.gate.open) return
     } catch {
       // One of the tensors is not an object. The slow path below explains which.
     }
@@ -72,10 +77,13 @@ function makePatchPointers(): { patchPointers: PatchPointers; patchHeld: PatchHe
 
   const patchPointers: PatchPointers = (call, memory, held, operands, results) => {
     take(call.shape, held, operands, results)
-    patchHeld(call, memory, held)
+    patch(call, memory, held, false)
   }
 
-  return { patchPointers, patchHeld }
+  // An operand that the run copies into its layout has another type than the call.
+  const patchTyped: PatchTyped = (call, memory, held) => patch(call, memory, held, call.shape.sources === undefined)
+
+  return { patchPointers, patchTyped }
 }
 
 const made = makePatchPointers()
@@ -93,8 +101,12 @@ const made = makePatchPointers()
  */
 export const patchPointers: PatchPointers = made.patchPointers
 
-/** Does the same for tensors that are in `held` already. @throws as {@link patchPointers} */
-export const patchHeld: PatchHeld = made.patchHeld
+/**
+ * Does the same for tensors that are in `held` already, and have the types with which the call was found or prepared.
+ *
+ * @throws as {@link patchPointers}
+ */
+export const patchTyped: PatchTyped = made.patchTyped
 
 /** Whether the tensors that were taken for a run have these types. A result that the call allocates has no tensor and no type. */
 export function haveTypes(taken: readonly (Gated | undefined)[], types: readonly (TensorType | undefined)[]): boolean {

@@ -6,7 +6,7 @@ import type { RunCall } from '../native/current-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
-import { FIRST_TENSOR, patchHeld, patchPointers } from './patch-pointers.ts'
+import { FIRST_TENSOR, patchPointers, patchTyped } from './patch-pointers.ts'
 
 /**
  * A custom call that is ready to run. Its frame in native memory is complete except for the pointers to the tensors. Closing
@@ -213,7 +213,7 @@ const runPrepared = makeRunPrepared()
 function makeRunTaken(): (call: AnyCall, taken: Gated[]) => void {
   const enter = enterCall
   const calls = callsInProgress
-  const patch = patchHeld
+  const patch = patchTyped
   const first = FIRST_TENSOR
 
   const end = (call: AnyCall, taken: readonly Gated[]): void => {
