@@ -31,21 +31,21 @@ function lying(segment: Segment, honestReads: number): Segment {
 }
 
 describe('tensors of hostile input', () => {
-  test.fails('a literal that claims billions of elements is refused', async () => {
+  test('a literal that claims billions of elements is refused', async () => {
     const { code, stdout } = await withLittleMemory(
       `report(() => tensor(endless)); report(() => tensor('f32', endless))`,
     )
     expect([code, stdout]).toEqual([0, 'TENON_ARGUMENT\nTENON_ARGUMENT\n'])
   })
 
-  test.fails('a shape or an order that claims billions of axes is refused', async () => {
+  test('a shape or an order that claims billions of axes is refused', async () => {
     const { code, stdout } = await withLittleMemory(
       `report(() => tensor([1, 2]).reshape(endless)); report(() => tensor([1, 2]).permute(endless))`,
     )
     expect([code, stdout]).toEqual([0, 'TENON_ARGUMENT\nTENON_ARGUMENT\n'])
   })
 
-  test.fails('a tensor and its views stay in the memory of a segment that is a Proxy', () => {
+  test('a tensor and its views stay in the memory of a segment that is a Proxy', () => {
     const segment = gcAllocator.allocate(64, 64)
     const start = Number(segment.address)
     for (let honest = 0; honest < 12; honest++) {
@@ -59,7 +59,7 @@ describe('tensors of hostile input', () => {
     }
   })
 
-  test.fails('equals() refuses a Proxy of a tensor and what only inherits from one', () => {
+  test('equals() refuses a Proxy of a tensor and what only inherits from one', () => {
     const x = tensor([1, 2])
     for (const fake of [new Proxy(x, {}), Object.create(x), Object.create(Object.getPrototypeOf(x) as object)])
       expect(() => x.equals(fake as typeof x)).toThrow(ArgumentError)

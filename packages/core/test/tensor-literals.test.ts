@@ -112,7 +112,7 @@ describe('rule 4: literals without an element type', () => {
     [[1, [2]], 'values[1] must be an element, got an array of length 1'],
     [[1, 2n], 'values[1] must be a number as values[0] is, got 2n'],
     [[[true], [1]], 'values[1][0] must be a boolean as values[0][0] is, got 1'],
-    [[1, 'x'], 'values[1] must be a number as values[0] is, got "x"'],
+    [[1, 'x'], 'values[1] must be a number, a bigint or a boolean, or a nested array of them, got "x"'],
     [['x'], 'values[0] must be a number, a bigint or a boolean, or a nested array of them, got "x"'],
     [
       new Array<number>(2),
@@ -174,4 +174,23 @@ describe('literals of the user that change while they are read', () => {
     expect(() => tensor('f32', [[1, 'x' as never]], undefined, { allocator })).toThrow(/must be a number/)
     expect(order).toEqual(['read', 'allocate'])
   })
+})
+
+test('a value that is no element is named by its place', () => {
+  expect(() => tensor('f32', [[1, true as never]])).toThrow(
+    /^values\[0\]\[1\] of float32\[1,2\] must be a number, got true/,
+  )
+  expect(() => tensor('int4', [2], [1, 8])).toThrow(
+    /^values\[1\] of int4\[2\] must be a whole number from -8 to 7, got 8/,
+  )
+  expect(() => tensor('u8', [2, 2], [1, 2, 3, -1])).toThrow(/^values\[3\] of uint8\[2,2\] must be/)
+  expect(() => tensor('c64', [1], [[1] as never])).toThrow(/^values\[0\] of complex64\[1\] must be a number or \[real/)
+  expect(() => tensor('bool', 2 as never)).toThrow(/^values of bool\[\] must be true or false, got 2/)
+  expect(() => tensor('u8', [[1, 2]]).set([[1, 256]])).toThrow(/^values\[0\]\[1\] of uint8\[1,2\] must be .* got 256/)
+  const failing = Object.defineProperty([1, 2], 1, {
+    get: () => {
+      throw new ArgumentError('mine')
+    },
+  })
+  expect(() => tensor('f32', [2], failing)).toThrow(/^mine/)
 })

@@ -4,7 +4,7 @@ import { dtypeInfo, tensor, type DType, type Element, type SliceSpec, type Tenso
 
 /** Random inputs in hundreds, or as many as fit into TENON_FUZZ_SECONDS, of which each test gets its part. */
 const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
-const TESTS = 5
+const TESTS = 6
 const runs =
   seconds === 0
     ? { numRuns: 300 }
@@ -229,6 +229,53 @@ describe('rule 6: views against a model of nested arrays', () => {
       }),
       runs,
     )
+  })
+})
+
+describe('packed elements against the same model', () => {
+  const names = fc.constantFrom('int1', 'uint1', 'int2', 'int4', 'uint4', 'float4_e2m1fn')
+
+  test('rule 6: a view has the elements of the model, or is refused', options, () => {
+    let [views, refused] = [0, 0]
+    fc.assert(
+      fc.property(
+        names,
+        fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 3 }),
+        fc.nat(),
+        step,
+        (name, sizes, seed, apply) => {
+          const count = sizes.reduce((total, size) => total * size, 1)
+          const values = tensor('u8', [count])
+            .toArray()
+            .map((_, i) => (((seed >> (i % 31)) & 1) === 0 ? 0 : name === 'int1' ? -1 : 1))
+          const x: Tensor = tensor<string>(name, sizes, values, { packing: 'packed' })
+          const naive: Naive = { shape: sizes, at: (index) => values[rowMajorIndex(index, sizes)]! }
+          let view: Tensor, model: Naive
+          try {
+            ;[view, model] = apply(x, naive)
+          } catch (error) {
+            refused++
+            expect(String(error)).toMatch(/row-major|whole byte/)
+            return
+          }
+          views++
+          expect([view.shape, view.packing, view.toNested()]).toEqual([model.shape, 'packed', nested(model)])
+          expect(view.copy().toArray()).toEqual(elements(model))
+          // Only the elements of the view change.
+          const placed: Naive = { shape: sizes, at: (index) => rowMajorIndex(index, sizes) }
+          const places = elements(apply(x, placed)[1]) as number[]
+          view.set(
+            asNested(
+              places.map((place) => values[count - 1 - place]!),
+              view.shape,
+            ) as never,
+          )
+          expect(x.toArray()).toEqual(values.map((value, i) => (places.includes(i) ? values[count - 1 - i]! : value)))
+        },
+      ),
+      runs,
+    )
+    expect([views > 20, refused > 20]).toEqual([true, true])
   })
 })
 

@@ -343,7 +343,9 @@ describe('reading', () => {
     expect(packed(3).equals(tensor('int4', [3], packed(3).toArray()))).toBe(true)
     expect(packed(5).slice([0, 3]).equals(packed(3))).toBe(true)
     expect(packed(3).equals(tensor('int4', [3], [-8, -7, -5]))).toBe(false)
-    expect(() => x.equals(5 as never)).toThrow(/the other value must be a tensor, got 5/)
+    for (const other of [5, null, undefined, {}, new Proxy(x, {})]) {
+      expect(() => x.equals(other as never)).toThrow(/the other value must be a tensor, got /)
+    }
   })
 })
 

@@ -79,7 +79,7 @@ describe('rule 9: assertClose()', () => {
   test.each([
     [[null, [1]], /must be a tensor, a TypedArray, or nested arrays of numbers, got null/],
     [[[1], 'x'], /expected must be a tensor/],
-    [[[1], [undefined]], /expected must be a tensor/],
+    [[[1], [undefined]], /values\[0\] must be a number, a bigint or a boolean/],
     [[[1], new DataView(new ArrayBuffer(4))], /expected must be a tensor/],
     [[[[1], [1, 2]], [1]], /values\[1\] has 2 elements, values\[0\] has 1/],
     [[1, 1, { rtol: -1 }], /rtol must be a finite number from 0, got -1/],

@@ -1,16 +1,17 @@
+import { isProxy } from 'node:util/types'
 import { wrongType, wrongValue } from '../errors/check-arguments.ts'
 import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
 import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { gcAllocator, type NativeAllocator } from '../memory/allocators.ts'
-import { checkEnterable } from '../memory/block.ts'
+import { checkUsable } from '../memory/block.ts'
 import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
 import { checkDevice, cpu, type Device } from './device.ts'
 import { dtypeInfo, typedArrayClass, type DType } from './dtype.ts'
 import type { Canonical, DTypeName, InputOf, Nested } from './element-types.ts'
 import { bytesOfArray, type ValuesOf } from './tensor-arrays.ts'
 import { writeElements } from './tensor-elements.ts'
-import { copyOf, dtypeOfElements, flatten } from './tensor-literals.ts'
+import { dtypeOfElements, flatten, pathOf, readItems, unravel } from './tensor-literals.ts'
 import { bytesOf } from './tensor-bytes.ts'
 import { Tensor, TENSOR_ALIGNMENT } from './tensor.ts'
 import { typeWith, type TensorType, type TensorTypeOptions } from './tensor-type.ts'
@@ -69,34 +70,32 @@ export function tensor(first: unknown, second?: unknown, source?: unknown, optio
   if (typeof first !== 'string' && second === undefined && source === undefined) {
     checkLiteral(first)
     const values = flatten(first, false)
-    return filled(typeWith(dtypeOfElements(values), values.shape, given), values.elements, given)
+    return filled(typeWith(dtypeOfElements(values), values.shape, given), values.elements, given, values.shape)
   }
   const { name, kind } = dtypeInfo(first as string)
-  const shape = shapeOf(second, source)
-  if (shape === undefined) {
-    checkLiteral(second)
-    const values = flatten(second, kind === 'complex')
-    return filled(typeWith(name, values.shape, given), values.elements, given)
+  // The second argument is read once: as a shape, or as the outermost array of a literal.
+  const outer = source === undefined && Array.isArray(second) ? readItems(second) : second
+  if (source === undefined && outer !== undefined && !isShape(outer)) {
+    checkLiteral(outer)
+    const values = flatten(outer, kind === 'complex')
+    return filled(typeWith(name, values.shape, given), values.elements, given, values.shape)
   }
-  const type = typeWith(name, shape, given)
+  const type = typeWith(name, outer as readonly number[], given)
   const { device } = given
   if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(source, device))
   return source === undefined ? allocate(type, given) : filled(type, source, given)
 }
 
-/** The shape if the second argument is one, and undefined if it is a literal. */
-function shapeOf(second: unknown, source: unknown): readonly number[] | undefined {
-  if (source !== undefined || second === undefined) return second as readonly number[]
-  if (!Array.isArray(second)) return undefined
-  const sizes = copyOf(second)
-  if (!sizes.every((size) => typeof size === 'number')) return undefined
-  const odd = sizes.findIndex((size) => !Number.isSafeInteger(size) || size < 0)
-  if (odd === -1) return sizes
+/** Whether the second argument is a shape. @throws {ArgumentRangeError} if it is an array of numbers that are no sizes. */
+function isShape(second: unknown): boolean {
+  if (!Array.isArray(second) || !second.every((size) => typeof size === 'number')) return false
+  const odd = second.findIndex((size) => !Number.isSafeInteger(size) || size < 0)
+  if (odd === -1) return true
   throw wrongValue(
     `shape[${odd}]`,
     'a whole number of elements from 0 to 2^53 - 1',
-    sizes[odd],
-    `Pass a flat array of values behind its shape: tensor(dtype, [${sizes.length}], values).`,
+    second[odd],
+    `Pass a flat array of values behind its shape: tensor(dtype, [${second.length}], values).`,
   )
 }
 
@@ -122,7 +121,13 @@ function allocate(type: TensorType, { allocator = gcAllocator, device }: Partial
   return new Tensor(checkFit(segment, type), type, cpu)
 }
 
-function filled(type: TensorType, values: unknown, options: Partial<TensorOptions>): Tensor {
+/** @param nesting the shape of the arrays in which the values were nested; by default they were in one. */
+function filled(
+  type: TensorType,
+  values: unknown,
+  options: Partial<TensorOptions>,
+  nesting: readonly number[] = [type.elementCount],
+): Tensor {
   if (type.strides !== undefined) throw new ArgumentError('a tensor with values must be row-major, got strides')
   const { allocator = gcAllocator } = options
   if (ArrayBuffer.isView(values)) return withBytes(type, bytesOfArray(values, type), options)
@@ -131,13 +136,13 @@ function filled(type: TensorType, values: unknown, options: Partial<TensorOption
   if (!Array.isArray(values) || values.length !== type.elementCount) {
     throw wrongType(`the values of ${type}`, `an array of length ${type.elementCount}`, values)
   }
-  writeElements(type, made.block.view, made.base, values)
+  writeElements(type, made.block.view, made.base, values, (i) => pathOf(unravel(i, nesting)))
   return allocator === gcAllocator ? made : withBytes(type, bytesOf(made), options)
 }
 
 function withBytes(type: TensorType, bytes: Uint8Array, options: Partial<TensorOptions>): Tensor {
   const made = allocate(type, options)
-  checkEnterable(made.block)
+  checkUsable(made.block)
   made.block.bytes.set(bytes, made.base)
   return made
 }
@@ -161,6 +166,11 @@ function checkAllocator(allocator: unknown): NativeAllocator {
 
 /** @throws {BoundsError | AlignmentError} if elements of the type do not fit in the segment. */
 export function checkFit(segment: Segment, type: TensorType): Segment {
+  if (isProxy(segment)) {
+    throw new ArgumentError(`the segment of ${type} must be a segment, got a Proxy`, {
+      hint: 'Pass the segment itself, for example toRaw(segment) for a reactive object of Vue.',
+    })
+  }
   if (segment.byteSize < type.byteSize) {
     throw new BoundsError(`${type} must have ${type.byteSize} bytes, the segment has ${segment.byteSize}`, {
       details: { byteSize: segment.byteSize, needed: type.byteSize },

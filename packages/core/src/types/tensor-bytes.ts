@@ -3,7 +3,7 @@ import { copyElements, type StridedBytes } from './copy-elements.ts'
 import { dtypeInfo } from './dtype.ts'
 import { elementCodec } from './element.ts'
 import { stepsOf, writeElements } from './tensor-elements.ts'
-import { flatten } from './tensor-literals.ts'
+import { flatten, pathOf, unravel } from './tensor-literals.ts'
 import { rowMajorStrides, rowMajorType, type TensorType } from './tensor-type.ts'
 
 /** The memory of a tensor, which may be read and written now. */
@@ -25,7 +25,7 @@ export function encode(layout: TensorType, values: unknown): Uint8Array {
   const type = rowMajorType(layout)
   const { elements } = flatten(values, dtypeInfo(type.dtype).kind === 'complex', type.shape)
   const bytes = new Uint8Array(type.byteSize)
-  writeElements(type, new DataView(bytes.buffer), 0, elements)
+  writeElements(type, new DataView(bytes.buffer), 0, elements, (i) => pathOf(unravel(i, type.shape)))
   return bytes
 }
 

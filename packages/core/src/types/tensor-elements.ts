@@ -1,3 +1,4 @@
+import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { dtypeInfo } from './dtype.ts'
 import { elementCodec, type ElementCodec } from './element.ts'
 import type { Element, NestedArray } from './element-types.ts'
@@ -24,18 +25,38 @@ export function elementsIn({ dtype, packing }: TensorType, view: DataView, base:
 /**
  * Writes the elements of a row-major type from an array, each of which is read once, when the ones before are written.
  *
+ * @param pathOf names the value with an index in error messages.
  * @throws {ArgumentError | ArgumentRangeError} if a value cannot be an element of the type.
  */
-export function writeElements(type: TensorType, view: DataView, base: number, values: readonly unknown[]): void {
+export function writeElements(
+  type: TensorType,
+  view: DataView,
+  base: number,
+  values: readonly unknown[],
+  pathOf: (index: number) => string,
+): void {
   const { dtype, packing, elementCount } = type
-  if (packing === 'packed') {
-    const { write } = elementsIn(type, view, base)
-    for (let i = 0; i < elementCount; i++) write(i, values[i])
-    return
-  }
   const codec = elementCodec(dtype)
   const { byteSize } = codec
-  for (let i = 0, at = base; i < elementCount; i++, at += byteSize) codec.write(view, at, values[i])
+  const packed = packing === 'packed' ? elementsIn(type, view, base) : undefined
+  let i = 0
+  try {
+    if (packed === undefined)
+      for (let at = base; i < elementCount; i++, at += byteSize) codec.write(view, at, values[i])
+    else for (; i < elementCount; i++) packed.write(i, values[i])
+  } catch (error) {
+    throw withPath(error, `${pathOf(i)} of ${type}`)
+  }
+}
+
+/** The error of a value that cannot be an element, with its place. Getters of the user can throw other errors. */
+function withPath(error: unknown, path: string): unknown {
+  if (!(error instanceof ArgumentError) || error.details['expected'] === undefined) return error
+  const { expected, received } = error.details
+  const Kind = error instanceof ArgumentRangeError ? ArgumentRangeError : ArgumentError
+  return new Kind(`${path} must be ${String(expected)}, got ${String(received)}`, {
+    details: { ...error.details, path },
+  })
 }
 
 const oneByte = new DataView(new ArrayBuffer(1))

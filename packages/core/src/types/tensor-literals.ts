@@ -70,7 +70,7 @@ export function flatten(source: unknown, isComplex: boolean, shape?: readonly nu
 
   const visit = (value: unknown): void => {
     if (!Array.isArray(value)) return visitElement(value)
-    const items = copyOf(value)
+    const items = readItems(value, index)
     if (!isComplex || !isNumbers(items) || (shape !== undefined && index.length < shape.length))
       return visitArray(items)
     if (items.length === 2) return visitElement(items)
@@ -81,18 +81,32 @@ export function flatten(source: unknown, isComplex: boolean, shape?: readonly nu
   return { shape: sizes, elements }
 }
 
-/** Each element is read once, and no more than there were at the start. */
-export function copyOf(values: readonly unknown[]): unknown[] {
+/** Converts each element, which is read once. A conversion that throws ends reading. */
+export function readAll<Value>(values: readonly unknown[], convert: (value: unknown, index: number) => Value): Value[] {
   const { length } = values
-  const copy: unknown[] = []
-  for (let i = 0; i < length; i++) copy.push(values[i])
-  return copy
+  const read: Value[] = []
+  for (let i = 0; i < length; i++) read.push(convert(values[i], i))
+  return read
 }
+
+/** Reads an array of a literal. Holes and strings are refused at once, because an array can claim billions of them. */
+export function readItems(values: readonly unknown[], indices: readonly number[] = []): unknown[] {
+  return readAll(values, (value, i) => {
+    if (kinds.has(typeof value) || Array.isArray(value)) return value
+    throw wrongType(pathOf([...indices, i]), 'a number, a bigint or a boolean, or a nested array of them', value)
+  })
+}
+
+const kinds: ReadonlySet<string> = new Set(['number', 'bigint', 'boolean'])
 
 const isNumbers = (items: readonly unknown[]): boolean =>
   items.length > 0 && items.every((item) => typeof item === 'number')
 
-const dtypeOfKind: Partial<Record<string, DType>> = { number: 'float32', bigint: 'int64', boolean: 'bool' }
+const dtypeOfKind: Readonly<Record<'number' | 'bigint' | 'boolean', DType>> = {
+  number: 'float32',
+  bigint: 'int64',
+  boolean: 'bool',
+}
 
 /** The element type of a literal without one. @throws {ArgumentError} if it is empty, or has elements of several kinds. */
 export function dtypeOfElements({ elements, shape }: Flat): DType {
@@ -101,14 +115,9 @@ export function dtypeOfElements({ elements, shape }: Flat): DType {
       hint: "Write the dtype first: tensor('float32', [0]).",
     })
   }
-  const kind = typeof elements[0]
-  const dtype = dtypeOfKind[kind]
-  if (dtype === undefined) {
-    const path = pathOf(unravel(0, shape))
-    throw wrongType(path, 'a number, a bigint or a boolean, or a nested array of them', elements[0])
-  }
+  const kind = typeof elements[0] as keyof typeof dtypeOfKind
   const odd = elements.findIndex((element) => typeof element !== kind)
-  if (odd === -1) return dtype
+  if (odd === -1) return dtypeOfKind[kind]
   const [path, first] = [pathOf(unravel(odd, shape)), pathOf(unravel(0, shape))]
   throw wrongType(path, `a ${kind} as ${first} is`, elements[odd], 'Write the dtype first, and values that it takes.')
 }

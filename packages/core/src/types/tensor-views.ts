@@ -2,7 +2,7 @@ import { wrongType, wrongValue } from '../errors/check-arguments.ts'
 import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { dtypeInfo, type DType } from './dtype.ts'
 import { stepsOf } from './tensor-elements.ts'
-import { copyOf } from './tensor-literals.ts'
+import { readAll } from './tensor-literals.ts'
 import { checkAxisSize, isRowMajor, rowMajorStrides, typeWith, type TensorType } from './tensor-type.ts'
 
 /**
@@ -51,7 +51,7 @@ export function reshaped<D extends DType>(type: TensorType<D>, shape: unknown): 
 
 function wantedShape(type: TensorType, shape: unknown): number[] {
   if (!Array.isArray(shape)) throw wrongType('shape', 'an array of numbers', shape)
-  const sizes = copyOf(shape).map((size, axis) => (size === -1 ? -1 : checkAxisSize(size, axis)))
+  const sizes = readAll(shape, (size, axis) => (size === -1 ? -1 : checkAxisSize(size, axis)))
   const free = sizes.indexOf(-1)
   const rest = sizes.reduce((total, size) => (size === -1 ? total : total * size), 1)
   const { elementCount } = type
@@ -113,7 +113,7 @@ export function permuted<D extends DType>(type: TensorType<D>, axes: unknown, na
 export function checkOrder({ shape }: TensorType, order: unknown, name: string): number[] {
   const rank = shape.length
   if (!Array.isArray(order)) throw wrongType(name, `an array with each of the ${rank} axes`, order)
-  const axes = copyOf(order).map((axis, i) => checkAxis(axis, rank, `${name}[${i}]`))
+  const axes = readAll(order, (axis, i) => checkAxis(axis, rank, `${name}[${i}]`))
   if (axes.length === rank && new Set(axes).size === rank) return axes
   throw new ArgumentError(`${name} must contain each of the ${rank} axes once, got [${axes.join(', ')}]`)
 }
@@ -214,8 +214,10 @@ export function sliced<D extends DType>(type: TensorType<D>, specs: readonly unk
 function rangeOf(spec: unknown, size: number, axis: number): [start: number, count: number, step: number] {
   const name = `the slice of axis ${axis}`
   if (!Array.isArray(spec)) throw wrongType(name, 'an index, null or [start, end, step]', spec)
-  const parts = copyOf(spec)
-  if (parts.length > 3) throw wrongType(name, '[start, end, step]', spec)
+  const parts = readAll(spec, (part, i) => {
+    if (i < 3) return part
+    throw wrongType(name, '[start, end, step]', spec)
+  })
   const [start = null, end = null, step = 1] = parts
   if (typeof step !== 'number' || !Number.isSafeInteger(step) || step < 1) {
     throw wrongValue(

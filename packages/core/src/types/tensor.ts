@@ -3,7 +3,7 @@ import { inspectAsText } from '../errors/inspect.ts'
 import { AlignmentError, ArgumentError, ReadOnlyError } from '../errors/kinds.ts'
 import { highWord, lowWord } from '../memory/address-words.ts'
 import { gcAllocator } from '../memory/allocators.ts'
-import { checkEnterable, checkUsable, type Block } from '../memory/block.ts'
+import { checkUsable, type Block } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
 import { READ_ONLY, Segment } from '../memory/segment.ts'
 import { cpu, type Device } from './device.ts'
@@ -230,7 +230,7 @@ export class Tensor<out D extends DType = DType> {
     this.#checkOnCpu()
     if ((this.flags & READ_ONLY) !== 0)
       throw new ReadOnlyError('a tensor must be writable to be set, got read-only memory')
-    checkEnterable(this.block)
+    checkUsable(this.block)
     writeBytes(this, bytes)
   }
 
@@ -323,7 +323,7 @@ export class Tensor<out D extends DType = DType> {
    * @throws {ArgumentError} if the other value is not a tensor, or one of them is not on the CPU. @throws as {@link toArray}
    */
   equals(other: Tensor<D>): boolean {
-    if (!((other as unknown) instanceof Tensor)) throw wrongType('the other value', 'a tensor', other)
+    if (!(#checkOnCpu in Object(other))) throw wrongType('the other value', 'a tensor', other)
     const { dtype, shape } = this.type
     if (dtype !== other.dtype || shape.length !== other.shape.length) return false
     if (!shape.every((size, axis) => size === other.shape[axis])) return false
