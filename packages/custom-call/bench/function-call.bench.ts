@@ -6,42 +6,34 @@ import { kernelLibrary } from '@tenon/kernels'
 const eps = f32(1e-5)
 const SIGNATURE = '(x: f32[..., d]) -> (y: f32[..., d]); eps: f32'
 
-/** The tensors of calls with different shapes. */
-interface Shapes {
-  readonly operands: readonly Tensor[]
-  readonly results: readonly Tensor[]
-}
+/** A call as a function with its tensors, which have as many shapes. */
+class Turns {
+  readonly x: readonly Tensor[]
+  readonly y: readonly Tensor[]
+  readonly call: CustomCall
+  #last = 0
 
-function makeShapes(count: number): Shapes {
-  const make = (): Tensor[] => Array.from({ length: count }, (_, i) => tensor('f32', [i + 1, 4]))
-  return { operands: make(), results: make() }
-}
+  constructor(library: NativeLibrary, count: number) {
+    const make = (): Tensor[] => Array.from({ length: count }, (_, i) => tensor('f32', [i + 1, 4]))
+    this.call = customCall(library, 'rms_norm')
+    this.x = make()
+    this.y = make()
+  }
 
-/** Returns a function that calls the kernel with the shapes in turn. */
-function inTurn(rmsNorm: CustomCall, { operands, results }: Shapes): () => void {
-  const { length } = operands
-  let next = 0
-  return () => {
-    rmsNorm([operands[next]!], { results: [results[next]!], attrs: { eps } })
-    next = next + 1 === length ? 0 : next + 1
+  /** Returns the index of the shape whose turn it is. */
+  next(): number {
+    this.#last = this.#last + 1 === this.x.length ? 0 : this.#last + 1
+    return this.#last
   }
 }
 
-const turns = (count: number): Suite['rows'][number] => ({
-  name: `call as a function, ${count} shapes in turn`,
-  unit: 'ns',
-  // More shapes than frames are prepared anew.
-  ...(count <= 8 ? { target: { 'one shape': 1.3 } } : {}),
-  setup: (): Contestants => {
-    const library = NativeLibrary.open(kernelLibrary('kernels'))
-    return {
-      ours: inTurn(customCall(library, 'rms_norm'), makeShapes(count)),
-      peers: { 'one shape': inTurn(customCall(library, 'rms_norm'), makeShapes(1)) },
-      teardown: () => library.close(),
-    }
-  },
-})
+/** Opens the library, and makes the turns of one shape and of several. */
+function open(count: number): { one: Turns; many: Turns; teardown: () => void } {
+  const library = NativeLibrary.open(kernelLibrary('kernels'))
+  return { one: new Turns(library, 1), many: new Turns(library, count), teardown: () => library.close() }
+}
 
+/** The bodies of the rows are written out, so that they do not share type feedback. */
 export const suite = {
   package: '@tenon/custom-call',
   rows: [
@@ -51,10 +43,12 @@ export const suite = {
       target: { 'prepared call': 1.5 },
       setup: (): Contestants => {
         const library = NativeLibrary.open(kernelLibrary('kernels'))
-        const { operands, results } = makeShapes(1)
+        const [operands, results] = [[tensor('f32', [1, 4])], [tensor('f32', [1, 4])]]
+        const [x, y] = [operands[0]!, results[0]!]
+        const rmsNorm = customCall(library, 'rms_norm')
         const call = typedHandler(library, 'rms_norm').prepare({ operands, results, attrs: { eps } })
         return {
-          ours: inTurn(customCall(library, 'rms_norm'), { operands, results }),
+          ours: () => rmsNorm([x], { results: [y], attrs: { eps } }),
           peers: { 'prepared call': () => call.run(operands, results) },
           teardown: () => {
             call.close()
@@ -63,7 +57,90 @@ export const suite = {
         }
       },
     },
-    ...[2, 4, 8, 9, 16].map(turns),
+    {
+      name: 'call as a function, 2 shapes in turn',
+      unit: 'ns',
+      target: { 'one shape': 1.3 },
+      setup: (): Contestants => {
+        const { one, many, teardown } = open(2)
+        return {
+          ours: () => {
+            const i = many.next()
+            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
+          },
+          peers: {
+            'one shape': () => {
+              const i = one.next()
+              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
+            },
+          },
+          teardown,
+        }
+      },
+    },
+    {
+      name: 'call as a function, 4 shapes in turn',
+      unit: 'ns',
+      target: { 'one shape': 1.3 },
+      setup: (): Contestants => {
+        const { one, many, teardown } = open(4)
+        return {
+          ours: () => {
+            const i = many.next()
+            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
+          },
+          peers: {
+            'one shape': () => {
+              const i = one.next()
+              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
+            },
+          },
+          teardown,
+        }
+      },
+    },
+    {
+      name: 'call as a function, 8 shapes in turn',
+      unit: 'ns',
+      target: { 'one shape': 1.3 },
+      setup: (): Contestants => {
+        const { one, many, teardown } = open(8)
+        return {
+          ours: () => {
+            const i = many.next()
+            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
+          },
+          peers: {
+            'one shape': () => {
+              const i = one.next()
+              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
+            },
+          },
+          teardown,
+        }
+      },
+    },
+    {
+      name: 'call as a function, 16 shapes in turn',
+      unit: 'ns',
+      // More shapes than frames are prepared anew.
+      setup: (): Contestants => {
+        const { one, many, teardown } = open(16)
+        return {
+          ours: () => {
+            const i = many.next()
+            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
+          },
+          peers: {
+            'one shape': () => {
+              const i = one.next()
+              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
+            },
+          },
+          teardown,
+        }
+      },
+    },
     {
       name: 'kernel with a signature, result given',
       unit: 'ns',
@@ -71,11 +148,11 @@ export const suite = {
       setup: (): Contestants => {
         const library = NativeLibrary.open(kernelLibrary('kernels'))
         const kernel = targetCall(defineTarget('rms_norm', SIGNATURE), typedHandler(library, 'rms_norm'))
-        const { operands, results } = makeShapes(1)
-        const [x, into] = [operands[0]!, results[0]!]
+        const rmsNorm = customCall(library, 'rms_norm')
+        const [x, into] = [tensor('f32', [1, 4]), tensor('f32', [1, 4])]
         return {
           ours: () => kernel(x, { eps: 1e-5 }, { into }),
-          peers: { 'customCall()': inTurn(customCall(library, 'rms_norm'), { operands, results }) },
+          peers: { 'customCall()': () => rmsNorm([x], { results: [into], attrs: { eps } }) },
           teardown: () => library.close(),
         }
       },

@@ -8,6 +8,7 @@ import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { Linker, SymbolLookup } from '@tenon/scope/linker'
 import { assertClose } from '../src/entries/testing.ts'
+import { encodeNpyHeader, Library } from '../src/index.ts'
 import {
   clip,
   clipCall,
@@ -37,6 +38,10 @@ interface Refusal {
   readonly call: (options: never) => unknown
 }
 
+/** A kernel with two results. */
+const splitKernel = (): calls.Kernel<unknown> =>
+  calls.targetCall<unknown>(calls.defineTarget('split', '(x: f32[n]) -> (a: f32[n], b: f32[n])'), clip())
+
 /** A call of every function that takes options, by package. */
 export const refusals: readonly Refusal[] = Object.entries<Record<string, (options: never) => unknown>>({
   core: {
@@ -47,10 +52,24 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     tensor: (options) => core.tensor('f32', [1], undefined, options),
   },
   tenon: {
+    'Library.kernel': (options) => closing(Library.open(kernelLibrary('kernels'))).kernel('softmax', options),
+    'a packed kernel, resources': (resources) =>
+      closing(Library.open(kernelLibrary('packed'))).kernel('add_one', { signature: '(x: f32[n]) -> (y: f32[n])' })(
+        vector(1),
+        { resources },
+      ),
     assertClose: (options) => assertClose(1, 1, options),
+    encodeNpyHeader: (options) => encodeNpyHeader('float32', [1], options),
   },
   'custom-call': {
     defineTarget: (options) => calls.defineTarget('name', options),
+    targetCall: (options) => calls.targetCall(calls.defineTarget('name', '() -> ()'), clip(), options),
+    'a kernel, options': (options) => splitKernel()(vector(1), options),
+    'a kernel, into': (into) => splitKernel()(vector(1), { into }),
+    'a kernel, layouts': (layouts) => splitKernel()(vector(1), { layouts }),
+    'a kernel, layouts by name': (operands) => splitKernel()(vector(1), { layouts: { operands } }),
+    'a kernel, resources': (resources) => splitKernel()(vector(1), { resources }),
+    'kernel.prepare': (options) => splitKernel().prepare([vector(1)], {}, options),
     'TargetRegistry.registerFunction': (options) =>
       new calls.TargetRegistry().registerFunction('name', options, () => {}),
     hostFunction: (options) => calls.hostFunction(kernels(), 'do_custom_call', options),
