@@ -2,7 +2,16 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ArgumentError, dtypes, gcAllocator, tensor, TenonError, type DType, type Element } from '@tenon/core'
+import {
+  ArgumentError,
+  dtypes,
+  gcAllocator,
+  tensor,
+  TenonError,
+  type DType,
+  type Element,
+  type Tensor,
+} from '@tenon/core'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeNpy, encodeNpy } from '../src/npy/npy-array.ts'
@@ -55,7 +64,8 @@ describe('files that NumPy wrote', () => {
       strides: undefined,
     })
     expect(plain.toArray()).toEqual(expected(name))
-    expect(readNpy(fixture(`${name}-fortran`)).toArray()).toEqual(expected(name))
+    const columns = readNpy(fixture(`${name}-fortran`))
+    expect({ strides: columns.strides, values: columns.toArray() }).toEqual({ strides: [1, 2], values: expected(name) })
     const swapped = `${name}-big-endian`
     if (readdirSync(fixtures).includes(`${swapped}.npy`))
       expect(readNpy(fixture(swapped)).toArray()).toEqual(expected(name))
@@ -70,11 +80,14 @@ describe('files that NumPy wrote', () => {
     expect(readNpy(fixture(name)).toArray()).toEqual(expected('float32'))
   })
 
-  test('readNpy() transposes three axes in Fortran order', () => {
+  test('rule 44: readNpy() reads three axes in Fortran order as a tensor with strides', () => {
     const counted = Array.from({ length: 24 }, (_, index) => index)
     for (const name of ['cube-fortran', 'cube-fortran-big-endian']) {
       const cube = readNpy(fixture(name))
-      expect(cube.shape).toEqual([2, 3, 4])
+      expect([cube.shape, cube.strides]).toEqual([
+        [2, 3, 4],
+        [1, 2, 6],
+      ])
       expect(cube.toArray()).toEqual(counted)
     }
   })
@@ -88,7 +101,7 @@ describe('files that NumPy wrote', () => {
     expect(readNpy(fixture('empty')).toArray()).toEqual([])
   })
 
-  test.each([...named.map(({ name }) => name), 'scalar', 'vector', 'empty'])(
+  test.each([...named.flatMap(({ name }) => [name, `${name}-fortran`]), 'cube-fortran', 'scalar', 'vector', 'empty'])(
     'writeNpy() writes %s byte for byte like NumPy',
     (name) => {
       const copy = join(directory, 'copy.npy')
@@ -164,6 +177,35 @@ describe('round trips', () => {
         expect(decodeNpy(encodeNpy(source)).toArray()).toEqual(source.toArray())
       }),
     )
+  })
+
+  test('rule 44: writeNpy() writes Fortran order only for tensors that are fully column-major', () => {
+    const x = tensor(
+      'f32',
+      [2, 3, 4],
+      Float32Array.from({ length: 24 }, (_, i) => i),
+    )
+    const written = (source: Tensor): { fortranOrder: boolean; same: boolean } => {
+      const bytes = encodeNpy(source)
+      return { fortranOrder: decodeNpyHeader(bytes).fortranOrder, same: decodeNpy(bytes).equals(source) }
+    }
+    const isFortran = [
+      [x.toLayout([2, 1, 0]), true],
+      [x.toLayout('cm'), false],
+      [x.toLayout([1, 2, 0]), false],
+      [x.slice(1).toLayout('cm'), true],
+      [x.slice(null, null, 0).transpose(), false],
+      [x.slice(null, [0, 2]).transpose(), false],
+      [x.unsqueeze(1).toLayout([3, 2, 1, 0]), true],
+      [x, false],
+    ] as const
+    for (const [source, fortranOrder] of isFortran) expect(written(source)).toEqual({ fortranOrder, same: true })
+  })
+
+  test('rule 44: a column-major tensor is written in the order of its memory', () => {
+    const x = tensor('f64', [2, 2], [1, 2, 3, 4]).toLayout('cm')
+    const bytes = encodeNpy(x)
+    expect(new Float64Array(new Uint8Array(bytes.subarray(-32)).buffer)).toEqual(new Float64Array([1, 3, 2, 4]))
   })
 
   test('readNpy() allocates from the allocator', () => {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { tensor, type BinaryInfo, type Tensor } from '@tenon/core'
-import { didYouMean } from '@tenon/core/internal'
+import { didYouMean, withLayout } from '@tenon/core/internal'
 import {
   ApiVersion,
   deviceFunction,
@@ -12,13 +12,15 @@ import {
   type AttributeDictionary,
   type HandlerSymbols,
   type PreparedCall,
+  type PrepareOptions,
   type TypedHandler,
 } from '@tenon/custom-call'
 import { Library } from '../library.ts'
 import type { CallConvention, DeviceConvention } from '../marked-calls.ts'
 import { openCuda, type CudaPlace } from './cuda-place.ts'
-import { readNpy, writeNpy } from '../npy/npy-file.ts'
+import { writeNpy } from '../npy/npy-file.ts'
 import { encodeNpyHeader } from '../npy/npy-header.ts'
+import { readOperand, splitLayout, type LayoutSpec } from './layout-spec.ts'
 import type { ResultSpec } from './tensor-spec.ts'
 import { timeRuns, type Timing } from './timing.ts'
 import { InputError } from './input-error.ts'
@@ -73,11 +75,13 @@ export function callCustom(request: CallRequest, info: BinaryInfo): CallReport {
   const library = Library.openRead(resolve(request.library), info)
   try {
     const convention = conventionOf(library, request)
-    const operands = request.operands.map((path) => readNpy(path))
+    const specs = request.operands.map(splitLayout)
+    const operands = specs.map(({ text, layout }) => readOperand(text, layout))
+    const layouts = layoutsOf(specs, request, convention)
     const results = makeResults(request, operands)
     const device = isOnDevice(convention) ? openCuda(request.cudaDriver) : undefined
     try {
-      return run(library, convention, request, { operands, results, device })
+      return run(library, convention, request, { operands, results, device, layouts })
     } finally {
       device?.close()
     }
@@ -90,11 +94,11 @@ function run(
   library: Library,
   convention: AnyConvention,
   request: CallRequest,
-  { operands, results, device }: Pick<CallReport, 'operands' | 'results'> & { readonly device: CudaPlace | undefined },
+  { operands, results, device, layouts }: Pick<CallReport, 'operands' | 'results'> & CallPlace,
 ): CallReport {
   const place = (host: Tensor): Tensor => device?.place(host) ?? host
   const [placedOperands, placedResults] = [operands.map(place), results.map(place)]
-  const { call, version } = prepare(library, convention, request, placedOperands, device)
+  const { call, version } = prepare(library, convention, request, placedOperands, { device, layouts })
   try {
     call.run(placedOperands, placedResults)
     device?.fetch(results)
@@ -123,11 +127,31 @@ export function writtenResults({ results }: Pick<CallRequest, 'results'>): reado
   return results.filter(({ isTemp }) => !isTemp)
 }
 
+/** The device and the layouts of a call. */
+interface CallPlace {
+  readonly device: CudaPlace | undefined
+  readonly layouts: Pick<PrepareOptions, 'layouts'>
+}
+
+/** The layouts that the command line gives, by position. @throws {UsageError} if the call is one for a device. */
+function layoutsOf(
+  operands: readonly LayoutSpec[],
+  { results }: CallRequest,
+  convention: AnyConvention,
+): Pick<PrepareOptions, 'layouts'> {
+  const written = results.filter(({ isTemp }) => !isTemp)
+  const layouts = { operands: operands.map(({ layout }) => layout), results: written.map(({ layout }) => layout) }
+  if ([...layouts.operands, ...layouts.results].every((layout) => layout === undefined)) return {}
+  if (!isOnDevice(convention)) return { layouts }
+  throw new UsageError('a layout, as in a.npy@cm, must be that of a call on the Host, got a call on a device')
+}
+
 function makeResults(request: CallRequest, operands: readonly Tensor[]): Tensor[] {
-  return writtenResults(request).map(({ type }, index) => {
+  return writtenResults(request).map(({ type, layout }, index) => {
     const alias = request.aliases.find(({ result }) => result === index)
     const operand = alias === undefined ? undefined : operands[alias.operand]
-    return operand ?? tensor(type.dtype, type.shape)
+    const { strides } = layout === undefined ? type : withLayout(type, layout)
+    return operand ?? tensor(type.dtype, type.shape, undefined, strides === undefined ? {} : { strides })
   })
 }
 
@@ -185,12 +209,12 @@ function prepare(
   convention: AnyConvention,
   request: CallRequest,
   operands: readonly Tensor[],
-  device: CudaPlace | undefined,
+  { device, layouts }: CallPlace,
 ): { call: PreparedCall; version: string | undefined } {
   const { symbol, attributes, opaque, aliases, hostScratch } = request
   const results = request.results.map(({ type, isTemp }) => (isTemp ? temp(type) : type))
   const onStream = device === undefined ? {} : { stream: device.stream }
-  const shape = { operands: operands.map(({ type }) => type), results, aliases, ...onStream }
+  const shape = { operands: operands.map(({ type }) => type), results, aliases, ...layouts, ...onStream }
   if (isTyped(convention)) {
     const handler = findHandler(library, request, convention)
     return { call: handler.prepare({ ...shape, attrs: attributes, hostScratch }), version: handler.metadata.version }

@@ -1,14 +1,23 @@
 import { resolve } from 'node:path'
-import { Tensor, type BinaryInfo, type DType, type KernelSignature, type Parameter, type TensorType } from '@tenon/core'
-import { TypedHandler, type Kernel } from '@tenon/custom-call'
+import {
+  Tensor,
+  type BinaryInfo,
+  type DType,
+  type KernelSignature,
+  type Parameter,
+  type ParameterLayout,
+  type TensorType,
+} from '@tenon/core'
+import { TypedHandler, type Kernel, type NamedLayouts } from '@tenon/custom-call'
 import { Library } from '../library.ts'
-import { readNpy, writeNpy } from '../npy/npy-file.ts'
+import { writeNpy } from '../npy/npy-file.ts'
 import { encodeNpyHeader } from '../npy/npy-header.ts'
 import { explainUnregistered } from './call-custom.ts'
 import type { CallFlags } from './call-flags.ts'
 import { jsonResults, printResults, printTiming } from './call-output.ts'
 import type { Definition, Values } from './definition.ts'
 import { readKernelAttributes } from './kernel-flags.ts'
+import { readOperand, splitLayout, type LayoutSpec } from './layout-spec.ts'
 import { assignOperands, outputFiles } from './named-files.ts'
 import { parseResultSpec, type ResultSpec } from './tensor-spec.ts'
 import { printData } from './terminal.ts'
@@ -29,7 +38,7 @@ export interface KernelCall {
 }
 
 /** A result of the call: a parameter of the signature, and what the command line says about it. */
-interface Output extends Pick<ResultSpec, 'path'> {
+interface Output extends Pick<ResultSpec, 'path' | 'layout'> {
   readonly parameter: Parameter
   /** The type, if the operands do not determine it. */
   readonly type: TensorType | undefined
@@ -47,16 +56,20 @@ export function callKernel({ signature, options, values, flags, info, repeat }: 
   const operands = signature.operands.filter(({ isToken }) => !isToken)
   const outputs = outputsOf(signature, flags)
   const attributes = readKernelAttributes(signature, options, values, flags.attr)
-  const files = assignOperands(name, operands, flags.arg)
+  const files = assignOperands(name, operands, flags.arg).map((paths) => paths.map(splitLayout))
+  const layouts = layoutsOf(operands, files, outputs)
   const library = Library.openRead(resolve(flags.library), info)
   try {
     const kernel = openKernel(library, name, flags)
-    const tensors = files.map((paths) => paths.map((path) => readNpy(path)))
+    const tensors = files.map((own, i) =>
+      own.map(({ text, layout }) => readOperand(text, layout ?? operands[i]!.layout)),
+    )
     refuseUnwritable(operands, tensors, outputs)
     const given = tensors.map((own, i) => (operands[i]!.kind === 'remaining' ? own : own[0]))
     const call = (into?: unknown): unknown =>
       kernel(...given, ...(signature.attributes.length > 0 ? [attributes] : []), {
         ...(into === undefined ? resultTypes(outputs) : { into }),
+        ...(layouts === undefined ? {} : { layouts }),
         ...(flags['host-scratch'] ? { resources: { hostScratch: true } } : {}),
       })
     const value = call()
@@ -104,13 +117,27 @@ function outputsOf({ name, results }: KernelSignature, { out, result }: CallFlag
     throw new UsageError(`unexpected --result ${result[parameters.length]}: ${name} has ${parameters.length} results`)
   }
   return parameters.map((parameter, index) => {
-    const { type, path } = specs[index] ?? {}
+    const { type, path, layout } = specs[index] ?? {}
     const named = files.get(parameter.name)
     if (named !== undefined && path !== undefined) {
       throw new UsageError(`the file of ${parameter.name} is given by --out and by --result`)
     }
-    return { parameter, type, path: named ?? path }
+    return { parameter, type, layout, path: named ?? path }
   })
+}
+
+/** The layouts that the command line gives, by name. Undefined if it gives none. */
+function layoutsOf(
+  operands: readonly Parameter[],
+  files: readonly (readonly LayoutSpec[])[],
+  outputs: readonly Output[],
+): NamedLayouts | undefined {
+  const given = (names: readonly (readonly [string, ParameterLayout | undefined])[]): Record<string, ParameterLayout> =>
+    Object.fromEntries(names.flatMap(([name, layout]) => (layout === undefined ? [] : [[name, layout] as const])))
+  const ofOperands = given(operands.map(({ name }, i) => [name, files[i]!.find(({ layout }) => layout)?.layout]))
+  const ofResults = given(outputs.map(({ parameter, layout }) => [parameter.name, layout]))
+  if (Object.keys(ofOperands).length + Object.keys(ofResults).length === 0) return undefined
+  return { operands: ofOperands, results: ofResults }
 }
 
 function resultTypes(outputs: readonly Output[]): { results?: Readonly<Record<string, TensorType>> } {

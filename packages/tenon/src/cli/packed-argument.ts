@@ -1,5 +1,5 @@
 import { float, int, type Argument } from '@tenon/packed-func'
-import { readNpy } from '../npy/npy-file.ts'
+import { readOperand } from './layout-spec.ts'
 import { UsageError } from './usage-error.ts'
 
 const parsers: Readonly<Record<string, (text: string) => Argument | undefined>> = {
@@ -21,7 +21,7 @@ const parsers: Readonly<Record<string, (text: string) => Argument | undefined>> 
 export function packedArgument(text: string): Argument {
   if (text === 'none') return null
   const [, type, value] = /^(int|float|bool|str):(.*)$/s.exec(text) ?? []
-  if (type === undefined) return readNpy(text)
+  if (type === undefined) return readOperand(text, undefined)
   const argument = parsers[type]!(value!)
   if (argument !== undefined) return argument
   throw new UsageError(

@@ -1,6 +1,5 @@
 import { dtypeInfo, tensor, Tensor, type DType, type NativeAllocator } from '@tenon/core'
 import { wrongType } from '@tenon/core/internal'
-import { copyStrided } from './copy-strided.ts'
 import { decodeNpyHeader, encodeNpyHeader, type NpyHeader } from './npy-header.ts'
 import { NpyFormatError } from './npy-format-error.ts'
 
@@ -9,8 +8,8 @@ import { NpyFormatError } from './npy-format-error.ts'
  *
  * @param bytes the whole file, which is copied
  * @param allocator allocates the tensor's memory. The memory of the default is freed by the garbage collector
- * @returns a row-major little-endian tensor. Column-major (Fortran order) files are transposed in memory, big-endian
- * ones swapped, so that indices mean the same as in NumPy.
+ * @returns a little-endian tensor. A column-major (Fortran order) file becomes a tensor with strides, so that indices mean the same
+ * as in NumPy; `contiguous()` makes it row-major.
  * @throws {NpyFormatError} if it is not a `.npy` file, is truncated or too long, or has an unsupported element type
  * @throws {AllocationError} if memory is exhausted
  * @throws {ArgumentError} if `bytes` is not a Uint8Array, or the allocator is not one
@@ -26,7 +25,8 @@ export function decodeNpy(bytes: Uint8Array, allocator?: NativeAllocator): Tenso
 }
 
 /**
- * Encodes an array as the bytes of a `.npy` file, as NumPy does: row-major, little-endian.
+ * Encodes an array as the bytes of a `.npy` file, as NumPy does: little-endian; in Fortran order if the tensor is fully
+ * column-major, and row-major otherwise.
  *
  * @throws {ArgumentError} if it is not a tensor, NumPy lacks the element type, or the tensor is not in CPU memory
  * @throws {ScopeClosedError} if its memory is closed
@@ -35,12 +35,19 @@ export function encodeNpy(source: Tensor): Uint8Array {
   return Buffer.concat(encodeParts(source))
 }
 
-/** The header and the elements in row-major order. The elements are the tensor's own memory if it is row-major. */
+/**
+ * The header and the elements: column-major if the tensor is fully column-major, and row-major otherwise. The elements are the
+ * tensor's own memory if it is row-major or column-major.
+ */
 export function encodeParts(source: Tensor): [header: Uint8Array, elements: Uint8Array] {
   if (!((source as unknown) instanceof Tensor)) {
     throw wrongType('tensor', 'a Tensor', source, "Make one with tensor('f32', [2], [1, 2]).")
   }
-  return [encodeNpyHeader(source.dtype, source.shape), bytesOver(source.contiguous())]
+  const { dtype, shape } = source
+  const transpose = source.isContiguous ? undefined : source.transpose()
+  // Elements of another layout are copied.
+  if (transpose?.isContiguous !== true) return [encodeNpyHeader(dtype, shape), bytesOver(source.contiguous())]
+  return [encodeNpyHeader(dtype, shape, { fortranOrder: true }), bytesOver(transpose)]
 }
 
 /** `fileSize` is the size of header and elements together, in bytes. */
@@ -50,8 +57,7 @@ export function readElements(
   allocator: NativeAllocator | undefined,
   read: (target: Uint8Array) => void,
 ): Tensor {
-  const elementSize = bytesOf(header.dtype)
-  const byteSize = header.shape.reduce((product, size) => product * size, elementSize)
+  const byteSize = header.shape.reduce((product, size) => product * size, bytesOf(header.dtype))
   const expected = header.dataOffset + byteSize
   if (fileSize !== expected) {
     throw new NpyFormatError(
@@ -66,17 +72,13 @@ export function readElements(
       },
     )
   }
-  const made = tensor(header.dtype, header.shape, undefined, allocator === undefined ? {} : { allocator })
+  // Column-major elements are those of the transpose in row-major order.
+  const shape = header.fortranOrder ? header.shape.toReversed() : header.shape
+  const made = tensor(header.dtype, shape, undefined, allocator === undefined ? {} : { allocator })
   const target = bytesOver(made)
-  if (header.fortranOrder) {
-    const columns = new Uint8Array(byteSize)
-    read(columns)
-    copyStrided(columns, target, elementSize, header.shape, columnMajorStrides(header.shape))
-  } else {
-    read(target)
-  }
+  read(target)
   if (header.bigEndian) swapBytes(target, made.view().BYTES_PER_ELEMENT)
-  return made
+  return header.fortranOrder ? made.transpose() : made
 }
 
 function bytesOver(source: Tensor): Uint8Array {
@@ -85,15 +87,6 @@ function bytesOver(source: Tensor): Uint8Array {
 }
 
 const bytesOf = (dtype: DType): number => dtypeInfo(dtype).bits / 8
-
-function columnMajorStrides(shape: readonly number[]): number[] {
-  let stride = 1
-  return shape.map((size) => {
-    const own = stride
-    stride *= size
-    return own
-  })
-}
 
 function swapBytes(bytes: Uint8Array, wordSize: number): void {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -14,8 +14,8 @@ const MAX_READ_BYTES = 1 << 30
  * @param path of the file, or its `file:` URL
  * @param allocator allocates the tensor's memory, such as `NativeScope.ofConfined()`. The memory of the default is freed by
  * the garbage collector
- * @returns a row-major little-endian tensor. Column-major (Fortran order) files are transposed in memory, big-endian
- * ones swapped: indices mean the same as in NumPy.
+ * @returns a little-endian tensor. A column-major (Fortran order) file becomes a tensor with strides, so that indices mean the same
+ * as in NumPy; `contiguous()` makes it row-major.
  * @throws {NpyFormatError} if it is not a `.npy` file, is truncated or too long, or has an unsupported element type
  * @throws {AllocationError} if memory is exhausted
  * @throws {ArgumentError} if the path is neither a path nor a `file:` URL, or the allocator is not one
@@ -43,7 +43,8 @@ export function readNpy(path: string | URL, allocator?: NativeAllocator): Tensor
 }
 
 /**
- * Writes a tensor as a `.npy` file, byte for byte as NumPy does: row-major, little-endian.
+ * Writes a tensor as a `.npy` file, byte for byte as NumPy does: little-endian; in Fortran order if the tensor is fully
+ * column-major, and row-major otherwise.
  *
  * @param path of the file, or its `file:` URL; an existing one is replaced
  * @throws {ArgumentError} if the path is neither, the source is not a tensor, NumPy lacks the element type, or the

@@ -1,5 +1,5 @@
 import type { DType } from '@tenon/core'
-import { describe, wrongType } from '@tenon/core/internal'
+import { checkOptions, describe, wrongType } from '@tenon/core/internal'
 import { decodeDescr, encodeDescr } from './npy-dtype.ts'
 import { NpyFormatError } from './npy-format-error.ts'
 import { PythonTuple, parsePythonDictionary, type PythonLiteral } from './python-literal.ts'
@@ -123,16 +123,24 @@ function decodeShape(literal: PythonLiteral): number[] {
 }
 
 /**
- * Encodes the header of a row-major little-endian array, byte for byte as NumPy does: version 1.0, or 2.0 if it has more
- * than 65 535 bytes.
+ * Encodes the header of a little-endian array, byte for byte as NumPy does: version 1.0, or 2.0 if it has more than 65 535 bytes.
  *
+ * @param options.fortranOrder whether the elements are column-major. Default: false.
  * @throws {ArgumentError} if NumPy lacks the element type
  */
-export function encodeNpyHeader(dtype: DType, shape: readonly number[]): Uint8Array {
+export function encodeNpyHeader(
+  dtype: DType,
+  shape: readonly number[],
+  options?: { readonly fortranOrder?: boolean },
+): Uint8Array {
   if (!Array.isArray(shape)) throw wrongType('shape', 'an array of numbers', shape)
   const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`
-  const growth = shape.length === 0 ? 0 : GROWTH_DIGITS - String(shape[0]).length
-  const text = `{'descr': '${encodeDescr(dtype)}', 'fortran_order': False, 'shape': ${tuple}, }${' '.repeat(growth)}`
+  const { fortranOrder = false } = checkOptions(options, ['fortranOrder'])
+  // An array can grow along the axis whose neighbours lie farthest apart.
+  const growing = fortranOrder ? shape.at(-1) : shape[0]
+  const growth = growing === undefined ? 0 : GROWTH_DIGITS - String(growing).length
+  const order = fortranOrder ? 'True' : 'False'
+  const text = `{'descr': '${encodeDescr(dtype)}', 'fortran_order': ${order}, 'shape': ${tuple}, }${' '.repeat(growth)}`
   const sizeWith = (prefix: number): number => Math.ceil((prefix + text.length + 1) / ALIGNMENT) * ALIGNMENT
   const major = sizeWith(10) - 10 <= 0xffff ? 1 : 2
   const prefix = major === 1 ? 10 : 12
