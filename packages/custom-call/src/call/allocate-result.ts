@@ -8,7 +8,10 @@ export function allocateResult(
   alignment: number = TENSOR_ALIGNMENT,
 ): Tensor {
   const layout = strides === undefined ? { packing } : { packing, strides }
-  if (alignment === TENSOR_ALIGNMENT) return tensor(dtype, shape, undefined, { ...layout, allocator })
+  // tensor() refuses what is not an allocator.
+  if (alignment === TENSOR_ALIGNMENT || typeof allocator?.allocate !== 'function') {
+    return tensor(dtype, shape, undefined, { ...layout, allocator })
+  }
   const aligned: NativeAllocator = {
     allocate: (byteSize) =>
       allocator.allocate(byteSize, Math.max(checkAlignment(alignment, 'alignment'), TENSOR_ALIGNMENT)),

@@ -142,10 +142,12 @@ export function kernelFunction<Call extends FrameCall>(
   /** Prepares a call of these tensors. */
   const open = ({ list, operandCount, given, attributes, layouts, options }: Taken): Call => {
     const types = typesOf(list)
+    const values = reader.write(attributes) as object
+    refuseMisplacedOptions(signature, values)
     const shape = kernelShape(
       signature,
       group(operands, types.slice(0, operandCount) as TensorType[]),
-      reader.write(attributes),
+      values,
       likewise(results, given, types.slice(operandCount)),
       layouts,
     )
@@ -308,6 +310,18 @@ function readOptions(name: string, options: unknown, known: readonly (keyof Kern
 
 function typesOf(list: readonly (Gated | undefined)[]): (TensorType | undefined)[] {
   return list.slice(FIRST_TENSOR).map((tensor) => (tensor as Tensor | undefined)?.type)
+}
+
+/** Refuses options in the place of attributes. @throws {ArgumentError} */
+function refuseMisplacedOptions({ name, attributes }: KernelSignature, values: object): void {
+  const option = KNOWN_ASYNC.find(
+    (one) => Object.hasOwn(values, one) && attributes.every((other) => other.name !== one),
+  )
+  if (option === undefined) return
+  throw new ArgumentError(`${name} does not have an attribute named ${option}`, {
+    hint: `Pass the options behind the attributes: ${name}(..., {}, { ${option} }).`,
+    details: { path: `the attributes of ${name}`, expected: attributes.map((one) => one.name), received: option },
+  })
 }
 
 /** Whether the options of a call are an object with no key but `into`. */
