@@ -9,6 +9,7 @@ import {
   ptr,
   s64,
   targetCall,
+  typedHandler,
   TypedHandler,
   type Attribute,
   type CustomCall,
@@ -169,4 +170,24 @@ test('ten thousand changes of the frame leave memory and states as they were', a
   const before = await measure(10_000)
   expect((await measure(10_000)) - before).toBeLessThan(2 ** 19)
   expect(coreFunctions().tn_xla_live_states()).toBe(states)
+})
+
+test('rule 33: collecting a kernel closes its frames, and its library forgets it', async () => {
+  const made: WeakRef<object>[] = []
+  const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
+  const library = NativeLibrary.open(kernelLibrary('kernels'))
+  ;((): void => {
+    const text = '(x: f32[..., c]) -> (y: f32[..., c]); temperature: f32 = 1'
+    const softmax = targetCall(defineTarget('softmax', text), typedHandler(library, 'softmax'))
+    for (const x of [full, last]) softmax(x)
+    made.push(new WeakRef(softmax))
+    for (const { value } of prepare.mock.results) made.push(new WeakRef(value as PreparedCall))
+  })()
+  prepare.mockRestore()
+  for (let i = 0; i < 20 && made.some((one) => one.deref() !== undefined); i++) {
+    await new Promise((resolve) => setTimeout(resolve))
+    globalThis.gc!()
+  }
+  expect(made.map((one) => one.deref())).toStrictEqual([undefined, undefined, undefined])
+  library.close()
 })
