@@ -10,7 +10,7 @@ export const numbers: Attempts = {
   'sizes of allocations': [
     `    const scope = arena(), huge = new Set([2 ** 31 - 1, 2 ** 31, 2 ** 32])
     for (const use of [(n) => scope.allocate(n), (n) => scope.allocate(8, n), (n) => core.gcAllocator.allocate(n, 8), (n) => core.gcAllocator.allocate(8, n), (n) => MemorySegment.allocateNative(n, 8), (n) => tensor('f32', [n]), (n) => tensor('f32', [n, n]), (n) => tensor('f32', [0, n, n]), (n) => pools.createPool(n).close(), (n) => tensor(n, [1])]) tally(numbers.filter((n) => !huge.has(n)).map((n) => () => use(n)))`,
-    'TENON_ALLOCATION 1, TENON_ARGUMENT 17, gave 1, TENON_ARGUMENT 19, TENON_ALLOCATION 1, TENON_ARGUMENT 17, gave 1, TENON_ARGUMENT 19, TENON_ALLOCATION 1, TENON_ARGUMENT 17, gave 1, TENON_ARGUMENT 18, gave 1, TENON_ARGUMENT 18, gave 1, TENON_ARGUMENT 17, gave 2, TENON_ARGUMENT 19, TENON_ARGUMENT 19',
+    'TENON_ALLOCATION 1, TENON_ARGUMENT 17, gave 1, TENON_ARGUMENT 19, TENON_ALLOCATION 1, TENON_ARGUMENT 17, gave 1, TENON_ARGUMENT 19, TENON_ALLOCATION 1, TENON_ARGUMENT 17, gave 1, TENON_ARGUMENT 17, gave 2, TENON_ARGUMENT 17, gave 2, TENON_ARGUMENT 17, gave 2, TENON_ARGUMENT 19, TENON_ARGUMENT 19',
   ],
   addresses: [
     `    for (const use of [(n) => MemorySegment.ofAddress(n).byteSize, (n) => MemorySegment.ofAddress(n).getInt8(0), (n) => new P.OpaquePointer(n), (n) => echo(new P.OpaquePointer(n)), (n) => linker.VaList.ofPointer(n), (n) => MemorySegment.ofAddress(64n).asSlice(n, n)]) tally(numbers.map((n) => () => use(n)))`,
