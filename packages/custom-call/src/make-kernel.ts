@@ -4,15 +4,15 @@ import { callable } from './call/call-function.ts'
 import { kernelFunction, type KernelCallee } from './call/kernel-function.ts'
 import type { FrameCall } from './call/kept-frames.ts'
 import { isSignature } from './schema/is-signature.ts'
-import type { Kernel } from './target-call.ts'
+import { checkFrames, type Kernel } from './target-call.ts'
 
 /**
  * Returns a kernel whose calls another convention performs. The kernel reads the arguments of a call, checks them against the
  * signature, infers and allocates the results, and keeps what the callee has prepared for calls with the same types and attributes.
  *
  * @param handler the object of the convention, as `kernel.handler`.
- * @param callee prepares and runs the calls.
- * @throws {ArgumentError} if an argument is not a signature or a callee.
+ * @param callee prepares and runs the calls, and keeps 1 to 64 of them.
+ * @throws {ArgumentError | ArgumentRangeError} if an argument is not a signature or a callee.
  */
 export function makeKernel<Call extends FrameCall, Handler, Result = Tensor>(
   signature: KernelSignature,
@@ -23,6 +23,7 @@ export function makeKernel<Call extends FrameCall, Handler, Result = Tensor>(
   if (typeof callee?.prepare !== 'function' || typeof callee.run !== 'function') {
     throw wrongType('callee', 'an object with prepare and run', callee)
   }
+  checkFrames(callee.frames?.limit)
   const { call, async, prepare } = kernelFunction(signature, callee)
   return callable(call, signature.name, { async, prepare, signature, handler }) as unknown as Kernel<Result, Handler>
 }

@@ -155,6 +155,10 @@ describe('Library.kernel()', () => {
     const addOne = library.kernel('add_one', { signature: '(x: f32[n]) -> (y: f32[n])' })
     expect(addOne.signature.convention).toBe('packed')
     expect(addOne(x).toArray()).toEqual([2, 3])
+    const wrong = { signature: '(x: f32[n]) -> (y: f32[n])', frames: 0 }
+    expect(thrownBy(() => library.kernel('add_one', wrong)).sentence).toMatch(
+      /^frames must be a whole number from 1 to 64/,
+    )
     expect(addOne(x, { into: y })).toBe(y)
     expect((await addOne.async(x)).toArray()).toEqual([2, 3])
     expect(thrownBy(() => addOne(tensor([[1]]))).sentence).toContain('x of add_one must be float32[n]')
