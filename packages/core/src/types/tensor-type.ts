@@ -151,15 +151,6 @@ export function rowMajorType<D extends DType>(type: TensorType<D>): TensorType<D
   return (type.rowMajor ??= typeWith(type.dtype, type.shape, {}) as TensorType<D>)
 }
 
-/** @throws {ArgumentError} if the type has strides, which the callee of `place` would not see. */
-export function checkRowMajor(type: TensorType, place: string, hint: string): void {
-  if (type.strides === undefined) return
-  throw new ArgumentError(`${place} must be row-major, ${type} has strides [${type.strides.join(', ')}]`, {
-    hint,
-    details: { path: place, expected: 'row-major', received: type.strides },
-  })
-}
-
 function checkPacking(packing: Packing = 'element'): Packing {
   if (packing === 'element' || packing === 'packed') return packing
   throw wrongType('packing', "'element' or 'packed'", packing)

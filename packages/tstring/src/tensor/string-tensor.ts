@@ -160,7 +160,7 @@ export class StringTensor extends StringElements {
   }
 
   /** Returns the bytes of {@link segment} as a tensor of `uint8`, which calls of other packages accept. */
-  tensor(): Tensor {
+  tensor(): Tensor<'uint8'> {
     return tensor('uint8', [this.segment.byteSize], this.segment)
   }
 
