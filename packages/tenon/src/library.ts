@@ -155,7 +155,8 @@ export class Library {
    *
    * @throws {PackedFuncError} of kind `AttributeError` if there is no such function. @throws {ScopeClosedError} after close
    * @example
-   * library.packed('add_one')(x, y)
+   * using packed = Library.open('./libpacked.so')
+   * packed.packed('add_one')(tensor([1]), tensor('f32', [1], [0]))
    */
   packed(name: string): PackedFunc {
     this.native.checkOpen()

@@ -17,6 +17,7 @@ const before = process.cwd()
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'tenon-examples-'))
   copyFileSync(kernelLibrary('kernels'), join(directory, 'libkernels.so'))
+  copyFileSync(kernelLibrary('packed'), join(directory, 'libpacked.so'))
   writeNpy(join(directory, 'x.npy'), tensor('float32', [2, 4], [1, 2, 3, 4, 5, 6, 7, 8]))
   process.chdir(directory)
 })
@@ -27,5 +28,5 @@ afterAll(() => {
 
 testExamples(fileURLToPath(new URL('..', import.meta.url)), {
   modules: { tenon, 'tenon/testing': testing, '@tenon/core': core },
-  context: () => ({ x: readNpy('x.npy'), readFileSync }),
+  context: () => ({ x: readNpy('x.npy'), library: tenon.Library.open('./libkernels.so'), readFileSync }),
 })
