@@ -56,6 +56,8 @@ export class Library {
   readonly native: NativeLibrary
   #info: BinaryInfo | undefined
   #found: readonly FoundSignature[] | undefined
+  /** What is known about single kernels, without the others. */
+  #some: readonly FoundSignature[] = []
   #module: Module | undefined
   readonly #packed = new Map<string, PackedFunc>()
 
@@ -95,9 +97,11 @@ export class Library {
     return openLibrary(filePath(path), undefined)
   }
 
-  /** @internal Opens a library whose headers and symbols have been read already. */
-  static openRead(path: string, info: BinaryInfo): Library {
-    return openLibrary(path, info)
+  /** @internal Opens a library whose headers and symbols have been read already, and the signatures of some kernels. */
+  static openRead(path: string, info: BinaryInfo, some: readonly FoundSignature[] = []): Library {
+    const library = openLibrary(path, info)
+    library.#some = some
+    return library
   }
 
   /** The path that was passed to {@link Library.open}. */
@@ -146,7 +150,8 @@ export class Library {
   kernel<Result = Tensor>(name: string, options?: KernelOptions): Kernel<Result, KernelHandler | PackedFunc> {
     this.native.checkOpen()
     const registered = registrationsOf(resolve(this.path))
-    const sources = { library: this, found: this.#readSignatures(), registered }
+    const some = this.#some.filter(({ signature }) => signature.name === name)
+    const sources = { library: this, found: some.length > 0 ? some : this.#readSignatures(), registered }
     return openKernel(sources, checkName(name, 'name'), options)
   }
 

@@ -34,10 +34,15 @@ const SIGNATURE = '__tn_signature'
 /** The custom calls that a library marks, sorted by name. No function is called. */
 export function markedCalls({ exports }: BinaryInfo): MarkedCall[] {
   const names = new Set(exports.map(({ name }) => name))
-  return [...names].toSorted().flatMap((name): MarkedCall[] => {
-    const marked = marks.flatMap(([suffix, convention]) => (names.has(name + suffix) ? [{ name, convention }] : []))
-    const isTyped = marked.length === 0 && names.has(name + SIGNATURE) && !names.has(`__tvm_ffi_${name}`)
-    return isTyped ? [{ name, convention: 'typed' }] : marked
+  const suffixes = [...marks.map(([suffix]) => suffix), SIGNATURE]
+  const marked = suffixes.flatMap((suffix) =>
+    [...names].filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length)),
+  )
+  const functions = [...new Set(marked)].filter((name) => names.has(name))
+  return functions.toSorted().flatMap((name): MarkedCall[] => {
+    const calls = marks.flatMap(([suffix, convention]) => (names.has(name + suffix) ? [{ name, convention }] : []))
+    const isTyped = calls.length === 0 && names.has(name + SIGNATURE) && !names.has(`__tvm_ffi_${name}`)
+    return isTyped ? [{ name, convention: 'typed' }] : calls
   })
 }
 

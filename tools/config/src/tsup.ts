@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 
 /** What esbuild makes of a top-level class that uses its own name: `var X = class _X`. */
-const renamedClass = /^var (\w+) = class (_\1)\b/gm
+const renamedClass = /\b(\w+) ?= ?class (_\1)\b/g
 
 /** Gives such classes their names back, because messages and `console.log` print them. */
 function restoreClassNames(code: string): string {
@@ -18,8 +18,9 @@ export function esmLibrary(entry: string[]): Options | Options[] {
   return defineConfig({ ...common(), entry, format: 'esm', clean: true }) as Options
 }
 
+/** The path is looked up once, when it is needed. */
 const bundleUrl =
-  "const bundle = { get url() { return require('node:url').pathToFileURL(require.resolve('@tenon/core/package.json')).href } }"
+  "let url; const bundle = { get url() { return (url ??= require('node:url').pathToFileURL(require.resolve('@tenon/core/package.json')).href) } }"
 
 /**
  * The configuration that bundles a program with the packages of the workspace into one CommonJS file, which Node.js
@@ -38,6 +39,11 @@ export function commonJsProgram(entry: Readonly<Record<string, string>>): Option
     noExternal: [/^@tenon\//],
     define: { ...define, 'import.meta.url': 'bundle.url' },
     banner: { js: bundleUrl },
+    esbuildOptions(esbuild) {
+      // Names stay, because messages and stack traces show them.
+      esbuild.minifyWhitespace = true
+      esbuild.minifySyntax = true
+    },
   }
 }
 

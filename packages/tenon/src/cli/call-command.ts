@@ -1,4 +1,4 @@
-import { formatSignature, parseSignature, readBinary, type BinaryInfo, type KernelSignature } from '@tenon/core'
+import { formatSignature, parseSignature, readBinary, type KernelSignature } from '@tenon/core'
 import { conventions, deviceConventions } from '../marked-calls.ts'
 import { readSignatures } from '../signatures/read-signatures.ts'
 import { leadingPositionals, parseArguments } from './arguments.ts'
@@ -95,7 +95,8 @@ export const callCommand: SubCommand = {
 function startKernel(library: string, symbol: string, rawArgs: readonly string[]): Invocation {
   // Refuses other files before the system's loader sees them.
   const info = readBinary(library)
-  const signature = signatureOf(library, symbol, info)
+  const found = readSignatures(library, info, { name: symbol })
+  const signature = found[0]?.signature ?? withoutSignature(symbol)
   const own = kernelFlags(signature, args)
   return {
     usage: (style) =>
@@ -118,15 +119,14 @@ function startKernel(library: string, symbol: string, rawArgs: readonly string[]
       if (!hasSignature(signature) || isByHand(flags, signature)) {
         refuseKernelFlags(signature, args, values)
         callByHand(flags, signature, info, repeat)
-      } else callKernel({ signature, options: args, values, flags, info, repeat })
+      } else callKernel({ found: found[0]!, options: args, values, flags, info, repeat })
     },
   }
 }
 
-/** The signature of a kernel; one without parameters and source if there is none. */
-function signatureOf(library: string, symbol: string, info: BinaryInfo): KernelSignature {
-  const found = readSignatures(library, info).find(({ signature }) => signature.name === symbol)
-  return found?.signature ?? { ...parseSignature(symbol, '() -> ()', { source: 'none' }), isComplete: false }
+/** The signature of a kernel about which nothing is known. */
+function withoutSignature(name: string): KernelSignature {
+  return { ...parseSignature(name, '() -> ()', { source: 'none' }), isComplete: false }
 }
 
 /** Whether a signature says how to call its kernel. The text of an author may leave sizes of results to the caller. */

@@ -10,6 +10,7 @@ import {
 } from '@tenon/core'
 import { TypedHandler, type Kernel, type NamedLayouts } from '@tenon/custom-call'
 import { Library } from '../library.ts'
+import type { FoundSignature } from '../signatures/read-signatures.ts'
 import { writeNpy } from '../npy/npy-file.ts'
 import { encodeNpyHeader } from '../npy/npy-header.ts'
 import { explainUnregistered } from './call-custom.ts'
@@ -26,7 +27,7 @@ import { UsageError } from './usage-error.ts'
 
 /** A call of a kernel that has a signature. */
 export interface KernelCall {
-  readonly signature: KernelSignature
+  readonly found: FoundSignature
   /** The definition of the flags that are not attributes. */
   readonly options: Definition
   /** The values of all flags. */
@@ -51,14 +52,15 @@ interface Output extends Pick<ResultSpec, 'path' | 'layout'> {
  * @throws {XlaError} and {PackedFuncError} if the kernel fails
  * @throws {TenonError} and system errors if the call cannot be made
  */
-export function callKernel({ signature, options, values, flags, info, repeat }: KernelCall): void {
+export function callKernel({ found, options, values, flags, info, repeat }: KernelCall): void {
+  const { signature } = found
   const { name } = signature
   const operands = signature.operands.filter(({ isToken }) => !isToken)
   const outputs = outputsOf(signature, flags)
   const attributes = readKernelAttributes(signature, options, values, flags.attr)
   const files = assignOperands(name, operands, flags.arg).map((paths) => paths.map(splitLayout))
   const layouts = layoutsOf(operands, files, outputs)
-  const library = Library.openRead(resolve(flags.library), info)
+  const library = Library.openRead(resolve(flags.library), info, [found])
   try {
     const kernel = openKernel(library, name, flags)
     const tensors = files.map((own, i) =>

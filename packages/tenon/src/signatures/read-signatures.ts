@@ -42,6 +42,8 @@ export interface ReadSignaturesOptions {
    * only after loading.
    */
   readonly metadata?: (name: string) => string | undefined
+  /** The only kernel to read. Default: all kernels. */
+  readonly name?: string | undefined
   /** The kernels of the sidecar, instead of those in the file. */
   readonly sidecar?: readonly SidecarKernel[]
 }
@@ -69,14 +71,17 @@ export const isSignatureSymbol = (name: string): boolean => name.endsWith(SUFFIX
  * @throws {BinaryFormatError} if the file has changed and is no library now
  */
 export function readSignatures(path: string, info: BinaryInfo, options: ReadSignaturesOptions = {}): FoundSignature[] {
-  const { metadata, sidecar: listed = readSidecar(path) } = options
+  const { metadata, name: only, sidecar: listed = readSidecar(path) } = options
   const kernels = libraryKernels(info)
   const exported = new Set(info.exports.map(({ name }) => name))
   const sidecar = new Map(listed.map((kernel) => [kernel.name, kernel]))
-  const inLibrary = new Map(libraryTexts(path, info))
-  const template = templateOf(info, kernels)
+  const inLibrary = new Map(libraryTexts(path, info, only))
+  // A single kernel is read for its call, which uses only the first source.
+  const isFound = only !== undefined && (inLibrary.has(only) || sidecar.has(only))
+  const template = isFound ? undefined : templateOf(info, kernels)
   const names = new Set([...kernels.keys(), ...inLibrary.keys(), ...sidecar.keys(), ...(template?.keys() ?? [])])
-  const found = [...names].toSorted().map((name): FoundSignature => {
+  const wanted = only === undefined ? [...names].toSorted() : names.has(only) ? [only] : []
+  const found = wanted.map((name): FoundSignature => {
     const described = sidecar.get(name)
     const kernel = placeOf(path, name, described, kernels, exported)
     const isPacked = kernel.convention === 'packed' || kernel.convention === 'legacy'
@@ -92,8 +97,10 @@ export function readSignatures(path: string, info: BinaryInfo, options: ReadSign
   return found.filter(({ signature, symbol }) => signature.source !== 'none' || !ofStages.has(symbol))
 }
 
-function libraryTexts(path: string, { exports }: BinaryInfo): [name: string, text: SourceText][] {
-  const symbols = exports.filter(({ name }) => isSignatureSymbol(name) && name !== SUFFIX)
+function libraryTexts(path: string, { exports }: BinaryInfo, only?: string): [name: string, text: SourceText][] {
+  const isWanted = (name: string): boolean =>
+    only === undefined ? isSignatureSymbol(name) && name !== SUFFIX : name === only + SUFFIX
+  const symbols = exports.filter(({ name }) => isWanted(name))
   const texts = readTextConstants(path, symbols)
   return symbols.map((symbol, index) => {
     const text = texts[index]!
