@@ -11,6 +11,7 @@ import {
   type Layouts,
   type PreparedCall,
 } from '@tenon/custom-call'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { kernels, thrownBy } from './kernels.ts'
 
@@ -193,6 +194,32 @@ describe('rule 44: an operand', () => {
     steps.run()
     expect(results[0]!.toArray()).toStrictEqual(columns)
   })
+})
+
+test('rules 43 and 44: the kernel sees the elements in the order of any layout', () => {
+  const sizes = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 2, maxLength: 4 })
+  const cases = sizes.chain((shape) =>
+    fc.tuple(fc.constant(shape), fc.shuffledSubarray([...shape.keys()], { minLength: shape.length })),
+  )
+  fc.assert(
+    fc.property(cases, ([shape, order]) => {
+      const count = shape.reduce((product, size) => product * size, 1)
+      const operand = tensor(
+        'f32',
+        shape,
+        Float32Array.from({ length: count }, (_, i) => i),
+      )
+      const inMemory = operand.permute(order).toArray()
+      const [y, facts] = [tensor('f32', [count], new Float32Array(count)), tensor('s64', [4])]
+      using call = raw.prepare({ operands: [operand], results: [y, facts], layouts: { operands: [order] } })
+      for (const one of [operand, operand.toLayout(order)]) {
+        y.set(new Float32Array(count))
+        call.run([one], [y, facts])
+        expect(y.toArray()).toStrictEqual(inMemory)
+      }
+    }),
+    { numRuns: 200 },
+  )
 })
 
 describe('rule 44: a result', () => {
