@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 
 /** What esbuild makes of a top-level class that uses its own name: `var X = class _X`. */
-const renamedClass = /\b(\w+) ?= ?class (_\1)\b/g
+const renamedClass = /^var (\w+) = class (_\1)\b/gm
 
 /** Gives such classes their names back, because messages and `console.log` print them. */
 function restoreClassNames(code: string): string {
@@ -39,11 +39,6 @@ export function commonJsProgram(entry: Readonly<Record<string, string>>): Option
     noExternal: [/^@tenon\//],
     define: { ...define, 'import.meta.url': 'bundle.url' },
     banner: { js: bundleUrl },
-    esbuildOptions(esbuild) {
-      // Names stay, because messages and stack traces show them.
-      esbuild.minifyWhitespace = true
-      esbuild.minifySyntax = true
-    },
   }
 }
 
