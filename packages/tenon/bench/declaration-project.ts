@@ -56,7 +56,7 @@ export function writeProject(directory: string, sets: number, isTyped: boolean):
   writeFileSync(join(directory, 'use.ts'), head + indices.map(result).join(''))
 }
 
-/** Checks `use.ts` of a project with a compiler. @returns the text that the compiler prints */
+/** Checks `use.ts` of a project. @param compiler the JavaScript file of a tsc @returns the text that the compiler prints */
 export function checkProject(
   directory: string,
   compiler: string,
@@ -67,8 +67,7 @@ export function checkProject(
   const strict = { noEmit: true, strict: true, exactOptionalPropertyTypes: true, target: 'es2024', types: ['node'] }
   const config = { compilerOptions: { ...strict, ...resolution, skipLibCheck }, files: ['use.ts'] }
   writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config))
-  const [program, ...first] = compiler.endsWith('.js') ? [process.execPath, compiler] : [compiler]
-  const { stdout, error } = spawnSync(program!, [...first, ...flags], { cwd: directory, encoding: 'utf8' })
+  const { stdout, error } = spawnSync(process.execPath, [compiler, ...flags], { cwd: directory, encoding: 'utf8' })
   if (error !== undefined) throw error
   return stdout
 }

@@ -5,7 +5,7 @@
  *
  *   node --conditions=@tenon/source bench/declarations.ts [--rounds 9] [--sets 500] [compiler ...]
  *
- * A compiler is the path of a tsc; the default is that of the workspace. The declarations of the packages must be built.
+ * A compiler is the JavaScript file of a tsc; the default is that of the workspace. The declarations of the packages must be built.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ const [rounds, sets] = [Number(values.rounds), Number(values.sets)]
 const compilers =
   positionals.length > 0
     ? positionals.map((path) => resolve(path))
-    : [fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url))]
+    : [fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))]
 const directory = mkdtempSync(join(tmpdir(), 'tenon-declarations-'))
 const [typed, untyped] = [join(directory, 'typed'), join(directory, 'untyped')]
 

@@ -10,7 +10,7 @@ import { checkProject, writeProject } from '../bench/declaration-project.ts'
 import { declareKernel } from '../src/cli/declare-kernel.ts'
 import { runTenon, type Finished } from './run-tenon.ts'
 
-const compiler = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url))
+const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
 
 let directory: string
 beforeAll(() => {

@@ -79,7 +79,7 @@ test('the built declarations use their type parameters', () => {
       const { name, parameters, body } = groups as { name: string; parameters: string; body: string }
       const names = parameters
         .split(/,(?![^<(]*[>)])/)
-        .map((of) => /(\w+)(?=\s|$)/.exec(of.replace(/\bconst /, ''))![1]!)
+        .map((of) => /(\w+)(?=\s|$)/.exec(of.replaceAll(/\b(?:const|in|out) /g, ''))![1]!)
       return names.filter((of) => !new RegExp(`\\b${of}\\b`).test(body)).map((of) => `${file}: ${name}<${of}>`)
     })
   })

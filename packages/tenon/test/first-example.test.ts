@@ -15,7 +15,7 @@ const directory = mkdtempSync(join(tmpdir(), 'tenon-first-example-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
 test('the first screen has a kernel of at most 15 lines, its compile line, its calls and its module', () => {
-  expect(screen.map(({ language }) => language)).toEqual(['c', 'sh', 'ts', 'console', 'sh', 'ts'])
+  expect(screen.map(({ language }) => language)).toEqual(['c', 'sh', 'ts', 'console', 'sh', 'ts', 'console'])
   expect(screen[0]!.code.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
 })
 

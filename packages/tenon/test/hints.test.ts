@@ -6,7 +6,17 @@ import { calledIn, isPublic, sources } from './public-api.ts'
 import { root } from './reader.ts'
 
 /** Functions of other software that hints name: NumPy's, Vue's, and those of JavaScript. */
-const foreign = new Set(['np.save', 'x.astype', 'x.reshape', 'x.view', 'toRaw', 'transfer', 'f', 'f.call'])
+const foreign = new Set([
+  'np.save',
+  'x.astype',
+  'x.reshape',
+  'x.view',
+  'array.subarray',
+  'toRaw',
+  'transfer',
+  'f',
+  'f.call',
+])
 
 const hints = sources
   .flatMap(({ path, text }) => hintsOf(text).map((hint) => ({ path, ...hint })))
@@ -14,7 +24,8 @@ const hints = sources
   .filter(({ text }) => /^[A-Z].*[.?]$/s.test(text) && text.includes(' '))
 
 const calls = hints.flatMap(({ path, line, text }) =>
-  calledIn(text)
+  // Notes of the signature language, such as @alias(x), are no functions.
+  calledIn(text.replaceAll(/@\w+\(/g, ''))
     .filter((name) => !foreign.has(name))
     .map((name) => [name, `${path}:${line}`, path.split('/')[1]!] as const),
 )

@@ -22,7 +22,16 @@ function spansOf(page: string): Span[] {
 }
 
 /** Names that pages call and that are not of this repository: of JavaScript, of C, and of the reader. */
-const foreign = new Set(['console.log', 'Error', 'Float32Array', 'strlen', 'f', 'rms_norm', '__tvm_ffi_add_one'])
+const foreign = new Set([
+  'console.log',
+  'Error',
+  'Float32Array',
+  'strlen',
+  'f',
+  'matmul',
+  'rms_norm',
+  '__tvm_ffi_add_one',
+])
 /** Members of objects that exports contain: descriptors, and layouts. */
 const nested = new Set(['map', 'element'])
 

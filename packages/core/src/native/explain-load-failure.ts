@@ -16,7 +16,10 @@ export function explainLoadFailure(path: string, reason: string): LoadError {
 const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
 
 /** Explains the failure by the file's headers. Without a sentence, the message of the loader is the best explanation. */
-function explain(path: string, reason: string): { readonly sentence?: string; readonly hint?: string | undefined } | undefined {
+function explain(
+  path: string,
+  reason: string,
+): { readonly sentence?: string; readonly hint?: string | undefined } | undefined {
   if (!existsSync(path)) {
     // The loader searched for a bare name, and its message says where.
     return path.includes('/') ? { sentence: `the library ${path} does not exist`, hint: similarFile(path) } : undefined

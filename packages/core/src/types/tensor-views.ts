@@ -110,7 +110,7 @@ export function permuted<D extends DType>(type: TensorType<D>, axes: unknown, na
 }
 
 /** The axes of an order, each once. @throws {ArgumentError} */
-export function checkOrder({ shape }: TensorType, order: unknown, name: string): number[] {
+function checkOrder({ shape }: TensorType, order: unknown, name: string): number[] {
   const rank = shape.length
   if (!Array.isArray(order)) throw wrongType(name, `an array with each of the ${rank} axes`, order)
   const axes = readAll(order, (axis, i) => checkAxis(axis, rank, `${name}[${i}]`))

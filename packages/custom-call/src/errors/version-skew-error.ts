@@ -2,7 +2,7 @@ import { TenonError } from '@tenon/core'
 import { CONSTANTS, defineKind } from '@tenon/core/internal'
 
 /** The oldest and the newest minor version of XLA FFI 0.x that this package supports. */
-export const OLDEST_MINOR = 1
+const OLDEST_MINOR = 1
 export const NEWEST_MINOR: number = CONSTANTS.TN_XLA_NEWEST_MINOR
 
 /** What else is known about a version that is not supported. */
