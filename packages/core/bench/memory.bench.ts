@@ -60,7 +60,7 @@ export const suite = {
       },
     },
     {
-      name: 'tensor float32[2,4] over a segment',
+      name: 'tensor float32[2, 4] over a segment',
       unit: 'ns',
       setup: () => {
         const segment = gcAllocator.allocate(32)

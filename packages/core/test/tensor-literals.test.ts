@@ -178,15 +178,15 @@ describe('literals of the user that change while they are read', () => {
 
 test('a value that is no element is named by its place', () => {
   expect(() => tensor('f32', [[1, true as never]])).toThrow(
-    /^values\[0\]\[1\] of float32\[1,2\] must be a number, got true/,
+    /^values\[0\]\[1\] of float32\[1, 2\] must be a number, got true/,
   )
   expect(() => tensor('int4', [2], [1, 8])).toThrow(
     /^values\[1\] of int4\[2\] must be a whole number from -8 to 7, got 8/,
   )
-  expect(() => tensor('u8', [2, 2], [1, 2, 3, -1])).toThrow(/^values\[3\] of uint8\[2,2\] must be/)
+  expect(() => tensor('u8', [2, 2], [1, 2, 3, -1])).toThrow(/^values\[3\] of uint8\[2, 2\] must be/)
   expect(() => tensor('c64', [1], [[1] as never])).toThrow(/^values\[0\] of complex64\[1\] must be a number or \[real/)
   expect(() => tensor('bool', 2 as never)).toThrow(/^values of bool\[\] must be true or false, got 2/)
-  expect(() => tensor('u8', [[1, 2]]).set([[1, 256]])).toThrow(/^values\[0\]\[1\] of uint8\[1,2\] must be .* got 256/)
+  expect(() => tensor('u8', [[1, 2]]).set([[1, 256]])).toThrow(/^values\[0\]\[1\] of uint8\[1, 2\] must be .* got 256/)
   const failing = Object.defineProperty([1, 2], 1, {
     get: () => {
       throw new ArgumentError('mine')

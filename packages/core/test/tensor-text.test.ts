@@ -4,7 +4,7 @@ import { cpu, gcAllocator, tensor, type Element } from '@tenon/core'
 
 describe('rule 9: a tensor as text', () => {
   test.each([
-    ['f32', [2, 2], [1, 0.1, -0, Number.NaN], 'Tensor float32[2,2] [[1, 0.10000000149011612], [-0, NaN]]'],
+    ['f32', [2, 2], [1, 0.1, -0, Number.NaN], 'Tensor float32[2, 2] [[1, 0.10000000149011612], [-0, NaN]]'],
     ['f64', [1], [0.1234567890123], 'Tensor float64[1] [0.1234567890123]'],
     ['s64', [], [2n ** 60n], 'Tensor int64[] 1152921504606846976'],
     ['s32', [1], [123456789], 'Tensor int32[1] [123456789]'],
@@ -18,8 +18,8 @@ describe('rule 9: a tensor as text', () => {
       ],
       'Tensor complex64[2] [1-2j, 0+0.5j]',
     ],
-    ['f32', [0, 4], [], 'Tensor float32[0,4] []'],
-    ['f32', [2, 0], [], 'Tensor float32[2,0] [[], []]'],
+    ['f32', [0, 4], [], 'Tensor float32[0, 4] []'],
+    ['f32', [2, 0], [], 'Tensor float32[2, 0] [[], []]'],
   ] as const)('%s%j', (dtype, shape, values, text) => {
     const x = tensor<string>(dtype, [...shape], [...values] as Element[])
     expect([String(x), inspect(x), x.toString()]).toEqual([text, text, text])
@@ -32,7 +32,7 @@ describe('rule 9: a tensor as text', () => {
     expect(String(tensor(numbers.slice(0, 13)))).toContain('[0, 1, 2, 3, 4, 5, ... 1 more, 7, 8, 9, 10, 11, 12]')
     expect(String(tensor(numbers))).toBe('Tensor float32[100] [0, 1, 2, 3, 4, 5, ... 88 more, 94, 95, 96, 97, 98, 99]')
     expect(inspect(tensor('u8', [14, 14]))).toBe(
-      `Tensor uint8[14,14] [\n${[6, 6]
+      `Tensor uint8[14, 14] [\n${[6, 6]
         .map((count) =>
           Array.from({ length: count }, () => '  [0, 0, 0, 0, 0, 0, ... 2 more, 0, 0, 0, 0, 0, 0]').join(',\n'),
         )
@@ -67,7 +67,7 @@ describe('rule 9: a tensor as text', () => {
 
   test('strides and packed elements are followed', () => {
     const columns = tensor('u8', [2, 2], new Uint8Array([1, 2, 3, 4])).transpose()
-    expect(String(columns)).toBe('Tensor uint8[2,2] [[1, 3], [2, 4]]')
+    expect(String(columns)).toBe('Tensor uint8[2, 2] [[1, 3], [2, 4]]')
     expect(String(tensor('uint4', [3], [1, 15, 2], { packing: 'packed' }))).toBe('Tensor uint4[3] [1, 15, 2]')
   })
 

@@ -83,7 +83,7 @@ describe('rule 6: views share memory', () => {
     expect(y.slice(null, [0, 4]).reshape([2, 2, 2, 2]).strides).toEqual([12, 6, 2, 1])
     expect(y.slice([null, null, 2]).reshape([2, 3, 1, 2]).strides).toEqual([12, 2, 2, 1])
     expect(() => y.transpose().reshape([24])).toThrow(
-      /int32\[6,4\] with strides \[1, 6\] must be row-major to be reshaped to \[24\] .*\nHint: .*contiguous\(\)\.reshape\(\[24\]\)/,
+      /int32\[6, 4\] with strides \[1, 6\] must be row-major to be reshaped to \[24\] .*\nHint: .*contiguous\(\)\.reshape\(\[24\]\)/,
     )
   })
 
@@ -159,7 +159,7 @@ describe('rule 6: views share memory', () => {
     expect(counted(1, 2, 1).squeeze().shape).toEqual([2])
     expect(counted(1, 2, 1).squeeze(-1).shape).toEqual([1, 2])
     expect(counted(1, 2, 1).squeeze(0).shape).toEqual([2, 1])
-    expect(() => x.squeeze(0)).toThrow(/axis 0 must have one element to be dropped, int32\[2,3\] has 2/)
+    expect(() => x.squeeze(0)).toThrow(/axis 0 must have one element to be dropped, int32\[2, 3\] has 2/)
     expect(() => x.squeeze(2)).toThrow(BoundsError)
     expect(['0', '1', '2', '-1', '-3'].map((axis) => x.unsqueeze(Number(axis)).shape)).toEqual([
       [1, 2, 3],
@@ -180,7 +180,7 @@ describe('rule 6: views share memory', () => {
     expect(y.slice(1, [2, 4]).toArray()).toEqual(y.toArray().slice(8, 10))
     expect([...y].map((row) => row.toArray())).toEqual(y.toNested())
     expect(packed(5).transpose().toArray()).toEqual(packed(5).toArray())
-    expect(() => y.slice(0, [1, 3])).toThrow(/must start at a whole byte, got element 1 of int4\[4,6\]\nHint: .*copy/)
+    expect(() => y.slice(0, [1, 3])).toThrow(/must start at a whole byte, got element 1 of int4\[4, 6\]\nHint: .*copy/)
     expect(() => y.slice([null, null, 2])).toThrow(/packed elements must be row-major, got strides \[12, 1\]/)
     expect(() => y.slice(null, [0, 2])).toThrow(ArgumentError)
     expect(() => y.transpose()).toThrow(ArgumentError)
@@ -309,8 +309,8 @@ describe('reading', () => {
     expect(tensor('s64', [[7n]]).item()).toBe(7n)
     expect(tensor(5).toNested()).toBe(5)
     expect(counted(2, 0).toNested()).toEqual([[], []])
-    expect(() => x.item()).toThrow(/item\(\) takes a tensor with one element, got int32\[2,3\]/)
-    expect(() => x.at(1)).toThrow(/an index for each of the 2 axes of int32\[2,3\], got 1/)
+    expect(() => x.item()).toThrow(/item\(\) takes a tensor with one element, got int32\[2, 3\]/)
+    expect(() => x.at(1)).toThrow(/an index for each of the 2 axes of int32\[2, 3\], got 1/)
     expect(() => x.at(2, 0)).toThrow(BoundsError)
     expect(() => x.at(0.5, 0)).toThrow(ArgumentRangeError)
     expect(() => x.at('0' as never, 0)).toThrow(ArgumentError)
@@ -325,7 +325,9 @@ describe('reading', () => {
   })
 
   test('view() refuses strides and packed elements', () => {
-    expect(() => counted(2, 3).transpose().view()).toThrow(/got int32\[3,2\] with strides \[1, 3\]\nHint: .*contiguous/)
+    expect(() => counted(2, 3).transpose().view()).toThrow(
+      /got int32\[3, 2\] with strides \[1, 3\]\nHint: .*contiguous/,
+    )
     expect(() => packed(2).view()).toThrow(/got int4\[2\], packed\nHint: .*toArray\(\)/)
   })
 

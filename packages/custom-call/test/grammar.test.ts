@@ -259,12 +259,12 @@ describe('a wrong argument is named, with what it was and what to do', () => {
       () => rmsNorm([values as never], { results: [t], attrs: epsilon }),
     ],
     [
-      'operand 0 of rms_norm must be a tensor of float32[2,4], got Float32Array(8)',
+      'operand 0 of rms_norm must be a tensor of float32[2, 4], got Float32Array(8)',
       /tensor\('float32', \[2, 4\], values\)/,
       () => call.run([values as never], [t]),
     ],
     [
-      'result 0 of rms_norm must be a tensor of float32[2,4], got undefined',
+      'result 0 of rms_norm must be a tensor of float32[2, 4], got undefined',
       /tensor\('float32', \[2, 4\], values\)/,
       () => call.run([t], [undefined as never]),
     ],

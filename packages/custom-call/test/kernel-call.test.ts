@@ -333,7 +333,7 @@ describe('memory that operands and results share', () => {
       seen.push(results.map(({ type }) => String(type)).join())
     })
     const y = call(tensor([1, 2]))
-    expect([y.shape, seen]).toEqual([[2], ['float32[2],float32[4,3]']])
+    expect([y.shape, seen]).toEqual([[2], ['float32[2],float32[4, 3]']])
     const ordered = targetCall(
       parseSignature('add', '(before: token, b: f32[m], c: f32[n]) -> (a: f32[n], after: token)'),
       typedHandler(kernels, 'broadcast_add'),

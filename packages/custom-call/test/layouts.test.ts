@@ -132,10 +132,10 @@ describe('rule 44: an operand', () => {
     using call = prepare({ operands: ['cm'] })
     const part = tensor('f32', [2, 6]).slice(null, [0, null, 2])
     expect(() => run(call, part)).toThrow(
-      /operand 0 of raw_memory must be float32\[2,3\] with strides \[1, 2\], got float32\[2,3\] with strides \[6, 2\]/,
+      /operand 0 of raw_memory must be float32\[2, 3\] with strides \[1, 2\], got float32\[2, 3\] with strides \[6, 2\]/,
     )
     expect(() => prepare({ operands: ['cm'] }, part)).toThrow(
-      /must be row-major or float32\[2,3\] with strides \[1, 2\]/,
+      /must be row-major or float32\[2, 3\] with strides \[1, 2\]/,
     )
     expect(() => prepare(undefined, x.toLayout('cm'))).toThrow(/must be row-major/)
   })
@@ -236,7 +236,7 @@ describe('rule 44: a result', () => {
       [2, 4, 6],
     ])
     expect(() => call.run([x], [tensor('f32', [2, 3]), tensor('s64', [4])])).toThrow(
-      /result 0 of raw_memory must be float32\[2,3\] with strides \[1, 2\], got float32\[2,3\]/,
+      /result 0 of raw_memory must be float32\[2, 3\] with strides \[1, 2\], got float32\[2, 3\]/,
     )
   })
 
@@ -309,11 +309,11 @@ describe('the layouts of a kernel with a signature', () => {
     expect(cholesky(a, { into: out })).toBe(out)
     expect(out.toNested()).toStrictEqual(factor)
     expect(() => cholesky(a, { into: tensor('f64', [3, 3]) })).toThrow(
-      /l of cholesky must be float64\[3,3\] with strides \[1, 3\], got float64\[3,3\]/,
+      /l of cholesky must be float64\[3, 3\] with strides \[1, 3\], got float64\[3, 3\]/,
     )
     expect(cholesky(a, { results: f64([3, 3]) }).strides).toStrictEqual([1, 3])
     const odd = tensor('f64', [3, 6]).slice(null, [0, null, 2])
-    expect(() => cholesky(odd)).toThrow(/a of cholesky must be row-major or float64\[3,3\] with strides \[1, 3\]/)
+    expect(() => cholesky(odd)).toThrow(/a of cholesky must be row-major or float64\[3, 3\] with strides \[1, 3\]/)
   })
 
   test('rule 43: the options of a call name the tensors, and later calls do not keep the layouts', () => {

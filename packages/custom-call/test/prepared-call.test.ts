@@ -95,7 +95,7 @@ describe('a prepared call', () => {
     expect(() => call.run([x, y], [])).toThrow(/got 2 and 0/)
     expect(() => call.run(null as never, undefined as never)).toThrow(/got null and undefined/)
     expect(() => call.run([x, tensor('f32', [2, 2])], [out])).toThrow(
-      /operand 1 of saxpy must be float32\[4\], got float32\[2,2\]/,
+      /operand 1 of saxpy must be float32\[4\], got float32\[2, 2\]/,
     )
     expect(() => call.run([x, tensor('f64', [4])], [out])).toThrow(
       /operand 1 of saxpy must be float32\[4\], got float64\[4\]/,

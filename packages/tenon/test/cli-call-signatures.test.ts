@@ -47,15 +47,15 @@ describe('rule 32: tenon call with a signature', () => {
 
   test('prints results by name, and writes those that --out names', () => {
     const topk = [kernels, 'topk', '--arg', 'x.npy', '--k', '1']
-    expect(call(...topk)).toEqual(done('[[3.]\n [5.]]\n[[0]\n [1]]\n', 'values: float32[2,1]\nindices: int32[2,1]\n'))
+    expect(call(...topk)).toEqual(done('[[3.]\n [5.]]\n[[0]\n [1]]\n', 'values: float32[2, 1]\nindices: int32[2, 1]\n'))
     expect(call(...topk, '--out', 'indices=i.npy')).toEqual(
-      done('[[3.]\n [5.]]\n', 'values: float32[2,1]\ni.npy: int32[2,1]\n'),
+      done('[[3.]\n [5.]]\n', 'values: float32[2, 1]\ni.npy: int32[2, 1]\n'),
     )
     expect(readNpy(join(directory, 'i.npy')).toArray()).toEqual([0, 1])
-    expect(call(kernels, 'softmax', '--arg', 'x.npy', '--out', 'y.npy').stderr).toBe('y.npy: float32[2,3]\n')
-    expect(call(kernels, 'softmax', '--arg', 'x.npy', '--out', 'y=z.npy').stderr).toBe('z.npy: float32[2,3]\n')
+    expect(call(kernels, 'softmax', '--arg', 'x.npy', '--out', 'y.npy').stderr).toBe('y.npy: float32[2, 3]\n')
+    expect(call(kernels, 'softmax', '--arg', 'x.npy', '--out', 'y=z.npy').stderr).toBe('z.npy: float32[2, 3]\n')
     expect(call(kernels, 'softmax', '--arg', 'x.npy', '--result', 'f32[2,3]:r.npy').stderr).toBe(
-      'r.npy: float32[2,3]\n',
+      'r.npy: float32[2, 3]\n',
     )
   })
 
@@ -113,17 +113,17 @@ describe('rule 32: tenon call with a signature', () => {
       symbol: 'topk',
       convention: 'typed',
       version: '0.1',
-      operands: ['float32[2,3]'],
+      operands: ['float32[2, 3]'],
       results: [
         {
           name: 'values',
-          type: 'float32[2,2]',
+          type: 'float32[2, 2]',
           values: [
             [3, 2],
             [5, 4],
           ],
         },
-        { name: 'indices', type: 'int32[2,2]' },
+        { name: 'indices', type: 'int32[2, 2]' },
       ],
       timing: { runs: 10 },
     })

@@ -123,8 +123,8 @@ describe('tenon call', () => {
       symbol: 'rms_norm',
       convention: 'typed',
       version: '0.1',
-      operands: ['float32[2,3]'],
-      results: [{ type: 'float32[2,3]' }],
+      operands: ['float32[2, 3]'],
+      results: [{ type: 'float32[2, 3]' }],
       timing: { runs: 250 },
     })
     const [first, second] = document.results[0]!.values

@@ -69,8 +69,8 @@ test('suggest() returns the most similar names, and nothing for a name without a
 
 describe('parseResultSpec', () => {
   test.each([
-    ['f32[2,4]:y.npy', 'float32[2,4]', 'y.npy'],
-    ['f32[2, 4]', 'float32[2,4]', undefined],
+    ['f32[2,4]:y.npy', 'float32[2, 4]', 'y.npy'],
+    ['f32[2, 4]', 'float32[2, 4]', undefined],
     ['s64[]', 'int64[]', undefined],
     ['pred', 'bool[]', undefined],
     ['bf16[0]:dir/with:colon.npy', 'bfloat16[0]', 'dir/with:colon.npy'],

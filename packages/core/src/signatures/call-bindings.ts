@@ -228,7 +228,7 @@ export function mismatch(
   reason: string,
   hint: string | undefined,
 ): ArgumentError {
-  const received = typeText(type)
+  const received = String(type)
   return new ArgumentError(`${path} must be ${expected}, got ${received}: ${reason}`, {
     hint,
     details: { path, expected, received },
@@ -257,9 +257,4 @@ export function countOf(count: number, one: string, many: string): string {
 /** Returns the type of a parameter as messages show it: `T[..., k, n]`. */
 export function parameterText({ dtypes, variable, shape }: Parameter): string {
   return `${variable ?? (dtypes.join(' | ') || 'any')}[${formatShape(shape)}]`
-}
-
-/** Returns a type as messages show it: `float32[4, 4]`. */
-export function typeText({ dtype, shape }: TensorType): string {
-  return `${dtype}[${shape.join(', ')}]`
 }

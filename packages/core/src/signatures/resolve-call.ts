@@ -1,6 +1,6 @@
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { tensorType, TensorType } from '../types/tensor-type.ts'
-import { CallBindings, countOf, mismatch, parameterText, typeText } from './call-bindings.ts'
+import { CallBindings, countOf, mismatch, parameterText } from './call-bindings.ts'
 import { isSizeType } from './check-signature.ts'
 import { isGroup } from './dimension.ts'
 import type { Comparison, Condition, KernelSignature, Parameter, SizeExpression } from './kernel-signature.ts'
@@ -97,9 +97,9 @@ function matchResult(
   const other = aliased === undefined ? undefined : types.find((type) => type !== aliased)
   if (!(aliased instanceof TensorType) || other === undefined) return types
   const alias = parameter.alias!
-  const isLayout = typeText(aliased) === typeText(other)
+  const isLayout = String(aliased) === String(other)
   const reason = `it shares the memory of ${alias}${isLayout ? ', and their strides differ' : ''}`
-  throw mismatch(`${parameter.name} of ${kernel}`, typeText(aliased), other, reason, `Pass ${alias} itself.`)
+  throw mismatch(`${parameter.name} of ${kernel}`, String(aliased), other, reason, `Pass ${alias} itself.`)
 }
 
 function sizeAttributesOf(signature: KernelSignature): readonly string[] {

@@ -56,9 +56,9 @@ export class TensorType<out D extends DType = DType> {
     inspectAsText(this)
   }
 
-  /** The type as it is written on the command line: `float32[2,4]`. */
+  /** The type as messages show it, and as the command line accepts it: `float32[2, 4]`. */
   toString(): string {
-    return `${this.dtype}[${this.shape.join(',')}]`
+    return `${this.dtype}[${this.shape.join(', ')}]`
   }
 }
 
