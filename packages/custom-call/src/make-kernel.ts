@@ -1,9 +1,8 @@
 import type { KernelSignature, Tensor } from '@tenon/core'
-import { wrongType } from '@tenon/core/internal'
+import { isSignature, wrongType } from '@tenon/core/internal'
 import { callable } from './call/call-function.ts'
 import { kernelFunction, type KernelCallee } from './call/kernel-function.ts'
 import type { FrameCall } from './call/kept-frames.ts'
-import { isSignature } from './schema/is-signature.ts'
 import { checkFrames, type Kernel } from './target-call.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { KernelSignature, Tensor, TensorType } from '@tenon/core'
-import { checkOptions, wrongType, wrongValue } from '@tenon/core/internal'
+import { checkOptions, isSignature, wrongType, wrongValue } from '@tenon/core/internal'
 import type { AttributeSchema, AttributesInput } from './schema/attribute-types.ts'
 import type {
   AttributesOf,
@@ -8,7 +8,6 @@ import type {
   TargetSignature,
   TensorsFor,
 } from './schema/define-target.ts'
-import { isSignature } from './schema/is-signature.ts'
 import type { DefinedParameter } from './schema/parameter.ts'
 import { callable, callFunction } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'

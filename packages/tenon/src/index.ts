@@ -101,7 +101,6 @@ export {
 export { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
 export { type KernelOptions } from './kernels/kernel-options.ts'
 export { Library } from './library.ts'
-export { type CallConvention, type MarkedCall } from './marked-calls.ts'
 export { decodeNpy, encodeNpy } from './npy/npy-array.ts'
 export { readNpy, writeNpy } from './npy/npy-file.ts'
 export { NpyFormatError } from './npy/npy-format-error.ts'

@@ -29,11 +29,12 @@ import {
 import { Module, type PackedFunc } from '@tenon/packed-func'
 import { filePath } from './file-path.ts'
 import type { KernelOptions } from './kernels/kernel-options.ts'
-import { openKernel, unknownSignature } from './kernels/open-kernel.ts'
+import { openKernel } from './kernels/open-kernel.ts'
 import { recordRegistrations, registrationsOf } from './kernels/registrations.ts'
-import { markedCalls, type MarkedCall } from './marked-calls.ts'
 import { packedFunctions } from './packed-functions.ts'
+import { libraryKernels, type LibraryKernel } from './signatures/library-kernels.ts'
 import { readSignatures, type FoundSignature } from './signatures/read-signatures.ts'
+import { unknownSignature } from './signatures/unknown-signature.ts'
 
 const hostConventions = { 1: 'host', 2: 'host-status', 3: 'host-unified' } as const
 
@@ -55,6 +56,7 @@ export class Library {
   /** The native library: symbols, addresses and functions of any signature. */
   readonly native: NativeLibrary
   #info: BinaryInfo | undefined
+  #kernels: ReadonlyMap<string, LibraryKernel> | undefined
   #found: readonly FoundSignature[] | undefined
   /** What is known about single kernels, without the others. */
   #some: readonly FoundSignature[] = []
@@ -107,12 +109,6 @@ export class Library {
   /** The path that was passed to {@link Library.open}. */
   get path(): string {
     return this.native.path
-  }
-
-  /** The custom calls that the library marks. Empty if there are no marks, or the library was found by a bare name. */
-  get customCalls(): readonly MarkedCall[] {
-    const info = this.#readInfo()
-    return info === undefined ? [] : markedCalls(info)
   }
 
   /**
@@ -239,13 +235,11 @@ export class Library {
     if (exports.some(({ name, kind }) => name === symbol && kind === 'object')) {
       throw new ArgumentError(`${symbol} must be a function, got data`, { details: { path: this.path, symbol } })
     }
-    const marked: KernelConvention[] = this.customCalls.flatMap((call) =>
-      call.name === symbol ? [call.convention] : [],
-    )
-    if (marked.length > 0 && !marked.includes(convention)) {
-      throw new ArgumentError(`${symbol} must be called as a ${marked[0]} custom call, got ${convention}`, {
+    const known = this.#readKernels().get(symbol)
+    if (known?.isStated === true && known.symbol === symbol && known.convention !== convention) {
+      throw new ArgumentError(`${symbol} must be called as a ${known.convention} custom call, got ${convention}`, {
         hint: 'Call it by the convention that its library marks, because another one reads and writes arbitrary memory.',
-        details: { path: this.path, symbol, expected: marked, received: convention },
+        details: { path: this.path, symbol, expected: known.convention, received: convention },
       })
     }
   }
@@ -254,6 +248,13 @@ export class Library {
     if (this.#info === undefined && existsSync(this.path)) this.#info = readBinary(this.path)
     return this.#info
   }
+
+  #readKernels(): ReadonlyMap<string, LibraryKernel> {
+    const info = this.#readInfo()
+    this.#kernels ??= info === undefined ? new Map() : libraryKernels(info)
+    return this.#kernels
+  }
+
   #readSignatures(): readonly FoundSignature[] {
     const info = this.#readInfo()
     this.#found ??= info === undefined ? [] : readSignatures(this.path, info)

@@ -43,4 +43,7 @@ const plainFunctions = (exports: BinaryInfo['exports']): string[] =>
 /** The name by which a module finds the packed function of a symbol. */
 export const packedName = (symbol: string): string => (symbol.startsWith(PREFIX) ? symbol.slice(PREFIX.length) : symbol)
 
+/** The symbol of a packed function of tvm-ffi. */
+export const packedSymbol = (name: string): string => PREFIX + name
+
 export const isPackedSymbol = (name: string): boolean => name.startsWith(PREFIX) || /^__(tvm|TVM)/.test(name)

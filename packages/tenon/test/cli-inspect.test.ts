@@ -81,10 +81,9 @@ describe('tenon inspect', () => {
       arch: process.arch,
       bits: 64,
       missing: [],
-      packedFunctions: [],
     })
-    expect(report['customCalls']).toContainEqual({ name: 'clip_v1', convention: 'typed' })
-    expect(report['customCalls']).toContainEqual({ name: 'do_custom_call', convention: 'host' })
+    expect(report['kernels']).toContainEqual(expect.objectContaining({ name: 'clip_v1', convention: 'typed' }))
+    expect(report['kernels']).toContainEqual(expect.objectContaining({ name: 'do_custom_call', convention: 'host' }))
     expect(report['exports']).toContainEqual(
       expect.objectContaining({
         name: 'rms_norm',

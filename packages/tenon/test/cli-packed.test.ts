@@ -106,7 +106,8 @@ describe('tenon inspect on packed functions', () => {
     expect(stdout).not.toMatch(/\n {2}_/)
     const report = JSON.parse(run('inspect', kernelLibrary(name), '--json').stdout) as Record<string, unknown>
     expect(report).toMatchObject({ packedGeneration: generation })
-    expect(report['packedFunctions']).toContain(symbol)
+    const convention = name.includes('legacy') ? 'legacy' : 'packed'
+    expect(report['kernels']).toContainEqual(expect.objectContaining({ name: symbol, convention }))
   })
 })
 

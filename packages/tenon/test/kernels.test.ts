@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { ArgumentError, LoadError, ScopeClosedError, TenonError, tensor, type Tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, expectTypeOf, test } from 'vitest'
@@ -27,6 +28,12 @@ describe('Library.kernels()', () => {
     expect(kernels.find(({ name }) => name === 'clip_v3')).toMatchObject({ convention: 'typed', source: 'none' })
     using packed = Library.open(kernelLibrary('packed'))
     expect(packed.kernels().find(({ name }) => name === 'add_one')).toMatchObject({ convention: 'packed' })
+  })
+
+  test('rule 25: a kernel without a signature prints as one line', () => {
+    using library = Library.open(path)
+    const unsigned = library.kernels().find(({ name }) => name === 'clip_v3')
+    expect(inspect(unsigned)).toBe('clip_v3: a typed kernel without a signature')
   })
 
   test('rule 29: lists the handlers that the library has registered itself', () => {

@@ -1,6 +1,7 @@
 import { wrongType } from '../errors/check-arguments.ts'
 import { formatShape } from './dimension.ts'
 import { shortName } from './element-names.ts'
+import { isSignature } from './is-signature.ts'
 import type {
   AttributeLiteral,
   AttributeParameter,
@@ -21,7 +22,9 @@ import { quote } from './quote.ts'
  * // '(a: T[n], b: T[n]) -> (c: T[n]); where T in f32 | f64'
  */
 export function formatSignature(signature: KernelSignature): string {
-  checkForm(signature)
+  if (!isSignature(signature)) {
+    throw wrongType('signature', 'the signature of a kernel', signature, 'Pass what parseSignature() returns.')
+  }
   const { operands, results, temps, attributes, conditions, stages, isAsync, packedOrder, doc } = signature
   const clauses = [`${formatParameters(operands)} -> ${formatParameters(results)}`]
   if (attributes.length > 0) clauses.push(attributes.map(formatAttribute).join(', '))
@@ -40,17 +43,6 @@ export function formatSignature(signature: KernelSignature): string {
   }
   if (packedOrder !== undefined) clauses.push(`packed (${packedOrder.map(formatName).join(', ')})`)
   return clauses.join('; ') + (doc === '' ? '' : ` -- ${doc}`)
-}
-
-const LISTS = ['operands', 'results', 'temps', 'attributes', 'conditions'] as const
-
-function checkForm(signature: unknown): asserts signature is KernelSignature {
-  const isForm =
-    typeof signature === 'object' &&
-    signature !== null &&
-    LISTS.every((list) => Array.isArray((signature as Partial<KernelSignature>)[list]))
-  if (!isForm)
-    throw wrongType('signature', 'the signature of a kernel', signature, 'Pass what parseSignature() returns.')
 }
 
 function formatParameters(parameters: readonly Parameter[]): string {

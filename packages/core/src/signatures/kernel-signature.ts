@@ -3,6 +3,16 @@ import type { DType } from '../types/dtype.ts'
 /** The convention by which a kernel is called. */
 export type KernelConvention = 'typed' | 'host' | 'host-status' | 'host-unified' | 'packed' | 'legacy'
 
+/** All conventions. */
+export const KERNEL_CONVENTIONS: readonly KernelConvention[] = [
+  'typed',
+  'host',
+  'host-status',
+  'host-unified',
+  'packed',
+  'legacy',
+]
+
 /** The place from which a signature was read, or `none` for a kernel without a signature. */
 export type SignatureSource = 'option' | 'library' | 'sidecar' | 'tvm-ffi' | 'templates' | 'none'
 

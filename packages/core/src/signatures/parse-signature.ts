@@ -1,22 +1,22 @@
 import { checkName, wrongType } from '../errors/check-arguments.ts'
 import { checkOptions } from '../errors/check-options.ts'
 import { checkSignature } from './check-signature.ts'
-import { formatSignature } from './format-signature.ts'
-import type {
-  Condition,
-  KernelConvention,
-  KernelSignature,
-  SignatureSource,
-  SignatureStage,
+import {
+  KERNEL_CONVENTIONS,
+  type Condition,
+  type KernelConvention,
+  type KernelSignature,
+  type SignatureSource,
+  type SignatureStage,
 } from './kernel-signature.ts'
 import { parseAttribute } from './parse-attribute.ts'
 import { parseComparison } from './parse-expression.ts'
+import { printedAsText } from './printed-signature.ts'
 import { isVariable, parseDTypes, parseParameters } from './parse-parameter.ts'
 import type { ReadAttribute, ReadClauses, ReadVariable } from './read-signature.ts'
 import { TokenReader } from './token-reader.ts'
 import type { Token } from './tokens.ts'
 
-const CONVENTIONS: readonly KernelConvention[] = ['typed', 'host', 'host-status', 'host-unified', 'packed', 'legacy']
 const SOURCES: readonly SignatureSource[] = ['option', 'library', 'sidecar', 'tvm-ffi', 'templates', 'none']
 const STAGES: readonly SignatureStage[] = ['instantiate', 'prepare', 'initialize']
 
@@ -44,22 +44,14 @@ export function parseSignature(name: string, text: string, options?: ParseSignat
   const kernel = checkName(name, 'name')
   if (typeof text !== 'string') throw wrongType('text', 'the text of a signature', text)
   const given = checkOptions<ParseSignatureOptions>(options, ['convention', 'source'])
-  const convention = checkChoice(given.convention ?? 'typed', CONVENTIONS, 'convention')
+  const convention = checkChoice(given.convention ?? 'typed', KERNEL_CONVENTIONS, 'convention')
   const source = checkChoice(given.source ?? 'option', SOURCES, 'source')
   const reader = new TokenReader(text)
   const operands = parseParameters(reader, 'operand')
   reader.expect('->')
   const results = parseParameters(reader, 'result')
   const clauses = parseClauses(reader)
-  const signature = checkSignature(reader, { name: kernel, convention, source, operands, results, ...clauses })
-  return Object.defineProperty(signature, Symbol.for('nodejs.util.inspect.custom'), PRINTED)
-}
-
-/** Makes `console.log` print a signature in one line. */
-const PRINTED: PropertyDescriptor = {
-  value(this: KernelSignature): string {
-    return `${this.name}${formatSignature(this).replaceAll(/\p{Cc}/gu, ' ')}`
-  },
+  return printedAsText(checkSignature(reader, { name: kernel, convention, source, operands, results, ...clauses }))
 }
 
 function checkChoice<Choice extends string>(value: Choice, choices: readonly Choice[], name: string): Choice {

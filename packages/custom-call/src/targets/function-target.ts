@@ -9,6 +9,7 @@ import {
   type Gated,
   innermostCall,
   inspectAsText,
+  isSignature,
   ManagedLifetime,
   WORDS,
   words,
@@ -18,7 +19,6 @@ import { BoundCall } from '../call/bound-call.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
 import { addressesOf } from '../native/descriptor.ts'
 import { callShape } from '../shape/call-shape.ts'
-import { isSignature } from '../schema/is-signature.ts'
 import type { TargetSignature } from '../schema/define-target.ts'
 import { describeFunction, type ExactFunction } from './describe-function.ts'
 import { fail, refusePromise } from './function-failure.ts'

@@ -25,8 +25,9 @@ const isTemp = (text: string): boolean => text.startsWith('temp:')
  * Refuses a convention by hand that contradicts the signature of a kernel, because another convention reads and writes arbitrary
  * memory. A function of any convention may also be one for a device.
  */
-function refuseContradiction({ abi, symbol }: CallFlags, { convention, source }: KernelSignature): void {
-  if (abi === undefined || source === 'none' || abi === convention) return
+function refuseContradiction({ abi, symbol }: CallFlags, known: KernelSignature | undefined): void {
+  if (abi === undefined || known === undefined || known.source === 'none' || abi === known.convention) return
+  const { convention } = known
   if (abi === 'cuda-typed' ? convention === 'typed' : abi.startsWith('cuda') && convention.startsWith('host')) return
   if (abi === 'packed' && convention === 'legacy') return
   throw new InputError(
@@ -35,10 +36,20 @@ function refuseContradiction({ abi, symbol }: CallFlags, { convention, source }:
   )
 }
 
-/** Calls a kernel without using its signature. Its results and the types of its attributes come from the command line. */
-export function callByHand(flags: CallFlags, signature: KernelSignature, info: BinaryInfo, repeat: number): void {
+/**
+ * Calls a kernel without using its signature. Its results and the types of its attributes come from the command line.
+ *
+ * @param known the signature of the kernel, whose convention is used without `--abi`; undefined if nothing describes the kernel
+ * @param info the headers and symbols of the library
+ */
+export function callByHand(
+  flags: CallFlags,
+  known: KernelSignature | undefined,
+  info: BinaryInfo,
+  repeat: number,
+): void {
   const { library, symbol, abi, opaque, json, registered } = flags
-  refuseContradiction(flags, signature)
+  refuseContradiction(flags, known)
   if (flags.out.length > 0) {
     throw new UsageError(
       `--out needs the signature of ${symbol}`,
@@ -52,6 +63,7 @@ export function callByHand(flags: CallFlags, signature: KernelSignature, info: B
     attributes: attributesOf(flags.attr),
     results: flags.result.map(parseResultSpec),
     convention: abi === 'packed' ? undefined : abi,
+    known: known?.convention,
     opaque,
     repeat,
     allowNewerApi: flags['allow-newer-api'],

@@ -1,15 +1,15 @@
-import { formatSignature, parseSignature, readBinary, type KernelSignature } from '@tenon/core'
-import { conventions, deviceConventions } from '../marked-calls.ts'
+import { readBinary } from '@tenon/core'
+import { isCallable } from '../signatures/is-callable.ts'
 import { readSignatures } from '../signatures/read-signatures.ts'
 import { leadingPositionals, parseArguments } from './arguments.ts'
 import { callByHand, isByHand } from './call-by-hand.ts'
+import { conventions, deviceConventions } from './call-conventions.ts'
 import { callKernel } from './call-kernel.ts'
 import type { CallFlags } from './call-flags.ts'
 import type { Definition, Values } from './definition.ts'
-import { kernelFlags, refuseKernelFlags } from './kernel-flags.ts'
+import { kernelFlags, kernelUsage, refuseKernelFlags } from './kernel-flags.ts'
 import type { Invocation, SubCommand } from './sub-command.ts'
-import { printable } from './terminal.ts'
-import { commandUsage, flagLines } from './usage.ts'
+import { commandUsage } from './usage.ts'
 import { UsageError } from './usage-error.ts'
 
 const args = {
@@ -95,43 +95,27 @@ export const callCommand: SubCommand = {
 function startKernel(library: string, symbol: string, rawArgs: readonly string[]): Invocation {
   // Refuses other files before the system's loader sees them.
   const info = readBinary(library)
-  const found = readSignatures(library, info, { name: symbol })
-  const signature = found[0]?.signature ?? withoutSignature(symbol)
-  const own = kernelFlags(signature, args)
+  const [found] = readSignatures(library, info, { name: symbol })
+  const own = found === undefined ? {} : kernelFlags(found.signature, args)
+  const described = found !== undefined && isCallable(found.signature) ? found : undefined
   return {
     usage: (style) =>
-      hasSignature(signature)
-        ? [
-            `${style.strong(printable(symbol))} ${printable(formatSignature({ ...signature, doc: '' }))}`,
-            ...(signature.doc === '' ? [] : [printable(signature.doc)]),
-            ...(Object.keys(own).length === 0
-              ? []
-              : ['', style.strong('attributes'), ...flagLines(own).map(printable)]),
-            '',
-            style.strong('flags'),
-            ...flagLines(args),
-          ].join('\n')
-        : commandUsage(meta, args, style),
+      described === undefined
+        ? commandUsage(meta, args, style)
+        : kernelUsage(described.signature, { own, options: args }, style),
     run() {
       const values: Values<Definition> = parseArguments(rawArgs, { ...args, ...own })
       const flags: CallFlags = values as Values<typeof args>
       const repeat = flags.repeat === undefined ? 0 : parseRepeat(flags.repeat)
-      if (!hasSignature(signature) || isByHand(flags, signature)) {
-        refuseKernelFlags(signature, args, values)
-        callByHand(flags, signature, info, repeat)
-      } else callKernel({ found: found[0]!, options: args, values, flags, info, repeat })
+      if (described !== undefined && !isByHand(flags, described.signature)) {
+        callKernel({ found: described, options: args, values, flags, info, repeat })
+      } else {
+        if (found !== undefined) refuseKernelFlags(found.signature, args, values)
+        callByHand(flags, found?.signature, info, repeat)
+      }
     },
   }
 }
-
-/** The signature of a kernel about which nothing is known. */
-function withoutSignature(name: string): KernelSignature {
-  return { ...parseSignature(name, '() -> ()', { source: 'none' }), isComplete: false }
-}
-
-/** Whether a signature says how to call its kernel. The text of an author may leave sizes of results to the caller. */
-const hasSignature = ({ source, isComplete }: KernelSignature): boolean =>
-  isComplete || source === 'library' || source === 'sidecar'
 
 function parseRepeat(text: string): number {
   const count = Number(text)

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { tensor, type BinaryInfo, type Tensor } from '@tenon/core'
+import { tensor, type BinaryInfo, type KernelConvention, type Tensor } from '@tenon/core'
 import { didYouMean, withLayout } from '@tenon/core/internal'
 import {
   ApiVersion,
@@ -16,7 +16,7 @@ import {
   type TypedHandler,
 } from '@tenon/custom-call'
 import { Library } from '../library.ts'
-import type { CallConvention, DeviceConvention } from '../marked-calls.ts'
+import type { CallConvention, DeviceConvention } from './call-conventions.ts'
 import { openCuda, type CudaPlace } from './cuda-place.ts'
 import { writeNpy } from '../npy/npy-file.ts'
 import { encodeNpyHeader } from '../npy/npy-header.ts'
@@ -33,8 +33,10 @@ export interface CallRequest {
   readonly operands: readonly string[]
   readonly attributes: AttributeDictionary
   readonly results: readonly ResultSpec[]
-  /** The convention; undefined for the one that the library marks. */
-  readonly convention: AnyConvention | undefined
+  /** The convention; undefined for the known one. */
+  readonly convention: CallConvention | undefined
+  /** The convention that the library or its sidecar states. */
+  readonly known: KernelConvention | undefined
   /** The opaque string, which only some conventions pass. */
   readonly opaque: string | undefined
   /** The number of further runs, which are measured. */
@@ -51,10 +53,8 @@ export interface CallRequest {
   readonly cudaDriver: string | undefined
 }
 
-export type AnyConvention = CallConvention | DeviceConvention
-
 export interface CallReport {
-  readonly convention: AnyConvention
+  readonly convention: CallConvention
   /** The version of XLA FFI that a typed handler reports. */
   readonly version: string | undefined
   readonly operands: readonly Tensor[]
@@ -92,7 +92,7 @@ export function callCustom(request: CallRequest, info: BinaryInfo): CallReport {
 
 function run(
   library: Library,
-  convention: AnyConvention,
+  convention: CallConvention,
   request: CallRequest,
   { operands, results, device, layouts }: Pick<CallReport, 'operands' | 'results'> & CallPlace,
 ): CallReport {
@@ -137,7 +137,7 @@ interface CallPlace {
 function layoutsOf(
   operands: readonly LayoutSpec[],
   { results }: CallRequest,
-  convention: AnyConvention,
+  convention: CallConvention,
 ): Pick<PrepareOptions, 'layouts'> {
   const written = results.filter(({ isTemp }) => !isTemp)
   const layouts = { operands: operands.map(({ layout }) => layout), results: written.map(({ layout }) => layout) }
@@ -163,13 +163,13 @@ const apiVersions = {
   'cuda-status': ApiVersion.STATUS_RETURNING,
 } as const
 
-const isTyped = (convention: AnyConvention): convention is 'typed' | 'cuda-typed' =>
+const isTyped = (convention: CallConvention): convention is 'typed' | 'cuda-typed' =>
   convention === 'typed' || convention === 'cuda-typed'
-const isOnDevice = (convention: AnyConvention): convention is DeviceConvention => convention.startsWith('cuda')
-const opaqueConventions: ReadonlySet<AnyConvention> = new Set(['host-unified', 'cuda', 'cuda-status'])
+const isOnDevice = (convention: CallConvention): convention is DeviceConvention => convention.startsWith('cuda')
+const opaqueConventions: ReadonlySet<CallConvention> = new Set(['host-unified', 'cuda', 'cuda-status'])
 
-function conventionOf(library: Library, request: CallRequest): AnyConvention {
-  const { symbol, convention, attributes, results, opaque } = request
+function conventionOf(library: Library, request: CallRequest): CallConvention {
+  const { symbol, convention, known, attributes, results, opaque } = request
   const hasAttributes = Object.keys(attributes).length > 0
   if (request.registered || Object.keys(request.stages).length > 0 || request.hostScratch) {
     if (convention !== undefined && !isTyped(convention)) {
@@ -179,10 +179,9 @@ function conventionOf(library: Library, request: CallRequest): AnyConvention {
     }
   }
   if (request.registered) return convention ?? 'typed'
-  const marked = library.customCalls.filter(({ name }) => name === symbol).map((call) => call.convention)
   // Only typed calls have attributes. A symbol that does not exist is refused when it is looked up.
   const guessed = hasAttributes || !library.native.has(symbol) ? 'typed' : undefined
-  const chosen = convention ?? marked[0] ?? guessed
+  const chosen = convention ?? (known === 'packed' || known === 'legacy' ? undefined : known) ?? guessed
   if (chosen === undefined) {
     throw new UsageError(
       `${library.path} does not mark the calling convention of ${symbol}`,
@@ -206,7 +205,7 @@ function conventionOf(library: Library, request: CallRequest): AnyConvention {
 
 function prepare(
   library: Library,
-  convention: AnyConvention,
+  convention: CallConvention,
   request: CallRequest,
   operands: readonly Tensor[],
   { device, layouts }: CallPlace,

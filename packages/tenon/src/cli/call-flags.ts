@@ -1,4 +1,4 @@
-import type { CallConvention, DeviceConvention } from '../marked-calls.ts'
+import type { CallConvention } from './call-conventions.ts'
 
 /** The values of the options of `tenon call`, apart from the attributes of a kernel. */
 export interface CallFlags {
@@ -9,7 +9,7 @@ export interface CallFlags {
   readonly attr: readonly string[]
   readonly result: readonly string[]
   readonly opaque: string | undefined
-  readonly abi: CallConvention | DeviceConvention | 'packed' | undefined
+  readonly abi: CallConvention | 'packed' | undefined
   readonly stage: readonly string[]
   readonly registered: boolean
   readonly alias: readonly string[]

@@ -22,13 +22,13 @@ export interface PackedReport {
 }
 
 /**
- * Whether a symbol is a packed function, by its name and the other symbols of its library. In a library with packed
- * functions, a symbol that is not exported is taken for a misspelled packed function.
+ * Whether a symbol is a packed function. In a library with packed functions, a symbol that is not exported is taken for a misspelled
+ * packed function.
  */
-export function isPackedFunction({ symbol, registered }: CallRequest, info: BinaryInfo): boolean {
-  const { names } = packedFunctions(info)
-  if (names.includes(symbol)) return true
-  return names.length > 0 && !registered && info.exports.every(({ name }) => name !== symbol)
+export function isPackedFunction({ symbol, known, registered }: CallRequest, info: BinaryInfo): boolean {
+  if (known !== undefined) return known === 'packed' || known === 'legacy'
+  if (registered || info.exports.some(({ name }) => name === symbol)) return false
+  return packedFunctions(info).names.length > 0
 }
 
 /**

@@ -3,6 +3,7 @@ import { registeredNames } from '@tenon/custom-call'
 import { isDeclarable } from '@tenon/packed-func'
 import { Library } from '../library.ts'
 import { packedFunctions } from '../packed-functions.ts'
+import { isCallable } from '../signatures/is-callable.ts'
 import { readSignatures } from '../signatures/read-signatures.ts'
 import { usedNames, type Exported } from './generate-types.ts'
 import { InputError } from './input-error.ts'
@@ -49,10 +50,6 @@ export function describeLibrary(path: string, registered: boolean): { exported: 
   }
   return { exported: { kernels, functions }, left }
 }
-
-/** Whether a signature has the names and types of a call. The text may leave sizes of results to the caller. */
-const isCallable = ({ source, isComplete }: KernelSignature): boolean =>
-  isComplete || source === 'library' || source === 'sidecar'
 
 const isPacked = ({ convention }: KernelSignature): boolean => convention === 'packed' || convention === 'legacy'
 

@@ -8,7 +8,6 @@ import {
   type MissingLibrary,
 } from '@tenon/core'
 import { nativeFormat } from '@tenon/core/internal'
-import { markedCalls, type MarkedCall } from '../marked-calls.ts'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
 import { handlerSignatures, isCppHandler, type HandlerSignature } from '../signatures/handler-signatures.ts'
 import { readSignatures, type FoundSignature, type UnreadableText } from '../signatures/read-signatures.ts'
@@ -39,9 +38,6 @@ export interface InspectReport extends BinaryInfo {
   readonly kernels: readonly KernelReport[]
   /** The reason why the sidecar of the library cannot be read. */
   readonly sidecarError: string | undefined
-  readonly customCalls: readonly MarkedCall[]
-  /** The packed functions, without their prefix. */
-  readonly packedFunctions: readonly string[]
   /** The convention of the packed functions and its compilers; undefined without packed functions. */
   readonly packedGeneration: string | undefined
   /** The number of typed handlers that were written with XLA's C++ header. Their names are not recorded. */
@@ -68,7 +64,6 @@ const tableFunctions = new Set(['XLA_FFI_GetApi', '_ZN3xla3ffi12GetXlaFfiApiEv']
 export function inspectLibrary(path: string): InspectReport {
   const info = readBinary(path)
   const { kernels, sidecarError } = inspectKernels(path, info)
-  const customCalls = markedCalls(info)
   const packed = packedFunctions(info)
   const known = new Set([...kernels.map(({ symbol }) => symbol), ...packed.names])
   const functions = info.exports.filter(
@@ -81,8 +76,6 @@ export function inspectLibrary(path: string): InspectReport {
     missing: info.format === nativeFormat ? missingDependencies(path) : undefined,
     kernels,
     sidecarError,
-    customCalls,
-    packedFunctions: packed.names,
     packedGeneration: packed.generation,
     cppHandlers: info.exports.filter(({ name }) => isCppHandler(name)).length,
     cppSignatures: handlerSignatures(info.exports.map(({ name }) => name)),

@@ -1,6 +1,5 @@
-import { isMark } from '../marked-calls.ts'
 import { handlerText } from '../signatures/handler-signatures.ts'
-import { isSignatureSymbol } from '../signatures/read-signatures.ts'
+import { isSignatureSymbol, readMark } from '../signatures/marks.ts'
 import { customCallLines, hiddenCandidates, packedLines } from './inspect-kernels.ts'
 import type { InspectReport } from './inspect-report.ts'
 import { alignColumns, printable, type Style } from './terminal.ts'
@@ -74,14 +73,14 @@ const HIDDEN_NOTE =
 
 /** Notes on custom calls that the library does not mark, from its symbols. */
 function evidence(report: InspectReport, style: Style): string[] {
-  const { cppHandlers: count, usesCallStatus, registersItself, customCalls } = report
-  const isMarked = customCalls.some(({ convention }) => convention === 'typed')
+  const { cppHandlers: count, usesCallStatus, registersItself, kernels } = report
+  const isDescribed = kernels.some(({ convention, symbol }) => convention === 'typed' && symbol !== undefined)
   const handlers = `${count} typed ${count === 1 ? 'handler' : 'handlers'} written with XLA's C++ header`
   const notes: readonly (readonly [isShown: boolean, note: string])[] = [
     [count > 0, `${handlers}: ask one by its name with --handler <name>`],
     [usesCallStatus, 'reports failures through XlaCustomCallStatus: conventions host-status or host-unified'],
     [hiddenCandidates(report).length > 0, HIDDEN_NOTE],
-    [registersItself && !isMarked, 'asks for the table of XLA FFI: registers types or handlers itself'],
+    [registersItself && !isDescribed, 'asks for the table of XLA FFI: registers types or handlers itself'],
   ]
   return section(
     'notes',
@@ -103,7 +102,7 @@ function functions(report: InspectReport, style: Style): string[] {
 
 function symbolSections({ exports, imports }: InspectReport, style: Style): string[] {
   const exported = exports
-    .filter(({ name }) => !isMark(name) && !isSignatureSymbol(name))
+    .filter(({ name }) => readMark(name) === undefined && !isSignatureSymbol(name))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map((symbol) => [symbol.name, symbol.kind + (symbol.weak ? ', weak' : ''), `0x${symbol.address.toString(16)}`])
   const imported = imports

@@ -1,7 +1,9 @@
-import type { AttributeParameter, KernelSignature } from '@tenon/core'
+import { formatSignature, type AttributeParameter, type KernelSignature } from '@tenon/core'
 import { didYouMean, formatLiteral, formatType } from '@tenon/core/internal'
 import { parseAttributeValue, parseNamedAttribute } from './attribute-value.ts'
 import type { ArgumentDefinition, Definition, Values } from './definition.ts'
+import { printable, type Style } from './terminal.ts'
+import { flagLines } from './usage.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The flags of a kernel's attributes. An attribute whose name is an option of the command has no flag. */
@@ -16,6 +18,24 @@ export function kernelFlags({ attributes }: KernelSignature, options: Definition
     return [[name, { type: 'boolean', description }], ...(isOption(negative[0], options) ? [] : [negative])]
   })
   return Object.fromEntries(flags)
+}
+
+/** The text of `--help` with the signature of a kernel. @param flags those of the kernel's attributes, and the other ones */
+export function kernelUsage(
+  signature: KernelSignature,
+  flags: { readonly own: Definition; readonly options: Definition },
+  style: Style,
+): string {
+  const { name, doc } = signature
+  const own = flagLines(flags.own).map(printable)
+  return [
+    `${style.strong(printable(name))} ${printable(formatSignature({ ...signature, doc: '' }))}`,
+    ...(doc === '' ? [] : [printable(doc)]),
+    ...(own.length === 0 ? [] : ['', style.strong('attributes'), ...own]),
+    '',
+    style.strong('flags'),
+    ...flagLines(flags.options),
+  ].join('\n')
 }
 
 /**

@@ -1,7 +1,5 @@
 import type { KernelConvention } from '@tenon/core'
-import { checkOptions, wrongType } from '@tenon/core/internal'
-
-const CONVENTIONS: readonly KernelConvention[] = ['typed', 'host', 'host-status', 'host-unified', 'packed', 'legacy']
+import { checkOptions, KERNEL_CONVENTIONS, wrongType } from '@tenon/core/internal'
 
 /** The options of {@link Library.kernel}. */
 export interface KernelOptions {
@@ -24,8 +22,8 @@ const KNOWN = ['signature', 'convention', 'frames', 'platform', 'registered', 'a
 /** Reads the options once. @throws {ArgumentError} */
 export function readKernelOptions(options: KernelOptions | undefined): KernelOptions {
   const given = { ...checkOptions(options, KNOWN, 'the options of kernel()') }
-  if (given.convention !== undefined && !CONVENTIONS.includes(given.convention)) {
-    throw wrongType('convention', `one of ${CONVENTIONS.join(', ')}`, given.convention)
+  if (given.convention !== undefined && !KERNEL_CONVENTIONS.includes(given.convention)) {
+    throw wrongType('convention', `one of ${KERNEL_CONVENTIONS.join(', ')}`, given.convention)
   }
   return given
 }

@@ -18,6 +18,7 @@ import {
 import type { PackedFunc } from '@tenon/packed-func'
 import { packedName } from '../packed-functions.ts'
 import type { FoundSignature } from '../signatures/read-signatures.ts'
+import { unknownSignature } from '../signatures/unknown-signature.ts'
 import { readKernelOptions, type KernelOptions } from './kernel-options.ts'
 import { packedKernel } from './packed-kernel.ts'
 
@@ -82,11 +83,6 @@ export function openKernel(
   return targetCall(signature, handler(), { frames }) as Kernel<never>
 }
 
-/** The signature of a kernel about which only the convention is known. */
-export function unknownSignature(name: string, convention: KernelConvention): KernelSignature {
-  return { ...parseSignature(name, '() -> ()', { convention, source: 'none' }), isComplete: false }
-}
-
 function signatureOf(
   { library, found, registered }: KernelSources,
   name: string,
@@ -106,9 +102,7 @@ function signatureOf(
     return parseSignature(name, text, { source: 'option', ...(chosen === undefined ? {} : { convention: chosen }) })
   }
   if (own !== undefined) return own
-  if (chosen !== undefined) {
-    return unknownSignature(name, chosen)
-  }
+  if (chosen !== undefined) return unknownSignature(name, chosen)
   const names = [...found.map(({ signature }) => signature.name), ...registered]
   // A symbol that the library does not export is refused with the similar ones.
   library.native.symbol(name)

@@ -1,28 +1,39 @@
 import type { BinaryInfo, KernelConvention } from '@tenon/core'
-import { markedCalls } from '../marked-calls.ts'
-import { packedFunctions } from '../packed-functions.ts'
+import { packedFunctions, packedSymbol } from '../packed-functions.ts'
+import { isSignatureSymbol, readMark, SIGNATURE_SUFFIX } from './marks.ts'
 
 /** A function of a library whose convention the library's symbols determine. */
 export interface LibraryKernel {
   readonly convention: KernelConvention
   /** The exported symbol. */
   readonly symbol: string
+  /** Whether a mark or a signature beside the function states the convention. Otherwise it follows from the kind of the library. */
+  readonly isStated: boolean
 }
 
 /** The functions that are marked as custom calls, and the packed functions, by their names. No function is called. */
-export function libraryKernels(info: BinaryInfo): Map<string, LibraryKernel> {
+export function libraryKernels(info: BinaryInfo): ReadonlyMap<string, LibraryKernel> {
   const kernels = new Map<string, LibraryKernel>()
   const exported = new Set(info.exports.map(({ name }) => name))
   const { generation, names } = packedFunctions(info)
+  const isSigned = (name: string): boolean => exported.has(name + SIGNATURE_SUFFIX)
+  const convention = generation === 'TVM to 0.20' ? 'legacy' : 'packed'
   for (const name of names) {
-    const prefixed = `__tvm_ffi_${name}`
-    const convention = generation === 'TVM to 0.20' ? 'legacy' : 'packed'
-    kernels.set(name, { convention, symbol: exported.has(prefixed) ? prefixed : name })
+    const symbol = exported.has(packedSymbol(name)) ? packedSymbol(name) : name
+    kernels.set(name, { convention, symbol, isStated: isSigned(name) })
   }
-  for (const { name, convention } of markedCalls(info)) {
-    // In a library of TVM, a signature without a mark describes a packed function.
-    const isMarked = convention !== 'typed' || exported.has(`${name}__xla_ffi`)
-    if (isMarked || !kernels.has(name)) kernels.set(name, { convention, symbol: name })
+  for (const symbol of exported) {
+    // A function with a signature and without a mark is a typed handler, unless it is a packed function.
+    const name = isSignatureSymbol(symbol) ? symbol.slice(0, -SIGNATURE_SUFFIX.length) : ''
+    if (exported.has(name) && !kernels.has(name)) {
+      kernels.set(name, { convention: 'typed', symbol: name, isStated: true })
+    }
+  }
+  for (const symbol of exported) {
+    const mark = readMark(symbol)
+    if (mark !== undefined && exported.has(mark.name)) {
+      kernels.set(mark.name, { convention: mark.convention, symbol: mark.name, isStated: true })
+    }
   }
   // A hostile file can export an empty name.
   kernels.delete('')

@@ -8,9 +8,11 @@ import {
   type KernelSignature,
   type SignatureSource,
 } from '@tenon/core'
+import { printedAsText } from '@tenon/core/internal'
 import { contradicts } from './contradicts.ts'
 import { handlerSignatures, templateText } from './handler-signatures.ts'
 import { libraryKernels, onlyFunction, type LibraryKernel } from './library-kernels.ts'
+import { isSignatureSymbol, SIGNATURE_SUFFIX } from './marks.ts'
 import { metadataText } from './metadata-text.ts'
 import { SidecarError } from './sidecar-error.ts'
 import { readSidecar, sidecarPath, type SidecarKernel } from './sidecar.ts'
@@ -50,11 +52,6 @@ export interface ReadSignaturesOptions {
 
 /** The text of a source, or the reason why it cannot be read. */
 type SourceText = { readonly source: SignatureSource } & ({ readonly text: string } | { readonly reason: string })
-
-const SUFFIX = '__tn_signature'
-
-/** Whether a symbol is the text of a kernel's signature. */
-export const isSignatureSymbol = (name: string): boolean => name.endsWith(SUFFIX)
 
 /**
  * Reads the signatures of the kernels in a library. The library is not loaded.
@@ -99,13 +96,14 @@ export function readSignatures(path: string, info: BinaryInfo, options: ReadSign
 
 function libraryTexts(path: string, { exports }: BinaryInfo, only?: string): [name: string, text: SourceText][] {
   const isWanted = (name: string): boolean =>
-    only === undefined ? isSignatureSymbol(name) && name !== SUFFIX : name === only + SUFFIX
+    only === undefined ? isSignatureSymbol(name) && name !== SIGNATURE_SUFFIX : name === only + SIGNATURE_SUFFIX
   const symbols = exports.filter(({ name }) => isWanted(name))
+  if (symbols.length === 0) return []
   const texts = readTextConstants(path, symbols)
   return symbols.map((symbol, index) => {
     const text = texts[index]!
     return [
-      symbol.name.slice(0, -SUFFIX.length),
+      symbol.name.slice(0, -SIGNATURE_SUFFIX.length),
       typeof text === 'string' ? { source: 'library', text } : { source: 'library', reason: text.sentence },
     ]
   })
@@ -179,7 +177,7 @@ function resolveTexts(
     try {
       const signature = parseSignature(name, given.text, { convention, source })
       // The metadata of packed functions does not say which tensors are results.
-      signatures.push(source === 'tvm-ffi' ? { ...signature, isComplete: false } : signature)
+      signatures.push(source === 'tvm-ffi' ? printedAsText({ ...signature, isComplete: false }) : signature)
     } catch (error) {
       if (!(error instanceof SignatureError)) throw error
       unreadable.push({ source, reason: error.sentence })

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import type { KernelConvention } from '@tenon/core'
-import { describe, didYouMean } from '@tenon/core/internal'
+import { describe, didYouMean, KERNEL_CONVENTIONS } from '@tenon/core/internal'
 import { SidecarError } from './sidecar-error.ts'
 
 /** A kernel as the sidecar of its library describes it. */
@@ -22,8 +22,6 @@ export interface SidecarKernel {
 /** A sidecar of 2000 kernels with long texts has about 1 MiB. */
 const MAX_SIDECAR_BYTES = 4 * 1024 * 1024
 const HASH_BLOCK_BYTES = 1024 * 1024
-
-const conventions: readonly string[] = ['typed', 'host', 'host-status', 'host-unified', 'packed', 'legacy']
 
 /**
  * The path of the sidecar: `libkernels.tenon.json` for `libkernels.so`, `libkernels.dylib` and `kernels.dll`, and also for
@@ -162,8 +160,10 @@ function parseKernel(name: string, value: unknown): SidecarKernel {
   const { registered = false } = kernel
   if (typeof registered !== 'boolean')
     throw new SidecarError(`${at}.registered must be true or false, got ${describe(registered)}`)
-  if (convention !== undefined && !conventions.includes(convention)) {
-    throw new SidecarError(`${at}.convention must be one of ${conventions.join(', ')}, got ${describe(convention)}`)
+  if (convention !== undefined && !KERNEL_CONVENTIONS.some((known) => known === convention)) {
+    throw new SidecarError(
+      `${at}.convention must be one of ${KERNEL_CONVENTIONS.join(', ')}, got ${describe(convention)}`,
+    )
   }
   if (registered && symbol !== undefined) throw new SidecarError(`${at} must have a symbol or be registered, got both`)
   if (registered && convention !== undefined && convention !== 'typed') {

@@ -1,8 +1,9 @@
 import type { KernelConvention, KernelSignature } from '@tenon/core'
+import { printedAsText } from '@tenon/core/internal'
 
 /** The signature of a kernel about which only the convention is known. */
 export function unknownSignature(name: string, convention: KernelConvention): KernelSignature {
-  return {
+  return printedAsText({
     name,
     convention,
     source: 'none',
@@ -16,5 +17,5 @@ export function unknownSignature(name: string, convention: KernelConvention): Ke
     packedOrder: undefined,
     doc: '',
     isComplete: false,
-  }
+  })
 }
