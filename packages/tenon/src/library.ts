@@ -270,9 +270,17 @@ function openNative(path: string, info: BinaryInfo | undefined): NativeLibrary {
   try {
     return NativeLibrary.open(path)
   } catch (error) {
-    if (!(error instanceof LoadError) || !existsSync(path)) throw error
-    if (packedFunctions(info ?? readBinary(path)).generation === undefined) throw error
+    if (!(error instanceof LoadError) || !hasPackedFunctions(path, info)) throw error
     Module.open(resolve(path)).close()
     return NativeLibrary.open(path)
+  }
+}
+
+/** Whether a file is a library with packed functions. The loader's error describes what is not a library. */
+function hasPackedFunctions(path: string, info: BinaryInfo | undefined): boolean {
+  try {
+    return packedFunctions(info ?? readBinary(path)).generation !== undefined
+  } catch {
+    return false
   }
 }

@@ -33,6 +33,7 @@ if (process.platform === 'linux') {
       writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
       mkdirSync(join(directory, 'node_modules'))
       symlinkSync(join(root, 'packages/tenon'), join(directory, 'node_modules/tenon'))
+      symlinkSync(join(root, 'node_modules/@types'), join(directory, 'node_modules/@types'))
       makeCommands(directory)
       writeNpy(join(directory, 'iris.npy'), tensor([[5.1, 3.5, 1.4, 0.2]]))
 
@@ -69,7 +70,9 @@ if (process.platform === 'linux') {
         '--skipLibCheck',
         'false',
         '--types',
-        '',
+        'node',
+        '--lib',
+        'ESNext',
       ]
       await run(process.execPath, compiler, ...options, 'first.ts', 'second.ts')
     },
