@@ -205,7 +205,7 @@ describe('tuples on the Host', () => {
     const made = hostFunction(library, 'nested_sums')
     expect(() => made.prepare({ ...shape, tuples: 'deep' as never })).toThrow(/must be 'nested' or 'flattened'/)
     expect(() => made.prepare({ ...shape, stream: 1n })).toThrow(/stream must not be given to nested_sums/)
-    expect(() => made.prepare({ operands: [[a, [3 as never]]] })).toThrow(/number 0\[1\]\[0\] must be the type/)
+    expect(() => made.prepare({ operands: [[a, [3 as never]]] })).toThrow(/operand 0\[1\]\[0\] of .* must be the type/)
   })
 })
 

@@ -70,7 +70,7 @@ describe('rule 43: layouts of operands', () => {
   })
 
   test.each<[string, unknown, RegExp]>([
-    ['an unknown name', { operands: ['rm'] }, /the layout of operands of raw_memory: number 0/],
+    ['an unknown name', { operands: ['rm'] }, /the layout of operand 0 of raw_memory/],
     ['a missing axis', { operands: [[0]] }, /each of the 2 axes once/],
     ['an axis twice', { operands: [[0, 0]] }, /each of the 2 axes once/],
     ['too many layouts', { operands: ['cm', 'cm'] }, /at most 1 layouts of operands, got 2/],

@@ -163,8 +163,8 @@ describe('prepare() refuses types that XLA cannot describe', () => {
   test.each<[string, unknown, RegExp]>([
     ['strides', tensorType('f32', [2, 2], { strides: [1, 2] }), /must be row-major.*strides \[1, 2\]/],
     ['packed elements', tensorType('int4', [8], { packing: 'packed' }), /must have a byte for each element/],
-    ['a shape', [4], /operands of saxpy: number 0\[0\] must be the type of a tensor, got 4[\s\S]*f32\(\[2, 4\]\)/],
-    ['nothing', undefined, /operands of saxpy: number 0 must be the type/],
+    ['a shape', [4], /operand 0\[0\] of saxpy must be the type of a tensor, got 4[\s\S]*f32\(\[2, 4\]\)/],
+    ['nothing', undefined, /operand 0 of saxpy must be the type/],
   ])('%s', (_, type, message) => expect(() => saxpy.prepare({ operands: [type as never] })).toThrow(message))
 
   test('operands that are not an array', () => {

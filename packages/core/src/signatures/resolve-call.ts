@@ -165,7 +165,9 @@ function checkCount(kernel: string, parameters: readonly Parameter[], given: rea
         ? `Pass ${omitted.name}, which is ${parameterText(omitted)}.`
         : most === 0
           ? `Call ${kernel} without operands.`
-          : `Pass at most ${countOf(most, 'operand', 'operands')}.`,
+          : most === Infinity
+            ? `Pass the tensors of ${last!.name} in one array.`
+            : `Pass at most ${countOf(most, 'operand', 'operands')}.`,
     details: { path: `operands of ${kernel}`, expected, received: count },
   })
 }

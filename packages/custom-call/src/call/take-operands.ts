@@ -1,5 +1,5 @@
 import type { KernelSignature, Parameter, Tensor } from '@tenon/core'
-import { parameterText } from '@tenon/core/internal'
+import { parameterText, wrongType } from '@tenon/core/internal'
 import { isTensor, MAKE_TENSORS, refuseTensor } from './taken.ts'
 import type { Grouped } from './grouped.ts'
 import { kernelShape } from './kernel-shape.ts'
@@ -34,9 +34,15 @@ export function takeOperands(
         Array.from(value as unknown[], (one, i) => take(one, parameter, `${name}[${i}] of ${signature.name}`)),
       )
       next++
+    } else if (kind === 'remaining' && isTensor(value)) {
+      const hint = `Pass the tensors in one array: ${signature.name}(${[...groups.map((_, i) => parameters[i]!.name), '[x, y]'].join(', ')}).`
+      throw wrongType(place, `an array of tensors of ${parameterText(parameter)}`, value, hint)
     } else if (kind === 'one' ? next < args.length : isTensor(value)) {
       groups.push(value === undefined ? undefined : take(value, parameter, place))
       next++
+    } else if (value === null) {
+      const hint = `Pass undefined, or nothing, to omit ${name}.`
+      throw wrongType(place, `a tensor of ${parameterText(parameter)}`, value, hint)
     } else {
       groups.push(undefined)
       if (value === undefined && next < args.length) next++

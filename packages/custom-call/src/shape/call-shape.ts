@@ -68,9 +68,11 @@ const CPU = 1
 export function callShape(name: string, options: PrepareOptions, deviceType: number = CPU): CallShape {
   const leaves: Leaf[] = []
   const layouts = takeLayouts(name, options.layouts)
-  const operands = treesOf(options.operands, leaves, `operands of ${name}`, false, layouts.operands)
+  const { names } = options
+  const operands = treesOf({ name, names, which: 'operand', first: 0 }, options.operands, leaves, layouts.operands)
   const operandTypes = tensorsAmong(leaves)
-  const results = treesOf(options.results, leaves, `results of ${name}`, true, layouts.results)
+  const ofResults = { name, names, which: 'result', first: operandTypes.length } as const
+  const results = treesOf(ofResults, options.results, leaves, layouts.results)
   const types = tensorsAmong(leaves)
   checkLayoutCount(name, 'operands', layouts.operands, operandTypes.length)
   checkLayoutCount(name, 'results', layouts.results, types.length - operandTypes.length)
@@ -86,7 +88,7 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
     types,
     operandCount: operandTypes.length,
     sources: deviceType === CPU ? sourcesOf(operandTypes) : undefined,
-    names: checkNames(name, options.names, types.length),
+    names: checkNames(name, names, types.length),
     misalignment: alignment === undefined ? 0 : checkAlignment(alignment, 'alignment') - 1,
     deviceType,
     aliases: checkAliases(name, aliases, operandTypes, types.slice(operandTypes.length)),
@@ -118,28 +120,47 @@ function sourcesOf(types: readonly TensorType[]): readonly (TensorType | undefin
   return types.map(({ dtype, shape, strides }) => (strides === undefined ? undefined : tensorType(dtype, shape)))
 }
 
-function treesOf(
-  values: unknown = [],
-  leaves: Leaf[],
-  place: string,
-  isResult: boolean,
-  layouts: readonly unknown[],
-): Tree[] {
-  if (!Array.isArray(values)) throw wrongType(`the ${place}`, 'an array of types', values)
-  let tensors = 0
-  const treeOf = (value: unknown, path: string): Tree => {
-    if (Array.isArray(value)) return value.map((member: unknown, i) => treeOf(member, `${path}[${i}]`))
-    if (isResult && value instanceof Temp) checkLayout(value.type, undefined, path)
-    const isOwn = value === token || (isResult && value instanceof Temp)
-    if (isOwn) return leaves.push(value as Leaf) - 1
-    const type = checkLayout(value instanceof Tensor ? value.type : value, layouts[tensors++], path)
-    return leaves.push(type) - 1
-  }
-  return values.map((value: unknown, i) => treeOf(value, `${place}: number ${i}`))
+/** The operands or the results of a call. */
+interface Side {
+  readonly name: string
+  /** The names of all tensors of the call, which are not checked yet. */
+  readonly names: unknown
+  readonly which: 'operand' | 'result'
+  /** The index of the first tensor among all tensors of the call. */
+  readonly first: number
 }
 
-/** Returns the type in the memory of the call. @param layout undefined for row-major. */
-function checkLayout(type: unknown, layout: unknown, place: string): TensorType {
+function treesOf(side: Side, values: unknown = [], leaves: Leaf[], layouts: readonly unknown[]): Tree[] {
+  const { name, names, which, first } = side
+  if (!Array.isArray(values)) throw wrongType(`the ${which}s of ${name}`, 'an array of types', values)
+  let tensors = 0
+  const treeOf = (value: unknown, path: string): Tree => {
+    if (Array.isArray(value)) return Array.from(value as unknown[], (member, i) => treeOf(member, `${path}[${i}]`))
+    const isTemp = which === 'result' && value instanceof Temp
+    if (isTemp) checkLayout(value.type, undefined, `${path} of ${name}`, ROW_MAJOR)
+    if (isTemp || value === token) return leaves.push(value as Leaf) - 1
+    const own: unknown = Array.isArray(names) ? names[first + tensors] : undefined
+    const place = `${typeof own === 'string' ? own : path} of ${name}`
+    const type = value instanceof Tensor ? value.type : value
+    const hint =
+      which === 'result' ? ROW_MAJOR : typeof own === 'string' ? copyHint(name, own, values.length === 1) : COPY
+    return leaves.push(checkLayout(type, layouts[tensors++], place, hint)) - 1
+  }
+  // A hole is no type, which ends reading an array that claims any length.
+  return Array.from(values as unknown[], (value, i) => treeOf(value, `${which} ${i}`))
+}
+
+const COPY = 'Copy the tensor first with contiguous().'
+const ROW_MAJOR = "Pass a row-major tensor, for example tensor('f32', [2, 4])."
+
+/** Returns the instruction to copy an operand of a kernel. */
+function copyHint(name: string, operand: string, isOnly: boolean): string {
+  const copy = `${operand}.contiguous()`
+  return isOnly ? `Copy the tensor first: ${name}(${copy}).` : `Copy the tensor first, and pass ${copy} as ${operand}.`
+}
+
+/** Returns the type in the memory of the call. @param layout undefined for row-major. @param hint for other strides. */
+function checkLayout(type: unknown, layout: unknown, place: string, hint: string): TensorType {
   if (!(type instanceof TensorType)) {
     throw wrongType(place, 'the type of a tensor', type, "Write f32([2, 4]) or tensorType('bf16', [2, 4]).")
   }
@@ -151,7 +172,8 @@ function checkLayout(type: unknown, layout: unknown, place: string): TensorType 
   if (layout !== undefined) return typeInLayout(type, layout, place)
   if (type.strides !== undefined) {
     throw new ArgumentError(`${place} must be row-major, got ${type} with strides [${type.strides.join(', ')}]`, {
-      hint: 'Copy it with contiguous(), or give the call a layout for it, such as [1, 0].',
+      hint,
+      details: { path: place, expected: 'row-major', received: String(type) },
     })
   }
   return type
