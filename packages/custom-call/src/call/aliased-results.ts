@@ -48,8 +48,26 @@ export function shareMemory(kernel: string, pairs: readonly AliasedPair[], list:
     if ((to.flags & READ_ONLY) !== 0) {
       throw new ReadOnlyError(`${resultName} of ${kernel} must be writable, got read-only memory`)
     }
-    // Views with strides can overlap.
-    if (from.address !== to.address) copyBytes(to.type.strides === undefined ? from : from.copy(), to)
+    if (from.address !== to.address) {
+      const others = list.slice(FIRST_TENSOR, FIRST_TENSOR + operandCount) as Tensor[]
+      const index = others.findIndex((other, i) => i !== operand && overlap(other, to))
+      if (index !== -1) refuseOverlap(`${resultName} of ${kernel}`, index, operandName)
+      // Views with strides can overlap.
+      copyBytes(to.type.strides === undefined ? from : from.copy(), to)
+    }
     list[FIRST_TENSOR + operand] = to
   }
+}
+
+/** The copy would overwrite another operand before the kernel reads it. */
+function refuseOverlap(place: string, index: number, copied: string): never {
+  throw new ArgumentError(`${place} must not be in the memory of operand ${index}, because ${copied} is copied to it`, {
+    hint: 'Pass other memory for the result, or let the call allocate it.',
+    details: { path: place },
+  })
+}
+
+function overlap(a: Tensor, b: Tensor): boolean {
+  const isApart = a.address + a.type.byteSize <= b.address || b.address + b.type.byteSize <= a.address
+  return !isApart && a.type.byteSize > 0 && b.type.byteSize > 0
 }

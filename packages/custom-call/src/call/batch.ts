@@ -170,13 +170,13 @@ export function batch(entries: readonly BatchEntry[]): Batch {
   }
   const calls: BoundCall[] = []
   try {
-    entries.forEach((entry: Partial<BatchEntry> | null, i) => {
+    for (const [i, entry] of (entries as readonly (Partial<BatchEntry> | null)[]).entries()) {
       const { call, operands, results } = entry ?? {}
       if (!(call instanceof PreparedCall)) throw wrongType(`call ${i} of a batch`, 'a prepared call', call, BATCH_HINT)
       const bound = call.bind(operands!, results!)
       calls.push(bound)
       if (bound.memory.staged !== undefined) refuseCopies(bound.target.name, i)
-    })
+    }
     return new Batch(calls)
   } catch (error) {
     closeAll(calls)

@@ -1,5 +1,5 @@
 import { ArgumentError, TensorType, type Parameter, type Tensor } from '@tenon/core'
-import { checkOptions, wrongType } from '@tenon/core/internal'
+import { checkOptions, parameterText, wrongType } from '@tenon/core/internal'
 import { isDictionary } from '../attributes/encode-attributes.ts'
 import type { Grouped } from './grouped.ts'
 import { isTensor, refuseTensor } from './taken.ts'
@@ -23,7 +23,25 @@ export function takeResults(
 ): Grouped<Tensor | TensorType> {
   const tensors = takeEach(kernel, parameters, into, 'into')
   const others = takeEach(kernel, parameters, types, 'results')
-  return tensors.map((one, i) => one ?? others[i])
+  const given = tensors.map((one, i) => one ?? others[i])
+  refuseGap(kernel, parameters, given)
+  return given
+}
+
+/** Refuses a result behind an optional one that is omitted: the kernel would take one for the other. @throws {ArgumentError} */
+function refuseGap(kernel: string, parameters: readonly Parameter[], given: Grouped<unknown>): void {
+  const omitted = parameters.findIndex(({ kind }, i) => kind === 'optional' && given[i] === undefined)
+  if (omitted === -1) return
+  const next = parameters.findIndex(({ kind }, i) => {
+    const one = given[i]
+    return i > omitted && (kind === 'one' || (Array.isArray(one) ? one.length > 0 : one !== undefined))
+  })
+  if (next === -1) return
+  const [{ name }, { name: behind }] = [parameters[omitted]!, parameters[next]!]
+  throw new ArgumentError(`${name} of ${kernel} must be given, because ${behind} is given`, {
+    hint: `Pass ${name} too, or omit ${behind}: only results at the end can be omitted.`,
+    details: { path: `${name} of ${kernel}`, expected: parameterText(parameters[omitted]!), received: undefined },
+  })
 }
 
 function takeEach(

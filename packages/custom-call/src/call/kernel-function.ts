@@ -131,7 +131,7 @@ export function kernelFunction<Call extends FrameCall>(
         const type = layout === undefined ? value : typeInLayout(value, layout, `${results[i]!.name} of ${name}`)
         return allocateResult(type, options.allocator, options.alignment)
       }
-      if (Array.isArray(one)) list.push(...one.map(place))
+      if (Array.isArray(one)) for (const each of one) list.push(place(each))
       else if (one !== undefined) list.push(place(one as Tensor | TensorType))
       else if (donated !== undefined) list.push(tensors[donated.operand])
       else if (isOne(results[i]!)) list.push(undefined)
@@ -292,7 +292,9 @@ export function kernelFunction<Call extends FrameCall>(
     const known = ['results', 'layouts', 'alignment', 'stream', 'resources'] as const
     const { results: given, layouts: named, ...rest } = readOptions(name, options, known)
     const layouts = takeNamedLayouts(name, ownLayouts, operands, results, named)
-    const operandTypes = Array.from(types as unknown[], (one, i) => typesIn(one, `operand ${i} of ${name}`))
+    // Omitted operands are undefined, so an array that claims any length is read up to the first operand that does not exist.
+    const length = Math.min(types.length, operandTotal + 1)
+    const operandTypes = Array.from({ length }, (_, i) => typesIn(types[i], `operand ${i} of ${name}`))
     const resultTypes = takeResults(name, results, undefined, given).map((one, i) =>
       typesIn(one, `result ${i} of ${name}`),
     )
@@ -347,7 +349,11 @@ function likewise(
 
 function typesIn(value: unknown, place: string): TensorType | readonly TensorType[] | undefined {
   if (value === undefined) return undefined
-  if (Array.isArray(value)) return Array.from(value as unknown[], (one) => typesIn(one, place) as TensorType)
+  if (Array.isArray(value)) return Array.from(value as unknown[], (one, i) => typeIn(one, `${place}: number ${i}`))
+  return typeIn(value, place)
+}
+
+function typeIn(value: unknown, place: string): TensorType {
   if (isTensor(value)) return value.type
   return value instanceof TensorType ? value : refuseTensor(value, place, 'a tensor or a type')
 }

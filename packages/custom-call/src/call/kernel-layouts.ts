@@ -71,9 +71,12 @@ function make(
 
 function checkLayout(layout: unknown, place: string): ParameterLayout {
   if (layout === 'cm') return layout
-  const axes: unknown = Array.isArray(layout) ? Array.from(layout as unknown[]) : undefined
-  if (Array.isArray(axes) && axes.every((axis) => Number.isInteger(axis))) return axes as number[]
-  throw wrongType(place, "'cm' or an array of axes", layout, 'List the axes from major to minor, as in [1, 0].')
+  const refuse = (): never => {
+    throw wrongType(place, "'cm' or an array of axes", layout, 'List the axes from major to minor, as in [1, 0].')
+  }
+  if (!Array.isArray(layout)) return refuse()
+  // An array can claim any length, so its first hole ends reading.
+  return Array.from(layout as unknown[], (axis) => (Number.isInteger(axis) ? (axis as number) : refuse()))
 }
 
 /**

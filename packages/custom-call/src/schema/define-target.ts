@@ -145,7 +145,10 @@ function variableOf(choice: ElementChoice, variables: Map<ElementChoice, string>
 
 function entriesOf(specs: unknown, kind: string, place: string): (readonly [name: string, spec: unknown])[] {
   if (!Array.isArray(specs)) throw wrongType(`the ${place}`, 'an array', specs)
-  return Array.from(specs as unknown[], (spec, i) => [`${kind}${i}`, spec] as const)
+  return Array.from(specs as unknown[], (spec, i) => {
+    if (spec === undefined) throw wrongType(`the ${place}: number ${i}`, 'a parameter', spec)
+    return [`${kind}${i}`, spec] as const
+  })
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -18,7 +18,7 @@ export function checkAliases(
     throw wrongType(`the aliases of ${name}`, 'an array', aliases, 'Write aliases: [{ operand: 0, result: 0 }].')
   }
   const aliased = new Set<number>()
-  return aliases.map((alias: Partial<Alias> | null | undefined, i) => {
+  return Array.from(aliases as (Partial<Alias> | null | undefined)[], (alias, i) => {
     const place = `alias ${i} of ${name}`
     const operand = checkIndex(alias?.operand, operands, `${place}: operand`)
     const result = checkIndex(alias?.result, results, `${place}: result`)

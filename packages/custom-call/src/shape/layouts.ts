@@ -10,13 +10,16 @@ export interface Layouts {
   readonly results?: readonly (ParameterLayout | undefined)[]
 }
 
+/** More than the tensors of any call, and few enough to copy the list of them. */
+const MOST_LAYOUTS = 2 ** 20
+
 /** Takes the layouts of a call, each of which is read once. @throws {ArgumentError} if a list is not an array. */
 export function takeLayouts(name: string, layouts: unknown): { operands: unknown[]; results: unknown[] } {
   const place = `the layouts of ${name}`
   const { operands, results } = checkOptions(layouts as Layouts | undefined, ['operands', 'results'], place)
   const take = (list: unknown, which: string): unknown[] => {
     if (list === undefined) return []
-    if (Array.isArray(list)) return Array.from(list as unknown[])
+    if (Array.isArray(list) && list.length <= MOST_LAYOUTS) return Array.from(list as unknown[])
     throw wrongType(`${which} of ${place}`, 'an array of layouts', list, "Write layouts: { operands: ['cm'] }.")
   }
   return { operands: take(operands, 'operands'), results: take(results, 'results') }

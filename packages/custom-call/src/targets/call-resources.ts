@@ -77,7 +77,7 @@ export function checkResources(name: string, onDevice: boolean, options: Resourc
   }
   const handle = streamHandleOf(name, onDevice, stream)
   const gated: Gated[] = []
-  const lent = userData.map((entry: Partial<LentData> | null, i) => {
+  const lent = Array.from(userData as (Partial<LentData> | null)[], (entry, i) => {
     const place = `userData ${i} of ${name}`
     return { id: checkTypeId(entry?.type, place), address: checkData(entry?.data, place, gated) }
   })
