@@ -1,5 +1,6 @@
 import type { KernelSignature, Tensor } from '@tenon/core'
 import { isSignature, wrongType } from '@tenon/core/internal'
+import { runUntil } from './async/run-until.ts'
 import { callable } from './call/call-function.ts'
 import { kernelFunction, type KernelCallee } from './call/kernel-function.ts'
 import type { FrameCall } from './call/kept-frames.ts'
@@ -10,7 +11,7 @@ import { checkFrames, type Kernel } from './target-call.ts'
  * signature, infers and allocates the results, and keeps what the callee has prepared for calls with the same types and attributes.
  *
  * @param handler the object of the convention, as `kernel.handler`.
- * @param callee prepares and runs the calls, and keeps 1 to 64 of them.
+ * @param callee prepares and runs the calls, and keeps 1 to 64 of them. Its `runAsync` gets a signal, which is also aborted at the deadline.
  * @throws {ArgumentError | ArgumentRangeError} if an argument is not a signature or a callee.
  */
 export function makeKernel<Call extends FrameCall, Handler, Result = Tensor>(
@@ -23,6 +24,8 @@ export function makeKernel<Call extends FrameCall, Handler, Result = Tensor>(
     throw wrongType('callee', 'an object with prepare and run', callee)
   }
   checkFrames(callee.frames?.limit)
-  const { call, async, prepare } = kernelFunction(signature, callee)
+  const runAsync: KernelCallee<Call>['runAsync'] = (run, operands, results, options) =>
+    runUntil(signature.name, options, (signal) => callee.runAsync(run, operands, results, { signal }))
+  const { call, async, prepare } = kernelFunction(signature, { ...callee, runAsync })
   return callable(call, signature.name, { async, prepare, signature, handler }) as unknown as Kernel<Result, Handler>
 }

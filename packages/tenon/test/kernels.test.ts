@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { ArgumentError, LoadError, ScopeClosedError, TenonError, tensor, type Tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { f32, Library } from '../src/index.ts'
+import { DeadlineExceededError, f32, Library } from '../src/index.ts'
 
 const path = kernelLibrary('kernels')
 
@@ -150,6 +150,21 @@ describe('Library.kernel()', () => {
     expect(thrownBy(() => addOne(x, x))).toBeInstanceOf(ScopeClosedError)
     expect(thrownBy(() => kernel(x, x))).toBeInstanceOf(ScopeClosedError)
     expect(thrownBy(() => packed.packed('add_one'))).toBeInstanceOf(ScopeClosedError)
+  })
+
+  test('rule 46: a packed function rejects at its deadline, and when its signal is aborted', async () => {
+    using library = Library.open(kernelLibrary('packed'))
+    const wait = library.kernel<undefined>('wait_for_signal', { signature: '() -> (); ms: s64' })
+    await expect(wait.async({ ms: 20_000 }, { deadline: 10 })).rejects.toBeInstanceOf(DeadlineExceededError)
+    const controller = new AbortController()
+    const stopped = wait.async({ ms: 20_000 }, { signal: controller.signal })
+    controller.abort(new Error('enough'))
+    await expect(stopped).rejects.toThrow('enough')
+    await expect(wait.async({ ms: 1 }, { deadline: -1 })).rejects.toThrow('deadline must be a number of milliseconds')
+    await expect(wait.async({ ms: 1 }, { signal: {} as never })).rejects.toThrow('signal must be an AbortSignal')
+    expect(await wait.async({ ms: 1 }, { deadline: 10_000 })).toBeUndefined()
+    // The functions that were stopped end soon, and hold the library until then.
+    await expect.poll(() => library.native.gate.holds).toBe(0)
   })
 
   test('rule 29: a packed function is a kernel', async () => {

@@ -39,7 +39,7 @@ export interface LaterRun {
 /** Runs a call on a thread of the core. @param begin prepares the run; the promise rejects with what it throws. */
 export function runLater(options: RunAsyncOptions | undefined, begin: () => LaterRun): Promise<void> {
   return new Promise((resolve, reject) => {
-    const { signal, deadline } = readOptions(options)
+    const { signal, deadline } = readRunOptions(options)
     signal?.throwIfAborted()
     const { run, memory, held, streams, takeBack } = begin()
     memory.running = true
@@ -85,14 +85,18 @@ export function runLater(options: RunAsyncOptions | undefined, begin: () => Late
     signal?.addEventListener('abort', abort)
     // The run itself keeps the event loop running.
     const timer =
-      deadline === undefined ? undefined : setTimeout(() => giveUp(missed(run.name, deadline)), deadline).unref()
+      deadline === undefined
+        ? undefined
+        : setTimeout(() => giveUp(missedDeadline(run.name, deadline)), deadline).unref()
   })
 }
 
-const missed = (name: string, deadline: number): Error =>
+/** The error of a run that did not end in time. */
+export const missedDeadline = (name: string, deadline: number): Error =>
   refused('DEADLINE_EXCEEDED', name, `the call did not end within ${deadline} ms`)
 
-function readOptions(options: RunAsyncOptions | undefined): RunAsyncOptions {
+/** Reads the options once. @throws {ArgumentError | ArgumentRangeError} if one is invalid */
+export function readRunOptions(options: RunAsyncOptions | undefined): RunAsyncOptions {
   const { signal, deadline } = checkOptions(options, ASYNC_OPTIONS)
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal)
   if (deadline !== undefined && !(typeof deadline === 'number' && deadline >= 1 && deadline <= LONGEST)) {

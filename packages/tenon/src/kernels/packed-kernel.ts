@@ -1,5 +1,5 @@
-import { ArgumentError, tensor, TensorType, type KernelSignature, type Tensor } from '@tenon/core'
-import { checkOptions, type Gate, type Gated } from '@tenon/core/internal'
+import { ArgumentError, ReadOnlyError, tensor, TensorType, type KernelSignature, type Tensor } from '@tenon/core'
+import { checkOptions, READ_ONLY, type Gate, type Gated } from '@tenon/core/internal'
 import { makeKernel, Temp, type FrameCall, type Kernel, type KernelCallShape } from '@tenon/custom-call'
 import type { Argument, PackedFunc } from '@tenon/packed-func'
 import { checkPackedAttributes, packedAttribute } from './packed-attribute.ts'
@@ -45,14 +45,11 @@ export function packedKernel({ signature, packed, gate, frames }: PackedTarget):
         call.memory.running = false
       }
     },
-    runAsync: async (call, operands, results, { signal, deadline }) => {
+    runAsync: async (call, operands, results, { signal }) => {
       const args = call.order([...operands, ...results])
-      const signals = [signal, deadline === undefined ? undefined : AbortSignal.timeout(deadline)]
-      const given = signals.filter((one) => one !== undefined)
       gate.enter()
       try {
-        if (given.length === 0) await packed.async(...args)
-        else await packed.with({ signal: AbortSignal.any(given) }).async(...args)
+        await (signal === undefined ? packed : packed.with({ signal })).async(...args)
       } finally {
         gate.exit()
       }
@@ -62,7 +59,7 @@ export function packedKernel({ signature, packed, gate, frames }: PackedTarget):
 
 function prepareCall(
   signature: KernelSignature,
-  { operands, results, values, names, resources, stream, alignment, layouts }: KernelCallShape,
+  { operands, results, values, aliases, names, resources, stream, alignment, layouts }: KernelCallShape,
 ): PackedCall {
   const { name } = signature
   checkOptions(resources, [], `the resources of ${name}`)
@@ -72,12 +69,39 @@ function prepareCall(
   }
   const temps = results.flatMap((one) => (one instanceof Temp ? [tensor(one.type.dtype, one.type.shape)] : []))
   const parts = argumentParts(signature, names, values, temps)
+  const operandCount = operands.filter((one) => one instanceof TensorType).length
   return {
     memory: { running: false },
     shape: { types: [...operands, ...results].filter((one) => one instanceof TensorType) },
     isAlive: true,
     close: () => {},
-    order: (tensors) => parts.map((part) => (typeof part === 'number' ? tensors[part]! : part.value)),
+    order: (tensors) => {
+      checkResults(name, names, operandCount, aliases, tensors)
+      return parts.map((part) => (typeof part === 'number' ? tensors[part]! : part.value))
+    },
+  }
+}
+
+/** Packed functions are not told which of their arguments they write. @throws {ReadOnlyError | ArgumentError} */
+function checkResults(
+  kernel: string,
+  names: readonly string[],
+  operandCount: number,
+  aliases: KernelCallShape['aliases'],
+  tensors: readonly Tensor[],
+): void {
+  for (let i = operandCount; i < tensors.length; i++) {
+    if ((tensors[i]!.flags & READ_ONLY) === 0) continue
+    throw new ReadOnlyError(`${names[i]} of ${kernel} must be writable, got read-only memory`)
+  }
+  for (const { operand, result } of aliases) {
+    if (tensors[operand]!.address === tensors[operandCount + result]!.address) continue
+    throw new ArgumentError(
+      `${names[operandCount + result]} of ${kernel} must be in the memory of ${names[operand]}, got other memory`,
+      {
+        hint: `Pass ${names[operand]} itself, or let the call pass it.`,
+      },
+    )
   }
 }
 
