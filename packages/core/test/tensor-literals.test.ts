@@ -176,7 +176,7 @@ describe('literals of the user that change while they are read', () => {
   })
 })
 
-test('a value that is no element is named by its place', () => {
+test('a value that is not an element is named by its place', () => {
   expect(() => tensor('f32', [[1, true as never]])).toThrow(
     /^values\[0\]\[1\] of float32\[1, 2\] must be a number, got true/,
   )

@@ -84,7 +84,7 @@ describe('operands', () => {
     expect(() => total(x, x, [5 as never])).toThrow(/more\[0\] of written must be a tensor of float32\[n\], got 5/)
   })
 
-  test('rule 30: an operand that is no tensor, or that does not fit, is named', () => {
+  test('rule 30: an operand that is not a tensor, or that does not fit, is named', () => {
     const matmul = kernel('matmul', MATMUL)
     expect(() => matmul(a, tensor([[1, 2, 3, 4]]))).toThrow(
       /b of matmul must be T\[\.\.\., k, n\], got float32\[1, 4\]: a has k = 2, not 1/,

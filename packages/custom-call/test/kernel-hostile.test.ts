@@ -48,7 +48,7 @@ describe('kernels of hostile input', () => {
     })
   })
 
-  test('a hole in a rest operand is no type', () => {
+  test('a hole in a rest operand is not a type', () => {
     withKernel('(x: f32[n], ...more: f32[n]) -> (y: f32[n])', (call) => {
       expect(() => call.prepare([x, [undefined as never]])).toThrow(
         /operand 1 of written: number 0 must be a tensor or a type, got undefined/,

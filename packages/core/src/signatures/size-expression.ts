@@ -69,12 +69,12 @@ const OPERATIONS: Readonly<Record<SizeOperator, (left: number, right: number) =>
   '*': (left, right) => left * right,
   '/': (left, right) => left / right,
   '%': (left, right) => {
-    const rest = left % right
-    return rest !== 0 && rest < 0 !== right < 0 ? rest + right : rest
+    const remainder = left % right
+    return remainder !== 0 && remainder < 0 !== right < 0 ? remainder + right : remainder
   },
   ceildiv: (left, right) => {
-    const rest = left % right
-    return (left - rest) / right + (rest !== 0 && rest < 0 === right < 0 ? 1 : 0)
+    const remainder = left % right
+    return (left - remainder) / right + (remainder !== 0 && remainder < 0 === right < 0 ? 1 : 0)
   },
   min: Math.min,
   max: Math.max,

@@ -159,7 +159,7 @@ function checkOperand(operand: unknown, index: number): Tensor {
   return isTensor(operand) ? operand : refuseTensor(operand, `operand ${index}`)
 }
 
-/** Makes a result of a type. @throws {ArgumentError} if it is no type */
+/** Makes a result of a type. @throws {ArgumentError} if it is not a type */
 function makeResult(
   spec: unknown,
   index: number,

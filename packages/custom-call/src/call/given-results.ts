@@ -13,7 +13,7 @@ export type GivenResults<Value> = Value | { readonly [name: string]: Value | rea
  * @param parameters the results that are not tokens.
  * @param into tensors. @param types tensors or types of results that are not in `into`.
  * @returns a place for each parameter; `undefined` for a result that the call infers or omits.
- * @throws {ArgumentError} with the result that is unknown, or is no tensor.
+ * @throws {ArgumentError} with the result that is unknown, or is not a tensor.
  */
 export function takeResults(
   kernel: string,

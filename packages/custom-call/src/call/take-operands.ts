@@ -16,7 +16,7 @@ export interface TakenOperands {
  * array for the rest operand.
  *
  * @param parameters the operands that are not tokens.
- * @throws {ArgumentError} with the operand that is missing or is no tensor.
+ * @throws {ArgumentError} with the operand that is missing or is not a tensor.
  */
 export function takeOperands(
   signature: KernelSignature,

@@ -24,7 +24,7 @@ export const MAKE_TENSORS = "Make tensors with tensor('f32', [2, 4], values)."
 
 const { isGenuine } = Tensor
 
-/** Whether a value is a tensor. A Proxy of a tensor is none, because reading it runs code of the user. */
+/** Whether a value is a tensor. A Proxy of a tensor is not one, because reading it runs code of the user. */
 export function isTensor(value: unknown): value is Tensor {
   return typeof value === 'object' && value !== null && isGenuine(value)
 }

@@ -146,7 +146,7 @@ function treesOf(side: Side, values: unknown = [], leaves: Leaf[], layouts: read
       which === 'result' ? ROW_MAJOR : typeof own === 'string' ? copyHint(name, own, values.length === 1) : COPY
     return leaves.push(checkLayout(type, layouts[tensors++], place, hint)) - 1
   }
-  // A hole is no type, which ends reading an array that claims any length.
+  // A hole is not a type, which ends reading an array that claims any length.
   return Array.from(values as unknown[], (value, i) => treeOf(value, `${which} ${i}`))
 }
 

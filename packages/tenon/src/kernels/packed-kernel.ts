@@ -13,7 +13,7 @@ interface PackedCall extends FrameCall {
 /** The places in front of the tensors of a call, for the call itself and its library. */
 const FIRST_TENSOR = 2
 
-/** A packed function with what is known about it. */
+/** A packed function with the facts that its kernel needs. */
 export interface PackedTarget {
   readonly signature: KernelSignature
   readonly packed: PackedFunc
