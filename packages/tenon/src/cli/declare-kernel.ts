@@ -16,11 +16,12 @@ export const kernelTypes = [
  * The declaration of a kernel: a function for each number of optional operands, and a namespace with the asynchronous form and
  * the types of the attributes and of several results.
  */
-export function declareKernel(signature: KernelSignature): string {
+export function declareKernel(given: KernelSignature): string {
+  const signature = withFreeVariables(given)
   const { name } = signature
   const { attributes } = shown(signature)
   const forms = formsOf(signature)
-  const comment = docComment(docOf(signature))
+  const comment = docComment(docOf(given))
   const functions = forms.map((form) => `${comment}export function ${name}${callOf(signature, form, false)}`)
   const later = forms.map((form) => `  function async${callOf(signature, form, true)}`)
   const members = [
@@ -30,6 +31,27 @@ export function declareKernel(signature: KernelSignature): string {
     ...later,
   ]
   return [...functions, `export namespace ${name} {`, ...members, '}'].join('\n')
+}
+
+/** The types that stand beside the variables of a kernel. */
+const typesBesideVariables = ['AsyncOptions', 'DType', 'NoInfer', 'Options', 'Partial', 'Promise', 'Tensor']
+
+/** Gives variables that have the name of such a type another name. */
+function withFreeVariables(signature: KernelSignature): KernelSignature {
+  const parameters = [...signature.operands, ...signature.results]
+  const used = new Set<string | undefined>([...typesBesideVariables, ...parameters.map(({ variable }) => variable)])
+  const names = new Map<string, string>()
+  for (const taken of typesBesideVariables) {
+    let free = taken
+    while (used.has(free)) free += '_'
+    used.add(free)
+    names.set(taken, free)
+  }
+  const renamed = (parameter: Parameter): Parameter => {
+    const { variable } = parameter
+    return variable === undefined ? parameter : { ...parameter, variable: names.get(variable) ?? variable }
+  }
+  return { ...signature, operands: signature.operands.map(renamed), results: signature.results.map(renamed) }
 }
 
 /** The parts of a signature that callers see. */
@@ -217,5 +239,7 @@ export function docComment(text: string): string {
   return ['/**', ...lines.map((line) => ` * ${inComment(line)}`.trimEnd()), ' */', ''].join('\n')
 }
 
-// oxlint-disable-next-line no-control-regex
-const inComment = (text: string): string => text.replaceAll('*/', '*\\/').replaceAll(/[\0-\x1f\x7f-\x9f]/g, ' ')
+/** A text that can neither end a comment nor control a terminal. */
+export const inComment = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex
+  text.replaceAll('*/', '*\\/').replaceAll(/[\0-\x1f\x7f-\x9f\u2028\u2029]/g, ' ')

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { KernelSignature } from '@tenon/core'
 import { declarationOf, declarationTypes } from '@tenon/packed-func'
-import { declareKernel, docComment, kernelTypes } from './declare-kernel.ts'
+import { declareKernel, docComment, inComment, kernelTypes } from './declare-kernel.ts'
 
 /** A packed function without a complete signature. */
 export interface PackedDescription {
@@ -23,18 +23,22 @@ interface AsyncOptions<Into> extends Omit<KernelAsyncOptions, 'into'> {
   readonly into?: Into
 }`
 
-/** Names that the written files use, so that they cannot be those of kernels. */
+/**
+ * Names that kernels in the written files cannot have: those that the files use, the operators of types, which cannot stand before
+ * the dot of `infer.Results`, and `then`, which `await import()` would call.
+ */
 export const usedNames: ReadonlySet<string> = new Set([
   ...kernelTypes,
   ...declarationTypes,
-  ...['Device', 'Object', 'Tensor', 'URL'],
+  ...['Device', 'Object', 'Tensor', 'URL', 'infer', 'keyof', 'readonly', 'then', 'unique'],
 ])
 
 /** The declarations of a library for a `.d.ts` file. Packed functions without metadata accept and return any value. */
 export function declarations(library: string, { kernels, functions }: Exported): string {
   const parts = [...kernels.map(declareKernel), ...functions.map(declareFunction)]
   const text = [...(kernels.length === 0 ? [] : [optionTypes]), ...parts].join('\n\n')
-  const code = text.replaceAll(/\/\*\*.*?\*\//gs, '')
+  // Strings are removed as well, because that of an enumeration can contain the beginning of a comment.
+  const code = text.replaceAll(/"(?:[^"\\]|\\.)*"|\/\*\*.*?\*\//gs, '')
   const mentioned = (names: readonly string[]): string =>
     names.filter((name) => new RegExp(`\\b${name}\\b`).test(code)).join(', ')
   const imports = [
@@ -43,7 +47,7 @@ export function declarations(library: string, { kernels, functions }: Exported):
     [mentioned(declarationTypes), 'tenon/packed-func'],
   ]
   return [
-    `// Written by tenon types: the kernels of ${basename(library)}.`,
+    `// Written by tenon types: the kernels of ${inComment(basename(library))}.`,
     ...imports.flatMap(([names, from]) => (names === '' ? [] : [`import type { ${names} } from '${from}'`])),
     '',
     text,
