@@ -96,7 +96,7 @@ export default {
       // Functions of a later version would keep Node.js 22 from loading it.
       defines: { NAPI_VERSION: '8' },
       uses: ['tenon'],
-      imports: ['calloc', 'free', 'memchr', 'memcpy', 'tn_*'],
+      imports: ['calloc', 'free', 'getpid', 'memchr', 'memcpy', 'syscall', 'tn_*'],
     },
     {
       name: 'stub_caller',

@@ -3,6 +3,10 @@
 #include <node_api.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "tenon_call.h"
 #include "uv_poll.h"
@@ -441,7 +445,17 @@ static napi_value make_entry(napi_env env, napi_callback_info info) {
   return made;
 }
 
-/* The version of the core, and where JavaScript finds all other functions. */
+/* 1 on the first thread of the process, on which Node.js runs the main thread of JavaScript, and 0 on other threads. -1 if
+ * the system does not tell. */
+static double is_first_thread(void) {
+#if defined(__linux__)
+  return syscall(SYS_gettid) == getpid();
+#else
+  return -1;
+#endif
+}
+
+/* The version of the core, where JavaScript finds all other functions, and the thread. */
 static bool set_numbers(napi_env env, napi_value exports) {
   const struct {
     const char *name;
@@ -450,6 +464,7 @@ static bool set_numbers(napi_env env, napi_value exports) {
       {"abiVersion", tn_abi_version()},
       {"openCore", (double)(uintptr_t)tn_library_open_core},
       {"findSymbol", (double)(uintptr_t)tn_library_symbol},
+      {"isFirstThread", is_first_thread()},
   };
   napi_value number;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

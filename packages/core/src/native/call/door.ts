@@ -1,4 +1,3 @@
-import { isMainThread } from 'node:worker_threads'
 import { CONSTANTS } from '../../generated/layouts.ts'
 import { checkStatus, coreFunctions, coreLibrary } from '../core-library.ts'
 import type { KoffiDriver } from '../driver/koffi.ts'
@@ -54,7 +53,7 @@ function open(): Door {
   const abi = hostAbi()
   const wait = exitWait()
   const made = driver.kind === 'koffi' ? openPlain(abi, driver) : openModule(abi, driver)
-  const end = isMainThread
+  const end = isMainThread(driver)
     ? (code: number) => coreFunctions().tn_process_exit(code, wait)
     : // Node-API tells the module when a worker ends.
       made.kind === 'koffi' && (() => coreFunctions().tn_environment_shut())
@@ -66,6 +65,12 @@ function open(): Door {
     })
   }
   return made
+}
+
+/** Loading node:worker_threads takes more than 2 ms, so it is asked only where the module does not know. */
+function isMainThread(driver: KoffiDriver | ModuleDriver): boolean {
+  const isFirst = driver.kind === 'node-api' ? driver.module.isFirstThread : -1
+  return isFirst === -1 ? process.getBuiltinModule('node:worker_threads').isMainThread : isFirst === 1
 }
 
 function openModule(abi: Abi, { kind, module }: ModuleDriver): Door {

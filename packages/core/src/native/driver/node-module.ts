@@ -17,6 +17,8 @@ export interface NodeModule {
   readonly abiVersion: number
   readonly openCore: number
   readonly findSymbol: number
+  /** 1 on the first thread of the process, 0 on other threads, -1 if the system does not tell. */
+  readonly isFirstThread: number
   caller(frame: ArrayBuffer): () => void
   address(memory: ArrayBufferLike | ArrayBufferView): number | undefined
   text(address: number): string
