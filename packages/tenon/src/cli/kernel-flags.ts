@@ -51,7 +51,8 @@ export function readKernelAttributes(
 ): Record<string, unknown> {
   const { name: kernel, attributes } = signature
   const named = namedAttributes(signature, attr)
-  const values: Record<string, unknown> = {}
+  // Without a prototype, so that an attribute can be named __proto__.
+  const values = Object.create(null) as Record<string, unknown>
   for (const attribute of attributes) {
     const { name, isOptional, type } = attribute
     const passed = isOption(name, options) ? undefined : flagValue(attribute, flags)
