@@ -1,5 +1,6 @@
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
+import { isPlainObject } from '../errors/plain-object.ts'
 import { didYouMean } from '../errors/suggest.ts'
 import { isDetached } from '../memory/array-buffer.ts'
 import { Segment } from '../memory/segment.ts'
@@ -14,13 +15,6 @@ import type { AttributeType, ScalarAttributeType } from './kernel-signature.ts'
  * undefined for other values. The type of a string of bytes is `bytes`, and of an array `f32[]`.
  */
 export type ReadTyped = (value: unknown) => { readonly type: string; readonly value: unknown } | undefined
-
-/** Whether a value is an object literal, or an object without a prototype. */
-export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype
-}
 
 /** Checks and converts the attribute values of one call. */
 export class AttributeReader {

@@ -1,7 +1,7 @@
 import { ArgumentError } from '@tenon/core'
-import { wrongType } from '@tenon/core/internal'
+import { isPlainObject, wrongType } from '@tenon/core/internal'
 import { Attribute, str } from './attribute.ts'
-import { haveMemory, isDictionary, type AttributeDictionary } from './encode-attributes.ts'
+import { haveMemory, type AttributeDictionary } from './encode-attributes.ts'
 import { snapshot } from './snapshot.ts'
 
 /** Reads the attributes, or the opaque string, of the calls of one function. */
@@ -50,7 +50,7 @@ export function attributeReader(label = 'attrs'): AttributeReader {
   }
 
   const check = (attributes: unknown): void => {
-    if (!isDictionary(attributes)) throw wrongType(label, 'an object of attributes', attributes)
+    if (!isPlainObject(attributes)) throw wrongType(label, 'an object of attributes', attributes)
   }
 
   const read = (attributes: unknown): readonly unknown[] => {

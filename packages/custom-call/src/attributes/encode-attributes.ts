@@ -1,5 +1,5 @@
 import { ArgumentError, dtypeInfo, Segment, Tensor, type TypedArray } from '@tenon/core'
-import { CONSTANTS, describe, type Gated, wrongType } from '@tenon/core/internal'
+import { CONSTANTS, describe, type Gated, isPlainObject, wrongType } from '@tenon/core/internal'
 import type { ByteWriter } from '../native/byte-writer.ts'
 import { arrayOf, Attribute, isWellFormed, scalar, str } from './attribute.ts'
 
@@ -25,7 +25,7 @@ const KIND = {
 
 /** Sorts by the bytes of the names, as the ABI requires, and returns their number. @throws {ArgumentError} with the path. */
 export function encodeAttributes(writer: ByteWriter, attributes: AttributeDictionary, path = '', depth = 0): number {
-  if (!isDictionary(attributes)) throw wrongType('attrs', 'an object of attributes', attributes)
+  if (!isPlainObject(attributes)) throw wrongType('attrs', 'an object of attributes', attributes)
   if (depth > CONSTANTS.TN_XLA_DEEPEST)
     throw new ArgumentError(`attributes can be nested ${CONSTANTS.TN_XLA_DEEPEST} deep, got more at ${path}`)
   const entries = Object.entries(attributes)
@@ -47,7 +47,7 @@ function encodeAttribute(
   path: string,
   depth: number,
 ): void {
-  const attribute = isDictionary(value) ? undefined : toAttribute(value, path)
+  const attribute = isPlainObject(value) ? undefined : toAttribute(value, path)
   writer.u32(attribute === undefined ? KIND.dictionary : KIND[attribute.kind])
   writer.u32(name.length)
   writer.bytes(name)
@@ -68,7 +68,7 @@ function encodeAttribute(
 export function memoryOf(value: unknown): Gated[] {
   if (value instanceof Attribute) return value.memory === undefined ? [] : [value.memory]
   if (value instanceof Tensor || value instanceof Segment) return [value.block]
-  return isDictionary(value) ? Object.values(value).flatMap(memoryOf) : []
+  return isPlainObject(value) ? Object.values(value).flatMap(memoryOf) : []
 }
 
 /** Whether pointers among these attributes refer to memory that a call with them holds open. */
@@ -78,12 +78,6 @@ export function haveMemory(values: readonly unknown[]): boolean {
     if (value instanceof Attribute ? value.memory !== undefined : memoryOf(value).length > 0) return true
   }
   return false
-}
-
-export function isDictionary(value: unknown): value is AttributeDictionary {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype
 }
 
 /** Converts a value other than a dictionary to an attribute. @throws {ArgumentError} with the path of the attribute. */

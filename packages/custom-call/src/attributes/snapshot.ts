@@ -1,7 +1,7 @@
 import { ArgumentError } from '@tenon/core'
-import { CONSTANTS } from '@tenon/core/internal'
+import { CONSTANTS, isPlainObject } from '@tenon/core/internal'
 import { Attribute } from './attribute.ts'
-import { isDictionary, toAttribute, type AttributeDictionary } from './encode-attributes.ts'
+import { toAttribute } from './encode-attributes.ts'
 
 /**
  * Copies a value of an attribute, or the attributes of a call. Each member is read once, so that getters cannot return another
@@ -12,7 +12,7 @@ import { isDictionary, toAttribute, type AttributeDictionary } from './encode-at
 export function snapshot(value: unknown, path = '', depth = 0): unknown {
   if (ArrayBuffer.isView(value)) return toAttribute(value, path).value
   if (Array.isArray(value)) return copyElements(value, path)
-  if (!isDictionary(value) || depth > CONSTANTS.TN_XLA_DEEPEST + 1) return value
+  if (!isPlainObject(value) || depth > CONSTANTS.TN_XLA_DEEPEST + 1) return value
   const prefix = path === '' ? '' : `${path}.`
   const entries = Object.entries(value)
   return Object.fromEntries(entries.map(([name, member]) => [name, snapshot(member, prefix + name, depth + 1)]))
@@ -42,7 +42,7 @@ export function isSame(value: unknown, kept: unknown): boolean {
   if (kept instanceof Attribute) return value instanceof Attribute && isSameAttribute(value, kept)
   if (ArrayBuffer.isView(kept)) return ArrayBuffer.isView(value) && isSameView(value, kept)
   if (Array.isArray(kept)) return Array.isArray(value) && isSameArray(value, kept)
-  return isDictionary(value) && isDictionary(kept) && isSameDictionary(value, kept)
+  return isPlainObject(value) && isPlainObject(kept) && isSameDictionary(value, kept)
 }
 
 function isSameView(value: ArrayBufferView, kept: ArrayBufferView): boolean {
@@ -58,7 +58,7 @@ function isSameArray(value: readonly unknown[], kept: readonly unknown[]): boole
 }
 
 /** Loops without closures, because every call as a function compares its attributes. */
-function isSameDictionary(value: AttributeDictionary, kept: AttributeDictionary): boolean {
+function isSameDictionary(value: Readonly<Record<string, unknown>>, kept: Readonly<Record<string, unknown>>): boolean {
   let count = 0
   for (const name in value) {
     if (!Object.hasOwn(kept, name) || !isSame(value[name], kept[name])) return false

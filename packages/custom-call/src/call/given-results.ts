@@ -1,6 +1,5 @@
 import { ArgumentError, TensorType, type Parameter, type Tensor } from '@tenon/core'
-import { checkOptions, parameterText, wrongType } from '@tenon/core/internal'
-import { isDictionary } from '../attributes/encode-attributes.ts'
+import { checkOptions, isPlainObject, parameterText, wrongType } from '@tenon/core/internal'
 import type { Grouped } from './grouped.ts'
 import { isTensor, refuseTensor } from './taken.ts'
 
@@ -63,7 +62,7 @@ function takeEach(
     if (parameters.length === 1 && first.kind !== 'remaining') return [take(given, `${first.name} of ${kernel}`)]
     throw wrongType(place, 'an object of tensors by the names of the results', given, byName(parameters))
   }
-  if (!isDictionary(given))
+  if (!isPlainObject(given))
     throw wrongType(place, `${expected}, or an object by the names of the results`, given, byName(parameters))
   checkOptions<Record<string, unknown>>(
     given,

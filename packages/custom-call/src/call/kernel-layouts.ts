@@ -1,6 +1,5 @@
 import { tensorType, TensorType, type Parameter, type ParameterLayout } from '@tenon/core'
-import { checkOptions, wrongType } from '@tenon/core/internal'
-import { isDictionary } from '../attributes/encode-attributes.ts'
+import { checkOptions, isPlainObject, wrongType } from '@tenon/core/internal'
 import { typeInLayout, type Layouts } from '../shape/layouts.ts'
 import type { Grouped } from './grouped.ts'
 
@@ -49,7 +48,7 @@ export function takeNamedLayouts(
     const list: unknown = lists[which]
     if (list === undefined) return own[which]
     const hint = `Write layouts: { ${which}: { ${parameters[0]?.name ?? 'x'}: 'cm' } }.`
-    if (!isDictionary(list)) throw wrongType(`${which} of ${place}`, 'an object of layouts by name', list, hint)
+    if (!isPlainObject(list)) throw wrongType(`${which} of ${place}`, 'an object of layouts by name', list, hint)
     const names = parameters.map(({ name }) => name)
     const layouts = checkOptions<Record<string, unknown>>(list, names, `${which} of ${place}`)
     return names.map((name, i) => {

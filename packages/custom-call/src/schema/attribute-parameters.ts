@@ -1,13 +1,12 @@
 import type { AttributeLiteral, AttributeParameter, AttributeType } from '@tenon/core'
-import { resolveAttributes, wrongType } from '@tenon/core/internal'
+import { isPlainObject, resolveAttributes, wrongType } from '@tenon/core/internal'
 import { Attribute, SCALARS } from '../attributes/attribute.ts'
-import { isDictionary } from '../attributes/encode-attributes.ts'
 import { readTyped } from '../attributes/encode-values.ts'
 import { Maybe } from './attribute-types.ts'
 
 /** Returns the attributes of a definition as a signature has them. @throws {ArgumentError} with the path of the attribute. */
 export function attributeParameters(schema: unknown, place: string): AttributeParameter[] {
-  if (!isDictionary(schema)) throw wrongType(place, 'an object of types', schema, "Write attrs: { eps: 'f32' }.")
+  if (!isPlainObject(schema)) throw wrongType(place, 'an object of types', schema, "Write attrs: { eps: 'f32' }.")
   return Object.entries(schema as Record<string, unknown>).map(([name, spec]) => {
     const path = `${place}: ${name}`
     if (!(spec instanceof Maybe)) return { name, type: typeOf(spec, path), isOptional: false, fallback: undefined }
