@@ -183,7 +183,7 @@ describe('rule 32: tenon call with a signature', () => {
   })
 
   test.each<[string[], number, string, string | undefined]>([
-    [[kernels, 'softmax'], 2, 'x is missing: softmax takes the operands x', '--arg x=x.npy'],
+    [[kernels, 'softmax'], 2, 'x is missing: softmax takes the operand x', '--arg x=x.npy'],
     [[kernels, 'softmax', '--arg', 'x.npy', '--arg', 'x.npy'], 2, 'unexpected --arg x.npy', undefined],
     [[kernels, 'softmax', '--arg', 'x=x.npy', '--arg', 'x=x.npy'], 2, '--arg x is given more than once', undefined],
     [[kernels, 'softmax', '--arg', 'a.npy'], 1, 'x of softmax must be float32[..., c], got float64[2, 2]', undefined],

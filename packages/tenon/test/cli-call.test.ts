@@ -30,7 +30,7 @@ describe('tenon call', () => {
     writeNpy(join(directory, 'x.npy'), tensor('f32', shape, values))
     const type = `f32[${shape.join()}]`
     const finished = call(kernels, 'rms_norm', '--arg', 'x.npy', '--attr', 'eps=f32:1e-5', '--result', `${type}:y.npy`)
-    expect(finished).toEqual({ code: 0, stdout: '', stderr: `y.npy: float32[${shape.join()}]\n` })
+    expect(finished).toEqual({ code: 0, stdout: '', stderr: `y.npy: float32[${shape.join(', ')}]\n` })
     const y = readNpy(join(directory, 'y.npy'))
     expect([y.dtype, y.shape]).toEqual(['float32', shape])
     const expected = rmsNormReference(values, shape[1]!, Math.fround(1e-5))

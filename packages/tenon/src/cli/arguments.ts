@@ -2,8 +2,15 @@ import { didYouMean } from '@tenon/core/internal'
 import type { ArgumentDefinition, Definition, Values } from './definition.ts'
 import { UsageError } from './usage-error.ts'
 
-/** @throws {UsageError} that names the problem; for an unknown flag it suggests the most similar one */
-export function parseArguments<const T extends Definition>(rawArgs: readonly string[], definition: T): Values<T> {
+/**
+ * @param unknownHint the hint for an unknown flag that resembles no other
+ * @throws {UsageError} that names the problem; for an unknown flag it suggests the most similar one
+ */
+export function parseArguments<const T extends Definition>(
+  rawArgs: readonly string[],
+  definition: T,
+  unknownHint?: string,
+): Values<T> {
   const values = Object.fromEntries(
     Object.entries<ArgumentDefinition>(definition).map(([name, { type, repeatable }]) => [
       name,
@@ -16,7 +23,7 @@ export function parseArguments<const T extends Definition>(rawArgs: readonly str
       positionals.push(part.value!)
       continue
     }
-    const value = flagValue(part, definition)
+    const value = flagValue(part, definition, unknownHint)
     const known = values[part.name]
     if (Array.isArray(known)) known.push(value as string)
     else if (known === undefined || known === false) values[part.name] = value
@@ -74,12 +81,16 @@ function flagOf(definition: Definition, name: string): ArgumentDefinition | unde
   return found?.type === 'positional' ? undefined : found
 }
 
-function flagValue({ flag, name, value, isInline = false }: Part, definition: Definition): string | true {
+function flagValue(
+  { flag, name, value, isInline = false }: Part,
+  definition: Definition,
+  unknownHint?: string,
+): string | true {
   const option = flagOf(definition, name)
   if (option === undefined) {
     const flags = Object.keys(definition).filter((known) => definition[known]!.type !== 'positional')
     const known = [...flags, 'help'].map((one) => `--${one}`)
-    throw new UsageError(`there is no flag ${flag}`, didYouMean(flag!, known))
+    throw new UsageError(`there is no flag ${flag}`, didYouMean(flag!, known) ?? unknownHint)
   }
   if (option.type === 'boolean') {
     if (value !== undefined) throw new UsageError(`${flag} takes no value`)

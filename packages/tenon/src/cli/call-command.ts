@@ -1,13 +1,14 @@
 import { readBinary } from '@tenon/core'
 import { isCallable } from '../signatures/is-callable.ts'
 import { readSignatures } from '../signatures/read-signatures.ts'
+import { refuseUnreadable } from '../signatures/refuse-unreadable.ts'
 import { leadingPositionals, parseArguments } from './arguments.ts'
 import { callByHand, isByHand } from './call-by-hand.ts'
 import { conventions, deviceConventions } from './call-conventions.ts'
 import { callKernel } from './call-kernel.ts'
 import type { CallFlags } from './call-flags.ts'
 import type { Definition, Values } from './definition.ts'
-import { kernelFlags, kernelUsage, refuseKernelFlags } from './kernel-flags.ts'
+import { kernelFlags, kernelUsage, refuseKernelFlags, unknownFlagHint } from './kernel-flags.ts'
 import type { Invocation, SubCommand } from './sub-command.ts'
 import { commandUsage } from './usage.ts'
 import { UsageError } from './usage-error.ts'
@@ -104,12 +105,14 @@ function startKernel(library: string, symbol: string, rawArgs: readonly string[]
         ? commandUsage(meta, args, style)
         : kernelUsage(described.signature, { own, options: args }, style),
     run() {
-      const values: Values<Definition> = parseArguments(rawArgs, { ...args, ...own })
+      const hint = unknownFlagHint(symbol, described?.signature)
+      const values: Values<Definition> = parseArguments(rawArgs, { ...args, ...own }, hint)
       const flags: CallFlags = values as Values<typeof args>
       const repeat = flags.repeat === undefined ? 0 : parseRepeat(flags.repeat)
       if (described !== undefined && !isByHand(flags, described.signature)) {
         callKernel({ found: described, options: args, values, flags, info, repeat })
       } else {
+        if (found !== undefined && flags.abi === undefined) refuseUnreadable(found)
         if (found !== undefined) refuseKernelFlags(found.signature, args, values)
         callByHand(flags, found?.signature, info, repeat)
       }

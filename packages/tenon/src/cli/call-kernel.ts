@@ -116,7 +116,9 @@ function outputsOf({ name, results }: KernelSignature, { out, result }: CallFlag
   const files = outputFiles(name, parameters, out)
   const specs = result.map(parseResultSpec)
   if (specs.length > parameters.length) {
-    throw new UsageError(`unexpected --result ${result[parameters.length]}: ${name} has ${parameters.length} results`)
+    throw new UsageError(
+      `unexpected --result ${result[parameters.length]}: ${name} has ${parameters.length} result${parameters.length === 1 ? '' : 's'}`,
+    )
   }
   return parameters.map((parameter, index) => {
     const { type, path, layout } = specs[index] ?? {}

@@ -84,6 +84,10 @@ const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[
     hint: "Pass the type and shape of $1 with --result 'f32[2,4]', in the order of the results.",
   },
   {
+    pattern: /^(\w+) of \w+ must be a dictionary, got (?!no value).*$/s,
+    hint: `Pass --$1 as a JSON object, such as --$1 '{"name":1}'.`,
+  },
+  {
     pattern: /^.* must be a typed XLA handler.*$/s,
     hint: 'If it is void f(void* out, const void** in), pass --abi host.',
   },

@@ -85,7 +85,10 @@ function namedAttributes({ name: kernel, attributes }: KernelSignature, attr: re
     if (name === undefined) throw new UsageError(`--attr must be name=value, got ${text || 'nothing'}`)
     const known = attributes.map((attribute) => attribute.name)
     if (!known.includes(name))
-      throw new UsageError(`${kernel} does not have an attribute named ${name}`, didYouMean(name, known))
+      throw new UsageError(
+        `${kernel} does not have an attribute named ${name}`,
+        didYouMean(name, known) ?? namesHint(kernel, known),
+      )
     if (named.has(name)) throw new UsageError(`--attr ${name} is given more than once`)
     named.set(name, value!)
   }
@@ -108,13 +111,46 @@ const isOption = (name: string, options: Definition): boolean => name === 'help'
 const isSet = (value: unknown): boolean =>
   Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false
 
+/** Returns the instruction to use the names of a kernel's attributes. */
+function namesHint(kernel: string, names: readonly string[]): string {
+  if (names.length === 0) return `Omit the attribute, because ${kernel} does not have attributes.`
+  return names.length === 1
+    ? `The only attribute of ${kernel} is ${names[0]}.`
+    : `The attributes of ${kernel} are ${names.join(', ')}.`
+}
+
+/**
+ * Returns the hint for a flag that neither the command nor the kernel has. It names the attributes of the kernel, or the way to
+ * pass attributes without a signature.
+ */
+export function unknownFlagHint(kernel: string, signature: KernelSignature | undefined): string {
+  if (signature === undefined)
+    return `Pass attributes as --attr name=type:value, because ${kernel} does not have a signature.`
+  return namesHint(
+    kernel,
+    signature.attributes.map(({ name }) => `--${name}`),
+  )
+}
+
+/** An example of a dictionary as JSON in quotes. */
+function jsonExample(members: readonly AttributeParameter[]): string {
+  const required = members.filter(({ isOptional }) => !isOptional)
+  return `'{${required.map((member) => `"${member.name}":${jsonValue(member.type)}`).join(',')}}'`
+}
+
+function jsonValue(type: AttributeParameter['type']): string {
+  if (typeof type === 'object') return 'enum' in type ? JSON.stringify(type.enum[0] ?? '') : '{}'
+  if (type.endsWith('[]')) return '[0,1]'
+  return { pred: 'true', string: '"text"', bytes: '"text"', dtype: '"f32"', dictionary: '{}' }[type as string] ?? '1'
+}
+
 /** An example of the value on the command line. */
 function hintOf({ type, fallback }: AttributeParameter): string {
-  if (typeof type === 'object') return 'enum' in type ? type.enum.join('|') : 'json'
+  if (typeof type === 'object') return 'enum' in type ? (type.enum[0] ?? '') : jsonExample(type.members)
   if (fallback !== undefined && !Array.isArray(fallback) && !(fallback instanceof Uint8Array)) return String(fallback)
   if (type.endsWith('[]')) return '0,1'
   return (
-    { pred: 'true', string: 'text', bytes: 'text', dtype: 'f32', dictionary: 'json', pointer: 'address' }[
+    { pred: 'true', string: 'text', bytes: 'text', dtype: 'f32', dictionary: `'{}'`, pointer: 'address' }[
       type as string
     ] ?? '1'
   )

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { didYouMean } from '@tenon/core/internal'
 import type { Parameter } from '@tenon/core'
 import { UsageError } from './usage-error.ts'
@@ -16,13 +17,17 @@ export function assignOperands(kernel: string, operands: readonly Parameter[], a
     if (index === -1) unnamed.push(text)
     else places[index]!.push(text.slice(operands[index]!.name.length + 1))
   }
+  const names = operands.map(({ name }) => name)
+  const takes = `${kernel} takes ${names.length === 0 ? 'no operands' : `the operand${names.length === 1 ? '' : 's'} ${names.join(', ')}`}`
+  const misnamed = unnamed.find(isMisnamed)?.split('=')[0]
+  if (misnamed !== undefined) {
+    throw new UsageError(`there is no operand ${misnamed}: ${takes}`, didYouMean(misnamed, names))
+  }
   operands.forEach(({ kind }, index) => {
     const place = places[index]!
     if (kind === 'remaining') place.push(...unnamed.splice(0))
     else if (place.length === 0 && unnamed.length > 0) place.push(unnamed.shift()!)
   })
-  const names = operands.map(({ name }) => name).join(', ')
-  const takes = names === '' ? `${kernel} takes no operands` : `${kernel} takes the operands ${names}`
   if (unnamed.length > 0) throw new UsageError(`unexpected --arg ${unnamed[0]}: ${takes}`)
   operands.forEach(({ name, kind }, index) => {
     const count = places[index]!.length
@@ -32,6 +37,9 @@ export function assignOperands(kernel: string, operands: readonly Parameter[], a
   })
   return places
 }
+
+/** Whether a text has a name in front of a file, and is not itself the path of a file: `z=x.npy`. */
+const isMisnamed = (text: string): boolean => /^[a-z_]\w*=/i.test(text) && !existsSync(text)
 
 /**
  * The files of results by name, from `--out y=y.npy`. A kernel with one result takes `--out y.npy` as well.
@@ -49,10 +57,11 @@ export function outputFiles(
     const equals = text.indexOf('=')
     const given = equals === -1 ? undefined : text.slice(0, equals)
     const isNamed = given !== undefined && names.includes(given)
-    if (!isNamed && names.length !== 1) {
+    if (!isNamed && (names.length !== 1 || isMisnamed(text))) {
       throw new UsageError(
-        `--out must be name=file.npy with one of the results ${names.join(', ')} of ${kernel}, got ${text}`,
-        given === undefined ? undefined : didYouMean(given, names),
+        `--out must be name=file.npy with a result of ${kernel} (${names.join(', ')}), got ${text}`,
+        (given === undefined ? undefined : didYouMean(given, names)) ??
+          (names.length === 0 ? undefined : `Write --out ${names[0]}=${names[0]}.npy.`),
       )
     }
     const name = isNamed ? given : names[0]!

@@ -1,5 +1,5 @@
 import type { KernelConvention } from '@tenon/core'
-import { checkOptions, KERNEL_CONVENTIONS, wrongType } from '@tenon/core/internal'
+import { checkOptions, didYouMean, KERNEL_CONVENTIONS, wrongType } from '@tenon/core/internal'
 
 /** The options of {@link Library.kernel}. */
 export interface KernelOptions {
@@ -23,7 +23,8 @@ const KNOWN = ['signature', 'convention', 'frames', 'platform', 'registered', 'a
 export function readKernelOptions(options: KernelOptions | undefined): KernelOptions {
   const given = { ...checkOptions(options, KNOWN, 'the options of kernel()') }
   if (given.convention !== undefined && !KERNEL_CONVENTIONS.includes(given.convention)) {
-    throw wrongType('convention', `one of ${KERNEL_CONVENTIONS.join(', ')}`, given.convention)
+    const hint = typeof given.convention === 'string' ? didYouMean(given.convention, KERNEL_CONVENTIONS) : undefined
+    throw wrongType('convention', `one of ${KERNEL_CONVENTIONS.join(', ')}`, given.convention, hint)
   }
   return given
 }

@@ -19,6 +19,7 @@ import type { PackedFunc } from '@tenon/packed-func'
 import { packedName } from '../packed-functions.ts'
 import type { FoundSignature } from '../signatures/read-signatures.ts'
 import { unknownSignature } from '../signatures/unknown-signature.ts'
+import { refuseUnreadable } from '../signatures/refuse-unreadable.ts'
 import { readKernelOptions, type KernelOptions } from './kernel-options.ts'
 import { packedKernel } from './packed-kernel.ts'
 
@@ -101,15 +102,19 @@ function signatureOf(
   if (text !== undefined) {
     return parseSignature(name, text, { source: 'option', ...(chosen === undefined ? {} : { convention: chosen }) })
   }
+  if (known !== undefined && convention === undefined) refuseUnreadable(known)
   if (own !== undefined) return own
   if (chosen !== undefined) return unknownSignature(name, chosen)
   const names = [...found.map(({ signature }) => signature.name), ...registered]
+  const renamed = found.find(({ symbol }) => symbol === name)
   // A symbol that the library does not export is refused with the similar ones.
   library.native.symbol(name)
   throw new ArgumentError(`${name} must have a signature or a convention, and ${library.path} states neither`, {
     hint:
-      didYouMean(name, names) ??
-      `Pass library.kernel(${JSON.stringify(name)}, { signature }), or { convention: 'typed' } for an XLA FFI handler.`,
+      renamed === undefined
+        ? (didYouMean(name, names) ??
+          `Call library.kernel(${JSON.stringify(name)}, { signature: '(x: f32[n]) -> (y: f32[n])' }) with its signature, or with { convention: 'typed' } for an XLA FFI handler.`)
+        : `Call library.kernel(${JSON.stringify(renamed.signature.name)}), which is the name of this symbol in the sidecar.`,
     details: { path: library.path, name },
   })
 }
