@@ -70,6 +70,21 @@ if (process.platform === 'linux')
       ])
     })
 
+    test('rule 45: a call reports bytes behind the copy of an operand in its layout', async () => {
+      expect(
+        await linesOf(
+          `const matrix = tensor('f32', [2, 3])
+           const types = { operands: [f32([2, 3])], results: [f32([6])], layouts: { operands: ['cm'] } }
+           const call = typedHandler(library, 'overrun').prepare({ ...types, attrs: attrs(24, 4, 0) })
+           report(() => call.run([matrix], [y]))
+           report(() => call.run([matrix.toLayout('cm')], [y]))
+           await call.runAsync([matrix], [y]).catch((error) => console.log(error.code, error.sentence))
+           const bound = call.bind([matrix], [y])
+           report(() => bound.run())`,
+        ),
+      ).toEqual(Array(4).fill('TENON_GUARD overrun wrote 4 bytes behind operand 0, at offset 24'))
+    })
+
     test('rule 45: the error of a call that failed as well is the cause', async () => {
       expect(
         await linesOf(

@@ -60,7 +60,7 @@ export function runLater(options: RunAsyncOptions | undefined, begin: () => Late
     const abort = (): void => giveUp(signal!.reason)
     const done = (status: number): void => {
       const failure = status === 0 ? undefined : run.failure(memory, status)
-      const error = guardMode ? (findDamageOf(held, failure) ?? failure) : failure
+      const error = guardMode ? (findDamageOf(held, memory.staged, failure) ?? failure) : failure
       for (const stream of streams) stream.keep?.(held)
       finish()
       if (error !== undefined) reject(error)

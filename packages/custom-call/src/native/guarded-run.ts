@@ -19,26 +19,38 @@ const FIRST_TENSOR = 2
  * Finds what a run has written outside of its operands and results, in guard mode.
  *
  * @param held the operands that were held open during the run.
+ * @param staged the copies of operands that the run used in their places, by index.
  * @param cause the error of the run, if it failed.
  */
-export function findDamageOf(held: readonly Gated[], cause?: unknown): GuardError | undefined {
+export function findDamageOf(
+  held: readonly Gated[],
+  staged: CallMemory['staged'],
+  cause?: unknown,
+): GuardError | undefined {
   const runner = held[0] as unknown as Runner
   for (const call of runner.calls ?? [runner]) {
     // The calls of a batch are prepared or bound; those of a bound call are its own list.
     const list = call.bound ?? held
     const shape = call.shape ?? (list[0] as unknown as Runner).shape!
-    const error = findDamage(shape.name, writtenIn(list, shape), cause)
+    const error = findDamage(shape.name, writtenIn(list, shape, staged), cause)
     if (error !== undefined) return error
   }
   return undefined
 }
 
-function writtenIn(list: readonly Gated[], shape: NonNullable<Runner['shape']>): Written[] {
+function writtenIn(
+  list: readonly Gated[],
+  shape: NonNullable<Runner['shape']>,
+  staged: CallMemory['staged'],
+): Written[] {
   const { operandCount, names } = shape
-  return list.slice(FIRST_TENSOR).flatMap((tensor, i) => {
-    if (!(typeof tensor === 'object' && tensor !== null && Tensor.isGenuine(tensor))) return []
+  return list.slice(FIRST_TENSOR).flatMap((passed, i) => {
     const place = i < operandCount ? `operand ${i}` : `result ${i - operandCount}`
-    return { block: tensor.block, address: tensor.address, name: names?.[i] ?? place }
+    const name = names?.[i] ?? place
+    return [passed, staged?.[i]].flatMap((tensor) => {
+      if (!(typeof tensor === 'object' && tensor !== null && Tensor.isGenuine(tensor))) return []
+      return { block: tensor.block, address: tensor.address, name }
+    })
   })
 }
 
@@ -51,9 +63,9 @@ export function guardedRun(run: Run): Run {
     try {
       status = run(kind, memory)
     } catch (error) {
-      throw findDamageOf(held, error) ?? error
+      throw findDamageOf(held, memory.staged, error) ?? error
     }
-    const error = findDamageOf(held)
+    const error = findDamageOf(held, memory.staged)
     if (error === undefined) return status
     if (status !== 0) error.cause = target.failure(memory, status)
     throw error
