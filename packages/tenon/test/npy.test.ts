@@ -300,6 +300,16 @@ describe('invalid files', () => {
     }
   })
 
+  test('an empty array is read whatever its other sizes are', () => {
+    const size = 2 ** 53 - 1
+    for (const shape of [`(${size}, ${size}, 0)`, `(${'4294967296, '.repeat(40)}0)`])
+      for (const order of ['True', 'False']) {
+        const read = decodeNpy(file(`{'descr': '<f4', 'fortran_order': ${order}, 'shape': ${shape}, }`))
+        expect(read.shape.at(-1)).toBe(0)
+        expect(read.toArray()).toEqual([])
+      }
+  })
+
   test('the hints recognise a zip archive and a truncated file', () => {
     expect(thrownBy(() => decodeNpy(Buffer.from('PK\x03\x04'))).hint).toContain('.npz')
     expect(thrownBy(() => decodeNpy(file(good, Buffer.alloc(7)))).hint).toContain('cut off')

@@ -157,5 +157,6 @@ function checkPacking(packing: Packing = 'element'): Packing {
 }
 
 function product(values: readonly number[]): number {
-  return values.reduce((total, value) => total * value, 1)
+  // The product of the other values could be infinite, and 0 times that is NaN.
+  return values.includes(0) ? 0 : values.reduce((total, value) => total * value, 1)
 }

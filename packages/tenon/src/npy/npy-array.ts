@@ -57,7 +57,9 @@ export function readElements(
   allocator: NativeAllocator | undefined,
   read: (target: Uint8Array) => void,
 ): Tensor {
-  const byteSize = header.shape.reduce((product, size) => product * size, bytesOf(header.dtype))
+  const isEmpty = header.shape.includes(0)
+  // The product of other sizes could be infinite, and 0 times that is NaN.
+  const byteSize = isEmpty ? 0 : header.shape.reduce((product, size) => product * size, bytesOf(header.dtype))
   const expected = header.dataOffset + byteSize
   if (fileSize !== expected) {
     throw new NpyFormatError(
@@ -72,13 +74,14 @@ export function readElements(
       },
     )
   }
-  // Column-major elements are those of the transpose in row-major order.
-  const shape = header.fortranOrder ? header.shape.toReversed() : header.shape
+  // Column-major elements are those of the transpose in row-major order. No elements need no order, and no strides.
+  const isTransposed = header.fortranOrder && !isEmpty
+  const shape = isTransposed ? header.shape.toReversed() : header.shape
   const made = tensor(header.dtype, shape, undefined, allocator === undefined ? {} : { allocator })
   const target = bytesOver(made)
   read(target)
   if (header.bigEndian) swapBytes(target, made.view().BYTES_PER_ELEMENT)
-  return header.fortranOrder ? made.transpose() : made
+  return isTransposed ? made.transpose() : made
 }
 
 function bytesOver(source: Tensor): Uint8Array {
