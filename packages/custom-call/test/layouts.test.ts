@@ -330,7 +330,7 @@ describe('the layouts of a kernel with a signature', () => {
   })
 
   test.each<[string, unknown, RegExp]>([
-    ['an unknown name', { operands: { z: 'cm' } }, /must not have the option "z"/],
+    ['an unknown name', { operands: { z: 'cm' } }, /does not have an operand named z/],
     ['a list', { operands: ['cm'] }, /must be an object of layouts by name/],
     ['another text', { operands: { x: 'rm' } }, /the layout of x of raw_memory must be 'cm' or an array of axes/],
     ['a missing axis', { results: { y: [0] } }, /each of the 2 axes once/],

@@ -26,9 +26,9 @@ const MOST_NAMES = 4096
 /**
  * Makes a reader, which learns the names from the calls. Calls of a function usually have the same names in the same order.
  *
- * @param label the attributes in messages.
+ * @param label the attributes in messages. @param hint for a value that is not an object of attributes.
  */
-export function attributeReader(label = 'attrs'): AttributeReader {
+export function attributeReader(label = 'attrs', hint?: string): AttributeReader {
   const names: string[] = []
   const copy = snapshot
   let latest: readonly unknown[] = NONE
@@ -50,7 +50,7 @@ export function attributeReader(label = 'attrs'): AttributeReader {
   }
 
   const check = (attributes: unknown): void => {
-    if (!isPlainObject(attributes)) throw wrongType(label, 'an object of attributes', attributes)
+    if (!isPlainObject(attributes)) throw wrongType(label, 'an object of attributes', attributes, hint)
   }
 
   const read = (attributes: unknown): readonly unknown[] => {

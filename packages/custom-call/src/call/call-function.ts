@@ -175,6 +175,6 @@ function refuseOperands(operands: unknown): never {
 }
 
 function refuseResults(results: unknown): never {
-  const hint = 'Write results: [f32([2, 4])]: the types of its results are known to the kernel alone.'
+  const hint = 'Write { results: [f32([2, 4])] }, because only the kernel knows the types of its results.'
   throw wrongType('results', 'an array of tensors or types', results, hint)
 }

@@ -1,6 +1,7 @@
 import { ArgumentError, TensorType, type Parameter, type Tensor } from '@tenon/core'
-import { checkOptions, isPlainObject, parameterText, wrongType } from '@tenon/core/internal'
+import { isPlainObject, parameterText, wrongType } from '@tenon/core/internal'
 import type { Grouped } from './grouped.ts'
+import { checkKnownNames } from './known-names.ts'
 import { isTensor, refuseTensor } from './taken.ts'
 
 /** The tensor or type of the only result, or those of several results by name. Results with `...` have arrays. */
@@ -60,15 +61,12 @@ function takeEach(
   const place = `${option} of ${kernel}`
   if (isTensor(given) || given instanceof TensorType) {
     if (parameters.length === 1 && first.kind !== 'remaining') return [take(given, `${first.name} of ${kernel}`)]
-    throw wrongType(place, 'an object of tensors by the names of the results', given, byName(parameters))
+    throw wrongType(place, 'an object of tensors by the names of the results', given, byName(option, parameters))
   }
   if (!isPlainObject(given))
-    throw wrongType(place, `${expected}, or an object by the names of the results`, given, byName(parameters))
-  checkOptions<Record<string, unknown>>(
-    given,
-    parameters.map(({ name }) => name),
-    place,
-  )
+    throw wrongType(place, `${expected}, or an object by the names of the results`, given, byName(option, parameters))
+  const known = parameters.map(({ name }) => name)
+  checkKnownNames(kernel, 'result', given, known)
   return parameters.map(({ name, kind }) => {
     const value: unknown = Object.hasOwn(given, name) ? given[name] : undefined
     if (value === undefined) return undefined
@@ -78,6 +76,8 @@ function takeEach(
   })
 }
 
-function byName(parameters: readonly Parameter[]): string {
-  return `Write { ${parameters.map(({ name }) => name).join(', ')} }.`
+function byName(option: 'into' | 'results', parameters: readonly Parameter[]): string {
+  const value = option === 'into' ? 'tensor' : 'f32([2, 4])'
+  if (parameters.length === 1) return `Write ${option}: ${value}, or ${option}: { ${parameters[0]!.name}: ${value} }.`
+  return `Write ${option}: { ${parameters.map(({ name }) => `${name}: ${value}`).join(', ')} }.`
 }

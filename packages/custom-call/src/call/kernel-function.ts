@@ -16,6 +16,7 @@ import { group, type Grouped } from './grouped.ts'
 import { takeResults, type GivenResults } from './given-results.ts'
 import { signatureLayouts, takeNamedLayouts, type KernelLayouts, type NamedLayouts } from './kernel-layouts.ts'
 import { typeInLayout } from '../shape/layouts.ts'
+import { attributesHint, prepareHint } from './kernel-hints.ts'
 import { kernelShape, withoutTokens, type KernelShape } from './kernel-shape.ts'
 import { makeKeptFrames, type Frame, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
@@ -107,7 +108,7 @@ export function kernelFunction<Call extends FrameCall>(
   /** Whether all calls without options have the same number of tensors, and can be read in place. */
   const isFixed = operands.every(isOne) && results.every(isOne) && pairs.length === 0
   const isSingle = results.length === 1 && results.every(isOne)
-  const reader = attributeReader(`the attributes of ${name}`)
+  const reader = attributeReader(`the attributes of ${name}`, attributesHint(signature))
   const frames = makeKeptFrames(limits, runFrame)
   const first = FIRST_TENSOR
   const operandTotal = operands.length
@@ -288,7 +289,9 @@ export function kernelFunction<Call extends FrameCall>(
   }
 
   const prepareTypes = (types: unknown, attributes?: unknown, options?: KernelPrepareOptions): Call => {
-    if (!Array.isArray(types)) throw wrongType(`the operands of ${name}`, 'an array of types or tensors', types)
+    if (!Array.isArray(types)) {
+      throw wrongType(`the operands of ${name}`, 'an array of types or tensors', types, prepareHint(signature))
+    }
     const known = ['results', 'layouts', 'alignment', 'stream', 'resources'] as const
     const { results: given, layouts: named, ...rest } = readOptions(name, options, known)
     const layouts = takeNamedLayouts(name, ownLayouts, operands, results, named)
@@ -307,7 +310,13 @@ export function kernelFunction<Call extends FrameCall>(
 
 function readOptions(name: string, options: unknown, known: readonly (keyof KernelAsyncOptions)[]): KernelAsyncOptions {
   if (options === undefined) return NO_OPTIONS
-  return { ...checkOptions(options as KernelAsyncOptions, known, `the options of ${name}`) }
+  const place = `the options of ${name}`
+  const onlyAsync = ASYNC_OPTIONS.find((one) => known === KNOWN && Object.hasOwn(Object(options) as object, one))
+  if (onlyAsync === undefined) return { ...checkOptions(options as KernelAsyncOptions, known, place) }
+  throw new ArgumentError(`${place} must not have ${onlyAsync}, which only asynchronous calls have`, {
+    hint: `Call ${name}.async(...) instead.`,
+    details: { path: place, expected: known, received: onlyAsync },
+  })
 }
 
 function typesOf(list: readonly (Gated | undefined)[]): (TensorType | undefined)[] {

@@ -2,6 +2,7 @@ import { tensorType, TensorType, type Parameter, type ParameterLayout } from '@t
 import { checkOptions, isPlainObject, wrongType } from '@tenon/core/internal'
 import { typeInLayout, type Layouts } from '../shape/layouts.ts'
 import type { Grouped } from './grouped.ts'
+import { checkKnownNames } from './known-names.ts'
 
 /** The layouts of a kernel's tensors by the names of operands and results, see {@link Layouts}. */
 export interface NamedLayouts {
@@ -40,7 +41,11 @@ export function takeNamedLayouts(
 ): KernelLayouts {
   if (given === undefined) return own
   const place = `the layouts of ${kernel}`
-  const lists = checkOptions(given as NamedLayouts, ['operands', 'results'], place)
+  if (!isPlainObject(given)) {
+    const hint = `Write layouts: { operands: { ${operands[0]?.name ?? 'x'}: 'cm' } }.`
+    throw wrongType(place, 'an object', given, hint)
+  }
+  const lists = checkOptions<NamedLayouts>(given, ['operands', 'results'], place)
   const take = (
     which: 'operands' | 'results',
     parameters: readonly Parameter[],
@@ -50,7 +55,8 @@ export function takeNamedLayouts(
     const hint = `Write layouts: { ${which}: { ${parameters[0]?.name ?? 'x'}: 'cm' } }.`
     if (!isPlainObject(list)) throw wrongType(`${which} of ${place}`, 'an object of layouts by name', list, hint)
     const names = parameters.map(({ name }) => name)
-    const layouts = checkOptions<Record<string, unknown>>(list, names, `${which} of ${place}`)
+    checkKnownNames(kernel, which === 'operands' ? 'operand' : 'result', list, names)
+    const layouts: Readonly<Record<string, unknown>> = list
     return names.map((name, i) => {
       const layout = Object.hasOwn(layouts, name) ? layouts[name] : undefined
       return layout === undefined ? own[which][i] : checkLayout(layout, `the layout of ${name} of ${kernel}`)

@@ -1,4 +1,4 @@
-import { AlignmentError, ArgumentError, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
+import { AlignmentError, ArgumentError, ReadOnlyError, ScopeClosedError, Tensor, type TensorType } from '@tenon/core'
 import { checkEnterable, describe, hex, READ_ONLY, type Gate, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import { placeOf, type CallShape } from '../shape/call-shape.ts'
@@ -178,7 +178,7 @@ function checkTensor(
       details: { path: place, expected: String(type), received: String(tensor.type) },
     })
   }
-  checkEnterable(tensor.block)
+  checkOpen(tensor, place)
   if (tensor.device.type !== deviceType) {
     const where = deviceType === 1 ? 'on the CPU' : `on device type ${deviceType}`
     throw new ArgumentError(`${place} must be ${where}, got device type ${tensor.device.type}`, {
@@ -195,6 +195,19 @@ function checkTensor(
     )
   }
   return tensor
+}
+
+/** @throws {ScopeClosedError} that names the tensor if its memory is closed. */
+function checkOpen({ block }: Tensor, place: string): void {
+  try {
+    checkEnterable(block)
+  } catch (error) {
+    if (!(error instanceof ScopeClosedError)) throw error
+    throw new ScopeClosedError(`${place} must have open memory, but ${error.sentence}`, {
+      hint: error.hint,
+      details: { ...error.details, path: place },
+    })
+  }
 }
 
 function describeType(type: TensorType): string {

@@ -1,4 +1,4 @@
-import { ArgumentError, type ParameterLayout, type TensorType } from '@tenon/core'
+import { ArgumentError, TenonError, type ParameterLayout, type TensorType } from '@tenon/core'
 import { checkOptions, layoutText, withLayout, wrongType } from '@tenon/core/internal'
 
 /**
@@ -43,7 +43,7 @@ function inLayout(type: TensorType, layout: unknown, place: string): TensorType 
   try {
     return withLayout(type, layout)
   } catch (error) {
-    if (!(error instanceof ArgumentError)) throw error
+    if (!(error instanceof TenonError)) throw error
     throw new ArgumentError(`the layout of ${place}: ${error.sentence}`, {
       hint: "Write 'cm' for column-major, or the axes from major to minor, as in [1, 0].",
     })
