@@ -237,7 +237,7 @@ export class Library {
     }
     const known = this.#readKernels().get(symbol)
     if (known?.isStated === true && known.symbol === symbol && known.convention !== convention) {
-      throw new ArgumentError(`${symbol} must be called as a ${known.convention} custom call, got ${convention}`, {
+      throw new ArgumentError(`${symbol} must be called as a ${known.convention} kernel, got ${convention}`, {
         hint: 'Call it by the convention that its library marks, because another one reads and writes arbitrary memory.',
         details: { path: this.path, symbol, expected: known.convention, received: convention },
       })

@@ -176,7 +176,7 @@ describe('rule 32: tenon call with a signature', () => {
     expectRefusal(
       call(kernels, 'softmax', '--abi', 'host', ...result),
       1,
-      'softmax must be called as a typed custom call, got host',
+      'softmax must be called as a typed kernel, got host',
     )
     expectRefusal(call(kernels, 'softmax', '--abi', 'packed', ...result), 1, 'got packed')
     expect(call(kernels, 'softmax', '--abi', 'typed', '--arg', 'x.npy').code).toBe(0)

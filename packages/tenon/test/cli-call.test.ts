@@ -98,7 +98,7 @@ describe('tenon call', () => {
     expectRefusal(
       call(runtime, 'copy_opaque', '--result', 'u8[5]', '--abi', 'host'),
       1,
-      'must be called as a host-unified custom call, got host',
+      'must be called as a host-unified kernel, got host',
     )
   })
 
@@ -273,12 +273,12 @@ describe('refusals have one message and a stable exit code', () => {
     expectRefusal(
       call(kernels, 'rms_norm', '--abi', 'host', ...x(), ...y),
       1,
-      'rms_norm must be called as a typed custom call, got host',
+      'rms_norm must be called as a typed kernel, got host',
     )
     expectRefusal(
       call(kernels, 'do_custom_call', '--abi', 'typed'),
       1,
-      'do_custom_call must be called as a host custom call, got typed',
+      'do_custom_call must be called as a host kernel, got typed',
     )
     expectRefusal(call(kernels, 'do_custom_call', ...eps, ...y), 2, 'does not have an attribute named eps')
     expectRefusal(call(kernels, 'do_custom_call'), 2, 'b is missing: do_custom_call takes the operands b, c')

@@ -76,7 +76,7 @@ describe('Library', () => {
       thrownBy(() => library.hostCall('rms_norm')),
     ]) {
       expect(error).toBeInstanceOf(ArgumentError)
-      expect(error.sentence).toMatch(/must be called as a (host|typed) custom call, got (host|typed)$/)
+      expect(error.sentence).toMatch(/must be called as a (host|typed) kernel, got (host|typed)$/)
     }
     expect(thrownBy(() => library.customCall('clip_v3__xla_ffi')).sentence).toBe(
       'clip_v3__xla_ffi must be a function, got data',

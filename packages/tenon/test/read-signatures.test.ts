@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { formatSignature } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Library } from '../src/index.ts'
 import type { FoundSignature } from '../src/signatures/read-signatures.ts'
 import { compileLibrary, signaturesOf as read, summary, writeSidecar } from './signature-library.ts'
 
@@ -190,6 +191,8 @@ describe('rule 26: the metadata of tvm-ffi', () => {
       'add | legacy | library | (a: f32[n]) -> (b: f32[n])',
       'typed | typed | none | () -> ()',
     ])
+    using library = Library.open(described)
+    expect(() => library.customCall('add')).toThrow('add must be called as a legacy kernel, got typed')
   })
 })
 

@@ -138,7 +138,7 @@ export interface KernelSignature {
   readonly stages: Readonly<Partial<Record<SignatureStage, string>>>
   /** Whether the kernel finishes its work on a thread of its own. */
   readonly isAsync: boolean
-  /** The order of the arguments of a packed function, by name; undefined for operands, results, attributes. */
+  /** The order of the arguments of a packed function, by name; undefined for operands, results, temporaries, attributes. */
   readonly packedOrder: readonly string[] | undefined
   readonly doc: string
   /** Whether names and sizes suffice to infer every result. Otherwise, callers pass the results. */

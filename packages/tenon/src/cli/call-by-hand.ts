@@ -31,7 +31,7 @@ function refuseContradiction({ abi, symbol }: CallFlags, known: KernelSignature 
   if (abi === 'cuda-typed' ? convention === 'typed' : abi.startsWith('cuda') && convention.startsWith('host')) return
   if (abi === 'packed' && convention === 'legacy') return
   throw new InputError(
-    `${symbol} must be called as a ${convention} custom call, got ${abi}`,
+    `${symbol} must be called as a ${convention} kernel, got ${abi}`,
     'Omit --abi: another convention reads and writes arbitrary memory.',
   )
 }
