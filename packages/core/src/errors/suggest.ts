@@ -1,11 +1,11 @@
-/** Returns names within an edit distance of a third of the length, and names that contain it, best first. */
+/** Returns names within an edit distance of a third of the length, and names that contain the name, best first. */
 export function suggest(name: string, candidates: Iterable<string>, count = 3): string[] {
   const wanted = name.toLowerCase()
   const limit = Math.max(1, Math.floor(wanted.length / 3))
   const ranked: { candidate: string; distance: number }[] = []
   for (const candidate of candidates) {
     const other = candidate.toLowerCase()
-    const contained = wanted.length >= 3 && other.includes(wanted)
+    const contained = containsWord(other, wanted)
     const distance = editDistance(wanted, other, limit)
     if (distance <= limit || contained)
       ranked.push({ candidate, distance: contained ? Math.min(distance, limit) : distance })
@@ -15,6 +15,13 @@ export function suggest(name: string, candidates: Iterable<string>, count = 3): 
       a.distance - b.distance || a.candidate.length - b.candidate.length || (a.candidate < b.candidate ? -1 : 1),
   )
   return ranked.slice(0, count).map(({ candidate }) => candidate)
+}
+
+/** Whether a name contains another one: from 3 characters at its beginning or behind a separator, and from 4 anywhere. */
+function containsWord(name: string, part: string): boolean {
+  if (part.length < 3) return false
+  const at = name.indexOf(part)
+  return at !== -1 && (part.length > 3 || at === 0 || /[^a-z\d]/.test(name[at - 1]!))
 }
 
 /** The smallest number of insertions, deletions, replacements and swaps of neighbours; `limit + 1` if it is larger. */

@@ -35,7 +35,7 @@ export function takeOperands(
       )
       next++
     } else if (kind === 'remaining' && isTensor(value)) {
-      const hint = `Pass the tensors in one array: ${signature.name}(${[...groups.map((_, i) => parameters[i]!.name), '[x, y]'].join(', ')}).`
+      const hint = `Pass the tensors in one array: ${signature.name}(${[...groups.map((_, i) => parameters[i]!.name), '[a, b]'].join(', ')}).`
       throw wrongType(place, `an array of tensors of ${parameterText(parameter)}`, value, hint)
     } else if (kind === 'one' ? next < args.length : isTensor(value)) {
       groups.push(value === undefined ? undefined : take(value, parameter, place))
