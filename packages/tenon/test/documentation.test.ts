@@ -56,7 +56,10 @@ describeOnLinux('C and shell blocks', () => {
         writeFileSync(join(directory, source.attributes['file']!), source.code)
       const { code: exitCode, stderr } = await runInDirectory(directory, 'sh', ['-e', '-c', code])
       // `tenon types` names the files that it writes, and the kernels that it leaves out.
-      expect({ exitCode, stderr: stderr.replaceAll(/^(?:.*: written|left out, .*)\n/gm, '') }).toEqual({ exitCode: 0, stderr: '' })
+      expect({ exitCode, stderr: stderr.replaceAll(/^(?:.*: written|left out, .*)\n/gm, '') }).toEqual({
+        exitCode: 0,
+        stderr: '',
+      })
     },
   )
 
