@@ -27,5 +27,6 @@ export function makeKernel<Call extends FrameCall, Handler, Result = Tensor>(
   const runAsync: KernelCallee<Call>['runAsync'] = (run, operands, results, options) =>
     runUntil(signature.name, options, (signal) => callee.runAsync(run, operands, results, { signal }))
   const { call, async, prepare } = kernelFunction(signature, { ...callee, runAsync })
-  return callable(call, signature.name, { async, prepare, signature, handler }) as unknown as Kernel<Result, Handler>
+  const members = { async, prepare: callee.refusePrepare ?? prepare, signature, handler }
+  return callable(call, signature.name, members) as unknown as Kernel<Result, Handler>
 }

@@ -74,6 +74,15 @@ describe('Library.kernel()', () => {
     ])
   })
 
+  test('rule 31: a packed function refuses prepare(), with and without a signature', () => {
+    using library = Library.open(kernelLibrary('packed'))
+    for (const options of [{ signature: '(x: f32[n]) -> (y: f32[n])' }, {}]) {
+      expect(() => library.kernel('add_one', options).prepare([tensor([1])])).toThrow(
+        /add_one must be called without prepare\(\)/,
+      )
+    }
+  })
+
   test('rule 31: has the signature, the handler and prepare()', () => {
     using library = Library.open(path)
     const softmax = library.kernel('softmax')

@@ -63,6 +63,8 @@ export type KernelCallShape = KernelShape & Pick<KernelCallOptions, 'alignment' 
 /** The function behind a kernel, of any convention. */
 export interface KernelCallee<Call extends FrameCall> {
   readonly frames: FrameLimits
+  /** Throws in the place of `kernel.prepare()`, if the calls can only be run by the kernel. */
+  readonly refusePrepare?: () => never
   /** Prepares a call. @throws {ArgumentError} if something cannot be passed. */
   prepare(shape: KernelCallShape): Call
   readonly run: RunFrame<Call>

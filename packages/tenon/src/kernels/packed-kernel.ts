@@ -35,6 +35,7 @@ export function packedKernel({ signature, packed, gate, frames }: PackedTarget):
   checkPackedAttributes(signature)
   return makeKernel<PackedCall, PackedFunc, unknown>(signature, packed, {
     frames: { limit: frames, gate },
+    refusePrepare: () => refusePrepare(signature),
     prepare: (shape) => prepareCall(signature, shape),
     run: (call, taken) => {
       gate.enter()
@@ -127,6 +128,16 @@ function argumentParts(
   return (packedOrder ?? [...places.keys()]).flatMap((name) => places.get(name)!)
 }
 
+function refusePrepare({ name }: KernelSignature): never {
+  throw new ArgumentError(
+    `${name} must be called without prepare(), because packed functions do not have prepared calls`,
+    {
+      hint: 'Call the kernel itself, which keeps what it has prepared for calls with the same types and attributes.',
+      details: { path: name },
+    },
+  )
+}
+
 /** A packed function that takes any values. */
 function positionalKernel(signature: KernelSignature, packed: PackedFunc, gate: Gate): Kernel<unknown, PackedFunc> {
   const call = (...values: Argument[]): unknown => {
@@ -145,11 +156,7 @@ function positionalKernel(signature: KernelSignature, packed: PackedFunc, gate: 
       gate.exit()
     }
   }
-  const prepare = (): never => {
-    throw new ArgumentError(`${signature.name} must have a signature to be prepared`, {
-      hint: 'Call the kernel itself, or pass its signature: library.kernel(name, { signature }).',
-    })
-  }
+  const prepare = (): never => refusePrepare(signature)
   const members = { async, prepare, signature, handler: packed, name: signature.name }
   for (const [key, value] of Object.entries(members)) Object.defineProperty(call, key, { value })
   return call as unknown as Kernel<unknown, PackedFunc>
