@@ -172,7 +172,7 @@ describe('a tensor of JavaScript', () => {
       call((lent: Tensor) => {
         type = String(lent.type)
       }, tensorView(x))
-      expect(type).toBe(`${dtype}[2,3]`)
+      expect(type).toBe(`${dtype}[2, 3]`)
     },
   )
 
