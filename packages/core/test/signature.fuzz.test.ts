@@ -3,20 +3,10 @@ import { expect, test } from 'vitest'
 import { formatSignature, parseSignature, SignatureError, tensorType, type KernelSignature } from '../src/index.ts'
 import { ArgumentError, type SizeExpression } from '../src/index.ts'
 import { resolveAttributes, resolveCall } from '../src/internal.ts'
+import { fuzzBudget } from './fuzz-budget.ts'
 import { expression, signature, TEXTS } from './signature-fixture.ts'
 
-/** Random inputs in hundreds, or as many as fit into TENON_FUZZ_SECONDS, of which each test gets its part. */
-const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
-const TESTS = 5
-const budget =
-  seconds === 0
-    ? { numRuns: 300 }
-    : {
-        numRuns: Number.MAX_SAFE_INTEGER,
-        interruptAfterTimeLimit: (seconds * 1000) / TESTS,
-        markInterruptAsFailure: false,
-      }
-const options = { timeout: 30_000 + seconds * 1000 }
+const { property: budget, test: options } = fuzzBudget(5)
 
 const vocabulary = [
   ...'()[]{},:;?@|=+-*/%<>"\'\\ \n',
@@ -77,7 +67,7 @@ test('rule 11: a random signature is read as it was written', options, () => {
   )
 })
 
-/** Returns the value of an expression, or undefined if it has none. Written with bigints, apart from the code that it tests. */
+/** Returns the value of an expression, or undefined if the value cannot be computed. Independent of the tested code, in bigints. */
 function model(tree: SizeExpression, sizes: Readonly<Record<string, bigint>>): bigint | undefined {
   if (typeof tree === 'number') return BigInt(tree)
   if (typeof tree === 'string') return sizes[tree]!

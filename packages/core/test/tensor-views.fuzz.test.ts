@@ -1,19 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { dtypeInfo, tensor, type DType, type Element, type SliceSpec, type Tensor } from '@tenon/core'
+import { fuzzBudget } from './fuzz-budget.ts'
 
-/** Random inputs in hundreds, or as many as fit into TENON_FUZZ_SECONDS, of which each test gets its part. */
-const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
-const TESTS = 6
-const runs =
-  seconds === 0
-    ? { numRuns: 300 }
-    : {
-        numRuns: Number.MAX_SAFE_INTEGER,
-        interruptAfterTimeLimit: (seconds * 1000) / TESTS,
-        markInterruptAsFailure: false,
-      }
-const options = { timeout: 30_000 + seconds * 1000 }
+const { property: runs, test: options } = fuzzBudget(6)
 
 type Model = Element | readonly Model[]
 

@@ -232,7 +232,7 @@ describe('rule 7: set() and copies', () => {
     expect(x.toArray()).toEqual([0, 2, 1, 3])
   })
 
-  test('there is no broadcasting, and a wrong value writes nothing', () => {
+  test('set() does not broadcast, and writes nothing if a value is wrong', () => {
     const x = counted(2, 2)
     expect(() => x.set(1)).toThrow(/values must be an array of length 2, got 1/)
     expect(() => x.set([1, 2])).toThrow(/values\[0\] must be an array of length 2, got 1/)

@@ -17,7 +17,7 @@
 typedef struct tn__job_run {
   struct tn__job_run *next, *previous;
   uint64_t owner;
-  char name[TN__CALL_NAME]; /* a copy, because the job may be freed first; empty if it has none */
+  char name[TN__CALL_NAME]; /* a copy, because the job may be freed first; empty for a job without a name */
   bool is_later;            /* whether no thread of the pool does it */
 } tn__job_run_t;
 

@@ -101,7 +101,7 @@ tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *arg
 
 tn_xla_error_t *tn__xla_find_extension(tn_xla_find_extension_args_t *args) {
   CHECK_SIZE("InvokeContext_FindExtension", sizeof *args);
-  args->extension = NULL; /* This runtime has none, and the absence of an extension is not an error. */
+  args->extension = NULL; /* This runtime offers no extensions. A missing extension is not an error. */
   return NULL;
 }
 

@@ -39,7 +39,7 @@ export class NoSize {
  * Evaluates an expression. The arithmetic is exact: results beyond 2^53 - 1 are refused.
  *
  * @param sizeOf returns the value of a name, or undefined if it is unknown.
- * @returns the value, undefined if a name is unknown, or the reason why there is no value.
+ * @returns the value; undefined if a name is unknown; the reason as text if the value cannot be computed.
  */
 export function evaluate(
   expression: SizeExpression,

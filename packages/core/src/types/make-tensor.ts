@@ -86,7 +86,7 @@ export function tensor(first: unknown, second?: unknown, source?: unknown, optio
   return source === undefined ? allocate(type, given) : filled(type, source, given)
 }
 
-/** Whether the second argument is a shape. @throws {ArgumentRangeError} if it is an array of numbers that are no sizes. */
+/** Whether the second argument is a shape. @throws {ArgumentRangeError} if it is an array with a number that cannot be a size. */
 function isShape(second: unknown): boolean {
   if (!Array.isArray(second) || !second.every((size) => typeof size === 'number')) return false
   const odd = second.findIndex((size) => !Number.isSafeInteger(size) || size < 0)

@@ -93,7 +93,7 @@ function splitStrides(
       stride *= wanted[axis]!
     }
   }
-  // What is left are axes of one element.
+  // The remaining axes have one element each.
   for (; to < wanted.length; to++) result[to] = 1
   return result
 }

@@ -4,7 +4,7 @@ import { haveMemory } from '../attributes/encode-attributes.ts'
 import { isSame } from '../attributes/snapshot.ts'
 import { FIRST_TENSOR, haveTypes } from './patch-pointers.ts'
 
-/** What calls have in common that can use one frame. */
+/** The key of a frame. Calls with the same key can use the same frame. */
 export interface FrameKey {
   /** The types of the operands, and then of the results that the caller passed; undefined for those that were inferred. */
   readonly types: readonly (TensorType | undefined)[]

@@ -57,7 +57,7 @@ export interface KernelAsyncOptions extends KernelCallOptions, RunAsyncOptions {
 /** The options of a kernel's prepared call. */
 export type KernelPrepareOptions = Pick<KernelCallOptions, 'results' | 'layouts' | 'alignment' | 'stream' | 'resources'>
 
-/** What a call is prepared with. */
+/** The types and options with which a call is prepared. */
 export type KernelCallShape = KernelShape & Pick<KernelCallOptions, 'alignment' | 'stream' | 'resources'>
 
 /** The function behind a kernel, of any convention. */
@@ -84,7 +84,7 @@ const KNOWN_ASYNC = [...KNOWN, ...ASYNC_OPTIONS] as const
 
 const NO_OPTIONS: KernelAsyncOptions = Object.freeze({})
 
-/** What one call has taken from its arguments, each of which is read once. */
+/** The arguments of one call. Each is read once. */
 interface Taken {
   /** Places for the call and its library, the operands, and the results; `undefined` for a result to infer. */
   readonly list: (Gated | undefined)[]
@@ -204,7 +204,7 @@ export function kernelFunction<Call extends FrameCall>(
     return valueOf(list, operandCount, given)
   }
 
-  /** Runs a call for which there is no frame. */
+  /** Prepares and runs a call for which no frame is kept. */
   const runNew = (taken: Taken): unknown => {
     const { list, operandCount, given, attributes, options } = taken
     const { alignment, stream, resources } = options

@@ -5,7 +5,7 @@ import { CONSTANTS, defineKind } from '@tenon/core/internal'
 const OLDEST_MINOR = 1
 export const NEWEST_MINOR: number = CONSTANTS.TN_XLA_NEWEST_MINOR
 
-/** What else is known about a version that is not supported. */
+/** Remarks on versions that are not supported. */
 const REMARKS: Readonly<Record<string, string>> = {
   '0.0': ' (jaxlib of summer 2024)',
   '1.0': ', a version that XLA withdrew after three days',
