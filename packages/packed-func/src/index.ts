@@ -47,9 +47,18 @@ export { NativeObject } from './objects/native-object.ts'
 export { fromDLPack, toDLPack, type DLPackOptions } from './tensors/dlpack.ts'
 export { accept, typedFunc, type Accepted, type Acceptor, type Acceptors } from './typed/accept.ts'
 export { type InputOf, type OutputOf, type TypeDescriptor } from './typed/descriptor.ts'
-export { declarationOf, declarationTypes, isDeclarable, typedBy } from './typed/schema.ts'
+export { declarationOf, isDeclarable, typedBy } from './typed/schema.ts'
+export { declarationTypes } from './typed/schema-text.ts'
 export { type TypedFunction } from './typed/typed-function.ts'
 export { t } from './typed/types.ts'
+export {
+  describeType,
+  type FieldDescription,
+  type MethodDescription,
+  type TypeDescription,
+} from './types/describe-type.ts'
+export { functionDoc, functionMetadata } from './types/function-metadata.ts'
+export { listTypes } from './types/type-table.ts'
 export { type Argument, type PackedCallback, type Value } from './values/argument.ts'
 export {
   DataType,

@@ -1,80 +1,32 @@
 import { wrongType } from '@tenon/core/internal'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import type { AnyDescriptor } from './descriptor.ts'
-import { t } from './types.ts'
+import { descriptorOf } from './schema-descriptor.ts'
+import { schemaText, UNDECLARED } from './schema-text.ts'
+import { readTypeSchema, typeSchemaOf, type TypeSchema } from './type-schema.ts'
 
-interface Schema {
-  readonly type: string
-  readonly args?: readonly Schema[]
-}
-
-interface Known {
-  readonly descriptor: AnyDescriptor
-  readonly input: string
-  readonly output: string
-}
-
-const plain = (descriptor: AnyDescriptor, input: string, output = input): Known => ({ descriptor, input, output })
-
-const anything = plain(t.any, 'Argument', 'Value')
-const text = plain(t.str, 'string')
-const bytes = plain(t.bytes, 'Uint8Array')
-const tensor = plain(t.tensor, 'Tensor | TensorView', 'Tensor')
-
-const known: Readonly<Record<string, Known>> = {
-  int: plain(t.int, 'number | bigint'),
-  float: plain(t.float, 'number'),
-  bool: plain(t.bool, 'boolean'),
-  None: plain(t.none, 'null'),
-  'ffi.String': text,
-  'ffi.SmallStr': text,
-  'const char*': text,
-  'ffi.Bytes': bytes,
-  'ffi.SmallBytes': bytes,
-  DataType: plain(t.dtype, 'DataType'),
-  Device: plain(t.device, 'Device'),
-  'ffi.Tensor': tensor,
-  'DLTensor*': tensor,
-  'ffi.Function': plain(t.func, 'PackedFunc | PackedCallback', 'PackedFunc'),
-  'ffi.Module': plain(t.module, 'Module'),
-  'void*': plain(t.pointer, 'OpaquePointer | null'),
-}
-
-/** The names of this package that the declarations of {@link declarationOf} may use, for an import. */
-export const declarationTypes: readonly string[] = Object.freeze(
-  'Argument DataType Module OpaquePointer PackedCallback PackedFunc TensorView Value'.split(' '),
-)
-
-/** A type that Tenon does not have takes and returns anything. */
-function resolve({ type, args = [] }: Schema): Known {
-  const [first, second] = args.map(resolve)
-  if (type === 'Optional' && first !== undefined) {
-    return plain(t.optional(first.descriptor), `${first.input} | null`, `${first.output} | null`)
+/**
+ * The schema of a function in the metadata of a library, if it has types.
+ *
+ * @returns undefined if the metadata is not JSON with the `type_schema` of a function.
+ */
+export function functionSchema(metadata: string): TypeSchema | undefined {
+  let outer: unknown
+  try {
+    outer = JSON.parse(metadata)
+  } catch {
+    return undefined
   }
-  if ((type === 'ffi.Array' || type === 'ffi.List') && first !== undefined) {
-    return plain(t.array(first.descriptor), `readonly (${first.input})[]`, `(${first.output})[]`)
-  }
-  if ((type === 'ffi.Map' || type === 'ffi.Dict') && first !== undefined && second !== undefined) {
-    return plain(
-      t.map(first.descriptor, second.descriptor),
-      `ReadonlyMap<${first.input}, ${second.input}>`,
-      `Map<${first.output}, ${second.output}>`,
-    )
-  }
-  return known[type] ?? anything
+  const given = (outer as { readonly type_schema?: unknown } | null)?.type_schema
+  const schema = typeof given === 'string' ? readTypeSchema(given) : typeSchemaOf(given)
+  return schema?.type === 'ffi.Function' ? schema : undefined
 }
 
 /** @throws {ArgumentError} if the metadata has no types. */
-function signatureOf(metadata: string): { result: Known; parameters: Known[] } {
-  try {
-    const outer = JSON.parse(metadata) as { type_schema?: unknown }
-    const schema = (typeof outer.type_schema === 'string' ? JSON.parse(outer.type_schema) : outer.type_schema) as Schema
-    const [result, ...parameters] = schema.args!.map(resolve)
-    return { result: result!, parameters }
-  } catch (cause) {
-    throw Object.assign(wrongType('metadata', 'JSON with the type_schema of a function', metadata), { cause })
-  }
+function signatureOf(metadata: string): readonly [result: TypeSchema, ...parameters: TypeSchema[]] {
+  const args = typeof metadata === 'string' ? functionSchema(metadata)?.args : undefined
+  if (args === undefined) throw wrongType('metadata', 'JSON with the type_schema of a function', metadata)
+  return args as [TypeSchema, ...TypeSchema[]]
 }
 
 /**
@@ -87,9 +39,8 @@ function signatureOf(metadata: string): { result: Known; parameters: Known[] } {
  * sum(1, 2) // 3
  */
 export function typedBy(target: PackedFunc, metadata: string, name = ''): (...values: Argument[]) => Value | Value[] {
-  const { result, parameters } = signatureOf(metadata)
-  const descriptors = parameters.map((parameter) => parameter.descriptor)
-  return target.typed(descriptors, result.descriptor, name) as unknown as (...values: Argument[]) => Value | Value[]
+  const [result, ...parameters] = signatureOf(metadata).map(descriptorOf)
+  return target.typed(parameters, result!, name) as unknown as (...values: Argument[]) => Value | Value[]
 }
 
 const reserved = new Set(
@@ -119,7 +70,9 @@ export function isDeclarable(name: string): boolean {
  * declarationOf('sum', lib.metadata('sum') ?? '') // 'export function sum(a0: number | bigint, a1: number | bigint): number'
  */
 export function declarationOf(name: string, metadata: string): string {
-  const { result, parameters } = signatureOf(metadata)
+  const [result, ...parameters] = signatureOf(metadata)
   if (!isDeclarable(name)) throw wrongType('name', 'a name of JavaScript', name)
-  return `export function ${name}(${parameters.map((parameter, i) => `a${i}: ${parameter.input}`).join(', ')}): ${result.output}`
+  const text = (schema: TypeSchema, use: 'argument' | 'result'): string => schemaText(schema, use, () => UNDECLARED)
+  const places = parameters.map((parameter, i) => `a${i}: ${text(parameter, 'argument')}`)
+  return `export function ${name}(${places.join(', ')}): ${text(result, 'result')}`
 }

@@ -122,6 +122,8 @@ export const t: Types = {
     (value) => ((value ?? null) === null ? null : MISMATCH),
     () => null,
     Form.None,
+    [0, 0],
+    true,
   ),
   str: same('str', isString),
   bytes: same('bytes', isA(Uint8Array)),
