@@ -32,7 +32,20 @@ export default {
       {
         source: 'include/tenon/tvm_ffi.h',
         include: 'tenon/tvm_ffi.h',
-        only: ['kTVMFFI*', 'TVMFFIObjectHandle', 'TVMFFIObject', 'TVMFFIAny', 'TVMFFIByteArray', 'TVMFFIShapeCell'],
+        only: [
+          'kTVMFFI*',
+          'TVMFFIObjectHandle',
+          'TVMFFIObject',
+          'TVMFFIAny',
+          'TVMFFIByteArray',
+          'TVMFFIShapeCell',
+          'TVMFFIFieldInfo',
+          'TVMFFIFieldGetter',
+          'TVMFFIMethodInfo',
+          'TVMFFIObjectCreator',
+          'TVMFFITypeMetadata',
+          'TVMFFITypeInfo',
+        ],
       },
       {
         source: 'include/tenon/tvm_runtime.h',

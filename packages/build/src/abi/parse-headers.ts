@@ -76,11 +76,18 @@ export function parseHeaders(headers: readonly HeaderSource[], exportMacro: stri
       const isWanted =
         only === undefined ||
         (words[0] === 'enum' && words.some(isNamed)) ||
-        (words[0] === 'typedef' && isNamed(words.at(-2)!))
+        (words[0] === 'typedef' && isNamed(typedefName(words)))
       if (isWanted && words[0] !== 'static') new Parser(declaration, known).parse(exportMacro, isNamed)
     }
   }
   return known
+}
+
+/** The name that a typedef defines: of a pointer to a function, the name in `(*name)`. */
+function typedefName(words: readonly string[]): string {
+  const star = words.indexOf('*')
+  const isFunction = words[star - 1] === '(' && words[star + 2] === ')' && !words.includes('{')
+  return (isFunction ? words[star + 1] : words.at(-2)) ?? ''
 }
 
 /** Splits code after the `;` of each declaration, and after the body of each inline function. */

@@ -126,6 +126,22 @@ TN_API int32_t tn_packed_dtype_parse(TVMFFIAny *slot, const char *text, size_t s
 /* Replaces the element type in the slot by its name. 0 or -1. */
 TN_API int32_t tn_packed_dtype_text(TVMFFIAny *slot);
 
+/* --- registered types --------------------------------------------------------------------------------------------- */
+
+/* Returns the index of the type with a key, or -1 if no type has the key. */
+TN_API int32_t tn_packed_type_index(const char *key, size_t size);
+
+/* Returns the description of a type, whose index must come from the library. It is valid for ever, but the arrays of
+ * fields and methods move when the type gets more of them, so they are copied at once. */
+TN_API const TVMFFITypeInfo *tn_packed_type_info(int32_t type_index);
+
+/* Leaves an owned copy of an attribute of exactly this type in the slot, or None. 0 or -1. */
+TN_API int32_t tn_packed_type_attribute(TVMFFIAny *slot, const char *name, size_t size, int32_t type_index);
+
+/* Creates a function in the slot that returns a field of the object that is its argument, or, if `writes` is 1, sets the
+ * field to its second argument. The callers guarantee that the object has the field. `info` is copied. 0 or -1. */
+TN_API int32_t tn_packed_field_create(TVMFFIAny *slot, const TVMFFIFieldInfo *info, uint32_t writes);
+
 /* --- tensors ------------------------------------------------------------------------------------------------------ */
 
 /* A tensor as JavaScript describes it. The shape and then the strides follow, `ndim` int64_t each. */

@@ -171,8 +171,15 @@ typedef int (*TVMFFIFieldGetter)(void *field, TVMFFIAny *result);
 typedef int (*TVMFFIObjectCreator)(TVMFFIObjectHandle *result);
 
 enum {
+  kTVMFFIFieldFlagBitMaskWritable = 1 << 0,
   kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,
   kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,
+  kTVMFFIFieldFlagBitMaskDefaultFromFactory = 1 << 5,
+  kTVMFFIFieldFlagBitMaskReprOff = 1 << 6,
+  kTVMFFIFieldFlagBitMaskCompareOff = 1 << 7,
+  kTVMFFIFieldFlagBitMaskHashOff = 1 << 8,
+  kTVMFFIFieldFlagBitMaskInitOff = 1 << 9,
+  kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,
   kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11
 };
 

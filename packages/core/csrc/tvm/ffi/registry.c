@@ -6,8 +6,8 @@
 #include "internal.h"
 
 typedef struct {
-  void *function;     /* retained */
-  TVMFFIAny metadata; /* owned */
+  void *function;          /* retained */
+  TVMFFIAny metadata, doc; /* owned */
 } global_t;
 
 static tn__lock_t lock = TN__LOCK;
@@ -17,13 +17,17 @@ static void free_global(global_t *global) {
   if (global == NULL) return;
   tn__release(global->function);
   tn__clear(&global->metadata);
+  tn__clear(&global->doc);
   free(global);
 }
 
-static int set(TVMFFIByteArray name, void *function, TVMFFIByteArray metadata, bool allow_override) {
+static int set(TVMFFIByteArray name, void *function, TVMFFIByteArray metadata, TVMFFIByteArray doc,
+               bool allow_override) {
   global_t *global = calloc(1, sizeof *global);
   if (global == NULL) return tn__no_memory();
-  if (TVMFFIStringFromByteArray(&metadata, &global->metadata) != 0) {
+  if (TVMFFIStringFromByteArray(&metadata, &global->metadata) != 0 ||
+      TVMFFIStringFromByteArray(&doc, &global->doc) != 0) {
+    tn__clear(&global->metadata);
     free(global);
     return -1;
   }
@@ -45,14 +49,14 @@ static int set(TVMFFIByteArray name, void *function, TVMFFIByteArray metadata, b
 }
 
 int TVMFFIFunctionSetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle function, int allow_override) {
-  return set(*name, function, (TVMFFIByteArray){"", 0}, allow_override != 0);
+  return set(*name, function, (TVMFFIByteArray){"", 0}, (TVMFFIByteArray){"", 0}, allow_override != 0);
 }
 
 int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo *method, int allow_override) {
   if (method->method.type_index != kTVMFFIFunction)
     return tn__raise("TypeError", "a global function must be a function, got `%s`",
                      tn__type_name(method->method.type_index));
-  return set(method->name, method->method.v_obj, method->metadata, allow_override != 0);
+  return set(method->name, method->method.v_obj, method->metadata, method->doc, allow_override != 0);
 }
 
 int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle *out) {
@@ -83,16 +87,21 @@ static int remove_global(const tn__call_t *call) {
   return 0;
 }
 
-static int get_metadata(const tn__call_t *call) {
+static int get_text(const tn__call_t *call, size_t member) {
   TVMFFIByteArray name;
   if (tn__argument_text(call, 0, &name) != 0) return -1;
   tn__lock(&lock);
   const global_t *global = tn__names_get(&globals, name);
-  if (global != NULL) *call->result = tn__copy(&global->metadata);
+  if (global != NULL) *call->result = tn__copy((const TVMFFIAny *)(const void *)((const char *)global + member));
   tn__unlock(&lock);
   if (global != NULL) return 0;
   return tn__raise("RuntimeError", "Global Function is not found: %.*s", (int)name.size, name.data);
 }
+
+static int get_metadata(const tn__call_t *call) { return get_text(call, offsetof(global_t, metadata)); }
+
+/* The library of tvm-ffi keeps the documentation too, but has no function that returns it. */
+static int get_doc(const tn__call_t *call) { return get_text(call, offsetof(global_t, doc)); }
 
 /* --- the list of names: a snapshot, as a function that returns the count for -1 and the i-th name for i ----------- */
 
@@ -170,6 +179,7 @@ static int list_names(const tn__call_t *call) {
 const tn__builtin_t tn__registry_builtins[] = {
     {"ffi.FunctionRemoveGlobal", remove_global, 1, 0},
     {"ffi.GetGlobalFuncMetadata", get_metadata, 1, 0},
+    {"ffi.GetGlobalFuncDoc", get_doc, 1, 0},
     {"ffi.FunctionListGlobalNamesFunctor", list_names, 0, 0},
     {.name = NULL},
 };

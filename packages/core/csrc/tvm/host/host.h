@@ -24,7 +24,8 @@
   X(TVMFFIDataTypeToString, true)                     X(TVMFFIGetTypeInfo, true)                 \
   X(TVMFFIHandleInitOnce, false)                      X(TVMFFIEnvModLookupFromImports, true)     \
   X(TVMFFIEnvRegisterCAPI, true)                      X(TVMFFIEnvModRegisterContextSymbol, true) \
-  X(TVMFFIEnvSetDLPackManagedTensorAllocator, true)
+  X(TVMFFIEnvSetDLPackManagedTensorAllocator, true)   X(TVMFFITypeKeyToIndex, true)              \
+  X(TVMFFIGetTypeAttrColumn, true)
 
 typedef struct {
 #define MEMBER(name, required) __typeof__(&name) name;
