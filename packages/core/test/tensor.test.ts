@@ -251,7 +251,7 @@ describe('tensor', () => {
       [0, 0, 0],
     ])
     expect([x.segment.block.exposed, packed.segment.block.exposed]).toEqual([false, false])
-    structuredClone(null, { transfer: [x.view().buffer as ArrayBuffer] })
+    ;(x.view().buffer as ArrayBuffer).transfer()
     expect(() => x.toArray()).toThrow(ScopeClosedError)
     expect(() => x.view()).toThrow(ScopeClosedError)
   })

@@ -18,7 +18,7 @@ const prelude = `
   const prepare = () => add.prepare({ operands: [type, type], results: [type] })
   const collect = () => { for (let i = 0; i < 4; i++) { globalThis.gc(); Array.from({ length: 50 }, () => new Float32Array(4096).fill(7)) } }
   const getter = (list, index, get) => Object.defineProperty([...list], index, { get, enumerable: true })
-  const transfer = (of) => { const { buffer } = of.view(); structuredClone(buffer, { transfer: [buffer] }); collect() }
+  const transfer = (of) => { of.view().buffer.transfer(); collect() }
   const scoped = () => { const scope = NativeScope.ofConfined(); return { scope, x: make(1, scope) } }
   const target = (run) => C.FunctionTarget.open('hostile', { operands: [type], results: [type] }, run)
   const [a, b, y] = [make(1), make(2), make(0)]

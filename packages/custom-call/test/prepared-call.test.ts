@@ -223,7 +223,7 @@ describe('a prepared call and lifetimes', () => {
     const call = prepareSaxpy()
     const out = tensor('f32', [4])
     const gone = tensor('f32', [4])
-    structuredClone(gone.view(), { transfer: [gone.view().buffer as ArrayBuffer] })
+    ;(gone.view().buffer as ArrayBuffer).transfer()
     y.view()
     call.run([x, y], [out])
     expect(() => call.run([gone, y], [out])).toThrow(ScopeClosedError)

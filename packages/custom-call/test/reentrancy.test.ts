@@ -109,7 +109,7 @@ describe('operands that run code while they are read', () => {
     const first = full(1)
     const { buffer } = first.view()
     const operands = withGetter([first, b], 1, () => {
-      structuredClone(buffer, { transfer: [buffer as ArrayBuffer] })
+      ;(buffer as ArrayBuffer).transfer()
       return b
     })
     expect(thrownBy(() => call.run(operands, [full(0)]))).toBeInstanceOf(ScopeClosedError)
@@ -228,7 +228,7 @@ describe.each(['bound', 'batch', 'bound.runAsync'] as const)('%s: memory that is
   }
   const transfer = (of: Tensor): ArrayBuffer => {
     const { buffer } = of.view() as { buffer: ArrayBuffer }
-    return structuredClone(buffer, { transfer: [buffer] })
+    return buffer.transfer()
   }
 
   test.each([0, 1, 2])('is refused after the buffer of tensor %i was transferred', async (index) => {

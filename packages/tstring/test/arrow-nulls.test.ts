@@ -121,7 +121,7 @@ describe('Utf8View', () => {
     const bytes = new Uint8Array(40).fill(0x41)
     set(0, 40, 0, 0, 0)
     const ends = StringTensor.ofArrowUtf8View(views.subarray(0, 16), [bytes])
-    structuredClone(bytes, { transfer: [bytes.buffer] })
+    bytes.buffer.transfer()
     expect(() => ends.get(0)).toThrow(ScopeClosedError)
   })
 

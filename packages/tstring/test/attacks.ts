@@ -161,7 +161,7 @@ export const attacks: Attacks = {
       const tensor = attempt(() => StringTensor.from(words, { layout, storage, allocator }))
       if (!tensor) continue
       const part = tensor.slice(1)
-      for (const i of [0, 2]) attempt(() => structuredClone(tensor.bytes(i), { transfer: [tensor.bytes(i).buffer] }))
+      for (const i of [0, 2]) attempt(() => tensor.bytes(i).buffer.transfer())
       attempt(() => tensor.segment.view().buffer.transfer(1 << 20))
       use(tensor)
       use(part)

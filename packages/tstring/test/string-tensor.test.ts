@@ -327,7 +327,7 @@ describe('lifetimes', () => {
   it.each(everyLayout)('%s: a tensor throws ScopeClosedError after its buffer was transferred away', (layout) => {
     const tensor = StringTensor.from(words, { layout, storage: 'packed' })
     const bytes = tensor.bytes(3)
-    structuredClone(bytes, { transfer: [bytes.buffer as ArrayBuffer] })
+    ;(bytes.buffer as ArrayBuffer).transfer()
     const uses = [
       (): unknown => tensor.get(0),
       (): unknown => tensor.bytes(3),

@@ -10,6 +10,7 @@ import { globalGate } from './global-lifetime.ts'
 import { guardMode } from './guard-mode.ts'
 import { newGuardedMemory } from './guarded-memory.ts'
 import { Segment } from './segment.ts'
+import { sharedBlock } from './shared-slab.ts'
 
 /**
  * An allocator of native memory. Every package that needs memory accepts one.
@@ -25,8 +26,9 @@ const blockOver = (buffer: ArrayBuffer, address: number): Block =>
   new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address)
 
 /**
- * The default allocator. Each segment has a zeroed ArrayBuffer of its own, which the garbage collector frees with the last
- * segment or view over it, so you do not need to close anything.
+ * The default allocator. The memory is zeroed, and the garbage collector frees it with the last segment or view over it, so you
+ * do not need to close anything. Small segments share a buffer until you take a raw view of one, which then gets a buffer of
+ * exactly its bytes. `postMessage()` copies such a buffer and cannot transfer it.
  *
  * @example
  * const segment = gcAllocator.allocate(1024, 64)
@@ -36,6 +38,8 @@ export const gcAllocator: NativeAllocator & { toString(): string } = {
   allocate(byteSize: number, byteAlignment: number = ARRAY_BUFFER_ALIGNMENT): Segment {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
+    const shared = sharedBlock(size, alignment)
+    if (shared !== undefined) return new Segment(shared, 0, size, 0)
     if (guardMode) {
       const guarded = newGuardedMemory(size, alignment, 'gcAllocator', true)
       if (guarded !== undefined) return new Segment(blockOver(guarded.buffer, guarded.address), 0, size, 0)

@@ -1,15 +1,18 @@
 import { ScopeClosedError } from '../errors/kinds.ts'
 import { isDetached } from './array-buffer.ts'
+import { globalGate } from './global-lifetime.ts'
 import type { Gate } from './lifetime.ts'
+import type { Slab } from './slab.ts'
 
 /**
  * A chunk of memory on loan to one lifetime, with one view and one address for all segments in it. When the chunk is
  * lent again, it gets a new block with the new borrower's gate, so that segments of the earlier loan stay dead.
+ *
+ * A block of a part of a slab makes its view and bytes when they are first used. Until it is exposed, their buffer has memory
+ * of others as well, so code that lets the buffer out calls {@link expose} before it reads them.
  */
 export class Block {
   readonly gate: Gate
-  readonly view: DataView
-  readonly bytes: Buffer
   /** The address of the first byte of `view`, as a number: addresses of user space are below 2^53. */
   readonly address: number
   /**
@@ -19,28 +22,87 @@ export class Block {
   readonly skew: number
   /** Whether a raw view of the memory was handed out. Such a chunk is never lent again. */
   exposed: boolean
+  private ownView: DataView | undefined
+  private ownBytes: Buffer | undefined
+  private readonly slab: Slab | undefined
+  /** The size of a part of a slab in bytes. */
+  private readonly partSize: number
 
-  constructor(gate: Gate, view: DataView, bytes: Buffer, address: number) {
+  constructor(gate: Gate, view: DataView, bytes: Buffer, address: number)
+  /** @internal */
+  constructor(gate: Gate, view: undefined, bytes: undefined, address: number, slab: Slab, partSize: number)
+  constructor(
+    gate: Gate,
+    view: DataView | undefined,
+    bytes: Buffer | undefined,
+    address: number,
+    slab?: Slab,
+    partSize: number = 0,
+  ) {
     this.gate = gate
-    this.view = view
-    this.bytes = bytes
+    this.ownView = view
+    this.ownBytes = bytes
     this.address = address
     this.skew = address & 7
     this.exposed = false
+    this.slab = slab
+    this.partSize = partSize
+  }
+
+  /** Returns the block of a part of a slab. @param byteSize at least 1, because an empty block looks detached. */
+  static ofPart(gate: Gate, slab: Slab, offset: number, byteSize: number): Block {
+    return new Block(gate, undefined, undefined, slab.address + offset, slab, byteSize)
+  }
+
+  /** The memory as a view. It becomes another one when the block is exposed, so it is not kept across calls. */
+  get view(): DataView {
+    return this.ownView ?? this.makeView()
+  }
+
+  /** The bytes of `view`. */
+  get bytes(): Buffer {
+    return this.ownBytes ?? this.makeBytes()
+  }
+
+  private makeView(): DataView {
+    const { buffer, start, address } = this.slab!
+    return (this.ownView = new DataView(buffer, start + this.address - address, this.partSize))
+  }
+
+  private makeBytes(): Buffer {
+    const { buffer, byteOffset, byteLength } = this.view
+    return (this.ownBytes = Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength))
+  }
+
+  /** @internal Gives a part of a slab a buffer over exactly its bytes. Views that were made before go on to work. */
+  separate(): void {
+    const { slab } = this
+    if (slab === undefined || this.exposed) return
+    const buffer = slab.bufferOf(this.address - slab.address, this.partSize)
+    this.ownView = new DataView(buffer)
+    // Made now, because the user can transfer the buffer away.
+    this.ownBytes = Buffer.from(buffer)
   }
 }
 
 /** Maps the buffer of each raw view to the gate of the lifetime that owns it. */
 const gates = new WeakMap<ArrayBufferLike, Gate>()
 
-/** The number of blocks of this thread of which a raw view was handed out. */
-export const exposures: { count: number } = { count: 0 }
+/** The number of blocks of this thread of which a raw view was handed out, and how many of them the garbage collector frees. */
+export const exposures: { count: number; collected: number } = { count: 0, collected: 0 }
 
-/** Records that a raw view was handed out: the chunk is never lent again, and {@link gateOfBuffer} finds its gate. */
+/**
+ * Records that a raw view was handed out: the chunk is never lent again, and {@link gateOfBuffer} finds its gate. A part of a
+ * slab gets a buffer of its own, so the view and the bytes of the block must be read after this call.
+ *
+ * @throws {NativeError} if the engine refuses a buffer. The block is not exposed then.
+ */
 export function expose(block: Block): void {
   if (block.exposed) return
+  block.separate()
   block.exposed = true
   exposures.count++
+  if (block.gate === globalGate) exposures.collected++
   gates.set(block.view.buffer, block.gate)
 }
 

@@ -30,13 +30,13 @@ const operations: readonly AtomicOperation[] = ['add', 'sub', 'and', 'or', 'xor'
 /** One type for all typed arrays, because the code below does not depend on the kind. */
 type AnyArray = Int32Array<ArrayBufferLike>
 
-/** The typed arrays over whole blocks, one for each kind. */
-const arrays = new WeakMap<Block, Partial<Record<AtomicKind, AnyArray>>>()
+/** The typed arrays over the buffers of views of blocks, one for each kind. */
+const arrays = new WeakMap<DataView, Partial<Record<AtomicKind, AnyArray>>>()
 
-function arrayOf(block: Block, kind: AtomicKind): AnyArray {
-  let known = arrays.get(block)
-  if (known === undefined) arrays.set(block, (known = {}))
-  const { buffer } = block.view
+function arrayOf({ view }: Block, kind: AtomicKind): AnyArray {
+  let known = arrays.get(view)
+  if (known === undefined) arrays.set(view, (known = {}))
+  const { buffer } = view
   const Class = classes[kind]
   const length = Math.floor(buffer.byteLength / Class.BYTES_PER_ELEMENT)
   return (known[kind] ??= new Class(buffer as ArrayBuffer, 0, length) as unknown as AnyArray)

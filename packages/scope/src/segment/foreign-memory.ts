@@ -159,8 +159,8 @@ export function reinterpret<Made>(
 
 /** The same memory with another lifetime. Both blocks are exposed, because neither knows the raw views of the other. */
 function aliasOf(block: Block, gate: Gate): Block {
-  const alias = new Block(gate, block.view, block.bytes, block.address)
   expose(block)
+  const alias = new Block(gate, block.view, block.bytes, block.address)
   alias.exposed = true
   return alias
 }

@@ -24,6 +24,7 @@ export function typedView<View>(segment: Segment, Class: ViewClass<View>): View 
   checkWritable(segment)
   const { block, base, byteSize } = segment
   checkUsable(block)
+  expose(block)
   const size = Class.BYTES_PER_ELEMENT ?? 1
   const byteOffset = block.view.byteOffset + base
   if (byteOffset % size !== 0 || byteSize % size !== 0) {
@@ -32,7 +33,6 @@ export function typedView<View>(segment: Segment, Class: ViewClass<View>): View 
       details: { byteOffset, byteSize, elementSize: size },
     })
   }
-  expose(block)
   return new Class(block.view.buffer, byteOffset, byteSize / size)
 }
 

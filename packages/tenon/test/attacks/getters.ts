@@ -9,7 +9,7 @@ export const getters: Attempts = {
     'gave undefined, gave undefined, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED',
   ],
   'attributes transfer the buffer of an operand': [
-    `    const x = make(), y = make(), attrs = { get a() { const { buffer } = x.view(); try { structuredClone(buffer, { transfer: [buffer] }) } catch {} gc(); return f32(2) } }
+    `    const x = make(), y = make(), attrs = { get a() { try { x.view().buffer.transfer() } catch {} gc(); return f32(2) } }
     attempt(() => library.customCall('saxpy')([x, y], { results: [type], attrs }).toArray()[7])`,
     'TENON_SCOPE_CLOSED',
   ],

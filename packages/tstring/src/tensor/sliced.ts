@@ -22,7 +22,8 @@ export function slicedStrings(image: Image): string[] {
   const strings = new Array<string>(count)
   const selection = new Uint32Array(AT_ONCE)
   const table = gcAllocator.allocate(tableSize('arrow32', AT_ONCE))
-  const offsets = new Int32Array(table.block.view.buffer as ArrayBuffer, table.base, AT_ONCE + 1)
+  const { buffer, byteOffset } = table.block.view
+  const offsets = new Int32Array(buffer as ArrayBuffer, byteOffset + table.base, AT_ONCE + 1)
   let data = gcAllocator.allocate(0)
   for (let first = 0; first < count; first += AT_ONCE) {
     const n = Math.min(AT_ONCE, count - first)

@@ -5,12 +5,13 @@ import { coreLibrary } from '../core-library.ts'
  * Returns an ArrayBuffer over native memory, which must outlive it. Callers make one for each block: creating one is slow, and
  * detaching one does not detach others over the same memory.
  *
- * @param guarded the guarded block that has the memory, if the garbage collector is to free it with the buffer.
+ * @param owner the guarded block that has the memory, if the garbage collector is to free it with the buffer; or the buffer that has
+ * the memory, which stays alive until then. Both follow the memory if a user transfers the buffer. koffi ignores the owner.
  * @throws {NativeError} if the runtime does not support such buffers, as Electron does not.
  */
-export function bufferOver(address: number, byteSize: number, guarded?: number): ArrayBuffer {
+export function bufferOver(address: number, byteSize: number, owner?: number | ArrayBuffer): ArrayBuffer {
   try {
-    return coreLibrary().driver.bufferOver(address, byteSize, guarded)
+    return coreLibrary().driver.bufferOver(address, byteSize, owner)
   } catch (cause) {
     throw new NativeError(`no buffer over native memory can be made: ${(cause as Error).message}`, {
       hint: 'In Electron, copy into memory of scopes, or do native work in a process of plain Node.js.',

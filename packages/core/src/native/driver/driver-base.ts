@@ -10,6 +10,6 @@ export interface DriverBase {
   addressOf(memory: ArrayBufferLike | ArrayBufferView): number
   /** A copy of NUL-terminated UTF-8. The address is valid, and not 0. */
   textAt(address: number): string
-  /** Returns an ArrayBuffer over native memory. See `bufferOver`. koffi ignores `guarded`. */
-  bufferOver(address: number, byteSize: number, guarded?: number): ArrayBuffer
+  /** Returns an ArrayBuffer over native memory. See `bufferOver`. */
+  bufferOver(address: number, byteSize: number, owner?: number | ArrayBuffer): ArrayBuffer
 }

@@ -22,7 +22,9 @@ export interface NodeModule {
   caller(frame: ArrayBuffer): () => void
   address(memory: ArrayBufferLike | ArrayBufferView): number | undefined
   text(address: number): string
-  buffer(address: number, byteSize: number, guarded?: number): ArrayBuffer
+  buffer(address: number, byteSize: number, owner: number | ArrayBuffer): ArrayBuffer
+  /** The number of buffers of this thread over parts of buffers. */
+  parts(): number
   /** Windows has no watches. */
   watch?(descriptor: number, whenReadable: () => void): Watch
   setWatch(watch: Watch, state: (typeof WATCH)[keyof typeof WATCH]): void
@@ -58,6 +60,6 @@ export function openModule(core: string): ModuleDriver {
     caller: module.caller,
     addressOf: (memory) => module.address(memory) ?? module.address(new Uint8Array(memory as SharedArrayBuffer))!,
     textAt: module.text,
-    bufferOver: (address, byteSize, guarded = 0) => module.buffer(address, byteSize, guarded),
+    bufferOver: (address, byteSize, owner = 0) => module.buffer(address, byteSize, owner),
   }
 }

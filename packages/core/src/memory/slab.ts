@@ -1,0 +1,86 @@
+import { NativeError } from '../errors/kinds.ts'
+import { bufferOver } from '../native/call/buffer-over.ts'
+import { coreLibrary } from '../native/core-library.ts'
+import { addressOf } from '../native/native-memory.ts'
+import { newArrayBuffer } from './array-buffer.ts'
+
+/** The alignment in bytes of the first byte of a slab, and the largest alignment of its parts. */
+export const SLAB_ALIGNMENT = 64
+
+/**
+ * Zeroed memory from which parts are taken one behind the other. Blocks of different owners share it, so its buffer never leaves
+ * the packages of Tenon: a part of which a raw view is handed out first gets a buffer of its own over its bytes.
+ *
+ * The garbage collector frees a slab with the last block and the last buffer over it.
+ */
+export class Slab {
+  readonly buffer: ArrayBuffer
+  /** The address of the first byte, a multiple of {@link SLAB_ALIGNMENT}. */
+  readonly address: number
+  /** The offset of the first byte in the buffer. */
+  readonly start: number
+  readonly byteSize: number
+  /** The offset of the first free byte. */
+  private used: number
+
+  /** @throws {AllocationError} if memory is exhausted. */
+  constructor(byteSize: number) {
+    this.buffer = newArrayBuffer(byteSize, SLAB_ALIGNMENT)
+    const address = addressOf(this.buffer)
+    this.start = -address & (SLAB_ALIGNMENT - 1)
+    this.address = address + this.start
+    this.byteSize = byteSize
+    this.used = 0
+  }
+
+  /**
+   * Takes a part that nobody has had.
+   *
+   * @param byteSize a whole number from 1.
+   * @param byteAlignment a power of two up to {@link SLAB_ALIGNMENT}.
+   * @returns the offset of the part, or -1 if it does not fit.
+   */
+  take(byteSize: number, byteAlignment: number): number {
+    const offset = (this.used + byteAlignment - 1) & -byteAlignment
+    const end = offset + byteSize
+    if (end > this.byteSize) return -1
+    this.used = end
+    return offset
+  }
+
+  /**
+   * Returns an ArrayBuffer over exactly these bytes. It keeps the slab alive, also after it was transferred.
+   *
+   * @throws {NativeError} if the engine refuses.
+   */
+  bufferOf(offset: number, byteSize: number): ArrayBuffer {
+    return bufferOver(this.address + offset, byteSize, this.buffer)
+  }
+}
+
+let known: boolean | undefined
+
+/**
+ * Whether this runtime can make buffers over parts of slabs: Electron cannot, and koffi's buffers do not keep the slab alive.
+ * Memory then needs buffers of its own.
+ */
+export function hasSlabs(): boolean {
+  return (known ??= canShare())
+}
+
+/** The number of buffers of this thread over parts of slabs that are not freed. */
+export function partBuffers(): number {
+  const { driver } = coreLibrary()
+  return driver.kind === 'koffi' ? 0 : driver.module.parts()
+}
+
+function canShare(): boolean {
+  if (coreLibrary().driver.kind === 'koffi') return false
+  try {
+    new Slab(SLAB_ALIGNMENT).bufferOf(0, 1)
+    return true
+  } catch (error) {
+    if (error instanceof NativeError) return false
+    throw error
+  }
+}
