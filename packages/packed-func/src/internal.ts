@@ -1,4 +1,6 @@
 /** What the `tenon` package uses besides the public entry. It may change at any time. */
+export { cellOf } from './objects/native-object.ts'
 export { functionSchema } from './typed/schema.ts'
 export { schemaText, UNDECLARED, type TextOfKey, type Use } from './typed/schema-text.ts'
+export { classNameOf, nameMembers, type Nameable, type NamedMember } from './types/member-names.ts'
 export { ANY, readTypeSchema, typeSchemaOf, type TypeSchema } from './typed/type-schema.ts'
