@@ -411,6 +411,7 @@ export const CONSTANTS = {
   kTVMFFIFieldFlagBitMaskWritable: 1,
   kTVMFFIFieldFlagBitMaskHasDefault: 2,
   kTVMFFIFieldFlagBitMaskIsStaticMethod: 4,
+  kTVMFFIFieldFlagBitMaskSEqHashIgnore: 8,
   kTVMFFIFieldFlagBitMaskDefaultFromFactory: 32,
   kTVMFFIFieldFlagBitMaskReprOff: 64,
   kTVMFFIFieldFlagBitMaskCompareOff: 128,

@@ -67,16 +67,6 @@ static int answer(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny
   return 0;
 }
 
-static int call_global(const char *name, TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
-  TVMFFIByteArray span = span_of(name);
-  TVMFFIObjectHandle function;
-  *result = (TVMFFIAny){.type_index = kTVMFFINone};
-  if (TVMFFIFunctionGetGlobal(&span, &function) != 0 || function == NULL) return -2;
-  int status = TVMFFIFunctionCall(function, args, count, result);
-  TVMFFIObjectDecRef(function);
-  return status;
-}
-
 TEST(tvm_registered_symbols_form_a_module) {
   static void *context;
   TVMFFIAny module, result, prefix = {.type_index = kTVMFFIRawStr, .v_c_str = "c_test_"};

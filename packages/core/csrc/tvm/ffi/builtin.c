@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "enumeration.h"
+#include "module.h"
 
 /* The types that the ABI names. Those after ffi.Object are its children. */
 static const struct {
@@ -82,11 +83,7 @@ static int make_shape(const tn__call_t *call) { return tn__shape_make(call->args
 static int get_missing(const tn__call_t *call) { return tn__give(call, tn__object(tn__missing_object())); }
 
 /* ffi.GetKwargsObject(): the object that separates keyword arguments, compared by identity */
-static int get_kwargs(const tn__call_t *call) {
-  static TVMFFIObject kwargs = {.combined_ref_count = 1 | (uint64_t)1 << 32, .type_index = kTVMFFIObject};
-  tn__retain(&kwargs);
-  return tn__give(call, tn__object(&kwargs));
-}
+static int get_kwargs(const tn__call_t *call) { return tn__give(call, tn__object(tn__kwargs_object())); }
 
 /* ffi.GetRegisteredTypeKeys(): the keys of all types, in the order of their indices */
 static int registered_keys(const tn__call_t *call) {
@@ -131,8 +128,11 @@ static void register_functions(const tn__builtin_t *table) {
 
 __attribute__((constructor)) static void register_all(void) {
   const tn__builtin_t *const tables[] = {builtins, tn__sequence_builtins, tn__dictionary_builtins,
-                                         tn__registry_builtins, tn__module_builtins, tn__library_builtins};
+                                         tn__registry_builtins, tn__module_builtins, tn__library_builtins,
+                                         tn__creation_builtins, tn__device_builtins};
   register_types();
   register_attributes();
+  tn__register_enumerations();
+  tn__register_module_fields();
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) register_functions(tables[i]);
 }

@@ -43,6 +43,10 @@ void tn__release(void *object); /* null is a no-op */
 /* The object that represents a missing value, retained for the caller. */
 void *tn__missing_object(void);
 
+/* The object that separates keyword arguments from those before them, retained for the caller. */
+void *tn__kwargs_object(void);
+bool tn__is_kwargs(const TVMFFIAny *value);
+
 /* --- any.c -------------------------------------------------------------------------------------------------------- */
 
 static inline bool tn__is_object(const TVMFFIAny *value) { return value->type_index >= kTVMFFIStaticObjectBegin; }
@@ -163,8 +167,8 @@ TVMFFIObjectHandle tn__find_loader(const char *prefix, TVMFFIByteArray kind, cha
 
 /* --- tables of global functions, each up to an entry without a name: registered by builtin.c ---------------------- */
 
-extern const tn__builtin_t tn__dictionary_builtins[], tn__library_builtins[], tn__module_builtins[],
-    tn__registry_builtins[], tn__sequence_builtins[];
+extern const tn__builtin_t tn__creation_builtins[], tn__device_builtins[], tn__dictionary_builtins[],
+    tn__library_builtins[], tn__module_builtins[], tn__registry_builtins[], tn__sequence_builtins[];
 
 /* tensor.c: creates a Shape of integers. 0, or -1 with an error raised. */
 int tn__shape_make(const TVMFFIAny *sizes, int32_t count, TVMFFIAny *result);

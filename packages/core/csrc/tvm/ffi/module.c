@@ -259,6 +259,24 @@ static int get_properties(const tn__call_t *call) {
   return module_at(call, 0) == NULL ? -1 : tn__give(call, tn__int(RUNNABLE));
 }
 
+static int get_write_formats(const tn__call_t *call) {
+  return module_at(call, 0) == NULL ? -1 : tn__sequence_make(kTVMFFIArray, NULL, 0, call->result);
+}
+
+/* ffi.ModuleInspectSource(module, format): the source of a library is not known */
+static int get_source(const tn__call_t *call) {
+  TVMFFIByteArray format;
+  if (module_at(call, 0) == NULL || tn__argument_text(call, 1, &format) != 0) return -1;
+  return tn__text("", 0, call->result);
+}
+
+static int write_file(const tn__call_t *call) {
+  TVMFFIByteArray file, format;
+  if (module_at(call, 0) == NULL || tn__argument_text(call, 1, &file) != 0 || tn__argument_text(call, 2, &format) != 0)
+    return -1;
+  return tn__raise("RuntimeError", "Module[library] does not support WriteToFile");
+}
+
 static int import_module(const tn__call_t *call) {
   if (call->args[1].type_index != kTVMFFIModule)
     return tn__argument_mismatch(call, 1, tn__type_name(kTVMFFIModule));
@@ -317,6 +335,37 @@ static int drop_module(const tn__call_t *call) {
   return 0;
 }
 
+/* The getter of the field `imports_`: an Array of the imports. */
+static int get_imports(void *field, TVMFFIAny *result) {
+  const tn__module_t *module = (tn__module_t *)(void *)((char *)field - offsetof(tn__module_t, imports));
+  tn__lock(&lock);
+  const size_t count = module->import_count;
+  TVMFFIAny *items = malloc((count + 1) * sizeof *items);
+  for (size_t i = 0; items != NULL && i < count; i++) {
+    tn__retain(module->imports[i]);
+    items[i] = tn__object(module->imports[i]);
+  }
+  tn__unlock(&lock);
+  if (items == NULL) return tn__no_memory();
+  const int status = tn__sequence_make(kTVMFFIArray, items, (int32_t)count, result);
+  for (size_t i = 0; i < count; i++) tn__clear(&items[i]);
+  free(items);
+  return status;
+}
+
+void tn__register_module_fields(void) {
+  const TVMFFIFieldInfo field = {
+      .name = TN_SPAN("imports_"),
+      .metadata = TN_SPAN("{\"type_schema\":\"{\\\"type\\\":\\\"ffi.Array\\\",\\\"args\\\":[{\\\"type\\\":\\\"Any\\\"}]}\"}"),
+      .size = sizeof(void *),
+      .alignment = _Alignof(void *),
+      .offset = offsetof(tn__module_t, imports),
+      .getter = get_imports,
+      .field_static_type_index = kTVMFFIArray,
+  };
+  TVMFFITypeRegisterField(kTVMFFIModule, &field);
+}
+
 const tn__builtin_t tn__module_builtins[] = {
     {"ffi.ModuleGetFunction", get_function, 3, kTVMFFIModule},
     {"ffi.ModuleImplementsFunction", implements_function, 3, kTVMFFIModule},
@@ -326,6 +375,9 @@ const tn__builtin_t tn__module_builtins[] = {
     {"ffi.ModuleGetPropertyMask", get_properties, 1, kTVMFFIModule},
     {"ffi.ModuleImportModule", import_module, 2, kTVMFFIModule},
     {"ffi.ModuleClearImports", clear_imports, 1, kTVMFFIModule},
+    {"ffi.ModuleGetWriteFormats", get_write_formats, 1, kTVMFFIModule},
+    {"ffi.ModuleInspectSource", get_source, 2, kTVMFFIModule},
+    {"ffi.ModuleWriteToFile", write_file, 3, kTVMFFIModule},
     {"ffi.ModuleGlobalsAdd", keep_module, 1, kTVMFFIModule},
     {"ffi.ModuleGlobalsRemove", drop_module, 1, kTVMFFIModule},
     {.name = NULL},

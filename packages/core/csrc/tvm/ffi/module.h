@@ -43,6 +43,9 @@ tn__module_t *tn__module_of(void *handle);
 /* Adds an import. 0, or -1 with an error raised. */
 int tn__module_import(tn__module_t *module, void *imported);
 
+/* Registers the fields of modules, when the library is loaded. */
+void tn__register_module_fields(void);
+
 /* --- embedded.c: the modules inside a library --------------------------------------------------------------------- */
 
 /* Reads the modules that a library contains and returns the root, retained. `bytes` is the library's `library_bin`,

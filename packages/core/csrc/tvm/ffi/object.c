@@ -122,6 +122,15 @@ int TVMFFIObjectDecRef(TVMFFIObjectHandle object) {
 
 void TVMFFIGetVersion(TVMFFIVersion *out_version) { *out_version = (TVMFFIVersion){0, 1, 14}; }
 
+static TVMFFIObject kwargs = {.combined_ref_count = FRESH, .type_index = kTVMFFIObject};
+
+void *tn__kwargs_object(void) {
+  tn__retain(&kwargs);
+  return &kwargs;
+}
+
+bool tn__is_kwargs(const TVMFFIAny *value) { return tn__is_object(value) && value->v_obj == &kwargs; }
+
 void *tn__missing_object(void) {
   static TVMFFIObject missing = {.combined_ref_count = FRESH, .type_index = kTVMFFIObject};
   tn__retain(&missing);

@@ -83,9 +83,8 @@ static int list_set(const tn__call_t *call) {
   return 0;
 }
 
-static int grow(sequence_t *list) {
-  if (list->cell.size < list->cell.capacity) return 0;
-  int64_t capacity = list->cell.capacity < 4 ? 4 : list->cell.capacity * 2;
+/* Makes room for `capacity` items, more than there is. */
+static int reserve(sequence_t *list, int64_t capacity) {
   TVMFFIAny *items = malloc((size_t)capacity * sizeof *items);
   if (items == NULL) return tn__no_memory();
   if (list->cell.size > 0) memcpy(items, list->cell.data, (size_t)list->cell.size * sizeof *items);
@@ -94,6 +93,11 @@ static int grow(sequence_t *list) {
   list->cell.capacity = capacity;
   list->cell.data_deleter = free; /* a list that C++ code created has another deleter */
   return 0;
+}
+
+static int grow(sequence_t *list) {
+  if (list->cell.size < list->cell.capacity) return 0;
+  return reserve(list, list->cell.capacity < 4 ? 4 : list->cell.capacity * 2);
 }
 
 /* Inserts an owned copy of an item. */
@@ -142,6 +146,66 @@ static int list_erase(const tn__call_t *call) {
   return 0;
 }
 
+/* Reads the second and third argument, the range of items from `start` to before `stop`. */
+static int read_range(const tn__call_t *call, int64_t *start, int64_t *stop) {
+  const int64_t size = sequence_of(call)->cell.size;
+  if (tn__argument_int(call, 1, start) != 0 || tn__argument_int(call, 2, stop) != 0) return -1;
+  if (*start >= 0 && *start <= *stop && *stop <= size) return 0;
+  return tn__raise("IndexError", "Erase range [%lld, %lld) out of bounds %lld", (long long)*start, (long long)*stop,
+                   (long long)size);
+}
+
+/* Replaces a range of items by `count` owned ones, and destroys the old items when the list is complete again. */
+static int replace(sequence_t *list, int64_t start, int64_t stop, const TVMFFIAny *items, int64_t count) {
+  const int64_t removed = stop - start, size = list->cell.size - removed + count;
+  TVMFFIAny *old = malloc((size_t)(removed + 1) * sizeof *old);
+  if (old == NULL) return tn__no_memory();
+  if (size > list->cell.capacity && reserve(list, size < list->cell.capacity * 2 ? list->cell.capacity * 2 : size) != 0) {
+    free(old);
+    return -1;
+  }
+  TVMFFIAny *place = items_of(list) + start;
+  memcpy(old, place, (size_t)removed * sizeof *old);
+  memmove(place + count, place + removed, (size_t)(list->cell.size - stop) * sizeof *place);
+  if (count > 0) memcpy(place, items, (size_t)count * sizeof *place);
+  list->cell.size = size;
+  for (int64_t i = 0; i < removed; i++) tn__clear(&old[i]);
+  free(old);
+  return 0;
+}
+
+static int list_erase_range(const tn__call_t *call) {
+  int64_t start, stop;
+  if (read_range(call, &start, &stop) != 0) return -1;
+  return replace(sequence_of(call), start, stop, NULL, 0);
+}
+
+/* ffi.ListReplaceSlice(list, start, stop, replacement): the replacement may be the list itself */
+static int list_replace_slice(const tn__call_t *call) {
+  int64_t start, stop;
+  if (read_range(call, &start, &stop) != 0) return -1;
+  if (call->args[3].type_index != kTVMFFIList) return tn__argument_mismatch(call, 3, tn__type_name(kTVMFFIList));
+  const sequence_t *from = (const sequence_t *)(void *)call->args[3].v_obj;
+  const int64_t count = from->cell.size;
+  TVMFFIAny *items = malloc((size_t)(count + 1) * sizeof *items);
+  if (items == NULL) return tn__no_memory();
+  for (int64_t i = 0; i < count; i++) items[i] = tn__copy(&items_of(from)[i]);
+  const int status = replace(sequence_of(call), start, stop, items, count);
+  for (int64_t i = 0; status != 0 && i < count; i++) tn__clear(&items[i]);
+  free(items);
+  return status;
+}
+
+static int list_reverse(const tn__call_t *call) {
+  const sequence_t *list = sequence_of(call);
+  for (int64_t i = 0, j = list->cell.size - 1; i < j; i++, j--) {
+    const TVMFFIAny item = items_of(list)[i];
+    items_of(list)[i] = items_of(list)[j];
+    items_of(list)[j] = item;
+  }
+  return 0;
+}
+
 static int list_clear(const tn__call_t *call) {
   sequence_t *list = sequence_of(call);
   while (list->cell.size > 0) {
@@ -159,5 +223,8 @@ const tn__builtin_t tn__sequence_builtins[] = {
     {"ffi.ListSetItem", list_set, 3, kTVMFFIList},    {"ffi.ListAppend", list_append, 2, kTVMFFIList},
     {"ffi.ListInsert", list_insert, 3, kTVMFFIList},  {"ffi.ListPop", list_pop, 2, kTVMFFIList},
     {"ffi.ListErase", list_erase, 2, kTVMFFIList},    {"ffi.ListClear", list_clear, 1, kTVMFFIList},
+    {"ffi.ListEraseRange", list_erase_range, 3, kTVMFFIList},
+    {"ffi.ListReplaceSlice", list_replace_slice, 4, kTVMFFIList},
+    {"ffi.ListReverse", list_reverse, 1, kTVMFFIList},
     {.name = NULL},
 };
