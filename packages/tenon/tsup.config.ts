@@ -1,10 +1,11 @@
 import { globSync, rmSync } from 'node:fs'
-import { commonJsProgram, esmLibrary } from '@tenon/config/tsup'
+import { commonJsProgram, commonJsProgramWithCore, esmLibrary } from '@tenon/config/tsup'
 
 // Both configurations are built at once and write to dist.
 rmSync('dist', { recursive: true, force: true })
 
 export default [
-  { ...esmLibrary(['src/index.ts', 'src/cli.ts', ...globSync('src/entries/*.ts')]), clean: false },
-  commonJsProgram({ 'cli/call': 'src/cli/call.ts' }),
+  { ...esmLibrary(['src/index.ts', 'src/cli/main.ts', ...globSync('src/entries/*.ts')]), clean: false },
+  commonJsProgram({ cli: 'src/cli.ts' }),
+  commonJsProgramWithCore({ 'cli/call': 'src/cli/call.ts' }),
 ]

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The built command of the `tenon` package. */
-const program = fileURLToPath(new URL('cli.js', import.meta.resolve('tenon')))
+const program = fileURLToPath(new URL('cli.cjs', import.meta.resolve('tenon')))
 
 export interface Finished {
   readonly code: number | null

@@ -78,13 +78,16 @@ export class BinaryReader {
     }
     const fields = this.fields(offset, count * entrySize, what)
     const columns = Object.entries<number>(layout)
-    return Array.from({ length: count }, (_, index) => {
-      const entry = columns.map(([name, at]) => {
+    const entries: Record<string, number>[] = []
+    for (let index = 0, start = 0; index < count; index++, start += entrySize) {
+      const entry: Record<string, number> = {}
+      for (const [name, at] of columns) {
         const width = name === 'type' || name === 'link' || name === 'info' ? 32 : bits
-        return [name, fields.word(index * entrySize + at, width)] as const
-      })
-      return Object.fromEntries(entry) as Record<Field, number>
-    })
+        entry[name] = fields.word(start + at, width)
+      }
+      entries.push(entry)
+    }
+    return entries
   }
 
   #check(offset: number, byteSize: number, what: string): void {
@@ -137,13 +140,14 @@ export class Fields {
 
   /** Reads a 64-bit file offset, size or count, which is always below 2^53. */
   size64(offset: number): number {
-    const value = this.u64(offset)
+    const [low, high] = this.#littleEndian ? [offset, offset + 4] : [offset + 4, offset]
+    const value = this.u32(high) * 2 ** 32 + this.u32(low)
     if (value > Number.MAX_SAFE_INTEGER) {
       throw new BinaryFormatError(
-        `the ${this.#what} has the offset or size 0x${value.toString(16)}, which exceeds any file`,
+        `the ${this.#what} has the offset or size 0x${this.u64(offset).toString(16)}, which exceeds any file`,
       )
     }
-    return Number(value)
+    return value
   }
 
   word(offset: number, bits: 32 | 64): number {

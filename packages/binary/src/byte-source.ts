@@ -3,9 +3,12 @@ import { BinaryFormatError } from './binary-format-error.ts'
 
 export interface ByteSource {
   readonly byteSize: number
-  /** Reads `length` bytes at an offset. The caller has checked that the range is within the source. */
+  /** Reads `length` bytes at an offset. The caller has checked that the range is within the source, and does not write the bytes. */
   read(offset: number, length: number): Buffer
 }
+
+/** A file up to this size in bytes is read at once. */
+const MAX_BYTES_AT_ONCE = 256 * 1024
 
 /**
  * Opens a file, passes it to `use` as a source, and closes it when `use` has returned or thrown.
@@ -23,7 +26,12 @@ export function withFileSource<T>(path: string, use: (source: ByteSource) => T):
         `the file is not a shared library, but ${stats.isDirectory() ? 'a directory' : 'a special file'}`,
       )
     }
-    return use({ byteSize: stats.size, read: (offset, length) => readExactly(file, offset, length) })
+    const byteSize = stats.size
+    if (byteSize > MAX_BYTES_AT_ONCE) {
+      return use({ byteSize, read: (offset, length) => readExactly(file, offset, length) })
+    }
+    const bytes = readExactly(file, 0, byteSize)
+    return use({ byteSize, read: (offset, length) => bytes.subarray(offset, offset + length) })
   } finally {
     closeSync(file)
   }

@@ -56,19 +56,19 @@ test('importing the package loads nothing', async () => {
 
 describe('the place of the library', () => {
   test('is the build of the workspace, then the platform package', () => {
-    const places = candidates({})
+    const places = [...candidates({})]
     expect(places[0]).toEqual({
       path: join(corePackage().directory, 'build', 'release', libraryFileName('tenon')),
       origin: 'workspace build',
     })
     expect(places[1]).toMatchObject({ origin: 'platform package' })
     expect(places[1]!.path).toContain(join('lib', libraryFileName('tenon')))
-    expect(candidates({ TENON_VARIANT: 'asan' })[0]!.path).toContain(join('build', 'asan'))
+    expect([...candidates({ TENON_VARIANT: 'asan' })][0]!.path).toContain(join('build', 'asan'))
   })
 
   test('is only what TENON_CORE_LIBRARY names, if it is set', () => {
-    expect(candidates({ TENON_CORE_LIBRARY: '/x.so' })).toEqual([{ path: '/x.so', origin: 'TENON_CORE_LIBRARY' }])
-    expect(candidates({ TENON_CORE_LIBRARY: '' })).toHaveLength(2)
+    expect([...candidates({ TENON_CORE_LIBRARY: '/x.so' })]).toEqual([{ path: '/x.so', origin: 'TENON_CORE_LIBRARY' }])
+    expect([...candidates({ TENON_CORE_LIBRARY: '' })]).toHaveLength(2)
   })
 
   test('is named in the error, with what the loader said', async () => {

@@ -1,11 +1,27 @@
 #!/usr/bin/env node
-import { createRequire } from 'node:module'
-import { keepCompiledCode } from './cli/compiled-code.ts'
+// The build makes a CommonJS file of this one, because the loader of ES modules takes 2 ms. It makes the files below as well.
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { ownCacheDirectory } from './cli/cache-directory.ts'
+import { runProgram } from './cli/run-program.ts'
+import { wantsHelp } from './cli/wants-help.ts'
 
-keepCompiledCode()
+const directory = ownCacheDirectory(process.env)
 const [name, ...rest] = process.argv.slice(2)
-// A call starts from one file, because the kernel is often faster than the loading of many modules.
-process.exitCode =
-  name === 'call'
-    ? (createRequire(import.meta.url)('./cli/call.cjs') as typeof import('./cli/call.ts')).runCall(rest)
-    : await (await import('./cli/main.ts')).main(process.argv.slice(2))
+if (name === 'call') {
+  // A call starts from one file, because the kernel is often faster than the loading of many modules.
+  const program = runProgram<typeof import('./cli/call.ts')>(join(__dirname, 'cli/call.cjs'), directory)
+  const code = program.exports.runCall(rest)
+  // The help needs few of the functions that a call needs.
+  if (code === 0 && !wantsHelp(rest)) program.keepCode()
+  // Everything is printed and closed, so the process need not free its memory.
+  process.exit(code)
+} else {
+  if (directory !== undefined) enableCompileCache(directory)
+  void runMain()
+}
+
+async function runMain(): Promise<void> {
+  const { main } = (await import('./cli/main.js')) as typeof import('./cli/main.ts')
+  process.exitCode = await main(process.argv.slice(2))
+}

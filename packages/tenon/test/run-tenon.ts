@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /** The built command, as users run it. */
-export const tenonProgram: string = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+export const tenonProgram: string = fileURLToPath(new URL('../dist/cli.cjs', import.meta.url))
 
 export interface Finished {
   readonly code: number | null

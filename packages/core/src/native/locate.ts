@@ -39,17 +39,25 @@ export function libraryFileName(name: string): string {
   return `lib${name}.${process.platform === 'darwin' ? 'dylib' : 'so'}`
 }
 
-/** In order: only the file of `TENON_CORE_LIBRARY`, or the workspace's build, then the platform package. */
-export function candidates(environment: NodeJS.ProcessEnv = process.env): Candidate[] {
+/**
+ * In order: only the file of `TENON_CORE_LIBRARY`, or the workspace's build, then the platform package, which is looked up
+ * only if the build cannot be used.
+ */
+export function* candidates(environment: NodeJS.ProcessEnv = process.env): Generator<Candidate, void, undefined> {
   const explicit = environment['TENON_CORE_LIBRARY']
-  if (explicit !== undefined && explicit !== '') return [{ path: explicit, origin: 'TENON_CORE_LIBRARY' }]
+  if (explicit !== undefined && explicit !== '') return void (yield { path: explicit, origin: 'TENON_CORE_LIBRARY' })
   const file = libraryFileName('tenon')
   const path = join(corePackage().directory, 'build', environment['TENON_VARIANT'] ?? 'release', file)
-  const build: Candidate = { path, origin: 'workspace build' }
+  yield { path, origin: 'workspace build' }
+  const packageDirectory = platformPackage()
+  if (packageDirectory !== undefined) yield { path: join(packageDirectory, 'lib', file), origin: 'platform package' }
+}
+
+/** The directory of the platform package, if it is installed. */
+function platformPackage(): string | undefined {
   try {
-    const manifest = createRequire(import.meta.url).resolve(`@tenon/core-${platformName}/package.json`)
-    return [build, { path: join(dirname(manifest), 'lib', file), origin: 'platform package' }]
+    return dirname(createRequire(import.meta.url).resolve(`@tenon/core-${platformName}/package.json`))
   } catch {
-    return [build] // The platform package is not installed.
+    return undefined
   }
 }
