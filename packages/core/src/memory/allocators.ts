@@ -25,6 +25,20 @@ export interface NativeAllocator {
 const blockOver = (buffer: ArrayBuffer, address: number): Block =>
   new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address)
 
+/** Zeroed memory of the garbage collector. The numbers are those that `allocate()` accepts. @throws {AllocationError} */
+export function newCollected(byteSize: number, byteAlignment: number): Segment {
+  const shared = sharedBlock(byteSize, byteAlignment)
+  if (shared !== undefined) return new Segment(shared, 0, byteSize, 0)
+  if (guardMode) {
+    const guarded = newGuardedMemory(byteSize, byteAlignment, 'gcAllocator', true)
+    if (guarded !== undefined) return new Segment(blockOver(guarded.buffer, guarded.address), 0, byteSize, 0)
+  }
+  const buffer = newArrayBuffer(byteSize, byteAlignment)
+  const address = addressOf(buffer)
+  const base = (byteAlignment - (address % byteAlignment)) % byteAlignment
+  return new Segment(blockOver(buffer, address), base, byteSize, 0)
+}
+
 /**
  * The default allocator. The memory is zeroed, and the garbage collector frees it with the last segment or view over it, so you
  * do not need to close anything. Small segments share a buffer until you take a raw view of one, which then gets a buffer of
@@ -36,18 +50,7 @@ const blockOver = (buffer: ArrayBuffer, address: number): Block =>
  */
 export const gcAllocator: NativeAllocator & { toString(): string } = {
   allocate(byteSize: number, byteAlignment: number = ARRAY_BUFFER_ALIGNMENT): Segment {
-    const size = checkSize(byteSize, 'byteSize')
-    const alignment = checkAlignment(byteAlignment)
-    const shared = sharedBlock(size, alignment)
-    if (shared !== undefined) return new Segment(shared, 0, size, 0)
-    if (guardMode) {
-      const guarded = newGuardedMemory(size, alignment, 'gcAllocator', true)
-      if (guarded !== undefined) return new Segment(blockOver(guarded.buffer, guarded.address), 0, size, 0)
-    }
-    const buffer = newArrayBuffer(size, alignment)
-    const address = addressOf(buffer)
-    const base = (alignment - (address % alignment)) % alignment
-    return new Segment(blockOver(buffer, address), base, size, 0)
+    return newCollected(checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment))
   },
   toString: () => 'gcAllocator',
 }

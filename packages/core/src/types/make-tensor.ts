@@ -3,7 +3,7 @@ import { wrongType, wrongValue } from '../errors/check-arguments.ts'
 import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
 import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
-import { gcAllocator, type NativeAllocator } from '../memory/allocators.ts'
+import { gcAllocator, newCollected, type NativeAllocator } from '../memory/allocators.ts'
 import { checkUsable } from '../memory/block.ts'
 import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
 import { checkDevice, cpu, type Device } from './device.ts'
@@ -14,7 +14,7 @@ import { writeElements } from './tensor-elements.ts'
 import { dtypeOfElements, flatten, pathOf, readItems, unravel } from './tensor-literals.ts'
 import { bytesOf } from './tensor-bytes.ts'
 import { Tensor, TENSOR_ALIGNMENT } from './tensor.ts'
-import { typeWith, type TensorType, type TensorTypeOptions } from './tensor-type.ts'
+import { isSize, typeOf, typeWith, type TensorType, type TensorTypeOptions } from './tensor-type.ts'
 
 const OPTIONS = ['allocator', 'device', 'packing', 'strides'] as const
 
@@ -72,31 +72,36 @@ export function tensor(first: unknown, second?: unknown, source?: unknown, optio
     const values = flatten(first, false)
     return filled(typeWith(dtypeOfElements(values), values.shape, given), values.elements, given, values.shape)
   }
-  const { name, kind } = dtypeInfo(first as string)
-  // The second argument is read once: as a shape, or as the outermost array of a literal.
-  const outer = source === undefined && Array.isArray(second) ? readItems(second) : second
-  if (source === undefined && outer !== undefined && !isShape(outer)) {
-    checkLiteral(outer)
-    const values = flatten(outer, kind === 'complex')
-    return filled(typeWith(name, values.shape, given), values.elements, given, values.shape)
+  const info = dtypeInfo(first as string)
+  if (source !== undefined || second === undefined) {
+    const type = typeWith(info.name, second as readonly number[], given)
+    if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(source, given.device))
+    return source === undefined ? allocate(type, given.allocator, given.device) : filled(type, source, given)
   }
-  const type = typeWith(name, outer as readonly number[], given)
-  const { device } = given
-  if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(source, device))
-  return source === undefined ? allocate(type, given) : filled(type, source, given)
+  // The second argument is read once: as a shape, or as the outermost array of a literal.
+  const outer = Array.isArray(second) ? readItems(second) : second
+  if (isShape(outer)) return allocate(typeOf(info, outer, given), given.allocator, given.device)
+  checkLiteral(outer)
+  const values = flatten(outer, info.kind === 'complex')
+  return filled(typeWith(info.name, values.shape, given), values.elements, given, values.shape)
 }
 
 /** Whether the second argument is a shape. @throws {ArgumentRangeError} if it is an array with a number that cannot be a size. */
-function isShape(second: unknown): boolean {
-  if (!Array.isArray(second) || !second.every((size) => typeof size === 'number')) return false
-  const odd = second.findIndex((size) => !Number.isSafeInteger(size) || size < 0)
-  if (odd === -1) return true
-  throw wrongValue(
-    `shape[${odd}]`,
-    'a whole number of elements from 0 to 2^53 - 1',
-    second[odd],
-    `Pass a flat array of values behind its shape: tensor(dtype, [${second.length}], values).`,
-  )
+function isShape(second: unknown): second is readonly number[] {
+  if (!Array.isArray(second)) return false
+  for (let i = 0; i < second.length; i++) if (typeof second[i] !== 'number') return false
+  for (let i = 0; i < second.length; i++) {
+    if (!isSize(second[i])) {
+      throw wrongValue(
+        `shape[${i}]`,
+        'a whole number of elements from 0 to 2^53 - 1',
+        second[i],
+        `Pass a flat array of values behind its shape: tensor(dtype, [${second.length}], values).`,
+      )
+    }
+    second[i] += 0 // no negative zero
+  }
+  return true
 }
 
 function checkLiteral(value: unknown): void {
@@ -113,8 +118,9 @@ function checkLiteral(value: unknown): void {
   }
 }
 
-function allocate(type: TensorType, { allocator = gcAllocator, device }: Partial<TensorOptions>): Tensor {
+function allocate(type: TensorType, allocator: NativeAllocator = gcAllocator, device?: Device): Tensor {
   if (device !== undefined) throw new ArgumentError('device must come with a segment of its memory, got no segment')
+  if (allocator === gcAllocator) return new Tensor(newCollected(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
   const segment: unknown = checkAllocator(allocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
   if (!(segment instanceof Segment))
     throw new ArgumentError(`allocator must allocate a segment, got ${describe(segment)}`)
@@ -129,19 +135,19 @@ function filled(
   nesting: readonly number[] = [type.elementCount],
 ): Tensor {
   if (type.strides !== undefined) throw new ArgumentError('a tensor with values must be row-major, got strides')
-  const { allocator = gcAllocator } = options
-  if (ArrayBuffer.isView(values)) return withBytes(type, bytesOfArray(values, type), options)
+  const { allocator = gcAllocator, device } = options
+  if (ArrayBuffer.isView(values)) return withBytes(type, bytesOfArray(values, type), allocator, device)
   // Reading the values can run code of the user, which can close the memory of an allocator, but cannot reach this memory.
-  const made = allocate(type, { ...options, allocator: gcAllocator })
+  const made = allocate(type, gcAllocator, device)
   if (!Array.isArray(values) || values.length !== type.elementCount) {
     throw wrongType(`the values of ${type}`, `an array of length ${type.elementCount}`, values)
   }
   writeElements(type, made.block.view, made.base, values, (i) => pathOf(unravel(i, nesting)))
-  return allocator === gcAllocator ? made : withBytes(type, bytesOf(made), options)
+  return allocator === gcAllocator ? made : withBytes(type, bytesOf(made), allocator)
 }
 
-function withBytes(type: TensorType, bytes: Uint8Array, options: Partial<TensorOptions>): Tensor {
-  const made = allocate(type, options)
+function withBytes(type: TensorType, bytes: Uint8Array, allocator: NativeAllocator, device?: Device): Tensor {
+  const made = allocate(type, allocator, device)
   checkUsable(made.block)
   made.block.bytes.set(bytes, made.base)
   return made

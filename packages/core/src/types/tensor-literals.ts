@@ -90,14 +90,20 @@ export function readAll<Value>(values: readonly unknown[], convert: (value: unkn
 }
 
 /** Reads an array of a literal. Holes and strings are refused at once, because an array can claim billions of them. */
-export function readItems(values: readonly unknown[], indices: readonly number[] = []): unknown[] {
-  return readAll(values, (value, i) => {
-    if (kinds.has(typeof value) || Array.isArray(value)) return value
-    throw wrongType(pathOf([...indices, i]), 'a number, a bigint or a boolean, or a nested array of them', value)
-  })
+export function readItems(values: readonly unknown[], indices?: readonly number[]): unknown[] {
+  const { length } = values
+  const items: unknown[] = []
+  for (let i = 0; i < length; i++) {
+    const value = values[i]
+    const kind = typeof value
+    if (kind !== 'number' && kind !== 'bigint' && kind !== 'boolean' && !Array.isArray(value)) {
+      const path = pathOf([...(indices ?? []), i])
+      throw wrongType(path, 'a number, a bigint or a boolean, or a nested array of them', value)
+    }
+    items.push(value)
+  }
+  return items
 }
-
-const kinds: ReadonlySet<string> = new Set(['number', 'bigint', 'boolean'])
 
 const isNumbers = (items: readonly unknown[]): boolean =>
   items.length > 0 && items.every((item) => typeof item === 'number')

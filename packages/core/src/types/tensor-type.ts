@@ -3,7 +3,7 @@ import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
-import { dtypeInfo, type DType } from './dtype.ts'
+import { dtypeInfo, type DType, type DTypeInfo } from './dtype.ts'
 import type { Canonical, DTypeName } from './element-types.ts'
 import { Cleaner } from '../memory/cleaner.ts'
 
@@ -44,6 +44,9 @@ export class TensorType<out D extends DType = DType> {
     this.strides = strides && Object.freeze(strides)
     this.packing = packing
     this.elementCount = product(shape)
+    if (this.elementCount > Number.MAX_SAFE_INTEGER) {
+      throw new ArgumentRangeError(`shape must have at most 2^53 - 1 elements, got [${shape.join(', ')}]`)
+    }
     const { bits } = dtypeInfo(dtype)
     const spanned = strides?.reduce((sum, stride, axis) => sum + stride * (shape[axis]! - 1), 1) ?? this.elementCount
     const byteSize = packing === 'packed' ? Math.ceil((spanned * bits) / 8) : spanned * Math.max(bits / 8, 1)
@@ -62,10 +65,18 @@ export class TensorType<out D extends DType = DType> {
   }
 }
 
+const OPTIONS = ['strides', 'packing'] as const
+
 const interned = new Map<string, WeakRef<TensorType>>()
 const collected = new Cleaner<string>((key) => {
   if (interned.get(key)?.deref() === undefined) interned.delete(key)
 })
+
+/** Types that were used recently, which are found without a text. A type is at its place or at the one beside it. */
+const recent = new Array<TensorType | undefined>(1024).fill(undefined)
+
+/** The most axes of a type among the recent ones, which are not collected. */
+const MOST_AXES = 16
 
 /**
  * Returns the type of tensors with these elements and this shape.
@@ -82,7 +93,7 @@ export function tensorType<Name extends DTypeName | (string & {})>(
   shape: readonly number[],
   options?: TensorTypeOptions,
 ): TensorType<Canonical<Name>> {
-  return typeWith(dtype, shape, checkOptions(options, ['strides', 'packing']))
+  return typeWith(dtype, shape, checkOptions(options, OPTIONS))
 }
 
 /** As {@link tensorType}, with options that were checked. */
@@ -91,17 +102,80 @@ export function typeWith<Name extends string>(
   shape: readonly number[],
   options: TensorTypeOptions,
 ): TensorType<Canonical<Name>> {
-  const { name, bits } = dtypeInfo(dtype)
-  const sizes = checkShape(shape)
+  return typeOf(dtypeInfo(dtype), readShape(shape), options) as TensorType<Canonical<Name>>
+}
+
+/** As {@link typeWith}, with sizes that were checked. The type can keep their array. */
+export function typeOf(info: DTypeInfo, sizes: readonly number[], options: TensorTypeOptions): TensorType {
   const strides = checkStrides(options.strides, sizes)
-  const packing = bits < 8 ? checkPacking(options.packing) : 'element'
+  const packing = info.bits < 8 ? checkPacking(options.packing) : 'element'
   if (strides !== undefined && packing === 'packed') {
     throw new ArgumentError('packed elements must be row-major, got strides as well')
   }
-  const key = `${name}[${sizes.join()}]${strides === undefined ? '' : `/${strides.join()}`}${packing}`
+  return intern(info, sizes, strides, packing)
+}
+
+function intern(
+  info: DTypeInfo,
+  sizes: readonly number[],
+  strides: readonly number[] | undefined,
+  packing: Packing,
+): TensorType {
+  const place = placeOf(info, sizes, strides, packing)
+  const first = recent[place]
+  if (first !== undefined && isType(first, info.name, sizes, strides, packing)) return first
+  const second = recent[place ^ 1]
+  if (second !== undefined && isType(second, info.name, sizes, strides, packing)) return second
+  const type = find(info.name, sizes, strides, packing)
+  if (sizes.length > MOST_AXES) return type
+  recent[place ^ 1] = first
+  recent[place] = type
+  return type
+}
+
+/** The place of a type in {@link recent}. The last multiplication lets the high bits of the sizes count. */
+function placeOf(
+  info: DTypeInfo,
+  sizes: readonly number[],
+  strides: readonly number[] | undefined,
+  packing: Packing,
+): number {
+  let hash = packing === 'packed' ? -info.xla : info.xla
+  for (let axis = 0; axis < sizes.length; axis++) hash = (Math.imul(hash, 31) + sizes[axis]!) | 0
+  if (strides !== undefined) {
+    for (let axis = 0; axis < strides.length; axis++) hash = (Math.imul(hash, 31) + strides[axis]!) | 0
+  }
+  return Math.imul(hash, 0x9e3779b1) >>> 22
+}
+
+function isType(
+  type: TensorType,
+  dtype: DType,
+  sizes: readonly number[],
+  strides: readonly number[] | undefined,
+  packing: Packing,
+): boolean {
+  if (type.dtype !== dtype || type.packing !== packing || !areEqual(type.shape, sizes)) return false
+  if (strides === undefined || type.strides === undefined) return type.strides === strides
+  return areEqual(type.strides, strides)
+}
+
+function areEqual(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
+
+function find(
+  dtype: DType,
+  sizes: readonly number[],
+  strides: readonly number[] | undefined,
+  packing: Packing,
+): TensorType {
+  const key = `${dtype}[${sizes.join()}]${strides === undefined ? '' : `/${strides.join()}`}${packing}`
   const known = interned.get(key)?.deref()
-  if (known !== undefined) return known as TensorType<Canonical<Name>>
-  const type = new TensorType(name as Canonical<Name>, sizes, strides, packing)
+  if (known !== undefined) return known
+  const type = new TensorType(dtype, sizes, strides, packing)
   interned.set(key, new WeakRef(type))
   collected.watch(type, key)
   return type
@@ -109,41 +183,57 @@ export function typeWith<Name extends string>(
 
 /** The row-major strides of a shape, in elements. */
 export function rowMajorStrides(shape: readonly number[]): number[] {
-  const strides = Array.from(shape, () => 1)
+  const strides = new Array<number>(shape.length).fill(1)
   for (let axis = shape.length - 2; axis >= 0; axis--) strides[axis] = strides[axis + 1]! * shape[axis + 1]!
   return strides
 }
 
 /** A copy of the shape. Each size is read once, so the checked sizes are those that the type gets. */
-function checkShape(shape: readonly number[]): readonly number[] {
+function readShape(shape: unknown): readonly number[] {
   if (!Array.isArray(shape)) throw wrongType('shape', 'an array of numbers', shape)
-  const sizes = Array.from(shape, checkAxisSize)
-  if (product(sizes) > Number.MAX_SAFE_INTEGER) {
-    throw new ArgumentRangeError(`shape must have at most 2^53 - 1 elements, got [${sizes.join(', ')}]`)
-  }
+  const { length } = shape
+  const sizes: number[] = []
+  for (let axis = 0; axis < length; axis++) sizes.push(checkAxisSize(shape[axis], axis))
   return sizes
 }
 
 /** @throws {ArgumentError | ArgumentRangeError} if it is not the size of an axis. */
 export function checkAxisSize(size: unknown, axis: number): number {
+  if (isSize(size)) return size + 0 // no negative zero
   if (typeof size === 'bigint') throw wrongType(`shape[${axis}]`, 'a number', size)
   return checkSize(size, `shape[${axis}]`, 'elements')
 }
 
+/** Whether a value is a number that {@link checkSize} accepts. Its name in messages is then not needed. */
+export function isSize(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
 function checkStrides(strides: readonly number[] | undefined, shape: readonly number[]): readonly number[] | undefined {
   if (strides === undefined) return undefined
-  if (!Array.isArray(strides) || strides.length !== shape.length) {
-    throw new ArgumentError(`strides must have one number for each of ${shape.length} axes, got ${describe(strides)}`)
+  const { length } = shape
+  if (!Array.isArray(strides) || strides.length !== length) {
+    throw new ArgumentError(`strides must have one number for each of ${length} axes, got ${describe(strides)}`)
   }
-  const steps = Array.from(strides, (stride: unknown, axis) => checkSize(stride, `strides[${axis}]`, 'elements'))
+  const steps: number[] = []
+  for (let axis = 0; axis < length; axis++) {
+    const stride: unknown = strides[axis]
+    steps.push(isSize(stride) ? stride + 0 : checkSize(stride, `strides[${axis}]`, 'elements'))
+  }
   return isRowMajor(shape, steps) ? undefined : steps
 }
 
 /** The stride of an axis with one element has no effect, nor have the strides of an empty tensor. */
 export function isRowMajor(shape: readonly number[], strides: readonly number[]): boolean {
-  if (shape.includes(0)) return true
-  const rowMajor = rowMajorStrides(shape)
-  return strides.every((stride, axis) => shape[axis] === 1 || stride === rowMajor[axis])
+  let isIt = true
+  let expected = 1
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    const size = shape[axis]!
+    if (size === 0) return true
+    if (size !== 1 && strides[axis] !== expected) isIt = false
+    expected *= size
+  }
+  return isIt
 }
 
 /** The type with the same shape and row-major strides, which a type keeps. */

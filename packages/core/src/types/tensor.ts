@@ -2,7 +2,7 @@ import { wrongType } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { AlignmentError, ArgumentError, ReadOnlyError } from '../errors/kinds.ts'
 import { highWord, lowWord } from '../memory/address-words.ts'
-import { gcAllocator } from '../memory/allocators.ts'
+import { newCollected } from '../memory/allocators.ts'
 import { checkUsable, type Block } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
 import { READ_ONLY, Segment } from '../memory/segment.ts'
@@ -378,7 +378,7 @@ export class Tensor<out D extends DType = DType> {
   #copyAs(type: TensorType<D>): Tensor<D> {
     this.#checkOnCpu()
     checkUsable(this.block)
-    const copy = new Tensor(gcAllocator.allocate(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
+    const copy = new Tensor(newCollected(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
     copyBytes(this, copy)
     return copy
   }
