@@ -82,7 +82,7 @@ static void run(const tn__stub_t *stub, tn__registers_t *registers, const void *
   const tn_relay_t relay = {
       .environment = live >> 32,
       .threads = TN__STUB_THREADS(stub->shape),
-      .timeout_ms = stub->timeout_ms,
+      .timeout_ms = __atomic_load_n(&stub->timeout_ms, __ATOMIC_RELAXED),
       .run = run_relayed,
       .data = &call,
   };

@@ -20,93 +20,94 @@ typedef struct {
 static tn__lock_t lock = TN__LOCK;
 static block_t blocks[MOST_BLOCKS] = {{tn__static_stubs, tn__static_slots}};
 static size_t block_count = 1;
-static size_t used;      /* addresses that are or were stubs */
+static size_t used;        /* addresses that are or were stubs */
 static size_t live;
-static tn__stub_t *free_slots; /* reusable ones; `value` of each is the next */
-static bool is_full;     /* the system refuses more code */
+static uint32_t free_slot; /* 1 + the number of the first reusable slot, or 0; `timeout_ms` of each has the next */
+static bool is_full;       /* the system refuses more code */
 
-static const void *address_of(const tn__stub_t *slot) {
-  for (size_t i = 0; i < block_count; i++)
-    if (slot >= blocks[i].slots && slot < blocks[i].slots + BLOCK_STUBS)
-      return blocks[i].code + (size_t)(slot - blocks[i].slots) * TN__STUB_CODE_SIZE;
-  return NULL;
+/* Slots have numbers: the first ones are in the first block. */
+#define NO_SLOT UINT32_MAX
+
+static tn__stub_t *slot_of(uint32_t number) { return &blocks[number / BLOCK_STUBS].slots[number % BLOCK_STUBS]; }
+
+static const void *address_of(uint32_t number) {
+  return blocks[number / BLOCK_STUBS].code + (size_t)(number % BLOCK_STUBS) * TN__STUB_CODE_SIZE;
 }
 
-static tn__stub_t *slot_at(const void *address) {
+static uint32_t number_at(const void *address) {
   const uint8_t *code = address;
   for (size_t i = 0; i < block_count; i++) {
     const size_t offset = (size_t)(code - blocks[i].code);
     if (code >= blocks[i].code && offset < BLOCK_STUBS * TN__STUB_CODE_SIZE && offset % TN__STUB_CODE_SIZE == 0)
-      return &blocks[i].slots[offset / TN__STUB_CODE_SIZE];
+      return (uint32_t)(i * BLOCK_STUBS + offset / TN__STUB_CODE_SIZE);
   }
-  return NULL;
+  return NO_SLOT;
 }
 
-/* Returns a slot that no stub uses, or null. The lock is held. */
-static tn__stub_t *take_slot(bool is_reusable) {
-  if (is_reusable && free_slots != NULL) {
-    tn__stub_t *slot = free_slots;
-    free_slots = (tn__stub_t *)(uintptr_t)slot->value;
-    return slot;
+/* Returns the number of a slot that no stub uses, or NO_SLOT. The lock is held. */
+static uint32_t take_slot(bool is_reusable) {
+  if (is_reusable && free_slot != 0) {
+    const uint32_t number = free_slot - 1;
+    free_slot = slot_of(number)->timeout_ms;
+    return number;
   }
   if (used == block_count * BLOCK_STUBS) {
-    if (is_full || block_count == MOST_BLOCKS) return NULL;
+    if (is_full || block_count == MOST_BLOCKS) return NO_SLOT;
     block_t *next = &blocks[block_count];
     const void *code;
     if (!tn__code_pages_open(BLOCK_STUBS, tn__stub_common, &code, &next->slots)) {
       is_full = true;
-      return NULL;
+      return NO_SLOT;
     }
     next->code = code;
     block_count++;
   }
-  tn__stub_t *slot = &blocks[used / BLOCK_STUBS].slots[used % BLOCK_STUBS];
-  used++;
-  return slot;
+  return (uint32_t)used++;
 }
 
 void *tn__stub_make(const tn__stub_t *template) {
   tn__lock(&lock);
-  tn__stub_t *slot = take_slot((template->shape & TN__STUB_REUSABLE) != 0);
+  const uint32_t number = take_slot((template->shape & TN__STUB_REUSABLE) != 0);
   const void *address = NULL;
-  if (slot != NULL) {
+  if (number != NO_SLOT) {
+    tn__stub_t *slot = slot_of(number);
     live++;
     slot->value = template->value;
     slot->shape = template->shape;
     slot->timeout_ms = template->timeout_ms;
     __atomic_store_n(&slot->live, template->live, __ATOMIC_RELEASE);
-    address = address_of(slot);
+    address = address_of(number);
   }
   tn__unlock(&lock);
   return (void *)(uintptr_t)address;
 }
 
-/* The lock is held. */
-static void kill_slot(tn__stub_t *slot) {
+/* The refused result stays, because late calls return it. The lock is held. */
+static void kill_slot(uint32_t number) {
+  tn__stub_t *slot = slot_of(number);
   __atomic_store_n(&slot->live, 0, __ATOMIC_RELEASE);
   live--;
   void (*const drop)(uint64_t) = __atomic_load_n(&tn__stub_behaviour(slot)->drop, __ATOMIC_RELAXED);
   if (drop != NULL) drop(slot->value);
   if (!(slot->shape & TN__STUB_REUSABLE)) return;
-  slot->value = (uintptr_t)free_slots;
-  free_slots = slot;
+  __atomic_store_n(&slot->timeout_ms, free_slot, __ATOMIC_RELAXED);
+  free_slot = number + 1;
 }
 
 int tn__stub_close(const void *address, tn__stub_kind_t kind) {
   tn__lock(&lock);
-  tn__stub_t *slot = slot_at(address);
+  const uint32_t number = number_at(address);
+  const tn__stub_t *slot = number == NO_SLOT ? NULL : slot_of(number);
   const int is_live = slot != NULL && slot->live != 0 && TN__STUB_KIND(slot->shape) == (uint32_t)kind;
-  if (is_live) kill_slot(slot);
+  if (is_live) kill_slot(number);
   tn__unlock(&lock);
   return is_live;
 }
 
 void tn__stubs_close_all(uint64_t environment) {
   tn__lock(&lock);
-  for (size_t i = 0; i < used; i++) {
-    tn__stub_t *slot = &blocks[i / BLOCK_STUBS].slots[i % BLOCK_STUBS];
-    if (slot->live >> 32 == environment) kill_slot(slot);
-  }
+  for (uint32_t number = 0; number < used; number++)
+    if (slot_of(number)->live >> 32 == environment) kill_slot(number);
   tn__unlock(&lock);
 }
 

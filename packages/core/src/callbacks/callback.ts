@@ -4,6 +4,7 @@ import { checkStatus, coreFunctions } from '../native/core-library.ts'
 import { addressOf } from '../native/native-memory.ts'
 import { door, isDoorOpen } from '../native/call/door.ts'
 import { WORDS } from '../native/call/frame-layout.ts'
+import { TWO_32 } from '../native/call/frame.ts'
 import { addFunction, addressAt, type EnteredFunction, removeFunction } from '../native/call/functions.ts'
 import { shared } from '../native/call/shared.ts'
 
@@ -31,17 +32,17 @@ export class Callback {
    */
   constructor(run: CallbackFunction | undefined, entered: EnteredFunction = enteringWith(run!)) {
     door()
-    takeReleased()
-    const out = new BigUint64Array(1)
+    takeReleasedCallbacks()
+    const { words, address } = exchange!
     const id = addFunction(entered)
-    const status = coreFunctions().tn_callback_create(id, addressOf(out))
+    const status = coreFunctions().tn_callback_create(id, address)
     if (status !== 0) removeFunction(id)
     if (status === STATUS.CLOSED.value) {
       throw new ScopeClosedError('cannot create a callback: this thread is shutting down')
     }
     checkStatus(status, 'making a callback')
     live.count++
-    this.address = Number(out[0])
+    this.address = words[0]! + words[1]! * TWO_32
   }
 
   /** Releases this handle's reference. Idempotent. */
@@ -49,7 +50,7 @@ export class Callback {
     if (this.#released) return
     this.#released = true
     coreFunctions().tn_callback_release(this.address)
-    takeReleased()
+    takeReleasedCallbacks()
   }
 
   [Symbol.dispose](): void {
@@ -62,22 +63,38 @@ const enteringWith =
   () =>
     run(addressAt(WORDS.general), addressAt(WORDS.general + 2))
 
-const ids = new BigInt64Array(64)
-const taken = new BigUint64Array(1)
+/** The number of ids that are taken with one call. */
+const BATCH = 64
 
-function takeReleased(): void {
+/** Where native code writes: the address of a callback or the number of ids, and then the ids. */
+interface Exchange {
+  readonly words: Uint32Array
+  readonly address: number
+}
+
+let exchange: Exchange | undefined
+
+function newExchange(): Exchange {
+  const words = new Uint32Array(2 + 2 * BATCH)
+  return { words, address: addressOf(words) }
+}
+
+/** Lets go of the functions whose last reference native code has released, with the values that they captured. */
+export function takeReleasedCallbacks(): void {
+  const { words, address } = (exchange ??= newExchange())
+  let taken: number
   do {
-    const status = coreFunctions().tn_callbacks_take_released(addressOf(ids), ids.length, addressOf(taken))
+    const status = coreFunctions().tn_callbacks_take_released(address + 8, BATCH, address)
     checkStatus(status, 'taking released callbacks')
-    for (const id of ids.subarray(0, Number(taken[0]))) {
-      removeFunction(Number(id))
-      live.count--
-    }
-  } while (Number(taken[0]) === ids.length)
+    taken = words[0]!
+    // Ids have 64 bits, of which the upper half is 0.
+    for (let i = 0; i < taken; i++) removeFunction(words[2 + 2 * i]!)
+    live.count -= taken
+  } while (taken === BATCH)
 }
 
 /** The number of TypeScript functions that native code may still call on this thread. */
 export function liveCallbacks(): number {
-  if (isDoorOpen()) takeReleased()
+  if (isDoorOpen()) takeReleasedCallbacks()
   return live.count
 }

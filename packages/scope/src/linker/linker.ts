@@ -99,7 +99,7 @@ function downcall(
   const { captureErrno } = checkOptions(options, ['captureErrno'])
   checkBoolean(captureErrno, 'captureErrno')
   const { block, base } = checkSegment(symbol, 'symbol')
-  const { result = 'void', parameters = [], fixedParameters } = checkSignature(signature)
+  const { result, parameters, fixedParameters } = checkSignature(signature)
   const address = block.address + base
   if (address === 0) throw new ArgumentError('symbol must be a function, got the null pointer')
   block.gate.owner.checkAlive()

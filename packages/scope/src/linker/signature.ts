@@ -76,15 +76,31 @@ export function coreTypeOf(type: NativeType): ValueType | StructType {
   return type instanceof StructLayout ? structTypeOf(type) : checkType(type)
 }
 
-/** @throws {ArgumentError} if the value is not a signature. */
-export function checkSignature(signature: FunctionSignature): FunctionSignature {
+/** A signature whose members were read once. */
+export interface CheckedSignature {
+  readonly result: NativeType | 'void'
+  readonly parameters: readonly NativeType[]
+  readonly fixedParameters: number | undefined
+}
+
+const MEMBERS = ['result', 'parameters', 'fixedParameters'] as const
+const NONE: readonly NativeType[] = []
+
+/** Reads a signature, but not its types. @throws {ArgumentError} if the value is not a signature. */
+export function checkSignature(signature: FunctionSignature): CheckedSignature {
   if (signature === undefined || Array.isArray(signature)) {
     throw wrongType('signature', 'an object with result and parameters', signature)
   }
-  const { parameters } = checkOptions(signature, ['result', 'parameters', 'fixedParameters'], 'signature')
-  if (parameters !== undefined && !Array.isArray(parameters)) {
-    throw wrongType('parameters', 'an array of types', parameters)
-  }
-  if (parameters !== undefined) checkParameterCount(parameters.length)
-  return signature
+  const { result = 'void', parameters, fixedParameters } = checkOptions(signature, MEMBERS, 'signature')
+  return { result, parameters: parameters === undefined ? NONE : copyOf(parameters), fixedParameters }
+}
+
+/** Returns a copy without holes, because the types of an array can change later. */
+function copyOf(parameters: readonly NativeType[]): NativeType[] {
+  if (!Array.isArray(parameters)) throw wrongType('parameters', 'an array of types', parameters)
+  const { length } = parameters
+  checkParameterCount(length)
+  const copy: NativeType[] = []
+  for (let i = 0; i < length; i++) copy.push(parameters[i] as NativeType)
+  return copy
 }

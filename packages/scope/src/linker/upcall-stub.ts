@@ -2,9 +2,12 @@ import type { Value } from '@tenon/core'
 import {
   checkOptions,
   checkUsable,
+  type Gate,
   makeStub,
+  type Stub,
   type StubArgument,
   type StubOptions,
+  type StubSettings,
   StructType,
   wrongType,
   wrongValue,
@@ -49,21 +52,54 @@ export function upcallStub(
   options?: StubOptions,
 ): MemorySegment {
   checkFunction(run, 'run')
-  const { result = 'void', parameters = [], fixedParameters } = checkSignature(signature)
+  const { result, parameters, fixedParameters } = checkSignature(signature)
   const owner = checkScope(scope)
   if (!(owner instanceof ManagedScope)) {
     const hint = 'Create the stub in a scope that you close, for example ResourceScope.ofConfined().'
     throw wrongType('the scope of a stub', 'a scope with close()', owner, hint)
   }
-  // Array.from() reads the holes of an array, which map() omits.
-  const types = Array.from(parameters, coreTypeOf)
-  const hasStructs = types.some((type) => type instanceof StructType)
-  const isPlain = !hasStructs && !types.includes('pointer')
+  const types: NativeStubType[] = []
+  let [hasMemory, hasStructs] = [false, false]
+  for (let i = 0; i < parameters.length; i++) {
+    const type = coreTypeOf(parameters[i]!)
+    if (type === 'pointer') hasMemory = true
+    else if (typeof type !== 'string') hasMemory = hasStructs = true
+    types.push(type)
+  }
   const { gate } = owner
-  // Calls in progress and close actions may call back while the scope is closing. The counter is changed without a call,
-  // because a call of a method in `finally` fails when the stack has overflowed.
-  const plain: MakeRun =
-    (complete) =>
+  const { name } = run
+  const stub = makeStub(
+    { result: result === 'void' ? result : coreTypeOf(result), parameters: types, fixedParameters },
+    hasMemory ? withMemory(run, gate, types, hasStructs) : withScalars(run, gate),
+    options === undefined ? NO_OPTIONS : checkStubOptions(options),
+    'the result of a callback',
+  )
+  try {
+    owner.addCloseAction(closing(stub))
+  } catch (error) {
+    // A getter of the arguments has closed the scope.
+    stub.close()
+    throw error
+  }
+  counters.liveStubs++
+  return new SymbolSegment(gate, stub.address, name === '' ? 'the callback' : `the callback ${name}`)
+}
+
+const NO_OPTIONS: StubSettings = {}
+
+type NativeStubType = ReturnType<typeof coreTypeOf>
+
+const closing = (stub: Stub) => (): void => {
+  counters.liveStubs--
+  stub.close()
+}
+
+// Calls in progress and close actions may call back while the scope is closing. The counter is changed without a call, because
+// a call of a method in `finally` fails when the stack has overflowed. Each of these functions is apart, so that a stub keeps
+// nothing that it does not use.
+
+function withScalars(run: UpcallFunction, gate: Gate): MakeRun {
+  return (complete) =>
     (...values) => {
       const hasEntered = gate.open
       if (hasEntered) gate.calls++
@@ -73,11 +109,13 @@ export function upcallStub(
         if (hasEntered) gate.calls--
       }
     }
-  const invoke = (values: readonly StubArgument[], memory: ConfinedNativeScope | undefined): Value =>
-    openResult(run(...(values.map((value, i) => argumentOf(types[i]!, value, memory)) as never[])))
-  const withMemory: MakeRun =
-    (complete) =>
-    (...values) => {
+}
+
+function withMemory(run: UpcallFunction, gate: Gate, types: readonly NativeStubType[], hasStructs: boolean): MakeRun {
+  return (complete) => {
+    const invoke = (values: readonly StubArgument[], memory: ConfinedNativeScope | undefined): Value =>
+      openResult(run(...(values.map((value, i) => argumentOf(types[i]!, value, memory)) as never[])))
+    return (...values) => {
       const hasEntered = gate.open
       if (hasEntered) gate.calls++
       try {
@@ -88,24 +126,7 @@ export function upcallStub(
         if (hasEntered) gate.calls--
       }
     }
-  const stub = makeStub(
-    { result: result === 'void' ? result : coreTypeOf(result), parameters: types, fixedParameters },
-    isPlain ? plain : withMemory,
-    checkStubOptions(options),
-    'the result of a callback',
-  )
-  try {
-    owner.addCloseAction(() => {
-      counters.liveStubs--
-      stub.close()
-    })
-  } catch (error) {
-    // A getter of the options has closed the scope.
-    stub.close()
-    throw error
   }
-  counters.liveStubs++
-  return new SymbolSegment(gate, stub.address, run.name === '' ? 'the callback' : `the callback ${run.name}`)
 }
 
 /** Returns the result of a function. @throws {ScopeClosedError | WrongThreadError} if it is memory that is not open. */
@@ -126,7 +147,7 @@ function argumentOf(type: ReturnType<typeof coreTypeOf>, value: StubArgument, me
 const FOREIGN_THREADS: ReadonlySet<unknown> = new Set(['refuse', 'wait', 'relay', undefined])
 
 /** @throws {ArgumentError} if an option does not exist or is not valid. */
-function checkStubOptions(options: StubOptions | undefined): StubOptions {
+function checkStubOptions(options: StubOptions): StubSettings {
   const checked = checkOptions(options, ['foreignThread', 'timeout', 'unsafeReuse', 'refusedResult'])
   const { foreignThread, timeout, unsafeReuse, refusedResult } = checked
   if (!FOREIGN_THREADS.has(foreignThread)) {
@@ -136,10 +157,5 @@ function checkStubOptions(options: StubOptions | undefined): StubOptions {
     throw wrongValue('timeout', 'a number of milliseconds, or Infinity', timeout)
   }
   checkBoolean(unsafeReuse, 'unsafeReuse')
-  return {
-    ...(foreignThread === undefined ? {} : { foreignThread }),
-    ...(timeout === undefined ? {} : { timeout: Math.ceil(timeout) }),
-    ...(unsafeReuse === undefined ? {} : { unsafeReuse }),
-    ...(refusedResult === undefined ? {} : { refusedResult }),
-  }
+  return { foreignThread, timeout: timeout === undefined ? timeout : Math.ceil(timeout), unsafeReuse, refusedResult }
 }

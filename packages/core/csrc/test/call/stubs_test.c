@@ -183,6 +183,27 @@ TEST(rule_12_an_address_is_used_again_only_among_stubs_that_allow_it) {
   environment_close(environment);
 }
 
+static int return_first(environment_t *environment);
+
+TEST(rule_12_dead_stubs_whose_addresses_can_be_used_again_return_their_refused_results) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = return_first;
+  enum { SOME = 3 };
+  void *made[SOME];
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  description.is_reusable = 1;
+  for (int i = 0; i < SOME; i++) {
+    description.refused = (uint64_t)(50 + i);
+    made[i] = make_stub(description);
+  }
+  for (int i = 0; i < SOME; i++) CHECK(tn_stub_close(made[i]) == TN_OK);
+  for (int i = 0; i < SOME; i++) {
+    called = made[i];
+    CHECK(enter_code(environment, call_integers) == TN_CALL_RETURNED && integer_result == 50 + i);
+  }
+  environment_close(environment);
+}
+
 static int return_first(environment_t *environment) { return environment->frame->results[0] = 1, RETURNS; }
 static int return_second(environment_t *environment) { return environment->frame->results[0] = 2, RETURNS; }
 static int return_third(environment_t *environment) { return environment->frame->results[0] = 3, RETURNS; }

@@ -2,17 +2,16 @@ import { AllocationError, ScopeClosedError } from '../../errors/kinds.ts'
 import { CONSTANTS, LAYOUTS } from '../../generated/layouts.ts'
 import { STATUS } from '../../generated/status.ts'
 import { checkStatus, coreFunctions, lastError } from '../core-library.ts'
-import type { Value } from '../argument-conversion.ts'
-import { addressOf, keepAlive } from '../native-memory.ts'
+import { addressOf } from '../native-memory.ts'
 import type { ValueType } from '../value-type.ts'
-import type { CallPlan, ParameterPlan, PlanSignature, ResultPlan } from './call-plan.ts'
+import type { ParameterPlan, PlanSignature } from './call-plan.ts'
 import { door } from './door.ts'
 import { WORDS } from './frame-layout.ts'
 import { bytes, doubles, TWO_32, unsignedWords, words } from './frame.ts'
 import { addFunction, addressAt, type EnteredFunction, keepThrown, removeFunction } from './functions.ts'
 import { load, loadStruct } from './load.ts'
-import { planCall } from './plan.ts'
-import { argumentSteps, fastKind, type Resolved, resolveResult, type Slot, store } from './store.ts'
+import { argumentSteps, type Resolved, type Slot, store } from './store.ts'
+import { type Complete, type Reader, stubPlan, type StubPlan } from './stub-plan.ts'
 
 /** What happens when a thread that does not run the function's JavaScript calls a stub. */
 export type ForeignThread = 'refuse' | 'wait' | 'relay'
@@ -42,13 +41,22 @@ export type StubArgument = number | bigint | boolean | Uint8Array | undefined
 
 export type StubFunction = (...values: StubArgument[]) => Resolved
 
-/** Turns the result of a function into what is stored, while the memory of the result is open. @throws {ArgumentError} */
-export type Complete = (value: Value) => Resolved
-
-export interface Stub {
+/** The address of a live stub. */
+export class Stub {
   readonly address: number
+  private readonly id: number
+
+  /** @internal */
+  constructor(address: number, id: number) {
+    this.address = address
+    this.id = id
+  }
+
   /** Makes the stub dead for ever. Called once. */
-  close(): void
+  close(): void {
+    coreFunctions().tn_stub_close(this.address)
+    removeFunction(this.id)
+  }
 }
 
 const { size: DESCRIPTION_SIZE, offsets: DESCRIPTION } = LAYOUTS.tn_stub_description_t
@@ -61,6 +69,34 @@ const THREADS: Readonly<Record<ForeignThread, number>> = {
 
 const NO_TIMEOUT = 0xffff_ffff
 
+/** The description of a stub, with the address of the stub behind it. Nothing of the user runs while it is written or read. */
+interface Description {
+  readonly words: Uint32Array
+  readonly address: number
+}
+
+let description: Description | undefined
+
+function newDescription(): Description {
+  const memory = new Uint32Array(DESCRIPTION_SIZE / 4 + 2)
+  return { words: memory, address: addressOf(memory) }
+}
+
+/** The words of a description. */
+const FIELD = {
+  function: DESCRIPTION.function / 4,
+  stackSize: DESCRIPTION.stack_size / 4,
+  resultSize: DESCRIPTION.result_size / 4,
+  threads: DESCRIPTION.threads / 4,
+  timeout: DESCRIPTION.timeout_ms / 4,
+  isReusable: DESCRIPTION.is_reusable / 4,
+  refused: DESCRIPTION.refused / 4,
+  out: DESCRIPTION_SIZE / 4,
+} as const
+
+/** The options of a stub, of which undefined ones have their default. */
+export type StubSettings = { readonly [Name in keyof StubOptions]: StubOptions[Name] | undefined }
+
 /**
  * Makes a native function that runs a function of TypeScript.
  *
@@ -72,64 +108,42 @@ const NO_TIMEOUT = 0xffff_ffff
 export function makeStub(
   signature: PlanSignature,
   makeRun: (complete: Complete) => StubFunction,
-  options: StubOptions,
+  options: StubSettings,
   name: string,
 ): Stub {
   const { foreignThread = 'relay', timeout = Infinity, unsafeReuse = false, refusedResult } = options
-  const plan = planCall(door().abi, signature)
-  const result = resultSlot(plan.result, plan, name)
-  const run = makeRun((value) => (result === undefined ? undefined : resolveResult(result, value)))
-  const refused = bitsOf(result, refusedResult)
-  const id = addFunction(entered(plan.parameters, run, result))
-  const description = new DataView(new ArrayBuffer(DESCRIPTION_SIZE))
-  const set = (at: number, value: number): void => description.setUint32(at, value, true)
-  set(DESCRIPTION.function, id)
-  set(DESCRIPTION.stack_size, plan.stackSize)
-  set(DESCRIPTION.result_size, plan.result.kind === 'memory' ? plan.result.byteSize : 0)
-  set(DESCRIPTION.threads, THREADS[foreignThread])
-  set(DESCRIPTION.timeout_ms, timeout >= NO_TIMEOUT ? NO_TIMEOUT : timeout)
-  set(DESCRIPTION.is_reusable, unsafeReuse ? 1 : 0)
-  description.setBigUint64(DESCRIPTION.refused, refused, true)
-  const out = new BigUint64Array(1)
-  const status = coreFunctions().tn_stub_create(addressOf(description), addressOf(out))
-  keepAlive(description)
-  if (status !== 0) removeFunction(id)
-  if (status === STATUS.CLOSED.value) throw new ScopeClosedError('cannot make a stub: this thread is shutting down')
+  door()
+  const plan = stubPlan(signature, name)
+  const run = makeRun(plan.complete)
+  const { words: fields, address: at } = (description ??= newDescription())
+  stageRefused(plan.result, refusedResult)
+  fields[FIELD.refused] = words[STAGE]!
+  fields[FIELD.refused + 1] = words[STAGE + 1]!
+  const id = addFunction(entered(plan, run))
+  fields[FIELD.function] = id
+  fields[FIELD.stackSize] = plan.stackSize
+  fields[FIELD.resultSize] = plan.resultSize
+  fields[FIELD.threads] = THREADS[foreignThread]
+  fields[FIELD.timeout] = timeout >= NO_TIMEOUT ? NO_TIMEOUT : timeout
+  fields[FIELD.isReusable] = unsafeReuse ? 1 : 0
+  const status = coreFunctions().tn_stub_create(at, at + DESCRIPTION_SIZE)
+  if (status !== 0) throw refusedStub(id, status)
+  return new Stub(fields[FIELD.out]! + fields[FIELD.out + 1]! * TWO_32, id)
+}
+
+/** Frees the id of a stub that was not made. Returns the reason. */
+function refusedStub(id: number, status: number): unknown {
+  removeFunction(id)
+  if (status === STATUS.CLOSED.value) return new ScopeClosedError('cannot make a stub: this thread is shutting down')
   if (status === STATUS.OUT_OF_MEMORY.value) {
-    throw new AllocationError(lastError(), {
+    return new AllocationError(lastError(), {
       hint: 'Make one stub and use it often, or set unsafeReuse for stubs whose pointers native code forgets.',
     })
   }
-  checkStatus(status, 'making a stub')
-  const address = Number(out[0])
-  return {
-    address,
-    close(): void {
-      coreFunctions().tn_stub_close(address)
-      removeFunction(id)
-    },
-  }
+  return checkStatus(status, 'making a stub')
 }
 
-/** An argument, as calls of a stub read it. */
-interface Reader {
-  /** For the frequent kinds, whose code the compiler inlines into every call. */
-  readonly fast: 'int32' | 'float64' | 'pointer' | undefined
-  readonly word: number
-  readonly plan: ParameterPlan
-}
-
-function readerOf(plan: ParameterPlan): Reader {
-  const { kind, word, byteSize } = plan
-  const isFast = byteSize === 8 && (kind === 'int32' || kind === 'float64' || kind === 'pointer')
-  return { fast: isFast ? kind : undefined, word, plan }
-}
-
-type MakeEntered = (
-  parameters: readonly ParameterPlan[],
-  run: StubFunction,
-  result: Slot | undefined,
-) => EnteredFunction
+type MakeEntered = (plan: StubPlan, run: StubFunction) => EnteredFunction
 
 /** A function, for the reason that `makeSteps()` of the calls has. */
 function makeEntered(): MakeEntered {
@@ -143,8 +157,7 @@ function makeEntered(): MakeEntered {
     return argumentAt(plan)
   }
 
-  return (parameters, run, result) => {
-    const readers = parameters.map(readerOf)
+  return ({ readers, result }, run) => {
     const [first, second] = readers as [Reader, Reader]
     switch (readers.length) {
       case 1:
@@ -205,20 +218,9 @@ function copyOf(address: number, byteSize: number): Uint8Array {
   return copy
 }
 
-/** Where the result of a function is stored. A struct in memory is copied from the stack area to its place. */
-function resultSlot({ kind, word, byteSize, pieces }: ResultPlan, call: CallPlan, name: string): Slot | undefined {
-  if (kind === 'void') return undefined
-  if (kind !== 'struct' && kind !== 'memory')
-    return { kind, fast: fastKind(kind), word, name, byteSize: 8, plan: undefined, call }
-  const all = kind === 'struct' ? pieces : [{ word: WORDS.stack, offset: 0, byteSize }]
-  const plan = { kind: 'struct', word, byteOffset: 0, byteSize, second: -1, pieces: all, copy: null } as const
-  return { kind: 'struct', word, name, byteSize, plan, call }
-}
-
-/** The bits of a refused result, as the register of a result has them. @throws {ArgumentError} if it is not valid */
-function bitsOf(result: Slot | undefined, value: StubOptions['refusedResult']): bigint {
-  if (value === undefined || result === undefined || result.kind === 'struct') return 0n
-  const bits = { ...result, word: STAGE, name: 'refusedResult' }
-  store(bits, value)
-  return new BigUint64Array(bytes.buffer)[STAGE / 2]!
+/** Stores the bits of a refused result into the stage, as the register of a result has them. @throws {ArgumentError} */
+function stageRefused(result: Slot | undefined, value: StubOptions['refusedResult']): void {
+  words[STAGE] = words[STAGE + 1] = 0
+  if (value === undefined || result === undefined || result.kind === 'struct') return
+  store({ ...result, word: STAGE, name: 'refusedResult' }, value)
 }
