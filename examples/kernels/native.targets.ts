@@ -145,6 +145,15 @@ export default {
         TVMGetLastError
       `,
     }),
+    library('packed_objects', 'src/packed/objects.c', {
+      imports: 'abort calloc free memcmp memcpy strcat strcpy strlen strncat',
+      unresolved: `
+        TVMFFIAnyViewToOwnedAny TVMFFIErrorSetRaisedFromCStr TVMFFIFunctionCall TVMFFIFunctionCreate
+        TVMFFIFunctionGetGlobal TVMFFIFunctionSetGlobalFromMethodInfo TVMFFIObjectDecRef TVMFFIStringFromByteArray
+        TVMFFITypeGetOrAllocIndex TVMFFITypeRegisterAttr TVMFFITypeRegisterField TVMFFITypeRegisterMetadata
+        TVMFFITypeRegisterMethod
+      `,
+    }),
     library('packed_signals', 'src/packed/signals.c', { imports: '_Exit signal' }),
   ],
 } satisfies NativePackage

@@ -5,6 +5,7 @@ export {
   ArgumentRangeError,
   BoundsError,
   GuardError,
+  UnsupportedError,
   LoadError,
   NativeError,
   ReadOnlyError,

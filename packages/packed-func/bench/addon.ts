@@ -2,6 +2,7 @@ import { loadAddon } from '@tenon/bench'
 import { NativeLibrary } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { Module } from '@tenon/packed-func'
+import { cellOf } from '@tenon/packed-func/internal'
 
 /** The arguments of the addon's functions: text, numbers and objects of {@link addonObject}. */
 type AddonValue = number | string | object
@@ -25,7 +26,7 @@ function addressOf(symbol: string): number {
 export function addonCall(name: string): (...values: AddonValue[]) => number | undefined {
   const fn = Module.open(kernelLibrary('packed')).get(name)
   kept.push(fn)
-  return addon.bind(addressOf('TVMFFIFunctionCall'), (fn as unknown as { handle: number }).handle)
+  return addon.bind(addressOf('TVMFFIFunctionCall'), cellOf(fn).handle)
 }
 
 /** An object of tvm-ffi as an argument of the addon's functions. */

@@ -1,6 +1,7 @@
 import { kernelLibrary } from '@tenon/kernels'
 import koffi from 'koffi'
 import { Module } from '@tenon/packed-func'
+import { cellOf } from '@tenon/packed-func/internal'
 
 /** A packed function called by hand, without checks: one arena, and one koffi function with four pointers. */
 export interface RawStack {
@@ -22,7 +23,7 @@ export function rawStack(name: string): RawStack {
   const ffiCall = library.func('TVMFFIFunctionCall', 'int32_t', ['uintptr_t', 'uintptr_t', 'int32_t', 'uintptr_t'])
   const buffer = new ArrayBuffer(4096)
   const address = Number(koffi.address(buffer))
-  const { handle } = fn as unknown as { handle: number }
+  const { handle } = cellOf(fn)
   kept.push(fn)
   return {
     i32: new Int32Array(buffer),

@@ -51,6 +51,7 @@ export { declarationOf, isDeclarable, typedBy } from './typed/schema.ts'
 export { declarationTypes } from './typed/schema-text.ts'
 export { type TypedFunction } from './typed/typed-function.ts'
 export { t } from './typed/types.ts'
+export { type ObjectClass } from './types/class-types.ts'
 export {
   describeType,
   type FieldDescription,
@@ -58,6 +59,9 @@ export {
   type TypeDescription,
 } from './types/describe-type.ts'
 export { functionDoc, functionMetadata } from './types/function-metadata.ts'
+export { kwargs, type Kwargs } from './types/kwargs.ts'
+export { objectClass, registerClass, types } from './types/object-class.ts'
+export { deepCopy, fromJSONGraph, structuralEqual, structuralHash, toJSONGraph } from './types/structural.ts'
 export { listTypes } from './types/type-table.ts'
 export { type Argument, type PackedCallback, type Value } from './values/argument.ts'
 export {

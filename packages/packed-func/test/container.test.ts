@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { ArgumentError, ScopeClosedError } from '@tenon/core'
+import { ScopeClosedError } from '@tenon/core'
 import type { NativeMap, NativeObject, PackedFunc, PackedFuncError } from '../src/index.ts'
 import { getGlobal, NativeArray, NativeShape, packedFunc, rvalue, shape, type Argument } from '../src/index.ts'
 import { ending } from './stub-function.ts'
@@ -90,7 +90,7 @@ describe('arrays', () => {
   })
 
   it('are passed without a copy', () => {
-    expect((echo(array) as NativeArray).handle).toBe(array.handle)
+    expect((echo(array) as NativeArray).sameAs(array)).toBe(true)
   })
 
   it('lists can change', () => {
@@ -321,10 +321,11 @@ describe('objects', () => {
     const before = live().native
     const array = echo([1, 2]) as NativeArray
     const heir = Object.create(array) as NativeArray
-    expect(heir.size).toBe(2)
-    expect(() => heir.close()).toThrow('this must be a native object itself')
-    expect(() => heir[Symbol.dispose]()).toThrow(ArgumentError)
-    expect(() => moveIn(rvalue(heir))).toThrow(ArgumentError)
+    expect(heir.isAlive).toBe(false)
+    expect(() => heir.size).toThrow(ScopeClosedError)
+    expect(() => heir.close()).toThrow(ScopeClosedError)
+    expect(() => echo(new Proxy(array, {}))).toThrow(ScopeClosedError)
+    expect(() => moveIn(rvalue(heir))).toThrow(ScopeClosedError)
     expect(array.toArray()).toEqual([1, 2])
     array.close()
     expect(() => heir.size).toThrow(ScopeClosedError)
@@ -332,9 +333,8 @@ describe('objects', () => {
   })
 
   it('cannot be posted to another thread, nor be part of a message', () => {
-    const posted = /native objects cannot be posted to another thread: post copies of their values/
     for (const object of [echo([1]), echo(new Map()), shape([1]), [rvalue(echo([1]) as NativeArray)]])
-      expect(() => structuredClone(object)).toThrow(posted)
+      expect(() => structuredClone(object)).toThrow('Cannot clone object')
     expect(() => structuredClone(kernel('echo'))).toThrow('could not be cloned')
   })
 
@@ -348,7 +348,7 @@ describe('objects', () => {
   it('of unknown types are passed on', () => {
     const missing = getGlobal('ffi.GetInvalidObject')() as NativeObject
     expect(missing.typeKey).toBe('ffi.Object')
-    expect((echo(missing) as NativeObject).handle).toBe(missing.handle)
+    expect((echo(missing) as NativeObject).sameAs(missing)).toBe(true)
   })
 
   it('an error can be an argument and a result', () => {

@@ -23,6 +23,8 @@ testExamples(fileURLToPath(new URL('..', import.meta.url)), {
       x: core.tensor('float32', [2], [1, 2]),
       y: core.tensor('float32', [2]),
       list: packedFunc.getGlobal('ffi.List')(1, 2),
+      Index: { method: () => packedFunc.getGlobal('ffi.List') },
+      index: 0,
       array: lib.get('echo')([1, 2]),
       take: lib.get('move_in'),
       scale: () => null,

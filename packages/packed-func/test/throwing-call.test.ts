@@ -5,6 +5,7 @@ import { packedFunc, t, type Argument } from '../src/index.ts'
 import { host } from '../src/native/host.ts'
 import { CALL, openStack, TENSORS } from '../src/native/stack.ts'
 import { TypeIndex } from '../src/native/type-index.ts'
+import { surrender } from '../src/objects/native-object.ts'
 import { addressIn, ending, stubFunction, writeObject } from './stub-function.ts'
 import { kernel, live } from './support.ts'
 
@@ -77,7 +78,7 @@ describe('a call that an upcall stub ends with an error', () => {
     let ended = 0
     const sum = packedFunc((a: number, b: number) => a + b)
     const give = stubFunction((_, _count, result) => {
-      writeObject(result, TypeIndex.Function, ending(() => (ended += sum(1, 2) as number)).surrender())
+      writeObject(result, TypeIndex.Function, surrender(ending(() => (ended += sum(1, 2) as number))))
       return fail()
     })
     for (let i = 1; i <= 3; i++) {

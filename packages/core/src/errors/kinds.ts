@@ -54,6 +54,12 @@ export class NativeError extends SimpleError {
 }
 defineKind(NativeError)
 
+/** A feature is not there: on this system, or in a library of another origin. */
+export class UnsupportedError extends SimpleError {
+  static override readonly kind: string = 'UnsupportedError'
+}
+defineKind(UnsupportedError)
+
 /**
  * Native code wrote outside of the memory that it was given. Thrown only with `TENON_DEBUG=guard`. `details` has the `name` of
  * the memory, the `count` of the bytes, and the `offset` of the first from the start of the memory.

@@ -1,5 +1,5 @@
 import type { Tensor } from '@tenon/core'
-import { guardMode, highWord, lowWord } from '@tenon/core/internal'
+import { guardMode } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import {
   NOT_MADE as CALL_NOT_MADE,
@@ -11,7 +11,7 @@ import {
   type Stack,
 } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { catchUp, type NativeObject } from '../objects/native-object.ts'
+import { catchUp, Cell, cellOf, openCell, type NativeObject } from '../objects/native-object.ts'
 import { handOver } from '../tensors/pack-tensor.ts'
 import type { Signature } from '../typed/descriptor.ts'
 import type { Argument, Value } from '../values/argument.ts'
@@ -24,20 +24,21 @@ import { checkedPackedCall } from './guarded-calls.ts'
  * What calls read of a packed function. V8 keeps the fields of a function, other than those of an object, outside of it, and to
  * read them there takes a nanosecond longer.
  */
-export class Callee {
-  /** The function's own handle: 0 once it is closed. */
-  handle: number
-  readonly lo: number
-  readonly hi: number
+export class Callee extends Cell {
   /** A function without the fields of a native object, which the constructor of `PackedFunc` adds. */
   readonly owner: NativeObject
 
-  constructor(handle: number, name: string) {
-    this.handle = handle
-    this.lo = lowWord(handle)
-    this.hi = highWord(handle)
+  constructor(typeIndex: number, handle: number, name: string) {
+    super(typeIndex, handle)
     this.owner = callableOf(this, name)
   }
+}
+
+/** What calls read of a packed function. */
+export function calleeOf(target: NativeObject): Callee {
+  const cell = cellOf(target)
+  // What only inherits from a packed function is a closed object.
+  return cell instanceof Callee ? cell : (openCell(target) as Callee)
 }
 
 /**
@@ -110,7 +111,7 @@ function makeCalls(s: Stack): Calls {
 
   const forms: Calls = {
     none(target) {
-      if (target.handle === 0) target.owner.checkAlive()
+      if (target.handle === 0) openCell(target.owner)
       const base = s.top
       if (base + 1 > LAST_SLOT) throw s.full(0)
       s.top = base + 1
@@ -130,7 +131,7 @@ function makeCalls(s: Stack): Calls {
     },
 
     one(target, a) {
-      if (target.handle === 0) target.owner.checkAlive()
+      if (target.handle === 0) openCell(target.owner)
       const { top: base, text } = s
       const undone = undo.length
       if (base + 2 > LAST_SLOT) throw s.full(1)
@@ -171,7 +172,7 @@ function makeCalls(s: Stack): Calls {
     },
 
     few(target, count, a, b, c) {
-      if (target.handle === 0) target.owner.checkAlive()
+      if (target.handle === 0) openCell(target.owner)
       const { top: base, text } = s
       const undone = undo.length
       const at = base * 4
@@ -242,7 +243,7 @@ function makeCalls(s: Stack): Calls {
           ? forms.one(target, a as Argument)
           : forms.few(target, count, a as Argument, b as Argument, c as Argument)
       }
-      if (target.handle === 0) target.owner.checkAlive()
+      if (target.handle === 0) openCell(target.owner)
       const { top: base, text } = s
       const undone = undo.length
       const top = base + count + 1
@@ -278,7 +279,7 @@ function makeCalls(s: Stack): Calls {
     },
 
     all(target, values, readAs) {
-      if (target.handle === 0) target.owner.checkAlive()
+      if (target.handle === 0) openCell(target.owner)
       const { top: base, text } = s
       const undone = undo.length
       let tensors = 0

@@ -4,7 +4,7 @@ import { checkName, checkOptions, didYouMean, libraryFunctions, unloadable } fro
 import { AttributeError, InternalError } from '../errors/error-kinds.ts'
 import { host } from '../native/host.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { NativeObject, registerClass } from '../objects/native-object.ts'
+import { bindClass, NativeObject } from '../objects/native-object.ts'
 import { builtin } from './registry.ts'
 import type { PackedFunc } from './packed-func.ts'
 
@@ -26,8 +26,10 @@ export interface LookUpOptions {
  */
 export class Module extends NativeObject {
   static {
-    registerClass(this, TypeIndex.Module)
+    bindClass(this, TypeIndex.Module)
   }
+
+  static override readonly typeKey: string = 'ffi.Module'
 
   #path: string | undefined
 

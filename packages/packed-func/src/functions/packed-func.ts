@@ -2,14 +2,14 @@ import { promisify } from 'node:util'
 import { ArgumentError } from '@tenon/core'
 import { takeErrorText } from '../errors/crossing.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { NativeObject, registerClass } from '../objects/native-object.ts'
+import { bindClass, NativeObject } from '../objects/native-object.ts'
 import type { AnyDescriptor } from '../typed/descriptor.ts'
 import { bindTypes, type TypedFunction } from '../typed/typed-function.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { unpack } from '../values/unpack.ts'
 import { callOnThread } from './async-call.ts'
 import { AsyncForm, type AsyncOptions } from './async-form.ts'
-import { Callee, calls } from './call.ts'
+import { Callee, calleeOf, calls } from './call.ts'
 
 /** The outcome of {@link PackedFunc.tryCall}. */
 export type CallResult =
@@ -49,33 +49,18 @@ export interface PackedFunc {
  */
 export class PackedFunc extends NativeObject {
   static {
-    registerClass(this, TypeIndex.Function)
+    bindClass(this, TypeIndex.Function)
     Object.defineProperty(this.prototype, 'apply', { value: Function.prototype.apply })
     // Otherwise `util.promisify` would append a callback to the values, and copy the fields that own the reference.
     Object.defineProperty(this.prototype, promisify.custom, { get: asyncOf })
   }
 
-  /** @internal */
-  readonly callee: Callee
+  static override readonly typeKey: string = 'ffi.Function'
 
   /** @internal takes over a reference */
   constructor(typeIndex: number, handle: number, name = '') {
-    const callee = new Callee(handle, name)
-    super(typeIndex, handle, Object.setPrototypeOf(callee.owner, PackedFunc.prototype) as object)
-    this.callee = callee
-  }
-
-  /** @internal */
-  override surrender(): number {
-    const handle = super.surrender()
-    this.callee.handle = 0
-    return handle
-  }
-
-  /** @internal */
-  override restore(handle: number): void {
-    super.restore(handle)
-    this.callee.handle = handle
+    const callee = new Callee(typeIndex, handle, name)
+    super(typeIndex, handle, Object.setPrototypeOf(callee.owner, PackedFunc.prototype) as object, callee)
   }
 
   /** @internal */
@@ -123,7 +108,7 @@ export class PackedFunc extends NativeObject {
    * if (!result.ok && result.kind === 'KeyError') console.log('not there')
    */
   tryCall(...values: Argument[]): CallResult {
-    return calls().all(this.callee, values, (s, base, typeIndex) =>
+    return calls().all(calleeOf(this), values, (s, base, typeIndex) =>
       typeIndex === -1 ? { ok: false, ...takeErrorText(s, base) } : { ok: true, value: unpack(s, base, typeIndex) },
     )
   }

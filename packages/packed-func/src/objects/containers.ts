@@ -1,10 +1,14 @@
-import { LAYOUTS, wrongType } from '@tenon/core/internal'
+import { LAYOUTS, wrongType, wrongValue } from '@tenon/core/internal'
+import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { builtin } from '../functions/registry.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { NativeObject, registerClass } from './native-object.ts'
+import { bindClass, NativeObject, openCell, typeKeyOf } from './native-object.ts'
+
+type Question = 'Size' | 'Count' | 'GetItem' | 'ForwardIterFunctor'
+type Change = 'Size' | 'Count' | 'SetItem' | 'Append' | 'Insert' | 'Pop' | 'Erase' | 'Clear'
 
 /** A container in native code, which functions of tvm-ffi read. */
 abstract class NativeContainer extends NativeObject {
@@ -14,8 +18,20 @@ abstract class NativeContainer extends NativeObject {
   }
 
   /** @internal calls a function of tvm-ffi for containers of this type, such as `ffi.ArrayGetItem` */
-  ask(what: 'Size' | 'Count' | 'GetItem' | 'ForwardIterFunctor', ...values: Argument[]): Value {
+  ask(what: Question, ...values: Argument[]): Value {
     return builtin(`${this.typeKey}${what}`)(this, ...values)
+  }
+
+  /** @internal calls a function that changes the container. @throws {PackedFuncTypeError} if it is of a type that cannot change */
+  change(type: number, what: Change, ...values: Argument[]): Value {
+    const { typeKey } = this
+    if (this.typeIndex !== type) {
+      throw new PackedFuncTypeError('TypeError', `an ${typeKey} cannot change`, {
+        hint: `Make an ${typeKeyOf(type)} of it.`,
+        details: { expected: typeKeyOf(type), received: typeKey },
+      })
+    }
+    return builtin(`${typeKey}${what}`)(this, ...values)
   }
 }
 
@@ -26,22 +42,82 @@ abstract class NativeContainer extends NativeObject {
  * @example
  * for (const item of array) console.log(item)
  */
-export class NativeArray extends NativeContainer {
+export class NativeArray<Item = Value> extends NativeContainer {
   static {
-    registerClass(this, TypeIndex.Array, TypeIndex.List)
+    bindClass(this, TypeIndex.Array, TypeIndex.List)
   }
+
+  static override readonly typeKey: string = 'ffi.Array'
 
   /** The element at an index from 0. @throws {PackedFuncError} of kind `IndexError`, a RangeError, if there is none. */
-  get(index: number): Value {
-    return this.ask('GetItem', index)
+  get(index: number): Item {
+    return this.ask('GetItem', index) as Item
   }
 
-  toArray(): Value[] {
+  toArray(): Item[] {
     return Array.from({ length: this.size }, (_, i) => this.get(i))
   }
 
-  *[Symbol.iterator](): Generator<Value> {
+  *[Symbol.iterator](): Generator<Item> {
     for (let i = 0; i < this.size; i++) yield this.get(i)
+  }
+
+  /**
+   * Replaces the element at an index from 0 of an `ffi.List`.
+   *
+   * @throws {PackedFuncError} of kind `IndexError`, a RangeError, if there is none. @throws {PackedFuncTypeError} for an `ffi.Array`,
+   * which cannot change.
+   * @example
+   * list.set(0, 5)
+   */
+  set(index: number, value: Argument): this {
+    this.change(TypeIndex.List, 'SetItem', index, value)
+    return this
+  }
+
+  /**
+   * Appends elements to an `ffi.List`. @returns the new size. @throws {PackedFuncTypeError} for an `ffi.Array`, which cannot change.
+   *
+   * @example
+   * list.push(3) // 3
+   */
+  push(...values: Argument[]): number {
+    if (values.length === 0) this.change(TypeIndex.List, 'Size')
+    for (const value of values) this.change(TypeIndex.List, 'Append', value)
+    return this.size
+  }
+
+  /**
+   * Removes the last element of an `ffi.List`. @returns the element, or undefined if there is none. @throws {PackedFuncTypeError} for
+   * an `ffi.Array`, which cannot change.
+   *
+   * @example
+   * list.pop() // 2
+   */
+  pop(): Item | undefined {
+    const size = this.change(TypeIndex.List, 'Size') as number
+    return size === 0 ? undefined : (this.change(TypeIndex.List, 'Pop', size - 1) as Item)
+  }
+
+  /**
+   * Inserts an element into an `ffi.List`, before the one at an index, or at the end if the index is the size.
+   *
+   * @throws {ArgumentRangeError} if the index is not from 0 to the size. @throws {PackedFuncTypeError} for an `ffi.Array`, which
+   * cannot change.
+   * @example
+   * list.insert(0, 'first')
+   */
+  insert(index: number, value: Argument): void {
+    const size = this.change(TypeIndex.List, 'Size') as number
+    // The library of tvm-ffi does not check it.
+    if (!Number.isInteger(index) || index < 0 || index > size)
+      throw wrongValue('index', `a whole number from 0 to ${size}`, index)
+    this.change(TypeIndex.List, 'Insert', index, value)
+  }
+
+  /** Removes all elements of an `ffi.List`. @throws {PackedFuncTypeError} for an `ffi.Array`, which cannot change. */
+  clear(): void {
+    this.change(TypeIndex.List, 'Clear')
   }
 }
 
@@ -57,31 +133,62 @@ const NEXT = 2
  * const map = getGlobal('ffi.Map')('a', 1) as NativeMap
  * map.get('a') // 1
  */
-export class NativeMap extends NativeContainer {
+export class NativeMap<Key = Value, Item = Value> extends NativeContainer {
   static {
-    registerClass(this, TypeIndex.Map, TypeIndex.Dict)
+    bindClass(this, TypeIndex.Map, TypeIndex.Dict)
   }
+
+  static override readonly typeKey: string = 'ffi.Map'
 
   has(key: Argument): boolean {
     return this.ask('Count', key) === 1
   }
 
   /** The value of a key. @throws {PackedFuncError} of kind `KeyError` if there is none. */
-  get(key: Argument): Value {
-    return this.ask('GetItem', key)
+  get(key: Argument): Item {
+    return this.ask('GetItem', key) as Item
+  }
+
+  /**
+   * Sets the value of a key of an `ffi.Dict`. @throws {PackedFuncTypeError} for an `ffi.Map`, which cannot change.
+   *
+   * @example
+   * const dict = getGlobal('ffi.Dict')() as NativeMap
+   * dict.set('a', 1).get('a') // 1
+   */
+  set(key: Argument, value: Argument): this {
+    this.change(TypeIndex.Dict, 'SetItem', key, value)
+    return this
+  }
+
+  /**
+   * Removes a key of an `ffi.Dict`. @returns whether there was one. @throws {PackedFuncTypeError} for an `ffi.Map`, which cannot
+   * change.
+   */
+  delete(key: Argument): boolean {
+    const isThere = this.change(TypeIndex.Dict, 'Count', key) === 1
+    if (isThere) this.change(TypeIndex.Dict, 'Erase', key)
+    return isThere
+  }
+
+  /** Removes all entries of an `ffi.Dict`. @throws {PackedFuncTypeError} for an `ffi.Map`, which cannot change. */
+  clear(): void {
+    this.change(TypeIndex.Dict, 'Clear')
   }
 
   /** The entries in order of insertion. */
-  entries(): Generator<[key: Value, value: Value]> {
-    const same = (value: Value): Value => value
-    return this.readEntries(same, same)
+  entries(): Generator<[key: Key, value: Item]> {
+    return this.readEntries(
+      (key) => key as Key,
+      (value) => value as Item,
+    )
   }
 
   /** @internal the entries as `convert` reads their keys and values, right after the calls that return them */
-  *readEntries<Key, Item>(
-    convertKey: (value: Value) => Key,
-    convert: (value: Value) => Item,
-  ): Generator<[key: Key, value: Item]> {
+  *readEntries<ReadKey, ReadItem>(
+    convertKey: (value: Value) => ReadKey,
+    convert: (value: Value) => ReadItem,
+  ): Generator<[key: ReadKey, value: ReadItem]> {
     if (this.size === 0) return
     const iterator = this.ask('ForwardIterFunctor') as PackedFunc
     try {
@@ -93,11 +200,11 @@ export class NativeMap extends NativeContainer {
     }
   }
 
-  toMap(): Map<Value, Value> {
+  toMap(): Map<Key, Item> {
     return new Map(this.entries())
   }
 
-  [Symbol.iterator](): Generator<[key: Value, value: Value]> {
+  [Symbol.iterator](): Generator<[key: Key, value: Item]> {
     return this.entries()
   }
 }
@@ -105,14 +212,16 @@ export class NativeMap extends NativeContainer {
 /** A shape in native code: a list of whole numbers. Made by {@link shape}. */
 export class NativeShape extends NativeObject {
   static {
-    registerClass(this, TypeIndex.Shape)
+    bindClass(this, TypeIndex.Shape)
   }
+
+  static override readonly typeKey: string = 'ffi.Shape'
 
   /** The sizes, as bigints where a number would not be exact. */
   toArray(): (number | bigint)[] {
     const stack = openStack()
     const { size, offsets } = LAYOUTS.TVMFFIShapeCell
-    const cell = stack.copyOf(this.checkAlive() + LAYOUTS.TVMFFIObject.size, size)
+    const cell = stack.copyOf(openCell(this).handle + LAYOUTS.TVMFFIObject.size, size)
     const count = Number(cell.readBigUInt64LE(offsets.size))
     const sizes = stack.copyOf(Number(cell.readBigUInt64LE(offsets.data)), count * 8)
     return Array.from({ length: count }, (_, i) => {

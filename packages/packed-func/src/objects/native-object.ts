@@ -1,5 +1,7 @@
+import { markAsUncloneable } from 'node:worker_threads'
 import { ScopeClosedError } from '@tenon/core'
-import { Cleaner, highWord, inspectAsText, lowWord, wrongType } from '@tenon/core/internal'
+import { checkName, Cleaner, highWord, inspectAsText, lowWord, wrongType } from '@tenon/core/internal'
+import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -34,6 +36,71 @@ let live = 0
 
 export const heldObjects = (): number => live
 
+/** What calls read of a native object: its address, of which they write the halves into a slot, and its type. */
+export class Cell {
+  readonly typeIndex: number
+  /** The object's address: 0 once its reference is released. */
+  handle: number
+  /** The low 32 bits of the address, as an int32. */
+  readonly lo: number
+  /** The high 32 bits of the address, as an int32. */
+  readonly hi: number
+
+  constructor(typeIndex: number, handle: number) {
+    this.typeIndex = typeIndex
+    this.handle = handle
+    this.lo = lowWord(handle)
+    this.hi = highWord(handle)
+  }
+}
+
+/** The cell of what only inherits from a native object, such as a function that `Function.prototype.bind` made: a closed object. */
+const CLOSED = new Cell(TypeIndex.Object, 0)
+
+let readCell: (object: NativeObject) => Cell
+
+/** Makes the JavaScript object of a native one. Takes over a reference. */
+export type Wrapper = new (typeIndex: number, handle: number) => NativeObject
+
+/** The classes of this package by type index. Each registers itself, so that the code that reads values imports none. */
+const builtInClasses = new Map<number, Wrapper>()
+
+/** The wrappers of all types of which objects were read. */
+const wrappers = new Map<number, Wrapper>()
+
+/** Its file imports this one, so an import at the top would be a circle. */
+// oxlint-disable-next-line typescript/consistent-type-imports
+type PackedFunc = import('../functions/packed-func.ts').PackedFunc
+
+/** What this file needs of the classes of registered types, whose files import this one. */
+export interface RegisteredClasses {
+  wrapperOf(typeIndex: number): Wrapper
+  /** @throws {AttributeError} if neither the type of the class nor its ancestors have the method. */
+  methodOf(type: unknown, name: string): PackedFunc
+}
+
+let registeredClasses: RegisteredClasses
+
+export function provideClasses(classes: RegisteredClasses): void {
+  registeredClasses = classes
+}
+
+export function bindClass(constructor: Wrapper, ...typeIndices: readonly number[]): void {
+  for (const typeIndex of typeIndices) {
+    builtInClasses.set(typeIndex, constructor)
+    wrappers.set(typeIndex, constructor)
+  }
+}
+
+export const builtInClass = (typeIndex: number): Wrapper | undefined => builtInClasses.get(typeIndex)
+
+export const isBuiltInClass = (type: unknown): boolean => [...builtInClasses.values()].some((each) => each === type)
+
+/** Forgets the wrappers of objects, because a program has named other classes for them. */
+export function forgetWrappers(): void {
+  wrappers.clear()
+}
+
 /** A base class whose constructor returns another object, such as a function, for the subclass to set up. */
 // oxlint-disable-next-line typescript/no-extraneous-class
 class Adopted {
@@ -41,11 +108,6 @@ class Adopted {
     if (object !== undefined) return object
   }
 }
-
-/** The engine's message is "Symbol(description) could not be cloned." */
-const NOT_CLONEABLE = Symbol(
-  'native objects cannot be posted to another thread: post copies of their values, or register functions with registerGlobal()',
-)
 
 /**
  * An object of native code, held by one reference. `close()` releases the reference; otherwise the garbage collector does.
@@ -58,107 +120,151 @@ const NOT_CLONEABLE = Symbol(
 export class NativeObject extends Adopted {
   static {
     inspectAsText(this)
-    // What only inherits from this class, such as a function that `Function.prototype.bind` made, is a closed object.
-    Object.assign(this.prototype, { handle: 0, typeIndex: TypeIndex.Object })
+    bindClass(this, TypeIndex.Object)
+    readCell = (object) => (#cell in object ? object.#cell : CLOSED)
   }
 
-  /** @internal the object's address, 0 once the reference is released */
-  handle: number
-  /** @internal the low 32 bits of the address, as an int32 */
-  readonly lo: number
-  /** @internal the high 32 bits of the address, as an int32 */
-  readonly hi: number
-  readonly typeIndex: number
-  /** @internal what structured clone meets. It could copy the other fields, but another thread would not own the reference. */
-  readonly notCloneable?: symbol
+  /** The key of the type whose objects are instances of the class. */
+  static readonly typeKey: string = 'ffi.Object'
+
+  // Libraries have fields of any name, so an object has no property of this package.
+  readonly #cell: Cell
 
   /** @internal takes over a reference. @param self the object to set up, by default a new one. */
-  constructor(typeIndex: number, handle: number, self?: object) {
+  constructor(typeIndex: number, handle: number, self?: object, cell: Cell = new Cell(typeIndex, handle)) {
     super(self)
-    // Functions cannot be cloned anyway.
-    if (self === undefined) this.notCloneable = NOT_CLONEABLE
     if (typeof handle !== 'number') {
-      throw wrongType(
-        'handle',
-        'that of a native object',
-        handle,
-        'Use packedFunc(), getGlobal() or Module.open(path).',
-      )
+      const hint = 'Use packedFunc(), getGlobal() or Module.open(path).'
+      throw wrongType('handle', 'that of a native object', handle, hint)
     }
-    this.typeIndex = typeIndex
-    this.handle = handle
-    this.lo = lowWord(handle)
-    this.hi = highWord(handle)
+    this.#cell = cell
+    // A message would have a copy without the reference. Functions cannot be cloned anyway.
+    if (typeof self !== 'function') markAsUncloneable(this)
     live++
     collected.watch(this, handle, this)
+  }
+
+  /**
+   * Returns a method of the type or of an ancestor as a packed function, by the name that the library registers: for asynchronous
+   * calls, `tryCall` and `typed`. An instance method takes the object as its first value, and native code checks it.
+   *
+   * @throws {AttributeError} if there is no such method. The hint names similar ones.
+   * @example
+   * await Index.method('search').async(index, 'query')
+   */
+  static method(name: string): PackedFunc {
+    return registeredClasses.methodOf(this, checkName(name, 'name'))
   }
 
   /** Whether the object can be used: false once it is closed or moved into native code. */
   get isAlive(): boolean {
-    return this.handle !== 0
+    return readCell(this).handle !== 0
+  }
+
+  /** The index of the object's type, which can differ between processes. */
+  get typeIndex(): number {
+    return readCell(this).typeIndex
   }
 
   /** The name of the object's type, such as `ffi.Function`. @throws {ScopeClosedError} once closed. */
   get typeKey(): string {
-    this.checkAlive()
-    return typeKeyOf(this.typeIndex)
+    return typeKeyOf(openCell(this).typeIndex)
+  }
+
+  /**
+   * Returns whether a value is the same native object. Two reads of one object give two values of JavaScript, which `===`
+   * distinguishes. A closed object is not the same as any other.
+   *
+   * @example
+   * list.sameAs(list) // true
+   */
+  sameAs(other: unknown): boolean {
+    const { handle } = readCell(this)
+    return handle !== 0 && other instanceof NativeObject && readCell(other).handle === handle
+  }
+
+  /**
+   * Returns this object as an object of a class, for libraries that declare their results as `ffi.Object`.
+   *
+   * @throws {PackedFuncTypeError} if it is not an instance of the class.
+   * @example
+   * (list as NativeObject).as(NativeArray).size // 2
+   */
+  as<T extends NativeObject>(type: abstract new (...values: never[]) => T): T {
+    if (typeof type !== 'function') throw wrongType('type', 'a class', type)
+    if (this instanceof type) return this
+    throw new PackedFuncTypeError('TypeError', `the object must be a ${type.name}, got ${inBrackets(this)}`, {
+      details: { expected: type.name, received: typeKeyOf(readCell(this).typeIndex) },
+    })
   }
 
   /** The type in brackets: `[ffi.Array]`, or `[ffi.Array, closed]`. */
   override toString(): string {
-    return `[${typeKeyOf(this.typeIndex)}${this.isAlive ? '' : ', closed'}]`
-  }
-
-  /** @internal the address, for calls */
-  checkAlive(): number {
-    if (this.handle !== 0) return this.handle
-    throw new ScopeClosedError('the native object is closed already', {
-      hint: 'Use it before you close it or pass it as rvalue().',
-      details: { expected: 'an open native object', received: String(this) },
-    })
+    return inBrackets(this)
   }
 
   /** Releases the reference. Native code may still hold the object. @throws {ScopeClosedError} if it is closed already. */
   close(): void {
-    release(openStack(), this.surrender())
+    release(openStack(), surrender(this))
   }
 
   /** As {@link close}, but does nothing if the object is closed already. */
   [Symbol.dispose](): void {
-    if (this.handle !== 0) this.close()
-  }
-
-  /** @internal gives the reference to the caller, for a value that is moved into native code */
-  surrender(): number {
-    const handle = this.checkAlive()
-    // What only inherits from an object, as `Object.create(object)` does, does not own its reference.
-    if (!Object.hasOwn(this, 'handle')) throw wrongType('this', 'a native object itself', this)
-    this.handle = 0
-    live--
-    collected.forget(this)
-    return handle
-  }
-
-  /** @internal takes a reference back that was surrendered */
-  restore(handle: number): void {
-    this.handle = handle
-    live++
-    collected.watch(this, handle, this)
+    if (readCell(this).handle !== 0) this.close()
   }
 }
 
-type ObjectClass = new (typeIndex: number, handle: number) => NativeObject
+/** The cell of an object, also of a closed one. */
+export const cellOf = (object: NativeObject): Cell => readCell(object)
 
-/** The classes of objects by type index. Each class registers itself, so that the code that reads values imports none. */
-const classes = new Map<number, ObjectClass>()
+/** The cell of an object for a call. @throws {ScopeClosedError} if the object is closed. */
+export function openCell(object: NativeObject): Cell {
+  const cell = readCell(object)
+  if (cell.handle !== 0) return cell
+  throw new ScopeClosedError('the native object is closed already', {
+    hint: 'Use it before you close it or pass it as rvalue().',
+    details: { expected: 'an open native object', received: inBrackets(object) },
+  })
+}
 
-export function registerClass(constructor: ObjectClass, ...typeIndices: readonly number[]): void {
-  for (const typeIndex of typeIndices) classes.set(typeIndex, constructor)
+/** The text of an object of which only the type is known. */
+export const inBrackets = (object: NativeObject): string => {
+  const { typeIndex, handle } = readCell(object)
+  return `[${typeKeyOf(typeIndex)}${handle === 0 ? ', closed' : ''}]`
+}
+
+/** Gives the reference to the caller, for a value that is moved into native code. @throws {ScopeClosedError} if it is closed. */
+export function surrender(object: NativeObject): number {
+  const cell = openCell(object)
+  const { handle } = cell
+  cell.handle = 0
+  live--
+  collected.forget(object)
+  return handle
+}
+
+/** Takes a reference back that was surrendered. */
+export function restore(object: NativeObject, handle: number): void {
+  readCell(object).handle = handle
+  live++
+  collected.watch(object, handle, object)
 }
 
 /** Makes the JavaScript object of a native one. Takes over a reference. */
 export function wrapObject(typeIndex: number, handle: number): NativeObject {
-  return new (classes.get(typeIndex) ?? NativeObject)(typeIndex, handle)
+  const wrapper = wrappers.get(typeIndex) ?? newWrapper(typeIndex, handle)
+  return new wrapper(typeIndex, handle)
+}
+
+function newWrapper(typeIndex: number, handle: number): Wrapper {
+  try {
+    const wrapper = registeredClasses.wrapperOf(typeIndex)
+    wrappers.set(typeIndex, wrapper)
+    return wrapper
+  } catch (error) {
+    openStack().release(handle)
+    throw error
+  }
 }
 
 const typeKeys = new Map<number, string>()

@@ -1,7 +1,7 @@
 import { wrongType } from '@tenon/core/internal'
 import { callOnThread } from '../functions/async-call.ts'
 import { AsyncForm, type AsyncOptions } from '../functions/async-form.ts'
-import { calls, readResult, type Callee } from '../functions/call.ts'
+import { calleeOf, calls, readResult } from '../functions/call.ts'
 import type { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { Form, MISMATCH, Signature, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
@@ -31,7 +31,7 @@ export interface TypedFunction<P extends readonly unknown[], R> {
 
 /** @throws {ArgumentError} if a type is not a type such as `t.int`. */
 export function bindTypes<P extends readonly AnyDescriptor[], R extends AnyDescriptor>(
-  target: NativeObject & { readonly callee: Callee },
+  target: NativeObject,
   parameters: P,
   result: R,
   name: string,
@@ -39,7 +39,7 @@ export function bindTypes<P extends readonly AnyDescriptor[], R extends AnyDescr
   if (!Array.isArray(parameters)) throw wrongType('parameters', 'an array', parameters)
   parameters.forEach((type, i) => checkDescriptor(type, `parameters[${i}]`))
   checkDescriptor(result, 'result')
-  const { callee } = target
+  const callee = calleeOf(target)
   const { all, typedFew } = calls()
   const signature = new Signature<AnyDescriptor>([...parameters], result, name)
   const count = parameters.length

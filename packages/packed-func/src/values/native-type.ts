@@ -1,7 +1,7 @@
 import { Tensor } from '@tenon/core'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { NativeObject, typeKeyOf } from '../objects/native-object.ts'
+import { cellOf, NativeObject, typeKeyOf } from '../objects/native-object.ts'
 import type { Value } from './argument.ts'
 import { DataType, DeviceValue, FloatValue, IntValue, isInt64, OpaquePointer } from './scalars.ts'
 
@@ -37,7 +37,7 @@ export function typeIndexOf(value: unknown): number | undefined {
     default:
       if (value === null) return TypeIndex.None
       return value instanceof NativeObject
-        ? value.typeIndex
+        ? cellOf(value).typeIndex
         : classes.find(([constructor]) => value instanceof constructor)?.[1]
   }
 }

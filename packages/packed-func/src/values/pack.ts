@@ -5,7 +5,7 @@ import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { makeFunction, type Run } from '../functions/callback.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { NativeObject } from '../objects/native-object.ts'
+import { NativeObject, openCell } from '../objects/native-object.ts'
 import { packContainer } from '../objects/pack-container.ts'
 import { packTensor, packTensorView } from '../tensors/pack-tensor.ts'
 import { DataType, FloatValue, IntValue, isDevice, isInt64, OpaquePointer } from './scalars.ts'
@@ -81,8 +81,8 @@ function packObject(stack: Stack, slot: number, value: object): void {
 
 /** Packs a native object, which the call borrows. */
 export function packNative(stack: Stack, slot: number, object: NativeObject): void {
-  if (object.handle === 0) object.checkAlive()
-  stack.set(slot, object.typeIndex, object.lo, object.hi)
+  const cell = openCell(object)
+  stack.set(slot, cell.typeIndex, cell.lo, cell.hi)
 }
 
 function packRare(stack: Stack, slot: number, value: object): void {

@@ -3,7 +3,7 @@ import { describe, wrongType } from '@tenon/core/internal'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
-import { release, NativeObject } from '../objects/native-object.ts'
+import { cellOf, NativeObject, release, restore, surrender } from '../objects/native-object.ts'
 import { Marked } from './scalars.ts'
 
 /** An object that a function may take over: made by {@link rvalue}. */
@@ -30,17 +30,17 @@ export function rvalue(object: NativeObject): RValue {
  * the call ends the object cannot be used here, so that no second argument can use memory that the function may free.
  */
 export function packRValue(stack: Stack, slot: number, object: NativeObject): void {
-  const handle = object.surrender()
+  const handle = surrender(object)
   const offset = stack.alignedTextOffset()
   stack.bytes.writeBigUInt64LE(BigInt(handle), offset)
   // An object that a call in progress borrows keeps a reference until this call ends. So do functions, which may be called.
-  const isBorrowed = object.typeIndex === TypeIndex.Function || isInSlot(stack, slot, handle)
+  const isBorrowed = cellOf(object).typeIndex === TypeIndex.Function || isInSlot(stack, slot, handle)
   if (isBorrowed) stack.host.tn_packed_retain(handle)
   stack.text += 8
   stack.setPointer(slot, TypeIndex.ObjectRValueRef, stack.address + offset)
   stack.undo.push({
     settle: () => {
-      if (stack.bytes.readBigUInt64LE(offset) !== 0n) object.restore(handle)
+      if (stack.bytes.readBigUInt64LE(offset) !== 0n) restore(object, handle)
       if (isBorrowed) release(stack, handle)
     },
   })
