@@ -47,7 +47,7 @@ function spread(median: number, [low, high]: Quartiles): string {
   return `±${(((high - low) / 2 / median) * 100).toFixed(0)}%`
 }
 
-function align(lines: readonly (readonly string[])[]): string {
+export function align(lines: readonly (readonly string[])[]): string {
   const widths: number[] = []
   for (const line of lines) {
     for (const [column, cell] of line.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length)
