@@ -9,7 +9,7 @@ import {
   s32,
   s64,
   typedHandler,
-  type Attribute,
+  Attribute,
   type BatchEntry,
   type PreparedCall,
 } from '@tenon/custom-call'
@@ -181,6 +181,23 @@ describe('a call as a function whose arguments run code while they are read', ()
     saxpy([b, b], { results: [y], attrs: { a: f32(3) } })
     expect(y.toArray()[0]).toBe(40)
   })
+})
+
+test('a Proxy among the attributes can prepare other calls while a call is prepared', () => {
+  const saxpy = typedHandler(kernels, 'saxpy')
+  const others: PreparedCall[] = []
+  const a = new Proxy(f32(2), {
+    getPrototypeOf: () => {
+      others.push(saxpy.prepare({ operands: [f32([64]), f32([64])], results: [f32([64])], attrs: { a: f32(7) } }))
+      return Attribute.prototype
+    },
+  })
+  const [x, y] = [full(10), full(0)]
+  using call = saxpy.prepare({ operands: [x, x], results: [y], attrs: { a } })
+  expect(others.length).toBeGreaterThan(1)
+  call.run([x, x], [y])
+  expect(y.toArray()).toStrictEqual([30, 30, 30, 30])
+  for (const other of others) other.close()
 })
 
 test('memory whose pointer is an attribute is held open, whatever a getter returns later', () => {

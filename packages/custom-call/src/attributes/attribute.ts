@@ -132,7 +132,7 @@ export function str(value: string | Uint8Array): Attribute {
 
 /** Whether a text has no lone surrogate, which UTF-8 cannot encode. */
 export function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text)
+  return text.isWellFormed()
 }
 
 /**

@@ -140,7 +140,7 @@ export class Batch extends ManagedLifetime {
   }
 
   #failure(status: number): TenonError {
-    const index = this.#memory.view.getUint32(BATCH.failed, true)
+    const index = this.#memory.view.getUint32(this.#memory.start + BATCH.failed, true)
     const { target, memory } = this.calls[index]!
     return target.failure(memory, status, index)
   }
@@ -197,13 +197,13 @@ function closeAll(calls: readonly BoundCall[]): void {
 
 function layOut(calls: readonly BoundCall[]): CallMemory {
   const memory = allocateCall(BATCH_SIZE + ENTRY_SIZE * calls.length)
-  const { view, address } = memory
-  view.setUint32(BATCH.count, calls.length, true)
-  writeAddress(view, BATCH.entries, address + BATCH_SIZE)
+  const { view, start, address } = memory
+  view.setUint32(start + BATCH.count, calls.length, true)
+  writeAddress(view, start + BATCH.entries, address + BATCH_SIZE)
   calls.forEach((call, i) => {
-    const at = BATCH_SIZE + ENTRY_SIZE * i
+    const at = start + BATCH_SIZE + ENTRY_SIZE * i
     writeAddress(view, at + ENTRY.call, call.memory.address)
     view.setUint32(at + ENTRY.is_typed, call.target.kind, true)
   })
-  return { ...memory, places: [] }
+  return memory
 }

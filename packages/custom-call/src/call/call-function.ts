@@ -1,7 +1,7 @@
 import { TensorType, type NativeAllocator, type Tensor } from '@tenon/core'
 import { checkOptions, wrongType, type Gated } from '@tenon/core/internal'
 import { ASYNC_OPTIONS, type RunAsyncOptions } from '../async/run-later.ts'
-import { attributeReader, opaqueReader } from '../attributes/attribute-reader.ts'
+import { CallAttributes, opaqueReader } from '../attributes/call-attributes.ts'
 import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { allocateResult } from './allocate-result.ts'
 import type { Tensors } from './call-target.ts'
@@ -61,7 +61,7 @@ export interface CallMaker {
 export function callFunction({ extra, frames: limits, prepare }: CallMaker): CallForms {
   const known = ['results', extra, 'allocator', 'alignment'] as const
   const hasAttributes = extra === 'attrs'
-  const reader = hasAttributes ? attributeReader() : opaqueReader
+  const reader = hasAttributes ? new CallAttributes() : opaqueReader
   const frames = makeKeptFrames(limits, runTaken)
   const first = FIRST_TENSOR
 

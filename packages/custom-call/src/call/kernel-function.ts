@@ -8,7 +8,7 @@ import {
 } from '@tenon/core'
 import { checkOptions, wrongType, type Gated } from '@tenon/core/internal'
 import { ASYNC_OPTIONS, type RunAsyncOptions } from '../async/run-later.ts'
-import { attributeReader } from '../attributes/attribute-reader.ts'
+import { CallAttributes } from '../attributes/call-attributes.ts'
 import type { DeviceStream, LentData } from '../targets/call-resources.ts'
 import { aliasedPairs, shareMemory } from './aliased-results.ts'
 import { allocateResult } from './allocate-result.ts'
@@ -110,7 +110,7 @@ export function kernelFunction<Call extends FrameCall>(
   /** Whether all calls without options have the same number of tensors, and can be read in place. */
   const isFixed = operands.every(isOne) && results.every(isOne) && pairs.length === 0
   const isSingle = results.length === 1 && results.every(isOne)
-  const reader = attributeReader(`the attributes of ${name}`, attributesHint(signature))
+  const reader = new CallAttributes(`the attributes of ${name}`, attributesHint(signature))
   const frames = makeKeptFrames(limits, runFrame)
   const first = FIRST_TENSOR
   const operandTotal = operands.length

@@ -64,24 +64,23 @@ function makePatchPointers(): { patchPointers: PatchPointers; patchTyped: PatchT
     return aliases.length === 0 || areAliased(shape, held)
   }
 
-  const patch = (call: Patched, memory: CallMemory, held: readonly Gated[], isTyped: boolean): void => {
-    const { shape } = call
-    try {
-      if (patchAll(shape, memory, held, isTyped) && call.gate.open && call.target.gate.open) return
-    } catch {
-      // One of the tensors is not an object. The slow path below explains which.
-    }
-    for (const { gate } of [call, call.target]) gate.owner.checkOpen()
-    patchEach(shape, memory, held)
-  }
-
   const patchPointers: PatchPointers = (call, memory, held, operands, results) => {
     take(call.shape, held, operands, results)
-    patch(call, memory, held, false)
+    try {
+      if (patchAll(call.shape, memory, held, false) && call.gate.open && call.target.gate.open) return
+    } catch {
+      // One of the tensors is not an object. The slow path explains which.
+    }
+    patchEach(call, memory, held)
   }
 
-  // An operand that the run copies into its layout has another type than the call.
-  const patchTyped: PatchTyped = (call, memory, held) => patch(call, memory, held, call.shape.sources === undefined)
+  const patchTyped: PatchTyped = (call, memory, held) => {
+    const { shape } = call
+    // An operand that the run copies into its layout has another type than the call.
+    const isTyped = shape.sources === undefined
+    if (!patchAll(shape, memory, held, isTyped) || !call.gate.open || !call.target.gate.open)
+      patchEach(call, memory, held)
+  }
 
   return { patchPointers, patchTyped }
 }
@@ -123,7 +122,9 @@ function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]
 }
 
 /** Does the same as the fast path, and finds out what is wrong. */
-function patchEach(shape: CallShape, memory: CallMemory, held: readonly Gated[]): void {
+function patchEach({ gate, target, shape }: Patched, memory: CallMemory, held: readonly Gated[]): void {
+  gate.owner.checkOpen()
+  target.gate.owner.checkOpen()
   const { name, types, operandCount, sources, misalignment } = shape
   const tensors = types.map((type, i) => {
     const isResult = i >= operandCount

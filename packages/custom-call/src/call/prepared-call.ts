@@ -6,6 +6,7 @@ import type { RunCall } from '../native/current-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
+import { makeList } from './taken.ts'
 import { FIRST_TENSOR, patchPointers, patchTyped } from './patch-pointers.ts'
 
 /**
@@ -36,7 +37,7 @@ export class PreparedCall<
   /** @internal the operands of a run: the call itself, the library, and the tensors; between runs itself in their place */
   readonly held: Gated[]
   /** Memory of asynchronous runs that are over. */
-  readonly #spare: CallMemory[] = []
+  #spare: CallMemory[] | undefined
   #closesAfterRun = false
 
   /** @internal */
@@ -48,7 +49,9 @@ export class PreparedCall<
     this.memory = target.memory
     this.hasStream = target.stream !== undefined
     this.shape = shape
-    this.held = [this, target, ...shape.types.map(() => this)]
+    this.held = makeList(shape.types.length)
+    this.held.fill(this)
+    this.held[1] = target
   }
 
   protected override get label(): string {
@@ -100,7 +103,7 @@ export class PreparedCall<
     return runLater(options, () => {
       const { target } = this
       if (!this.gate.open || !target.gate.open) refuseRun(this)
-      const memory = this.#spare.pop() ?? target.extend()
+      const memory = this.#spare?.pop() ?? target.extend()
       const held = [...this.held]
       patchPointers(this, memory, held, operands, results)
       return {
@@ -109,6 +112,7 @@ export class PreparedCall<
         held,
         streams: target.stream === undefined ? [] : [target.stream],
         takeBack: () => {
+          this.#spare ??= []
           this.#spare.push(memory)
           if (this.#closesAfterRun) this.#closeQuietly()
         },

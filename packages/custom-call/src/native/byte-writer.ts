@@ -1,12 +1,37 @@
-/** Writes records for the C core into memory that grows. Values are little-endian, byte strings padded to a multiple of 8. */
+import { addressOf } from '@tenon/core/internal'
+
+/** The capacity that a writer keeps between records. */
+const KEPT_CAPACITY = 4096
+
+/**
+ * Writes records for the C core into memory that grows, and that the next record uses again. Values are little-endian, byte strings
+ * padded to a multiple of 8.
+ */
 export class ByteWriter {
-  #view: DataView
-  #bytes: Uint8Array
+  #view = new DataView(new ArrayBuffer(KEPT_CAPACITY))
+  #bytes = new Uint8Array(this.#view.buffer)
   #length = 0
 
-  constructor(capacity = 256) {
-    this.#bytes = new Uint8Array(new ArrayBuffer(capacity))
-    this.#view = new DataView(this.#bytes.buffer)
+  /** Begins a record. The memory of the one before is used again. */
+  clear(): void {
+    if (this.#bytes.length > KEPT_CAPACITY) this.#allocate(KEPT_CAPACITY)
+    else this.#bytes.fill(0, 0, this.#length)
+    this.#length = 0
+  }
+
+  /** The number of bytes of the record. */
+  get length(): number {
+    return this.#length
+  }
+
+  /** The address of the record, which is valid until more is written. */
+  get address(): number {
+    return addressOf(this.#bytes)
+  }
+
+  #allocate(capacity: number): void {
+    this.#view = new DataView(new ArrayBuffer(capacity))
+    this.#bytes = new Uint8Array(this.#view.buffer)
   }
 
   /** Adds zeroed bytes and returns their offset. */
@@ -14,10 +39,9 @@ export class ByteWriter {
     const at = this.#length
     this.#length += byteSize
     if (this.#length > this.#bytes.length) {
-      const grown = new Uint8Array(new ArrayBuffer(Math.max(this.#length, 2 * this.#bytes.length)))
-      grown.set(this.#bytes.subarray(0, at))
-      this.#bytes = grown
-      this.#view = new DataView(grown.buffer)
+      const written = this.#bytes.subarray(0, at)
+      this.#allocate(Math.max(this.#length, 2 * this.#bytes.length))
+      this.#bytes.set(written)
     }
     return at
   }
@@ -42,9 +66,5 @@ export class ByteWriter {
   bytes(source: Uint8Array): void {
     const at = this.reserve(Math.ceil(source.length / 8) * 8)
     this.#bytes.set(source, at)
-  }
-
-  toBytes(): Uint8Array {
-    return this.#bytes.slice(0, this.#length)
   }
 }

@@ -3,7 +3,7 @@ import { CONSTANTS, LAYOUTS } from '@tenon/core/internal'
 import { encodeAttributes, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import type { Stage } from '../errors/xla-error.ts'
 import type { CallShape } from '../shape/call-shape.ts'
-import { leavesOf, Temp, type Leaf } from '../shape/leaf.ts'
+import { countLeaves, Temp, type Leaf } from '../shape/leaf.ts'
 import { ByteWriter } from './byte-writer.ts'
 
 /** The stages, in the order of their numbers in the ABI. */
@@ -24,9 +24,18 @@ export function addressesOf(find: (stage: Stage, index: number) => number): Hand
 
 const TOKEN = 17
 
+/** The writer of the next descriptor. Encoding takes it, because a Proxy among attributes can prepare another call meanwhile. */
+let free: ByteWriter | undefined
+
+/** Takes back the memory of a descriptor that no native function reads any more. */
+export function freeDescriptor(descriptor: ByteWriter): void {
+  free = descriptor
+}
+
 /**
  * Encodes a call for `tn_xla_frame_build`, in the layout of the core's `csrc/xla/frame.c`.
  *
+ * @returns the descriptor, for {@link freeDescriptor}.
  * @param minor the minor version of XLA FFI whose function table the handlers get.
  * @param deviceOrdinal the number of the device; -1 if it is unknown.
  * @throws {ArgumentError} if an attribute cannot be passed.
@@ -37,9 +46,11 @@ export function encodeDescriptor(
   { leaves, operands }: CallShape,
   attributes: AttributeDictionary,
   deviceOrdinal: number,
-): Uint8Array {
-  const operandCount = leavesOf(operands).length
-  const writer = new ByteWriter()
+): ByteWriter {
+  const operandCount = countLeaves(operands)
+  const writer = free ?? new ByteWriter()
+  free = undefined
+  writer.clear()
   const { offsets } = LAYOUTS.tn_xla_descriptor_t
   writer.reserve(offsets.handlers)
   writer.patchU32(offsets.magic, CONSTANTS.TN_XLA_DESCRIPTOR_MAGIC)
@@ -50,13 +61,18 @@ export function encodeDescriptor(
   for (const stage of RUN_STAGES) writer.u64(handlers[stage])
   for (const leaf of leaves) encodeBuffer(writer, leaf)
   writer.patchU32(offsets.attributes, encodeAttributes(writer, attributes))
-  return writer.toBytes()
+  return writer
 }
 
 function encodeBuffer(writer: ByteWriter, leaf: Leaf): void {
   const type = leaf instanceof Temp ? leaf.type : leaf
-  const [code, shape] = type instanceof TensorType ? [dtypeInfo(type.dtype).xla, type.shape] : [TOKEN, []]
-  writer.u32(code)
+  if (!(type instanceof TensorType)) {
+    writer.u32(TOKEN)
+    writer.u32(0)
+    return
+  }
+  const { dtype, shape } = type
+  writer.u32(dtypeInfo(dtype).xla)
   writer.u32(shape.length)
-  for (const size of shape) writer.u64(size)
+  for (let i = 0; i < shape.length; i++) writer.u64(shape[i]!)
 }

@@ -64,19 +64,20 @@ export interface CallShape {
 
 const CPU = 1
 
+const NO_ALIASES: readonly Alias[] = Object.freeze([])
+
 /** Checks the tensors of a call. @throws {ArgumentError} if one is not a type, or has a layout that XLA does not have. */
 export function callShape(name: string, options: PrepareOptions, deviceType: number = CPU): CallShape {
   const leaves: Leaf[] = []
   const layouts = takeLayouts(name, options.layouts)
   const { names } = options
-  const operands = treesOf({ name, names, which: 'operand', first: 0 }, options.operands, leaves, layouts.operands)
-  const operandTypes = tensorsAmong(leaves)
-  const ofResults = { name, names, which: 'result', first: operandTypes.length } as const
-  const results = treesOf(ofResults, options.results, leaves, layouts.results)
-  const types = tensorsAmong(leaves)
+  const types: TensorType[] = []
+  const operands = treesOf({ name, names, which: 'operand' }, options.operands, leaves, types, layouts.operands)
+  const operandTypes = types.slice()
+  const results = treesOf({ name, names, which: 'result' }, options.results, leaves, types, layouts.results)
   checkLayoutCount(name, 'operands', layouts.operands, operandTypes.length)
   checkLayoutCount(name, 'results', layouts.results, types.length - operandTypes.length)
-  const { alignment, aliases = [] } = options
+  const { alignment, aliases } = options
   if (deviceType !== CPU && leaves.some((leaf) => leaf instanceof Temp)) {
     throw new ArgumentError(`scratch of ${name} would be memory of the Host, which its device cannot use`, {
       hint: 'Give device memory as a result.',
@@ -84,15 +85,17 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
   }
   return {
     name,
-    // Not frozen, because reading an element of a frozen array costs 5 ns more, for each tensor of each run.
-    types,
+    // Not frozen, because reading an element of a frozen array costs 5 ns more, for each tensor of each run. Copies have no room
+    // to grow, which would take most of the memory of a call.
+    types: types.slice(),
     operandCount: operandTypes.length,
     sources: deviceType === CPU ? sourcesOf(operandTypes) : undefined,
     names: checkNames(name, names, types.length),
     misalignment: alignment === undefined ? 0 : checkAlignment(alignment, 'alignment') - 1,
     deviceType,
-    aliases: checkAliases(name, aliases, operandTypes, types.slice(operandTypes.length)),
-    leaves,
+    aliases:
+      aliases === undefined ? NO_ALIASES : checkAliases(name, aliases, operandTypes, types.slice(operandTypes.length)),
+    leaves: leaves.slice(),
     operands,
     results,
   }
@@ -110,10 +113,6 @@ export function placeOf({ name, names, operandCount }: CallShape, index: number)
   return `${names?.[index] ?? place} of ${name}`
 }
 
-function tensorsAmong(leaves: readonly Leaf[]): TensorType[] {
-  return leaves.filter((leaf) => leaf instanceof TensorType)
-}
-
 /** The row-major types of the operands that have layouts. */
 function sourcesOf(types: readonly TensorType[]): readonly (TensorType | undefined)[] | undefined {
   if (types.every(({ strides }) => strides === undefined)) return undefined
@@ -126,28 +125,47 @@ interface Side {
   /** The names of all tensors of the call, which are not checked yet. */
   readonly names: unknown
   readonly which: 'operand' | 'result'
-  /** The index of the first tensor among all tensors of the call. */
-  readonly first: number
 }
 
-function treesOf(side: Side, values: unknown = [], leaves: Leaf[], layouts: readonly unknown[]): Tree[] {
-  const { name, names, which, first } = side
+/** Adds the leaves of a side and their types to those of the call. */
+function treesOf(
+  { name, names, which }: Side,
+  values: unknown = [],
+  leaves: Leaf[],
+  types: TensorType[],
+  layouts: readonly unknown[],
+): Tree[] {
   if (!Array.isArray(values)) throw wrongType(`the ${which}s of ${name}`, 'an array of types', values)
+  const first = types.length
   let tensors = 0
-  const treeOf = (value: unknown, path: string): Tree => {
-    if (Array.isArray(value)) return Array.from(value as unknown[], (member, i) => treeOf(member, `${path}[${i}]`))
+  const add = (value: unknown, path: () => string): number => {
     const isTemp = which === 'result' && value instanceof Temp
-    if (isTemp) checkLayout(value.type, undefined, `${path} of ${name}`, ROW_MAJOR)
+    if (isTemp)
+      checkLayout(
+        value.type,
+        undefined,
+        () => `${path()} of ${name}`,
+        () => ROW_MAJOR,
+      )
     if (isTemp || value === token) return leaves.push(value as Leaf) - 1
     const own: unknown = Array.isArray(names) ? names[first + tensors] : undefined
-    const place = `${typeof own === 'string' ? own : path} of ${name}`
-    const type = value instanceof Tensor ? value.type : value
-    const hint =
-      which === 'result' ? ROW_MAJOR : typeof own === 'string' ? copyHint(name, own, values.length === 1) : COPY
-    return leaves.push(checkLayout(type, layouts[tensors++], place, hint)) - 1
+    const place = (): string => `${typeof own === 'string' ? own : path()} of ${name}`
+    const hint = (): string => {
+      if (which === 'result') return ROW_MAJOR
+      return typeof own === 'string' ? copyHint(name, own, values.length === 1) : COPY
+    }
+    const type = checkLayout(value instanceof Tensor ? value.type : value, layouts[tensors++], place, hint)
+    types.push(type)
+    return leaves.push(type) - 1
+  }
+  const treeOf = (value: unknown, path: () => string): Tree => {
+    if (!Array.isArray(value)) return add(value, path)
+    return Array.from(value as unknown[], (member, i) => treeOf(member, () => `${path()}[${i}]`))
   }
   // A hole is not a type, which ends reading an array that claims any length.
-  return Array.from(values as unknown[], (value, i) => treeOf(value, `${which} ${i}`))
+  const trees: Tree[] = []
+  for (let i = 0; i < values.length; i++) trees.push(treeOf(values[i], () => `${which} ${i}`))
+  return trees.slice()
 }
 
 const COPY = 'Copy the tensor first with contiguous().'
@@ -160,20 +178,20 @@ function copyHint(name: string, operand: string, isOnly: boolean): string {
 }
 
 /** Returns the type in the memory of the call. @param layout undefined for row-major. @param hint for other strides. */
-function checkLayout(type: unknown, layout: unknown, place: string, hint: string): TensorType {
+function checkLayout(type: unknown, layout: unknown, place: () => string, hint: () => string): TensorType {
   if (!(type instanceof TensorType)) {
-    throw wrongType(place, 'the type of a tensor', type, "Write f32([2, 4]) or tensorType('bf16', [2, 4]).")
+    throw wrongType(place(), 'the type of a tensor', type, "Write f32([2, 4]) or tensorType('bf16', [2, 4]).")
   }
   if (type.packing === 'packed') {
-    throw new ArgumentError(`${place} must have a byte for each element, got ${type}, which is packed`, {
+    throw new ArgumentError(`${place()} must have a byte for each element, got ${type}, which is packed`, {
       hint: "Make the tensor with packing: 'element': XLA stores elements of 1, 2 and 4 bits in a byte each.",
     })
   }
-  if (layout !== undefined) return typeInLayout(type, layout, place)
+  if (layout !== undefined) return typeInLayout(type, layout, place())
   if (type.strides !== undefined) {
-    throw new ArgumentError(`${place} must be row-major, got ${type} with strides [${type.strides.join(', ')}]`, {
-      hint,
-      details: { path: place, expected: 'row-major', received: String(type) },
+    throw new ArgumentError(`${place()} must be row-major, got ${type} with strides [${type.strides.join(', ')}]`, {
+      hint: hint(),
+      details: { path: place(), expected: 'row-major', received: String(type) },
     })
   }
   return type

@@ -13,8 +13,17 @@ export interface Layouts {
 /** More than the tensors of any call, and few enough to copy the list of them. */
 const MOST_LAYOUTS = 2 ** 20
 
+interface TakenLayouts {
+  readonly operands: readonly unknown[]
+  readonly results: readonly unknown[]
+}
+
+/** The layouts of a call whose tensors are all row-major. */
+const ROW_MAJOR: TakenLayouts = { operands: [], results: [] }
+
 /** Takes the layouts of a call, each of which is read once. @throws {ArgumentError} if a list is not an array. */
-export function takeLayouts(name: string, layouts: unknown): { operands: unknown[]; results: unknown[] } {
+export function takeLayouts(name: string, layouts: unknown): TakenLayouts {
+  if (layouts === undefined) return ROW_MAJOR
   const place = `the layouts of ${name}`
   const { operands, results } = checkOptions(layouts as Layouts | undefined, ['operands', 'results'], place)
   const take = (list: unknown, which: string): unknown[] => {

@@ -46,6 +46,14 @@ export type Leaf = TensorType | Token | Temp
 /** An operand or result: the index of a leaf, or a tuple. */
 export type Tree = number | readonly Tree[]
 
+/** Returns the number of leaves of a tree. */
+export function countLeaves(tree: Tree): number {
+  if (typeof tree === 'number') return 1
+  let count = 0
+  for (let i = 0; i < tree.length; i++) count += countLeaves(tree[i]!)
+  return count
+}
+
 /** Returns the leaves of a tree, in pre-order. */
 export function leavesOf(tree: Tree): number[] {
   return typeof tree === 'number' ? [tree] : tree.flatMap(leavesOf)

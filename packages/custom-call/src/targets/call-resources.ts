@@ -66,9 +66,14 @@ export interface CallResources {
   give(call: number): void
 }
 
+/** The resources of a call on the Host that names none. */
+const NO_RESOURCES: CallResources = Object.freeze({ stream: undefined, gated: [], give: () => undefined })
+
 /** Checks the resources of a call. @throws {ArgumentError} if one is invalid, or has no meaning on this platform. */
 export function checkResources(name: string, onDevice: boolean, options: ResourceOptions): CallResources {
-  const { userData = [], hostScratch = false, stream } = options
+  const { userData: given, hostScratch = false, stream } = options
+  if (given === undefined && !hostScratch && stream === undefined && !onDevice) return NO_RESOURCES
+  const userData = given === undefined ? [] : given
   if (!Array.isArray(userData)) {
     throw wrongType(`the userData of ${name}`, 'an array', userData, 'Write userData: [{ type, data: segment }].')
   }

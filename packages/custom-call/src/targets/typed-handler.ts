@@ -117,13 +117,17 @@ export class TypedHandler {
     const resources = checkResources(name, deviceType !== HOST, given)
     checkOrdinal(ordinal)
     const deviceOrdinal = ordinal ?? resources.stream?.ordinal ?? UNKNOWN_DEVICE
-    const descriptor = encodeDescriptor(metadata.minor, this.addresses, shape, attrs, deviceOrdinal)
-    const used = { ...resources, gated: [...resources.gated, ...memoryOf(attrs)] }
-    const { commandBufferCompatible } = metadata
-    return new PreparedCall(
-      openTypedTarget(name, this.gate, descriptor, shape.leaves, used, commandBufferCompatible),
-      shape,
-    )
+    const { addresses } = this
+    const memory = memoryOf(attrs)
+    const used = memory.length === 0 ? resources : { ...resources, gated: [...resources.gated, ...memory] }
+    const facts = {
+      name,
+      gate: this.gate,
+      hasState: addresses.instantiate !== 0,
+      isCapturable: metadata.commandBufferCompatible,
+      encode: () => encodeDescriptor(metadata.minor, addresses, shape, attrs, deviceOrdinal),
+    }
+    return new PreparedCall(openTypedTarget(facts, shape.leaves, used), shape)
   }
 
   toString(): string {

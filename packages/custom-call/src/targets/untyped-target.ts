@@ -84,8 +84,8 @@ function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   const opaqueAt = cellAt(cells.length)
   const { offsets, byteSize } = planScratch(shape.leaves, opaqueAt + call.opaque.length + 1)
   const memory = allocateCall(byteSize)
-  const { view, address } = memory
-  const pointer = (at: number, to: number): void => writeAddress(view, at, to)
+  const { view, start, address } = memory
+  const pointer = (at: number, to: number): void => writeAddress(view, start + at, to)
 
   const placeOfLeaf: number[] = []
   cells.forEach((cell, index) => {
@@ -95,17 +95,19 @@ function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   for (const [leaf, offset] of offsets) pointer(placeOfLeaf[leaf]!, address + offset)
 
   pointer(RECORD.function, call.functionAddress)
-  view.setInt32(RECORD.api_version, call.apiVersion, true)
-  view.setInt32(RECORD.on_device, Number(call.onDevice), true)
+  view.setInt32(start + RECORD.api_version, call.apiVersion, true)
+  view.setInt32(start + RECORD.on_device, Number(call.onDevice), true)
   pointer(RECORD.buffers, address + cellAt(buffersCell))
   pointer(RECORD.out, address + cellAt(outCell))
   pointer(RECORD.opaque, address + opaqueAt)
-  view.setUint32(RECORD.opaque_length, call.opaque.length, true)
+  view.setUint32(start + RECORD.opaque_length, call.opaque.length, true)
   pointer(RECORD.stream, call.stream)
   pointer(RECORD.device, call.device)
-  new Uint8Array(view.buffer, view.byteOffset).set(call.opaque, opaqueAt)
-  const places = placeOfLeaf.flatMap((place, leaf) => (shape.leaves[leaf] instanceof TensorType ? [place / 4] : []))
-  return { ...memory, places }
+  new Uint8Array(view.buffer, view.byteOffset + start + opaqueAt).set(call.opaque)
+  memory.places = placeOfLeaf.flatMap((place, leaf) =>
+    shape.leaves[leaf] instanceof TensorType ? [(start + place) / 4] : [],
+  )
+  return memory
 }
 
 /** Returns the two arguments that hold buffers. A single result is passed as it is, several as a tuple. */

@@ -1,0 +1,108 @@
+import { ArgumentError } from '@tenon/core'
+import { isPlainObject, wrongType } from '@tenon/core/internal'
+import { Attribute, str } from './attribute.ts'
+import { haveMemory, type AttributeDictionary } from './encode-attributes.ts'
+import { snapshot } from './snapshot.ts'
+
+/** Reads the attributes, or the opaque string, of the calls of one function. */
+export interface CallReader {
+  /**
+   * Reads each attribute once, by the position of its name. A value that the caller could change is copied.
+   *
+   * @throws {ArgumentError} if `attributes` is not an object of attributes.
+   */
+  read(attributes: unknown): readonly unknown[]
+  /** Returns what was read, as `prepare` takes it. */
+  write(values: readonly unknown[]): unknown
+}
+
+const NONE: readonly unknown[] = Object.freeze([])
+
+/** In the place of a name that a call does not have. Not `undefined`, which a caller may pass, and which encoding refuses. */
+const ABSENT = Symbol('absent')
+
+const MOST_NAMES = 4096
+
+/** Reads the attributes of calls, and learns the names from them. Calls of a function usually have the same names in the same order. */
+export class CallAttributes implements CallReader {
+  readonly #label: string
+  readonly #hint: string | undefined
+  readonly #names: string[] = []
+  /** The values of the last call. */
+  #latest: readonly unknown[] = NONE
+
+  /** @param label the attributes in messages. @param hint for a value that is not an object of attributes. */
+  constructor(label = 'attrs', hint?: string) {
+    this.#label = label
+    this.#hint = hint
+  }
+
+  read(attributes: unknown): readonly unknown[] {
+    if (attributes === undefined) return NONE
+    if (typeof attributes !== 'object') this.#check(attributes)
+    const names = this.#names
+    const latest = this.#latest
+    let values: unknown[] | undefined
+    let count = 0
+    for (const name in attributes as AttributeDictionary) {
+      const value: unknown = (attributes as AttributeDictionary)[name]
+      if (values === undefined) {
+        if (count < latest.length && names[count] === name && isIdentical(value, latest[count])) {
+          count++
+          continue
+        }
+        values = this.#others(attributes, count)
+      }
+      this.#place(values, count++, attributes as object, name, value)
+    }
+    // Attributes that equal those of the previous call need no check, which would take as long as everything else here.
+    if (values === undefined && count > 0 && count === latest.length) return latest
+    return this.#learn(values ?? this.#others(attributes, count))
+  }
+
+  write(values: readonly unknown[]): unknown {
+    return Object.fromEntries(values.flatMap((value, i) => (value === ABSENT ? [] : [[this.#names[i]!, value]])))
+  }
+
+  #check(attributes: unknown): void {
+    if (!isPlainObject(attributes)) throw wrongType(this.#label, 'an object of attributes', attributes, this.#hint)
+  }
+
+  /** Starts a list of values, of which the first ones are those of the previous call. */
+  #others(attributes: unknown, count: number): unknown[] {
+    this.#check(attributes)
+    return this.#latest.slice(0, count)
+  }
+
+  #place(values: unknown[], expected: number, attributes: object, name: string, value: unknown): void {
+    let at = expected
+    if (this.#names[at] !== name) {
+      if (!Object.hasOwn(attributes, name)) return
+      at = this.#names.indexOf(name)
+      if (at === -1) at = this.#addName(name)
+      while (values.length < at) values.push(ABSENT)
+    }
+    values[at] = typeof value === 'object' && !(value instanceof Attribute) ? snapshot(value, name) : value
+  }
+
+  #addName(name: string): number {
+    if (this.#names.length < MOST_NAMES) return this.#names.push(name) - 1
+    throw new ArgumentError(`the calls of a function must have at most ${MOST_NAMES} names of attributes, got more`)
+  }
+
+  #learn(values: readonly unknown[]): readonly unknown[] {
+    if (!haveMemory(values)) this.#latest = values
+    return values
+  }
+}
+
+/** `Object.is`, which the compiler calls as a function, is only needed for numbers. */
+function isIdentical(value: unknown, previous: unknown): boolean {
+  return value === previous && value !== 0 ? true : Object.is(value, previous)
+}
+
+/** Reads the opaque string of a call in the place of attributes. */
+export const opaqueReader: CallReader = {
+  read: (opaque) => (opaque === undefined ? NONE : [opaque instanceof Uint8Array ? str(opaque) : opaque]),
+  write: ([opaque]) => (opaque instanceof Attribute ? opaque.bytes : opaque),
+}
