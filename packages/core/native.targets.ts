@@ -27,7 +27,7 @@ export default {
       {
         source: 'include/tenon/tvm_dlpack.h',
         include: 'tenon/tvm_dlpack.h',
-        only: ['DLD*', 'DLTensor', 'DLPACK_FLAG_*', 'kDLCPU'],
+        only: ['DLD*', 'DLTensor', 'DLPackVersion', 'DLPACK_FLAG_*', 'kDLCPU'],
       },
       {
         source: 'include/tenon/tvm_ffi.h',
@@ -232,7 +232,7 @@ export default {
       uses: ['tenon'],
       exports: ['tn_packed_*', 'TVMBackend*'],
       imports: names(`
-        __sched_cpucount calloc clock_gettime dlerror dlopen free getenv malloc memcpy memmove pthread_attr_*
+        __sched_cpucount calloc clock_gettime dladdr dlerror dlopen free getenv malloc memcpy memmove pthread_attr_*
         pthread_cond_broadcast pthread_cond_init pthread_cond_timedwait pthread_condattr_* pthread_create pthread_key_create pthread_mutex_lock
         pthread_mutex_unlock pthread_setspecific pthread_sigmask sched_getaffinity sigaction sigdelset sigfillset
         snprintf strlen strtol sysconf tn_callback_* tn_completion_post tn_environment_* tn_guard_call tn_jobs_add

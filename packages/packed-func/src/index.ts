@@ -42,6 +42,7 @@ export {
   type TVMValue,
 } from './legacy/legacy-func.ts'
 export { TypeCode } from './legacy/type-code.ts'
+export { currentStream, withStream } from './native/streams.ts'
 export { NativeArray, NativeMap, NativeShape, shape } from './objects/containers.ts'
 export { NativeObject } from './objects/native-object.ts'
 export { fromDLPack, toDLPack, type DLPackOptions } from './tensors/dlpack.ts'

@@ -187,7 +187,7 @@ describe('nesting', () => {
     })
     const error = thrownBy(() => forever()) as PackedFuncError
     expect(error.kind).toBe('RecursionError')
-    expect(depth).toBe(128)
+    expect(depth).toBe(stack.depthLimit)
     expect(stack.depth).toBe(0)
     expect(stack.top).toBe(0)
     expect(echo('still works, as ever')).toBe('still works, as ever')

@@ -59,6 +59,9 @@ TN_API const char *tn_packed_library_error(void);
 /* The tvm-ffi library that the process has already loaded, or null. */
 TN_API void *tn_packed_loaded_library(void);
 
+/* The path of the bound tvm-ffi library, in UTF-8 and NUL-terminated, valid for ever; empty if the loader does not know it. */
+TN_API const char *tn_packed_library_path(void);
+
 /* Binds an opened tvm-ffi library and registers the runtime functions that kernels use there. Only the first successful
  * call of the process has an effect. TN_NOT_FOUND: the library does not export a required function. */
 TN_API int32_t tn_packed_bind(void *library);
@@ -142,6 +145,14 @@ TN_API int32_t tn_packed_type_attribute(TVMFFIAny *slot, const char *name, size_
  * field to its second argument. The callers guarantee that the object has the field. `info` is copied. 0 or -1. */
 TN_API int32_t tn_packed_field_create(TVMFFIAny *slot, const TVMFFIFieldInfo *info, uint32_t writes);
 
+/* --- streams ------------------------------------------------------------------------------------------------------ */
+
+/* Leaves the calling thread's stream of a device in the slot, as a pointer that can be null. */
+TN_API void tn_packed_get_stream(TVMFFIAny *slot, int32_t device_type, int32_t device_id);
+
+/* Replaces the calling thread's stream of a device by the pointer in the slot, and leaves the former one there. 0 or -1. */
+TN_API int32_t tn_packed_set_stream(TVMFFIAny *slot, int32_t device_type, int32_t device_id);
+
 /* --- tensors ------------------------------------------------------------------------------------------------------ */
 
 /* A tensor as JavaScript describes it. The shape and then the strides follow, `ndim` int64_t each. */
@@ -161,6 +172,9 @@ TN_API int32_t tn_packed_tensor_create(TVMFFIAny *slot, const tn_packed_tensor_t
 /* Creates a tensor object in the slot that takes ownership of a managed tensor: a DLManagedTensorVersioned, or if
  * `versioned` is 0 a DLManagedTensor. `alignment` 0 accepts any. 0, or -1, and then the caller still owns it. */
 TN_API int32_t tn_packed_tensor_from_dlpack(TVMFFIAny *slot, void *managed, uint32_t versioned, uint32_t alignment);
+
+/* Calls the deleter of a DLManagedTensorVersioned, of which any major version has the version and the deleter. */
+TN_API void tn_packed_delete_dlpack(void *managed);
 
 /* Leaves the address of a managed tensor over a tensor object in the slot; its deleter releases the object. A versioned
  * one also gets `flags`, because some libraries drop those that a tensor was created with. 0 or -1. */

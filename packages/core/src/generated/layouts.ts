@@ -36,6 +36,10 @@ export const LAYOUTS = {
     size: 48,
     offsets: { data: 0, device: 8, ndim: 16, dtype: 20, shape: 24, strides: 32, byte_offset: 40 },
   },
+  DLPackVersion: {
+    size: 8,
+    offsets: { major: 0, minor: 4 },
+  },
   TVMFFIObject: {
     size: 24,
     offsets: { combined_ref_count: 0, type_index: 8, padding: 12, deleter: 16, ensure_align: 16 },

@@ -87,6 +87,17 @@ export class RecursionError extends KindError {
   static override readonly kind: string = 'RecursionError'
 }
 
+/** The beginning of the sentence of errors for calls that are nested too deeply. */
+const NESTED = 'calls between JavaScript and native code are nested'
+
+const NESTED_HINT =
+  'Nest fewer calls, or make the stack of JavaScript larger: new Worker(file, { resourceLimits: { stackSizeMb: 16 } }), or node --stack-size=7800, which must stay below ulimit -s.'
+
+/** The error for calls that are nested too deeply. */
+export function nestedTooDeeply(how: string): RecursionError {
+  return new RecursionError(`${NESTED} ${how}`, { hint: NESTED_HINT })
+}
+
 /** A check in a kernel failed. */
 export class AssertionError extends KindError {
   static override readonly kind: string = 'AssertionError'
@@ -115,10 +126,16 @@ export type ErrorFactory = (sentence: string, options: PackedFuncErrorOptions) =
 
 const factories = new Map<string, ErrorFactory>([
   ...kindClasses.map((Kind): [string, ErrorFactory] => [Kind.kind, (sentence, options) => new Kind(sentence, options)]),
+  ['RecursionError', (sentence, options) => new RecursionError(sentence, withRecursionHint(sentence, options))],
   ['TypeError', (sentence, options) => new PackedFuncTypeError('TypeError', sentence, options)],
   ['IndexError', (sentence, options) => new PackedFuncRangeError('IndexError', sentence, options)],
   ['OverflowError', (sentence, options) => new PackedFuncRangeError('OverflowError', sentence, options)],
 ])
+
+/** Native code reports a full stack without a hint, because JavaScript had no stack left to make the error. */
+function withRecursionHint(sentence: string, options: PackedFuncErrorOptions): PackedFuncErrorOptions {
+  return sentence.startsWith(NESTED) ? { hint: NESTED_HINT, ...options } : options
+}
 
 const kinds = new Map<abstract new (...values: never[]) => Error, string>()
 

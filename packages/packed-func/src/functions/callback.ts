@@ -1,8 +1,9 @@
 import { Callback, CONSTANTS } from '@tenon/core/internal'
 import { putError, takeError } from '../errors/crossing.ts'
-import { RecursionError, PackedFuncTypeError } from '../errors/error-kinds.ts'
+import { nestedTooDeeply, PackedFuncTypeError } from '../errors/error-kinds.ts'
+import { isStackOverflow } from '../errors/stack-overflow.ts'
 import { drainReleased } from '../native/foreign.ts'
-import { DEPTH_LIMIT, OWNED, RAISED, type Pack, type Stack } from '../native/stack.ts'
+import { OWNED, RAISED, type Pack, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { abandonBorrowed, borrowedTensors, endBorrowing } from '../tensors/unpack-tensor.ts'
 import type { Value } from '../values/argument.ts'
@@ -60,8 +61,7 @@ function runAndPack(stack: Stack, base: number, count: number, run: Run, pack: P
   const borrowed = borrowedTensors.length
   let isOwned = false
   try {
-    if (stack.depth > DEPTH_LIMIT)
-      throw new RecursionError(`calls between JavaScript and native code are nested more than ${DEPTH_LIMIT} deep`)
+    if (stack.depth > stack.depthLimit) throw nestedTooDeeply(`more than ${stack.depthLimit} deep`)
     isOwned = packResult(stack, base, callWith(stack, base + 1, count, run), undone, pack)
     if (borrowedTensors.length !== borrowed) endBorrowing(borrowed)
   } catch (error) {
@@ -78,7 +78,7 @@ function fail(stack: Stack, base: number, error: unknown, undone: number, borrow
   stack.settle(undone)
   drainReleased(stack)
   abandonBorrowed(borrowed)
-  putError(stack, base, error)
+  putError(stack, base, isStackOverflow(error) ? nestedTooDeeply('too deeply for the stack') : error)
   stack.head[RAISED] = 1
 }
 

@@ -20,6 +20,7 @@ export type EnteredFunctions = Pick<
   | 'tn_packed_job_finish'
   | 'tn_packed_answer'
   | 'tn_packed_open_library'
+  | 'tn_packed_delete_dlpack'
 >
 
 /** Their results and numbers of parameters. */
@@ -34,6 +35,7 @@ const ENTERED: Readonly<Record<keyof EnteredFunctions, readonly ['int32' | 'void
   tn_packed_job_finish: ['int32', 2],
   tn_packed_answer: ['void', 3],
   tn_packed_open_library: ['int32', 3],
+  tn_packed_delete_dlpack: ['void', 1],
 }
 
 /** The functions that run only code of this library. */

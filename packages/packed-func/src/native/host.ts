@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import { LoadError } from '@tenon/core'
 import { addressOf, libraryFunctions, siblingPath, stringAt, type LibraryFunctions } from '@tenon/core/internal'
 import { enteredFunctions, type EnteredFunctions, type PackedFunctions } from './entered.ts'
@@ -5,7 +6,7 @@ import { enteredFunctions, type EnteredFunctions, type PackedFunctions } from '.
 export interface Host {
   readonly packed: PackedFunctions
   readonly entered: EnteredFunctions
-  /** The path of the tvm-ffi library in use: the one of this package, or one that the process had loaded before. */
+  /** The path of the tvm-ffi library in use: that of this package, of the environment, or one that the process had loaded before. */
   readonly ffiPath: string
   /** Undefined if the library of another package is in use. */
   readonly ffi: LibraryFunctions<'tvm_ffi'> | undefined
@@ -16,7 +17,8 @@ let loaded: Host | undefined
 /**
  * Loads the native libraries at the first call: after the core, and before any kernel.
  *
- * @throws {LoadError} if a library is missing, or the one that `TENON_TVM_FFI_LIBRARY` names cannot be used.
+ * @throws {LoadError} if a library is missing, or the one that `TENON_TVM_FFI_LIBRARY` names cannot be used. The variable is
+ * ignored with `TENON_IGNORE_ENVIRONMENT=1`, and under the permission model of Node.js.
  */
 export function host(): Host {
   return (loaded ??= load())
@@ -26,19 +28,36 @@ function load(): Host {
   const packed = libraryFunctions('tenon_packed')
   const entered = enteredFunctions()
   const own = siblingPath('tvm_ffi')
-  const ffiPath = process.env['TENON_TVM_FFI_LIBRARY'] || own
   // A library that is loaded already goes first, because two libraries would have two registries.
   const present = Number(packed.tn_packed_loaded_library())
-  if (packed.tn_packed_bind(present === 0 ? openLibrary({ packed, entered }, ffiPath) : present) !== 0) {
-    throw new LoadError(`the library ${ffiPath} must export the functions of tvm-ffi 0.1, but some are missing`, {
+  const chosen = present === 0 ? (libraryOfEnvironment(process.env) ?? own) : 'libtvm_ffi'
+  if (packed.tn_packed_bind(present === 0 ? openLibrary({ packed, entered }, chosen) : present) !== 0) {
+    throw new LoadError(`the library ${chosen} must export the functions of tvm-ffi 0.1, but some are missing`, {
       hint: 'Unset TENON_TVM_FFI_LIBRARY to use the library of this package, or name one of version 0.1 or later.',
-      details: { path: ffiPath },
+      details: { path: chosen },
     })
   }
   packed.tn_packed_install_allocator()
   packed.tn_packed_install_signals()
-  const isOwn = ffiPath === own && present === 0
+  const ffiPath = stringAt(Number(packed.tn_packed_library_path())) || chosen
+  const isOwn = chosen === own
   return { packed, entered, ffiPath, ffi: isOwn ? libraryFunctions('tvm_ffi') : undefined }
+}
+
+/**
+ * The tvm-ffi library that the environment names, or undefined if it names none or must be ignored.
+ *
+ * @throws {LoadError} if the name is not an absolute path, which would depend on the working directory.
+ */
+export function libraryOfEnvironment(environment: NodeJS.ProcessEnv): string | undefined {
+  const { TENON_TVM_FFI_LIBRARY: path = '', TENON_IGNORE_ENVIRONMENT: ignored } = environment
+  const isIgnored = ignored === '1' || (process as { permission?: unknown }).permission !== undefined
+  if (path === '' || isIgnored) return undefined
+  if (isAbsolute(path)) return path
+  throw new LoadError(`TENON_TVM_FFI_LIBRARY must be an absolute path, got ${path}`, {
+    hint: 'Write the whole path of the library.',
+    details: { path, expected: 'an absolute path', received: path },
+  })
 }
 
 /** Opens a tvm-ffi library globally, without its handlers of signals, and returns its handle. @throws {LoadError} */

@@ -15,6 +15,7 @@ import {
 } from '@tenon/core/internal'
 import { MemoryError, RecursionError } from '../errors/error-kinds.ts'
 import { packedAddress, type EnteredFunctions, type PackedFunctions } from './entered.ts'
+import { callDepthLimit } from './depth-limit.ts'
 import { host } from './host.ts'
 import { TypeIndex } from './type-index.ts'
 
@@ -147,9 +148,6 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
 
 type Four = [number, number, number, number]
 
-/** How deep JavaScript and native code may call each other. The driver's own limit is far above. */
-export const DEPTH_LIMIT = 128
-
 /** A slot to be cleared, a gate to be left, or another action. */
 export type Undo = number | Gate | { settle(): void }
 
@@ -179,6 +177,7 @@ export class Stack {
   /** The first free slot: 0 while no call is in progress. */
   top = 0
   depth = 0
+  readonly depthLimit: number = callDepthLimit()
   /** The number of bytes of the text region that are in use. */
   text = 0
   /** What calls in progress undo when they end. */

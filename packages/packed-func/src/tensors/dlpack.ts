@@ -1,7 +1,8 @@
 import { ReadOnlyError, Tensor } from '@tenon/core'
-import { checkOptions, wrongType, wrongValue } from '@tenon/core/internal'
+import { checkOptions, LAYOUTS, wrongType, wrongValue } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
-import { openStack } from '../native/stack.ts'
+import { makeError } from '../errors/error-kinds.ts'
+import { openStack, type Stack } from '../native/stack.ts'
 import type { NativeObject } from '../objects/native-object.ts'
 import { OpaquePointer } from '../values/scalars.ts'
 import { READ_ONLY_FLAG } from './description.ts'
@@ -55,7 +56,8 @@ export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer
  * @param options.alignment the alignment in bytes that the memory must have; 1 by default.
  * @returns a native object instead of a tensor if the memory is not on the CPU, or Tenon does not have the element type.
  * @throws {ArgumentError} if `pointer` is not a pointer, or null. @throws {PackedFuncError} of kind `RuntimeError` if the memory is
- * not aligned; the managed tensor then stays the caller's.
+ * not aligned; the managed tensor then stays the caller's. Of kind `BufferError` if it has another major version than 1; then its
+ * deleter has been called.
  */
 export function fromDLPack(
   pointer: OpaquePointer,
@@ -67,10 +69,26 @@ export function fromDLPack(
   if (!Number.isInteger(alignment) || alignment < 1 || alignment > 2 ** 30)
     throw wrongValue('alignment', 'a whole number of bytes up to 2^30', alignment)
   const stack = openStack()
+  if (versioned) refuseOtherMajor(stack, Number(pointer.address))
   return stack.frame(0, (slot) => {
     const [at, address] = [stack.slotAddress(slot), Number(pointer.address)]
     const status = stack.host.tn_packed_tensor_from_dlpack(at, address, versioned ? 1 : 0, alignment)
     if (status !== 0) throw takeError(stack, slot)
     return tensorOf(stack, stack.pointer(slot)) as Tensor | NativeObject
+  })
+}
+
+/**
+ * Calls the deleter of a managed tensor whose major version is not 1, because the layout of the rest is not known.
+ *
+ * @throws {PackedFuncError} of kind `BufferError`.
+ */
+function refuseOtherMajor(stack: Stack, address: number): void {
+  const version = stack.copyOf(address, LAYOUTS.DLPackVersion.size)
+  const [major, minor] = [version.readUInt32LE(0), version.readUInt32LE(LAYOUTS.DLPackVersion.offsets.minor)]
+  if (major === 1) return
+  stack.cleanUp(() => stack.entered.tn_packed_delete_dlpack(address))
+  throw makeError('BufferError', `DLPack version ${major}.${minor} is not supported, 1.x is`, {
+    hint: 'Ask the library that made the tensor for DLPack 1, or pass { versioned: false } for a DLManagedTensor.',
   })
 }

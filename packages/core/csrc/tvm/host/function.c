@@ -13,6 +13,8 @@ typedef struct {
 static void free_closure(void *self) {
   closure_t *closure = self;
   tn_callback_release(closure->callback);
+  /* On any thread: that of the function lets go of its captured values when it sees the flag. */
+  __atomic_store_n(&closure->stack->head.pending, 1, __ATOMIC_RELEASE);
   tn__stack_release(closure->stack);
   free(closure);
 }
@@ -33,6 +35,10 @@ static int run_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVMF
   stack->head.top = base;
   if (status == TN_CLOSED)
     return tn__packed_raise("ThreadError", "the thread that owns this TypeScript function has ended");
+  /* Errors of the function are in the slot, so that only a full stack ends the code around it. */
+  if (status == TN_CALLBACK_FAILED)
+    return tn__packed_raise("RecursionError",
+                            "calls between JavaScript and native code are nested too deeply for the stack");
   if (status != TN_OK) return tn__packed_raise("InternalError", tn_last_error());
   if (stack->head.raised) {
     stack->head.raised = 0;

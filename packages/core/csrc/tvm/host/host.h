@@ -25,7 +25,8 @@
   X(TVMFFIHandleInitOnce, false)                      X(TVMFFIEnvModLookupFromImports, true)     \
   X(TVMFFIEnvRegisterCAPI, true)                      X(TVMFFIEnvModRegisterContextSymbol, true) \
   X(TVMFFIEnvSetDLPackManagedTensorAllocator, true)   X(TVMFFITypeKeyToIndex, true)              \
-  X(TVMFFIGetTypeAttrColumn, true)
+  X(TVMFFIGetTypeAttrColumn, true)                    X(TVMFFIEnvGetStream, true)                \
+  X(TVMFFIEnvSetStream, true)
 
 typedef struct {
 #define MEMBER(name, required) __typeof__(&name) name;

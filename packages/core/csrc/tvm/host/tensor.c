@@ -48,6 +48,11 @@ int32_t tn_packed_tensor_from_dlpack(TVMFFIAny *slot, void *managed, uint32_t ve
   return tn__leave(slot, status, kTVMFFITensor, object);
 }
 
+void tn_packed_delete_dlpack(void *managed) {
+  DLManagedTensorVersioned *tensor = managed;
+  if (tensor->deleter != NULL) tensor->deleter(tensor);
+}
+
 int32_t tn_packed_tensor_to_dlpack(TVMFFIAny *slot, TVMFFIObject *object, uint32_t versioned, uint32_t flags) {
   DLManagedTensorVersioned *with_version = NULL;
   DLManagedTensor *plain = NULL;

@@ -40,3 +40,9 @@ const char *tn_packed_library_error(void) { return reason; }
 void *tn_packed_loaded_library(void) {
   return dlopen(LIBRARY_NAME, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL | RTLD_NODELETE);
 }
+
+const char *tn_packed_library_path(void) {
+  Dl_info info;
+  const void *function = (const void *)(uintptr_t)tn__ffi.TVMFFIFunctionCall;
+  return dladdr(function, &info) == 0 || info.dli_fname == NULL ? "" : info.dli_fname;
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { ArgumentError } from '@tenon/core'
+import { currentStream, device, type OpaquePointer, type PackedFuncError, withStream } from '../src/index.ts'
+import { isOwnLibrary, kernel, thrownBy } from './support.ts'
+
+const gpu = device('cuda:1')
+const pointer = kernel('some_pointer')(1) as OpaquePointer
+const address = (): bigint => currentStream(gpu).address
+
+describe('rule 43: the stream of a device', () => {
+  it('rule 43: is the default stream at first', () => {
+    expect(address()).toBe(0n)
+    expect(currentStream({ type: 2, id: 0 } as never).address).toBe(0n)
+  })
+
+  it('rule 43: is replaced while a function runs, for its device, and restored when it returns', () => {
+    const result = withStream(gpu, pointer, () => {
+      expect(address()).toBe(pointer.address)
+      expect(currentStream(device('cuda:0')).address).toBe(0n)
+      expect(withStream(gpu, null, address)).toBe(0n)
+      return address()
+    })
+    expect([result, address()]).toEqual([pointer.address, 0n])
+  })
+
+  it('rule 43: is restored when the function throws', () => {
+    const thrown = new Error('mine')
+    const error = thrownBy(() =>
+      withStream(gpu, pointer, () => {
+        throw thrown
+      }),
+    )
+    expect([error, address()]).toEqual([thrown, 0n])
+  })
+
+  it('rule 43: is restored, and a promise is a TypeError', () => {
+    const error = thrownBy(() =>
+      withStream(gpu, pointer, async () => Promise.reject(new Error('later'))),
+    ) as PackedFuncError
+    expect(error).toBeInstanceOf(TypeError)
+    expect([error.kind, error.sentence]).toEqual([
+      'TypeError',
+      'run must be a synchronous function, got one that returns a promise',
+    ])
+    expect(address()).toBe(0n)
+  })
+
+  it('rule 43: keeps all 64 bits, and reads each part of a device once', () => {
+    const reads: string[] = []
+    const hostile = {
+      get type() {
+        reads.push('type')
+        return 2
+      },
+      get id() {
+        reads.push('id')
+        return 5
+      },
+    }
+    expect(currentStream(hostile as never).address).toBe(0n)
+    expect(reads).toEqual(['type', 'id'])
+    const large = Object.assign(Object.create(pointer.constructor.prototype) as OpaquePointer, {
+      address: 0xffff_ffff_ffff_fff1n,
+    })
+    expect(withStream(gpu, large, address)).toBe(0xffff_ffff_ffff_fff1n)
+  })
+
+  it('rule 43: refuses other values', () => {
+    expect(() => currentStream('cuda' as never)).toThrow(ArgumentError)
+    expect(() => currentStream(null as never)).toThrow('device must be a device')
+    expect(() => currentStream({ type: 1.5, id: 0 } as never)).toThrow('device must be a device')
+    expect(() => withStream(gpu, 5n as never, () => 1)).toThrow('stream must be an OpaquePointer or null')
+    expect(() => withStream(gpu, null, 1 as never)).toThrow('run must be a function')
+  })
+
+  it('rule 43: too many devices are an error, after which the streams are unchanged', () => {
+    if (!isOwnLibrary) return
+    const open = (id: number): void =>
+      withStream(device('cuda', id), pointer, () => (id === 200 ? undefined : open(id + 1)))
+    const error = thrownBy(() => open(100)) as PackedFuncError
+    expect(error.kind).toBe('RuntimeError')
+    expect(currentStream(device('cuda', 101)).address).toBe(0n)
+  })
+})
