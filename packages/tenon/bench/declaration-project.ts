@@ -46,7 +46,7 @@ export function writeProject(directory: string, sets: number, isTyped: boolean):
   const indices = Array.from({ length: sets }, (_, i) => i)
   const kernels = indices.flatMap(set).map(([name, text]) => parseSignature(name, text, { source: 'library' }))
   const declared = isTyped
-    ? declarations('libkernels.so', { kernels, functions: [] })
+    ? declarations('libkernels.so', { kernels, functions: [] }).text
     : `import type { Tensor } from 'tenon'\n${indices.map(untyped).join('')}`
   writeFileSync(join(directory, 'kernels.d.ts'), declared)
   writeFileSync(join(directory, 'kernels.js'), '')

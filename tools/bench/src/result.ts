@@ -1,11 +1,12 @@
 import { ratioOf, spreadOf, type Spread } from './statistics.ts'
+import type { Unit } from './suite.ts'
 
 export type Quartiles = readonly [low: number, high: number]
 
 export interface RowResult {
   readonly package: string
   readonly name: string
-  readonly unit: 'ns' | 'GB/s'
+  readonly unit: Unit
   readonly node: string
   readonly ours: number
   readonly peers: Readonly<Record<string, number>>
@@ -24,7 +25,7 @@ export interface RowResult {
 export interface RowSamples {
   readonly package: string
   readonly name: string
-  readonly unit: 'ns' | 'GB/s'
+  readonly unit: Unit
   readonly bytes?: number | undefined
   readonly target?: Readonly<Record<string, number>> | undefined
   readonly node: string
@@ -40,9 +41,11 @@ export function joinSamples(first: RowSamples, second: RowSamples): RowSamples {
   }
 }
 
+const NANOSECONDS = { ns: 1, ms: 1e6 }
+
 export function resultOf(row: RowSamples): RowResult {
   const inUnit = (samples: readonly number[]): readonly number[] =>
-    row.unit === 'ns' ? samples : samples.map((nanoseconds) => row.bytes! / nanoseconds)
+    samples.map((nanoseconds) => (row.unit === 'GB/s' ? row.bytes! / nanoseconds : nanoseconds / NANOSECONDS[row.unit]))
   const ours = inUnit(row.ours)
   const oursSpread = spreadOf(ours)
   const peers = mapValues(row.peers, (samples) => spreadOf(inUnit(samples)))

@@ -22,15 +22,17 @@ export interface Contestants {
   readonly teardown?: () => void | Promise<void>
 }
 
+/** `ns` or `ms` of an iteration, or `GB/s` of the `bytes` that an iteration moves. */
+export type Unit = 'ns' | 'ms' | 'GB/s'
+
 /** One row of the benchmark: ours and its peers, which do the same work. */
 export interface Row {
   /** The name of the work, unique in the package: `allocate 16 B`. */
   readonly name: string
-  /** `ns` of an iteration, or `GB/s` of the `bytes` that an iteration moves. */
-  readonly unit: 'ns' | 'GB/s'
+  readonly unit: Unit
   /** The bytes that one iteration moves, required for `GB/s`. */
   readonly bytes?: number
-  /** The limit of ours/peer for `--check`, by peer: an upper limit for `ns`, a lower limit for `GB/s`. */
+  /** The limit of ours/peer for `--check`, by peer: an upper limit for times, a lower limit for `GB/s`. */
   readonly target?: Readonly<Record<string, number>>
   /** Makes the contestants. Runs once, untimed. */
   readonly setup: () => Contestants | Promise<Contestants>

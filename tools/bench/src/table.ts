@@ -33,7 +33,8 @@ function formatPeer(result: RowResult, peer: string): string {
   const value = result.peers[peer]!
   const ratio = result.ratios[peer]!
   const target = result.target?.[peer]
-  const wanted = target === undefined ? '' : ` (${result.unit === 'ns' ? '<=' : '>='} ${Number(target.toPrecision(3))})`
+  const wanted =
+    target === undefined ? '' : ` (${result.unit === 'GB/s' ? '>=' : '<='} ${Number(target.toPrecision(3))})`
   const left = `${figure(value).padStart(7)} ${result.unit} ${spread(value, result.quartiles.peers[peer]!)}`
   return `${left.padEnd(17)} x${formatRatio(ratio)} ${spread(ratio, result.quartiles.ratios[peer]!)}${wanted}`
 }

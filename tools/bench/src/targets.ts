@@ -1,4 +1,5 @@
 import type { RowResult } from './result.ts'
+import type { Unit } from './suite.ts'
 import { formatRatio } from './table.ts'
 
 /** The tolerated excess over a target, because the medians of two runs on a busy machine differ by as much. */
@@ -11,7 +12,7 @@ export interface Miss {
   readonly peer: string
   readonly ratio: number
   readonly target: number
-  readonly unit: 'ns' | 'GB/s'
+  readonly unit: Unit
 }
 
 /**
@@ -22,12 +23,12 @@ export function missesOf(result: RowResult): Miss[] {
   const { package: packageName, name, node, unit } = result
   return Object.entries(result.target ?? {}).flatMap(([peer, target]) => {
     const [low, high] = result.quartiles.ratios[peer]!
-    const isMissed = unit === 'ns' ? low > target * MARGIN : high < target / MARGIN
+    const isMissed = unit === 'GB/s' ? high < target / MARGIN : low > target * MARGIN
     return isMissed ? [{ package: packageName, name, node, peer, ratio: result.ratios[peer]!, target, unit }] : []
   })
 }
 
 export function describeMiss(miss: Miss): string {
-  const wanted = `${miss.unit === 'ns' ? 'at most' : 'at least'} ${Number(miss.target.toPrecision(3))}`
+  const wanted = `${miss.unit === 'GB/s' ? 'at least' : 'at most'} ${Number(miss.target.toPrecision(3))}`
   return `${miss.package}: ${miss.name} on Node ${miss.node} is ${formatRatio(miss.ratio)} of ${miss.peer}, wanted ${wanted}`
 }

@@ -59,6 +59,13 @@ test('gigabytes per second are bytes per nanosecond', async () => {
   expect(result).toMatchObject({ ours: 8, peers: { peer: 2 }, ratios: { peer: 4 } })
 })
 
+test('milliseconds are a million nanoseconds', async () => {
+  const time = fakeTime()
+  const setup: Row['setup'] = () => ({ ours: body(time, 5e6), peers: { peer: body(time, 2e6) } })
+  const [result] = resultsOf(await run({ package: 'x', rows: [row(time, { unit: 'ms', setup })] }, time))
+  expect(result).toMatchObject({ ours: 5, peers: { peer: 2 }, ratios: { peer: 2.5 } })
+})
+
 test('a failed row is reported, the next one runs, and each is torn down once', async () => {
   const time = fakeTime()
   const tornDown: string[] = []
