@@ -1,6 +1,14 @@
 import { markAsUncloneable } from 'node:worker_threads'
 import { ScopeClosedError } from '@tenon/core'
-import { checkName, Cleaner, highWord, inspectAsText, lowWord, wrongType } from '@tenon/core/internal'
+import {
+  checkName,
+  Cleaner,
+  highWord,
+  inspectAsText,
+  lowWord,
+  takeReleasedCallbacks,
+  wrongType,
+} from '@tenon/core/internal'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
@@ -30,6 +38,7 @@ export function catchUp(stack: Stack): void {
   stack.head[PENDING] = 0
   while (waiting.length > 0) stack.release(waiting.pop()!)
   drainReleased(stack)
+  takeReleasedCallbacks()
 }
 
 let live = 0
