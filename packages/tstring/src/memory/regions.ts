@@ -2,17 +2,26 @@ import type { Segment } from '@tenon/core'
 
 /** The memory that the pointers of a tensor may name: segments in the order of their addresses, which do not contain each other. */
 export class Regions {
-  readonly segments: Segment[] = []
+  #segments: Segment[] | undefined
   #last: Segment | undefined
 
-  constructor(segments: readonly Segment[] = []) {
-    for (const segment of segments) this.add(segment)
+  constructor(segments?: readonly Segment[]) {
+    if (segments !== undefined) for (const segment of segments) this.add(segment)
+  }
+
+  get segments(): readonly Segment[] {
+    return this.#segments ?? NONE
   }
 
   /** Adds a segment unless another contains it. Removes closed memory at the same addresses. */
   add(segment: Segment): void {
+    // Most tensors have one segment, or none.
+    if (this.segments.length === 0) {
+      this.#segments = [segment]
+      return
+    }
     const address = startOf(segment)
-    const { segments } = this
+    const segments = this.#segments!
     let end = segments.length
     while (end > 0 && startOf(segments[end - 1]!) >= address + segment.byteSize) end--
     let start = end
@@ -26,7 +35,7 @@ export class Regions {
   }
 
   keepOnly(segment: Segment | undefined): void {
-    this.segments.splice(0, Infinity, ...(segment === undefined ? [] : [segment]))
+    this.#segments = segment === undefined ? undefined : [segment]
     this.#last = undefined
   }
 
@@ -47,6 +56,8 @@ export class Regions {
     return found
   }
 }
+
+const NONE: readonly Segment[] = []
 
 export function startOf(segment: Segment): number {
   return segment.block.address + segment.base

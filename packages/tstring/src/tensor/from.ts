@@ -1,9 +1,9 @@
-import { gcAllocator } from '@tenon/core'
+import { gcAllocator, type NativeAllocator } from '@tenon/core'
 import { checkOptions } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { FORM } from '../kernels/plan.ts'
 import { hostAbi } from '../layouts/abi.ts'
-import type { Layout } from '../layouts/layout.ts'
+import { structSize, type Layout } from '../layouts/layout.ts'
 import { allocateFrom } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
 import { policyOf, type InvalidText } from '../text/decode.ts'
@@ -11,6 +11,7 @@ import type { Text } from '../text/encode.ts'
 import { readAsciiTexts, type Texts } from '../text/read-texts.ts'
 import { convertTo, layoutOptions, placementOf, TABLE_ALIGNMENT, type LayoutOptions } from './convert-to.ts'
 import { encodeArena } from './encode-arena.ts'
+import { isFew, partsOfFew, readFew } from './encode-few.ts'
 import { encodeTexts } from './encode-packed.ts'
 import { encodeTflite } from './encode-tflite.ts'
 import { arenaParts, type Parts } from './parts.ts'
@@ -33,13 +34,13 @@ const nothing: Texts = { values: [], length: 0 }
 
 export function partsFrom(strings: Iterable<Text>, options: FromOptions | undefined): Parts {
   const values = arrayOf(strings)
-  const checked = checkOptions(options, [...layoutOptions, 'layout', 'shape', 'invalid'])
+  const checked = options === undefined ? NO_OPTIONS : checkOptions(options, KNOWN)
   const { layout = 'tf', allocator = gcAllocator } = checked
   const policy = policyOf(checked.invalid)
   // A getter among the elements can change the length later.
   const count = countOf(values)
   const shape = checkShape(checked.shape, count)
-  const placement = placementOf(layout, checked)
+  const placement = options === undefined ? PLAIN : placementOf(layout, checked)
   if (layout !== 'tf' || placement.form !== FORM.POINTER || !placement.isInline) {
     const isDirect = layout === 'tflite' && policy === 'replace'
     const { values: known, length } = isDirect ? readAsciiTexts(values, count) : nothing
@@ -47,9 +48,27 @@ export function partsFrom(strings: Iterable<Text>, options: FromOptions | undefi
     const direct = isAscii ? encodeTflite(known, length, shape, placement.abi, allocator) : undefined
     return direct ?? convertTo(encodeTexts(values, count, policy, known), undefined, shape, placement, allocator)
   }
-  const table = allocateFrom(allocator, 24 * count, TABLE_ALIGNMENT)
+  if (allocator === gcAllocator && policy === 'replace' && isFew(count)) {
+    const texts = readFew(values, count)
+    return partsOfFew(texts, shape) ?? partsInArena(texts, count, shape, policy, allocator)
+  }
+  return partsInArena(values, count, shape, policy, allocator)
+}
+
+const NO_OPTIONS: FromOptions = {}
+const KNOWN = [...layoutOptions, 'layout', 'shape', 'invalid'] as const
+const PLAIN = placementOf('tf', NO_OPTIONS)
+
+function partsInArena(
+  values: readonly Text[],
+  count: number,
+  shape: readonly number[],
+  policy: InvalidText,
+  allocator: NativeAllocator,
+): Parts {
+  const table = allocateFrom(allocator, structSize('tf') * count, TABLE_ALIGNMENT)
   const regions = new Regions()
-  const image = { layout, abi: hostAbi, count, table, data: table, regions, foreign: false }
+  const image = { layout: 'tf', abi: hostAbi, count, table, data: table, regions, foreign: false } as const
   const parts = arenaParts(image, shape, allocator)
   const sums = encodeArena(values, count, table, parts.arena!, policy)
   return { ...parts, image: { ...image, sums } }

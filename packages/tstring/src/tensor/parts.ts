@@ -23,6 +23,7 @@ export interface Parts {
   readonly storage: Storage
   /** Allocates memory for more strings. */
   readonly allocator: NativeAllocator
+  /** Made with the first string that needs it. */
   readonly arena?: Arena | undefined
   readonly blocks?: MallocBlocks | undefined
   readonly isWritable: boolean

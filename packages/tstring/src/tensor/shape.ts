@@ -28,9 +28,15 @@ export function readShape(given: readonly number[]): Shaped {
   })
 }
 
+/** The shapes of one axis with few elements, which tensors share. */
+const axes: (readonly number[])[] = []
+
+const axisOf = (count: number): readonly number[] =>
+  count < 64 ? (axes[count] ??= Object.freeze([count])) : Object.freeze([count])
+
 /** Returns the shape of `count` elements, by default one axis. @throws {ArgumentError} if the shape has another count. */
 export function checkShape(given: readonly number[] | undefined, count: number): readonly number[] {
-  if (given === undefined) return Object.freeze([count])
+  if (given === undefined) return axisOf(count)
   const { shape, count: shaped } = readShape(given)
   if (shaped === count) return shape
   throw new ArgumentError(`the element count of shape must be ${count}, got ${shaped} for [${shape.join(', ')}]`, {

@@ -7,7 +7,7 @@ import type { Reader } from '../image/reader.ts'
 import { StructReader } from '../image/struct-reader.ts'
 import { compare, find, findInvalidUtf8, hash } from '../kernels/kernels.ts'
 import { typeName, type Layout, type StringType } from '../layouts/layout.ts'
-import { decodeLocated, policyIn, policyOf, type TextOptions } from '../text/decode.ts'
+import { decodeLocated, type InvalidText, policyIn, policyOf, type TextOptions } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
 import { gather, toArrow, type ArrowUtf8 } from './arrow.ts'
 import { toArrowView, type ArrowUtf8View } from './arrow-view.ts'
@@ -48,8 +48,8 @@ export abstract class StringElements {
   declare readonly notCloneable: symbol
   /** @internal */
   declare image: Image & { readonly layout: Layout }
-  /** @internal */
-  declare reader: Reader
+  /** The reader, which is made when it is first used. */
+  declare private known: Reader | undefined
 
   /** @internal */
   constructor(image: Image & { readonly layout: Layout }) {
@@ -60,7 +60,12 @@ export abstract class StringElements {
   /** @internal */
   adopt(image: Image & { readonly layout: Layout }): void {
     this.image = image
-    this.reader = readerOf(image)
+    this.known = undefined
+  }
+
+  /** @internal The caller has checked that the memory is alive. */
+  get reader(): Reader {
+    return (this.known ??= readerOf(this.image))
   }
 
   /** The size along each axis. */
@@ -94,8 +99,8 @@ export abstract class StringElements {
    * @throws as {@link get}
    */
   bytes(index: number): Uint8Array {
-    const { reader, image } = this
     this.locate(index)
+    const { reader, image } = this
     const isReadOnly = image.table.readOnly || image.data.readOnly
     if (!isReadOnly) expose(reader.block)
     const view = reader.view()
@@ -104,13 +109,11 @@ export abstract class StringElements {
 
   /** Returns the number of bytes of one string. @throws as {@link get} */
   byteLength(index: number): number {
-    const { reader } = this
-    if (!(reader instanceof StructReader)) {
-      this.locate(index)
-      return reader.size
-    }
     this.checkIndex(index)
-    return reader.sizeOf(index)
+    const { reader } = this
+    if (reader instanceof StructReader) return reader.sizeOf(index)
+    reader.locate(index)
+    return reader.size
   }
 
   /** Returns the type of one string's struct, or undefined for `legacy` and `tflite`. @throws as {@link get} */
@@ -181,9 +184,12 @@ export abstract class StringElements {
 
   /** Returns all strings. @throws as {@link get} */
   toArray(options?: ToArrayOptions): string[] {
-    const { invalid, slices } = checkOptions(options, ['invalid', 'slices'])
-    const policy = policyOf(invalid)
-    if (slices && policy === 'replace') return slicedStrings(this.image)
+    let policy: InvalidText = 'replace'
+    if (options !== undefined) {
+      const { invalid, slices } = checkOptions(options, ['invalid', 'slices'])
+      policy = policyOf(invalid)
+      if (slices && policy === 'replace') return slicedStrings(this.image)
+    }
     const reader = this.#gathered()
     const { length } = this
     const strings = new Array<string>(length)

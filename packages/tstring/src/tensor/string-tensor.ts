@@ -244,12 +244,12 @@ export class StringTensor extends StringElements {
    */
   compact(): void {
     checkWritable(this.image.table)
-    const { arena, isWindow } = this.#parts
-    if (isWindow) {
+    if (this.#parts.isWindow) {
       throw new ArgumentError('a slice has no strings of its own', {
         hint: 'Call compact() on the tensor from which the slice was cut.',
       })
     }
+    const arena = this.storage === 'arena' ? this.#arena() : this.#parts.arena
     if (arena !== undefined) compact(this.#structs, arena)
   }
 

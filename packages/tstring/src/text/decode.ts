@@ -24,7 +24,8 @@ export interface TextOptions {
   readonly invalid?: InvalidText
 }
 
-export const policyOf = (invalid: InvalidText = 'replace'): InvalidText => checkOneOf(invalid, policies, 'invalid')
+export const policyOf = (invalid?: InvalidText): InvalidText =>
+  invalid === undefined ? 'replace' : checkOneOf(invalid, policies, 'invalid')
 
 export const policyIn = (options: TextOptions | undefined): InvalidText =>
   options === undefined ? 'replace' : policyOf(checkOptions(options, ['invalid']).invalid)
