@@ -199,9 +199,11 @@ export class NativeObject extends Adopted {
    * @example
    * (list as NativeObject).as(NativeArray).size // 2
    */
-  as<T extends NativeObject>(type: abstract new (...values: never[]) => T): T {
-    if (typeof type !== 'function') throw wrongType('type', 'a class', type)
-    if (this instanceof type) return this
+  as<T extends NativeObject>(type: { readonly prototype: T; readonly name: string }): T {
+    // A class whose constructor is protected has only these properties for TypeScript.
+    const given: unknown = type
+    if (typeof given !== 'function') throw wrongType('type', 'a class', given)
+    if (this instanceof given) return this as unknown as T
     throw new PackedFuncTypeError('TypeError', `the object must be a ${type.name}, got ${inBrackets(this)}`, {
       details: { expected: type.name, received: typeKeyOf(readCell(this).typeIndex) },
     })

@@ -15,7 +15,7 @@ export const UNDECLARED = 'NativeObject'
 /** The names of this package that texts of {@link schemaText} may use, for an import. */
 export const declarationTypes: readonly string[] = Object.freeze(
   (
-    'Argument DataType Module NativeArray NativeMap NativeObject NativeShape OpaquePointer PackedCallback PackedFunc RValue ' +
+    'Argument DataType Kwargs Module NativeArray NativeMap NativeObject NativeShape OpaquePointer PackedCallback PackedFunc RValue ' +
     'TensorView Value'
   ).split(' '),
 )

@@ -39,4 +39,8 @@ export interface Initializer {
   readonly callee: Callee
   /** Whether it takes named values: one with a value for each field does, and one that the library wrote does not. */
   readonly takesNames: boolean
+  /** The number of parameters in front of optional ones at the end. */
+  readonly fewest: number
+  /** The number of all parameters if there are optional ones at the end, for which None is passed, and 0 otherwise. */
+  readonly padded: number
 }

@@ -6,6 +6,7 @@ import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject, typeKeyOf } from '../objects/native-object.ts'
 import type { Argument } from '../values/argument.ts'
+import { readTypeSchema } from '../typed/type-schema.ts'
 import { attributeOf } from './attributes.ts'
 import type { ClassEntry, Initializer } from './class-types.ts'
 import { expandKwargs } from './kwargs.ts'
@@ -27,24 +28,37 @@ export function constructObject(
   entry.init ??= findInitializer(entry)
   const { init, base, className } = entry
   if (init === undefined) throw noConstructor(entry)
+  const passed = expandKwargs(values, className, init.takesNames)
   const { typeIndex, handle } = calls().all(
     init.callee,
-    expandKwargs(values, className, init.takesNames),
+    passed.length < init.padded ? withNone(passed, init) : passed,
     (stack, slot, resultIndex) => takeObject(entry, stack, slot, resultIndex),
   )
   if (base === NativeObject) return new NativeObject(typeIndex, handle, self)
   return Object.setPrototypeOf(new base(typeIndex, handle), target.prototype) as object
 }
 
+/** Passes None for optional parameters at the end. Native code refuses the values if a required one is missing. */
+function withNone(values: readonly unknown[], { fewest, padded }: Initializer): readonly unknown[] {
+  if (values.length < fewest) return values
+  return [...values, ...Array.from({ length: padded - values.length }, () => null)]
+}
+
 /** Attributes are not inherited, and neither are constructors. */
 function findInitializer({ index, key }: ClassEntry): Initializer | undefined {
   const method = readType(index).methods.find(({ name }) => name === INIT)
   const explicit = method && functionOfMethod(key, method)
-  if (explicit !== undefined) return { callee: calleeOf(explicit), takesNames: false }
+  if (explicit !== undefined) return { callee: calleeOf(explicit), takesNames: false, ...countsOf(method?.type) }
   const attribute = attributeOf(index, INIT)
-  if (attribute instanceof PackedFunc) return { callee: calleeOf(attribute), takesNames: true }
+  if (attribute instanceof PackedFunc) return { callee: calleeOf(attribute), takesNames: true, fewest: 0, padded: 0 }
   if (attribute instanceof NativeObject) attribute.close()
   return undefined
+}
+
+function countsOf(type: string | undefined): Pick<Initializer, 'fewest' | 'padded'> {
+  const parameters = (type === undefined ? undefined : readTypeSchema(type)?.args)?.slice(1) ?? []
+  const fewest = parameters.findLastIndex((parameter) => parameter.type !== 'Optional' && parameter.type !== 'None') + 1
+  return { fewest, padded: fewest === parameters.length ? 0 : parameters.length }
 }
 
 /** Takes the reference of the object that a constructor has returned. */

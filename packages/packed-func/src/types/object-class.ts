@@ -92,7 +92,10 @@ function prefixHint(prefix: string, keys: readonly string[]): string {
  * items.last() // 2
  * registerClass('ffi.List', NativeArray)
  */
-export function registerClass<C extends ObjectClass>(key: string, made: C): C {
+export function registerClass<C extends Pick<ObjectClass, 'prototype' | 'typeKey' | 'method'>>(
+  key: string,
+  made: C,
+): C {
   const index = objectIndex(key)
   const own = classOf(index)
   if (made !== (own as unknown) && !extendsClass(made, own)) {
@@ -103,7 +106,7 @@ export function registerClass<C extends ObjectClass>(key: string, made: C): C {
     })
   }
   if (made === (own as unknown)) named.delete(index)
-  else named.set(index, made)
+  else named.set(index, made as C & ObjectClass)
   forgetWrappers()
   return made
 }
