@@ -142,6 +142,22 @@ export const suite = {
       },
     },
     {
+      name: 'call as a function, result allocated and all arguments made in the call',
+      unit: 'ns',
+      target: { 'result given': 2.5 },
+      setup: (): Contestants => {
+        const library = NativeLibrary.open(kernelLibrary('kernels'))
+        const rmsNorm = customCall(library, 'rms_norm')
+        const other = customCall(library, 'rms_norm')
+        const [x, y] = [tensor('f32', [2, 4]), tensor('f32', [2, 4])]
+        return {
+          ours: () => rmsNorm([x], { results: [f32([2, 4])], attrs: { eps: f32(1e-5) } }),
+          peers: { 'result given': () => other([x], { results: [y], attrs: { eps: f32(1e-5) } }) },
+          teardown: () => library.close(),
+        }
+      },
+    },
+    {
       name: 'kernel with a signature, result given',
       unit: 'ns',
       target: { 'customCall()': 1.3 },

@@ -18,7 +18,22 @@ import {
   type AttributeValue,
 } from '@tenon/custom-call'
 import { describe, expect, test } from 'vitest'
+import { scalar } from '../src/attributes/attribute.ts'
 import { seenAttributes } from './kernels.ts'
+
+test('equal numbers of one type are one attribute, except zeros', () => {
+  expect(f32(1e-5)).toBe(f32(1e-5))
+  expect(f32(Number.NaN).value).toBeNaN()
+  expect(f32(1)).not.toBe(f64(1))
+  expect([f32(0), f32(-0), s32(0)].map(({ value }) => value)).toStrictEqual([0, -0, 0])
+  const all = Array.from({ length: 1000 }, (_, i) => s32(i))
+  expect(all.every(({ value }, i) => value === i)).toBe(true)
+})
+
+test('a scalar that a getter makes leaves the other one as it is', () => {
+  const parts = Object.defineProperty([1.5, 0], 1, { get: () => (f64(99), -2), enumerable: true })
+  expect(scalar('complex128', parts as [number, number]).value).toStrictEqual([1.5, -2])
+})
 
 /** Returns the sentence of the error that refuses attributes. */
 function refusal(attrs: unknown): string {

@@ -84,18 +84,22 @@ export class Attribute {
 }
 inspectAsText(Attribute)
 
+/** Where a scalar is written. Its copy is in the heap of JavaScript, so it costs a tenth of an array with a buffer of its own. */
+const scratch = new Uint8Array(16)
+const scratchView = new DataView(scratch.buffer)
+
 /** Makes a scalar of a type. @throws {ArgumentError | ArgumentRangeError} if the value does not have the type. */
 export function scalar(dtype: DType, value: Element): Attribute {
   // Elements of tensors can be 0 and 1, too, but a number as an attribute is probably meant for another type.
   if (dtype === 'bool' && typeof value !== 'boolean') throw wrongType('a pred', 'true or false', value)
   const codec = elementCodec(dtype)
-  const bytes = new Uint8Array(codec.byteSize)
-  const view = new DataView(bytes.buffer)
-  codec.write(view, 0, value)
-  if (dtype === 'float32' && Number.isFinite(value) && !Number.isFinite(view.getFloat32(0, true))) {
+  // Read before one is written, because a getter can make another scalar.
+  const parts = Array.isArray(value) && value.length === 2 ? [value[0], value[1]] : value
+  codec.write(scratchView, 0, parts as Element)
+  if (dtype === 'float32' && Number.isFinite(value) && !Number.isFinite(scratchView.getFloat32(0, true))) {
     throw wrongValue('a float32', 'at most 3.4e38 in magnitude', value)
   }
-  return new Attribute('scalar', dtype, 1, bytes)
+  return new Attribute('scalar', dtype, 1, scratch.slice(0, codec.byteSize))
 }
 
 /**

@@ -16,11 +16,28 @@ export interface TypeHelper<Value extends number | bigint | boolean, D extends D
   (shape: readonly number[]): TensorType<D>
 }
 
+/** The number of attributes that a helper keeps. */
+const MOST_KEPT = 64
+
 function helper<Helper>(name: string): Helper {
   const dtype = SCALARS[name]!
+  const isComplex = dtype.startsWith('complex')
+  const made = new Map<number, Attribute>()
+
   const make = (first: number | readonly number[], im?: number): Attribute | TensorType => {
     if (typeof first === 'object') return tensorType(dtype, first)
-    return scalar(dtype, dtype.startsWith('complex') ? [first, im!] : first)
+    if (isComplex) return scalar(dtype, [first, im!])
+    // A map takes 0 for -0.
+    if (typeof first !== 'number' || first === 0) return scalar(dtype, first)
+    return made.get(first) ?? add(first)
+  }
+
+  /** Attributes are immutable, so equal ones can be one object, which calls recognize without comparing bytes. */
+  const add = (value: number): Attribute => {
+    const attribute = scalar(dtype, value)
+    if (made.size === MOST_KEPT) made.clear()
+    made.set(value, attribute)
+    return attribute
   }
   return Object.defineProperty(make, 'name', { value: name }) as Helper
 }

@@ -1,11 +1,22 @@
-import { gcAllocator, tensor, type NativeAllocator, type Tensor, type TensorType } from '@tenon/core'
+import { cpu, gcAllocator, tensor, Tensor, type NativeAllocator, type TensorType } from '@tenon/core'
 import { checkAlignment, TENSOR_ALIGNMENT } from '@tenon/core/internal'
 
 /** Allocates a result with the alignment of tensors, or of the call if that is greater. @throws the errors of `tensor()` */
 export function allocateResult(
-  { dtype, shape, strides, packing }: TensorType,
+  type: TensorType,
   allocator: NativeAllocator = gcAllocator,
   alignment: number = TENSOR_ALIGNMENT,
+): Tensor {
+  if (allocator === gcAllocator && alignment === TENSOR_ALIGNMENT) {
+    return new Tensor(gcAllocator.allocate(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
+  }
+  return allocateWith(type, allocator, alignment)
+}
+
+function allocateWith(
+  { dtype, shape, strides, packing }: TensorType,
+  allocator: NativeAllocator,
+  alignment: number,
 ): Tensor {
   const layout = strides === undefined ? { packing } : { packing, strides }
   // tensor() refuses what is not an allocator.
