@@ -1,12 +1,28 @@
 import { resolve } from 'node:path'
-import { LoadError, NativeLibrary, readBinary } from '@tenon/core'
-import { checkName, checkOptions, didYouMean, libraryFunctions, unloadable } from '@tenon/core/internal'
+import { LoadError, NativeLibrary } from '@tenon/core'
+import {
+  addressOf,
+  checkName,
+  checkOptions,
+  didYouMean,
+  keepAlive,
+  libraryFunctions,
+  unloadable,
+  wrongType,
+} from '@tenon/core/internal'
+import { takeError } from '../errors/crossing.ts'
 import { AttributeError, InternalError } from '../errors/error-kinds.ts'
 import { host } from '../native/host.ts'
+import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { bindClass, NativeObject } from '../objects/native-object.ts'
+import type { NativeArray } from '../objects/containers.ts'
+import { readType } from '../types/type-table.ts'
+import { missingRuntime } from './missing-runtime.ts'
+import { readModuleFile, type ModuleFile } from './module-file.ts'
 import { builtin } from './registry.ts'
-import type { PackedFunc } from './packed-func.ts'
+import type { Value } from '../values/argument.ts'
+import { PackedFunc } from './packed-func.ts'
 
 /** How {@link Module} looks up a function. */
 export interface LookUpOptions {
@@ -32,22 +48,29 @@ export class Module extends NativeObject {
   static override readonly typeKey: string = 'ffi.Module'
 
   #path: string | undefined
+  /** What the file says: undefined until it is read, and null for a file that cannot be read. */
+  #file: ModuleFile | null | undefined
 
   /**
    * Opens a library. Its extension selects the loader, `ffi.Module.load_from_file.<extension>`.
    *
-   * @param options.legacy says that a shared library without any mark of its version has hand-written kernels of TVM to 0.20.
+   * @param options.legacy says whether a shared library without any mark of its version has kernels of TVM to 0.20. By default it
+   * has if it exports `__tvm_main__` and no name of tvm-ffi.
    * @throws {LoadError} that names the problem of the file: it is missing, is not a library, is for another processor, or lacks
    * a dependency or symbol. Also if it has kernels of TVM to 0.20, and the process uses a tvm-ffi library other than this
    * package's.
    * @throws {PackedFuncError} of kind `RuntimeError` if there is no loader for it, or for a module inside it.
    */
   static open(path: string, options?: { readonly legacy?: boolean }): Module {
-    const { legacy = false } = checkOptions(options, ['legacy'])
+    const { legacy } = checkOptions(options, ['legacy'])
+    if (legacy !== undefined && typeof legacy !== 'boolean') throw wrongType('legacy', 'a boolean', legacy)
     if (unloadable(resolve(checkName(path, 'path'))) !== undefined) NativeLibrary.open(path)
-    prepareLegacy(path, legacy)
-    const opened = load(path, legacy)
+    const file = readModuleFile(path)
+    const isUnmarkedLegacy = legacy ?? file?.hasLegacyEntry ?? false
+    if (isUnmarkedLegacy || file?.isMarkedLegacy === true) prepareLegacy(path)
+    const opened = load(path, isUnmarkedLegacy)
     opened.#path = path
+    opened.#file = file ?? null
     return opened
   }
 
@@ -60,8 +83,7 @@ export class Module extends NativeObject {
   get(name: string, options?: LookUpOptions): PackedFunc {
     const found = this.tryGet(name, options)
     if (found !== undefined) return found
-    const names = this.#path === undefined ? [] : exportedFunctions(this.#path)
-    throw new AttributeError(`Module has no function '${name}'`, { hint: didYouMean(name, names) })
+    throw new AttributeError(`Module has no function '${name}'`, { hint: this.#hintFor(name) })
   }
 
   /** The function that the compiler marked as the entry. @throws as {@link get} */
@@ -89,14 +111,59 @@ export class Module extends NativeObject {
     return (this.#ask('GetFunctionDoc', name) as string | null) ?? undefined
   }
 
+  /**
+   * The names of the functions that the file of the library exports, without their prefix. Undefined for a module that is not such
+   * a library, such as one that C++ code made, or a library of TVM to 0.21.
+   */
+  get functionNames(): readonly string[] | undefined {
+    return this.#file?.usesFfi === true ? this.#file.functions : undefined
+  }
+
+  /** What the module can do, as a sum: 1 if it can be saved as bytes, 2 if it can run, 4 if it can be written as a file to compile. */
+  get propertyMask(): number {
+    return builtin('ffi.ModuleGetPropertyMask')(this) as number
+  }
+
+  /** The source code of the module, or an empty text if it is not known. @param format one of the module's own, by default none. */
+  source(format = ''): string {
+    if (typeof format !== 'string') throw wrongType('format', 'a string', format)
+    return builtin('ffi.ModuleInspectSource')(this, format) as string
+  }
+
+  /** The formats in which {@link writeToFile} can write the module. Empty for a library. */
+  get writeFormats(): readonly string[] {
+    return valuesOf(builtin('ffi.ModuleGetWriteFormats')(this)) as string[]
+  }
+
+  /** Writes the module as a file. @throws {PackedFuncError} of kind `RuntimeError` if the module cannot be written, as a library. */
+  writeToFile(path: string, format: string): void {
+    builtin('ffi.ModuleWriteToFile')(this, checkName(path, 'path'), checkName(format, 'format'))
+  }
+
+  /** The modules that this one imports, in the order in which {@link get} searches them. The caller may close them. */
+  get imports(): readonly Module[] {
+    return valuesOf(readImports()(this)) as Module[]
+  }
+
   /** Makes functions of another module available through this one. @throws {PackedFuncError} if that makes a circle. */
   import(module: Module): void {
     builtin('ffi.ModuleImportModule')(this, module)
   }
 
+  /** Removes all imports. Functions that were looked up before keep working. */
+  clearImports(): void {
+    builtin('ffi.ModuleClearImports')(this)
+  }
+
   /** The path that was opened: `Module ./libpacked.so`. */
   override toString(): string {
     return this.#path === undefined ? super.toString() : `Module ${this.#path}${this.isAlive ? '' : ', closed'}`
+  }
+
+  #hintFor(name: string): string | undefined {
+    const { usesFfi, functions, plainFunctions } = this.#file ?? { usesFfi: true, functions: [], plainFunctions: [] }
+    if (usesFfi || !plainFunctions.includes(name)) return didYouMean(name, [...functions, ...plainFunctions])
+    return 'The library exports a plain function of this name. If TVM to 0.20 compiled it, open it with { legacy: true }.'
   }
 
   #ask(what: string, name: string, options?: LookUpOptions): unknown {
@@ -105,7 +172,16 @@ export class Module extends NativeObject {
   }
 }
 
-/** Loads a module from a file. If the system's loader refuses the file, the error is that of {@link NativeLibrary.open}. */
+/** The values of an array that native code returned, which is closed. */
+function valuesOf(array: Value): unknown[] {
+  try {
+    return (array as NativeArray).toArray()
+  } finally {
+    ;(array as NativeArray).close()
+  }
+}
+
+/** Loads a module from a file. If the system's loader refuses the file, the error names the problem of the file. */
 function load(path: string, legacy: boolean): Module {
   try {
     const module = legacy ? builtin('runtime.module.loadfile_so')(path, 'so') : builtin('ffi.ModuleLoadFromFile')(path)
@@ -117,36 +193,44 @@ function load(path: string, legacy: boolean): Module {
 }
 
 /** @throws {LoadError} if the file cannot be loaded as a library. Otherwise, something in the library has failed. */
-function explainFailure(path: string, cause: Error): void {
+function explainFailure(path: string, cause: InternalError): void {
   try {
     NativeLibrary.open(path)
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    const { sentence, hint, details } = error
+    const { sentence, hint, details } = missingRuntime(path, cause.sentence) ?? error
     throw new LoadError(sentence, { hint, details, cause })
   }
 }
 
-/** The names under which a library exports functions: with the prefix of tvm-ffi removed, and the plain names of TVM to 0.21. */
-function exportedFunctions(path: string): string[] {
-  try {
-    const functions = readBinary(path).exports.filter(({ kind }) => kind === 'function')
-    return functions.map(({ name }) => name.replace(/^__tvm_ffi_/, '')).filter((name) => !name.startsWith('_'))
-  } catch {
-    return [] // Another kind of file, or a library that the loader found by its name.
-  }
+let importsOf: PackedFunc | undefined
+
+/** The function that reads the field `imports_`, which the bound library registers for modules. */
+function readImports(): PackedFunc {
+  if (importsOf !== undefined) return importsOf
+  const field = readType(TypeIndex.Module).fields.find(({ name }) => name === 'imports_')
+  if (field === undefined)
+    throw new AttributeError(`the tvm-ffi library ${host().ffiPath} does not list imports of modules`)
+  const stack = openStack()
+  return stack.frame(0, (slot) => {
+    const status = stack.host.tn_packed_field_create(stack.slotAddress(slot), addressOf(field.info), 0)
+    keepAlive(field.info)
+    if (status !== 0) throw takeError(stack, slot)
+    importsOf = new PackedFunc(TypeIndex.Function, stack.pointer(slot), field.name)
+    return importsOf
+  })
 }
 
 let isLoaded = false
 
 /**
- * Loads `libtvm_runtime` if a library has kernels of TVM to 0.20, which import it and use the calling convention before tvm-ffi.
+ * Loads `libtvm_runtime` for a library that has kernels of TVM to 0.20, which import it and use the calling convention before
+ * tvm-ffi.
  *
- * @param isKnown whether the caller says that it has such kernels.
  * @throws {LoadError} if the process uses a tvm-ffi library other than this package's, which cannot call them.
  */
-function prepareLegacy(path: string, isKnown: boolean): void {
-  if (isLoaded || (!isKnown && !isLegacy(path))) return
+function prepareLegacy(path: string): void {
+  if (isLoaded) return
   const { ffi, ffiPath } = host()
   if (ffi === undefined) {
     throw new LoadError(`${path} has kernels of TVM to 0.20, which the tvm-ffi library ${ffiPath} cannot call`, {
@@ -156,15 +240,4 @@ function prepareLegacy(path: string, isKnown: boolean): void {
   }
   libraryFunctions('tvm_runtime').tn_tvm_legacy_install()
   isLoaded = true
-}
-
-/** If the library cannot be read, loading reports the reason. */
-function isLegacy(path: string): boolean {
-  try {
-    const names = new Set(readBinary(path).exports.map(({ name }) => name))
-    const has = names.has('__tvm_module_ctx') || names.has('__tvm_dev_mblob')
-    return has && !names.has('__tvm_ffi__library_ctx')
-  } catch {
-    return false
-  }
 }
