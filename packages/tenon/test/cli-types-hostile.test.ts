@@ -8,7 +8,8 @@ import { kernelLibrary } from '@tenon/kernels'
 import { isDeclarable } from '@tenon/packed-func'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeLibrary } from '../src/cli/describe-library.ts'
-import { declarations, usedNames, wrappers } from '../src/cli/generate-types.ts'
+import { declarations, wrappers } from '../src/cli/generate-types.ts'
+import { usedNames } from '../src/cli/used-names.ts'
 import { writeSidecar } from './signature-library.ts'
 
 const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
@@ -55,7 +56,7 @@ describe('tenon types of hostile libraries', () => {
     expect(valid).not.toContain('then')
     const library = 'lib\nexport const evil = 1 \u2028export const evil = 2 */.so'
     const exported = { kernels, functions: [] }
-    writeFileSync(join(directory, 'kernels.d.ts'), declarations(library, exported))
+    writeFileSync(join(directory, 'kernels.d.ts'), declarations(library, exported).text)
     writeFileSync(join(directory, 'kernels.js'), wrappers('./absent.so', exported))
     const options = { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, skipLibCheck: false, types: [] }
     const use = `import * as kernels from './kernels.js'\n// @ts-expect-error\nkernels.evil\n`
@@ -94,7 +95,7 @@ describe('tenon types of hostile libraries', () => {
     ]
     const entries = hostile.map((name) => [name, { signature: '() -> ()', symbol: 'softmax' }])
     writeSidecar(path, { tenon: 1, kernels: Object.fromEntries([...entries, ['fine', '() -> ()']]) })
-    const { exported, left } = describeLibrary(path, false)
+    const { exported, left } = describeLibrary(path, { registered: false })
     expect(exported.kernels.map(({ name }) => name).filter((name) => hostile.includes(name))).toEqual([])
     expect(left[0]!.names.filter((name) => hostile.includes(name)).toSorted()).toEqual(hostile.toSorted())
   })

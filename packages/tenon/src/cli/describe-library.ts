@@ -1,28 +1,46 @@
+import { resolve } from 'node:path'
 import { readBinary, type BinaryInfo, type KernelSignature } from '@tenon/core'
 import { registeredNames } from '@tenon/custom-call'
 import { isDeclarable } from '@tenon/packed-func'
+import { classNameOf } from '@tenon/packed-func/internal'
 import { Library } from '../library.ts'
 import { packedFunctions } from '../packed-functions.ts'
+import { exportNames } from '../registered/export-names.ts'
+import { below, NOTHING, registeredBy, registersWithTvm, type NamedRegistered } from '../registered/registered.ts'
 import { isCallable } from '../signatures/is-callable.ts'
 import { readSignatures } from '../signatures/read-signatures.ts'
-import { usedNames, type Exported } from './generate-types.ts'
+import type { Exported } from './generate-types.ts'
 import { InputError } from './input-error.ts'
 import { openModule } from './open-module.ts'
+import { usedNames } from './used-names.ts'
 
-/** Kernels that are not exported, and why. */
+/** What is not exported, and why. */
 export interface LeftOut {
   readonly reason: string
   readonly names: readonly string[]
 }
 
+/** What to describe of a library. */
+export interface DescribeOptions {
+  /** Whether to load the library, and to include the handlers, types and functions that it registers itself. */
+  readonly registered: boolean
+  /** Only types and functions below this key are included, of those that are registered with tvm-ffi. */
+  readonly prefix?: string | undefined
+}
+
 /**
- * The kernels and packed functions of a library that have types. The library is loaded only for the metadata of packed functions
- * that have no complete signature, and for `registered`.
+ * The kernels and packed functions of a library that have types, and what it registers. The library is loaded only for the
+ * metadata of packed functions that have no complete signature, and for `registered`.
  *
  * @throws {InputError} if there are none
  */
-export function describeLibrary(path: string, registered: boolean): { exported: Exported; left: readonly LeftOut[] } {
+export function describeLibrary(
+  path: string,
+  { registered, prefix }: DescribeOptions,
+): { exported: Exported; left: readonly LeftOut[] } {
   const info = readBinary(path)
+  // What is registered is found by comparing before and after, so that nothing else may load the library first.
+  const added = registered ? registeredBy(path, info) : NOTHING
   const known = registered ? namesRegisteredBy(path) : undefined
   const found = readSignatures(path, info)
   const reachable = found.filter(({ signature, symbol, platform }) =>
@@ -31,24 +49,55 @@ export function describeLibrary(path: string, registered: boolean): { exported: 
   const [kernels, unnamed] = partition(reachable.map(({ signature }) => signature).filter(isCallable))
   const [functions, unnamedFunctions] = partition(functionsWithout(path, info, [...kernels, ...unnamed]))
   const silent = found.filter(({ signature }) => !isCallable(signature) && !isPacked(signature))
+  const used = [...kernels, ...functions].map(({ name }) => name)
+  const { types, functions: globals } = prefix === undefined ? added : below(prefix, added)
+  const classes = exportNames(
+    types.map(({ key }) => key),
+    used,
+    classNameOf,
+  )
+  const called = exportNames(
+    globals.map(({ name }) => name),
+    [...used, ...classes.names.values()],
+  )
   const left = [
     {
       reason: 'the names cannot be exported from a module',
-      names: [...unnamed, ...unnamedFunctions].map(({ name }) => name),
+      names: [...[...unnamed, ...unnamedFunctions].map(({ name }) => name), ...classes.left, ...called.left],
     },
     { reason: 'their signatures are not known', names: silent.map(({ signature }) => signature.name) },
     {
       reason: 'the library does not export them, pass --registered to look for registered handlers',
       names: found.filter((one) => !reachable.includes(one)).map(({ signature }) => signature.name),
     },
-  ].filter(({ names }) => names.length > 0)
-  if (kernels.length === 0 && functions.length === 0) {
-    throw new InputError(
-      `${path} does not describe its kernels`,
-      `Add a TN_SIGNATURE beside each kernel, or a sidecar. Run tenon inspect ${path} to see the functions of the library.`,
+  ].filter((one) => one.names.length > 0)
+  if (used.length + classes.names.size + called.names.size === 0) throw nothingFound(path, info, registered, prefix)
+  const named: NamedRegistered = {
+    types: types.filter(({ key }) => classes.names.has(key)),
+    functions: globals.filter(({ name }) => called.names.has(name)),
+    classNames: classes.names,
+    functionNames: called.names,
+  }
+  return { exported: { kernels, functions, registered: named }, left }
+}
+
+function nothingFound(path: string, info: BinaryInfo, registered: boolean, prefix: string | undefined): InputError {
+  if (registersWithTvm(info) && !registered) {
+    return new InputError(
+      `${path} registers types and functions when it is loaded`,
+      'Pass --registered to load the library and to include what it registers.',
     )
   }
-  return { exported: { kernels, functions }, left }
+  if (prefix !== undefined) {
+    return new InputError(
+      `${path} registers no type and no function below ${prefix}`,
+      `Run tenon inspect ${path} --registered to see the names.`,
+    )
+  }
+  return new InputError(
+    `${path} does not describe its kernels`,
+    `Add a TN_SIGNATURE beside each kernel, or a sidecar. Run tenon inspect ${path} to see the functions of the library.`,
+  )
 }
 
 const isPacked = ({ convention }: KernelSignature): boolean => convention === 'packed' || convention === 'legacy'
@@ -72,7 +121,7 @@ function functionsWithout(
 }
 
 function namesRegisteredBy(path: string): ReadonlySet<string> {
-  const library = Library.open(path)
+  const library = Library.open(resolve(path))
   try {
     return new Set(registeredNames().map(({ name }) => name))
   } finally {

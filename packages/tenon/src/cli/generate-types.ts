@@ -1,7 +1,14 @@
 import { basename } from 'node:path'
 import type { KernelSignature } from '@tenon/core'
-import { declarationOf, declarationTypes } from '@tenon/packed-func'
-import { declareKernel, docComment, inComment, kernelTypes } from './declare-kernel.ts'
+import { declarationTypes } from '@tenon/packed-func'
+import { DeclarationContext, type MemberNaming } from '../registered/declaration-context.ts'
+import { declareClass } from '../registered/declare-class.ts'
+import { declareFunction, isTyped } from '../registered/declare-function.ts'
+import { quote } from '../registered/quote.ts'
+import type { Refinements } from '../registered/refinements.ts'
+import { NOTHING, type NamedRegistered } from '../registered/registered.ts'
+import { declareKernel, inComment, kernelTypes } from './declare-kernel.ts'
+import { localName } from './used-names.ts'
 
 /** A packed function without a complete signature. */
 export interface PackedDescription {
@@ -14,6 +21,22 @@ export interface PackedDescription {
 export interface Exported {
   readonly kernels: readonly KernelSignature[]
   readonly functions: readonly PackedDescription[]
+  /** What the library registers when it is loaded, if it was loaded. */
+  readonly registered?: NamedRegistered
+}
+
+const noneRegistered: NamedRegistered = { ...NOTHING, classNames: new Map(), functionNames: new Map() }
+
+/** How registered types are declared. */
+export interface DeclarationOptions {
+  readonly naming?: MemberNaming | undefined
+  readonly refinements?: Refinements | undefined
+}
+
+/** The text of a `.d.ts` file, and the type keys that are `NativeObject` in it, because it has no class for them. */
+export interface Declarations {
+  readonly text: string
+  readonly undeclared: readonly string[]
 }
 
 const optionTypes = `interface Options<Into> extends Omit<KernelCallOptions, 'into'> {
@@ -23,83 +46,139 @@ interface AsyncOptions<Into> extends Omit<KernelAsyncOptions, 'into'> {
   readonly into?: Into
 }`
 
-/**
- * Names that kernels in the written files cannot have: those that the files use, the operators of types, which cannot stand before
- * the dot of `infer.Results`, and `then`, which `await import()` would call.
- */
-export const usedNames: ReadonlySet<string> = new Set([
-  ...kernelTypes,
-  ...declarationTypes,
-  ...['Device', 'Object', 'Tensor', 'URL', 'infer', 'keyof', 'readonly', 'then', 'unique'],
-])
-
-/** The declarations of a library for a `.d.ts` file. Packed functions without metadata accept and return any value. */
-export function declarations(library: string, { kernels, functions }: Exported): string {
-  const parts = [...kernels.map(declareKernel), ...functions.map(declareFunction)]
-  const text = [...(kernels.length === 0 ? [] : [optionTypes]), ...parts].join('\n\n')
-  // Strings are removed as well, because that of an enumeration can contain the beginning of a comment.
-  const code = text.replaceAll(/"(?:[^"\\]|\\.)*"|\/\*\*.*?\*\//gs, '')
-  const mentioned = (names: readonly string[]): string =>
-    names.filter((name) => new RegExp(`\\b${name}\\b`).test(code)).join(', ')
-  const imports = [
-    [mentioned([...kernelTypes, 'Tensor'].toSorted()), 'tenon'],
-    [mentioned(['Device']), 'tenon/core'],
-    [mentioned(declarationTypes), 'tenon/packed-func'],
+/** The declarations of a library. Packed functions without metadata accept and return any value. */
+export function declarations(
+  library: string,
+  { kernels, functions, registered = noneRegistered }: Exported,
+  { naming = 'camel', refinements = new Map() }: DeclarationOptions = {},
+): Declarations {
+  const { classNames, functionNames } = registered
+  const classes = new Map([...classNames].map(([key, name]) => [key, localName(name)]))
+  const context = new DeclarationContext(registered.types, classes, refinements, naming)
+  const parts = [
+    ...kernels.map(declareKernel),
+    ...functions.map((one) => declareFunction({ ...one, place: one.name }, one.name, context)),
+    ...registered.types.map((type) => declareClass(type, classes.get(type.key)!, context)),
+    ...registered.functions.map((one) => {
+      const name = localName(functionNames.get(one.name)!)
+      return declareFunction({ ...one, place: one.name }, name, context)
+    }),
   ]
-  return [
+  const text = [...(kernels.length === 0 ? [] : [optionTypes]), ...parts].join('\n\n')
+  const lines = [
     `// Written by tenon types: the kernels of ${inComment(basename(library))}.`,
-    ...imports.flatMap(([names, from]) => (names === '' ? [] : [`import type { ${names} } from '${from}'`])),
+    ...importsFor(text),
     '',
     text,
     '',
     // Without an export list, declarations export every name.
     'export {}',
     '',
-  ].join('\n')
+  ]
+  return { text: lines.join('\n'), undeclared: context.undeclared }
 }
 
-function declareFunction({ name, metadata, doc }: PackedDescription): string {
-  const declared =
-    metadata === undefined ? `export function ${name}(...values: Argument[]): Value` : declarationOf(name, metadata)
-  return doc === undefined ? declared : docComment(doc) + declared
+function importsFor(text: string): string[] {
+  // Strings are removed as well, because that of an enumeration can contain the beginning of a comment.
+  const code = text.replaceAll(/"(?:[^"\\]|\\.)*"|\/\*\*.*?\*\//gs, '')
+  const mentioned = (names: readonly string[]): string =>
+    names.filter((name) => new RegExp(`(?<!\\$)\\b${name}\\b`).test(code)).join(', ')
+  const imports = [
+    [mentioned([...kernelTypes, 'Tensor'].toSorted()), 'tenon'],
+    [mentioned(['Device']), 'tenon/core'],
+    [mentioned(declarationTypes), 'tenon/packed-func'],
+  ]
+  return imports.flatMap(([names, from]) => (names === '' ? [] : [`import type { ${names} } from '${from}'`]))
 }
 
 /**
  * A module that opens the library at the first call, so that it can be imported where the library does not exist. `place` is the
- * library's path or URL relative to the module. Names with a dollar sign are not those of kernels.
+ * library's path or URL relative to the module. Names that begin with a dollar sign are those of the module itself.
  */
-export function wrappers(place: string, { kernels, functions }: Exported): string {
-  const typed = functions.some(({ metadata }) => metadata !== undefined) ? ', typedBy as $typedBy' : ''
+export function wrappers(place: string, { kernels, functions, registered = noneRegistered }: Exported): string {
+  const { types, functions: globals, classNames, functionNames } = registered
+  const usesModule = functions.length + types.length + globals.length > 0
+  const packed = [
+    ...(usesModule ? ['Module'] : []),
+    ...(globals.length > 0 ? ['getGlobal'] : []),
+    ...(globals.some(({ metadata }) => isTyped(metadata)) ? ['functionMetadata'] : []),
+    ...(types.length > 0 ? ['objectClass'] : []),
+    ...([...functions, ...globals].some(({ metadata }) => isTyped(metadata)) ? ['typedBy'] : []),
+  ]
+  const imported = packed.map((name) => `${name} as $${name}`).join(', ')
   return [
     '// Written by tenon types.',
     `import { fileURLToPath as $filePath } from 'node:url'`,
     ...(kernels.length === 0 ? [] : [`import { Library as $Library } from 'tenon'`]),
-    ...(functions.length === 0 ? [] : [`import { Module as $Module${typed} } from 'tenon/packed-func'`]),
+    ...(usesModule ? [`import { ${imported} } from 'tenon/packed-func'`] : []),
     '',
     `const $path = $filePath(new URL('${place}', import.meta.url))`,
     ...(kernels.length === 0 ? [] : ['const $library = $once(() => $Library.open($path))']),
-    ...(functions.length === 0 ? [] : ['const $module = $once(() => $Module.open($path))']),
+    ...(usesModule ? ['const $module = $once(() => $Module.open($path))'] : []),
     '',
     ...kernels.map(({ name }) => `export const ${name} = $called('${name}', () => $library().kernel('${name}'))`),
     ...functions.map(({ name, metadata }) => {
       const found = `$module().get('${name}')`
-      const call = metadata === undefined ? found : `$typedBy(${found}, $module().metadata('${name}'), '${name}')`
+      const call = isTyped(metadata) ? `$typedBy(${found}, $module().metadata('${name}'), '${name}')` : found
       return `export const ${name} = $called('${name}', () => ${call})`
     }),
-    helpers,
+    ...types.map(({ key }) => {
+      const name = classNames.get(key)!
+      return exported(name, `$class(${quote(name)}, ${quote(key)})`)
+    }),
+    ...globals.map(({ name: full, metadata }) => {
+      const [name, text] = [functionNames.get(full)!, quote(full)]
+      const call = isTyped(metadata)
+        ? `$typedBy($getGlobal(${text}), $functionMetadata(${text}), ${text})`
+        : `$getGlobal(${text})`
+      return exported(name, `$called('${name}', () => ($module(), ${call}))`)
+    }),
+    once,
+    ...(kernels.length + functions.length + globals.length > 0 ? [called] : []),
+    ...(types.length > 0 ? [lazyClass] : []),
   ].join('\n')
 }
 
-const helpers = `
+function exported(name: string, value: string): string {
+  const local = localName(name)
+  return local === name
+    ? `export const ${name} = ${value}`
+    : `const ${local} = ${value}\nexport { ${local} as ${name} }`
+}
+
+const once = `
 function $once(make) {
   let value
   return () => (value ??= make())
 }
+`
 
-function $called(name, find) {
+const called = `function $called(name, find) {
   const kernel = $once(find)
   const call = (...values) => kernel()(...values)
   const async = (...values) => kernel().async(...values)
   return Object.defineProperties(call, { name: { value: name }, async: { value: async } })
+}
+`
+
+const lazyClass = `// A class that opens the library when it is first used.
+function $class(name, key) {
+  const real = $once(() => ($module(), $objectClass(key)))
+  const traps = {
+    // The written class extends the real one, so that classes that extend the written one find its methods.
+    getPrototypeOf: () => real(),
+    construct: (_, values, made) => Reflect.construct(real(), values, made === lazy ? real() : made),
+    getOwnPropertyDescriptor(_, property) {
+      const found = Reflect.getOwnPropertyDescriptor(real(), property)
+      return found && { ...found, configurable: true }
+    },
+  }
+  for (const trap of ['apply', 'defineProperty', 'deleteProperty', 'get', 'has', 'ownKeys', 'set']) {
+    traps[trap] = (_, ...rest) => Reflect[trap](real(), ...rest)
+  }
+  // A bound function has no property that a proxy must show.
+  const target = Object.defineProperty(function () {}.bind(), 'name', { value: name })
+  const lazy = new Proxy(target, traps)
+  return lazy
 }
 `

@@ -1,5 +1,7 @@
 import { askHandlers, type HandlerReport } from './ask-handlers.ts'
 import { inspectLibrary, type InspectReport } from './inspect-report.ts'
+import { registeredBy } from '../registered/registered.ts'
+import { registeredLines } from './inspect-registered.ts'
 import { inspectText } from './inspect-text.ts'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
@@ -23,6 +25,10 @@ const args = {
     type: 'boolean',
     description: 'load the library, ask all its typed handlers, and list the registrations that were refused',
   },
+  registered: {
+    type: 'boolean',
+    description: 'load the library, and list the types and global functions that it registers with tvm-ffi',
+  },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
@@ -30,14 +36,19 @@ const args = {
 export const inspectCommand: SubCommand = defineSubCommand({
   meta: { name: 'inspect', description: 'Describe a shared library: format, dependencies, custom calls, functions' },
   args,
-  run({ library, symbols, needed, json, handler: names, handlers: all }) {
+  run({ library, symbols, needed, json, handler: names, handlers: all, registered: isLoaded }) {
     const report = inspectLibrary(library)
+    const registered = isLoaded ? registeredBy(library, report) : undefined
     const handlers = names.length === 0 && !all ? [] : askHandlers(report, names, all)
-    if (json) printData(JSON.stringify(handlers.length === 0 ? report : { ...report, handlers }, bigintAsHex, 2))
-    else if (needed) for (const line of neededLines(report)) printData(printable(line))
+    if (json) {
+      const asked = handlers.length === 0 ? {} : { handlers }
+      printData(JSON.stringify({ ...report, ...asked, ...(isLoaded ? { registered } : {}) }, bigintAsHex, 2))
+    } else if (needed) for (const line of neededLines(report)) printData(printable(line))
     else {
       const style = styleFor(process.stdout)
-      printData([inspectText(report, style, symbols), ...handlerLines(handlers, style)].join('\n'))
+      const text = inspectText(report, style, { symbols, isLoaded })
+      const added = registered === undefined ? [] : registeredLines(registered, style)
+      printData([text, ...added, ...handlerLines(handlers, style)].join('\n'))
     }
   },
 })
@@ -45,14 +56,17 @@ export const inspectCommand: SubCommand = defineSubCommand({
 const bigintAsHex = (_key: string, value: unknown): unknown =>
   typeof value === 'bigint' ? `0x${value.toString(16)}` : value
 
-/** One line per library for other programs: name, `missing`, and the file that needs it if that is another one. */
-function neededLines({ needed, missing = [] }: InspectReport): string[] {
-  const lacking = new Set(missing.map(({ name }) => name))
+/** One line per library for other programs: name, `missing` or `provided`, and the file that needs it if that is another one. */
+function neededLines({ needed, missing = [], provided }: InspectReport): string[] {
+  const lacking = [
+    ...provided.map(({ name, neededBy }) => ({ name, neededBy, state: 'provided' })),
+    ...missing.map(({ name, neededBy }) => ({ name, neededBy, state: 'missing' })),
+  ]
+  const states = new Map(lacking.map(({ name, state }) => [name, state]))
+  const others = lacking.filter(({ name }) => !needed.includes(name))
   return [
-    ...needed.map((name) => (lacking.has(name) ? `${name}\tmissing` : name)),
-    ...missing
-      .filter(({ name }) => !needed.includes(name))
-      .map(({ name, neededBy }) => `${name}\tmissing\t${neededBy}`),
+    ...needed.map((name) => (states.has(name) ? `${name}\t${states.get(name)}` : name)),
+    ...others.map(({ name, neededBy, state }) => `${name}\t${state}\t${neededBy}`),
   ]
 }
 

@@ -9,6 +9,8 @@ import {
 } from '@tenon/core'
 import { nativeFormat } from '@tenon/core/internal'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
+import { splitProvided, type ProvidedLibrary } from '../registered/provided.ts'
+import { registersWithTvm } from '../registered/registered.ts'
 import { handlerSignatures, isCppHandler, type HandlerSignature } from '../signatures/handler-signatures.ts'
 import { readSignatures, type FoundSignature, type UnreadableText } from '../signatures/read-signatures.ts'
 import { SidecarError } from '../signatures/sidecar-error.ts'
@@ -35,6 +37,8 @@ export interface InspectReport extends BinaryInfo {
   readonly path: string
   /** The dependencies that this system's loader cannot find; undefined for a library of another system. */
   readonly missing: readonly MissingLibrary[] | undefined
+  /** The dependencies that Tenon provides when it loads the library, instead of this system's loader. */
+  readonly provided: readonly ProvidedLibrary[]
   readonly kernels: readonly KernelReport[]
   /** The reason why the sidecar of the library cannot be read. */
   readonly sidecarError: string | undefined
@@ -45,6 +49,8 @@ export interface InspectReport extends BinaryInfo {
   readonly cppSignatures: readonly HandlerSignature[]
   /** Whether the library reports failures through the status of untyped custom calls. */
   readonly usesCallStatus: boolean
+  /** Whether the library registers types or global functions with tvm-ffi when it is loaded. */
+  readonly registersWithTvm: boolean
   /** Whether the library imports XLA's table of functions, with which it registers types or handlers itself. */
   readonly registersItself: boolean
   readonly functions: readonly string[]
@@ -73,13 +79,14 @@ export function inspectLibrary(path: string): InspectReport {
   return {
     path,
     ...info,
-    missing: info.format === nativeFormat ? missingDependencies(path) : undefined,
+    ...dependencies(path, info),
     kernels,
     sidecarError,
     packedGeneration: packed.generation,
     cppHandlers: info.exports.filter(({ name }) => isCppHandler(name)).length,
     cppSignatures: handlerSignatures(info.exports.map(({ name }) => name)),
     usesCallStatus: imported.some((name) => statusFunctions.has(name)),
+    registersWithTvm: registersWithTvm(info),
     registersItself: imported.some((name) => tableFunctions.has(name)),
     functions: functions
       .map(({ name }) => name)
@@ -88,6 +95,11 @@ export function inspectLibrary(path: string): InspectReport {
     mangledFunctions: functions.filter(({ name }) => mangled.test(name)).length,
     hidden: readHiddenFunctions(path),
   }
+}
+
+function dependencies(path: string, { format }: BinaryInfo): Pick<InspectReport, 'missing' | 'provided'> {
+  if (format !== nativeFormat) return { missing: undefined, provided: [] }
+  return splitProvided(missingDependencies(path))
 }
 
 /** The kernels of the library. Those of a sidecar that cannot be read are missing. */

@@ -10,7 +10,12 @@ const MAX_FUNCTIONS = 24
 const formats = { elf: 'ELF', 'mach-o': 'Mach-O', pe: 'PE' } as const
 const kinds = { shared: 'shared library', executable: 'program', object: 'object file', other: 'file' } as const
 
-export function inspectText(untrusted: InspectReport, style: Style, symbols: boolean): string {
+/** @param isLoaded whether the library is loaded as well, to show what it registers */
+export function inspectText(
+  untrusted: InspectReport,
+  style: Style,
+  { symbols, isLoaded }: { readonly symbols: boolean; readonly isLoaded: boolean },
+): string {
   const report = withPrintableTexts(untrusted)
   const generation = report.packedGeneration === undefined ? '' : ` (${report.packedGeneration})`
   return [
@@ -24,7 +29,7 @@ export function inspectText(untrusted: InspectReport, style: Style, symbols: boo
       style,
     ),
     ...hiddenFunctions(report, style, symbols),
-    ...evidence(report, style),
+    ...evidence(report, style, isLoaded),
     ...(symbols ? symbolSections(report, style) : functions(report, style)),
   ].join('\n')
 }
@@ -37,7 +42,7 @@ function withPrintableTexts<T>(value: T): T {
 }
 
 function facts(report: InspectReport, style: Style): string[] {
-  const { missing } = report
+  const { missing, provided } = report
   const libc = report.minimumGlibc ? `${report.libc} ${report.minimumGlibc} or newer` : report.libc
   const rows: (readonly [name: string, text: string | undefined])[] = [
     ['format', `${formats[report.format]} ${report.bits}-bit ${report.endianness}-endian ${kinds[report.kind]}`],
@@ -51,8 +56,12 @@ function facts(report: InspectReport, style: Style): string[] {
   const lacking = (missing ?? []).map(
     ({ name, neededBy }) => `  ${'missing'.padEnd(11)}${name} (needed by ${neededBy})`,
   )
+  const given = provided.map(({ name, lacking: { length: count } }) => {
+    const without = count === 0 ? '' : `, without ${count} ${count === 1 ? 'function' : 'functions'} it needs`
+    return `  ${'provided'.padEnd(11)}${name} (provided by Tenon${without})`
+  })
   const sidecar = report.sidecarError === undefined ? [] : [`  ${'sidecar'.padEnd(11)}${report.sidecarError}`]
-  return [...lines, ...[...lacking, ...sidecar].map((line) => style.bad(line))]
+  return [...lines, ...given, ...[...lacking, ...sidecar].map((line) => style.bad(line))]
 }
 
 function section(title: string, lines: readonly string[], style: Style): string[] {
@@ -71,15 +80,18 @@ const HIDDEN_NOTE =
   'has functions with hidden visibility, as nanobind builds them: export a handler with TN_XLA_EXPORT, or with ' +
   'XLA_FFI_DEFINE_HANDLER_SYMBOL of JAX'
 
+const REGISTERED_NOTE = 'registers types and functions when it is loaded: see them with --registered'
+
 /** Notes on custom calls that the library does not mark, from its symbols. */
-function evidence(report: InspectReport, style: Style): string[] {
-  const { cppHandlers: count, usesCallStatus, registersItself, kernels } = report
+function evidence(report: InspectReport, style: Style, isLoaded: boolean): string[] {
+  const { cppHandlers: count, usesCallStatus, registersItself, registersWithTvm, kernels } = report
   const isDescribed = kernels.some(({ convention, symbol }) => convention === 'typed' && symbol !== undefined)
   const handlers = `${count} typed ${count === 1 ? 'handler' : 'handlers'} written with XLA's C++ header`
   const notes: readonly (readonly [isShown: boolean, note: string])[] = [
     [count > 0, `${handlers}: ask one by its name with --handler <name>`],
     [usesCallStatus, 'reports failures through XlaCustomCallStatus: conventions host-status or host-unified'],
     [hiddenCandidates(report).length > 0, HIDDEN_NOTE],
+    [registersWithTvm && !isLoaded, REGISTERED_NOTE],
     [registersItself && !isDescribed, 'asks for the table of XLA FFI: registers types or handlers itself'],
   ]
   return section(

@@ -2,6 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describeLibrary } from './describe-library.ts'
+import { readRefinements } from '../registered/refinements.ts'
+import { NOTHING } from '../registered/registered.ts'
 import { declarations, wrappers } from './generate-types.ts'
 import { InputError } from './input-error.ts'
 import type { Definition } from './definition.ts'
@@ -22,22 +24,43 @@ const args = {
   },
   registered: {
     type: 'boolean',
-    description: 'load the library, and include the handlers that it registers itself',
+    description: 'load the library, and include the handlers, types and functions that it registers itself',
+  },
+  prefix: {
+    type: 'string',
+    valueHint: 'key',
+    description: 'include only types and functions below this key, of those that are registered',
+  },
+  names: {
+    type: 'enum',
+    options: ['camel', 'original'],
+    description: 'the names of the members of registered types',
+  },
+  refine: {
+    type: 'string',
+    valueHint: 'results.json',
+    description: 'replace the result types of registered methods and functions: { "key.method": "key" }',
   },
 } as const satisfies Definition
 
 /** The command `tenon types`, which writes TypeScript for the kernels of a library. */
 export const typesCommand: SubCommand = defineSubCommand({
-  meta: { name: 'types', description: 'Write the TypeScript declarations of the kernels of a library' },
+  meta: { name: 'types', description: 'Write the TypeScript declarations of the kernels and types of a library' },
   args,
-  run({ library, output, check, registered }) {
+  run({ library, output, check, registered, prefix, names, refine }) {
     if (output !== undefined && !/\.(?:js|mjs|d\.ts|d\.mts)$/.test(output))
       throw new UsageError(`--output must end in .js, .mjs or .d.ts, got ${output}`)
     if (check && output === undefined) {
       throw new UsageError('--check needs --output', 'Pass the module to check: --output kernels.js.')
     }
-    const { exported, left } = describeLibrary(library, registered)
-    const declared = declarations(library, exported)
+    for (const [flag, value] of Object.entries({ prefix, names, refine })) {
+      if (value !== undefined && !registered) {
+        throw new UsageError(`--${flag} needs --registered`, 'Pass --registered, which loads the library.')
+      }
+    }
+    const { exported, left } = describeLibrary(library, { registered, prefix })
+    const refinements = refine === undefined ? undefined : readRefinements(refine, exported.registered ?? NOTHING)
+    const { text: declared, undeclared } = declarations(library, exported, { naming: names, refinements })
     if (output === undefined) printData(declared.trimEnd())
     else {
       const isModule = !/\.d\.m?ts$/.test(output)
@@ -45,9 +68,12 @@ export const typesCommand: SubCommand = defineSubCommand({
       if (isModule) files.push([output, wrappers(placeFrom(output, library), exported)])
       for (const [path, text] of files) (check ? compare : write)(path, text)
     }
-    for (const { reason, names } of left) printTalk(`left out, because ${reason}: ${printable(names.join(', '))}`)
+    for (const one of left) printTalk(`left out, because ${one.reason}: ${namesText(one.names)}`)
+    if (undeclared.length > 0) printTalk(`NativeObject, because these types are not declared: ${namesText(undeclared)}`)
   },
 })
+
+const namesText = (names: readonly string[]): string => printable(names.join(', ')).replaceAll('\n', '\\n')
 
 function write(path: string, text: string): void {
   writeFileSync(path, text)
