@@ -158,10 +158,11 @@ describe('a tensor of JavaScript', () => {
     expect(lifetime.gate.holds).toBe(0)
   })
 
-  it('of elements smaller than a byte is passed packed', () => {
+  it('of elements smaller than a byte is passed packed, and refused with a hint otherwise', () => {
     expect((echo(tensor('int4', [3], [1, 2, -3], { packing: 'packed' })) as Tensor).toArray()).toEqual([1, 2, -3])
     const error = thrownBy(() => echo(tensor('int4', [3]))) as PackedFuncError
     expect(error.sentence).toBe('Subbyte type padded is not yet supported')
+    expect(error.hint).toBe("Make it with { packing: 'packed' }.")
   })
 
   it.each<[DType]>([['bool'], ['float64'], ['bfloat16'], ['complex64'], ['float8_e4m3fn'], ['uint16'], ['int64']])(

@@ -10,6 +10,9 @@ const { size: HEAD_SIZE, offsets: HEAD } = LAYOUTS.tn_packed_tensor_t
 
 const dlpackType = ({ dlpack, bits }: DTypeInfo): number => dlpack | (bits << 8) | (1 << 16)
 
+/** Whether elements of less than a byte take a byte each, which tvm-ffi refuses. */
+export const isPadded = ({ packing, dtype }: TensorType): boolean => packing === 'element' && dtypeInfo(dtype).bits < 8
+
 /** Writes to the text region and returns the address of the description. */
 export function writeDescription(stack: Stack, tensor: Tensor, id: number): number {
   const { type, segment, device } = tensor
@@ -21,8 +24,7 @@ export function writeDescription(stack: Stack, tensor: Tensor, id: number): numb
   }
   const { bytes } = stack
   const info = dtypeInfo(type.dtype)
-  const isPadded = type.packing === 'element' && info.bits < 8
-  const flags = (segment.readOnly ? READ_ONLY_FLAG : 0) | (isPadded ? SUBBYTE_PADDED : 0)
+  const flags = (segment.readOnly ? READ_ONLY_FLAG : 0) | (isPadded(type) ? SUBBYTE_PADDED : 0)
   bytes.writeBigUInt64LE(BigInt(tensor.address), offset + HEAD.data)
   bytes.writeInt32LE(device.type, offset + HEAD.device_type)
   bytes.writeInt32LE(device.id, offset + HEAD.device_id)

@@ -1,11 +1,12 @@
 import type { Tensor } from '@tenon/core'
 import { checkEnterable, Cleaner, highWord, LAYOUTS, lowWord } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
+import { makeError, PackedFuncError } from '../errors/error-kinds.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
 import { openStack, TENSORS, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { release } from '../objects/native-object.ts'
-import { writeDescription } from './description.ts'
+import { isPadded, writeDescription } from './description.ts'
 
 const collected = new Cleaner<number>((address) => openStack().release(address))
 
@@ -104,13 +105,19 @@ function create(stack: Stack, slot: number, tensor: Tensor): number {
   try {
     // A failed attempt has queued the id already.
     if (stack.host.tn_packed_tensor_create(stack.slotAddress(slot), writeDescription(stack, tensor, id)) !== 0)
-      throw takeError(stack, slot)
+      throw refusal(tensor, takeError(stack, slot))
   } finally {
     stack.text = text
   }
   // An earlier object may have had this address.
   drainReleased(stack)
   return id
+}
+
+/** Adds a hint to the error for a tensor that native code refuses, if its type is the reason. */
+function refusal({ type }: Tensor, error: unknown): unknown {
+  if (!isPadded(type) || !(error instanceof PackedFuncError)) return error
+  return makeError(error.kind, error.sentence, { hint: "Make it with { packing: 'packed' }.", cause: error })
 }
 
 /** Keeps a tensor and its memory for native code, until it releases the id. */
