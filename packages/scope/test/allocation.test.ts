@@ -112,14 +112,14 @@ if (!isInstrumented)
     test('S22: a large request gets a block of its own, and the current chunk stays current', () => {
       const scope = NativeScope.ofConfined()
       const before = scope.allocate(16)
-      const large = scope.allocate(64 * KiB)
+      const large = scope.allocate(512 * KiB)
       const after = scope.allocate(16)
       expect(after.address - before.address).toBe(16n)
-      expect(large.byteSize).toBe(64 * KiB)
+      expect(large.byteSize).toBe(512 * KiB)
       scope.close()
     })
 
-    test('S22: each chunk is twice as large as the one before, up to 1 MiB', () => {
+    test('S22: chunks grow up to 1 MiB', () => {
       const scope = NativeScope.ofConfined()
       const segments = Array.from({ length: 600 }, (_, i) => scope.allocate(8 * KiB).fill(i & 0xff))
       segments.forEach((segment, i) => {
@@ -190,11 +190,11 @@ if (!isInstrumented)
 
     test('the pool keeps a bounded number of chunks', () => {
       const scopes = Array.from({ length: 100 }, () => NativeScope.ofConfined())
-      for (const scope of scopes) scope.allocate(16)
-      expect(ResourceScope.stats().liveBytes).toBe(100 * 64 * KiB)
+      for (const scope of scopes) for (const size of [16, 2 * KiB, 16 * KiB, 64 * KiB, 256 * KiB]) scope.allocate(size)
+      expect(ResourceScope.stats().liveBytes).toBeGreaterThan(100 * KiB * KiB)
       for (const scope of scopes) scope.close()
       const { liveBytes, pooledBytes } = ResourceScope.stats()
       expect(liveBytes).toBe(0)
-      expect(pooledBytes).toBeLessThanOrEqual(5 * KiB * KiB)
+      expect(pooledBytes).toBeLessThanOrEqual(6 * KiB * KiB)
     })
   })

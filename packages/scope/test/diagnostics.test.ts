@@ -16,7 +16,7 @@ describe('stats()', () => {
     upcallStub(() => {}, {}, scope)
     const during = ResourceScope.stats()
     expect(during.openScopes - before.openScopes).toBe(1)
-    expect(during.liveBytes - before.liveBytes).toBe(isInstrumented ? 100 : 64 * 1024)
+    expect(during.liveBytes - before.liveBytes).toBe(isInstrumented ? 100 : 512)
     expect([during.liveStubs - before.liveStubs, during.holds - before.holds]).toEqual([1, 1])
     hold.release()
     hold.release()

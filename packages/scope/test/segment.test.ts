@@ -79,15 +79,17 @@ describe('slices', () => {
 describe('reinterpret()', () => {
   test('beyond the end of a segment leaves no bytes for the next arena', () => {
     const scope = NativeScope.ofConfined()
-    scope.allocate(8).reinterpret(4096).fill(0xff)
+    scope.allocate(8).reinterpret(512).fill(0xff)
+    scope.allocate(2048)
+    scope.allocate(8).reinterpret(1024).fill(0xff)
     scope.close()
-    using next = NativeScope.ofConfined()
-    expect(
-      next
-        .allocate(4096)
-        .toArray(MemoryLayout.uint8)
-        .every((byte) => byte === 0),
-    ).toBe(true)
+    for (let i = 0; i < 3; i++) {
+      using next = NativeScope.ofConfined()
+      for (const size of [512, 4096]) {
+        const bytes = next.allocate(size).toArray(MemoryLayout.uint8)
+        expect(bytes.every((byte) => byte === 0)).toBe(true)
+      }
+    }
   })
 
   test('S30: changes the size at an address', () => {

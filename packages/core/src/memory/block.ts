@@ -29,8 +29,15 @@ export class Block {
   private readonly partSize: number
 
   constructor(gate: Gate, view: DataView, bytes: Buffer, address: number)
-  /** @internal */
-  constructor(gate: Gate, view: undefined, bytes: undefined, address: number, slab: Slab, partSize: number)
+  /** @internal The view and the bytes are those of an earlier block of the part, if it has made them. */
+  constructor(
+    gate: Gate,
+    view: DataView | undefined,
+    bytes: Buffer | undefined,
+    address: number,
+    slab: Slab,
+    partSize: number,
+  )
   constructor(
     gate: Gate,
     view: DataView | undefined,

@@ -1,5 +1,6 @@
 import { liveHolds } from '@tenon/core/internal'
 import { pooledBytes } from '../scope/chunk-pool.ts'
+import { unusedSlotBytes } from '../scope/slot.ts'
 
 /** Counts of open resources on this thread. */
 export interface ScopeStats {
@@ -23,5 +24,5 @@ export const counters: { openScopes: number; liveBytes: number; liveStubs: numbe
 }
 
 export function scopeStats(): ScopeStats {
-  return { ...counters, pooledBytes: pooledBytes(), holds: liveHolds.count }
+  return { ...counters, pooledBytes: pooledBytes() + unusedSlotBytes(), holds: liveHolds.count }
 }

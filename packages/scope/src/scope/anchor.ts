@@ -25,11 +25,9 @@ const cleaner = new Cleaner<Remains>(({ actions, leak, bytes, frees }) => {
   throwErrors(errors, 'close actions of a collected scope threw')
 })
 
-const anchorOf = Symbol('anchor')
-
 /**
- * An object that is reachable as long as a scope or any buffer of its memory is. When the garbage collector takes it, the
- * actions of the scope run.
+ * An object of a scope that is reachable as long as the scope or any raw view of its memory is, because the gate of the scope is
+ * reachable from the buffer of each raw view. When the garbage collector takes it, the actions of the scope run.
  */
 export class Anchor {
   #remains: Remains | undefined
@@ -51,9 +49,8 @@ export class Anchor {
     return this.#watch().actions
   }
 
-  /** Lets a buffer of the scope keep the anchor, so that no action runs while a raw view exists. */
-  tieTo(buffer: ArrayBufferLike, byteSize: number = 0): void {
-    ;(buffer as { [anchorOf]?: Anchor })[anchorOf] = this
+  /** Counts memory that the scope owns, in bytes. */
+  addBytes(byteSize: number): void {
     if (this.#remains !== undefined) this.#remains.bytes += byteSize
   }
 

@@ -2,13 +2,17 @@ import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
 import { counters } from '../diagnostics/stats.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { isInstrumented } from '../diagnostics/debug.ts'
-import { CHUNK_ALIGNMENT, LARGEST_CHUNK, SMALLEST_CHUNK } from './chunk-pool.ts'
+import { CHUNK_ALIGNMENT, LARGEST_FIRST, nextSize } from './chunk-pool.ts'
 import type { Chunk } from './chunk.ts'
 import { ManagedScope, type ScopeOptions } from './managed-scope.ts'
+import type { Slot } from './slot.ts'
+
+/** The memory from which an arena allocates: a slot at first, and then chunks. */
+export type Loan = Chunk | Slot
 
 /** A chunk of an arena that the next one has replaced. */
 interface FullChunk {
-  readonly chunk: Chunk
+  readonly chunk: Loan
   readonly block: Block
   /** The number of bytes that the arena allocated from it. */
   readonly used: number
@@ -20,7 +24,7 @@ export const NOTHING = -1
 /** A scope that is also an allocator. It allocates consecutive parts of larger chunks. */
 export abstract class ArenaScope extends ManagedScope {
   /** @internal The current chunk. */
-  declare chunk: Chunk | undefined
+  declare chunk: Loan | undefined
   /** @internal The block of the current chunk. */
   declare block: Block | undefined
   /** @internal The offset of the first free byte of the current chunk. */
@@ -82,9 +86,8 @@ export abstract class ArenaScope extends ManagedScope {
     if (isInstrumented) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
     if (size === 0 || alignment > CHUNK_ALIGNMENT) return this.allocateInside(size, alignment)
     if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
-    const { chunk } = this
-    const next = chunk === undefined ? SMALLEST_CHUNK : Math.min(chunk.size * 2, LARGEST_CHUNK)
     // A large allocation gets a block of its own, so that the rest of the current chunk is not wasted.
+    const next = nextSize(this.chunk?.size ?? 0, Math.min(size, LARGEST_FIRST / 4))
     if (size > next / 4) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
     this.nextChunk(next)
     return this.allocate(size, alignment)
@@ -110,19 +113,24 @@ export abstract class ArenaScope extends ManagedScope {
 
   /** @internal */
   useChunk(chunk: Chunk): void {
+    this.borrow(chunk, new Block(this.gate, chunk.view, chunk.bytes, chunk.address))
+  }
+
+  /** @internal */
+  borrow(chunk: Loan, block: Block): void {
     this.chunk = chunk
-    this.block = new Block(this.gate, chunk.view, chunk.bytes, chunk.address)
+    this.block = block
     this.offset = 0
     this.limit = chunk.size
     counters.liveBytes += chunk.size
-    this.anchor?.tieTo(chunk.view.buffer, chunk.size)
+    this.anchor?.addBytes(chunk.size)
   }
 
   /** @internal Gets a chunk of this size. */
   abstract takeChunk(byteSize: number): Chunk
 
   /** @internal Ends the loan of a chunk, of which the first `used` bytes were allocated. */
-  abstract retire(chunk: Chunk, block: Block, used: number): void
+  abstract retire(chunk: Loan, block: Block, used: number): void
 
   protected override seal(): void {
     this.limit = NOTHING
@@ -134,15 +142,16 @@ export abstract class ArenaScope extends ManagedScope {
 
   protected override release(): void {
     super.release()
-    if (this.chunk !== undefined) this.giveBack(this.chunk, this.block!, this.offset)
     if (this.full !== undefined) for (const { chunk, block, used } of this.full) this.giveBack(chunk, block, used)
+    // The largest chunk last, so that the next arena begins with it.
+    if (this.chunk !== undefined) this.giveBack(this.chunk, this.block!, this.offset)
     this.chunk = undefined
     this.block = undefined
     this.full = undefined
   }
 
   /** @internal */
-  giveBack(chunk: Chunk, block: Block, used: number): void {
+  giveBack(chunk: Loan, block: Block, used: number): void {
     counters.liveBytes -= chunk.size
     this.retire(chunk, block, used)
   }

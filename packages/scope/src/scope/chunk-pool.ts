@@ -1,54 +1,76 @@
-import { type Chunk, detach, newChunk } from './chunk.ts'
+import { type Chunk, detach, newChunk, zero } from './chunk.ts'
 
-/** The size of an arena's first chunk, in bytes. Later ones double up to {@link LARGEST_CHUNK}. */
-export const SMALLEST_CHUNK: number = 64 * 1024
-export const LARGEST_CHUNK: number = 1024 * 1024
+/** The sizes of the chunks of arenas, in bytes. An arena that is full goes on with a chunk of the next size. */
+const SIZES: readonly number[] = [0.5, 4, 16, 64, 256, 1024].map((size) => size * 1024)
+
+export const SMALLEST_CHUNK: number = SIZES[0]!
+export const LARGEST_CHUNK: number = SIZES.at(-1)!
+
+/** The largest chunk that an arena borrows when it opens, in bytes. */
+export const LARGEST_FIRST: number = 64 * 1024
 
 /** The alignment of every chunk. Allocations with at most this alignment do not depend on the chunk's address. */
 export const CHUNK_ALIGNMENT = 64
 
-/** The limit of the pooled chunks of one size, in bytes. */
-const POOLED_BYTES = LARGEST_CHUNK
+/** The limits of the memory of pooled chunks, in bytes: of those that arenas borrow when they open, and of the others. */
+const FIRST_BYTES = 1024 * 1024
+const LARGER_BYTES = 4 * 1024 * 1024
 
-const smallest: Chunk[] = []
-const larger: ReadonlyMap<number, Chunk[]> = new Map([2, 4, 8, 16].map((factor) => [factor * SMALLEST_CHUNK, []]))
+/** The pooled chunks that arenas borrow when they open. The one returned last is taken first. */
+const firsts: Chunk[] = []
+const larger: Chunk[] = []
+let firstBytes = 0
+let largerBytes = 0
 
-/** A zeroed chunk of the smallest size from the pool. */
+/** A zeroed chunk from the pool for an arena that opens. */
 export function takePooled(): Chunk | undefined {
-  return smallest.pop()
+  const chunk = firsts.pop()
+  if (chunk !== undefined) firstBytes -= chunk.size
+  return chunk
+}
+
+/** The size of the chunk after one of `byteSize` bytes that has room for four times `needed` bytes, or the largest. */
+export function nextSize(byteSize: number, needed: number): number {
+  return SIZES.find((size) => size > byteSize && size >= 4 * needed) ?? LARGEST_CHUNK
 }
 
 /** A zeroed chunk: the one returned last, or a new one. @throws {AllocationError} if there is no memory. */
 export function takeChunk(byteSize: number): Chunk {
-  const chunks = byteSize === SMALLEST_CHUNK ? smallest : larger.get(byteSize)
-  return chunks?.pop() ?? newChunk(byteSize, CHUNK_ALIGNMENT)
+  const isFirst = byteSize <= LARGEST_FIRST
+  const chunks = isFirst ? firsts : larger
+  const index = chunks.findLastIndex(({ size }) => size === byteSize)
+  if (index === -1) return newChunk(byteSize, CHUNK_ALIGNMENT)
+  if (isFirst) firstBytes -= byteSize
+  else largerBytes -= byteSize
+  return chunks.splice(index, 1)[0]!
 }
 
 /**
  * Takes a chunk back. Zeroes its first `used` bytes and keeps it, or gives its memory back to the system when the pool has
- * enough chunks of its size. No raw view of the chunk may have been handed out.
+ * enough. No raw view of the chunk may have been handed out.
  */
 export function giveChunk(chunk: Chunk, used: number): void {
-  const chunks = chunk.size === SMALLEST_CHUNK ? smallest : larger.get(chunk.size)
-  if (chunks === undefined || (chunks.length + 1) * chunk.size > POOLED_BYTES) {
-    detach(chunk.view)
+  const { size } = chunk
+  if (size <= LARGEST_FIRST) {
+    if (firstBytes + size > FIRST_BYTES) return void detach(chunk.view)
+    firstBytes += size
+    zero(chunk, 0, used)
+    firsts.push(chunk)
   } else {
-    zero(chunk, used)
-    chunks.push(chunk)
+    if (largerBytes + size > LARGER_BYTES) return void detach(chunk.view)
+    largerBytes += size
+    zero(chunk, 0, used)
+    larger.push(chunk)
   }
 }
 
-/** Up to this many bytes, writing eight at a time is faster than the call of `fill`. */
-const SMALL = 128
-
-function zero({ view, bytes }: Chunk, used: number): void {
-  if (used > SMALL) {
-    bytes.fill(0, 0, used)
-  } else {
-    for (let offset = 0; offset < used; offset += 8) view.setFloat64(offset, 0)
-  }
+/** Gives the memory of all pooled chunks back to the system. */
+export function trimChunks(): void {
+  for (const { view } of [...firsts.splice(0), ...larger.splice(0)]) detach(view)
+  firstBytes = 0
+  largerBytes = 0
 }
 
 export function pooledBytes(): number {
-  return [smallest, ...larger.values()].flat().reduce((sum, { size }) => sum + size, 0)
+  return firstBytes + largerBytes
 }

@@ -78,3 +78,16 @@ export function retire({ buffer }: DataView): boolean {
   if (buffer instanceof SharedArrayBuffer) return true
   return !isDetached(buffer) && retireBuffer(buffer)
 }
+
+/** Up to this many bytes, writing eight at a time is faster than the call of `fill`. */
+const SMALL = 128
+
+/** Zeroes bytes from an offset that is a multiple of 8. The memory must have a multiple of 8 bytes. */
+export function zero({ view, bytes }: Pick<Chunk, 'view' | 'bytes'>, start: number, byteSize: number): void {
+  const end = start + byteSize
+  if (byteSize > SMALL) {
+    bytes.fill(0, start, end)
+  } else {
+    for (let offset = start; offset < end; offset += 8) view.setFloat64(offset, 0)
+  }
+}

@@ -3,11 +3,13 @@ import { counters } from '../diagnostics/stats.ts'
 import { isInstrumented } from '../diagnostics/debug.ts'
 import { noteClose } from '../diagnostics/observe.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
-import { ArenaScope, NOTHING } from './arena-scope.ts'
+import { ArenaScope, type Loan, NOTHING } from './arena-scope.ts'
 import { giveChunk, takeChunk, takePooled } from './chunk-pool.ts'
 import { type Chunk, retire } from './chunk.ts'
 import { handOff, type HandoffToken } from './handoff.ts'
+import { trimWhenIdle } from './idle.ts'
 import type { ScopeOptions } from './managed-scope.ts'
+import { giveSlot, Slot, takeSlot } from './slot.ts'
 
 /** A confined scope that is also an allocator. Opened by `NativeScope.ofConfined()`. */
 export class ConfinedNativeScope extends ArenaScope {
@@ -15,9 +17,11 @@ export class ConfinedNativeScope extends ArenaScope {
   constructor(options: ScopeOptions | undefined) {
     super(options)
     if (isInstrumented) return
-    // Nearly all arenas allocate. Taking a pooled chunk now makes the first allocation as fast as the others.
+    // Nearly all arenas allocate. Taking memory now makes the first allocation as fast as the others.
     const chunk = takePooled()
-    if (chunk !== undefined) this.useChunk(chunk)
+    const slot = chunk === undefined ? takeSlot() : undefined
+    if (slot !== undefined) this.borrow(slot, slot.blockFor(this.gate))
+    else if (chunk !== undefined) this.useChunk(chunk)
   }
 
   override get kind(): 'confined' {
@@ -43,16 +47,17 @@ export class ConfinedNativeScope extends ArenaScope {
     counters.openScopes--
     counters.liveBytes -= chunk.size
     noteClose(this)
-    if (block!.exposed) retire(chunk.view)
-    else giveChunk(chunk, this.offset)
+    this.retire(chunk, block!, this.offset)
   }
 
   override takeChunk(byteSize: number): Chunk {
     return takeChunk(byteSize)
   }
 
-  override retire(chunk: Chunk, block: Block, used: number): void {
-    if (block.exposed) retire(chunk.view)
+  override retire(chunk: Loan, block: Block, used: number): void {
+    if (chunk instanceof Slot) giveSlot(chunk, block, used)
+    else if (block.exposed) retire(chunk.view)
     else giveChunk(chunk, used)
+    trimWhenIdle()
   }
 }

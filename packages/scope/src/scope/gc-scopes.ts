@@ -71,7 +71,6 @@ export class ImplicitScope extends UnclosableScope {
   }
 
   override own(block: Block): Block {
-    this.#anchor.tieTo(block.view.buffer)
     return block
   }
 }

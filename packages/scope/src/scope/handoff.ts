@@ -1,8 +1,8 @@
 import { ArgumentError, ScopeHeldError } from '@tenon/core'
-import { moveBuffer } from '@tenon/core/internal'
+import { expose, moveBuffer } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import type { ManagedScope } from './managed-scope.ts'
-import { describeSegments, newToken, type SegmentToken } from './token-segments.ts'
+import { describeSegments, newToken, type SegmentToken, tokenOf } from './token-segments.ts'
 
 /** A message that moves the memory of a confined scope to another thread. See `ResourceScope.attach()`. */
 export interface HandoffToken {
@@ -41,18 +41,19 @@ export function handOff(scope: ManagedScope, segments: readonly MemorySegment[])
     }
   })
   if (scope.isHeld()) scope.close() // throws, and names the holders
+  const tokens = described.map((segment) => {
+    // A part of a slab gets a buffer of its own, which can move.
+    expose(segment.block)
+    return tokenOf(segment)
+  })
   const moved = new Map<ArrayBufferLike, ArrayBuffer>()
-  for (const { block } of described) {
-    const buffer = block.view.buffer as ArrayBuffer
-    // The address stays the same. The old buffer is detached, so the chunk cannot be lent again.
-    if (!moved.has(buffer)) moved.set(buffer, moveBuffer(buffer))
-    block.exposed = true
-  }
+  // The address stays the same. The old buffers are detached, so the memory cannot be lent again.
+  for (const { buffer } of tokens) if (!moved.has(buffer)) moved.set(buffer, moveBuffer(buffer as ArrayBuffer))
   scope.close()
   return newToken<HandoffToken>({
     tenon: 'confined-scope',
     name: scope.name,
-    segments: described.map(({ token }) => ({ ...token, buffer: moved.get(token.buffer)! })),
+    segments: tokens.map((token) => ({ ...token, buffer: moved.get(token.buffer)! })),
     transfer: [...moved.values()],
   })
 }

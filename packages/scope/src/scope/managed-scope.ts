@@ -220,7 +220,7 @@ export abstract class ManagedScope extends ManagedLifetime {
     this.owned.push({ block, size, upkeep })
     counters.liveBytes += size
     if (this.anchor !== undefined) {
-      this.anchor.tieTo(block.view.buffer, size)
+      this.anchor.addBytes(size)
       if (upkeep.free !== undefined) this.anchor.addFree(upkeep.free)
     }
     return block

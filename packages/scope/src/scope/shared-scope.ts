@@ -7,7 +7,7 @@ import { ArenaScope } from './arena-scope.ts'
 import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
 import { type Chunk, newSharedChunk, type Upkeep } from './chunk.ts'
 import type { ScopeOptions } from './managed-scope.ts'
-import { describeSegments, newToken, type SegmentToken } from './token-segments.ts'
+import { describeSegments, newToken, type SegmentToken, tokenOf } from './token-segments.ts'
 import { releaseAtExit, SharedControl } from './shared-control.ts'
 
 /** A message that lets another thread attach to a shared scope. See `ResourceScope.attach()`. */
@@ -34,32 +34,30 @@ export interface ShareOptions {
  * Accesses by several threads are not ordered. To order them, use the atomic accessors or messages.
  */
 export class SharedScope extends ArenaScope {
-  /** @internal */
-  declare readonly control: SharedControl
-  /** @internal */
-  declare readonly slot: number
+  /** @internal The state that all handles share, once another thread could attach. */
+  declare control: SharedControl | undefined
+  /** @internal The slot of this handle in the control. */
+  declare slot: number
   /** @internal Whether closing this handle leaves the scope open. */
   declare isLeaving: boolean
   /** @internal Whether this handle refuses new ones. */
   declare isDraining: boolean
-  readonly #isAttached: boolean
+  /** @internal Whether another handle opened the scope. */
+  declare readonly isAttached: boolean
 
   /** @internal */
-  constructor(options: ScopeOptions | undefined, control: SharedControl, slot: number, isAttached: boolean) {
+  constructor(options: ScopeOptions | undefined, isAttached: boolean) {
     super(options)
-    this.control = control
-    this.slot = slot
+    this.control = undefined
+    this.slot = 0
     this.isLeaving = false
     this.isDraining = false
-    this.#isAttached = isAttached
-    // Bound, because a closure here would reach the scope.
-    this.anchor?.addFree(control.release.bind(control, slot))
+    this.isAttached = isAttached
   }
 
   /** @internal */
   static open(options: ScopeOptions | undefined): SharedScope {
-    const control = new SharedControl()
-    return new SharedScope(options, control, control.attach()!, false)
+    return new SharedScope(options, false)
   }
 
   /** @internal @throws {ScopeClosedError} if the scope is closed or being closed. */
@@ -71,11 +69,29 @@ export class SharedScope extends ArenaScope {
       throw new ScopeClosedError(`${title} is closed or being closed`, { hint: 'Attach before the scope is closed.' })
     }
     try {
-      return new SharedScope(name === undefined ? undefined : { name }, control, slot, true)
+      const scope = new SharedScope(name === undefined ? undefined : { name }, true)
+      scope.useControl(control, slot)
+      return scope
     } catch (error) {
       control.release(slot)
       throw error
     }
+  }
+
+  /** @internal */
+  useControl(control: SharedControl, slot: number): SharedControl {
+    this.control = control
+    this.slot = slot
+    // Bound, because a closure here would reach the scope.
+    this.anchor?.addFree(control.release.bind(control, slot))
+    return control
+  }
+
+  /** @internal Returns the control of an open scope. Most scopes are never shared, and making it takes as long as opening ten. */
+  controlled(): SharedControl {
+    if (this.control !== undefined) return this.control
+    const control = new SharedControl()
+    return this.useControl(control, control.attach()!)
   }
 
   override get kind(): 'shared' {
@@ -90,7 +106,7 @@ export class SharedScope extends ArenaScope {
    */
   share(options?: ShareOptions): SharedToken {
     const { segments: shared = [], to } = checkOptions(options, ['segments', 'to'])
-    const segments = describeSegments(this.gate, shared).map(({ token }) => token)
+    const segments = describeSegments(this.gate, shared).map(tokenOf)
     this.checkOpen()
     segments.forEach(({ buffer }, i) => {
       if (buffer instanceof SharedArrayBuffer) return
@@ -98,11 +114,9 @@ export class SharedScope extends ArenaScope {
         hint: 'Copy it to memory that this scope has allocated.',
       })
     })
-    const { control } = this
-    if (to !== undefined) {
-      if (!(to instanceof Worker)) throw wrongType('to', 'a Worker', to)
-      releaseAtExit(to, control)
-    }
+    if (to !== undefined && !(to instanceof Worker)) throw wrongType('to', 'a Worker', to)
+    const control = this.controlled()
+    if (to !== undefined) releaseAtExit(to, control)
     return newToken<SharedToken>({ tenon: 'shared-scope', name: this.name, control: control.buffer, segments })
   }
 
@@ -126,19 +140,20 @@ export class SharedScope extends ArenaScope {
    * {@link detach}. The promise does not keep the event loop of the thread alive.
    */
   whenClosing(): Promise<void> {
-    return this.control.whenClosing()
+    if (this.control === undefined && !this.gate.open) return Promise.resolve()
+    return this.controlled().whenClosing()
   }
 
   /** Closes the scope, or detaches an attached handle. Does nothing if the handle is closed. @throws the errors of close() */
   override [Symbol.dispose](): void {
-    if (this.#isAttached && this.gate.open) this.detach()
+    if (this.isAttached && this.gate.open) this.detach()
     else super[Symbol.dispose]()
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
     await this.whenWaited()
     if (!this.gate.open) return
-    if (this.#isAttached) this.detach()
+    if (this.isAttached) this.detach()
     else await super[Symbol.asyncDispose]()
   }
 
@@ -155,7 +170,7 @@ export class SharedScope extends ArenaScope {
   override retire(): void {}
 
   override drain(): void {
-    if (!this.control.drain()) {
+    if (this.control?.drain() === false) {
       this.gate.open = true
       throw new ScopeHeldError(`${this.label} is being closed by another thread`, {
         hint: 'Use detach() instead.',
@@ -167,22 +182,28 @@ export class SharedScope extends ArenaScope {
 
   override endDrain(): void {
     this.isDraining = false
-    this.control.undrain()
+    this.control?.undrain()
   }
 
   override isHeld(): boolean {
-    return super.isHeld() || this.control.others(this.slot) > 0
+    return super.isHeld() || this.others() > 0
+  }
+
+  /** @internal The number of open handles besides this one. */
+  others(): number {
+    return this.control?.others(this.slot) ?? 0
   }
 
   protected override seal(): void {
-    const others = this.gate.open && !this.isLeaving ? this.control.close(this.slot, this.isDraining) : 0
+    const isClosing = this.gate.open && !this.isLeaving
+    const others = (isClosing ? this.control?.close(this.slot, this.isDraining) : undefined) ?? 0
     if (others === 'closed') throw this.closedError()
     if (others > 0) throw this.usedByOthers(others)
     super.seal()
   }
 
   override heldError(): ScopeHeldError {
-    return super.isHeld() ? super.heldError() : this.usedByOthers(this.control.others(this.slot))
+    return super.isHeld() ? super.heldError() : this.usedByOthers(this.others())
   }
 
   /** @internal */
@@ -200,7 +221,7 @@ export class SharedScope extends ArenaScope {
     try {
       super.release()
     } finally {
-      this.control.release(this.slot)
+      this.control?.release(this.slot)
     }
   }
 }

@@ -45,10 +45,12 @@ export function newToken<Token extends TokenFields>(fields: Token): Token {
   return Object.assign(Object.create(printed) as object, fields)
 }
 
-/** A segment for a message, read once, and the block that its memory belongs to. */
+/** A segment for a message, read once. */
 interface Described {
-  readonly token: SegmentToken
   readonly block: Block
+  readonly base: number
+  readonly byteSize: number
+  readonly flags: number
 }
 
 /** Reads the segments for a message. @throws {ArgumentError} if a segment belongs to another scope. */
@@ -64,8 +66,13 @@ export function describeSegments(gate: Gate, segments: readonly MemorySegment[])
       })
     }
     checkUsable(block)
-    return { token: { buffer: block.view.buffer, byteOffset: block.view.byteOffset + base, byteSize, flags }, block }
+    return { block, base, byteSize, flags }
   })
+}
+
+/** The token of a segment whose block is exposed, or has memory of this scope alone. */
+export function tokenOf({ block: { view }, base, byteSize, flags }: Described): SegmentToken {
+  return { buffer: view.buffer, byteOffset: view.byteOffset + base, byteSize, flags }
 }
 
 /** @throws {ArgumentError} if the value is not a segment token. @throws {BoundsError} if it reaches outside of its buffer. */

@@ -145,6 +145,12 @@ export function reinterpret<Made>(
       `byteSize must be at most the ${block.bytes.length - base} bytes of the JavaScript buffer, got ${size}`,
     )
   }
+  if (!isInside && block['slab'] !== undefined) {
+    throw new ArgumentRangeError(
+      `byteSize must be at most ${block.bytes.length - base}, because memory of other owners follows, got ${size}`,
+      { hint: 'Allocate the memory with the size that you need.' },
+    )
+  }
   // The arena does not zero bytes after the segment's old end, so the chunk must never be lent again.
   if (size > oldSize) expose(block)
   const gate = owner === undefined ? block.gate : owner.gate

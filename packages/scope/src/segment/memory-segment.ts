@@ -5,6 +5,7 @@ import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { ImplicitScope } from '../scope/gc-scopes.ts'
+import { ManagedScope } from '../scope/managed-scope.ts'
 import { copyBytes, fill, mismatch, overlap } from './bulk.ts'
 import type { Charset } from './charset.ts'
 import { copyElements, elementSize, Slices, toArray } from './elements.ts'
@@ -118,7 +119,10 @@ export class MemorySegment extends MappedAccess {
   /** Whether the thread with this id could access the segment. Confined memory never leaves its thread. */
   isAccessibleBy(thread: number): boolean {
     if (!Number.isInteger(thread)) throw wrongType('thread', 'the id of a thread', thread)
-    return thread === threadId || this.block.view.buffer instanceof SharedArrayBuffer
+    if (thread === threadId) return true
+    const { owner } = this.block.gate
+    const isConfined = owner instanceof ManagedScope && owner.kind === 'confined'
+    return !isConfined && this.block.view.buffer instanceof SharedArrayBuffer
   }
 
   /**

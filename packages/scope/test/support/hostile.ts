@@ -166,7 +166,7 @@ const callbacks: Readonly<Record<string, Attempt>> = {
 const memory: Readonly<Record<string, Attempt>> = {
   'transfers the buffers of raw views and of users': {
     code: `const scope = arena(), memory = scope.allocate(8), { buffer } = memory.view()
-      structuredClone(buffer, { transfer: [buffer] })
+      structuredClone(buffer.transfer())
       for (const use of [() => strlen(memory), () => strlen(scope.allocate(8)), () => toCString('a text of more than sixteen characters', scope), () => memory.fill(1), () => memory.atomicLoad('int32', 0), () => memory.getString(0), () => memory.withView(() => 1), () => scope.handoff([memory])]) attempt(use)
       scope.close(); arena().allocate(8).setInt32(0, 1)
       const users = new ArrayBuffer(64), over = MemorySegment.ofBuffer(users); users.transfer()
