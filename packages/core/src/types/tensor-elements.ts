@@ -107,7 +107,10 @@ export function nest(type: TensorType, elements: Elements): NestedArray<Element>
   const steps = stepsOf(type)
   const along = (axis: number, offset: number): NestedArray<Element> => {
     if (axis === shape.length) return elements.read(offset)
-    return Array.from({ length: shape[axis]! }, (_, i) => along(axis + 1, offset + i * steps[axis]!))
+    const [size, step] = [shape[axis]!, steps[axis]!]
+    const items: NestedArray<Element>[] = []
+    for (let i = 0, at = offset; i < size; i++, at += step) items.push(along(axis + 1, at))
+    return items
   }
   return along(0, 0)
 }
