@@ -17,6 +17,7 @@ export class StructReader extends Reader {
   readonly base: number
   readonly #block: Block
   readonly #follows: boolean
+  readonly #view: DataView
   readonly #littleEndian: boolean
   readonly #wordSize: number
 
@@ -30,6 +31,7 @@ export class StructReader extends Reader {
     this.base = image.table.base
     this.#block = image.table.block
     this.#follows = follows(image)
+    this.#view = image.table.block.view
     this.#littleEndian = littleEndian
     this.#wordSize = wordSize
   }
@@ -62,12 +64,12 @@ export class StructReader extends Reader {
     const at = this.base + index * this.stride
     const head = this.table[at]!
     if ((head & 3) === TYPE.SMALL) return head >>> 2
-    if ((head & 3) === TYPE.OFFSET) return this.#block.view.getUint32(at, true) >>> 2
+    if ((head & 3) === TYPE.OFFSET) return this.#view.getUint32(at, true) >>> 2
     return (head & 3) === TYPE.LARGE || this.layout === 'tf' ? this.#wordSizeAt(at) : this.#narrowSizeAt(at)
   }
 
   #locateLong(index: number, at: number, type: number): void {
-    const { view } = this.#block
+    const view = this.#view
     if (type === TYPE.OFFSET) {
       const size = view.getUint32(at, true) >>> 2
       const start = index * this.stride + view.getUint32(at + 4, true)
@@ -111,8 +113,8 @@ export class StructReader extends Reader {
   }
 
   #word(at: number): number {
-    if (this.#wordSize === 4) return this.#block.view.getUint32(at, this.#littleEndian)
-    return readUint64(this.#block.view, at, this.#littleEndian)
+    if (this.#wordSize === 4) return this.#view.getUint32(at, this.#littleEndian)
+    return readUint64(this.#view, at, this.#littleEndian)
   }
 
   /** Returns the size in a size word: `word >> 2`. On big-endian machines only the top byte is shifted. */
@@ -124,7 +126,7 @@ export class StructReader extends Reader {
   }
 
   #narrowSizeAt(at: number): number {
-    const word = this.#block.view.getUint32(at, this.#littleEndian)
+    const word = this.#view.getUint32(at, this.#littleEndian)
     return this.#littleEndian ? word >>> 2 : (word & 0xffffff) + (word >>> 26) * 0x1000000
   }
 }

@@ -88,8 +88,7 @@ export abstract class StringElements {
   get(index: number, options?: TextOptions): string {
     // The options are read first, because a getter among them can close the memory.
     const policy = policyIn(options)
-    this.locate(index)
-    return decodeLocated(this.reader, index, policy)
+    return decodeLocated(this.locate(index), index, policy)
   }
 
   /**
@@ -99,8 +98,8 @@ export abstract class StringElements {
    * @throws as {@link get}
    */
   bytes(index: number): Uint8Array {
-    this.locate(index)
-    const { reader, image } = this
+    const reader = this.locate(index)
+    const { image } = this
     const isReadOnly = image.table.readOnly || image.data.readOnly
     if (!isReadOnly) expose(reader.block)
     const view = reader.view()
@@ -109,7 +108,9 @@ export abstract class StringElements {
 
   /** Returns the number of bytes of one string. @throws as {@link get} */
   byteLength(index: number): number {
+    const { known } = this
     this.checkIndex(index)
+    if (known instanceof StructReader) return known.sizeOf(index)
     const { reader } = this
     if (reader instanceof StructReader) return reader.sizeOf(index)
     reader.locate(index)
@@ -126,8 +127,7 @@ export abstract class StringElements {
   /** Whether one string has exactly these bytes, or the UTF-8 of this string. @throws as {@link get} */
   equals(index: number, value: Text): boolean {
     const bytes = encodeText(value, 'replace', 'value')
-    this.locate(index)
-    const { block, start, size } = this.reader
+    const { block, start, size } = this.locate(index)
     return size === bytes.length && (size === 0 || block.bytes.compare(bytes, 0, size, start, start + size) === 0)
   }
 
@@ -261,10 +261,12 @@ export abstract class StringElements {
     }
   }
 
-  /** @internal Checks that an element exists and its memory is alive, and points the reader at the element. */
-  locate(index: number): void {
+  /** @internal Checks that an element exists and its memory is alive, and returns the reader, which points at the element. */
+  locate(index: number): Reader {
     this.checkIndex(index)
-    this.reader.locate(index)
+    const { reader } = this
+    reader.locate(index)
+    return reader
   }
 
   /** @internal */
@@ -292,8 +294,7 @@ export abstract class StringElements {
 
   /** Returns a view of an element's bytes that callers must not keep. */
   #located(index: number): Uint8Array {
-    this.locate(index)
-    const { block, start, size } = this.reader
+    const { block, start, size } = this.locate(index)
     return block.bytes.subarray(start, start + size)
   }
 
