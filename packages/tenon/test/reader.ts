@@ -50,7 +50,7 @@ export function readerDirectory(): string {
   symlinkSync(join(root, 'node_modules/@types'), at('node_modules/@types'))
   for (const name of ['packages', 'examples']) symlinkSync(join(root, name), at(name))
 
-  for (const name of ['kernels', 'kernels_runtime', 'packed', 'softmax'])
+  for (const name of ['kernels', 'kernels_runtime', 'packed', 'packed_objects', 'softmax'])
     copyFileSync(kernelLibrary(name), at(`lib${name}.so`))
   copyFileSync(kernelLibrary('simulated_cuda'), at('drivers/libcuda.so.1'))
   copyFileSync(join(root, 'examples/kernels/src/cuda/saxpy.ptx'), at('saxpy.ptx'))
