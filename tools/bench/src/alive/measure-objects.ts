@@ -67,7 +67,7 @@ export const thisProcess: Process = {
 /** The time for which a process is idle before the memory that it gave back is measured, in milliseconds. */
 const IDLE = 500
 
-/** The number of objects that are alive during the warm-up. */
+/** The number of objects that a loop makes during the warm-up. */
 const WARM = 100
 
 /** Makes and ends `alive` objects at a time, repeatedly, and returns the times and the memory of one object. */
@@ -78,8 +78,7 @@ export async function measureObjects(
   tools: Process = thisProcess,
 ): Promise<ObjectSample> {
   const { clock } = tools
-  const warm = keeper(Math.min(alive, WARM))
-  for (const start = clock(); clock() - start < plan.warmup;) for (let i = 0; i < 10; i++) cycle(objects, warm, clock)
+  warmUp(objects, alive, plan.warmup, clock)
   if (alive >= MANY_ALIVE) return measureMany(objects, alive, plan, tools)
   const kept = keeper(alive)
   const samples: Cycle[] = []
@@ -126,6 +125,16 @@ function cycles(objects: Objects, kept: unknown[], plan: AlivePlan, clock: Clock
   do samples.push(perObject(cycle(objects, kept, clock), kept.length))
   while (samples.length < plan.batches && clock() - begin < plan.budget)
   return samples
+}
+
+/** Calls the loops many times with few objects, so that the engine compiles them as whole functions. */
+function warmUp(objects: Objects, alive: number, duration: number, clock: Clock): void {
+  const kept = keeper(Math.min(alive, WARM))
+  const start = clock()
+  while (clock() - start < duration) {
+    if (alive === 1) lives(objects, kept, WARM)
+    else cycle(objects, kept, clock)
+  }
 }
 
 interface Cycle {
