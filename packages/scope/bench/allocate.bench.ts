@@ -11,6 +11,15 @@ const pointerFree = libc.func('free', 'void', ['void *'])
 const calloc = libc.func('calloc', 'uintptr_t', ['size_t', 'size_t'])
 const free = libc.func('free', 'void', ['uintptr_t'])
 
+/** The number of scopes that are open at once. */
+const ALIVE = 10_000
+
+function opened(): ReturnType<typeof NativeScope.ofConfined> {
+  const scope = NativeScope.ofConfined()
+  scope.allocate(16)
+  return scope
+}
+
 export const suite = {
   package: '@tenon/scope',
   rows: [
@@ -68,6 +77,53 @@ export const suite = {
           'malloc + free, as numbers': () => free(malloc(16)),
           'koffi.alloc + koffi.free': () => koffi.free(koffi.alloc('char', 16)),
         },
+      }),
+    },
+    {
+      name: `open, allocate 16 B, close the oldest of ${ALIVE}`,
+      unit: 'ns',
+      target: { 'malloc + free': 5 },
+      setup: () => {
+        const scopes = Array.from({ length: ALIVE }, opened)
+        const addresses: unknown[] = scopes.map(() => pointerMalloc(16))
+        let oldest = 0
+        let first = 0
+        return {
+          ours: () => {
+            scopes[oldest]!.close()
+            const scope = opened()
+            scopes[oldest] = scope
+            oldest = oldest === ALIVE - 1 ? 0 : oldest + 1
+            return scope
+          },
+          peers: {
+            'malloc + free': () => {
+              pointerFree(addresses[first])
+              const address: unknown = pointerMalloc(16)
+              addresses[first] = address
+              first = first === ALIVE - 1 ? 0 : first + 1
+              return address
+            },
+          },
+          teardown: () => {
+            for (const scope of scopes) scope.close()
+            for (const address of addresses) pointerFree(address)
+          },
+        }
+      },
+    },
+    {
+      name: 'open a shared scope, allocate 16 B, close',
+      unit: 'ns',
+      target: { 'new SharedArrayBuffer': 3 },
+      setup: () => ({
+        ours: () => {
+          const scope = NativeScope.ofShared()
+          const segment = scope.allocate(16)
+          scope.close()
+          return segment
+        },
+        peers: { 'new SharedArrayBuffer': () => new SharedArrayBuffer(512) },
       }),
     },
     {

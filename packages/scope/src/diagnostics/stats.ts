@@ -8,7 +8,7 @@ export interface ScopeStats {
   readonly openScopes: number
   /** The memory that open scopes own, in bytes. Chunks are counted in full, even if only a part is allocated. */
   readonly liveBytes: number
-  /** The memory of the pooled chunks, which later arenas reuse, in bytes. */
+  /** The memory that is kept for later arenas, in bytes. */
   readonly pooledBytes: number
   /** The number of stubs that native code can call. */
   readonly liveStubs: number

@@ -9,7 +9,8 @@ export type NativeScope = ConfinedNativeScope | SharedScope
 
 interface NativeScopes {
   /**
-   * Opens an arena for this thread. The arena allocates from chunks of 64 KiB to 1 MiB, which close() frees together.
+   * Opens an arena for this thread. It begins with 512 bytes and goes on with chunks of 4 KiB to 1 MiB, which close() frees
+   * together.
    *
    * @example
    * const scope = NativeScope.ofConfined()

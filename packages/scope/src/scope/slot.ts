@@ -55,7 +55,9 @@ let unusedBytes = 0
  */
 export class Slot {
   readonly home: SlotSlab
+  readonly slab: Slab
   readonly offset: number
+  readonly address: number
   readonly size: number = SLOT_SIZE
   view: DataView | undefined = undefined
   bytes: Buffer | undefined = undefined
@@ -63,13 +65,14 @@ export class Slot {
   /** @internal */
   constructor(home: SlotSlab, offset: number) {
     this.home = home
+    this.slab = home.slab
     this.offset = offset
+    this.address = home.slab.address + offset
   }
 
   /** Returns a block for a lifetime that borrows the slot. */
   blockFor(gate: Gate): Block {
-    const { slab } = this.home
-    return new Block(gate, this.view, this.bytes, slab.address + this.offset, slab, SLOT_SIZE)
+    return new Block(gate, this.view, this.bytes, this.address, this.slab, SLOT_SIZE)
   }
 }
 

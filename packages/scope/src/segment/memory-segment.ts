@@ -152,11 +152,13 @@ export class MemorySegment extends MappedAccess {
   }
 
   /**
-   * Returns a segment at this address with another size, which may be larger. Unsafe, because the size cannot be checked.
+   * Returns a segment at this address with another size, which may be larger. Unsafe, because the size of native memory cannot be
+   * checked. Memory that shares a buffer with other owners, and memory of JavaScript buffers, cannot grow beyond its end.
    * With `scope`, the memory is usable until that scope closes. The scope then calls `cleanup` once, with a segment of the
    * global scope.
    *
    * @throws {ScopeClosedError} if this segment's scope or `scope` is closed, in which case `cleanup` never runs.
+   * @throws {ArgumentRangeError} if the size cannot be that of the memory.
    */
   reinterpret(byteSize: number, scope?: ResourceScope, cleanup?: (segment: MemorySegment) => void): MemorySegment {
     return reinterpret(MemorySegment, this, byteSize, scope, cleanup)
