@@ -113,6 +113,14 @@ static int init_point(PARAMETERS) {
   return give(result, object);
 }
 
+/* fixture.Box(x, y, z): counts its arguments, as C++ does, and stores whether the last two are None. */
+static int init_box(PARAMETERS) {
+  if (num_args != 3) return fail("TypeError", "Expected 3 arguments when calling: `fixture.Box.__ffi_init__`");
+  object_t *object = make(BOX);
+  object->number = args[1].type_index == kTVMFFINone && args[2].type_index == kTVMFFINone;
+  return give(result, object);
+}
+
 /* Returns something that is not an object of the type. */
 static int init_wrong(PARAMETERS) { return give_int(result, 7); }
 
@@ -343,6 +351,7 @@ static void add_global(const char *name, TVMFFISafeCallType run, const char *sch
 #define HAS_DEFAULT kTVMFFIFieldFlagBitMaskHasDefault
 #define INT "{'type':'int'}"
 #define METHOD(result, rest) "{'type':'ffi.Function','args':[" result ",{'type':'fixture.Point'}" rest "]}"
+#define OPTIONAL "{'type':'Optional','args':[" INT "]}"
 #define ARRAYS "{'type':'ffi.Array','args':[{'type':'ffi.Array','args':[" INT "]}]}"
 
 __attribute__((constructor)) static void register_all(void) {
@@ -392,6 +401,8 @@ __attribute__((constructor)) static void register_all(void) {
   add_method(HOSTILE, "valueOf", raise_key_error, 0, NULL);
   add_method(HOSTILE, "__ffi_init__", init_wrong, 1, NULL);
 
+  add_field(BOX, "is_short", NUMBER, 0, INT);
+  add_method(BOX, "__ffi_init__", init_box, 1, "{'type':'ffi.Function','args':[{'type':'fixture.Box'}," INT "," OPTIONAL "," OPTIONAL "]}");
   add_method(BOX, "arrays", make_arrays, 0, METHOD(ARRAYS, ""));
   add_method(BOX, "plain_arrays", make_arrays, 0, NULL);
   add_method(BOX, "map", make_map, 0, METHOD("{'type':'ffi.Map','args':[" INT "," INT "]}", ""));

@@ -202,7 +202,8 @@ export class NativeObject extends Adopted {
   as<T extends NativeObject>(type: { readonly prototype: T; readonly name: string }): T {
     // A class whose constructor is protected has only these properties for TypeScript.
     const given: unknown = type
-    if (typeof given !== 'function') throw wrongType('type', 'a class', given)
+    // Arrow functions and bound ones have no prototype, which instanceof asks for.
+    if (typeof given !== 'function' || !(given.prototype instanceof Object)) throw wrongType('type', 'a class', given)
     if (this instanceof given) return this as unknown as T
     throw new PackedFuncTypeError('TypeError', `the object must be a ${type.name}, got ${inBrackets(this)}`, {
       details: { expected: type.name, received: typeKeyOf(readCell(this).typeIndex) },

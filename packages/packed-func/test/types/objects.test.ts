@@ -107,6 +107,15 @@ describe('constructors', () => {
     expect(later.half).toBe(0.5)
   })
 
+  it('rule 15: optional parameters at the end of a constructor may be left out', () => {
+    const { Box } = fixture as Record<string, AnyClass> & { Box: AnyClass }
+    const lengths = [new Box(1), new Box(1, null), new Box(1, 2), new Box(1, 2, 3)].map(
+      (box) => box['isShort'] as number,
+    )
+    expect(lengths).toEqual([1, 1, 0, 0])
+    for (const values of [[], [1, 2, 3, 4]]) expect(() => new Box(...values)).toThrow('Expected 3 arguments')
+  })
+
   it('rule 15: a constructor that throws leaves no object', () => {
     const before = live().held
     class Failing extends Point {
@@ -256,7 +265,7 @@ describe('wrapping', () => {
       true,
       'the object must be a Record, got [fixture.Point3]',
     ])
-    expect(() => three.as(null as never)).toThrow(ArgumentError)
+    for (const type of [null, {}, () => {}]) expect(() => three.as(type as never)).toThrow('type must be a class')
     expect(() => structuredClone(three)).toThrow('Cannot clone object')
   })
 })
@@ -303,7 +312,7 @@ describe('texts', () => {
       '<custom [1, "x", {"k": fixture.Node(number=2, any=[...])}]>',
     )
     list.clear()
-    expect(String(make('Box'))).toBe('fixture.Box()')
+    expect(String(make('Box'))).toBe('fixture.Box(is_short=0)')
     record.close()
     expect(String(record)).toBe('[fixture.Record, closed]')
   })
