@@ -111,13 +111,9 @@ export {
   type TargetCall,
   type TargetCallOptions,
 } from './target-call.ts'
-export { makeKernel } from './make-kernel.ts'
-export { type FrameCall, type FrameLimits, type RunFrame } from './call/kept-frames.ts'
 export {
   type KernelAsyncOptions,
-  type KernelCallee,
   type KernelCallOptions,
-  type KernelCallShape,
   type KernelPrepareOptions,
   type KernelResources,
 } from './call/kernel-function.ts'

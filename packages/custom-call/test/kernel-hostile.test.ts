@@ -48,6 +48,18 @@ describe('kernels of hostile input', () => {
     })
   })
 
+  test('rule 30: an operand in the place of attributes is refused as one too many', () => {
+    const rmsNorm = targetCall(
+      defineTarget('rms_norm', '(x: f32[..., d]) -> (y: f32[..., d]); eps: f32'),
+      typedHandler(kernels, 'rms_norm'),
+    )
+    const call = rmsNorm as unknown as (...args: unknown[]) => unknown
+    const text = 'rms_norm takes 1 operand (x), got 2'
+    expect(() => call(x, x)).toThrow(text)
+    expect(() => call(x, x, { eps: 1 })).toThrow(text)
+    expect(() => call(x, 1)).toThrow('the attributes of rms_norm must be an object of attributes, got 1')
+  })
+
   test('a hole in a rest operand is not a type', () => {
     withKernel('(x: f32[n], ...more: f32[n]) -> (y: f32[n])', (call) => {
       expect(() => call.prepare([x, [undefined as never]])).toThrow(

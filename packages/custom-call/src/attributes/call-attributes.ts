@@ -27,14 +27,19 @@ const MOST_NAMES = 4096
 export class CallAttributes implements CallReader {
   readonly #label: string
   readonly #hint: string | undefined
+  readonly #refuse: ((value: unknown) => void) | undefined
   readonly #names: string[] = []
   /** The values of the last call. */
   #latest: readonly unknown[] = NONE
 
-  /** @param label the attributes in messages. @param hint for a value that is not an object of attributes. */
-  constructor(label = 'attrs', hint?: string) {
+  /**
+   * @param label the attributes in messages. @param hint for a value that is not an object of attributes.
+   * @param refuse throws another error for such a value.
+   */
+  constructor(label = 'attrs', hint?: string, refuse?: (value: unknown) => void) {
     this.#label = label
     this.#hint = hint
+    this.#refuse = refuse
   }
 
   read(attributes: unknown): readonly unknown[] {
@@ -65,7 +70,9 @@ export class CallAttributes implements CallReader {
   }
 
   #check(attributes: unknown): void {
-    if (!isPlainObject(attributes)) throw wrongType(this.#label, 'an object of attributes', attributes, this.#hint)
+    if (isPlainObject(attributes)) return
+    this.#refuse?.(attributes)
+    throw wrongType(this.#label, 'an object of attributes', attributes, this.#hint)
   }
 
   /** Starts a list of values, of which the first ones are those of the previous call. */

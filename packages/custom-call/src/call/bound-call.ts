@@ -14,7 +14,7 @@ import type { CallMemory } from '../native/call-memory.ts'
 import type { RunCall } from '../native/current-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { ExposedMemory } from './exposed-memory.ts'
-import { FIRST_TENSOR } from './patch-pointers.ts'
+import { FIRST_TENSOR } from './taken.ts'
 import { copyAgain } from './staged-operands.ts'
 
 /**

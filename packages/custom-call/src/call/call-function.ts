@@ -6,9 +6,8 @@ import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { allocateResult } from './allocate-result.ts'
 import type { Tensors } from './call-target.ts'
 import { makeKeptFrames, type FrameLimits } from './kept-frames.ts'
-import { FIRST_TENSOR } from './patch-pointers.ts'
 import { runTaken, type PreparedCall } from './prepared-call.ts'
-import { isTensor, makeList, MAKE_TENSORS, refuseTensor } from './taken.ts'
+import { FIRST_TENSOR, isTensor, makeList, MAKE_TENSORS, refuseTensor } from './taken.ts'
 
 /** A result of a call: a tensor that the kernel writes to, or a type, for which the call allocates a tensor. */
 export type ResultSpec = Tensor | TensorType

@@ -2,7 +2,8 @@ import type { TensorType } from '@tenon/core'
 import { Cleaner, globalGate, type Gate, type Gated } from '@tenon/core/internal'
 import { haveMemory } from '../attributes/encode-attributes.ts'
 import { isSame } from '../attributes/snapshot.ts'
-import { FIRST_TENSOR, haveTypes } from './patch-pointers.ts'
+import { FIRST_TENSOR } from './taken.ts'
+import { haveTypes } from './patch-pointers.ts'
 
 /** The key of a frame. Calls with the same key can use the same frame. */
 export interface FrameKey {

@@ -19,10 +19,9 @@ import { typeInLayout } from '../shape/layouts.ts'
 import { attributesHint, prepareHint } from './kernel-hints.ts'
 import { kernelShape, withoutTokens, type KernelShape } from './kernel-shape.ts'
 import { makeKeptFrames, type Frame, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
-import { FIRST_TENSOR } from './patch-pointers.ts'
 import type { Tensors } from './call-target.ts'
-import { isTensor, makeList, refuseTensor, UNSET } from './taken.ts'
-import { takeOperands } from './take-operands.ts'
+import { FIRST_TENSOR, isTensor, makeList, refuseTensor, UNSET } from './taken.ts'
+import { refuseOperands, takeOperands } from './take-operands.ts'
 
 /** The resources that the handlers of a kernel can request, besides operands, results and attributes. */
 export interface KernelResources {
@@ -110,7 +109,10 @@ export function kernelFunction<Call extends FrameCall>(
   /** Whether all calls without options have the same number of tensors, and can be read in place. */
   const isFixed = operands.every(isOne) && results.every(isOne) && pairs.length === 0
   const isSingle = results.length === 1 && results.every(isOne)
-  const reader = new CallAttributes(`the attributes of ${name}`, attributesHint(signature))
+  const refuseExtra = (value: unknown): void => {
+    if (isTensor(value)) refuseOperands(signature, [...operands.map(() => value), value])
+  }
+  const reader = new CallAttributes(`the attributes of ${name}`, attributesHint(signature), refuseExtra)
   const frames = makeKeptFrames(limits, runFrame)
   const first = FIRST_TENSOR
   const operandTotal = operands.length

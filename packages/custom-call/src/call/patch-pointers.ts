@@ -4,10 +4,7 @@ import type { CallMemory } from '../native/call-memory.ts'
 import { placeOf, type CallShape } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
 import { stageOperand } from './staged-operands.ts'
-import { isTensor, refuseTensor } from './taken.ts'
-
-/** The index of the first tensor among the operands of a run, behind the call and its library. */
-export const FIRST_TENSOR = 2
+import { FIRST_TENSOR, isTensor, refuseTensor } from './taken.ts'
 
 /** A prepared call. */
 interface Patched {

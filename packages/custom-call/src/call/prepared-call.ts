@@ -6,8 +6,8 @@ import type { RunCall } from '../native/current-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
-import { makeList } from './taken.ts'
-import { FIRST_TENSOR, patchPointers, patchTyped } from './patch-pointers.ts'
+import { FIRST_TENSOR, makeList } from './taken.ts'
+import { patchPointers, patchTyped } from './patch-pointers.ts'
 
 /**
  * A custom call that is ready to run. Its frame in native memory is complete except for the pointers to the tensors. Closing

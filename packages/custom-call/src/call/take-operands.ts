@@ -49,7 +49,7 @@ export function takeOperands(
     }
   }
   while (isTensor(args[next])) groups.push(args[next++] as Tensor)
-  if (!isComplete(parameters, groups)) refuse(signature, groups)
+  if (!isComplete(parameters, groups)) refuseOperands(signature, groups)
   return { tensors: groups.flatMap((one) => one ?? []) as Tensor[], next }
 }
 
@@ -73,7 +73,7 @@ function isComplete(parameters: readonly Parameter[], groups: Grouped<Tensor>): 
 }
 
 /** @throws {ArgumentError} with what is wrong with the number of operands. */
-function refuse(signature: KernelSignature, groups: Grouped<Tensor>): never {
+export function refuseOperands(signature: KernelSignature, groups: Grouped<Tensor>): never {
   const types = groups.map((one) =>
     Array.isArray(one) ? one.map(typeOf) : one === undefined ? undefined : typeOf(one as Tensor),
   )

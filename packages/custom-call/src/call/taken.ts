@@ -2,6 +2,9 @@ import { isProxy } from 'node:util/types'
 import { ArgumentError, Tensor } from '@tenon/core'
 import { globalGate, wrongType, type Gated } from '@tenon/core/internal'
 
+/** The index of the first tensor among the operands of a run, behind the call and its library. */
+export const FIRST_TENSOR = 2
+
 /** In the place of a call or a library in a list of operands that was not completed yet. */
 export const UNSET: Gated = Object.freeze({ gate: globalGate })
 

@@ -1,5 +1,6 @@
 import { Tensor, type GuardError } from '@tenon/core'
 import { findDamage, innermostCall, type Gated, type Written } from '@tenon/core/internal'
+import { FIRST_TENSOR } from '../call/taken.ts'
 import type { CallMemory } from './call-memory.ts'
 
 type Run = (kind: number, memory: CallMemory) => number
@@ -11,9 +12,6 @@ interface Runner {
   readonly calls?: readonly Runner[]
   readonly target: { failure(memory: CallMemory, status: number): Error }
 }
-
-/** The tensors follow the call and its library. */
-const FIRST_TENSOR = 2
 
 /**
  * Finds what a run has written outside of its operands and results, in guard mode.

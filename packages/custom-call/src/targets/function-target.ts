@@ -16,7 +16,7 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
-import { FIRST_TENSOR } from '../call/patch-pointers.ts'
+import { FIRST_TENSOR } from '../call/taken.ts'
 import { addressesOf } from '../native/descriptor.ts'
 import { callShape } from '../shape/call-shape.ts'
 import type { TargetSignature } from '../schema/define-target.ts'

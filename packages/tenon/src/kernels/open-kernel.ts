@@ -15,6 +15,7 @@ import {
   type Kernel,
   type KernelHandler,
 } from '@tenon/custom-call'
+import { DEFAULT_FRAMES } from '@tenon/custom-call/internal'
 import type { PackedFunc } from '@tenon/packed-func'
 import { packedName } from '../packed-functions.ts'
 import type { FoundSignature } from '../signatures/read-signatures.ts'
@@ -28,8 +29,6 @@ const apiVersions = {
   'host-status': ApiVersion.STATUS_RETURNING,
   'host-unified': ApiVersion.STATUS_RETURNING_UNIFIED,
 } as const
-
-const DEFAULT_FRAMES = 8
 
 /** The parts of a library that kernels are made of. */
 export interface KernelLibrary {

@@ -1,6 +1,7 @@
 import { ArgumentError, ReadOnlyError, tensor, TensorType, type KernelSignature, type Tensor } from '@tenon/core'
 import { checkOptions, READ_ONLY, type Gate, type Gated } from '@tenon/core/internal'
-import { makeKernel, Temp, type FrameCall, type Kernel, type KernelCallShape } from '@tenon/custom-call'
+import { Temp, type Kernel } from '@tenon/custom-call'
+import { FIRST_TENSOR, makeKernel, type FrameCall, type KernelCallShape } from '@tenon/custom-call/internal'
 import type { Argument, PackedFunc } from '@tenon/packed-func'
 import { checkPackedAttributes, packedAttribute } from './packed-attribute.ts'
 
@@ -9,9 +10,6 @@ interface PackedCall extends FrameCall {
   /** Returns the arguments for tensors, operands before results. */
   order(tensors: readonly Tensor[]): Argument[]
 }
-
-/** The places in front of the tensors of a call, for the call itself and its library. */
-const FIRST_TENSOR = 2
 
 /** A packed function with the facts that its kernel needs. */
 export interface PackedTarget {
