@@ -40,7 +40,7 @@ describe('tenon inspect of a library that registers types', () => {
     const { code, stdout } = run('libshapes.so', '--registered')
     expect(code).toBe(0)
     expect(stdout).not.toContain('see them with --registered')
-    expect(stdout).toContain('\nregistered types (8)\n')
+    expect(stdout).toContain('\nregistered types (9)\n')
     expect(stdout).toMatch(/\n {2}shapes\.Point {2}A point\.\n {4}x_position +number \| bigint +A number\./)
     expect(stdout).toMatch(/\n {4}static of +\(number \| bigint\) => NativeObject +Does it\.\n/)
     expect(stdout).toMatch(/\n {2}shapes\.Circle, extends shapes\.Point\n {4}radius +number \| bigint, read-only/)

@@ -74,6 +74,7 @@ describe('rule 27: what is declared', () => {
       [...stdout.matchAll(/^(?:export|declare) class (\S+) extends (\S+)/gm)].map(([, a, b]) => `${a} ${b}`),
     ).toEqual([
       'other_Point NativeObject',
+      'Made NativeObject',
       '$Map NativeObject',
       'shapes_Point NativeObject',
       'Sealed NativeObject',
@@ -122,6 +123,8 @@ describe('rules 28 to 30: declarations of classes', () => {
       String.raw`  "x\"](): any; [\"y"(): number | bigint`,
     ])
     expect(stdout).toContain('  /**\n   * Does it.\n   *\n   * Twice.\n   */\n  sumWith(')
+    // A field with a default stands behind the others, also if a function makes the default.
+    expect(classIn(stdout, 'Made')).toContain('  constructor(later: number, sooner?: number | bigint)')
     expect(classIn(stdout, 'Sealed')).toEqual([
       'export class Sealed extends NativeObject {',
       '  protected constructor()',
@@ -234,7 +237,7 @@ shapes.evil
       `import { inspect } from 'node:util'
 import { kwargs, registerClass } from 'tenon/packed-func'
 import * as shapes from './shapes.js'
-import { Circle, Sealed, shapes_Point as Point, circles, echo, sum } from './shapes.js'
+import { Circle, Made, Sealed, shapes_Point as Point, circles, echo, sum } from './shapes.js'
 const print = (...values) => console.log(...values.map(String))
 print(inspect(Circle), Object.keys(shapes).length)
 const point = new Point(2)
@@ -249,12 +252,12 @@ try { new Circle() } catch (error) { print(error.message.split('\\n')[0], new Ci
 registerClass('shapes.Circle', Mine)
 print(circles(5).twice, Mine.method('to_string')(circle))
 try { new Sealed() } catch (error) { print(error.name, error.message.split('\\n')[0]) }
-print(globalThis.evil)
+print(new Made(1.5).sooner, new Made(1.5, 8).sooner, globalThis.evil)
 `,
     )
     const output = execFileSync(process.execPath, ['use.js'], { cwd: directory, encoding: 'utf8' })
     expect(output.split('\n')).toEqual([
-      '[Function: Circle] 12',
+      '[Function: Circle] 13',
       'true false 2 1.5 3.5 4.5 6.5',
       '4 3.5 x shapes.Point Point sum',
       'true true 7 a circle of the fixture a circle of the fixture 7',
@@ -263,7 +266,7 @@ print(globalThis.evil)
       'Circle takes 2 values 1',
       '10 a circle of the fixture',
       'PackedFuncTypeError Sealed has no constructor',
-      'undefined',
+      '7 8 undefined',
       '',
     ])
   })

@@ -15,6 +15,8 @@ export interface FieldDescription {
   readonly doc?: string
   /** Whether the field can be set. */
   readonly writable: boolean
+  /** Whether a constructor with one value for each field can do without it. */
+  readonly hasDefault: boolean
   /** The default value of a constructor with one value for each field, if it is a value and not made by a function. */
   readonly default?: Value
   /** Whether such a constructor takes the field. */
@@ -93,6 +95,7 @@ function describeField(field: MemberEntry): FieldDescription {
     name: field.name,
     ...textsOf(field),
     writable: has(FieldFlag.Writable),
+    hasDefault: has(FieldFlag.HasDefault),
     ...(isValue ? { default: copyOfValue(field.info, LAYOUTS.TVMFFIFieldInfo.offsets.default_value_or_factory) } : {}),
     init: !has(FieldFlag.InitOff),
     keywordOnly: has(FieldFlag.KwOnly),

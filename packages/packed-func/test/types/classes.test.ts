@@ -35,11 +35,11 @@ describe('the tables of types', () => {
       size: 56,
       constructable: 'explicit',
     })
-    const flags = { init: true, keywordOnly: false, compare: true, hash: true }
+    const flags = { hasDefault: false, init: true, keywordOnly: false, compare: true, hash: true }
     const doc = 'A field of the fixture.'
     const type = '{"type":"int"}'
     expect(point.fields).toEqual([
-      { ...flags, name: 'x', type, doc, writable: true, default: 42, repr: true },
+      { ...flags, name: 'x', type, doc, writable: true, hasDefault: true, default: 42, repr: true },
       { ...flags, name: 'y', type: '{"type":"float"}', doc, writable: false, repr: true },
       { ...flags, name: 'hidden_tag', type, doc, writable: true, repr: false },
     ])

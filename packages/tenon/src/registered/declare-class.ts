@@ -156,7 +156,7 @@ function fieldConstructor({ ancestors, fields }: TypeDescription, context: Decla
   ]
 }
 
-const hasDefault = (field: Field): boolean => 'default' in field
+const hasDefault = (field: Field): boolean => field.hasDefault
 
 /** The lists of values that end with named ones. */
 function namedForms(places: readonly { readonly name: string; readonly type: string }[]): string {
