@@ -1,4 +1,3 @@
-import { markAsUncloneable } from 'node:worker_threads'
 import { ScopeClosedError } from '@tenon/core'
 import {
   checkName,
@@ -65,6 +64,14 @@ export class Cell {
 
 /** The cell of what only inherits from a native object, such as a function that `Function.prototype.bind` made: a closed object. */
 const CLOSED = new Cell(TypeIndex.Object, 0)
+
+let markAsUncloneable: ((object: object) => void) | undefined
+
+/** Makes messages to other threads refuse an object. Loading node:worker_threads takes 2 ms, so it waits for the first object. */
+function keepOnThread(object: object): void {
+  markAsUncloneable ??= process.getBuiltinModule('node:worker_threads').markAsUncloneable
+  markAsUncloneable(object)
+}
 
 let readCell: (object: NativeObject) => Cell
 
@@ -148,7 +155,7 @@ export class NativeObject extends Adopted {
     }
     this.#cell = cell
     // A message would have a copy without the reference. Functions cannot be cloned anyway.
-    if (typeof self !== 'function') markAsUncloneable(this)
+    if (typeof self !== 'function') keepOnThread(this)
     live++
     collected.watch(this, handle, this)
   }

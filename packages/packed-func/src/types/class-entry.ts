@@ -35,7 +35,7 @@ export function ancestorsOf(typeIndex: number): readonly number[] {
 }
 
 /** The entry of a type, made at first use after those of its ancestors. Undefined if this package has a class for it. */
-export function entryOf(typeIndex: number): ClassEntry | undefined {
+function entryOf(typeIndex: number): ClassEntry | undefined {
   if (builtInClass(typeIndex) !== undefined) return undefined
   return entries.get(typeIndex) ?? newEntry(readType(typeIndex))
 }

@@ -72,7 +72,7 @@ function membersAt(stack: Stack, address: number, count: number, layout: typeof 
 }
 
 /** Returns the `type_schema` of metadata, or undefined if there is none. */
-export function schemaIn(metadata: string | undefined): string | undefined {
+function schemaIn(metadata: string | undefined): string | undefined {
   if (metadata === undefined) return undefined
   try {
     const { type_schema: schema } = Object(JSON.parse(metadata)) as { type_schema?: unknown }
@@ -113,17 +113,11 @@ export function memberCounts(index: number): { fields: number; methods: number }
   return { fields: info.readInt32LE(offsets.num_fields), methods: info.readInt32LE(offsets.num_methods) }
 }
 
-/** Returns the index of a type, or -1 if no type has the key. */
-export function findType(key: string): number {
+/** Returns the index of a type. @throws {ValueError} if no type has the key. The hint names similar keys. */
+export function typeIndexOfKey(key: string): number {
   const text = Buffer.from(checkName(key, 'key'))
   const index = openStack().host.tn_packed_type_index(addressOf(text), text.length)
   keepAlive(text)
-  return index
-}
-
-/** Returns the index of a type. @throws {ValueError} if no type has the key. The hint names similar keys. */
-export function typeIndexOfKey(key: string): number {
-  const index = findType(key)
   if (index !== -1) return index
   throw new ValueError(`no type '${key}' is registered`, {
     hint: didYouMean(key, listTypes()) ?? 'Load the library that registers the type first, with Module.open(path).',
