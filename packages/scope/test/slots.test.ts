@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { isInstrumented } from '../src/diagnostics/debug.ts'
-import { MemoryLayout, type MemorySegment, NativeScope, ResourceScope, toCString } from '../src/index.ts'
+import { type HandoffToken, MemoryLayout, MemorySegment, NativeScope, ResourceScope, toCString } from '../src/index.ts'
 import { trimChunks } from '../src/scope/chunk-pool.ts'
 import { SLOT_SIZE, takeSlot } from '../src/scope/slot.ts'
 import { nextMessage, packageDirectory, startWorker } from './support/worker.ts'
@@ -194,6 +194,36 @@ if (hasSlots)
       expect(runs.length).toBe(1)
     })
   })
+
+test('memory of a worker that has ended stays valid in the thread that received it', async () => {
+  const worker = startWorker(`
+    const open = () => scope.NativeScope.ofConfined()
+    const segments = Array.from({ length: 50 }, (_, i) => open().allocate(64).fill(i + 1))
+    const buffers = segments.map((segment) => segment.view().buffer.transfer())
+    const tokens = Array.from({ length: 50 }, (_, i) => {
+      const arena = open()
+      return arena.handoff([arena.allocate(64).fill(i + 1)])
+    })
+    parentPort.postMessage({ buffers, tokens }, [...buffers, ...tokens.flatMap(({ transfer }) => transfer)])
+  `)
+  const ended = once(worker, 'exit')
+  const { buffers, tokens } = await nextMessage<{ buffers: ArrayBuffer[]; tokens: HandoffToken[] }>(worker)
+  await worker.terminate()
+  await ended
+  // Memory that was freed would be taken by these.
+  const others = Array.from({ length: 500 }, () => new Uint8Array(new ArrayBuffer(600)).fill(0xee))
+  expect(others.length).toBe(500)
+  buffers.forEach((buffer, i) => {
+    const bytes = new Set(new Uint8Array(buffer))
+    bytes.delete(0)
+    expect([...bytes]).toEqual([i + 1])
+  })
+  for (const [i, token] of tokens.entries()) {
+    const { scope, segments } = ResourceScope.attach(token)
+    expect(segments[0]!.mismatch(MemorySegment.ofBuffer(new Uint8Array(64).fill(i + 1)))).toBe(-1)
+    scope.close()
+  }
+})
 
 describe('memory for later arenas', () => {
   const run = async (code: string): Promise<string> => {
