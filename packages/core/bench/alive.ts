@@ -3,6 +3,8 @@ import { NativeLibrary, tensor } from '@tenon/core'
 import { LIBC } from './libc.ts'
 
 const X = 'x = np.arange(8, dtype=np.float32).reshape(2, 4)'
+/** Memory of eight numbers, without Tenon. The engine moves it when it survives, as it moves tensors. */
+const GROWTH = { growth: 'new Float32Array(8)' }
 const EIGHT = [1, 2, 3, 4, 5, 6, 7, 8]
 
 export const suite = {
@@ -10,6 +12,7 @@ export const suite = {
   rows: [
     {
       name: "tensor('f32', [2, 4])",
+      target: GROWTH,
       numpy: { make: 'np.empty((2, 4), np.float32)' },
       setup: () => ({ make: () => tensor('f32', [2, 4]) }),
     },
@@ -20,6 +23,7 @@ export const suite = {
     },
     {
       name: 'tensor([[1, 2, 3]])',
+      target: GROWTH,
       numpy: { make: 'np.array([[1, 2, 3]])' },
       setup: () => ({ make: () => tensor([[1, 2, 3]]) }),
     },
@@ -34,6 +38,7 @@ export const suite = {
     },
     {
       name: 'copy() of 8 numbers',
+      target: GROWTH,
       numpy: { make: 'x.copy()', setup: X },
       setup: () => {
         const x = tensor('f32', [2, 4], EIGHT)

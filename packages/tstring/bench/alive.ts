@@ -36,11 +36,17 @@ export const suite = {
     },
     {
       name: 'slice(1) of three strings',
+      target: { growth: 'slice(1) of an array of three strings' },
       numpy: { make: 'x[1:]', setup: NUMPY },
       setup: () => {
         const strings = StringTensor.from(WORDS)
         return { make: () => strings.slice(1) }
       },
+    },
+    {
+      name: 'slice(1) of an array of three strings',
+      isPeer: true,
+      setup: () => ({ make: () => WORDS.slice(1) }),
     },
   ],
 } satisfies AliveSuite

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from '../bench-files.ts'
 import type { AliveTask } from './run-alive.ts'
-import type { AliveSuite } from './suite.ts'
+import type { AliveRow, AliveSuite } from './suite.ts'
 
 /** Returns `packages/<name>/bench/alive.ts` of the packages, or of all that have one. @throws {Error} if one is missing. */
 export function findAliveFiles(packages: readonly string[], directory: string = root): string[] {
@@ -21,7 +21,7 @@ export function findAliveFiles(packages: readonly string[], directory: string = 
     .map((file) => join(directory, file))
 }
 
-/** Imports the suites of files. @throws {Error} for a file without a suite, or with two rows of one name. */
+/** Imports the suites of files, and selects rows by a text in their names. @throws {Error} for a file without a suite, or with two rows of one name. */
 export async function tasksOf(files: readonly string[], text = ''): Promise<AliveTask[]> {
   const tasks: AliveTask[] = []
   for (const file of files) {
@@ -30,9 +30,14 @@ export async function tasksOf(files: readonly string[], text = ''): Promise<Aliv
     const names = suite.rows.map(({ name }) => name)
     const twice = names.find((name, index) => names.indexOf(name) !== index)
     if (twice !== undefined) throw new Error(`${suite.package} has two rows with the name ${twice}`)
-    tasks.push(
-      ...suite.rows.filter(({ name }) => name.includes(text)).map((row) => ({ file, package: suite.package, row })),
-    )
+    for (const row of withTargets(suite.rows, text)) tasks.push({ file, package: suite.package, row })
   }
   return tasks
+}
+
+/** Selects the rows whose names contain a text, and the rows with which they are compared. */
+function withTargets(rows: readonly AliveRow[], text: string): AliveRow[] {
+  const named = rows.filter(({ name }) => name.includes(text))
+  const others = new Set(named.flatMap(({ target }) => [target?.growth, ...Object.keys(target?.ratio ?? {})]))
+  return rows.filter((row) => named.includes(row) || others.has(row.name))
 }

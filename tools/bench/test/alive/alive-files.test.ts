@@ -17,6 +17,13 @@ beforeAll(() => {
     "export const suite = { package: 'x', rows: [{ name: 'a' }, { name: 'a' }] }",
   )
   writeFileSync(join(directory, 'empty.mjs'), '')
+  const rows = [
+    { name: 'ours', target: { growth: 'peer', ratio: { given: 2 } } },
+    { name: 'peer' },
+    { name: 'other' },
+    { name: 'given' },
+  ]
+  writeFileSync(join(directory, 'targets.mjs'), `export const suite = { package: 'x', rows: ${JSON.stringify(rows)} }`)
 })
 
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -35,6 +42,11 @@ test('tasksOf() returns the rows whose names contain a text', async () => {
   const file = join(import.meta.dirname, '../fixture/alive.ts')
   expect((await tasksOf([file])).map(({ row }) => row.name)).toEqual(['steady', 'growing', 'failing'])
   expect((await tasksOf([file], 'ing')).map(({ row }) => row.name)).toEqual(['growing', 'failing'])
+})
+
+test('tasksOf() also returns the rows with which a row is compared', async () => {
+  const tasks = await tasksOf([join(directory, 'targets.mjs')], 'ours')
+  expect(tasks.map(({ row }) => row.name)).toEqual(['ours', 'peer', 'given'])
 })
 
 test('tasksOf() refuses two rows with one name, and a file without a suite', async () => {
