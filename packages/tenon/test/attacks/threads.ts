@@ -25,7 +25,7 @@ export const threads: Attempts = {
   'everything is cloned and transferred': [
     `    tally([make(), make().segment, library.native, echo([1]), sum, module, StringTensor.from(['a']), arena(), pools.createPool(64), MemorySegment.allocateNative(8)].map((value) => () => structuredClone(value)))
     tally([() => make().view().buffer, () => MemorySegment.allocateNative(8).unsafeView().buffer, () => StringTensor.from(['a']).bytes(0).buffer, () => pools.createPool(64).view().buffer, () => echo(Buffer.alloc(100)).buffer, () => module.get('make_range')(9).view().buffer].map((make) => () => { const buffer = make(); structuredClone(buffer, { transfer: [buffer] }) }))`,
-    '25 10, TENON_ARGUMENT 1, gave 1, 25 4',
+    '25 10, TENON_ARGUMENT 1, gave 3, 25 2',
   ],
   'getters of attributes and elements terminate the worker': [
     `    for (const source of ['echo(getter([1, 2], 1, () => process.exit(3)))', 'StringTensor.from(getter(["a", long], 1, () => process.exit(3)), { storage: "malloc" })', 'const s = arena(); s.addCloseAction(() => process.exit(3)); s.close()', 'call(() => add([make(), getter([make()], 0, () => process.exit(3))[0]], { results: [type] }))', 'qsort(arena().allocate(64), 4, 8, linker.upcallStub(() => process.exit(3), comparison, confined()))', 'call(() => call(() => runTarget(target(() => process.exit(3)))))']) console.log(await ended(started(source)))`,
