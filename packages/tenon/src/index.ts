@@ -19,6 +19,7 @@ export {
   tensor,
   TensorType,
   tensorType,
+  UnsupportedError,
   WrongThreadError,
   type ArrayOf,
   type BinaryInfo,
