@@ -13,7 +13,7 @@ export { makeStub, type Stub, type StubArgument, type StubOptions, type StubSett
 export { checkAlignment, checkName, checkSize, wrongType, wrongValue } from './errors/check-arguments.ts'
 export { checkOptions } from './errors/check-options.ts'
 export { describe, hex } from './errors/describe.ts'
-export { inspectAsText } from './errors/inspect.ts'
+export { inspect, inspectAsText, inspectCustom } from './errors/inspect.ts'
 export { isPlainObject } from './errors/plain-object.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'
 export { defineKind, nativeFormat, SimpleError } from '@tenon/binary'

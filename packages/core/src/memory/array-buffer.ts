@@ -1,4 +1,4 @@
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import { AllocationError } from '../errors/kinds.ts'
 
 /** The alignment in bytes that the engine gives the memory of every ArrayBuffer. */

@@ -1,3 +1,4 @@
+import { inspectCustom } from '../errors/inspect.ts'
 import { formatSignature } from './format-signature.ts'
 import type { KernelSignature } from './kernel-signature.ts'
 
@@ -11,5 +12,5 @@ const PRINTED: PropertyDescriptor = {
 
 /** Makes `console.log` print a signature in one line. @returns the signature */
 export function printedAsText(signature: KernelSignature): KernelSignature {
-  return Object.defineProperty(signature, Symbol.for('nodejs.util.inspect.custom'), PRINTED)
+  return Object.defineProperty(signature, inspectCustom, PRINTED)
 }

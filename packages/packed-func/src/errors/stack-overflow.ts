@@ -1,4 +1,4 @@
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 
 /** The messages of V8 and of core for a stack that is full. */
 const MESSAGES = new Set([

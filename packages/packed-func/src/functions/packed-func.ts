@@ -1,4 +1,3 @@
-import { promisify } from 'node:util'
 import { ArgumentError } from '@tenon/core'
 import { takeErrorText } from '../errors/crossing.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -52,7 +51,7 @@ export class PackedFunc extends NativeObject {
     bindClass(this, TypeIndex.Function)
     Object.defineProperty(this.prototype, 'apply', { value: Function.prototype.apply })
     // Otherwise `util.promisify` would append a callback to the values, and copy the fields that own the reference.
-    Object.defineProperty(this.prototype, promisify.custom, { get: asyncOf })
+    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.promisify.custom'), { get: asyncOf })
   }
 
   static override readonly typeKey: string = 'ffi.Function'

@@ -1,5 +1,3 @@
-import { isMainThread, resourceLimits } from 'node:worker_threads'
-
 /** V8's stack on the main thread, in KiB, unless Node.js is started with `--stack-size`. */
 const DEFAULT_STACK = 984
 
@@ -17,6 +15,7 @@ const LEAST = 128
 
 /** How deep calls between JavaScript and native code of this thread may be nested. */
 export function callDepthLimit(): number {
+  const { isMainThread, resourceLimits } = process.getBuiltinModule('node:worker_threads')
   const stack = isMainThread ? stackOfMainThread(process.execArgv) : (resourceLimits.stackSizeMb ?? 4) * 1024
   return depthLimitOf(stack)
 }

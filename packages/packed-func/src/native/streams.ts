@@ -1,4 +1,4 @@
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import type { Device } from '@tenon/core'
 import { wrongType } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'

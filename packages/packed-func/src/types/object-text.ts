@@ -1,4 +1,5 @@
-import { inspect, type InspectOptions } from 'node:util'
+import type { InspectOptions } from 'node:util'
+import { inspect, inspectCustom } from '@tenon/core/internal'
 import { packedFunc } from '../functions/closure.ts'
 import { PackedFunc } from '../functions/packed-func.ts'
 import { NativeArray, NativeMap } from '../objects/containers.ts'
@@ -45,7 +46,7 @@ export function defineTexts(entry: ClassEntry, prototype: object): void {
     Object.defineProperty(prototype, name, { value, configurable: true, writable: true })
   }
   define(
-    inspect.custom,
+    inspectCustom,
     function inspectFields(this: NativeObject, depth: number | null, options: InspectOptions): string {
       return inspectObject(this, entry, depth, options)
     },
@@ -96,7 +97,7 @@ function textOf(value: unknown): string {
 }
 
 /** A text that `inspect` prints as it is. */
-const printed = (text: string): object => ({ [inspect.custom]: () => text })
+const printed = (text: string): object => ({ [inspectCustom]: () => text })
 
 /** The object as `console.log` prints it: `Name { field: value }`. */
 function inspectObject(object: NativeObject, entry: ClassEntry, depth: number | null, options: InspectOptions): string {

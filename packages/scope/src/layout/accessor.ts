@@ -1,6 +1,5 @@
-import { inspect } from 'node:util'
 import { ArgumentError } from '@tenon/core'
-import { checkSize, wrongType } from '@tenon/core/internal'
+import { checkSize, inspect, inspectCustom, wrongType } from '@tenon/core/internal'
 import { printAs } from '../print-as.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { GroupLayout, type Members, PaddingLayout } from './group-layout.ts'
@@ -38,7 +37,7 @@ type Instance = { readonly [cursorOf]: Cursor; readonly [layoutOf]: GroupLayout 
 export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): AccessorClass<Shape> {
   const prototype: object = Object.create(null, {
     [layoutOf]: { value: layout },
-    [inspect.custom]: { value: textOf },
+    [inspectCustom]: { value: textOf },
     [Symbol.toPrimitive]: { value: textOf },
   })
   for (const { name, layout: member, byteOffset } of layout.members) {

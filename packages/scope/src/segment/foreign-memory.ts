@@ -1,4 +1,4 @@
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
 import {
   addressOf,

@@ -1,4 +1,4 @@
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import { isDetached } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 

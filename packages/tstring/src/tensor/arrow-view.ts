@@ -1,4 +1,4 @@
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import { gcAllocator, type Segment } from '@tenon/core'
 import { checkOptions, checkSize, checkUsable, type Block } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'

@@ -1,4 +1,4 @@
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import { ArgumentError, gcAllocator, type Segment } from '@tenon/core'
 import { checkOptions, checkSize } from '@tenon/core/internal'
 import { argumentError, checkOneOf } from '../errors/arguments.ts'

@@ -1,4 +1,4 @@
-import { types } from 'node:util'
+import * as types from 'node:util/types'
 import { ArgumentError, BoundsError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
