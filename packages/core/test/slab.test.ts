@@ -268,6 +268,27 @@ describe('in a process of its own', () => {
       console.log(new Set(sent), mine.every((x, i) => x.toArray()[3] === i))`
     expect(await run(source)).toBe("Set(2) { '5,5,5,5', true } true")
   })
+
+  test('a buffer that a worker has moved out of its tensor and sent outlives the worker', async () => {
+    const source = `
+      import { once } from 'node:events'
+      import { Worker } from 'node:worker_threads'
+      const code = \`import('@tenon/core').then(({ tensor }) => {
+        const all = Array.from({ length: 2000 }, (_, i) => tensor('s32', [16], new Array(16).fill(i + 1)))
+        const moved = all.filter((_, i) => i % 100 === 0).map((x) => x.view().buffer.transfer())
+        process.getBuiltinModule('node:worker_threads').parentPort.postMessage(moved, moved)
+        setInterval(() => {}, 1000)
+      })\`
+      const worker = new Worker(code, { eval: true })
+      const [moved] = await once(worker, 'message')
+      await worker.terminate()
+      // The allocator of C reuses the memory of a thread that has ended for a new thread.
+      const other = new Worker(
+        'for (let i = 0; i < 4000; i++) new Uint8Array(new ArrayBuffer(16448)).fill(0xee)', { eval: true })
+      await once(other, 'exit')
+      console.log(moved.every((buffer, i) => new Int32Array(buffer).filter((one) => one === 100 * i + 1).length === 16))`
+    expect(await run(source)).toBe('true')
+  })
 })
 
 test('a block of a part has the address of the part, and views of it alone', () => {

@@ -1,6 +1,7 @@
 import { NativeError } from '../errors/kinds.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
 import { coreLibrary } from '../native/core-library.ts'
+import { isMainThread } from '../native/main-thread.ts'
 import { addressOf } from '../native/native-memory.ts'
 import { newArrayBuffer } from './array-buffer.ts'
 
@@ -61,8 +62,9 @@ export class Slab {
 let known: boolean | undefined
 
 /**
- * Whether this runtime can make buffers over parts of slabs: Electron cannot, and koffi's buffers do not keep the slab alive.
- * Memory then needs buffers of its own.
+ * Whether this thread can make buffers over parts of slabs: Electron cannot, and koffi's buffers do not keep the slab alive. Those
+ * of a worker do not either when the worker ends, but the user can transfer them to a thread that lives longer. Memory then
+ * needs buffers of its own.
  */
 export function hasSlabs(): boolean {
   return (known ??= canShare())
@@ -75,7 +77,7 @@ export function partBuffers(): number {
 }
 
 function canShare(): boolean {
-  if (coreLibrary().driver.kind === 'koffi') return false
+  if (coreLibrary().driver.kind === 'koffi' || !isMainThread()) return false
   try {
     new Slab(SLAB_ALIGNMENT).bufferOf(0, 1)
     return true

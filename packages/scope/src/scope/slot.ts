@@ -1,4 +1,3 @@
-import { isMainThread } from 'node:worker_threads'
 import { AllocationError } from '@tenon/core'
 import { Block, type Gate, hasSlabs, partBuffers, Slab } from '@tenon/core/internal'
 import { SMALLEST_CHUNK } from './chunk-pool.ts'
@@ -141,12 +140,8 @@ function nextSlot(home: SlotSlab): Slot | undefined {
   return home.made === SLOTS ? undefined : new Slot(home, home.made++ * SLOT_SIZE)
 }
 
-let canShare: boolean | undefined
-
 function newLender(): SlotSlab | undefined {
-  // A buffer over a slot can reach another thread, which may live longer than a worker and its slabs.
-  canShare ??= isMainThread && hasSlabs()
-  if (!canShare || partBuffers() > MOST_BUFFERS) return undefined
+  if (!hasSlabs() || partBuffers() > MOST_BUFFERS) return undefined
   try {
     const home = new SlotSlab()
     lenders.push(home)

@@ -2,6 +2,7 @@ import { CONSTANTS } from '../../generated/layouts.ts'
 import { checkStatus, coreFunctions, coreLibrary } from '../core-library.ts'
 import type { KoffiDriver } from '../driver/koffi.ts'
 import type { ModuleDriver } from '../driver/node-module.ts'
+import { isMainThread } from '../main-thread.ts'
 import { addressOf } from '../native-memory.ts'
 import { pollReadable } from '../poll-readable.ts'
 import { exitWait } from './exit-wait.ts'
@@ -53,7 +54,7 @@ function open(): Door {
   const abi = hostAbi()
   const wait = exitWait()
   const made = driver.kind === 'koffi' ? openPlain(abi, driver) : openModule(abi, driver)
-  const end = isMainThread(driver)
+  const end = isMainThread()
     ? (code: number) => coreFunctions().tn_process_exit(code, wait)
     : // Node-API tells the module when a worker ends.
       made.kind === 'koffi' && (() => coreFunctions().tn_environment_shut())
@@ -65,12 +66,6 @@ function open(): Door {
     })
   }
   return made
-}
-
-/** Loading node:worker_threads takes more than 2 ms, so it is asked only where the module does not know. */
-function isMainThread(driver: KoffiDriver | ModuleDriver): boolean {
-  const isFirst = driver.kind === 'node-api' ? driver.module.isFirstThread : -1
-  return isFirst === -1 ? process.getBuiltinModule('node:worker_threads').isMainThread : isFirst === 1
 }
 
 function openModule(abi: Abi, { kind, module }: ModuleDriver): Door {
