@@ -1,5 +1,6 @@
 import { ScopeHeldError } from '@tenon/core'
-import { threadId, type Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { currentThread } from './current-thread.ts'
 
 /** The words of a control block: the state, then a slot for each attachment. */
 const STATE = 0
@@ -55,7 +56,7 @@ export class SharedControl {
 
   #take(): number {
     for (let slot = FIRST_SLOT; slot < WORDS; slot++) {
-      if (Atomics.compareExchange(this.#words, slot, 0, threadId + 1) === 0) return slot
+      if (Atomics.compareExchange(this.#words, slot, 0, currentThread() + 1) === 0) return slot
     }
     throw new ScopeHeldError(`a shared scope can have at most ${MOST_ATTACHMENTS} open handles, and all are in use`, {
       hint: 'Detach handles that you no longer need.',
@@ -93,9 +94,9 @@ export class SharedControl {
 
   /** Returns the number of other handles, or 'closed'. `isDraining` says whether this handle called {@link drain}. */
   close(slot: number, isDraining: boolean): number | 'closed' {
-    const before = isDraining ? by(threadId, DRAINING) : OPEN
+    const before = isDraining ? by(currentThread(), DRAINING) : OPEN
     for (;;) {
-      const state = Atomics.compareExchange(this.#words, STATE, before, by(threadId, CLOSING))
+      const state = Atomics.compareExchange(this.#words, STATE, before, by(currentThread(), CLOSING))
       if (state === CLOSED) return 'closed'
       if (state === before) break
       if ((state & KIND) === DRAINING) return this.others(slot)
@@ -103,17 +104,17 @@ export class SharedControl {
       if (!this.#changes(state)) return this.others(slot)
     }
     const others = this.others(slot)
-    this.#replace(by(threadId, CLOSING), others === 0 ? CLOSED : OPEN)
+    this.#replace(by(currentThread(), CLOSING), others === 0 ? CLOSED : OPEN)
     return others
   }
 
   /** Refuses new handles until {@link undrain}. @returns false if another handle drains or closes. */
   drain(): boolean {
-    return this.#replace(OPEN, by(threadId, DRAINING))
+    return this.#replace(OPEN, by(currentThread(), DRAINING))
   }
 
   undrain(): void {
-    this.#replace(by(threadId, DRAINING), OPEN)
+    this.#replace(by(currentThread(), DRAINING), OPEN)
   }
 
   /** Resolves when a handle drains the scope or has closed it. */

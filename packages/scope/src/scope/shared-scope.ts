@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import { checkOptions, guardMode, wrongType } from '@tenon/core/internal'
 import { newWatchedSharedChunk } from '../diagnostics/guarded-chunk.ts'
@@ -6,6 +6,7 @@ import type { MemorySegment } from '../segment/memory-segment.ts'
 import { ArenaScope } from './arena-scope.ts'
 import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
 import { type Chunk, newSharedChunk, type Upkeep } from './chunk.ts'
+import { workerThreads } from './current-thread.ts'
 import type { ScopeOptions } from './managed-scope.ts'
 import { describeSegments, newToken, type SegmentToken, tokenOf } from './token-segments.ts'
 import { releaseAtExit, SharedControl } from './shared-control.ts'
@@ -114,7 +115,7 @@ export class SharedScope extends ArenaScope {
         hint: 'Copy it to memory that this scope has allocated.',
       })
     })
-    if (to !== undefined && !(to instanceof Worker)) throw wrongType('to', 'a Worker', to)
+    if (to !== undefined && !(to instanceof workerThreads().Worker)) throw wrongType('to', 'a Worker', to)
     const control = this.controlled()
     if (to !== undefined) releaseAtExit(to, control)
     return newToken<SharedToken>({ tenon: 'shared-scope', name: this.name, control: control.buffer, segments })

@@ -1,9 +1,9 @@
 import { ArgumentError, type Lifetime, Segment } from '@tenon/core'
 import { checkAlignment, checkSize, checkSlice, DEVICE_MEMORY, READ_ONLY, wrongType } from '@tenon/core/internal'
-import { threadId } from 'node:worker_threads'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
+import { currentThread } from '../scope/current-thread.ts'
 import { ImplicitScope } from '../scope/gc-scopes.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 import { copyBytes, fill, mismatch, overlap } from './bulk.ts'
@@ -119,7 +119,7 @@ export class MemorySegment extends MappedAccess {
   /** Whether the thread with this id could access the segment. Confined memory never leaves its thread. */
   isAccessibleBy(thread: number): boolean {
     if (!Number.isInteger(thread)) throw wrongType('thread', 'the id of a thread', thread)
-    if (thread === threadId) return true
+    if (thread === currentThread()) return true
     const { owner } = this.block.gate
     const isConfined = owner instanceof ManagedScope && owner.kind === 'confined'
     return !isConfined && this.block.view.buffer instanceof SharedArrayBuffer
