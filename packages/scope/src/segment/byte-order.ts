@@ -1,7 +1,7 @@
-import { endianness } from 'node:os'
 import { checkWord } from '../check.ts'
 
-export const LITTLE_ENDIAN: boolean = endianness() === 'LE'
+/** Whether this processor stores the lowest byte first. Loading node:os to ask for it would take 2 ms. */
+export const LITTLE_ENDIAN: boolean = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 
 /** The order of the bytes of a value in memory. */
 export type ByteOrder = 'little' | 'big'
