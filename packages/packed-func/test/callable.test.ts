@@ -6,6 +6,7 @@ import {
   getGlobal,
   legacyFunc,
   NativeObject,
+  NativeShape,
   PackedFunc,
   packedFunc,
   PackedFuncTypeError,
@@ -32,6 +33,26 @@ describe('a packed function is a JavaScript function', () => {
     expect(sum).toBeInstanceOf(PackedFunc)
     expect(sum).toBeInstanceOf(NativeObject)
     expect(() => Reflect.construct(sum, [])).toThrow(TypeError)
+  })
+
+  it('has methods that refuse objects that are not functions', async () => {
+    const list = echo([1, 2]) as NativeObject
+    const { tryCall, typed, async: later, with: withOptions } = PackedFunc.prototype
+    const wrong = expect.objectContaining({
+      code: 'TENON_ARGUMENT',
+      sentence: 'the object must be a packed function, got an object of class NativeArray',
+    })
+    const receiver = list as unknown as PackedFunc
+    expect(thrownBy(() => tryCall.call(receiver, 1))).toEqual(wrong)
+    expect(thrownBy(() => typed.call(receiver, [], t.any))).toEqual(wrong)
+    await expect(later.call(receiver)).rejects.toEqual(wrong)
+    await expect(withOptions.call(receiver, {}).async()).rejects.toEqual(wrong)
+    const heir = Object.setPrototypeOf(list, PackedFunc.prototype) as PackedFunc
+    expect(thrownBy(() => registerGlobal('test.callable.heir', heir))).toBeInstanceOf(ArgumentError)
+    expect(() => NativeShape.prototype.toArray.call(heir as never)).toThrow('the object must be a shape')
+    heir.close()
+    expect(thrownBy(() => tryCall.call(receiver, 1))).toBeInstanceOf(ScopeClosedError)
+    await expect(later.call(new Proxy(sum, {}))).rejects.toBeInstanceOf(ScopeClosedError)
   })
 
   it('has the name by which it was found, or that of its TypeScript function, and the length 0', () => {

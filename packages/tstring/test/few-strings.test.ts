@@ -1,4 +1,4 @@
-import { ArgumentError, gcAllocator, type NativeAllocator, ScopeClosedError } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, gcAllocator, type NativeAllocator, ScopeClosedError } from '@tenon/core'
 import { NativeScope } from '@tenon/scope'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
@@ -204,6 +204,20 @@ describe('the elements of a few strings', () => {
     const shrinking = Buffer.from(new ArrayBuffer(40))
     const array = withGetters(['a', shrinking, 'c'], (i) => i === 2 && shrinking.buffer.transfer())
     expect(() => StringTensor.from(array)).toThrow(ArgumentError)
+  })
+
+  it('are refused while a replaced method of Buffer returns a wrong size', () => {
+    const methods = Buffer.prototype as unknown as { utf8Write: (...parameters: never[]) => unknown }
+    const before = methods.utf8Write
+    for (const size of [2 ** 31, 2 ** 40, 3 * LONG.length + 1, -1, 1.5, NaN, '8', undefined]) {
+      methods.utf8Write = () => size
+      try {
+        expect(() => StringTensor.from(['a', LONG])).toThrow(ArgumentRangeError)
+      } finally {
+        methods.utf8Write = before
+      }
+    }
+    expect(StringTensor.from(['a', LONG]).toArray()).toEqual(['a', LONG])
   })
 
   it('are those that a proxy or a subclass answers', () => {

@@ -2,10 +2,11 @@ import { expectJob, forgetJob, guardMode, isPending } from '@tenon/core/internal
 import { takeError } from '../errors/crossing.ts'
 import { PackedFuncError } from '../errors/error-kinds.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
-import { catchUp, openCell, type NativeObject } from '../objects/native-object.ts'
+import { catchUp, type NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { pack } from '../values/pack.ts'
 import { unpack } from '../values/unpack.ts'
+import { openCallee } from './call.ts'
 import { checkedPackedCall } from './guarded-calls.ts'
 
 /** The engine's functions, because those of a subclass may throw. */
@@ -23,7 +24,7 @@ export async function callOnThread(
   const cancel = (): void => cancelJob?.()
   if (signal !== undefined) addEventListener.call(signal, 'abort', cancel)
   try {
-    const job = createJob(stack, openCell(target).handle, values)
+    const job = createJob(stack, openCallee(target).handle, values)
     await new Promise<void>((resolve) => {
       const id = submitJob(stack, job, resolve)
       cancelJob = () => {

@@ -1,5 +1,5 @@
 import type { Tensor } from '@tenon/core'
-import { guardMode } from '@tenon/core/internal'
+import { guardMode, wrongType } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import {
   NOT_MADE as CALL_NOT_MADE,
@@ -34,11 +34,23 @@ export class Callee extends Cell {
   }
 }
 
-/** What calls read of a packed function. */
+/**
+ * What calls read of a packed function.
+ *
+ * @throws {ArgumentError} if the object is not a function. @throws {ScopeClosedError} if it only inherits from one, as a Proxy does.
+ */
 export function calleeOf(target: NativeObject): Callee {
   const cell = cellOf(target)
-  // What only inherits from a packed function is a closed object.
-  return cell instanceof Callee ? cell : (openCell(target) as Callee)
+  if (cell instanceof Callee) return cell
+  openCell(target)
+  throw wrongType('the object', 'a packed function', target)
+}
+
+/** As {@link calleeOf}, for a function whose address is used. @throws {ScopeClosedError} if it is closed. */
+export function openCallee(target: NativeObject): Callee {
+  const callee = calleeOf(target)
+  openCell(target)
+  return callee
 }
 
 /**

@@ -15,7 +15,7 @@ import { AttributeError, InternalError } from '../errors/error-kinds.ts'
 import { host } from '../native/host.ts'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { bindClass, NativeObject } from '../objects/native-object.ts'
+import { bindClass, NativeObject, openCell } from '../objects/native-object.ts'
 import type { NativeArray } from '../objects/containers.ts'
 import { readType } from '../types/type-table.ts'
 import { missingRuntime } from './missing-runtime.ts'
@@ -142,6 +142,8 @@ export class Module extends NativeObject {
 
   /** The modules that this one imports, in the order in which {@link get} searches them. The caller may close them. */
   get imports(): readonly Module[] {
+    // The function reads the field of any object.
+    if (openCell(this).typeIndex !== TypeIndex.Module) throw wrongType('the object', 'a module', this)
     return valuesOf(readImports()(this)) as Module[]
   }
 

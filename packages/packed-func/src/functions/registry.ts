@@ -4,10 +4,10 @@ import { ValueError } from '../errors/error-kinds.ts'
 import { findGlobal, globalFunction } from '../native/global-function.ts'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { openCell } from '../objects/native-object.ts'
 import type { AnyDescriptor } from '../typed/descriptor.ts'
 import type { TypedFunction } from '../typed/typed-function.ts'
 import type { Argument } from '../values/argument.ts'
+import { openCallee } from './call.ts'
 import { packedFunc } from './closure.ts'
 import { PackedFunc } from './packed-func.ts'
 
@@ -61,7 +61,7 @@ export function registerGlobal(
   const registered = run instanceof PackedFunc ? run : packedFunc(run)
   const stack = openStack()
   return stack.frame(0, (slot) => {
-    const [handle, at] = [openCell(registered).handle, stack.slotAddress(slot)]
+    const [handle, at] = [openCallee(registered).handle, stack.slotAddress(slot)]
     const status = stack.entered.tn_packed_set_global(at, addressOf(text), text.length, handle, override)
     keepAlive(text)
     if (status === 0) return registered

@@ -219,9 +219,11 @@ export class NativeShape extends NativeObject {
 
   /** The sizes, as bigints where a number would not be exact. */
   toArray(): (number | bigint)[] {
+    const { handle, typeIndex } = openCell(this)
+    if (typeIndex !== TypeIndex.Shape) throw wrongType('the object', 'a shape', this)
     const stack = openStack()
     const { size, offsets } = LAYOUTS.TVMFFIShapeCell
-    const cell = stack.copyOf(openCell(this).handle + LAYOUTS.TVMFFIObject.size, size)
+    const cell = stack.copyOf(handle + LAYOUTS.TVMFFIObject.size, size)
     const count = Number(cell.readBigUInt64LE(offsets.size))
     const sizes = stack.copyOf(Number(cell.readBigUInt64LE(offsets.data)), count * 8)
     return Array.from({ length: count }, (_, i) => {

@@ -48,7 +48,7 @@ export const realms: Attempts = {
   'buffers are transferred between check and use of every package': [
     `    const bytes = () => new Uint8Array(4096), away = (of) => of.buffer.transfer(0)
     for (const use of [(b) => echo(b, getter([0], 0, () => (away(b), 1))), (b) => StringTensor.from([b, getter([0], 0, () => away(b))]), (b) => StringTensor.from(getter([b, 'a'], 1, () => (away(b), 'a'))), (b) => tenon.encodeNpy(tensor('u8', getter([4096], 0, () => (away(b), 4096)), b)), (b) => echo(getter([b, 0], 1, () => (away(b), 1))), (b) => MemorySegment.ofBuffer(b).fill({ valueOf: () => (away(b), 1) }), (b) => { const s = MemorySegment.ofBuffer(b); away(b); strlen(s) }, (b) => memset.async(MemorySegment.ofBuffer(b), 1, 4096).then(() => away(b))]) attempt(() => use(bytes()))`,
-    'TENON_PACKED_FUNC, TENON_ARGUMENT, gave StringTensor, TENON_ARGUMENT, gave NativeArray, TENON_ARGUMENT, TENON_SCOPE_CLOSED, gave Promise',
+    'TENON_PACKED_FUNC, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, gave NativeArray, TENON_ARGUMENT, TENON_SCOPE_CLOSED, gave Promise',
   ],
   'resizable buffers shrink and grow between check and use': [
     `    const bytes = () => new Uint8Array(new ArrayBuffer(4096, { maxByteLength: 1 << 20 }))

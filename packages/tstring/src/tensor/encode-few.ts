@@ -1,5 +1,5 @@
 import { gcAllocator, Segment } from '@tenon/core'
-import { addressOf, coreFunctions, guardMode, newCollected } from '@tenon/core/internal'
+import { addressOf, coreFunctions, guardMode, newCollected, wrongValue } from '@tenon/core/internal'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { smallCapacity, structSize, TYPE } from '../layouts/layout.ts'
 import { Regions, startOf } from '../memory/regions.ts'
@@ -114,7 +114,11 @@ function write(texts: readonly string[], tableSize: number, { bytes, words }: Dr
     for (let k = 0; k < WORDS; k++) words[word + k] = 0
     let size = length
     if (!writeAscii(bytes, at + 1, text, length)) {
-      size = bytes.utf8Write(text, next, 3 * length)
+      const most = 3 * length
+      size = bytes.utf8Write(text, next, most)
+      // A program can replace the method, and native code copies as many bytes as the sizes say.
+      if ((size | 0) !== size || size < 0 || size > most)
+        throw wrongValue('the result of Buffer.prototype.utf8Write', `a whole number from 0 to ${most}`, size)
       if (size > SMALL) {
         // Some characters may have been written as ASCII.
         for (let k = 0; k < WORDS; k++) words[word + k] = 0
