@@ -14,6 +14,7 @@ const foreign = new Set([
   'array.subarray',
   'toRaw',
   'transfer',
+  'Worker',
   'f',
   'f.call',
 ])

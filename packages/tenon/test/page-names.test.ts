@@ -26,6 +26,7 @@ const foreign = new Set([
   'console.log',
   'Error',
   'Float32Array',
+  'postMessage',
   'strlen',
   'f',
   'matmul',
