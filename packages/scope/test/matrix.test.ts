@@ -220,6 +220,8 @@ const internals = new Set([
     'endDrain',
     'allocateSlowly',
     'allocateInside',
+    'isUntouched',
+    'dropChunk',
     'nextChunk',
     'useChunk',
     'borrow',

@@ -288,6 +288,29 @@ describe('memory for later arenas', () => {
       expect(ratio).toBeLessThan(1.1)
     })
 
+  if (!isInstrumented)
+    test('of arenas whose first allocation is larger than a slot is about as large as the allocation', async () => {
+      const printed = await run(`
+        const sizes = [513, 4096, 5000, 16384].map((size) => {
+          const { liveBytes } = ResourceScope.stats()
+          const scopes = Array.from({ length: 1000 }, () => { const scope = NativeScope.ofConfined(); scope.allocate(size).setUint8(size - 1, 7); return scope })
+          const each = (ResourceScope.stats().liveBytes - liveBytes) / scopes.length
+          for (const scope of scopes) scope.close()
+          return each / size
+        })
+        const open = () => Array.from({ length: 4000 }, () => { const scope = NativeScope.ofConfined(); scope.allocate(4096); return scope })
+        const before = rss()
+        const scopes = open()
+        const each = (rss() - before) / scopes.length
+        for (const scope of scopes) scope.close()
+        console.log(JSON.stringify([Math.max(...sizes), each, ResourceScope.stats().liveBytes]))`)
+      const [most, each, left] = JSON.parse(printed) as [number, number, number]
+      // With the pooled chunks of the sizes before, of which there are few.
+      expect(most).toBeLessThan(2.5)
+      expect(each).toBeLessThan(8192)
+      expect(left).toBe(0)
+    })
+
   test('of arenas that were collected unclosed is freed', { timeout: 60_000 }, async () => {
     const printed = await run(`
       const round = () => { for (let i = 0; i < 20_000; i++) { const scope = NativeScope.ofConfined(); scope.allocate(16).setInt32(0, 1); if (i % 3 === 0) scope.close() } }

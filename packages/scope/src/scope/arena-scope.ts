@@ -2,7 +2,7 @@ import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
 import { counters } from '../diagnostics/stats.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { isInstrumented } from '../diagnostics/debug.ts'
-import { CHUNK_ALIGNMENT, LARGEST_FIRST, nextSize } from './chunk-pool.ts'
+import { CHUNK_ALIGNMENT, fittingSize, LARGEST_FIRST, nextSize, SMALLEST_CHUNK } from './chunk-pool.ts'
 import type { Chunk } from './chunk.ts'
 import { ManagedScope, type ScopeOptions } from './managed-scope.ts'
 import type { Slot } from './slot.ts'
@@ -86,6 +86,11 @@ export abstract class ArenaScope extends ManagedScope {
     if (isInstrumented) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
     if (size === 0 || alignment > CHUNK_ALIGNMENT) return this.allocateInside(size, alignment)
     if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
+    if (this.isUntouched() && size > SMALLEST_CHUNK && size <= LARGEST_FIRST / 4) {
+      this.dropChunk()
+      this.nextChunk(fittingSize(size))
+      return this.allocate(size, alignment)
+    }
     // A large allocation gets a block of its own, so that the rest of the current chunk is not wasted.
     const next = nextSize(this.chunk?.size ?? 0, Math.min(size, LARGEST_FIRST / 4))
     if (size > next / 4) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
@@ -99,6 +104,22 @@ export abstract class ArenaScope extends ManagedScope {
     const { block, base } = this.allocate(Math.max(size, 1) + gap, Math.min(alignment, CHUNK_ALIGNMENT))
     const rest = (block.address + base) % alignment
     return new MemorySegment(block, rest === 0 ? base : base + alignment - rest, size, 0)
+  }
+
+  /** @internal Whether nothing was allocated yet. Such an arena takes what it needs, because many of its kind may be alive. */
+  isUntouched(): boolean {
+    return this.offset === 0 && this.full === undefined
+  }
+
+  /** @internal Gives the current chunk back, from which nothing was allocated. */
+  dropChunk(): void {
+    const { chunk, block } = this
+    if (chunk === undefined) return
+    this.limit = NOTHING
+    this.chunk = undefined
+    this.block = undefined
+    this.anchor?.addBytes(-chunk.size)
+    this.giveBack(chunk, block!, 0)
   }
 
   /** @internal Replaces the current chunk by one of `byteSize` bytes. */

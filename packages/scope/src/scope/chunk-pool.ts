@@ -34,6 +34,13 @@ export function nextSize(byteSize: number, needed: number): number {
   return SIZES.find((size) => size > byteSize && size >= 4 * needed) ?? LARGEST_CHUNK
 }
 
+/** The size of the first chunk of an arena that opens with `needed` bytes, more than a slot has: less than twice as many. */
+export function fittingSize(needed: number): number {
+  let size = SMALLEST_CHUNK
+  while (size < needed) size *= 2
+  return size
+}
+
 /** A zeroed chunk: the one returned last, or a new one. @throws {AllocationError} if there is no memory. */
 export function takeChunk(byteSize: number): Chunk {
   const isFirst = byteSize <= LARGEST_FIRST

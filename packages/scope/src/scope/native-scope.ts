@@ -9,8 +9,8 @@ export type NativeScope = ConfinedNativeScope | SharedScope
 
 interface NativeScopes {
   /**
-   * Opens an arena for this thread. It begins with 512 bytes and goes on with chunks of 4 KiB to 1 MiB, which close() frees
-   * together.
+   * Opens an arena for this thread. It begins with 512 bytes, or with about the size of a larger first allocation, and goes on
+   * with chunks of 4 KiB to 1 MiB. close() frees them together.
    *
    * @example
    * const scope = NativeScope.ofConfined()
