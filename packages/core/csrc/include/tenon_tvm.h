@@ -46,6 +46,17 @@ TN_API int32_t tn_packed_open(tn_packed_stack_t **out);
  * other ids stay queued. Called only on the stack's thread. */
 TN_API int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, int32_t capacity);
 
+/* The number of places that tn_packed_add_places() adds, and its logarithm. */
+#define TN_PACKED_PLACES 1024
+#define TN_PACKED_PLACES_SHIFT 10
+
+/* Adds places for the addresses of objects that the thread's JavaScript owns one reference of, which never move. A place that
+ * is positive is an address. At the end of the thread's environment their references are released, and the places are freed. */
+TN_API int32_t tn_packed_add_places(tn_packed_stack_t *stack, double **out);
+
+/* Releases the reference of a place, which becomes 0. No-op if it is not positive. */
+TN_API void tn_packed_release_place(double *place);
+
 /* --- the bound tvm-ffi library ------------------------------------------------------------------------------------ */
 
 /* Opens a tvm-ffi library globally and permanently, so that kernels find its functions. A handler for SIGSEGV that it

@@ -176,6 +176,8 @@ export const FUNCTIONS = {
   tenon_packed: {
     tn_packed_open: ['int32_t', ['uintptr_t']],
     tn_packed_take_released: ['int32_t', ['uintptr_t', 'uintptr_t', 'int32_t']],
+    tn_packed_add_places: ['int32_t', ['uintptr_t', 'uintptr_t']],
+    tn_packed_release_place: ['void', ['uintptr_t']],
     tn_packed_open_library: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_packed_library_error: ['uintptr_t', []],
     tn_packed_loaded_library: ['uintptr_t', []],

@@ -1,6 +1,7 @@
 import { addressOf, Cleaner, keepAlive, wrongType } from '@tenon/core/internal'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
-import { openStack, TEXT_SIZE, type Stack } from '../native/stack.ts'
+import { own, ownedAddress, releaseOwned } from '../native/owned.ts'
+import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { kindOf, makeError } from './error-kinds.ts'
 
@@ -14,9 +15,10 @@ const thrownHere = new Map<number, unknown>()
 
 const raisedThere = new Map<number, WeakRef<Error>>()
 const nativeErrors = new WeakMap<Error, number>()
-const collected = new Cleaner<number>((address) => {
+const collected = new Cleaner<number>((place) => {
+  const address = ownedAddress(place)
   if (raisedThere.get(address)?.deref() === undefined) raisedThere.delete(address)
-  openStack().release(address)
+  releaseOwned(place)
 })
 
 const NO_ERROR = { kind: 'RuntimeError', sentence: 'a native function failed and raised no error' }
@@ -52,7 +54,7 @@ export function errorAt(stack: Stack, address: number): unknown {
   })
   raisedThere.set(address, new WeakRef(error))
   nativeErrors.set(error, address)
-  collected.watch(error, address)
+  collected.watch(error, own(address))
   return error
 }
 

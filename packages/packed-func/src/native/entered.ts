@@ -11,6 +11,7 @@ type AllFunctions = LibraryFunctions<'tenon_packed'>
 export type EnteredFunctions = Pick<
   AllFunctions,
   | 'tn_packed_release'
+  | 'tn_packed_release_place'
   | 'tn_packed_clear_owned'
   | 'tn_packed_own'
   | 'tn_packed_call_owned'
@@ -26,6 +27,7 @@ export type EnteredFunctions = Pick<
 /** Their results and numbers of parameters. */
 const ENTERED: Readonly<Record<keyof EnteredFunctions, readonly ['int32' | 'void', number]>> = {
   tn_packed_release: ['void', 1],
+  tn_packed_release_place: ['void', 1],
   tn_packed_clear_owned: ['void', 2],
   tn_packed_own: ['int32', 3],
   tn_packed_call_owned: ['int32', 4],

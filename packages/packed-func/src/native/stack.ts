@@ -187,6 +187,8 @@ export class Stack {
     const { packed, entered } = host()
     this.host = packed
     this.entered = entered
+    // At the end of its environment, native code releases what this thread owns.
+    door()
     const out = new BigUint64Array(1)
     if (this.host.tn_packed_open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
     this.address = Number(out[0])

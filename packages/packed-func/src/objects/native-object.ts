@@ -10,32 +10,33 @@ import {
 } from '@tenon/core/internal'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
+import { disown, own, releaseOwned } from '../native/owned.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 
-const collected = new Cleaner<number>((address) => {
+const collected = new Cleaner<number>((place) => {
   live--
-  release(openStack(), address)
+  release(openStack(), place)
 })
 
-/** References to release once no call is in progress, because a call may be using the objects. */
+/** The places of references to release once no call is in progress, because a call may be using the objects. */
 const waiting: number[] = []
 
-/** Releases a reference: at once, or after the outermost call. */
-export function release(stack: Stack, address: number): void {
+/** Releases the reference of a place: at once, or after the outermost call. */
+export function release(stack: Stack, place: number): void {
   if (stack.top === 0) {
-    stack.release(address)
+    releaseOwned(place)
     if (stack.head[PENDING] !== 0) catchUp(stack)
     return
   }
-  waiting.push(address)
+  waiting.push(place)
   stack.head[PENDING] = 1
 }
 
 /** Runs after the outermost call if the flag is set: releases what was closed meanwhile, and drains native code's releases. */
 export function catchUp(stack: Stack): void {
   stack.head[PENDING] = 0
-  while (waiting.length > 0) stack.release(waiting.pop()!)
+  while (waiting.length > 0) releaseOwned(waiting.pop()!)
   drainReleased(stack)
   takeReleasedCallbacks()
 }
@@ -49,6 +50,8 @@ export class Cell {
   readonly typeIndex: number
   /** The object's address: 0 once its reference is released. */
   handle: number
+  /** The place of the reference: see {@link own}. */
+  place: number
   /** The low 32 bits of the address, as an int32. */
   readonly lo: number
   /** The high 32 bits of the address, as an int32. */
@@ -59,6 +62,7 @@ export class Cell {
     this.handle = handle
     this.lo = lowWord(handle)
     this.hi = highWord(handle)
+    this.place = 0
   }
 }
 
@@ -126,7 +130,8 @@ class Adopted {
 }
 
 /**
- * An object of native code, held by one reference. `close()` releases the reference; otherwise the garbage collector does.
+ * An object of native code, held by one reference. `close()` releases the reference; otherwise the garbage collector does, or the end
+ * of the thread.
  *
  * @example
  * const list = getGlobal('ffi.List')(1, 2) as NativeArray
@@ -153,11 +158,12 @@ export class NativeObject extends Adopted {
       const hint = 'Use packedFunc(), getGlobal() or Module.open(path).'
       throw wrongType('handle', 'that of a native object', handle, hint)
     }
+    cell.place = own(handle)
     this.#cell = cell
     // A message would have a copy without the reference. Functions cannot be cloned anyway.
     if (typeof self !== 'function') keepOnThread(this)
     live++
-    collected.watch(this, handle, this)
+    collected.watch(this, cell.place, this)
   }
 
   /**
@@ -224,7 +230,9 @@ export class NativeObject extends Adopted {
 
   /** Releases the reference. Native code may still hold the object. @throws {ScopeClosedError} if it is closed already. */
   close(): void {
-    release(openStack(), surrender(this))
+    const { place } = openCell(this)
+    forget(this)
+    release(openStack(), place)
   }
 
   /** As {@link close}, but does nothing if the object is closed already. */
@@ -252,21 +260,28 @@ export const inBrackets = (object: NativeObject): string => {
   return `[${typeKeyOf(typeIndex)}${handle === 0 ? ', closed' : ''}]`
 }
 
-/** Gives the reference to the caller, for a value that is moved into native code. @throws {ScopeClosedError} if it is closed. */
-export function surrender(object: NativeObject): number {
-  const cell = openCell(object)
-  const { handle } = cell
-  cell.handle = 0
+/** Closes an object, whose reference stays at its place. */
+function forget(object: NativeObject): void {
+  readCell(object).handle = 0
   live--
   collected.forget(object)
+}
+
+/** Gives the reference to the caller, for a value that is moved into native code. @throws {ScopeClosedError} if it is closed. */
+export function surrender(object: NativeObject): number {
+  const { handle, place } = openCell(object)
+  forget(object)
+  disown(place)
   return handle
 }
 
 /** Takes a reference back that was surrendered. */
 export function restore(object: NativeObject, handle: number): void {
-  readCell(object).handle = handle
+  const cell = readCell(object)
+  cell.place = own(handle)
+  cell.handle = handle
   live++
-  collected.watch(object, handle, object)
+  collected.watch(object, cell.place, object)
 }
 
 /** Makes the JavaScript object of a native one. Takes over a reference. */

@@ -2,6 +2,7 @@ import { addressOf, keepAlive, LAYOUTS } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { MemoryError } from '../errors/error-kinds.ts'
 import { globalFunction } from '../native/global-function.ts'
+import { own, ownedAddress } from '../native/owned.ts'
 import type { Pack, Stack } from '../native/stack.ts'
 
 /** The number of elements that go through the argument stack at once. */
@@ -9,7 +10,7 @@ const MANY = 1024
 
 const VALUE_SIZE: number = LAYOUTS.TVMFFIAny.size
 
-/** The makers are global functions, which a function of TypeScript can replace. */
+/** The places of the makers, which are global functions that a function of TypeScript can replace. */
 const makers: { 'ffi.Array'?: number; 'ffi.Map'?: number } = {}
 
 /** The call releases the object at its end. */
@@ -20,7 +21,8 @@ export function packContainer(
   values: readonly unknown[],
   pack: Pack,
 ): void {
-  const handle = (makers[maker] ??= globalFunction(maker))
+  const place = (makers[maker] ??= own(globalFunction(maker)))
+  const handle = ownedAddress(place)
   // Getters of elements may change the array, and a proxy of one may have any length.
   const count = Math.max(0, Math.trunc(Number(values.length)) || 0)
   const make = count > MANY ? makeOfMany : makeOfFew

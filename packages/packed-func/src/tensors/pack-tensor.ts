@@ -3,12 +3,13 @@ import { checkEnterable, Cleaner, highWord, LAYOUTS, lowWord } from '@tenon/core
 import { takeError } from '../errors/crossing.ts'
 import { makeError, PackedFuncError } from '../errors/error-kinds.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
-import { openStack, TENSORS, type Stack } from '../native/stack.ts'
+import { own, releaseOwned } from '../native/owned.ts'
+import { TENSORS, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { release } from '../objects/native-object.ts'
 import { isPadded, writeDescription } from './description.ts'
 
-const collected = new Cleaner<number>((address) => openStack().release(address))
+const collected = new Cleaner<number>(releaseOwned)
 
 /**
  * The tensor object of one tensor of `@tenon/core`, kept in its descriptor. It holds one reference, which is released when the
@@ -23,6 +24,7 @@ export class TensorObject {
   /** The id that native code releases when an object over JavaScript's memory ends; 0 for a native tensor. */
   readonly id: number
   readonly isNative: boolean
+  readonly place: number
 
   constructor(address: number, id: number, isNative: boolean) {
     this.address = address
@@ -30,13 +32,15 @@ export class TensorObject {
     this.hi = highWord(address)
     this.id = id
     this.isNative = isNative
-    if (!isNative) collected.watch(this, address, this)
+    // The lifetime of its memory owns a native tensor.
+    this.place = isNative ? 0 : own(address)
+    if (!isNative) collected.watch(this, this.place, this)
   }
 
   /** Releases the reference while native code has others, once no call borrows it. */
   surrender(stack: Stack): void {
     collected.forget(this)
-    release(stack, this.address)
+    release(stack, this.place)
   }
 }
 

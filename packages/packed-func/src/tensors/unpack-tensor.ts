@@ -2,7 +2,8 @@ import { gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
 import { Block, bufferOver, Cleaner, CONSTANTS, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
-import { openStack, type Stack } from '../native/stack.ts'
+import { own, ownedAddress, releaseOwned } from '../native/owned.ts'
+import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Value } from '../values/argument.ts'
@@ -14,9 +15,10 @@ const CPU: number = CONSTANTS.kDLCPU
 /** Releases tensor objects whose memory JavaScript cannot reach any more. */
 const collected = new Cleaner<number>(releaseObject)
 
-function releaseObject(address: number): void {
+function releaseObject(place: number): void {
+  const address = ownedAddress(place)
   if (tensorOfObject.get(address)?.deref()?.gate.alive !== true) tensorOfObject.delete(address)
-  openStack().release(address)
+  releaseOwned(place)
 }
 
 /**
@@ -25,18 +27,19 @@ function releaseObject(address: number): void {
  */
 class NativeTensorLifetime extends ManagedLifetime {
   readonly #buffer: WeakRef<ArrayBuffer>
-  readonly #object: number
+  /** The place of the reference to the tensor object; 0 for borrowed memory. */
+  readonly #place: number
 
   /** @param object a tensor object, whose reference is taken over; 0 for borrowed memory */
   constructor(buffer: ArrayBuffer, object: number) {
     super()
     this.#buffer = new WeakRef(buffer)
-    this.#object = object
-    if (object !== 0) collected.watch(buffer, object, this)
+    this.#place = object === 0 ? 0 : own(object)
+    if (object !== 0) collected.watch(buffer, this.#place, this)
   }
 
   protected override get label(): string {
-    return this.#object === 0 ? 'the tensor that a callback borrowed' : 'the memory of a native tensor'
+    return this.#place === 0 ? 'the tensor that a callback borrowed' : 'the memory of a native tensor'
   }
 
   /** Closes the lifetime, or only detaches its memory if it is held. */
@@ -54,9 +57,9 @@ class NativeTensorLifetime extends ManagedLifetime {
 
   protected override release(): void {
     this.#detach()
-    if (this.#object === 0) return
+    if (this.#place === 0) return
     collected.forget(this)
-    releaseObject(this.#object)
+    releaseObject(this.#place)
   }
 }
 

@@ -1,5 +1,6 @@
 import { Tensor } from '@tenon/core'
 import { describe, wrongType } from '@tenon/core/internal'
+import { own } from '../native/owned.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
@@ -36,12 +37,13 @@ export function packRValue(stack: Stack, slot: number, object: NativeObject): vo
   // An object that a call in progress borrows keeps a reference until this call ends. So do functions, which may be called.
   const isBorrowed = cellOf(object).typeIndex === TypeIndex.Function || isInSlot(stack, slot, handle)
   if (isBorrowed) stack.host.tn_packed_retain(handle)
+  const kept = isBorrowed ? own(handle) : 0
   stack.text += 8
   stack.setPointer(slot, TypeIndex.ObjectRValueRef, stack.address + offset)
   stack.undo.push({
     settle: () => {
       if (stack.bytes.readBigUInt64LE(offset) !== 0n) restore(object, handle)
-      if (isBorrowed) release(stack, handle)
+      if (isBorrowed) release(stack, kept)
     },
   })
 }

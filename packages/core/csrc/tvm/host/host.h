@@ -43,6 +43,7 @@ int32_t tn__ffi_find(void *library);
 /* --- stack.c: the memory that JavaScript and native code share ---------------------------------------------------- */
 
 typedef struct tn__foreign tn__foreign_t;
+typedef struct tn__places tn__places_t;
 
 struct tn_packed_stack {
   tn_packed_head_t head;
@@ -50,6 +51,7 @@ struct tn_packed_stack {
   _Atomic(tn__foreign_t *) released; /* values that native code has released and JavaScript has not yet taken */
   tn__foreign_t *taken;              /* taken values whose ids did not fit into the caller's array */
   struct tn_packed_stack *next;      /* of the stacks of the thread */
+  tn__places_t *places;              /* the references that JavaScript owns */
 };
 
 static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) {
@@ -74,6 +76,11 @@ struct tn__foreign {
 tn__foreign_t *tn__foreign_new(tn_packed_stack_t *stack, int64_t id);
 /* Releases a foreign value: queues its id for JavaScript. */
 void tn__foreign_release(void *foreign);
+
+/* --- owned.c: the references that the JavaScript of a thread owns ------------------------------------------------- */
+
+/* Has the references released at the end of the calling thread's environment, if it has one. 0 without memory. */
+int tn__owned_open(tn_packed_stack_t *stack);
 
 /* --- error.c ------------------------------------------------------------------------------------------------------ */
 

@@ -34,7 +34,10 @@ int32_t tn_packed_open(tn_packed_stack_t **out) {
     tn_memory_free(stack);
     return TN_OUT_OF_MEMORY;
   }
-  *out = opened = stack;
+  /* From here on the end of the thread frees the stack. */
+  opened = stack;
+  if (!tn__owned_open(stack)) return TN_OUT_OF_MEMORY;
+  *out = stack;
   return TN_OK;
 }
 
