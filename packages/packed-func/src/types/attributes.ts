@@ -9,11 +9,12 @@ import { unpack } from '../values/unpack.ts'
 export const attributeOf = (typeIndex: number, name: string): Value =>
   withAttribute(typeIndex, name, (stack, slot) => unpack(stack, slot, stack.i32[slot * 4]!))
 
-export const hasAttribute = (typeIndex: number, name: string): boolean =>
+/** Returns whether exactly this type has an attribute that is a function. */
+export const hasFunction = (typeIndex: number, name: string): boolean =>
   withAttribute(typeIndex, name, (stack, slot) => {
-    const isThere = stack.i32[slot * 4] !== TypeIndex.None
+    const isFunction = stack.i32[slot * 4] === TypeIndex.Function
     stack.clear(slot)
-    return isThere
+    return isFunction
   })
 
 /** `read` gets a slot with an owned copy. */

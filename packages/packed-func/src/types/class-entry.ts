@@ -100,10 +100,10 @@ function makeClass(name: string, key: string, parent: { readonly prototype: obje
   return made
 }
 
-function addMembers(entry: ClassEntry, { fields, methods }: TypeTable): void {
+function addMembers(entry: ClassEntry, { fields, methods, counts }: TypeTable): void {
   const isStatic = ({ flags }: MemberEntry): boolean => (flags & FieldFlag.IsStatic) !== 0
   const isField = new Set(fields)
-  entry.counts = { fields: fields.length, methods: methods.length }
+  entry.counts = counts
   for (const named of nameMembers([...fields, ...methods.filter((method) => !isStatic(method))], false)) {
     if (Object.hasOwn(entry.made.prototype, named.name)) continue
     if (isField.has(named.member)) addField(entry, named)
@@ -128,7 +128,6 @@ function addMethod(
   make: (owner: Owner, member: MemberEntry, name: string, target: PackedFunc) => Method,
 ): void {
   const called = functionOfMethod(entry.key, member)
-  if (called === undefined) return
   if (!entry.methods.has(member.name)) entry.methods.set(member.name, called)
   const value = make(entry, member, camelName ?? name, called)
   for (const each of camelName === undefined ? [name] : [name, camelName])

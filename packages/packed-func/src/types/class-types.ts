@@ -2,6 +2,7 @@ import type { Callee } from '../functions/call.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import type { NativeObject, Wrapper } from '../objects/native-object.ts'
 import type { Owner } from './member-function.ts'
+import type { MemberCounts } from './type-table.ts'
 
 /** The class of a registered type. */
 export interface ObjectClass {
@@ -30,7 +31,7 @@ export interface ClassEntry extends Owner {
   readonly shown: ShownField[]
   /** Its own methods, by the names that the library registers. */
   readonly methods: Map<string, PackedFunc>
-  counts: { readonly fields: number; readonly methods: number }
+  counts: MemberCounts
   init: Initializer | undefined
 }
 

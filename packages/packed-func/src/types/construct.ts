@@ -47,8 +47,8 @@ function withNone(values: readonly unknown[], { fewest, padded }: Initializer): 
 /** Attributes are not inherited, and neither are constructors. */
 function findInitializer({ index, key }: ClassEntry): Initializer | undefined {
   const method = readType(index).methods.find(({ name }) => name === INIT)
-  const explicit = method && functionOfMethod(key, method)
-  if (explicit !== undefined) return { callee: calleeOf(explicit), takesNames: false, ...countsOf(method?.type) }
+  if (method !== undefined)
+    return { callee: calleeOf(functionOfMethod(key, method)), takesNames: false, ...countsOf(method.type) }
   const attribute = attributeOf(index, INIT)
   if (attribute instanceof PackedFunc) return { callee: calleeOf(attribute), takesNames: true, fewest: 0, padded: 0 }
   if (attribute instanceof NativeObject) attribute.close()

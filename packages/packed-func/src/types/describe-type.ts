@@ -4,7 +4,7 @@ import { openStack } from '../native/stack.ts'
 import { typeKeyOf } from '../objects/native-object.ts'
 import type { Value } from '../values/argument.ts'
 import { unpack } from '../values/unpack.ts'
-import { hasAttribute } from './attributes.ts'
+import { hasFunction } from './attributes.ts'
 import { FieldFlag, INIT, readType, typeIndexOfKey, type MemberEntry, type TypeTable } from './type-table.ts'
 
 /** A field that a type itself registers. */
@@ -79,7 +79,7 @@ export function describeType(key: string): TypeDescription {
 
 function constructable({ index, methods }: TypeTable): TypeDescription['constructable'] {
   if (methods.some(({ name }) => name === INIT)) return 'explicit'
-  return hasAttribute(index, INIT) ? 'fields' : false
+  return hasFunction(index, INIT) ? 'fields' : false
 }
 
 /** The optional texts of a member, without those that are missing. */

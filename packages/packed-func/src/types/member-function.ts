@@ -23,13 +23,9 @@ export interface Owner {
 /** A function whose `this` is the object. */
 export type Method = (this: unknown, ...values: Argument[]) => Converted
 
-/** Returns the packed function of a method, or undefined if the library registered another value. */
-export function functionOfMethod(key: string, { name, info }: MemberEntry): PackedFunc | undefined {
-  const value = copyOfValue(info, LAYOUTS.TVMFFIMethodInfo.offsets.method)
-  if (value instanceof PackedFunc) return value.rename(`${key}.${name}`)
-  if (value instanceof NativeObject) value.close()
-  return undefined
-}
+/** Returns the packed function of a method. */
+export const functionOfMethod = (key: string, { name, info }: MemberEntry): PackedFunc =>
+  (copyOfValue(info, LAYOUTS.TVMFFIMethodInfo.offsets.method) as PackedFunc).rename(`${key}.${name}`)
 
 function wrongThis({ className }: Owner, name: string, verb: string, received: unknown): PackedFuncTypeError {
   const got =

@@ -2,6 +2,7 @@ import { addressOf, CONSTANTS, didYouMean, keepAlive, LAYOUTS, checkName } from 
 import { ValueError } from '../errors/error-kinds.ts'
 import { builtin } from '../functions/registry.ts'
 import { openStack, type Stack } from '../native/stack.ts'
+import { TypeIndex } from '../native/type-index.ts'
 import type { NativeArray } from '../objects/containers.ts'
 
 /** A field or method, as the bound library describes it. */
@@ -26,7 +27,15 @@ export interface TypeTable {
   /** The size of its objects in bytes, or 0 if the library does not say. */
   readonly size: number
   readonly fields: readonly MemberEntry[]
+  /** The methods that are functions. A library can register other values as well, which nothing can call. */
   readonly methods: readonly MemberEntry[]
+  readonly counts: MemberCounts
+}
+
+/** The numbers of fields and methods that a library has registered for a type. */
+export interface MemberCounts {
+  readonly fields: number
+  readonly methods: number
 }
 
 /** The flags of a field that this package reads. */
@@ -92,6 +101,7 @@ export function readType(index: number): TypeTable {
   const ancestors = stack.copyOf(pointerAt(info, offsets.type_ancestors), depth * POINTER_SIZE)
   const metadata = pointerAt(info, offsets.metadata)
   const about = metadata === 0 ? undefined : stack.copyOf(metadata, METADATA.size)
+  const counts = countsIn(info)
   return {
     index,
     key: textAt(stack, info, offsets.type_key) ?? '',
@@ -100,33 +110,50 @@ export function readType(index: number): TypeTable {
     ),
     doc: about && textAt(stack, about, METADATA.offsets.doc),
     size: about?.readInt32LE(METADATA.offsets.total_size) ?? 0,
-    fields: membersAt(stack, pointerAt(info, offsets.fields), info.readInt32LE(offsets.num_fields), FIELD),
-    methods: membersAt(stack, pointerAt(info, offsets.methods), info.readInt32LE(offsets.num_methods), METHOD),
+    fields: membersAt(stack, pointerAt(info, offsets.fields), counts.fields, FIELD),
+    methods: membersAt(stack, pointerAt(info, offsets.methods), counts.methods, METHOD).filter(
+      (method) => method.info.readInt32LE(METHOD.offsets.method) === TypeIndex.Function,
+    ),
+    counts,
   }
 }
 
+const countsIn = (info: Buffer): MemberCounts => ({
+  fields: info.readInt32LE(TYPE.offsets.num_fields),
+  methods: info.readInt32LE(TYPE.offsets.num_methods),
+})
+
 /** Returns the numbers of fields and methods that a type has now. */
-export function memberCounts(index: number): { fields: number; methods: number } {
+export function memberCounts(index: number): MemberCounts {
   const stack = openStack()
-  const { offsets } = TYPE
-  const info = stack.copyOf(Number(stack.host.tn_packed_type_info(index)), TYPE.size)
-  return { fields: info.readInt32LE(offsets.num_fields), methods: info.readInt32LE(offsets.num_methods) }
+  return countsIn(stack.copyOf(Number(stack.host.tn_packed_type_info(index)), TYPE.size))
 }
 
 /** Returns the index of a type. @throws {ValueError} if no type has the key. The hint names similar keys. */
 export function typeIndexOfKey(key: string): number {
-  const text = Buffer.from(checkName(key, 'key'))
-  const index = openStack().host.tn_packed_type_index(addressOf(text), text.length)
-  keepAlive(text)
+  const index = lookUp(checkName(key, 'key'))
   if (index !== -1) return index
   throw new ValueError(`no type '${key}' is registered`, {
     hint: didYouMean(key, listTypes()) ?? 'Load the library that registers the type first, with Module.open(path).',
   })
 }
 
+/** The index of a type, or -1 if no type has the key. */
+function lookUp(key: string): number {
+  const text = Buffer.from(key)
+  const index = openStack().host.tn_packed_type_index(addressOf(text), text.length)
+  keepAlive(text)
+  return index
+}
+
+/** Whether a type can be looked up by its key: not if the key is empty, or has a NUL character or bytes that are not UTF-8. */
+const isUsable = (key: string): boolean =>
+  key !== '' && !key.includes('\0') && (!key.includes('\uFFFD') || lookUp(key) !== -1)
+
 /**
  * The keys of all types that are registered, in the order of their indices. Types without a number in the ABI follow those with
- * one, in the order in which libraries registered them.
+ * one, in the order in which libraries registered them. Keys that are empty, or have a NUL character or bytes that are not UTF-8,
+ * are left out.
  *
  * @example
  * listTypes().includes('ffi.Array') // true
@@ -134,7 +161,7 @@ export function typeIndexOfKey(key: string): number {
 export function listTypes(): string[] {
   const keys = builtin('ffi.GetRegisteredTypeKeys')() as NativeArray
   try {
-    return keys.toArray() as string[]
+    return (keys.toArray() as string[]).filter(isUsable)
   } finally {
     keys.close()
   }
