@@ -11,8 +11,10 @@ import type { FastBuffer } from '../text/fast-buffer.ts'
 
 const SMALL = smallCapacity('tf')
 
-/** The bytes at first, before the sizes of some strings are known. */
-const FIRST_SIZE = 1 << 16
+/** The bytes at first, before the sizes of some strings are known: at least, for each string, and at most. */
+const LEAST_FIRST = 256
+const FIRST_OF_EACH = 64
+const MOST_FIRST = 1 << 16
 
 /** Encodes strings one behind the other, with the offset of each, in temporary memory of JavaScript. */
 export function encodePacked(values: readonly Text[], policy: InvalidText): Image {
@@ -30,7 +32,8 @@ export function encodeTexts(
   // Offsets are written as pairs of 32 bits, because a bigint costs more than encoding a short string.
   const words = new Uint32Array(offsets.buffer)
   const isUtf8 = policy === 'replace'
-  let bytes = Buffer.from(newArrayBuffer(FIRST_SIZE, 16)) as FastBuffer
+  const firstSize = Math.max(LEAST_FIRST, Math.min(FIRST_OF_EACH * count, MOST_FIRST))
+  let bytes = Buffer.from(newArrayBuffer(firstSize, 16)) as FastBuffer
   let [at, notSmall] = [0, 0]
   for (let i = 0; i < count; i++) {
     const value = i < known.length ? known[i]! : values[i]!

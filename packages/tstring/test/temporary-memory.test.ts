@@ -1,0 +1,32 @@
+import { runScript } from '@tenon/core/testing'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+/** The resident bytes of each of 4000 small tensors, made by `code`, in a process of their own. */
+async function residentBytes(code: string): Promise<number> {
+  const {
+    code: exitCode,
+    stdout,
+    stderr,
+  } = await runScript(
+    `import { StringTensor } from '@tenon/tstring'
+     const words = ['tensor', 'of', 'strings, some longer than a struct holds']
+     const make = () => ${code}
+     for (let i = 0; i < 300; i++) make()
+     gc()
+     const before = process.memoryUsage.rss()
+     const kept = Array.from({ length: 4000 }, make)
+     console.log((process.memoryUsage.rss() - before) / kept.length)`,
+    {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      nodeOptions: ['--conditions=@tenon/source', '--expose-gc', '--disable-warning=ExperimentalWarning'],
+      timeout: 60_000,
+    },
+  )
+  expect(exitCode, stderr).toBe(0)
+  return Number(stdout)
+}
+
+test.each(['malloc', 'packed'])('small tensors in %s storage need little temporary memory', async (storage) => {
+  expect(await residentBytes(`StringTensor.from(words, { storage: '${storage}' })`)).toBeLessThan(8192)
+})
