@@ -133,7 +133,8 @@ it(`${isSoak ? 1000 : 40} workers leave no memory`, { timeout: 700_000 }, async 
      console.log(JSON.stringify([...counts().map((count, i) => count - before[i]), (process.memoryUsage().rss - start) / rounds]))`,
   )
   const [points, all, perWorker] = JSON.parse(output) as number[]
-  expect([points, isOwnLibrary ? all : 0]).toEqual([0, 0])
+  // The garbage collector may find objects of the main thread meanwhile.
+  expect([points, isOwnLibrary ? Math.max(all!, 0) : 0]).toEqual([0, 0])
   // The objects of one worker take some 300 KiB.
   expect(perWorker).toBeLessThan(100_000)
 })
