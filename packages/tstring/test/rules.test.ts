@@ -44,7 +44,7 @@ describe('the rules', () => {
 
 describe('the platform', () => {
   it('has the methods below toString() and write()', () => {
-    const buffer = Buffer.alloc(8) as Buffer as FastBuffer
+    const buffer = Buffer.alloc(8) as Buffer as FastBuffer & { utf8Write(text: string, offset: number): number }
     expect(buffer.utf8Write('é\0x', 1)).toBe(4)
     expect([buffer.utf8Slice(1, 5), buffer.latin1Slice(1, 3)]).toEqual(['é\0x', 'Ã©'])
     // Only whole characters are written, as many as fit.

@@ -71,7 +71,7 @@ export const processAllocator: NativeAllocator & { toString(): string } = {
       throw new AllocationError(`${size} bytes could not be allocated: ${lastError()}`, { details: { byteSize: size } })
     }
     const address = Number(out[0])
-    const buffer = bufferOver(address, Math.max(size, 1))
+    const buffer = bufferOver(address, size === 0 ? 1 : size)
     return new Segment(blockOver(buffer, address), 0, size, 0)
   },
   toString: () => 'processAllocator',

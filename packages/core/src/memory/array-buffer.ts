@@ -6,7 +6,9 @@ export const ARRAY_BUFFER_ALIGNMENT = 16
 
 /** The buffer has at least one byte, so that its address is unique. @throws {AllocationError} */
 export function newArrayBuffer(byteSize: number, byteAlignment: number): ArrayBuffer {
-  const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0)
+  const gap = byteAlignment > ARRAY_BUFFER_ALIGNMENT ? byteAlignment - ARRAY_BUFFER_ALIGNMENT : 0
+  // No method of Math, which a program can replace: addresses beyond the buffer would be handed out.
+  const room = (byteSize === 0 ? 1 : byteSize) + gap
   try {
     return new ArrayBuffer(room)
   } catch (cause) {

@@ -46,6 +46,7 @@ export function sharedBlock(byteSize: number, byteAlignment: number): Block | un
     if (guardMode || !hasSlabs()) return undefined
     slab = new Slab(SLAB_SIZE)
     offset = slab.take(size, byteAlignment)
+    if (offset === -1) return undefined
   }
   return Block.ofPart(globalGate, slab!, offset, size)
 }

@@ -44,7 +44,8 @@ export class Slab {
   take(byteSize: number, byteAlignment: number): number {
     const offset = (this.used + byteAlignment - 1) & -byteAlignment
     const end = offset + byteSize
-    if (end > this.byteSize) return -1
+    // Also if a number is not valid, because nobody may get what another has.
+    if (!(offset >= this.used && end > offset && end <= this.byteSize)) return -1
     this.used = end
     return offset
   }

@@ -47,9 +47,10 @@ export class TensorType<out D extends DType = DType> {
     if (this.elementCount > Number.MAX_SAFE_INTEGER) {
       throw new ArgumentRangeError(`shape must have at most 2^53 - 1 elements, got [${shape.join(', ')}]`)
     }
+    // Without methods that a program can replace: the type is kept, and later tensors of its shape would get too little memory.
     const { bits } = dtypeInfo(dtype)
-    const spanned = strides?.reduce((sum, stride, axis) => sum + stride * (shape[axis]! - 1), 1) ?? this.elementCount
-    const byteSize = packing === 'packed' ? Math.ceil((spanned * bits) / 8) : spanned * Math.max(bits / 8, 1)
+    const spanned = strides === undefined ? this.elementCount : spanOf(shape, strides)
+    const byteSize = packing === 'packed' ? bytesOfBits(spanned * bits) : spanned * (bits < 8 ? 1 : bits / 8)
     this.byteSize = checkSize(byteSize, 'the size of the tensor')
     this.transposed = undefined
     this.rowMajor = strides === undefined ? this : undefined
@@ -247,6 +248,23 @@ function checkPacking(packing: Packing = 'element'): Packing {
 }
 
 function product(values: readonly number[]): number {
-  // The product of the other values could be infinite, and 0 times that is NaN.
-  return values.includes(0) ? 0 : values.reduce((total, value) => total * value, 1)
+  let total = 1
+  for (let i = 0; i < values.length; i++) {
+    // The product of the other values could be infinite, and 0 times that is NaN.
+    if (values[i] === 0) return 0
+    total *= values[i]!
+  }
+  return total
+}
+
+function bytesOfBits(bits: number): number {
+  const rest = bits % 8
+  return (bits - rest) / 8 + (rest === 0 ? 0 : 1)
+}
+
+/** The number of elements from the first to the last. */
+function spanOf(shape: readonly number[], strides: readonly number[]): number {
+  let span = 1
+  for (let axis = 0; axis < strides.length; axis++) span += strides[axis]! * (shape[axis]! - 1)
+  return span
 }

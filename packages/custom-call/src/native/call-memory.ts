@@ -81,7 +81,7 @@ export function planScratch(
   let byteSize = used
   for (const [index, leaf] of leaves.entries()) {
     if (!(leaf instanceof Temp)) continue
-    byteSize = Math.ceil(byteSize / ALIGNMENT) * ALIGNMENT
+    byteSize += (ALIGNMENT - (byteSize % ALIGNMENT)) % ALIGNMENT
     offsets ??= new Map()
     offsets.set(index, byteSize)
     byteSize += leaf.type.byteSize

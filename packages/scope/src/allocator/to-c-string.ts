@@ -1,4 +1,4 @@
-import { checkUsable } from '@tenon/core/internal'
+import { checkUsable, writeUtf8 } from '@tenon/core/internal'
 import { ArenaScope } from '../scope/arena-scope.ts'
 import { codecOf } from '../segment/charset.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
@@ -64,11 +64,6 @@ function shortString(text: string, arena: ArenaScope): MemorySegment | undefined
   return segment
 }
 
-/** The method behind `Buffer#write`, which Node's type definitions lack. */
-interface Utf8Buffer {
-  utf8Write(text: string, byteOffset: number, byteLength: number): number
-}
-
 /** Writes a string at the place of the arena's next allocation, so that it need not be measured. */
 function longString(text: string, arena: ArenaScope, mayHaveNul: boolean): MemorySegment | undefined {
   const { block, offset, limit } = arena
@@ -76,7 +71,7 @@ function longString(text: string, arena: ArenaScope, mayHaveNul: boolean): Memor
   const isRoomy = block !== undefined && offset + longest < limit
   if (!isRoomy || (!mayHaveNul && text.includes('\0'))) return undefined
   if (!block.gate.open || block.exposed) checkUsable(block)
-  const size = (block.bytes as unknown as Utf8Buffer).utf8Write(text, offset, longest) + 1
+  const size = writeUtf8(block.bytes, text, offset, longest) + 1
   arena.offset = offset + size
   return new MemorySegment(block, offset, size, 0)
 }

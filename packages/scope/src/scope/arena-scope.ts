@@ -100,8 +100,8 @@ export abstract class ArenaScope extends ManagedScope {
 
   /** @internal Allocates inside a larger allocation: a byte for an empty segment, a gap for a large alignment. */
   allocateInside(size: number, alignment: number): MemorySegment {
-    const gap = Math.max(alignment - CHUNK_ALIGNMENT, 0)
-    const { block, base } = this.allocate(Math.max(size, 1) + gap, Math.min(alignment, CHUNK_ALIGNMENT))
+    const gap = alignment > CHUNK_ALIGNMENT ? alignment - CHUNK_ALIGNMENT : 0
+    const { block, base } = this.allocate((size === 0 ? 1 : size) + gap, gap === 0 ? alignment : CHUNK_ALIGNMENT)
     const rest = (block.address + base) % alignment
     return new MemorySegment(block, rest === 0 ? base : base + alignment - rest, size, 0)
   }

@@ -34,7 +34,8 @@ export function newChunk(byteSize: number, byteAlignment: number): Chunk {
 
 /** Attached memory cannot be detached, so it lives until its last user drops it. `margin` bytes stay free on both sides. */
 export function newSharedChunk(byteSize: number, byteAlignment: number, margin: number = 0): Chunk {
-  const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0) + 2 * margin
+  const gap = byteAlignment > ARRAY_BUFFER_ALIGNMENT ? byteAlignment - ARRAY_BUFFER_ALIGNMENT : 0
+  const room = (byteSize === 0 ? 1 : byteSize) + gap + 2 * margin
   let buffer: SharedArrayBuffer
   try {
     buffer = new SharedArrayBuffer(room)
@@ -52,7 +53,7 @@ function chunkOver(buffer: ArrayBufferLike, byteSize: number, byteAlignment: num
   const address = addressOf(buffer)
   const start = margin + ((byteAlignment - ((address + margin) % byteAlignment)) % byteAlignment)
   // At least one byte, so that an empty segment has an address of its own.
-  return chunkIn(buffer, start, Math.max(byteSize, 1), address + start)
+  return chunkIn(buffer, start, byteSize === 0 ? 1 : byteSize, address + start)
 }
 
 export function chunkIn(buffer: ArrayBufferLike, start: number, size: number, address: number): Chunk {

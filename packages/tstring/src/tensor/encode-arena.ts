@@ -1,5 +1,5 @@
 import type { Segment } from '@tenon/core'
-import { checkUsable, type Block } from '@tenon/core/internal'
+import { checkUsable, writeUtf8, type Block } from '@tenon/core/internal'
 import type { Sums } from '../image/image.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { TYPE } from '../layouts/layout.ts'
@@ -9,7 +9,6 @@ import { startOf } from '../memory/regions.ts'
 import { byteLengthOf, copyBytes } from '../memory/typed-arrays.ts'
 import type { InvalidText } from '../text/decode.ts'
 import { encodeString, type Text } from '../text/encode.ts'
-import type { FastBuffer } from '../text/fast-buffer.ts'
 import { writeAscii } from '../text/write-ascii.ts'
 
 const SMALL = 22
@@ -33,7 +32,7 @@ export function encodeArena(
   policy: InvalidText,
 ): Sums {
   const { view, gate } = table.block
-  const bytes = table.block.bytes as FastBuffer
+  const { bytes } = table.block
   const isUtf8 = policy === 'replace'
   const end = table.base + table.byteSize
   // Variables hold the arena's chunk, because fields would be loaded and stored for each string.
@@ -54,7 +53,7 @@ export function encodeArena(
         ;({ block, bytes: chunk, at: next, end: limit, address } = arena)
         checkAlive(table, block)
       }
-      const size = (chunk as FastBuffer).utf8Write(value as string, next, most)
+      const size = writeUtf8(chunk, value as string, next, most)
       writeView(view, at, address + next, size)
       next += size
       notSmall += size
@@ -62,7 +61,7 @@ export function encodeArena(
     }
     if (length <= SMALL && end - at > most) {
       const isAscii = writeAscii(bytes, at + 1, value as string, length)
-      const size = isAscii ? length : bytes.utf8Write(value as string, at + 1, most)
+      const size = isAscii ? length : writeUtf8(bytes, value as string, at + 1, most)
       if (size <= SMALL) {
         bytes[at] = size << 2
         small += size
@@ -111,7 +110,7 @@ function encodeOther(
   if (typeof value === 'string' && policy === 'replace' && 3 * value.length > QUARTER) {
     const segment = arena.own(Buffer.byteLength(value))
     checkUsable(table.block)
-    const size = (segment.block.bytes as FastBuffer).utf8Write(value, segment.base, segment.byteSize)
+    const size = writeUtf8(segment.block.bytes, value, segment.base, segment.byteSize)
     writePointer(view, at, 'tf', startOf(segment), size)
     return size
   }

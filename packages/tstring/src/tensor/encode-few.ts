@@ -1,11 +1,10 @@
 import { gcAllocator, Segment } from '@tenon/core'
-import { addressOf, coreFunctions, guardMode, newCollected, wrongValue } from '@tenon/core/internal'
+import { addressOf, coreFunctions, guardMode, newCollected, writeUtf8 } from '@tenon/core/internal'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { smallCapacity, structSize, TYPE } from '../layouts/layout.ts'
 import { Regions, startOf } from '../memory/regions.ts'
 import { byteLengthOf } from '../memory/typed-arrays.ts'
 import type { Text } from '../text/encode.ts'
-import type { FastBuffer } from '../text/fast-buffer.ts'
 import { writeAscii } from '../text/write-ascii.ts'
 import { TABLE_ALIGNMENT } from './convert-to.ts'
 import type { Parts } from './parts.ts'
@@ -25,7 +24,7 @@ const SURELY_SMALL = 7
 
 /** Memory in which a tensor is written before its own memory is known. Nothing of the user runs while it is in use. */
 interface Draft {
-  readonly bytes: FastBuffer
+  readonly bytes: Buffer
   readonly words: Uint32Array
   readonly address: number
 }
@@ -35,7 +34,7 @@ let draft: Draft | undefined
 function newDraft(): Draft {
   // The bytes of a short string are written behind the others first.
   const words = new Uint32Array((ROOM + STRIDE) / 4)
-  return { words, bytes: Buffer.from(words.buffer) as FastBuffer, address: addressOf(words) }
+  return { words, bytes: Buffer.from(words.buffer), address: addressOf(words) }
 }
 
 /** Whether {@link partsOfFew} may be used: guard mode finds faults at the ends of the table and of the strings. */
@@ -114,11 +113,7 @@ function write(texts: readonly string[], tableSize: number, { bytes, words }: Dr
     for (let k = 0; k < WORDS; k++) words[word + k] = 0
     let size = length
     if (!writeAscii(bytes, at + 1, text, length)) {
-      const most = 3 * length
-      size = bytes.utf8Write(text, next, most)
-      // A program can replace the method, and native code copies as many bytes as the sizes say.
-      if ((size | 0) !== size || size < 0 || size > most)
-        throw wrongValue('the result of Buffer.prototype.utf8Write', `a whole number from 0 to ${most}`, size)
+      size = writeUtf8(bytes, text, next, 3 * length)
       if (size > SMALL) {
         // Some characters may have been written as ASCII.
         for (let k = 0; k < WORDS; k++) words[word + k] = 0

@@ -1,11 +1,11 @@
 import type { NativeAllocator, Segment } from '@tenon/core'
+import { writeUtf8 } from '@tenon/core/internal'
 import { abiInfo, type Abi } from '../layouts/abi.ts'
 import { INT32_MAXIMUM, smallCapacity, tableSize } from '../layouts/layout.ts'
 import { copyRange } from '../memory/copy-range.ts'
 import { allocateFrom, checkSegment } from '../memory/open.ts'
 import { byteLengthOf, copyBytes } from '../memory/typed-arrays.ts'
 import type { Text } from '../text/encode.ts'
-import type { FastBuffer } from '../text/fast-buffer.ts'
 import { writeAscii } from '../text/write-ascii.ts'
 import { TABLE_ALIGNMENT } from './convert-to.ts'
 import type { Parts } from './parts.ts'
@@ -69,8 +69,7 @@ function bytesFrom(values: readonly Text[], first: number): number {
 function writeStrings(values: readonly Text[], data: Segment, abi: Abi, progress: Progress): void {
   const { littleEndian } = abiInfo(abi)
   const { block, base, byteSize } = data
-  const { view } = block
-  const bytes = block.bytes as FastBuffer
+  const { view, bytes } = block
   const count = values.length
   const end = base + byteSize
   let { index, notSmall } = progress
@@ -81,7 +80,7 @@ function writeStrings(values: readonly Text[], data: Segment, abi: Abi, progress
     if (typeof value === 'string') {
       const { length } = value
       if (end - at < 3 * length && end - at < Buffer.byteLength(value)) break
-      size = writeAscii(bytes, at, value, length) ? length : bytes.utf8Write(value, at, end - at)
+      size = writeAscii(bytes, at, value, length) ? length : writeUtf8(bytes, value, at, end - at)
     } else {
       size = byteLengthOf(value, index)
       if (end - at < size) break

@@ -5,6 +5,4 @@
 export interface FastBuffer extends Buffer {
   utf8Slice(start: number, end: number): string
   latin1Slice(start: number, end: number): string
-  /** Writes as many whole characters as fit. Returns the number of bytes written. */
-  utf8Write(text: string, offset: number, length?: number): number
 }
