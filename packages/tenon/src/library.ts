@@ -146,9 +146,8 @@ export class Library {
   kernel<Result = Tensor>(name: string, options?: KernelOptions): Kernel<Result, KernelHandler | PackedFunc> {
     this.native.checkOpen()
     const registered = registrationsOf(resolve(this.path))
-    const some = this.#some.filter(({ signature }) => signature.name === name)
-    const sources = { library: this, found: some.length > 0 ? some : this.#readSignatures(), registered }
-    return openKernel(sources, checkName(name, 'name'), options)
+    const sources = { library: this, found: this.#signaturesFor(checkName(name, 'name')), registered }
+    return openKernel(sources, name, options)
   }
 
   /**
@@ -253,6 +252,18 @@ export class Library {
     const info = this.#readInfo()
     this.#kernels ??= info === undefined ? new Map() : libraryKernels(info)
     return this.#kernels
+  }
+
+  /** The signature of one kernel, or those of all if it has none. Most programs use few of the kernels of a large library. */
+  #signaturesFor(name: string): readonly FoundSignature[] {
+    if (this.#found !== undefined) return this.#found
+    const known = this.#some.filter(({ signature }) => signature.name === name)
+    if (known.length > 0) return known
+    const info = this.#readInfo()
+    const read = info === undefined ? [] : readSignatures(this.path, info, { name })
+    if (read.every(({ signature }) => signature.source === 'none')) return this.#readSignatures()
+    this.#some = [...this.#some, ...read]
+    return read
   }
 
   #readSignatures(): readonly FoundSignature[] {
