@@ -1,5 +1,5 @@
 import { Segment } from '@tenon/core'
-import { newArrayBuffer } from '@tenon/core/internal'
+import { newArrayBuffer, writeUtf8 } from '@tenon/core/internal'
 import type { Image } from '../image/image.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { smallCapacity } from '../layouts/layout.ts'
@@ -7,7 +7,6 @@ import { segmentOver } from '../memory/open.ts'
 import { byteLengthOf, copyBytes } from '../memory/typed-arrays.ts'
 import type { InvalidText } from '../text/decode.ts'
 import { encodeString, type Text } from '../text/encode.ts'
-import type { FastBuffer } from '../text/fast-buffer.ts'
 
 const SMALL = smallCapacity('tf')
 
@@ -33,7 +32,7 @@ export function encodeTexts(
   const words = new Uint32Array(offsets.buffer)
   const isUtf8 = policy === 'replace'
   const firstSize = Math.max(LEAST_FIRST, Math.min(FIRST_OF_EACH * count, MOST_FIRST))
-  let bytes = Buffer.from(newArrayBuffer(firstSize, 16)) as FastBuffer
+  let bytes: Buffer = Buffer.from(newArrayBuffer(firstSize, 16))
   let [at, notSmall] = [0, 0]
   for (let i = 0; i < count; i++) {
     const value = i < known.length ? known[i]! : values[i]!
@@ -41,7 +40,7 @@ export function encodeTexts(
     if (typeof value === 'string' && isUtf8) {
       // A character of UTF-16 takes at most three bytes.
       if (bytes.length - at < 3 * value.length) bytes = grown(bytes, at, 3 * value.length, count / i)
-      at += bytes.utf8Write(value, at)
+      at += writeUtf8(bytes, value, at, 3 * value.length)
     } else {
       const encoded = typeof value === 'string' ? encodeString(value, policy, `element ${i}`) : value
       const size = byteLengthOf(encoded, i)
@@ -72,9 +71,9 @@ const LOW = hostAbi.startsWith('le') ? 0 : 1
  * Returns a larger copy, with `room` bytes behind `used`. Memory that is not touched costs nothing, so the size is that of all
  * strings if the others are like those written, a share of one in `share`.
  */
-function grown(bytes: Buffer, used: number, room: number, share: number): FastBuffer {
+function grown(bytes: Buffer, used: number, room: number, share: number): Buffer {
   const expected = Number.isFinite(share) ? Math.floor(used * Math.min(share, MOST_GROWTH) * 1.1) : 0
-  const next = Buffer.from(newArrayBuffer(Math.max(2 * bytes.length, expected, used + room), 16)) as FastBuffer
+  const next = Buffer.from(newArrayBuffer(Math.max(2 * bytes.length, expected, used + room), 16))
   bytes.copy(next, 0, 0, used)
   return next
 }
