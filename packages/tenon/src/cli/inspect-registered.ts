@@ -29,7 +29,7 @@ function typeLines({ key, ancestors, constructable, fields, methods, doc }: Type
   const rows = [
     ...fields.map(({ name, type, writable, doc: text }) => [
       name,
-      `${type === undefined ? 'Any' : textOf(readTypeSchema(type))}${writable ? '' : ', read-only'}`,
+      `${(type === undefined ? '' : textOf(readTypeSchema(type))) || 'Any'}${writable ? '' : ', read-only'}`,
       firstLine(text),
     ]),
     ...methods.map(({ name, type, isStatic, doc: text }) => [

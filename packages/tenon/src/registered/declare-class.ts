@@ -110,7 +110,11 @@ const linesOf = ({ doc, lines }: MemberText): string[] => [...docLines(doc), ...
 
 const docLines = (doc: string | undefined): string[] => (doc === undefined ? [] : docComment(doc).trimEnd().split('\n'))
 
-const propertyName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name))
+/** The name of a member. A static method named `constructor` would be read as a constructor, even in quotes. */
+function propertyName(name: string): string {
+  if (name === 'constructor') return "['constructor']"
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name)
+}
 
 function fieldLines({ type, writable }: Field, name: string, place: string, context: DeclarationContext): string[] {
   const schema = fieldSchema(type)
