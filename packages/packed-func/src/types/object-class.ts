@@ -111,8 +111,9 @@ export function registerClass<C extends Pick<ObjectClass, 'prototype' | 'typeKey
   return made
 }
 
+/** Whether a class extends another one with its prototype and with itself, so that it also inherits `typeKey` and `method`. */
 function extendsClass(made: unknown, own: ObjectClass): boolean {
-  if (typeof made !== 'function') return false
+  if (typeof made !== 'function' || !Object.prototype.isPrototypeOf.call(own, made)) return false
   const prototype: unknown = made.prototype
   return typeof prototype === 'object' && prototype !== null && prototype instanceof own
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { describeType, listTypes, Module, objectClass, types } from '../../src/index.ts'
+import { describeType, listTypes, Module, objectClass, PackedFunc, registerClass, types } from '../../src/index.ts'
 import { compileLibrary } from '../compile.ts'
 
 /** Registers types under keys that no string can name, and members and constructors that are not functions. */
@@ -71,5 +71,14 @@ describe('methods and constructors that are not functions', () => {
       const Made = objectClass(key) as new () => unknown
       expect(() => new Made()).toThrow('has no constructor')
     }
+  })
+})
+
+describe('registerClass()', () => {
+  test('refuses a function that has only the prototype of a class, which would make functions that cannot be called', () => {
+    const made = Object.defineProperty(function Made() {}, 'prototype', { value: Object.create(PackedFunc.prototype) })
+    expect(() => registerClass('ffi.Function', made as unknown as typeof PackedFunc)).toThrow(
+      "the class for 'ffi.Function' must extend its class PackedFunc, got the function Made",
+    )
   })
 })
