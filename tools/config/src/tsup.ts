@@ -32,7 +32,13 @@ function takeBuiltins(code: string): string {
 export function esmLibrary(entry: string[]): Options | Options[] {
   const { plugins, ...options } = common()
   const builtins = { name: 'builtins', renderChunk: (code: string) => ({ code: takeBuiltins(code) }) }
-  return defineConfig({ ...options, entry, format: 'esm', clean: true, plugins: [...plugins, builtins] }) as Options
+  return defineConfig({
+    ...options,
+    entry,
+    format: 'esm',
+    clean: true,
+    plugins: [...(plugins ?? []), builtins],
+  }) as Options
 }
 
 /**

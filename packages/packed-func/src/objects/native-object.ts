@@ -155,7 +155,8 @@ export class NativeObject extends Adopted {
   constructor(typeIndex: number, handle: number, self?: object, cell: Cell = new Cell(typeIndex, handle)) {
     super(self)
     if (typeof handle !== 'number') {
-      const hint = 'Use packedFunc(), getGlobal() or Module.open(path).'
+      const hint =
+        "Use packedFunc(), getGlobal() or Module.open(path), or call a function that makes the object: getGlobal('ffi.List')(1, 2)."
       throw wrongType('handle', 'that of a native object', handle, hint)
     }
     cell.place = own(handle)
