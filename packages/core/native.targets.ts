@@ -72,7 +72,7 @@ export default {
       sources: [
         'csrc/{base,pools,tstring,xla}/*.c',
         // Only the addon calls Node.js.
-        'csrc/call/!(tenon_node).c',
+        'csrc/call/!(tenon_node|node_buffer).c',
         'csrc/call/{sysv_x64|aapcs64|win64}.S',
         // Pools have no files for Windows.
         'csrc/{base,call,pools}/{posix|win32}/*.c',
@@ -104,7 +104,7 @@ export default {
       name: 'tenon_node',
       kind: 'addon',
       fileName: 'tenon.node',
-      sources: ['csrc/call/tenon_node.c'],
+      sources: ['csrc/call/{tenon_node,node_buffer}.c'],
       includes: [...includes, 'node_modules/node-api-headers/include'],
       // Functions of a later version would keep Node.js 22 from loading it.
       defines: { NAPI_VERSION: '8' },

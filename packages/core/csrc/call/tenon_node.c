@@ -8,6 +8,7 @@
 #include <unistd.h>
 #endif
 
+#include "node_buffer.h"
 #include "tenon_call.h"
 #include "uv_poll.h"
 
@@ -36,11 +37,6 @@ typedef struct {
 __attribute__((tls_model("initial-exec")))
 #endif
 static _Thread_local door_t *door;
-
-static napi_value refuse(napi_env env, const char *message) {
-  napi_throw_error(env, NULL, message);
-  return NULL;
-}
 
 /* Throws an exception that was kept while native code was running. */
 static void throw_kept(napi_env env) {
@@ -226,60 +222,6 @@ static napi_value keep_alive(napi_env env, napi_callback_info info) {
     return refuse(env, "keepAlive() must get true or false, after open()");
   (wanted ? napi_ref_threadsafe_function : napi_unref_threadsafe_function)(env, door->waker);
   return NULL;
-}
-
-/* The number of buffers of this thread that keep the buffers of which they are parts. */
-static _Thread_local uint32_t parts;
-
-/* V8 has freed the memory of a buffer, also if a user has transferred it, or the thread ends. */
-static void free_guarded(napi_env env, void *data, void *guarded) {
-  (void)env, (void)data;
-  tn_guarded_free(guarded);
-}
-
-static void forget_owner(napi_env env, void *data, void *owner) {
-  (void)data;
-  parts--;
-  napi_delete_reference(env, owner);
-}
-
-/* buffer(address: number, byteSize: number, owner: number | ArrayBuffer): an ArrayBuffer over native memory. If the owner is a
- * guarded block, the garbage collector frees it with the buffer. If it is a buffer, it stays alive as long as the made one. If
- * it is 0, the memory outlives the buffer. */
-static napi_value make_buffer(napi_env env, napi_callback_info info) {
-  size_t count = 3;
-  napi_value arguments[3], made;
-  int64_t address, size, guarded = 0;
-  bool is_part;
-  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 3 ||
-      napi_get_value_int64(env, arguments[0], &address) != napi_ok ||
-      napi_get_value_int64(env, arguments[1], &size) != napi_ok ||
-      napi_is_arraybuffer(env, arguments[2], &is_part) != napi_ok ||
-      (!is_part && napi_get_value_int64(env, arguments[2], &guarded) != napi_ok))
-    return refuse(env, "buffer() must get an address, a size, and a guarded block, a buffer or 0");
-  void *owner = (void *)(uintptr_t)guarded;
-  napi_ref reference = NULL;
-  if (is_part) {
-    if (napi_create_reference(env, arguments[2], 1, &reference) != napi_ok)
-      return refuse(env, "the engine refuses the reference");
-    owner = reference;
-    parts++;
-  }
-  const napi_finalize finalizer = is_part ? forget_owner : guarded == 0 ? NULL : free_guarded;
-  const napi_status status =
-      napi_create_external_arraybuffer(env, (void *)(uintptr_t)address, (size_t)size, finalizer, owner, &made);
-  if (status == napi_ok) return made;
-  if (is_part) forget_owner(env, NULL, owner);
-  /* JavaScript may be ending, and then nothing can be thrown. */
-  return refuse(env, status == napi_no_external_buffers_allowed ? "this runtime has no external buffers"
-                                                                : "the engine refuses the buffer");
-}
-
-/* parts(): number. */
-static napi_value count_parts(napi_env env, napi_callback_info info) {
-  (void)info;
-  napi_value made;
-  return napi_create_uint32(env, parts, &made) == napi_ok ? made : NULL;
 }
 
 /* text(address: number): a copy of the NUL-terminated UTF-8 at the address. */
@@ -510,8 +452,8 @@ NAPI_MODULE_INIT() {
       METHOD("caller", make_caller),
       METHOD("address", address_of),
       METHOD("text", copy_text),
-      METHOD("buffer", make_buffer),
-      METHOD("parts", count_parts),
+      METHOD("buffer", tn_node_make_buffer),
+      METHOD("parts", tn_node_count_parts),
 #if !defined(_WIN32)
       METHOD("watch", make_watch),
       METHOD("setWatch", set_watch),

@@ -4,7 +4,7 @@ import { type Chunk, detach, newChunk, zero } from './chunk.ts'
 const SIZES: readonly number[] = [0.5, 4, 16, 64, 256, 1024].map((size) => size * 1024)
 
 export const SMALLEST_CHUNK: number = SIZES[0]!
-export const LARGEST_CHUNK: number = SIZES.at(-1)!
+const LARGEST_CHUNK: number = SIZES.at(-1)!
 
 /** The largest chunk that an arena borrows when it opens, in bytes. */
 export const LARGEST_FIRST: number = 64 * 1024

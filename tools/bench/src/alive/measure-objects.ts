@@ -37,7 +37,7 @@ export interface AlivePlan {
   readonly budget: number
 }
 
-export const ALIVE_PLAN: AlivePlan = { warmup: 120e6, batch: 10e6, batches: 9, budget: 1000e6 }
+const ALIVE_PLAN: AlivePlan = { warmup: 120e6, batch: 10e6, batches: 9, budget: 1000e6 }
 
 /** What a measurement needs of its process. */
 export interface Process {
@@ -51,7 +51,7 @@ export interface Process {
   readonly squeeze: (idle?: number) => Promise<void>
 }
 
-export const thisProcess: Process = {
+const thisProcess: Process = {
   clock: processClock,
   residentBytes,
   memoryUsage: () => process.memoryUsage(),
