@@ -28,6 +28,7 @@ const foreign = new Set([
   'Float32Array',
   'postMessage',
   'strlen',
+  'terminate',
   'f',
   'matmul',
   'rms_norm',

@@ -23,7 +23,7 @@ export function coreSourcesOf(abi: Abi): string[] {
   const thrower = abi === 'win64' ? ['fuzz/door/throw_windows.c'] : ['fuzz/door/throw.cc', 'csrc/call/guard.cc']
   // Only the Node-API module calls Node.js.
   const sources = globSync(['csrc/{base,call}/*.c', `csrc/{base,call}/${system}/*.c`], { cwd: core }).filter(
-    (source) => !source.endsWith('tenon_node.c'),
+    (source) => !/(tenon_node|node_buffer)\.c$/.test(source),
   )
   return [...sources, machineCode[abi], 'fuzz/door/runner.c', ...thrower].map((source) => join(core, source))
 }
