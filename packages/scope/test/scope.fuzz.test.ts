@@ -2,6 +2,7 @@ import { type Hold, ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
+import { fuzzBudget, fuzzSeconds } from './support/fuzz-budget.ts'
 
 /** The expected state of a scope after the operations on it. */
 interface Model {
@@ -12,13 +13,6 @@ interface Model {
   actions: number
 }
 
-/** A hundred runs, or as many as fit into TENON_FUZZ_SECONDS. */
-const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
-const budget =
-  seconds === 0
-    ? { numRuns: 100 }
-    : { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 1000, markInterruptAsFailure: false }
-
 const step = fc.record({
   target: fc.nat(3),
   operation: fc.constantFrom('allocate', 'own', 'hold', 'release', 'action', 'view', 'close', 'dispose', 'reopen'),
@@ -28,7 +22,7 @@ const step = fc.record({
 
 test(
   'any sequence of operations on scopes does what the rules say, and no memory is shared or lost',
-  { timeout: 30_000 + seconds * 1000 },
+  { timeout: 30_000 + fuzzSeconds * 1000 },
   () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
@@ -113,7 +107,7 @@ test(
         expect(ran).toBe(expected)
         expect({ ...ResourceScope.stats(), pooledBytes: 0 }).toEqual({ ...before, pooledBytes: 0 })
       }),
-      budget,
+      fuzzBudget,
     )
   },
 )

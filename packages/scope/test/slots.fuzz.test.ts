@@ -8,6 +8,7 @@ import { expect, test } from 'vitest'
 import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
 import { trimChunks } from '../src/scope/chunk-pool.ts'
 import { trimSlots } from '../src/scope/slot.ts'
+import { fuzzBudget, fuzzSeconds } from './support/fuzz-budget.ts'
 
 type Scope = ReturnType<typeof NativeScope.ofConfined> | ReturnType<typeof ResourceScope.ofConfined>
 
@@ -18,13 +19,6 @@ interface Owner {
   readonly segments: MemorySegment[]
   readonly buffers: ArrayBuffer[]
 }
-
-/** A hundred runs, or as many as fit into TENON_FUZZ_SECONDS. */
-const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
-const budget =
-  seconds === 0
-    ? { numRuns: 100 }
-    : { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 1000, markInterruptAsFailure: false }
 
 const step = fc.record({
   operation: fc.constantFrom(
@@ -43,7 +37,7 @@ function checkBytes(buffer: ArrayBufferLike, value: number): void {
 
 test(
   'many scopes that are opened, exposed, moved and closed in any order never see the bytes of each other',
-  { timeout: 60_000 + seconds * 1000 },
+  { timeout: 60_000 + fuzzSeconds * 1000 },
   () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 30, maxLength: 300 }), (steps) => {
@@ -127,7 +121,7 @@ test(
         const { openScopes, liveBytes } = ResourceScope.stats()
         expect([openScopes, liveBytes]).toEqual([before.openScopes, before.liveBytes])
       }),
-      budget,
+      fuzzBudget,
     )
   },
 )
