@@ -4,7 +4,7 @@ import type { NativeObject, PackedFuncError } from 'tenon/packed-func'
 import type { CompiledGrammar, GrammarMatcher, XGrammar } from './library.ts'
 import { allowed, masks, STOP, tokenizer, vocabulary } from './vocabulary.ts'
 
-/** What the library can do, by name. A case throws if the library does something else. */
+/** The cases by name. Each case throws if the library behaves differently. */
 export type Cases = Readonly<Record<string, () => void | Promise<void>>>
 
 const schema = JSON.stringify({

@@ -9,7 +9,7 @@ function replaced<Of extends object>(of: Of, name: keyof Of, method: () => unkno
   try {
     use()
   } catch {
-    // What matters is what is left behind.
+    // The call itself may fail. The test checks the state that it leaves.
   } finally {
     Object.defineProperty(of, name, before)
   }

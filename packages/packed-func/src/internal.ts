@@ -1,4 +1,4 @@
-/** What the `tenon` package uses besides the public entry. It may change at any time. */
+/** The functions and types that the `tenon` package uses besides the public entry. They may change at any time. */
 export { cellOf } from './objects/native-object.ts'
 export { functionSchema } from './typed/schema.ts'
 export { schemaText, UNDECLARED, type TextOfKey, type Use } from './typed/schema-text.ts'

@@ -1,4 +1,4 @@
-/* What the Node-API module exports of buffers over native memory. */
+/* The functions of the Node-API module that make buffers over native memory. */
 #pragma once
 #include <node_api.h>
 

@@ -21,7 +21,7 @@ import { unpack } from '../values/unpack.ts'
 import { checkedPackedCall } from './guarded-calls.ts'
 
 /**
- * What calls read of a packed function. V8 keeps the fields of a function, other than those of an object, outside of it, and to
+ * The properties of a packed function that calls read. V8 keeps the fields of a function, other than those of an object, outside of it, and to
  * read them there takes a nanosecond longer.
  */
 export class Callee extends Cell {
@@ -35,7 +35,7 @@ export class Callee extends Cell {
 }
 
 /**
- * What calls read of a packed function.
+ * The properties of a packed function that calls read.
  *
  * @throws {ArgumentError} if the object is not a function. @throws {ScopeClosedError} if it only inherits from one, as a Proxy does.
  */

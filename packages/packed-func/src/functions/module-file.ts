@@ -1,6 +1,6 @@
 import { readBinary } from '@tenon/core'
 
-/** What the file of a library says about its functions. */
+/** The facts that the file of a library states about its functions. */
 export interface ModuleFile {
   /** Whether it has variables or data of TVM to 0.20, and none of later versions. */
   readonly isMarkedLegacy: boolean

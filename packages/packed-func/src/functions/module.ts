@@ -48,7 +48,7 @@ export class Module extends NativeObject {
   static override readonly typeKey: string = 'ffi.Module'
 
   #path: string | undefined
-  /** What the file says: undefined until it is read, and null for a file that cannot be read. */
+  /** The facts that the file states: undefined until the file is read, and null if the file cannot be read. */
   #file: ModuleFile | null | undefined
 
   /**
@@ -119,7 +119,7 @@ export class Module extends NativeObject {
     return this.#file?.usesFfi === true ? this.#file.functions : undefined
   }
 
-  /** What the module can do, as a sum: 1 if it can be saved as bytes, 2 if it can run, 4 if it can be written as a file to compile. */
+  /** The capabilities of the module as a sum: 1 if it can be saved as bytes, 2 if it can run, 4 if it can be written as a file to compile. */
   get propertyMask(): number {
     return builtin('ffi.ModuleGetPropertyMask')(this) as number
   }

@@ -45,7 +45,7 @@ let live = 0
 
 export const heldObjects = (): number => live
 
-/** What calls read of a native object: its address, of which they write the halves into a slot, and its type. */
+/** The properties of a native object that calls read: the address, whose halves are written into a slot, and the type. */
 export class Cell {
   readonly typeIndex: number
   /** The object's address: 0 once its reference is released. */

@@ -6,7 +6,7 @@
 
 typedef int (*field_setter_t)(void *field, const TVMFFIAny *value);
 
-/* The attribute of exactly this type; None if it has none. */
+/* The attribute of exactly this type, or None if the type does not define it. */
 static TVMFFIAny attribute_of(const TVMFFITypeInfo *type, TVMFFIByteArray name) {
   const TVMFFITypeAttrColumn *place = TVMFFIGetTypeAttrColumn(&name);
   if (place == NULL) return tn__none();

@@ -7,7 +7,7 @@ typedef struct {
   TVMFFIAny name; /* a string */
 } enumeration_t;
 
-/* What a type of enumeration knows of its values. */
+/* The values of an enumeration type, their indexes, and their attributes. */
 typedef struct {
   TVMFFIObject head;
   void *entries; /* a List, retained */

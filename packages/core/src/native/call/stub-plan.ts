@@ -16,7 +16,7 @@ export interface Reader {
 /** Turns the result of a function into what is stored, while the memory of the result is open. @throws {ArgumentError} */
 export type Complete = (value: Value) => Resolved
 
-/** What all stubs of a signature share. */
+/** The part of a stub that all stubs of one signature share. */
 export interface StubPlan {
   readonly readers: readonly Reader[]
   /** Where the result is stored. Undefined for `void`. */
