@@ -1,4 +1,4 @@
-import { serveDriver } from './driver/serve-driver.ts'
+import { serveDriver } from './server/serve-driver.ts'
 
 /** The reference CPU driver in a process or a worker of its own. */
 serveDriver()

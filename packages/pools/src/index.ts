@@ -1,7 +1,7 @@
-export { type AllocateDescription, type BufferRole, validateAllocate } from './driver/allocate.ts'
-export { Burst, type BurstOptions } from './driver/burst.ts'
-export { DeviceBuffer } from './driver/device-buffer.ts'
-export type { AsyncRequestOptions, ExecutionResult, Priority, RequestOptions } from './driver/driver.ts'
+export { type AllocateDescription, type BufferRole, validateAllocate } from './nnapi/driver/allocate.ts'
+export { Burst, type BurstOptions } from './nnapi/driver/burst.ts'
+export { DeviceBuffer } from './nnapi/driver/device-buffer.ts'
+export type { AsyncRequestOptions, ExecutionResult, Priority, RequestOptions } from './nnapi/driver/driver.ts'
 export {
   allocateMemory,
   type AllocateOptions,
@@ -9,12 +9,12 @@ export {
   PreparedModel,
   type Role,
   type RoleOptions,
-} from './driver/driver-client.ts'
-export { type ExecutionArguments, OMIT, type RunArguments } from './driver/execution.ts'
-export { createFence, Fence, FenceSource, type FenceWaitOptions, importFence } from './driver/fence.ts'
-export { FencedExecution, type FencedInfo, type FencedOptions } from './driver/fenced-execution.ts'
-export { type DriverOptions, localDriver } from './driver/local-backend.ts'
-export { type ServeOptions, serveDriver } from './driver/serve-driver.ts'
+} from './nnapi/driver/driver-client.ts'
+export { type ExecutionArguments, OMIT, type RunArguments } from './nnapi/driver/execution.ts'
+export { createFence, Fence, FenceSource, type FenceWaitOptions, importFence } from './nnapi/driver/fence.ts'
+export { FencedExecution, type FencedInfo, type FencedOptions } from './nnapi/driver/fenced-execution.ts'
+export { type DriverOptions, localDriver } from './nnapi/driver/local-backend.ts'
+export { type ServeOptions, serveDriver } from './server/serve-driver.ts'
 export {
   connectDriver,
   spawnDriver,
@@ -22,11 +22,18 @@ export {
   type StartOptions,
   workerDriver,
   type WorkerOptions,
-} from './driver/spawn-driver.ts'
-export type { DriverLimits } from './engine/limits.ts'
+} from './client/spawn-driver.ts'
+export type { DriverLimits } from './nnapi/engine/limits.ts'
 export { type ErrorStatus, errorStatus, type OutputShape, PoolsError } from './error-status.ts'
-export { cpuKernels } from './kernels/cpu-kernels.ts'
-export type { Kernel, KernelInput, KernelOperand, KernelPlan, KernelRegistry, NativeStep } from './kernels/kernel.ts'
+export { cpuKernels } from './nnapi/kernels/cpu-kernels.ts'
+export type {
+  Kernel,
+  KernelInput,
+  KernelOperand,
+  KernelPlan,
+  KernelRegistry,
+  NativeStep,
+} from './nnapi/kernels/kernel.ts'
 export {
   BuiltModel,
   buildModel,
@@ -35,8 +42,8 @@ export {
   type OperandHandle,
   type OutputType,
   type Quantization,
-} from './model/build-model.ts'
-export type { ConstantValue } from './model/values.ts'
+} from './nnapi/model/build-model.ts'
+export type { ConstantValue } from './nnapi/model/values.ts'
 export type {
   ChannelQuantization,
   DataLocation,
@@ -45,12 +52,12 @@ export type {
   OperandLifetime,
   Operation,
   Subgraph,
-} from './model/model.ts'
-export { type OperandType, operandTypes, type OperandTypeInfo } from './model/operand-types.ts'
-export { validateModel } from './model/validate-model.ts'
-export type { ValidationOptions } from './model/check-numbers.ts'
-export { type PoolUsage, poolUsage } from './native/mapping.ts'
-export type { FenceStatus } from './native/socket.ts'
+} from './nnapi/model/model.ts'
+export { type OperandType, operandTypes, type OperandTypeInfo } from './nnapi/model/operand-types.ts'
+export { validateModel } from './nnapi/model/validate-model.ts'
+export type { ValidationOptions } from './nnapi/model/check-numbers.ts'
+export { type PoolUsage, poolUsage } from './memory/mapping.ts'
+export type { FenceStatus } from './link/socket.ts'
 export {
   type BufferDescription,
   type BufferFormat,
@@ -58,7 +65,7 @@ export {
   bufferFormats,
   type BufferUsage,
   bufferUsage,
-} from './pool/buffer-description.ts'
+} from './memory/buffer-description.ts'
 export {
   createFrozenPool,
   createImagePool,
@@ -69,9 +76,9 @@ export {
   openFilePool,
   type PoolOptions,
   shareReadOnly,
-} from './pool/create-pool.ts'
-export { ImagePool } from './pool/image-pool.ts'
-export { Pool, PoolSlice, type SliceOptions } from './pool/pool.ts'
-export type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './pool/pool-facts.ts'
-export type { Request, RequestArgument } from './request/request.ts'
-export { validateRequest } from './request/validate-request.ts'
+} from './memory/create-pool.ts'
+export { ImagePool } from './memory/image-pool.ts'
+export { Pool, PoolSlice, type SliceOptions } from './memory/pool.ts'
+export type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './memory/pool-facts.ts'
+export type { Request, RequestArgument } from './nnapi/request/request.ts'
+export { validateRequest } from './nnapi/request/validate-request.ts'

@@ -1,8 +1,8 @@
 import { addressOf } from '@tenon/core/internal'
 import koffi from 'koffi'
 import { describe, expect, test } from 'vitest'
-import { HEADER_SIZE, operations, writeHeader } from '../src/channel/frame.ts'
-import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
+import { HEADER_SIZE, operations, writeHeader } from '../src/wire/frame.ts'
+import { closeDescriptor, createSharedMemory } from '../src/memory/descriptor.ts'
 import { attack, expectDisconnected } from './attack.ts'
 
 describe('defence 20: control data of every shape', () => {

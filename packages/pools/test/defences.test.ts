@@ -14,9 +14,9 @@ import {
   type PoolSlice,
   type PoolsError,
 } from '../src/index.ts'
-import { string } from '../src/channel/body.ts'
-import { operations } from '../src/channel/frame.ts'
-import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
+import { string } from '../src/wire/body.ts'
+import { operations } from '../src/wire/frame.ts'
+import { closeDescriptor, createSharedMemory } from '../src/memory/descriptor.ts'
 import { argument } from './request-cases.ts'
 import { attack, begin, execute, expectServed, launch, server, statusOfPool } from './attack.ts'
 import { canMount, SilentFileSystem } from './fuse.ts'

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { ClientSession } from '../src/channel/client-session.ts'
-import { HEADER_SIZE, operations, writeHeader } from '../src/channel/frame.ts'
-import { limitsOf } from '../src/engine/limits.ts'
+import { ClientSession } from '../src/server/client-session.ts'
+import { HEADER_SIZE, operations, writeHeader } from '../src/wire/frame.ts'
+import { limitsOf } from '../src/nnapi/engine/limits.ts'
 import { buildModel, cpuKernels, createPool, type Kernel, localDriver } from '../src/index.ts'
-import type { Link } from '../src/native/link.ts'
+import type { Link } from '../src/link/link.ts'
 import { hasViews } from '../src/native/platform.ts'
 import { expectFailure } from './support.ts'
 

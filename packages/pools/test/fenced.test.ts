@@ -13,8 +13,8 @@ import {
   type PreparedModel,
   spawnDriver,
 } from '../src/index.ts'
-import { closeDescriptor } from '../src/native/descriptor.ts'
-import { socketPair } from '../src/native/socket.ts'
+import { closeDescriptor } from '../src/memory/descriptor.ts'
+import { socketPair } from '../src/link/socket.ts'
 import { Server } from './server.ts'
 import { addModel, expectFailure, expectNoLeaks, floats, homes, settled, thrownBy, useAdder } from './support.ts'
 

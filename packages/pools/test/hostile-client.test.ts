@@ -11,9 +11,9 @@ import {
   openFilePool,
   type PreparedModel,
 } from '../src/index.ts'
-import { operations } from '../src/channel/frame.ts'
+import { operations } from '../src/wire/frame.ts'
 import { encodeBufferDescription } from '../src/hidl.ts'
-import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
+import { closeDescriptor, createSharedMemory } from '../src/memory/descriptor.ts'
 import { addModel, expectFailure, floats, handModel, thrownBy } from './support.ts'
 
 import { attack, expectDisconnected, limits, server, statusOfPool } from './attack.ts'

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectDriver, createPool, type Driver, type OutputShape, PoolsError } from '../src/index.ts'
-import { encodeBody } from '../src/channel/body.ts'
-import { writeResult } from '../src/channel/execute-frame.ts'
+import { encodeBody } from '../src/wire/body.ts'
+import { writeResult } from '../src/wire/execute-frame.ts'
 import {
   HEADER_SIZE,
   operations,
@@ -12,9 +12,9 @@ import {
   writeHeader,
   type FrameHeader,
   type HeaderFields,
-} from '../src/channel/frame.ts'
-import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
-import { acceptFrom, listenAt, ring, Socket } from '../src/native/socket.ts'
+} from '../src/wire/frame.ts'
+import { closeDescriptor, createSharedMemory } from '../src/memory/descriptor.ts'
+import { acceptFrom, listenAt, ring, Socket } from '../src/link/socket.ts'
 import { addModel, expectNoLeaks, thrownBy, until } from './support.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-fake-'))

@@ -1,10 +1,10 @@
 import { closeSync, openSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { errorStatus } from '../src/index.ts'
-import { encodeBody } from '../src/channel/body.ts'
-import { operations } from '../src/channel/frame.ts'
-import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
-import { ring, socketPair } from '../src/native/socket.ts'
+import { encodeBody } from '../src/wire/body.ts'
+import { operations } from '../src/wire/frame.ts'
+import { closeDescriptor, createSharedMemory } from '../src/memory/descriptor.ts'
+import { ring, socketPair } from '../src/link/socket.ts'
 import { attack, begin, expectServed, launch } from './attack.ts'
 
 describe('fences of others', () => {

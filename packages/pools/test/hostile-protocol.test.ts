@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { buildModel, connectDriver, createPool, errorStatus } from '../src/index.ts'
-import { encodeBody, string } from '../src/channel/body.ts'
-import { HEADER_SIZE, operations, writeHeader } from '../src/channel/frame.ts'
-import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
+import { encodeBody, string } from '../src/wire/body.ts'
+import { HEADER_SIZE, operations, writeHeader } from '../src/wire/frame.ts'
+import { closeDescriptor, createSharedMemory } from '../src/memory/descriptor.ts'
 import { RawClient } from './raw-client.ts'
 import { addModel, expectFailure, handModel } from './support.ts'
 

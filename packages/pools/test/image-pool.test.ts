@@ -17,8 +17,8 @@ import {
   poolFromHidl,
   poolToHidl,
 } from '../src/hidl.ts'
-import { createDmaBuf, createSharedMemory, describeDescriptor, sealDescriptor } from '../src/native/descriptor.ts'
-import { importPool } from '../src/pool/import-pool.ts'
+import { createDmaBuf, createSharedMemory, describeDescriptor, sealDescriptor } from '../src/memory/descriptor.ts'
+import { importPool } from '../src/memory/import-pool.ts'
 import { addModel, expectFailure, expectNoLeaks, floats, homes } from './support.ts'
 
 const cpu = bufferUsage.CPU_READ_OFTEN | bufferUsage.CPU_WRITE_OFTEN

@@ -18,10 +18,10 @@ import {
   spawnDriver,
   workerDriver,
 } from '../src/index.ts'
-import { HEADER_SIZE, operations, writeHeader } from '../src/channel/frame.ts'
+import { HEADER_SIZE, operations, writeHeader } from '../src/wire/frame.ts'
 import { poolToHidl } from '../src/hidl.ts'
-import { PeerGone } from '../src/native/link.ts'
-import { PortLink, portPair } from '../src/native/port-link.ts'
+import { PeerGone } from '../src/link/link.ts'
+import { PortLink, portPair } from '../src/link/port-link.ts'
 import { expectFailure, expectNoLeaks, floats } from './support.ts'
 
 // What Windows is: processes share nothing by descriptor. Threads share memory of the process.

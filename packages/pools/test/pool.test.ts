@@ -21,8 +21,8 @@ import {
   tensor,
 } from '@tenon/core'
 import { createFrozenPool, createPool, freezePool, openFilePool, poolUsage, shareReadOnly } from '../src/index.ts'
-import { importPool, type PoolHandle } from '../src/pool/import-pool.ts'
-import { closeDescriptor, createSharedMemory, duplicateDescriptor, sealDescriptor } from '../src/native/descriptor.ts'
+import { importPool, type PoolHandle } from '../src/memory/import-pool.ts'
+import { closeDescriptor, createSharedMemory, duplicateDescriptor, sealDescriptor } from '../src/memory/descriptor.ts'
 import { expectFailure, expectNoLeaks, floats } from './support.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-pools-'))

@@ -1,4 +1,4 @@
-import { encodeBody, decodeBody, type Reader } from '../src/channel/body.ts'
+import { encodeBody, decodeBody, type Reader } from '../src/wire/body.ts'
 import {
   HEADER_SIZE,
   operations,
@@ -6,9 +6,9 @@ import {
   writeHeader,
   type FrameHeader,
   type HeaderFields,
-} from '../src/channel/frame.ts'
-import { closeDescriptor } from '../src/native/descriptor.ts'
-import { connectTo, Socket, socketPair } from '../src/native/socket.ts'
+} from '../src/wire/frame.ts'
+import { closeDescriptor } from '../src/memory/descriptor.ts'
+import { connectTo, Socket, socketPair } from '../src/link/socket.ts'
 
 /** A client that sends what it wants. */
 export class RawClient {

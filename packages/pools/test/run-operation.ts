@@ -9,7 +9,7 @@ import {
   type OperandHandle,
   type OperandType,
 } from '../src/index.ts'
-import { encodeValue, type ConstantValue } from '../src/model/values.ts'
+import { encodeValue, type ConstantValue } from '../src/nnapi/model/values.ts'
 import * as reference from './reference.ts'
 
 const driver = localDriver()

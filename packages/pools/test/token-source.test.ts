@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TokenSource } from '../src/engine/token-source.ts'
+import { TokenSource } from '../src/nnapi/engine/token-source.ts'
 
 const take = (count: number): number[] => {
   const source = new TokenSource()

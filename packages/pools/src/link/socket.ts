@@ -1,0 +1,154 @@
+import { addressOf, CONSTANTS, keepAlive, STATUS } from '@tenon/core/internal'
+import { PoolsError } from '../error-status.ts'
+import { check, failure, out, outAddress, sharing } from '../native/core.ts'
+import { type Attachment, type Link, type MessageBuffer, messageBuffer, nanoseconds, PeerGone } from './link.ts'
+
+const { value: TIMED_OUT } = STATUS.TIMED_OUT
+const { value: CLOSED } = STATUS.CLOSED
+
+export const DESCRIPTORS: number = CONSTANTS.TN_FRAME_DESCRIPTORS
+
+/** Makes two connected sockets: of messages, or a stream. The caller closes both. */
+export function socketPair(kind: 'messages' | 'stream'): [number, number] {
+  const code = sharing().tn_channel_pair(kind === 'stream' ? 1 : 0, outAddress())
+  check(code, 'making sockets', 'RESOURCE_EXHAUSTED_TRANSIENT')
+  return [out.i32[0]!, out.i32[1]!]
+}
+
+export function listenAt(path: string): number {
+  const name = Buffer.from(path)
+  check(sharing().tn_channel_listen(addressOf(name), name.length, outAddress()), `listening at ${path}`)
+  keepAlive(name)
+  return out.i32[0]!
+}
+
+export function connectTo(path: string): number {
+  const name = Buffer.from(path)
+  const code = sharing().tn_channel_connect(addressOf(name), name.length, outAddress())
+  check(code, `connecting to ${path}`, 'DEVICE_UNAVAILABLE')
+  keepAlive(name)
+  return out.i32[0]!
+}
+
+/** Accepts the next connection of a listener; undefined if none waits or it cannot be accepted now. */
+export function acceptFrom(listener: number): number | undefined {
+  const code = sharing().tn_channel_accept(listener, outAddress())
+  return code === 0 ? out.i32[0]! : undefined
+}
+
+export function peerUser(channel: number): number {
+  check(sharing().tn_channel_peer(channel, outAddress()), 'examining the peer')
+  return out.u32[0]!
+}
+
+/** Wakes a peer that waits for a byte on a stream. A peer that has disconnected is noticed elsewhere. */
+export function ring(stream: number): void {
+  sharing().tn_channel_ring(stream)
+}
+
+/** Waits until a socket is readable, and returns those that are. `timeout` in milliseconds, negative for ever. */
+export function pollSockets(sockets: readonly number[], timeout: number): readonly number[] {
+  // One block for both arrays: because it is read after the call, it is not collected before.
+  const count = sockets.length
+  const memory = new ArrayBuffer(Math.max(5 * count, 1))
+  const [list, ready] = [new Int32Array(memory, 0, count), new Uint8Array(memory, 4 * count, count)]
+  list.set(sockets)
+  const start = addressOf(memory)
+  const code = sharing().tn_channel_poll(start, count, nanoseconds(timeout), start + 4 * count)
+  if (code !== TIMED_OUT) check(code, 'waiting for sockets')
+  return sockets.filter((_, i) => ready[i] === 1)
+}
+
+/** The state of a fence: see `tn_fence_status`. */
+export type FenceStatus = 'active' | 'signaled' | 'failed'
+
+/** Returns the state of a fence. @throws {PoolsError} `INVALID_ARGUMENT` if the descriptor is not a fence. */
+export function fenceStatus(fence: number): FenceStatus {
+  const code = sharing().tn_fence_status(fence, outAddress())
+  if (code !== 0) throw failure('INVALID_ARGUMENT', 'examining a fence', code)
+  const [state] = out.i32
+  if (state === CONSTANTS.TN_FENCE_ACTIVE) return 'active'
+  return state === CONSTANTS.TN_FENCE_SIGNALED ? 'signaled' : 'failed'
+}
+
+/** One end of a channel to another process, over which messages travel with descriptors. Its buffers are reused. */
+export class Socket implements Link {
+  readonly sent: MessageBuffer = messageBuffer()
+  readonly received: MessageBuffer = messageBuffer()
+  readonly #descriptors = new Int32Array(DESCRIPTORS)
+  /** The number of received descriptors: the lower half of a 64-bit number that is always small. */
+  readonly #count = new Uint32Array(2)
+  readonly #addresses = {
+    sent: addressOf(this.sent.bytes),
+    received: addressOf(this.received.bytes),
+    descriptors: addressOf(this.#descriptors),
+    count: addressOf(this.#count),
+  }
+  readonly #send = sharing().tn_channel_send
+  readonly #receive = sharing().tn_channel_receive
+  readonly #call = sharing().tn_channel_call
+  #descriptor: number
+
+  /** Takes the descriptor over. */
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor
+  }
+
+  get descriptor(): number {
+    return this.#descriptor
+  }
+
+  send(length: number, attachments: readonly Attachment[], timeout: number): void {
+    this.#checkOpen()
+    const descriptors = attachments.length === 0 ? NO_DESCRIPTORS : attachments.map(descriptorOf)
+    if (descriptors.length > 0) this.#descriptors.set(descriptors)
+    const { sent, descriptors: at } = this.#addresses
+    const code = this.#send(this.#descriptor, sent, length, at, descriptors.length, nanoseconds(timeout))
+    this.#settle(code, 'sending a message')
+  }
+
+  receive(timeout: number): readonly number[] | undefined {
+    this.#checkOpen()
+    const { received, descriptors, count } = this.#addresses
+    const code = this.#receive(this.#descriptor, received, descriptors, count, nanoseconds(timeout))
+    return code === TIMED_OUT ? undefined : this.#taken(code)
+  }
+
+  call(length: number, timeout: number): readonly number[] | undefined {
+    this.#checkOpen()
+    const { sent, received, descriptors, count } = this.#addresses
+    const descriptor = this.#descriptor
+    const code = this.#call(descriptor, sent, length, received, descriptors, count, nanoseconds(timeout))
+    return code === TIMED_OUT ? undefined : this.#taken(code)
+  }
+
+  close(): void {
+    const descriptor = this.#descriptor
+    this.#descriptor = -1
+    if (descriptor !== -1) check(sharing().tn_descriptor_close(descriptor), 'closing a channel')
+  }
+
+  #taken(code: number): readonly number[] {
+    this.#settle(code, 'receiving a message')
+    const count = this.#count[0]!
+    return count === 0 ? NO_DESCRIPTORS : Array.from(this.#descriptors.subarray(0, count))
+  }
+
+  #settle(code: number, what: string): void {
+    if (code === 0) return
+    if (code === CLOSED) throw new PeerGone('the peer has disconnected')
+    throw failure(code === TIMED_OUT ? 'MISSED_DEADLINE_TRANSIENT' : 'GENERAL_FAILURE', what, code)
+  }
+
+  #checkOpen(): void {
+    if (this.#descriptor === -1) throw new PeerGone('the channel is closed')
+  }
+}
+
+const NO_DESCRIPTORS: readonly number[] = Object.freeze([])
+
+/** @throws {PoolsError} for memory of this process, which cannot leave it. */
+function descriptorOf(attachment: Attachment): number {
+  if (typeof attachment === 'number') return attachment
+  throw new PoolsError('INVALID_ARGUMENT', 'memory of this process can only be used by its own threads')
+}
