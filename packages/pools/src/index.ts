@@ -10,6 +10,23 @@ export {
   type Role,
   type RoleOptions,
 } from './nnapi/driver/driver-client.ts'
+export {
+  CrashLoopError,
+  KernelCrashError,
+  KernelDeadlineError,
+  KernelMemoryError,
+  WorkerLostError,
+} from './host/errors.ts'
+export type {
+  IsolateHealth,
+  IsolateMetrics,
+  RestartOptions,
+  TimeHistogram,
+  WorkerHealth,
+  WorkerMetrics,
+  WorkersOptions,
+} from './host/options.ts'
+export type { CallPriority } from './host/worker-call.ts'
 export { type ExecutionArguments, OMIT, type RunArguments } from './nnapi/driver/execution.ts'
 export { createFence, Fence, FenceSource, type FenceWaitOptions, importFence } from './nnapi/driver/fence.ts'
 export { FencedExecution, type FencedInfo, type FencedOptions } from './nnapi/driver/fenced-execution.ts'

@@ -83,3 +83,18 @@ export class ArgumentRangeError extends TenonError {
   }
 }
 defineKind(ArgumentRangeError, ['ArgumentError'], RangeError)
+
+/** A queue has no place for another call. Nothing was called, so the call can be made again later. */
+export class QueueFullError extends SimpleError {
+  static override readonly kind: string = 'QueueFullError'
+}
+defineKind(QueueFullError)
+
+/**
+ * The base class of what can happen to a call in another process: the kernel crashed, missed its deadline or exceeded its
+ * memory, or its worker was lost. `details` has the `kernel`, the `worker` and the `output` of the kernel.
+ */
+export abstract class IsolationError extends SimpleError {
+  static override readonly kind: string = 'IsolationError'
+}
+defineKind(IsolationError)

@@ -1,0 +1,112 @@
+import type { Gated, SharedChunk } from '@tenon/core/internal'
+
+/**
+ * A kernel as a worker prepares it. Its identity is that of the object: a worker prepares each object once, when it is first
+ * called there, and keeps it and its state until {@link Workers.forget}.
+ */
+export interface WorkerKernel {
+  /** The name for messages. */
+  readonly name: string
+  /** The absolute path of the library. */
+  readonly library: string
+  /** The calling convention, `TN_HOST_XLA` and so on. */
+  readonly convention: number
+  /** The symbols of the stages instantiate, prepare, initialize and execute. A missing stage is an empty string. */
+  readonly symbols: readonly [instantiate: string, prepare: string, initialize: string, execute: string]
+  /** The number of operands of a call, without the results. */
+  readonly operands: number
+  readonly results: number
+  /** The bytes whose meaning the convention defines. */
+  readonly descriptor: Uint8Array
+}
+
+/** A range of shared memory; null for an operand that is missing, whose pointer is null in the worker. */
+export type WorkerOperand = {
+  readonly chunk: SharedChunk
+  /** From the start of the chunk, in bytes. */
+  readonly offset: number
+  /** In bytes. */
+  readonly length: number
+  /** Whether the kernel writes to it. */
+  readonly isWritten: boolean
+} | null
+
+/** The priority of a call among those that wait for a worker. */
+export type CallPriority = 'low' | 'medium' | 'high'
+
+/** What a worker answered. Nothing in it can be trusted, except that it is a copy, which the worker cannot change any more. */
+export interface Answer {
+  /** A status of the core. */
+  readonly status: number
+  /** The code of the kernel's own error. */
+  readonly code: number
+  /** The origin of an error, `TN_HOST_XLA_ERROR` and so on. */
+  readonly error: number
+  /** The id of a value that the worker keeps; 0 for none. */
+  readonly value: number
+  /** At most `TN_HOST_BODY_SIZE` bytes, or longer if the call gave memory for it. */
+  readonly body: Uint8Array
+  /** The time that the kernel took, in nanoseconds. */
+  readonly nativeTime: number
+}
+
+/** The result of a function that a worker called back. */
+export interface CallbackAnswer {
+  readonly body: Uint8Array
+  /** Whether the function threw, so that `body` describes the error. */
+  readonly isError: boolean
+}
+
+/** The details that every error of an isolated call has. */
+export interface WorkerDetails {
+  /** The name of the kernel. */
+  readonly kernel: string
+  /** The worker that ran it. */
+  readonly worker: WorkerIdentity
+  /** What the worker wrote to stdout and stderr during the call, at most 64 KiB. */
+  readonly output: string
+}
+
+/** A worker as errors and events name it. */
+export interface WorkerIdentity {
+  /** The place of the worker, from 0. */
+  readonly index: number
+  /** The number of its process. */
+  readonly process: number
+}
+
+/** A part of a value that the worker keeps, and the range of memory to which it is copied. */
+export interface KeptPart {
+  readonly target: Exclude<WorkerOperand, null>
+  /** What the body of the request has. */
+  readonly body: Uint8Array
+}
+
+/** One call of a kernel in a worker. Its functions run on the thread that made the call. */
+export interface WorkerCall<T = unknown> {
+  readonly kernel: WorkerKernel
+  /** The operands, and then the results. */
+  readonly operands: readonly WorkerOperand[]
+  /** The arguments of a packed function. */
+  readonly body?: Uint8Array | undefined
+  /** The lifetimes that own the operands. They are held once, until the call has settled and the worker has answered or ended. */
+  readonly gated?: readonly Gated[] | undefined
+  /** In milliseconds from the call; `Infinity` for none. */
+  readonly deadline?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly priority?: CallPriority | undefined
+  /** Calls with the same key run in the same worker. */
+  readonly affinity?: string | undefined
+  /** Whether the call may run again on another worker if the first one crashed. */
+  readonly idempotent?: boolean | undefined
+  /** The number of bytes that were copied into shared memory for this call. */
+  readonly copiedBytes?: number | undefined
+  /** Returns where the parts of a kept value are copied to. Called before {@link read} for an answer whose `value` is not 0. */
+  parts?(answer: Answer): readonly KeptPart[]
+  /** Returns the result. Called once, for an answer without error. */
+  read(answer: Answer): T
+  /** Returns the error that the kernel reported itself. */
+  failure(answer: Answer, details: WorkerDetails): Error
+  /** Runs a function of this thread that the kernel calls. */
+  callBack?(body: Uint8Array): CallbackAnswer
+}

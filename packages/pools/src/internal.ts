@@ -1,0 +1,13 @@
+/** The functions and types that the `tenon` package uses besides the public entry. They may change at any time. */
+export type {
+  Answer,
+  CallbackAnswer,
+  CallPriority,
+  KeptPart,
+  WorkerCall,
+  WorkerDetails,
+  WorkerIdentity,
+  WorkerKernel,
+  WorkerOperand,
+} from './host/worker-call.ts'
+export type { Workers } from './host/workers.ts'
