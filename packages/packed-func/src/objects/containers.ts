@@ -7,6 +7,9 @@ import { TypeIndex } from '../native/type-index.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { bindClass, NativeObject, openCell, typeKeyOf } from './native-object.ts'
 
+/** Returns an index as an integer: -0 is a floating-point number for packed functions. */
+const indexOf = (index: number): number => (Object.is(index, -0) ? 0 : index)
+
 type Question = 'Size' | 'Count' | 'GetItem' | 'ForwardIterFunctor'
 type Change = 'Size' | 'Count' | 'SetItem' | 'Append' | 'Insert' | 'Pop' | 'Erase' | 'Clear'
 
@@ -51,7 +54,7 @@ export class NativeArray<Item = Value> extends NativeContainer {
 
   /** The element at an index from 0. @throws {PackedFuncError} of kind `IndexError`, a RangeError, if there is none. */
   get(index: number): Item {
-    return this.ask('GetItem', index) as Item
+    return this.ask('GetItem', indexOf(index)) as Item
   }
 
   toArray(): Item[] {
@@ -71,7 +74,7 @@ export class NativeArray<Item = Value> extends NativeContainer {
    * list.set(0, 5)
    */
   set(index: number, value: Argument): this {
-    this.change(TypeIndex.List, 'SetItem', index, value)
+    this.change(TypeIndex.List, 'SetItem', indexOf(index), value)
     return this
   }
 
@@ -112,7 +115,7 @@ export class NativeArray<Item = Value> extends NativeContainer {
     // The library of tvm-ffi does not check it.
     if (!Number.isInteger(index) || index < 0 || index > size)
       throw wrongValue('index', `a whole number from 0 to ${size}`, index)
-    this.change(TypeIndex.List, 'Insert', index, value)
+    this.change(TypeIndex.List, 'Insert', indexOf(index), value)
   }
 
   /** Removes all elements of an `ffi.List`. @throws {PackedFuncTypeError} for an `ffi.Array`, which cannot change. */

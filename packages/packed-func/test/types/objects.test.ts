@@ -39,7 +39,11 @@ describe('containers', () => {
     list.insert(0, 'first')
     list.insert(4, 'last')
     expect(list.toArray()).toEqual(['first', 9, 2, 3, 'last'])
-    for (const index of [-1, 6, 0.5, NaN, 2 ** 40, '0' as never])
+    // A negative zero is a zero, as for an array of JavaScript.
+    list.insert(-0, 0)
+    expect([list.get(-0), list.set(-0, 'first').get(0), list.size]).toEqual([0, 'first', 6])
+    list.pop()
+    for (const index of [-1, 7, 0.5, NaN, 2 ** 40, '0' as never])
       expect(() => list.insert(index, 1)).toThrow(ArgumentRangeError)
     expect(() => list.set(5, 1)).toThrow(RangeError)
     list.clear()

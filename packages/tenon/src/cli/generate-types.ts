@@ -66,7 +66,7 @@ export function declarations(
   ]
   const text = [...(kernels.length === 0 ? [] : [optionTypes]), ...parts].join('\n\n')
   const lines = [
-    `// Written by tenon types: the kernels of ${inComment(basename(library))}.`,
+    `// Written by tenon types: declarations for ${inComment(basename(library))}.`,
     ...importsFor(text),
     '',
     text,
