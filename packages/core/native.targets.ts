@@ -160,6 +160,35 @@ export default {
       imports: names('memcmp memcpy memset nanosleep pthread_create pthread_detach snprintf strlen vsnprintf'),
     },
     {
+      // Kernels that crash. Workers run them.
+      name: 'faulty',
+      kind: 'shared',
+      fixture: true,
+      sources: ['csrc/fixture/faulty/{faults,kernels}.c', 'csrc/fixture/faulty/throw.cc'],
+      includes,
+      libraries: ['pthread'],
+      uses: ['tenon'],
+      imports: names(`
+        _Unwind_* _ZNSt* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0 _exit abort atoi close execve exit fork free
+        getpid kill malloc memcmp memcpy memset mkstemp mmap nanosleep pthread_create pthread_exit pthread_join raise
+        snprintf strlen strtol tn_host_is_cancelled unlink vsnprintf write XlaCustomCallStatus*
+      `),
+    },
+    {
+      name: 'faulty_packed',
+      kind: 'shared',
+      fixture: true,
+      sources: ['csrc/fixture/faulty/{faults,packed}.c', 'csrc/fixture/faulty/throw.cc'],
+      includes,
+      libraries: ['pthread'],
+      imports: names(`
+        _Unwind_* _ZNSt* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0 _exit abort close execve exit fork free
+        getpid kill malloc memset mkstemp mmap nanosleep pthread_create pthread_exit pthread_join raise snprintf
+        tn_host_is_cancelled unlink write
+      `),
+      unresolved: ['TVMFFIErrorSetRaisedFromCStr'],
+    },
+    {
       name: 'structs',
       kind: 'shared',
       fixture: true,

@@ -342,6 +342,17 @@ static inline const tn_xla_attrs_t *tn_xla_attr_dictionary(tn_xla_reader_t *in, 
   return (const tn_xla_attrs_t *)tn_xla_attr(in, attrs, name, TN_XLA_DICTIONARY);
 }
 
+/* Whether the caller of this call has cancelled it, or its deadline has passed, so that the kernel should end soon, for
+ * example with the code TN_XLA_CANCELLED. Only calls in a process of their own (tenon-host) can be cancelled, and only on
+ * systems with ELF; in the process of the caller it is always 0. It may be called on any thread, and costs as much as
+ * reading the clock. */
+#if defined(__ELF__)
+extern __attribute__((weak)) int32_t tn_host_is_cancelled(void);
+static inline int tn_cancelled(void) { return tn_host_is_cancelled != NULL && tn_host_is_cancelled() != 0; }
+#else
+static inline int tn_cancelled(void) { return 0; }
+#endif
+
 /* Returns whether everything that was taken is valid. After 0 the handler returns in->error. */
 static inline int tn_xla_complete(tn_xla_reader_t *in) {
   const tn_xla_call_frame_t *frame = in->frame;
