@@ -18,7 +18,7 @@ export { isPlainObject } from './errors/plain-object.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'
 export { defineKind, nativeFormat, SimpleError } from '@tenon/binary'
 export { highWord, lowWord, writeAddress } from './memory/address-words.ts'
-export { Block, checkEnterable, checkUsable, expose, exposures, gateOfBuffer } from './memory/block.ts'
+export { Block, checkEnterable, checkUsable, expose, exposures, gateOfBuffer, type PartSource } from './memory/block.ts'
 export {
   ARRAY_BUFFER_ALIGNMENT,
   detachBuffer,
@@ -38,6 +38,7 @@ export { addGuard, newGuardedMemory, type Damage, type Guard } from './memory/gu
 export { newCollected } from './memory/allocators.ts'
 export { writeUtf8 } from './memory/write-utf8.ts'
 export { MappedFile, pageSize, type MappedFileOptions } from './memory/mapped-file.ts'
+export { sharedChunkOf, type SharedChunk } from './memory/shared-chunk.ts'
 export { hasSlabs, partBuffers, Slab, SLAB_ALIGNMENT } from './memory/slab.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'
 export { checkSlice, DEVICE_MEMORY, READ_ONLY } from './memory/segment.ts'

@@ -2,7 +2,20 @@ import { ScopeClosedError } from '../errors/kinds.ts'
 import { isDetached } from './array-buffer.ts'
 import { globalGate } from './global-lifetime.ts'
 import type { Gate } from './lifetime.ts'
-import type { Slab } from './slab.ts'
+import type { SharedChunk } from './shared-chunk.ts'
+
+/** Memory of which blocks are parts: a slab, or memory that processes share. */
+export interface PartSource {
+  readonly buffer: ArrayBufferLike
+  /** The address of the first byte. */
+  readonly address: number
+  /** The offset of the first byte in the buffer. */
+  readonly start: number
+  /** The chunk that has the memory, if other processes can map it. */
+  readonly shared?: SharedChunk | undefined
+  /** Returns a buffer over exactly these bytes, counted from the first byte. It keeps the memory as long as it needs. */
+  bufferOf(byteOffset: number, byteSize: number): ArrayBufferLike
+}
 
 /**
  * A chunk of memory on loan to one lifetime, with one view and one address for all segments in it. When the chunk is
@@ -24,7 +37,7 @@ export class Block {
   exposed: boolean
   private ownView: DataView | undefined
   private ownBytes: Buffer | undefined
-  private readonly slab: Slab | undefined
+  private readonly slab: PartSource | undefined
   /** The size of a part of a slab in bytes. */
   private readonly partSize: number
 
@@ -35,7 +48,7 @@ export class Block {
     view: DataView | undefined,
     bytes: Buffer | undefined,
     address: number,
-    slab: Slab,
+    slab: PartSource,
     partSize: number,
   )
   constructor(
@@ -43,7 +56,7 @@ export class Block {
     view: DataView | undefined,
     bytes: Buffer | undefined,
     address: number,
-    slab?: Slab,
+    slab?: PartSource,
     partSize: number = 0,
   ) {
     this.gate = gate
@@ -56,9 +69,14 @@ export class Block {
     this.partSize = partSize
   }
 
-  /** Returns the block of a part of a slab. @param byteSize at least 1, because an empty block looks detached. */
-  static ofPart(gate: Gate, slab: Slab, offset: number, byteSize: number): Block {
+  /** Returns the block of a part. @param byteSize at least 1, because an empty block looks detached. */
+  static ofPart(gate: Gate, slab: PartSource, offset: number, byteSize: number): Block {
     return new Block(gate, undefined, undefined, slab.address + offset, slab, byteSize)
+  }
+
+  /** The chunk that has the memory, if other processes can map it. It may be closed. */
+  get shared(): SharedChunk | undefined {
+    return this.slab?.shared
   }
 
   /** The memory as a view. It becomes another one when the block is exposed, so it is not kept across calls. */

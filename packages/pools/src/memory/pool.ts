@@ -14,6 +14,7 @@ import { PoolsError } from '../error-status.ts'
 import { checkOperandType, operandByteSize, type OperandType } from '../nnapi/model/operand-types.ts'
 import { accessDmaBuf } from './descriptor.ts'
 import { closeAttachment, type Attachment } from '../link/link.ts'
+import { Chunk } from './chunk.ts'
 import { closeMapping, copyMapped, mappingFaults, syncMapping, type Mapping } from './mapping.ts'
 import type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './pool-facts.ts'
 
@@ -60,6 +61,8 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   readonly #parts: PoolParts
   /** Undefined where the runtime forbids views of native memory. */
   readonly #block: Block | undefined
+  /** Undefined if other processes cannot map the memory safely. */
+  readonly #chunk: Chunk | undefined
 
   /** @internal */
   constructor(parts: PoolParts & { readonly rights: Rights }) {
@@ -71,9 +74,15 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     this.identity = parts.identity
     this.identityOffset = parts.identityOffset
     this.#parts = parts
-    const { buffer, address } = parts.mapping
-    this.#block =
-      buffer === undefined ? undefined : new Block(this.gate, new DataView(buffer), Buffer.from(buffer), address)
+    const { mapping, attachment } = parts
+    const { buffer, address } = mapping
+    // Files are left out, because a process that maps one faults when the file shrinks.
+    const isShareable = typeof attachment === 'number' && (parts.backing === 'memfd' || parts.backing === 'posix-shm')
+    if (buffer === undefined) return
+    if (isShareable) {
+      this.#chunk = new Chunk(this.gate, attachment, mapping, parts.rights === 'writable')
+      this.#block = Block.ofPart(this.gate, this.#chunk, 0, mapping.byteSize)
+    } else this.#block = new Block(this.gate, new DataView(buffer), Buffer.from(buffer), address)
   }
 
   /**
@@ -230,6 +239,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
 
   protected override release(): void {
     const { attachment, mapping } = this.#parts
+    this.#chunk?.end()
     try {
       closeMapping(mapping, this.#block?.exposed === true)
     } finally {
