@@ -82,11 +82,12 @@ export default {
       exports: ['tn_*', 'XLA_FFI_GetApi', 'XlaCustomCallStatus*', '_ZN3xla3ffi12GetXlaFfiApiEv'],
       imports: names(`
         _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dladdr dlerror dlopen
-        dlsym eventfd fchmod fcntl fesetenv free fstat fstatfs ftruncate getenv getsockopt ioctl listen
+        dlsym epoll_create1 epoll_ctl epoll_wait eventfd fchmod fcntl fesetenv free fstat fstatfs ftruncate getenv getrlimit
+        getsockopt ioctl listen
         lseek madvise malloc memchr memcmp memcpy memfd_create memmove memset mincore mmap mprotect msync munmap open
         poll posix_memalign ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal pthread_cond_timedwait pthread_condattr_*
         pthread_create pthread_mutex_lock pthread_mutex_unlock pthread_sigmask qsort read realloc recv recvmsg
-        sched_getaffinity send sendmsg setsockopt sigaction sigdelset sigfillset signal socket socketpair strcmp
+        sched_getaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigfillset signal socket socketpair strcmp
         strerror strlen strncmp sysconf vsnprintf write
       `),
     },

@@ -83,7 +83,7 @@ typedef struct {
 } tn_frame_t;
 #define TN_FRAME_REPLY 0x8000u
 #define TN_FRAME_RING 1u /* a byte on the doorbell announces the reply */
-#define TN_FRAME_OPERATIONS 14u
+#define TN_FRAME_OPERATIONS 15u
 #define TN_FRAME_EXECUTE 4u
 
 /* A request to execute. After the header comes this, then `pools` pairs (kind 0 with the id of a pool, or 1 with a
@@ -153,17 +153,44 @@ TN_API int32_t tn_channel_call(int32_t channel, const void *request, size_t leng
  * sockets in `ready` to 1, the others to 0. TN_TIMED_OUT: there are none. */
 TN_API int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, uint8_t *ready);
 
+/* Writes one byte to a stream to wake its peer, unless the stream is full. TN_CLOSED: the peer has closed its end. */
+TN_API int32_t tn_channel_ring(int32_t stream);
+
+/* Ends a connection for all who have one of its two ends. What was sent before can still be received. */
+TN_API int32_t tn_channel_shut(int32_t channel);
+
+/* Ends this process as soon as the peer of a channel, which stays open, has closed its end, whatever the other threads do. */
+TN_API int32_t tn_channel_exit_with_peer(int32_t channel);
+
+/* The most descriptors that this process can have open; UINT64_MAX for any number. */
+TN_API int32_t tn_descriptor_limit(uint64_t *out);
+
+/* --- pools/posix/poll_set.c --------------------------------------------------------------------------------------- */
+
+/* Opens a set of descriptors, which is itself readable while one of them is ready. The caller owns the descriptor. */
+TN_API int32_t tn_poll_open(int32_t *out);
+
+/* Adds a descriptor, which is ready when its peer has closed its end, and, if `reads` is not 0, when it is readable. */
+TN_API int32_t tn_poll_add(int32_t set, int32_t descriptor, int32_t reads);
+
+/* Removes a descriptor, which must happen before it is closed. */
+TN_API int32_t tn_poll_remove(int32_t set, int32_t descriptor);
+
+/* Waits at most `timeout` ns, or forever if negative, and writes the descriptors that are ready, `capacity` at most.
+ * TN_TIMED_OUT: there are none. A signal may end the wait early in the same way. */
+TN_API int32_t tn_poll_wait(int32_t set, int64_t timeout, int32_t *ready, size_t capacity, size_t *count);
+
+/* --- pools/posix/fence.c ------------------------------------------------------------------------------------------ */
+
 /* The states of a fence. */
 #define TN_FENCE_ACTIVE 0
 #define TN_FENCE_SIGNALED 1
 #define TN_FENCE_FAILED (-1)
 
-/* pools/posix/fence.c: the state of a fence, which is one end of a stream of tn_channel_pair(1, ...). tn_channel_ring()
- * on the other end signals it, and closing the other end before that, also by dying, makes it fail. The descriptor
- * becomes readable in both cases. TN_INVALID_ARGUMENT: the descriptor is not a stream. */
+/* The state of a fence, which is one end of a stream of tn_channel_pair(1, ...). tn_channel_ring() on the other end
+ * signals it, and closing the other end before that, also by dying, makes it fail. tn_channel_shut() makes it fail for all
+ * who have it, unless it is signalled. The descriptor becomes readable in each case. TN_INVALID_ARGUMENT: the descriptor is
+ * not a stream. */
 TN_API int32_t tn_fence_status(int32_t fence, int32_t *out);
-
-/* Writes one byte to a stream to wake its peer, unless the stream is full. TN_CLOSED: the peer has closed its end. */
-TN_API int32_t tn_channel_ring(int32_t stream);
 
 #endif
