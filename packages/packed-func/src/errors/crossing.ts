@@ -75,7 +75,8 @@ function readError(
   return { kind, sentence, backtrace, cause: Number(words[3]) }
 }
 
-function mostRecentLast(backtrace: string): string {
+/** Reverses the frames of a native backtrace. */
+export function mostRecentLast(backtrace: string): string {
   return backtrace
     .split('\n')
     .filter((line) => line !== '')
