@@ -116,7 +116,7 @@ export {
   type KernelCallOptions,
   type KernelPrepareOptions,
   type KernelResources,
-} from './call/kernel-function.ts'
+} from './call/kernel-options.ts'
 export { type GivenResults } from './call/given-results.ts'
 export {
   defineTarget,

@@ -11,7 +11,8 @@ import { checkFrames, type Kernel } from './target-call.ts'
  * signature, infers and allocates the results, and keeps what the callee has prepared for calls with the same types and attributes.
  *
  * @param handler the object of the convention, as `kernel.handler`.
- * @param callee prepares and runs the calls, and keeps 1 to 64 of them. Its `runAsync` gets a signal, which is also aborted at the deadline.
+ * @param callee prepares and runs the calls, and keeps 1 to 64 of them. Its `runAsync` gets a signal, which is also aborted at the
+ * deadline, or all options of the call if the callee is remote. The kernel of a remote callee has `batch()`.
  * @throws {ArgumentError | ArgumentRangeError} if an argument is not a signature or a callee.
  */
 export function makeKernel<Call extends FrameCall, Handler, Result = Tensor>(
@@ -24,9 +25,19 @@ export function makeKernel<Call extends FrameCall, Handler, Result = Tensor>(
     throw wrongType('callee', 'an object with prepare and run', callee)
   }
   checkFrames(callee.frames?.limit)
-  const runAsync: KernelCallee<Call>['runAsync'] = (run, operands, results, options) =>
-    runUntil(signature.name, options, (signal) => callee.runAsync(run, operands, results, { signal }))
-  const { call, async, prepare } = kernelFunction(signature, { ...callee, runAsync })
-  const members = { async, prepare: callee.refusePrepare ?? prepare, signature, handler }
+  // A process that runs calls can be ended, so it keeps deadlines itself.
+  const runAsync: KernelCallee<Call>['runAsync'] =
+    callee.remote === undefined
+      ? (run, operands, results, options) =>
+          runUntil(signature.name, options, (signal) => callee.runAsync(run, operands, results, { signal }))
+      : callee.runAsync
+  const { call, async, batch, prepare } = kernelFunction(signature, { ...callee, runAsync })
+  const members = {
+    async,
+    prepare: callee.refusePrepare ?? prepare,
+    signature,
+    handler,
+    ...(callee.remote === undefined ? {} : { batch }),
+  }
   return callable(call, signature.name, members) as unknown as Kernel<Result, Handler>
 }

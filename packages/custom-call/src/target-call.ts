@@ -11,13 +11,8 @@ import type {
 import type { DefinedParameter } from './schema/parameter.ts'
 import { callable, callFunction } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
-import {
-  kernelFunction,
-  type KernelAsyncOptions,
-  type KernelForms,
-  type KernelCallOptions,
-  type KernelPrepareOptions,
-} from './call/kernel-function.ts'
+import { kernelFunction, type KernelForms } from './call/kernel-function.ts'
+import type { KernelAsyncOptions, KernelCallOptions, KernelPrepareOptions } from './call/kernel-options.ts'
 import { kernelTarget } from './call/kernel-target.ts'
 import { DEFAULT_FRAMES } from './call/kept-frames.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
@@ -181,7 +176,7 @@ export function targetCall(signature: unknown, handler: unknown, options?: Targe
 }
 
 /** The functions of a kernel about which only the convention is known: operands, and then `{ results, attrs }`. */
-function positionalForms(handler: KernelHandler, limit: number): KernelForms<PreparedCall> {
+function positionalForms(handler: KernelHandler, limit: number): Omit<KernelForms<PreparedCall>, 'batch'> {
   const extra = handler instanceof TypedHandler ? 'attrs' : 'opaque'
   const hasState = handler instanceof TypedHandler && handler.stages.includes('instantiate')
   const forms = callFunction({

@@ -2,6 +2,7 @@ import type { TensorType } from '@tenon/core'
 import { Cleaner, globalGate, type Gate, type Gated } from '@tenon/core/internal'
 import { haveMemory } from '../attributes/encode-attributes.ts'
 import { isSame } from '../attributes/snapshot.ts'
+import type { KernelAsyncOptions } from './kernel-options.ts'
 import { FIRST_TENSOR } from './taken.ts'
 import { haveTypes } from './patch-pointers.ts'
 
@@ -28,7 +29,7 @@ export interface FrameCall {
 }
 
 /** Runs a call that is marked as running, and clears the mark. The tensors are in a list of their own. */
-export type RunFrame<Call extends FrameCall> = (call: Call, taken: Gated[]) => void
+export type RunFrame<Call extends FrameCall> = (call: Call, taken: Gated[], options?: KernelAsyncOptions) => void
 
 /** A prepared call that a function keeps for later calls that are alike. */
 export interface Frame<Call extends FrameCall> extends FrameKey {
@@ -59,7 +60,9 @@ export interface KeptFrames<Call extends FrameCall> {
    *
    * @throws the errors of the run
    */
-  runNew(call: Call, key: FrameKey, taken: Gated[]): void
+  runNew(call: Call, key: FrameKey, taken: Gated[], options?: KernelAsyncOptions): void
+  /** Keeps a call, or closes it, as {@link runNew} does. */
+  keep(call: Call, key: FrameKey): void
   /** Closes the frames of calls that are not in progress. */
   close(): void
 }
@@ -129,7 +132,14 @@ export function makeKeptFrames<Call extends FrameCall>(
     return undefined
   }
 
-  const keep = (frame: Frame<Call>): void => {
+  const keep: KeptFrames<Call>['keep'] = (call, key) => {
+    const { types, operandCount, alignment, layouts, attributes } = key
+    if (limit === 0 || !gate.open || haveMemory(attributes)) {
+      call.close()
+      return
+    }
+    const { memory } = call
+    const frame: Frame<Call> = { call, memory, types, operandCount, alignment, layouts, attributes, lastUse: 0 }
     if (!isWatched) {
       isWatched = true
       closeWithLibrary(gate, store)
@@ -150,15 +160,12 @@ export function makeKeptFrames<Call extends FrameCall>(
     unused.call.close()
   }
 
-  const runNew: KeptFrames<Call>['runNew'] = (call, { types, operandCount, alignment, layouts, attributes }, taken) => {
-    const { memory } = call
-    memory.running = true
+  const runNew: KeptFrames<Call>['runNew'] = (call, key, taken, options) => {
+    call.memory.running = true
     try {
-      run(call, taken)
+      run(call, taken, options)
     } finally {
-      const isKept = limit > 0 && gate.open && !haveMemory(attributes)
-      if (isKept) keep({ call, memory, types, operandCount, alignment, layouts, attributes, lastUse: 0 })
-      else call.close()
+      keep(call, key)
     }
   }
 
@@ -166,7 +173,7 @@ export function makeKeptFrames<Call extends FrameCall>(
     for (const frame of frames.splice(0)) if (frame.call.isAlive) frame.call.close()
   }
 
-  const store: KeptFrames<Call> = { find, runNew, close }
+  const store: KeptFrames<Call> = { find, runNew, keep, close }
   return store
 }
 

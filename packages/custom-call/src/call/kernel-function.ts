@@ -1,60 +1,37 @@
-import {
-  ArgumentError,
-  TensorType,
-  type KernelSignature,
-  type NativeAllocator,
-  type Parameter,
-  type Tensor,
-} from '@tenon/core'
-import { checkOptions, wrongType, type Gated } from '@tenon/core/internal'
+import { ArgumentError, TensorType, type KernelSignature, type Parameter, type Tensor } from '@tenon/core'
+import { wrongType, type Gated } from '@tenon/core/internal'
 import { ASYNC_OPTIONS, type RunAsyncOptions } from '../async/run-later.ts'
 import { CallAttributes } from '../attributes/call-attributes.ts'
-import type { DeviceStream, LentData } from '../targets/call-resources.ts'
 import { aliasedPairs, shareMemory } from './aliased-results.ts'
 import { allocateResult } from './allocate-result.ts'
 import { group, type Grouped } from './grouped.ts'
-import { takeResults, type GivenResults } from './given-results.ts'
-import { signatureLayouts, takeNamedLayouts, type KernelLayouts, type NamedLayouts } from './kernel-layouts.ts'
+import { takeResults } from './given-results.ts'
+import { kernelBatch } from './kernel-batch.ts'
+import type { RemoteCallee, RemoteRun } from './remote-callee.ts'
+import { signatureLayouts, takeNamedLayouts, type KernelLayouts } from './kernel-layouts.ts'
 import { typeInLayout } from '../shape/layouts.ts'
 import { attributesHint, prepareHint } from './kernel-hints.ts'
+import {
+  CALL_OPTIONS,
+  NO_OPTIONS,
+  readOptions,
+  refuseMisplacedOptions,
+  type KernelAsyncOptions,
+  type KernelCallOptions,
+  type KernelPrepareOptions,
+} from './kernel-options.ts'
 import { kernelShape, withoutTokens, type KernelShape } from './kernel-shape.ts'
-import { makeKeptFrames, type Frame, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
+import {
+  makeKeptFrames,
+  type Frame,
+  type FrameCall,
+  type FrameKey,
+  type FrameLimits,
+  type RunFrame,
+} from './kept-frames.ts'
 import type { Tensors } from './call-target.ts'
 import { FIRST_TENSOR, isTensor, makeList, refuseTensor, UNSET } from './taken.ts'
 import { refuseOperands, takeOperands } from './take-operands.ts'
-
-/** The resources that the handlers of a kernel can request, besides operands, results and attributes. */
-export interface KernelResources {
-  /** Objects that handlers can look up by type, from the prepare stage on. */
-  readonly userData?: readonly LentData[]
-  /** Whether a Host handler that requests device memory receives host memory. */
-  readonly hostScratch?: boolean
-  /** The device number that handlers can request. */
-  readonly deviceOrdinal?: number
-}
-
-/** The options of a kernel's call. */
-export interface KernelCallOptions {
-  /** The tensors that the kernel writes to: the tensor of the only result, or an object of tensors by the names of results. */
-  readonly into?: GivenResults<Tensor>
-  /** The types, or tensors, of results that the operands do not determine, in the same form. */
-  readonly results?: GivenResults<Tensor | TensorType>
-  /** The allocator of results. By default, the garbage collector frees their memory. */
-  readonly allocator?: NativeAllocator
-  /** The layouts of tensors that are not row-major. Default: those of the signature. */
-  readonly layouts?: NamedLayouts
-  /** The alignment of all tensors in bytes; by default the size of their elements. */
-  readonly alignment?: number
-  /** The stream of a device, as an address or an object with a `handle`. */
-  readonly stream?: bigint | DeviceStream
-  readonly resources?: KernelResources
-}
-
-/** The options of a kernel's asynchronous call. */
-export interface KernelAsyncOptions extends KernelCallOptions, RunAsyncOptions {}
-
-/** The options of a kernel's prepared call. */
-export type KernelPrepareOptions = Pick<KernelCallOptions, 'results' | 'layouts' | 'alignment' | 'stream' | 'resources'>
 
 /** The types and options with which a call is prepared. */
 export type KernelCallShape = KernelShape & Pick<KernelCallOptions, 'alignment' | 'stream' | 'resources'>
@@ -67,24 +44,23 @@ export interface KernelCallee<Call extends FrameCall> {
   /** Prepares a call. @throws {ArgumentError} if something cannot be passed. */
   prepare(shape: KernelCallShape): Call
   readonly run: RunFrame<Call>
-  /** Runs a call on another thread, and closes it. */
+  /** Runs a call on another thread, and closes it unless it is shared. */
   runAsync(call: Call, operands: Tensors, results: Tensors, options: RunAsyncOptions): Promise<void>
+  /** For calls that run in another process. */
+  readonly remote?: RemoteCallee<Call>
 }
 
 /** The functions of a kernel. */
 export interface KernelForms<Call> {
   call(...args: unknown[]): unknown
   async(...args: unknown[]): Promise<unknown>
+  /** Runs calls, each of which is an array of arguments. Only for calls that run in another process. */
+  batch(calls: unknown): Promise<PromiseSettledResult<unknown>[]>
   prepare(types: unknown, attributes?: unknown, options?: KernelPrepareOptions): Call
 }
 
-const KNOWN = ['into', 'results', 'allocator', 'layouts', 'alignment', 'stream', 'resources'] as const
-const KNOWN_ASYNC = [...KNOWN, ...ASYNC_OPTIONS] as const
-
-const NO_OPTIONS: KernelAsyncOptions = Object.freeze({})
-
 /** The arguments of one call. Each is read once. */
-interface Taken {
+export interface Taken {
   /** Places for the call and its library, the operands, and the results; `undefined` for a result to infer. */
   readonly list: (Gated | undefined)[]
   readonly operandCount: number
@@ -97,9 +73,12 @@ interface Taken {
 /** Makes the functions of a kernel. */
 export function kernelFunction<Call extends FrameCall>(
   signature: KernelSignature,
-  { frames: limits, prepare, run: runFrame, runAsync }: KernelCallee<Call>,
+  { frames: limits, prepare, run: runFrame, runAsync, remote }: KernelCallee<Call>,
 ): KernelForms<Call> {
   const { name } = signature
+  const ownAllocator = remote?.allocator
+  const known: readonly string[] = remote === undefined ? CALL_OPTIONS : [...CALL_OPTIONS, ...remote.options]
+  const knownAsync: readonly string[] = [...new Set([...known, ...ASYNC_OPTIONS])]
   const operands = withoutTokens(signature.operands)
   const results = withoutTokens(signature.results)
   const pairs = aliasedPairs(signature)
@@ -119,12 +98,12 @@ export function kernelFunction<Call extends FrameCall>(
   const resultTotal = results.length
   const none = results.map(() => undefined)
 
-  const take = (args: readonly unknown[], known: readonly (keyof KernelAsyncOptions)[]): Taken => {
+  const take = (args: readonly unknown[], knownOptions: readonly string[]): Taken => {
     const { tensors, next } = takeOperands(signature, operands, args)
     const attributes = reader.read(hasAttributes ? args[next] : undefined)
     const at = hasAttributes ? next + 1 : next
     if (args.length > at + 1) refuseMore(signature, args.length, tensors.length + (hasAttributes ? 2 : 1))
-    const { into, results: types, layouts: named, ...options } = readOptions(name, args[at], known)
+    const { into, results: types, layouts: named, ...options } = readOptions(name, args[at], knownOptions)
     const layouts = takeNamedLayouts(name, ownLayouts, operands, results, named)
     const given = takeResults(name, results, into, types)
     const list: (Gated | undefined)[] = [UNSET, UNSET, ...tensors]
@@ -134,7 +113,7 @@ export function kernelFunction<Call extends FrameCall>(
       const place = (value: Tensor | TensorType): Gated => {
         if (!(value instanceof TensorType)) return value
         const type = layout === undefined ? value : typeInLayout(value, layout, `${results[i]!.name} of ${name}`)
-        return allocateResult(type, options.allocator, options.alignment)
+        return allocateResult(type, options.allocator ?? ownAllocator, options.alignment)
       }
       if (Array.isArray(one)) for (const each of one) list.push(place(each))
       else if (one !== undefined) list.push(place(one as Tensor | TensorType))
@@ -148,7 +127,7 @@ export function kernelFunction<Call extends FrameCall>(
   const open = ({ list, operandCount, given, attributes, layouts, options }: Taken): Call => {
     const types = typesOf(list)
     const values = reader.write(attributes) as object
-    refuseMisplacedOptions(signature, values)
+    refuseMisplacedOptions(signature, values, knownAsync)
     const shape = kernelShape(
       signature,
       group(operands, types.slice(0, operandCount) as TensorType[]),
@@ -169,7 +148,7 @@ export function kernelFunction<Call extends FrameCall>(
   ): Gated[] => {
     const { types } = call.shape
     for (let i = operandCount; i < types.length; i++) {
-      list[first + i] ??= allocateResult(types[i]!, options.allocator, options.alignment)
+      list[first + i] ??= allocateResult(types[i]!, options.allocator ?? ownAllocator, options.alignment)
     }
     if (pairs.length > 0) shareMemory(name, pairs, list as Gated[], operandCount)
     return list as Gated[]
@@ -190,10 +169,10 @@ export function kernelFunction<Call extends FrameCall>(
 
   const run = (taken: Taken): unknown => {
     const { list, operandCount, given, attributes, options } = taken
-    const { alignment, stream, resources } = options
-    // A frame would hold the stream and the resources open.
-    const isKept = stream === undefined && resources === undefined
-    const frame = isKept ? frames.find(list, operandCount, alignment, taken.layouts.key, attributes) : undefined
+    const { alignment } = options
+    const frame = isKept(options)
+      ? frames.find(list, operandCount, alignment, taken.layouts.key, attributes)
+      : undefined
     if (frame === undefined) return runNew(taken)
     let all: Gated[]
     try {
@@ -202,15 +181,14 @@ export function kernelFunction<Call extends FrameCall>(
       frame.memory.running = false
       throw error
     }
-    runFrame(frame.call, all)
+    runFrame(frame.call, all, options)
     return valueOf(list, operandCount, given)
   }
 
   /** Prepares and runs a call for which no frame is kept. */
   const runNew = (taken: Taken): unknown => {
-    const { list, operandCount, given, attributes, options } = taken
-    const { alignment, stream, resources } = options
-    const key = { types: typesOf(list), operandCount, alignment, layouts: taken.layouts.key, attributes }
+    const { list, operandCount, given, options } = taken
+    const key = keyOf(taken)
     const made = open(taken)
     let all: Gated[]
     try {
@@ -219,7 +197,7 @@ export function kernelFunction<Call extends FrameCall>(
       made.close()
       throw error
     }
-    if (stream === undefined && resources === undefined) frames.runNew(made, key, all)
+    if (isKept(options)) frames.runNew(made, key, all, options)
     else runOnce(made, all)
     return valueOf(list, operandCount, given)
   }
@@ -228,20 +206,20 @@ export function kernelFunction<Call extends FrameCall>(
   const call = (...args: unknown[]): unknown => {
     const count = args.length
     const optionsAt = hasAttributes ? operandTotal + 1 : operandTotal
-    if (!isFixed || count < operandTotal || count > optionsAt + 1) return run(take(args, KNOWN))
+    if (!isFixed || count < operandTotal || count > optionsAt + 1) return run(take(args, known))
     const list: (Gated | undefined)[] = makeList(operandTotal + resultTotal)
     for (let i = 0; i < operandTotal; i++) {
       const operand = args[i]
-      if (!isTensor(operand)) return run(take(args, KNOWN))
+      if (!isTensor(operand)) return run(take(args, known))
       list[first + i] = operand
     }
     let into: unknown
     if (count > optionsAt) {
       const options = args[optionsAt]
-      if (!isSingle || !hasOnlyInto(options)) return run(take(args, KNOWN))
+      if (!isSingle || !hasOnlyInto(options)) return run(take(args, known))
       into = options.into
       // Options are read once, so the slow way gets what was read.
-      if (into !== undefined && !isTensor(into)) return run(take([...args.slice(0, optionsAt), { into }], KNOWN))
+      if (into !== undefined && !isTensor(into)) return run(take([...args.slice(0, optionsAt), { into }], known))
     }
     const attributes = reader.read(hasAttributes && count > operandTotal ? args[operandTotal] : undefined)
     const firstResult = first + operandTotal
@@ -260,28 +238,47 @@ export function kernelFunction<Call extends FrameCall>(
 
   const allocateResults = (list: (Gated | undefined)[], types: readonly TensorType[], frame: Frame<Call>): void => {
     try {
-      for (let i = operandTotal; i < types.length; i++) list[first + i] = allocateResult(types[i]!)
+      for (let i = operandTotal; i < types.length; i++) list[first + i] = allocateResult(types[i]!, ownAllocator)
     } catch (error) {
       frame.memory.running = false
       throw error
     }
   }
 
-  const async = async (...args: unknown[]): Promise<unknown> => {
-    const taken = take(args, KNOWN_ASYNC)
-    const { list, operandCount, given, options } = taken
-    const { signal, deadline } = options
-    const prepared = open(taken)
+  /** Prepares an asynchronous call, or finds one if calls can be shared, and allocates the results. */
+  const begin = (taken: Taken): RemoteRun<Call> => {
+    const { list, operandCount, options } = taken
+    const key = remote !== undefined && isKept(options) ? keyOf(taken) : undefined
+    const frame = key && frames.find(list, operandCount, key.alignment, key.layouts, key.attributes)
+    if (frame !== undefined) frame.memory.running = false
+    const opened = frame?.call ?? open(taken)
     let tensors: Tensor[]
     try {
-      tensors = complete(list, operandCount, prepared, options).slice(first) as unknown as Tensor[]
+      tensors = complete(list, operandCount, opened, options).slice(first) as unknown as Tensor[]
     } catch (error) {
-      prepared.close()
+      if (frame === undefined) opened.close()
       throw error
     }
-    await runAsync(prepared, tensors.slice(0, operandCount), tensors.slice(operandCount), { signal, deadline })
-    return valueOf(list, operandCount, given)
+    if (key !== undefined && frame === undefined) frames.keep(opened, key)
+    return { call: opened, operands: tensors.slice(0, operandCount), results: tensors.slice(operandCount), options }
   }
+
+  const async = async (...args: unknown[]): Promise<unknown> => {
+    const taken = take(args, knownAsync)
+    const { call: begun, operands: from, results: to, options } = begin(taken)
+    const { signal, deadline } = options
+    await runAsync(begun, from, to, remote === undefined ? { signal, deadline } : options)
+    return valueOf(taken.list, taken.operandCount, taken.given)
+  }
+
+  const batch = kernelBatch<Call>(
+    name,
+    (args) => {
+      const taken = take(args, knownAsync)
+      return { run: begin(taken), value: () => valueOf(taken.list, taken.operandCount, taken.given) }
+    },
+    remote,
+  )
 
   const runOnce = (once: Call, list: Gated[]): void => {
     once.memory.running = true
@@ -296,8 +293,7 @@ export function kernelFunction<Call extends FrameCall>(
     if (!Array.isArray(types)) {
       throw wrongType(`the operands of ${name}`, 'an array of types or tensors', types, prepareHint(signature))
     }
-    const known = ['results', 'layouts', 'alignment', 'stream', 'resources'] as const
-    const { results: given, layouts: named, ...rest } = readOptions(name, options, known)
+    const { results: given, layouts: named, ...rest } = readOptions(name, options, PREPARE_OPTIONS)
     const layouts = takeNamedLayouts(name, ownLayouts, operands, results, named)
     // Omitted operands are undefined, so an array that claims any length is read up to the first operand that does not exist.
     const length = Math.min(types.length, operandTotal + 1)
@@ -309,34 +305,20 @@ export function kernelFunction<Call extends FrameCall>(
     return prepare({ ...shape, ...rest } as KernelCallShape)
   }
 
-  return { call, async, prepare: prepareTypes }
+  return { call, async, batch, prepare: prepareTypes }
 }
 
-function readOptions(name: string, options: unknown, known: readonly (keyof KernelAsyncOptions)[]): KernelAsyncOptions {
-  if (options === undefined) return NO_OPTIONS
-  const place = `the options of ${name}`
-  const onlyAsync = ASYNC_OPTIONS.find((one) => known === KNOWN && Object.hasOwn(Object(options) as object, one))
-  if (onlyAsync === undefined) return { ...checkOptions(options as KernelAsyncOptions, known, place) }
-  throw new ArgumentError(`${place} must not have ${onlyAsync}, which only asynchronous calls have`, {
-    hint: `Call ${name}.async(...) instead.`,
-    details: { path: place, expected: known, received: onlyAsync },
-  })
+const PREPARE_OPTIONS = ['results', 'layouts', 'alignment', 'stream', 'resources'] as const
+
+/** Whether a call may use a frame. A frame would hold the stream and the resources open. */
+const isKept = ({ stream, resources }: KernelCallOptions): boolean => stream === undefined && resources === undefined
+
+function keyOf({ list, operandCount, layouts, attributes, options }: Taken): FrameKey {
+  return { types: typesOf(list), operandCount, alignment: options.alignment, layouts: layouts.key, attributes }
 }
 
 function typesOf(list: readonly (Gated | undefined)[]): (TensorType | undefined)[] {
   return list.slice(FIRST_TENSOR).map((tensor) => (tensor as Tensor | undefined)?.type)
-}
-
-/** Refuses options in the place of attributes. @throws {ArgumentError} */
-function refuseMisplacedOptions({ name, attributes }: KernelSignature, values: object): void {
-  const option = KNOWN_ASYNC.find(
-    (one) => Object.hasOwn(values, one) && attributes.every((other) => other.name !== one),
-  )
-  if (option === undefined) return
-  throw new ArgumentError(`${name} does not have an attribute named ${option}`, {
-    hint: `Pass the options behind the attributes: ${name}(..., {}, { ${option} }).`,
-    details: { path: `the attributes of ${name}`, expected: attributes.map((one) => one.name), received: option },
-  })
 }
 
 /** Whether the options of a call are an object with no key but `into`. */

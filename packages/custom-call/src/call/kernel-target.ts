@@ -42,8 +42,11 @@ export function kernelTarget(
   }
 }
 
-/** Untyped functions have no attributes but the opaque string, which some conventions pass. */
-function checkOpaque({ name, attributes }: KernelSignature, { apiVersion, platform }: UntypedFunction): void {
+/** Checks that an untyped function can have the attributes of its signature: only the opaque string, which some conventions pass. */
+export function checkOpaque(
+  { name, attributes }: KernelSignature,
+  { apiVersion, platform }: Pick<UntypedFunction, 'apiVersion' | 'platform'>,
+): void {
   if (attributes.length === 0) return
   const [{ name: first, type }] = attributes as [KernelSignature['attributes'][number]]
   const isOpaque = attributes.length === 1 && first === 'opaque' && (type === 'bytes' || type === 'string')

@@ -119,15 +119,31 @@ function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]
 }
 
 /** Does the same as the fast path, and finds out what is wrong. */
-function patchEach({ gate, target, shape }: Patched, memory: CallMemory, held: readonly Gated[]): void {
+function patchEach(call: Patched, memory: CallMemory, held: readonly Gated[]): void {
+  const { types, misalignment } = call.shape
+  checkTaken(call, held).forEach((tensor, i) => {
+    const type = types[i]!
+    const { lo, hi } = tensor.type === type ? tensor : stageOperand(memory, i, type, misalignment + 1, tensor)
+    const at = memory.places[i]!
+    memory.words[at] = lo
+    memory.words[at + 1] = hi
+  })
+}
+
+/**
+ * Checks the tensors of a run, behind places for the call and its library.
+ *
+ * @returns the tensors. An operand may be row-major although the call has a layout for it.
+ * @throws as {@link patchPointers}
+ */
+export function checkTaken({ gate, target, shape }: Patched, held: readonly Gated[]): readonly Tensor[] {
   gate.owner.checkOpen()
   target.gate.owner.checkOpen()
-  const { name, types, operandCount, sources, misalignment } = shape
+  const { name, types, operandCount, sources } = shape
   const tensors = types.map((type, i) => {
-    const isResult = i >= operandCount
     const place = placeOf(shape, i)
     const tensor = checkTensor(held[FIRST_TENSOR + i], type, shape, place, sources?.[i])
-    if (isResult && (tensor.flags & READ_ONLY) !== 0) {
+    if (i >= operandCount && (tensor.flags & READ_ONLY) !== 0) {
       throw new ReadOnlyError(`${place} must be writable, got read-only memory`, { details: { path: place } })
     }
     return tensor
@@ -138,13 +154,7 @@ function patchEach({ gate, target, shape }: Patched, memory: CallMemory, held: r
       details: { aliases: shape.aliases },
     })
   }
-  tensors.forEach((tensor, i) => {
-    const type = types[i]!
-    const { lo, hi } = tensor.type === type ? tensor : stageOperand(memory, i, type, misalignment + 1, tensor)
-    const at = memory.places[i]!
-    memory.words[at] = lo
-    memory.words[at + 1] = hi
-  })
+  return tensors
 }
 
 function refuseCounts({ name, types, operandCount }: CallShape, operands: unknown, results: unknown): never {

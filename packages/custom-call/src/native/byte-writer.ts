@@ -29,6 +29,11 @@ export class ByteWriter {
     return addressOf(this.#bytes)
   }
 
+  /** Returns a copy of the record. */
+  copy(): Uint8Array {
+    return this.#bytes.slice(0, this.#length)
+  }
+
   #allocate(capacity: number): void {
     this.#view = new DataView(new ArrayBuffer(capacity))
     this.#bytes = new Uint8Array(this.#view.buffer)

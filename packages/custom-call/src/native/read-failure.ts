@@ -5,6 +5,20 @@ import { xlaError } from '../errors/xla-error-classes.ts'
 import type { XlaFailure } from '../errors/xla-error.ts'
 import { STAGES } from './descriptor.ts'
 
+/** What another process reports about a call that failed there. */
+export interface ReportedFailure {
+  /** The symbol or registered name of the target. */
+  readonly target: string
+  readonly isTyped: boolean
+  /** The status of the call. */
+  readonly status: number
+  readonly xlaCode: number
+  /** The number of the stage in the ABI. */
+  readonly stage: number
+  /** The message, or the text of the guard for a C++ exception. */
+  readonly text: string
+}
+
 const UNKNOWN = 2
 const RESOURCE_EXHAUSTED = 8
 const INTERNAL = 13
@@ -20,9 +34,20 @@ export function readFailure(call: number, status: number, target: string, batchI
   const { tn_xla_failure: failure } = coreFunctions()
   const text = copyMessage((at, capacity, length) => failure(call, length + 8, length + 12, at, capacity, length))
   const [xlaCode, stage] = codeAndStage as unknown as [number, number]
-  const common = { xlaCode, target, stage: STAGES[stage] ?? 'execute', batchIndex } as const
-  if (name === 'KERNEL_FAILED') return xlaError({ ...common, text, cause: takeThrown(text) })
-  return xlaError({ ...common, ...splitException(text.replace(/^XLA FFI call failed: /, '')) })
+  const cause = name === 'KERNEL_FAILED' ? takeThrown(text) : undefined
+  return typedError(name, { xlaCode, target, stage: STAGES[stage] ?? 'execute', batchIndex, text, cause })
+}
+
+function typedError(status: string, failure: XlaFailure): TenonError {
+  if (status === 'KERNEL_FAILED') return xlaError(failure)
+  return xlaError({ ...failure, ...splitException(failure.text.replace(/^XLA FFI call failed: /, '')) })
+}
+
+/** Makes the error of a call that failed in another process, as a call in this process throws it. */
+export function reportedError({ target, isTyped, status, xlaCode, stage, text }: ReportedFailure): TenonError {
+  const name = statusName(status)
+  if (isTyped) return typedError(name, { xlaCode, target, stage: STAGES[stage] ?? 'execute', text })
+  return untypedError(name, { xlaCode: INTERNAL, target, stage: 'execute', text })
 }
 
 /**
@@ -40,9 +65,13 @@ export function readUntypedFailure(
   if (name !== 'KERNEL_FAILED' && !isException(name)) return coreError(status, target)
   const { tn_xla_untyped_failure: untypedFailure } = coreFunctions()
   const text = copyMessage((at, capacity, length) => untypedFailure(call, at, capacity, length))
-  const common = { target, stage: 'execute', batchIndex } as const
-  if (isException(name)) return xlaError({ ...common, xlaCode: codeOf(name), ...splitException(text) })
-  return xlaError({ ...common, xlaCode: INTERNAL, text: onDevice ? `CustomCall failed: ${text}` : text })
+  const common = { xlaCode: INTERNAL, target, stage: 'execute', batchIndex } as const
+  return untypedError(name, { ...common, text: onDevice && !isException(name) ? `CustomCall failed: ${text}` : text })
+}
+
+function untypedError(status: string, failure: XlaFailure): TenonError {
+  if (!isException(status)) return xlaError(failure)
+  return xlaError({ ...failure, xlaCode: codeOf(status), ...splitException(failure.text) })
 }
 
 /** Whether a guarded function threw. A `std::bad_alloc` has a status of its own. */

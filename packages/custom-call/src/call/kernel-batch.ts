@@ -1,0 +1,56 @@
+import { ArgumentError } from '@tenon/core'
+import { wrongType } from '@tenon/core/internal'
+import type { RemoteCallee, RemoteRun } from './remote-callee.ts'
+import type { FrameCall } from './kept-frames.ts'
+
+/** A call whose arguments were taken. */
+interface Begun<Call extends FrameCall> {
+  readonly run: RemoteRun<Call>
+  /** Returns the value of the call after the run. */
+  value(): unknown
+}
+
+/** More calls than any queue has, and few enough to copy the list of them. */
+const MOST_CALLS = 2 ** 20
+
+/**
+ * Makes the function that runs several calls of a kernel. Each settles on its own, also if its arguments are refused.
+ *
+ * @param begin takes the arguments of one call, and prepares it. @param remote undefined for a kernel of this process.
+ */
+export function kernelBatch<Call extends FrameCall>(
+  name: string,
+  begin: (args: readonly unknown[]) => Begun<Call>,
+  remote: RemoteCallee<Call> | undefined,
+): (calls: unknown) => Promise<PromiseSettledResult<unknown>[]> {
+  const hint = `Write ${name}.batch([[x], [y]]), with the arguments of each call in an array.`
+
+  const beginOne = (args: unknown, index: number): Begun<Call> | PromiseRejectedResult => {
+    try {
+      if (Array.isArray(args)) return begin(args)
+      throw wrongType(`call ${index} of ${name}.batch()`, 'an array of arguments', args, hint)
+    } catch (reason) {
+      return { status: 'rejected', reason }
+    }
+  }
+
+  return async (calls) => {
+    if (remote === undefined) {
+      throw new ArgumentError(`${name} must be called alone, because it runs in this process`, {
+        hint: 'Bind prepared calls with batch().',
+      })
+    }
+    if (!Array.isArray(calls) || calls.length > MOST_CALLS) {
+      throw wrongType(`the calls of ${name}.batch()`, `an array of at most ${MOST_CALLS} calls`, calls, hint)
+    }
+    const all = Array.from(calls as unknown[], beginOne)
+    const begun = all.filter((one): one is Begun<Call> => !('status' in one))
+    const settled = await remote.runBatch(begun.map(({ run }) => run))
+    let next = 0
+    return all.map((one): PromiseSettledResult<unknown> => {
+      if ('status' in one) return one
+      const result = settled[next++]!
+      return result.status === 'rejected' ? result : { status: 'fulfilled', value: one.value() }
+    })
+  }
+}
