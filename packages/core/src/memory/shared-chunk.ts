@@ -1,6 +1,3 @@
-import type { Tensor } from '../types/tensor.ts'
-import type { Segment } from './segment.ts'
-
 /**
  * A range of mapped memory that other processes can map too, by its descriptor. Its first byte is the first byte of the
  * descriptor's memory. The chunk owns the descriptor and the mapping until it is closed.
@@ -24,11 +21,16 @@ export interface SharedChunk {
   onClose(listener: () => void): () => void
 }
 
+/** A tensor or a segment. */
+interface InBlock {
+  readonly block: { readonly shared: SharedChunk | undefined }
+}
+
 /**
  * Returns the chunk of shared memory that has all bytes of a tensor or segment, or undefined if other processes cannot map its
  * memory. The offset in the chunk is `tensor.address - chunk.address`, or `Number(segment.address) - chunk.address`.
  */
-export function sharedChunkOf({ block }: Tensor | Segment): SharedChunk | undefined {
+export function sharedChunkOf({ block }: InBlock): SharedChunk | undefined {
   const { shared } = block
   return shared?.isAlive === true ? shared : undefined
 }
