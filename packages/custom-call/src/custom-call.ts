@@ -1,6 +1,13 @@
 import type { NativeLibrary } from '@tenon/core'
 import type { RunAsyncOptions } from './async/run-later.ts'
-import { callable, callFunction, type CallResults, type ResultOptions, type ResultSpec } from './call/call-function.ts'
+import {
+  callable,
+  callFunction,
+  preparedCalls,
+  type CallResults,
+  type ResultOptions,
+  type ResultSpec,
+} from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
 import { DEFAULT_FRAMES } from './call/kept-frames.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
@@ -65,7 +72,12 @@ export function customCall(
   const handler = typedHandler(library, symbols, options)
   const prepare = (prepareOptions: TypedPrepareOptions): PreparedCall => handler.prepare(prepareOptions)
   const limit = handler.stages.includes('instantiate') ? 0 : DEFAULT_FRAMES
-  const { call, async } = callFunction({ extra: 'attrs', frames: { limit, gate: handler.gate }, prepare })
+  const { call, async } = callFunction({
+    extra: 'attrs',
+    frames: { limit, gate: handler.gate },
+    prepare,
+    ...preparedCalls,
+  })
   return callable(call, handler.name, { async, handler, prepare }) as unknown as CustomCall
 }
 
@@ -82,6 +94,6 @@ export function hostCall(library: NativeLibrary, symbol: string, options?: HostF
   const target = hostFunction(library, symbol, options)
   const prepare = (prepareOptions: UntypedPrepareOptions): PreparedCall => target.prepare(prepareOptions)
   const frames = { limit: DEFAULT_FRAMES, gate: target.gate }
-  const { call, async } = callFunction({ extra: 'opaque', frames, prepare })
+  const { call, async } = callFunction({ extra: 'opaque', frames, prepare, ...preparedCalls })
   return callable(call, target.name, { async, function: target, prepare }) as unknown as HostCall
 }

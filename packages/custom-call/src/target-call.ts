@@ -9,14 +9,13 @@ import type {
   TensorsFor,
 } from './schema/define-target.ts'
 import type { DefinedParameter } from './schema/parameter.ts'
-import { callable, callFunction } from './call/call-function.ts'
-import type { Tensors } from './call/call-target.ts'
+import { callable, preparedCalls } from './call/call-function.ts'
 import { kernelFunction, type KernelForms } from './call/kernel-function.ts'
 import type { KernelAsyncOptions, KernelCallOptions, KernelPrepareOptions } from './call/kernel-options.ts'
 import { kernelTarget } from './call/kernel-target.ts'
 import { DEFAULT_FRAMES } from './call/kept-frames.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
-import { isTensor, refuseTensor } from './call/taken.ts'
+import { positional } from './call/positional.ts'
 import { TypedHandler } from './targets/typed-handler.ts'
 import { UntypedFunction } from './targets/untyped-function.ts'
 
@@ -175,25 +174,19 @@ export function targetCall(signature: unknown, handler: unknown, options?: Targe
   return callable(forms.call, signature.name, { async: forms.async, prepare: forms.prepare, signature, handler })
 }
 
-/** The functions of a kernel about which only the convention is known: operands, and then `{ results, attrs }`. */
+/** The functions of a kernel about which only the convention is known. */
 function positionalForms(handler: KernelHandler, limit: number): Omit<KernelForms<PreparedCall>, 'batch'> {
   const extra = handler instanceof TypedHandler ? 'attrs' : 'opaque'
   const hasState = handler instanceof TypedHandler && handler.stages.includes('instantiate')
-  const forms = callFunction({
+  const { call, async } = positional(handler.name, {
     extra,
     frames: { limit: hasState ? 0 : limit, gate: handler.gate },
     prepare: (options: object) => handler.prepare(options),
+    ...preparedCalls,
   })
-  /** The last argument has the options. It is missing only for a kernel without results, which is refused. */
-  const split = (args: readonly unknown[]): [operands: Tensors, options: never] => {
-    const last = args.findIndex((arg) => !isTensor(arg))
-    const count = last === -1 ? args.length : last
-    if (args.length > count + 1) refuseTensor(args[count], `operand ${count} of ${handler.name}`)
-    return [args.slice(0, count) as Tensor[], args[count] as never]
-  }
   return {
-    call: (...args) => forms.call(...split(args)),
-    async: async (...args) => forms.async(...split(args)),
+    call,
+    async,
     prepare: (operands, attributes, options) =>
       handler.prepare({
         ...options,

@@ -5,8 +5,10 @@ import { CallAttributes, opaqueReader } from '../attributes/call-attributes.ts'
 import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { allocateResult } from './allocate-result.ts'
 import type { Tensors } from './call-target.ts'
-import { makeKeptFrames, type FrameLimits } from './kept-frames.ts'
+import type { Begun } from './kernel-batch.ts'
+import { makeKeptFrames, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
 import { runTaken, type PreparedCall } from './prepared-call.ts'
+import type { RemoteCallee, RemoteRun } from './remote-callee.ts'
 import { FIRST_TENSOR, isTensor, makeList, MAKE_TENSORS, refuseTensor } from './taken.ts'
 
 /** A result of a call: a tensor that the kernel writes to, or a type, for which the call allocates a tensor. */
@@ -39,29 +41,60 @@ export interface CallOptions<Results extends readonly ResultSpec[]> extends Resu
   readonly attrs?: AttributeDictionary
 }
 
-export interface CallForms {
+export interface CallForms<Call extends FrameCall = FrameCall> {
   call(operands: Tensors, options: CallOptions<readonly ResultSpec[]>): unknown
   async(operands: Tensors, options: CallOptions<readonly ResultSpec[]> & RunAsyncOptions): Promise<unknown>
+  /** Takes the arguments of a call of a batch, and prepares the call. */
+  begin(operands: Tensors, options: CallOptions<readonly ResultSpec[]>): Begun<Call>
 }
 
 type AnyOptions = CallOptions<readonly ResultSpec[]> & HostCallOptions<readonly ResultSpec[]> & RunAsyncOptions
 
 const NO_OPTIONS = Object.freeze({}) as AnyOptions
 
+const NO_NAMES: readonly string[] = Object.freeze([])
+
 /** How a function makes its calls. */
-export interface CallMaker {
+export interface CallMaker<Call extends FrameCall> {
   /** The option that a call is prepared with besides its tensors. */
   readonly extra: 'attrs' | 'opaque'
   readonly frames: FrameLimits
-  prepare(options: never): PreparedCall
+  prepare(options: never): Call
+  readonly run: RunFrame<Call>
+  /** Runs a call on another thread, and closes it unless it is shared. */
+  runAsync(call: Call, operands: Tensors, results: Tensors, options: RunAsyncOptions): Promise<void>
+  /** For calls that run in another process. */
+  readonly remote?: RemoteCallee<Call>
+}
+
+/** The maker of functions whose calls run in this process. */
+export const preparedCalls: Pick<CallMaker<PreparedCall>, 'run' | 'runAsync'> = {
+  run: runTaken,
+  runAsync: async (call, operands, results, options) => {
+    try {
+      await call.runAsync(operands, results, options)
+    } finally {
+      call.closeAfterRun()
+    }
+  },
 }
 
 /** Makes functions that prepare a call and run it. The synchronous one keeps the frames of calls for later calls that are alike. */
-export function callFunction({ extra, frames: limits, prepare }: CallMaker): CallForms {
-  const known = ['results', extra, 'allocator', 'alignment'] as const
+export function callFunction<Call extends FrameCall>({
+  extra,
+  frames: limits,
+  prepare,
+  run,
+  runAsync,
+  remote,
+}: CallMaker<Call>): CallForms<Call> {
+  const further = remote?.options ?? NO_NAMES
+  const ownAllocator = remote?.allocator
+  const known = ['results', extra, 'allocator', 'alignment', ...further] as (keyof AnyOptions)[]
+  const knownAsync = [...new Set([...known, ...ASYNC_OPTIONS])]
   const hasAttributes = extra === 'attrs'
   const reader = hasAttributes ? new CallAttributes() : opaqueReader
-  const frames = makeKeptFrames(limits, runTaken)
+  const frames = makeKeptFrames(limits, run)
   const first = FIRST_TENSOR
 
   const open = (
@@ -69,7 +102,7 @@ export function callFunction({ extra, frames: limits, prepare }: CallMaker): Cal
     operandCount: number,
     alignment: number | undefined,
     attributes: readonly unknown[],
-  ): PreparedCall =>
+  ): Call =>
     prepare({
       operands: taken.slice(first, first + operandCount),
       results: taken.slice(first + operandCount),
@@ -83,37 +116,58 @@ export function callFunction({ extra, frames: limits, prepare }: CallMaker): Cal
         checkOptions(options, known)
       }
     }
-    const { results, allocator, alignment } = options ?? NO_OPTIONS
-    const attributes = reader.read(hasAttributes ? options?.attrs : options?.opaque)
+    const given = remote === undefined ? (options ?? NO_OPTIONS) : { ...options }
+    const { results, allocator = ownAllocator, alignment } = given
+    const attributes = reader.read(hasAttributes ? given.attrs : given.opaque)
     const operandCount = countOf(tensors, refuseOperands)
     const taken = takeTensors(tensors, operandCount, results, allocator, alignment)
     const frame = frames.find(taken, operandCount, alignment, undefined, attributes)
     if (frame === undefined) {
       const prepared = open(taken, operandCount, alignment, attributes)
       const { types } = prepared.shape
-      frames.runNew(prepared, { types, operandCount, alignment, layouts: undefined, attributes }, taken)
+      frames.runNew(prepared, { types, operandCount, alignment, layouts: undefined, attributes }, taken, given)
     } else {
-      runTaken(frame.call, taken)
+      run(frame.call, taken, given)
     }
     return valueOf(taken, operandCount)
   }
 
-  const async = async (tensors: Tensors, options: AnyOptions): Promise<unknown> => {
-    checkOptions(options, [...known, ...ASYNC_OPTIONS])
-    const { results, allocator, alignment, signal, deadline } = options ?? NO_OPTIONS
-    const attributes = reader.read(hasAttributes ? options?.attrs : options?.opaque)
+  /** Prepares an asynchronous call, or finds one if calls can be shared. */
+  const begin = (tensors: Tensors, options: AnyOptions): RemoteRun<Call> & { readonly taken: readonly Gated[] } => {
+    const given = { ...checkOptions(options, knownAsync) } as AnyOptions
+    const { results, allocator = ownAllocator, alignment } = given
+    const attributes = reader.read(hasAttributes ? given.attrs : given.opaque)
     const operandCount = countOf(tensors, refuseOperands)
     const taken = takeTensors(tensors, operandCount, results, allocator, alignment)
-    const prepared = open(taken, operandCount, alignment, attributes)
-    const all = taken.slice(first) as unknown as Tensor[]
-    try {
-      await prepared.runAsync(all.slice(0, operandCount), all.slice(operandCount), { signal, deadline })
-    } finally {
-      prepared.closeAfterRun()
+    const frame = remote && frames.find(taken, operandCount, alignment, undefined, attributes)
+    if (frame !== undefined) frame.memory.running = false
+    const opened = frame?.call ?? open(taken, operandCount, alignment, attributes)
+    if (remote !== undefined && frame === undefined) {
+      frames.keep(opened, { types: opened.shape.types, operandCount, alignment, layouts: undefined, attributes })
     }
-    return valueOf(taken, operandCount)
+    const all = taken.slice(first) as unknown as Tensor[]
+    return {
+      call: opened,
+      operands: all.slice(0, operandCount),
+      results: all.slice(operandCount),
+      options: given,
+      taken,
+    }
   }
-  return { call, async }
+
+  const async = async (tensors: Tensors, options: AnyOptions): Promise<unknown> => {
+    const { call: begun, operands, results, options: given, taken } = begin(tensors, options)
+    const { signal, deadline } = given
+    await runAsync(begun, operands, results, remote === undefined ? { signal, deadline } : given)
+    return valueOf(taken, operands.length)
+  }
+
+  /** Begins a call of a batch. */
+  const beginOne = (tensors: Tensors, options: AnyOptions): Begun<Call> => {
+    const begun = begin(tensors, options)
+    return { run: begun, value: () => valueOf(begun.taken, begun.operands.length) }
+  }
+  return { call, async, begin: beginOne }
 }
 
 function valueOf(taken: readonly Gated[], operandCount: number): unknown {

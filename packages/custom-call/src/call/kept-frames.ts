@@ -2,7 +2,7 @@ import type { TensorType } from '@tenon/core'
 import { Cleaner, globalGate, type Gate, type Gated } from '@tenon/core/internal'
 import { haveMemory } from '../attributes/encode-attributes.ts'
 import { isSame } from '../attributes/snapshot.ts'
-import type { KernelAsyncOptions } from './kernel-options.ts'
+import type { RunAsyncOptions } from '../async/run-later.ts'
 import { FIRST_TENSOR } from './taken.ts'
 import { haveTypes } from './patch-pointers.ts'
 
@@ -29,7 +29,7 @@ export interface FrameCall {
 }
 
 /** Runs a call that is marked as running, and clears the mark. The tensors are in a list of their own. */
-export type RunFrame<Call extends FrameCall> = (call: Call, taken: Gated[], options?: KernelAsyncOptions) => void
+export type RunFrame<Call extends FrameCall> = (call: Call, taken: Gated[], options?: RunAsyncOptions) => void
 
 /** A prepared call that a function keeps for later calls that are alike. */
 export interface Frame<Call extends FrameCall> extends FrameKey {
@@ -60,7 +60,7 @@ export interface KeptFrames<Call extends FrameCall> {
    *
    * @throws the errors of the run
    */
-  runNew(call: Call, key: FrameKey, taken: Gated[], options?: KernelAsyncOptions): void
+  runNew(call: Call, key: FrameKey, taken: Gated[], options?: RunAsyncOptions): void
   /** Keeps a call, or closes it, as {@link runNew} does. */
   keep(call: Call, key: FrameKey): void
   /** Closes the frames of calls that are not in progress. */

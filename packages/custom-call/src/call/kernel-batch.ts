@@ -4,7 +4,7 @@ import type { RemoteCallee, RemoteRun } from './remote-callee.ts'
 import type { FrameCall } from './kept-frames.ts'
 
 /** A call whose arguments were taken. */
-interface Begun<Call extends FrameCall> {
+export interface Begun<Call extends FrameCall> {
   readonly run: RemoteRun<Call>
   /** Returns the value of the call after the run. */
   value(): unknown

@@ -5,7 +5,8 @@ import { ApiVersion, apiVersionName } from '../targets/api-version.ts'
 import { TypedHandler } from '../targets/typed-handler.ts'
 import { type UntypedFunction } from '../targets/untyped-function.ts'
 import type { KernelCallee } from './kernel-function.ts'
-import { runTaken, type PreparedCall } from './prepared-call.ts'
+import { preparedCalls } from './call-function.ts'
+import type { PreparedCall } from './prepared-call.ts'
 
 const RESOURCES = ['userData', 'hostScratch', 'deviceOrdinal'] as const
 
@@ -31,14 +32,7 @@ export function kernelTarget(
       if (isTyped) return handler.prepare({ ...checked, ...shape, attrs: encodeValues(signature.attributes, values) })
       return handler.prepare({ ...shape, ...(values as { opaque?: string | Uint8Array }) })
     },
-    run: runTaken,
-    runAsync: async (call, operands, results, options) => {
-      try {
-        await call.runAsync(operands, results, options)
-      } finally {
-        call.closeAfterRun()
-      }
-    },
+    ...preparedCalls,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { NativeAllocator } from '@tenon/core'
 import type { Tensors } from './call-target.ts'
-import type { KernelAsyncOptions } from './kernel-options.ts'
+import type { RunAsyncOptions } from '../async/run-later.ts'
 import type { FrameCall } from './kept-frames.ts'
 
 /** A call with its arguments. */
@@ -8,7 +8,8 @@ export interface RemoteRun<Call extends FrameCall> {
   readonly call: Call
   readonly operands: Tensors
   readonly results: Tensors
-  readonly options: KernelAsyncOptions
+  /** All options of the call, with those that the callee names. */
+  readonly options: RunAsyncOptions
 }
 
 /** The part of a callee that runs calls in another process, where several runs of one call can be in progress. */
