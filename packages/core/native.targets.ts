@@ -82,7 +82,7 @@ export default {
       exports: ['tn_*', 'XLA_FFI_GetApi', 'XlaCustomCallStatus*', '_ZN3xla3ffi12GetXlaFfiApiEv'],
       imports: names(`
         _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dladdr dlerror dlopen
-        dlsym epoll_create1 epoll_ctl epoll_wait eventfd fchmod fcntl fesetenv free fstat fstatfs ftruncate getenv getrlimit
+        dlsym epoll_create1 epoll_ctl epoll_wait eventfd fallocate fchmod fcntl fesetenv free fstat fstatfs ftruncate getenv getrlimit
         getsockopt ioctl listen
         lseek madvise malloc memchr memcmp memcpy memfd_create memmove memset mincore mmap mprotect msync munmap open
         poll posix_memalign ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal pthread_cond_timedwait pthread_condattr_*
@@ -110,7 +110,8 @@ export default {
       // Functions of a later version would keep Node.js 22 from loading it.
       defines: { NAPI_VERSION: '8' },
       uses: ['tenon'],
-      imports: ['calloc', 'free', 'getpid', 'memchr', 'memcpy', 'syscall', 'tn_*'],
+      libraries: ['dl'],
+      imports: ['calloc', 'dlsym', 'free', 'getpid', 'memchr', 'memcpy', 'syscall', 'tn_*'],
     },
     {
       name: 'stub_caller',
@@ -188,6 +189,22 @@ export default {
         tn_host_is_cancelled unlink write
       `),
       unresolved: ['TVMFFIErrorSetRaisedFromCStr'],
+    },
+    {
+      // Kernels that attack the client of their worker.
+      name: 'hostile',
+      kind: 'shared',
+      fixture: true,
+      sources: ['csrc/fixture/hostile/*.c'],
+      includes,
+      libraries: ['pthread'],
+      imports: names(`
+        _exit abort close dup dup2 execve exit fallocate fcntl fork free ftruncate getenv getpid getppid madvise malloc
+        memcmp memcpy memmove memset mmap mprotect munmap nanosleep open pause pthread_create pthread_detach pthread_exit
+        raise read sched_setaffinity sched_setscheduler sendmsg setpriority setsid shutdown sigaltstack signal snprintf
+        strchr strlen strncmp strtoull syscall TVMFFI* vsnprintf write
+      `),
+      unresolved: ['TVMFFIErrorSetRaisedFromCStr', 'TVMFFIObjectIncRef'],
     },
     {
       name: 'structs',
