@@ -60,6 +60,7 @@ export {
   type LibraryFunctions,
 } from './native/library-functions.ts'
 export { bufferOver } from './native/call/buffer-over.ts'
+export { sharedBufferOf } from './native/call/shared-buffer.ts'
 export { addressOf, keepAlive, stringAt } from './native/native-memory.ts'
 export { checkType } from './native/argument-conversion.ts'
 export { checkParameterCount, checkStructSize } from './native/call/plan.ts'

@@ -1,6 +1,11 @@
 /* Buffers of JavaScript over native memory. */
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#endif
+
 #include "node_buffer.h"
 #include "tenon_call.h"
+#include "tenon_pools.h"
 
 /* The number of buffers of this thread that keep the buffers of which they are parts. */
 static _Thread_local uint32_t parts;
@@ -51,3 +56,32 @@ napi_value tn_node_count_parts(napi_env env, napi_callback_info info) {
   napi_value made;
   return napi_create_uint32(env, parts, &made) == napi_ok ? made : NULL;
 }
+
+#if !defined(_WIN32)
+/* Node.js exports the function since 22.20, and its public headers do not declare it. */
+typedef napi_status (*make_shared_t)(napi_env env, void *data, size_t size, void (*finalizer)(void *data, void *hint),
+                                     void *hint, napi_value *result);
+
+/* The engine has freed the last buffer over the mapping, on any thread. */
+static void unmap(void *data, void *size) { tn_mapping_close(data, (size_t)(uintptr_t)size); }
+
+napi_value tn_node_make_shared_buffer(napi_env env, napi_callback_info info) {
+  size_t count = 3;
+  napi_value arguments[3], made;
+  int32_t descriptor;
+  int64_t offset, size;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 3 ||
+      napi_get_value_int32(env, arguments[0], &descriptor) != napi_ok ||
+      napi_get_value_int64(env, arguments[1], &offset) != napi_ok || offset < 0 ||
+      napi_get_value_int64(env, arguments[2], &size) != napi_ok || size <= 0)
+    return refuse(env, "sharedBuffer() must get a descriptor, an offset and a size");
+  const make_shared_t make_shared = (make_shared_t)dlsym(RTLD_DEFAULT, "node_api_create_external_sharedarraybuffer");
+  if (make_shared == NULL) return NULL;
+  void *address;
+  if (tn_mapping_open(descriptor, (uint64_t)offset, (size_t)size, TN_MAPPING_SHARED, &address) != TN_OK)
+    return refuse(env, tn_last_error());
+  if (make_shared(env, address, (size_t)size, unmap, (void *)(uintptr_t)size, &made) == napi_ok) return made;
+  unmap(address, (void *)(uintptr_t)size);
+  return refuse(env, "the engine refuses the buffer");
+}
+#endif

@@ -15,3 +15,9 @@ napi_value tn_node_make_buffer(napi_env env, napi_callback_info info);
 
 /* parts(): number, the buffers of this thread that keep the buffers of which they are parts. */
 napi_value tn_node_count_parts(napi_env env, napi_callback_info info);
+
+#if !defined(_WIN32)
+/* sharedBuffer(descriptor: number, offset: number, byteSize: number): a SharedArrayBuffer over a mapping of the descriptor, which may
+ * be closed afterwards. The mapping lives as long as a thread has the buffer. Undefined if this version of Node.js cannot make one. */
+napi_value tn_node_make_shared_buffer(napi_env env, napi_callback_info info);
+#endif

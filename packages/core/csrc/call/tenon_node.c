@@ -455,6 +455,7 @@ NAPI_MODULE_INIT() {
       METHOD("buffer", tn_node_make_buffer),
       METHOD("parts", tn_node_count_parts),
 #if !defined(_WIN32)
+      METHOD("sharedBuffer", tn_node_make_shared_buffer),
       METHOD("watch", make_watch),
       METHOD("setWatch", set_watch),
 #endif

@@ -35,6 +35,17 @@ TN_API int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, si
 /* Adds seals. The kernel refuses TN_SEAL_WRITE while the memory has shared mappings. */
 TN_API int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals);
 
+/* Gives the pages of a range back to the system. The range reads as zeros then. The kernel refuses this once the memory has
+ * TN_SEAL_WRITE or TN_SEAL_FUTURE_WRITE. TN_UNSUPPORTED: not on Linux. */
+TN_API int32_t tn_shared_memory_punch(int32_t descriptor, uint64_t offset, uint64_t byte_size);
+
+/* pools/posix/shared_message.c: receives one message of at most `capacity` bytes into `bytes`, and its descriptors, which the
+ * caller then owns, into `descriptors` (room for TN_FRAME_DESCRIPTORS). Unlike tn_channel_receive(), it does not check the
+ * contents. TN_INVALID_ARGUMENT: the message is longer or has more descriptors; it is consumed and they are closed. TN_CLOSED: the
+ * peer has closed its end. TN_TIMED_OUT: no message has arrived within `timeout` ns. */
+TN_API int32_t tn_shared_memory_receive(int32_t channel, void *bytes, size_t capacity, size_t *length,
+                                        int32_t *descriptors, size_t *count, int64_t timeout);
+
 TN_API int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out);
 
 /* The seals, or 0 where they are not supported. Does not ask the descriptor's file system, which may never answer. */

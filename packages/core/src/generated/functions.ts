@@ -142,6 +142,11 @@ export const FUNCTIONS = {
     tn_tstring_rfc_dealloc: ['void', ['uintptr_t', 'int32_t']],
     tn_shared_memory_create: ['int32_t', ['uint64_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_shared_memory_seal: ['int32_t', ['int32_t', 'uint32_t']],
+    tn_shared_memory_punch: ['int32_t', ['int32_t', 'uint64_t', 'uint64_t']],
+    tn_shared_memory_receive: [
+      'int32_t',
+      ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t'],
+    ],
     tn_descriptor_describe: ['int32_t', ['int32_t', 'uintptr_t']],
     tn_descriptor_seals: ['int32_t', ['int32_t', 'uintptr_t']],
     tn_descriptor_duplicate: ['int32_t', ['int32_t', 'uintptr_t']],

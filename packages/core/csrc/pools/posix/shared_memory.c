@@ -15,6 +15,7 @@
 #endif
 
 #include "../../base/internal.h"
+#include "../../base/posix/socket.h"
 #include "tenon_pools.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -123,6 +124,19 @@ int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals) {
   return tn__fail(TN_UNSUPPORTED, "memory can be sealed only on Linux");
 #else
   return tn__system(fcntl(descriptor, F_ADD_SEALS, (int)seals), "sealing the memory");
+#endif
+}
+
+int32_t tn_shared_memory_punch(int32_t descriptor, uint64_t offset, uint64_t byte_size) {
+#if !defined(__linux__)
+  (void)descriptor, (void)offset, (void)byte_size;
+  return tn__fail(TN_UNSUPPORTED, "memory can be given back in parts only on Linux");
+#else
+  TN_REQUIRE(offset <= INT64_MAX && byte_size <= INT64_MAX, "offset and byte_size must be below 2^63");
+  const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  int result;
+  TN__REPEAT(result, fallocate(descriptor, mode, (off_t)offset, (off_t)byte_size));
+  return tn__system(result, "giving memory back");
 #endif
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "descriptors.h"
 #include "tenon_pools.h"
 
 #define SIZE 8192
@@ -122,5 +123,42 @@ TEST(a_descriptor_is_described) {
   CHECK(tn_descriptor_close(copy) == TN_OK);
   CHECK(tn_descriptor_describe(copy, &info) == TN_SYSTEM);
   CHECK(tn_descriptor_duplicate(-1, &copy) == TN_SYSTEM);
+}
+
+TEST(a_punched_range_reads_as_zeros_until_the_memory_is_sealed) {
+  int32_t descriptor = create(SIZE);
+  uint8_t *memory;
+  CHECK(tn_mapping_open(descriptor, 0, SIZE, TN_MAPPING_SHARED, (void **)&memory) == TN_OK);
+  memset(memory, 7, SIZE);
+  CHECK(tn_shared_memory_punch(descriptor, 4096, 4096) == TN_OK);
+  CHECK(memory[4095] == 7 && memory[4096] == 0 && memory[SIZE - 1] == 0);
+  tn_descriptor_info_t info;
+  CHECK(tn_descriptor_describe(descriptor, &info) == TN_OK && info.byte_size == SIZE);
+  CHECK(tn_shared_memory_punch(descriptor, UINT64_MAX, 1) == TN_INVALID_ARGUMENT);
+  CHECK(tn_shared_memory_punch(-1, 0, 4096) == TN_SYSTEM);
+  CHECK(tn_shared_memory_seal(descriptor, TN_SEAL_FUTURE_WRITE) == TN_OK);
+  CHECK(tn_shared_memory_punch(descriptor, 0, 4096) == TN_SYSTEM && memory[0] == 7);
+  CHECK(tn_mapping_close(memory, SIZE) == TN_OK && tn_descriptor_close(descriptor) == TN_OK);
+}
+
+TEST(messages_of_any_contents_are_received_with_their_descriptors) {
+  int before = open_descriptors();
+  int32_t ends[2], descriptors[TN_FRAME_DESCRIPTORS];
+  size_t length = 0, count = 0;
+  char bytes[8];
+  CHECK(tn_channel_pair(0, ends) == TN_OK);
+  CHECK(tn_shared_memory_receive(ends[1], bytes, sizeof bytes, &length, descriptors, &count, 0) == TN_TIMED_OUT);
+  CHECK(tn_channel_send(ends[0], "memory", 6, ends, 2, 0) == TN_OK);
+  CHECK(tn_shared_memory_receive(ends[1], bytes, sizeof bytes, &length, descriptors, &count, 0) == TN_OK);
+  CHECK(length == 6 && count == 2 && memcmp(bytes, "memory", 6) == 0);
+  for (size_t i = 0; i < count; i++) CHECK(tn_descriptor_close(descriptors[i]) == TN_OK);
+  /* Longer than the room: its descriptors are closed. */
+  CHECK(tn_channel_send(ends[0], "too long for it", 15, ends, 2, 0) == TN_OK);
+  CHECK(tn_shared_memory_receive(ends[1], bytes, sizeof bytes, &length, descriptors, &count, 0) == TN_INVALID_ARGUMENT);
+  CHECK(tn_descriptor_close(ends[0]) == TN_OK);
+  CHECK(tn_shared_memory_receive(ends[1], bytes, sizeof bytes, &length, descriptors, &count, 0) == TN_CLOSED);
+  CHECK(tn_shared_memory_receive(ends[1], NULL, 0, &length, descriptors, &count, 0) == TN_INVALID_ARGUMENT);
+  CHECK(tn_descriptor_close(ends[1]) == TN_OK);
+  CHECK(comes_to(before));
 }
 #endif

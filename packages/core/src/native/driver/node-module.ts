@@ -25,6 +25,8 @@ export interface NodeModule {
   buffer(address: number, byteSize: number, owner: number | ArrayBuffer): ArrayBuffer
   /** The number of buffers of this thread over parts of buffers. */
   parts(): number
+  /** A SharedArrayBuffer over a mapping of a descriptor; undefined if this version of Node.js cannot make one. Not on Windows. */
+  sharedBuffer?(descriptor: number, byteOffset: number, byteSize: number): SharedArrayBuffer | undefined
   /** Windows has no watches. */
   watch?(descriptor: number, whenReadable: () => void): Watch
   setWatch(watch: Watch, state: (typeof WATCH)[keyof typeof WATCH]): void
