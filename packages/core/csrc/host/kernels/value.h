@@ -54,6 +54,10 @@
 #ifndef TENON_HOST_VALUE_H
 #define TENON_HOST_VALUE_H
 
+#include "kept_values.h"
+#include "message_pack.h"
+#include "packed_runtime.h"
+
 #define TN__VALUE_DEEPEST 64
 #define TN__VALUE_COPIED 4096
 
@@ -66,5 +70,39 @@ enum {
   TN__VALUE_PART = 6,
   TN__VALUE_COPY = 7,
 };
+
+/* --- value_reader.c ------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+  const tn__request_t *request; /* whose operands were reached */
+  tn__pack_reader_t bytes;
+  const char *wrong; /* after a failure: what was wrong */
+} tn__value_reader_t;
+
+/* Reads a value, which the caller owns. False, and `wrong`, if the bytes are not one. */
+bool tn__value_read(tn__value_reader_t *reader, TVMFFIAny *out);
+
+/* Reads the start of an array, and then its items, which the caller owns and frees with tn__values_free(). */
+typedef struct {
+  TVMFFIAny *items;
+  int32_t count;
+} tn__values_t;
+
+bool tn__values_read(tn__value_reader_t *reader, tn__values_t *out);
+void tn__values_free(tn__values_t *values);
+
+/* --- value_writer.c ------------------------------------------------------------------------------------------------ */
+
+typedef struct {
+  const tn__request_t *request;
+  tn__pack_writer_t bytes;
+  tn__kept_t *kept; /* receives the parts; null: large tensors are copied too */
+} tn__value_writer_t;
+
+/* Writes a borrowed value. 0, or -1 with an error raised. */
+int tn__value_write(tn__value_writer_t *writer, const TVMFFIAny *value);
+
+/* Writes an array of borrowed values. */
+int tn__values_write(tn__value_writer_t *writer, const TVMFFIAny *values, int32_t count);
 
 #endif

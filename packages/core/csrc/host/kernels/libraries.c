@@ -1,0 +1,89 @@
+#include "libraries.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "id_table.h"
+#include "packed_runtime.h"
+#include "tenon_call.h"
+
+#if defined(__APPLE__)
+#define EXTENSION ".dylib"
+#else
+#define EXTENSION ".so"
+#endif
+
+static tn__id_table_t libraries;
+
+bool tn__sibling_path(const char *name, char *path, size_t size) {
+  Dl_info core;
+  if (dladdr((void *)(uintptr_t)tn_abi_version, &core) == 0 || core.dli_fname == NULL) return false;
+  const char *end = strrchr(core.dli_fname, '/');
+  const int directory = end == NULL ? 0 : (int)(end + 1 - core.dli_fname);
+  const int length = snprintf(path, size, "%.*slib%s" EXTENSION, directory, core.dli_fname, name);
+  return length > 0 && (size_t)length < size;
+}
+
+static int32_t run_unguarded(void (*body)(void *), void *context, char *message, size_t capacity) {
+  (void)message, (void)capacity;
+  body(context);
+  return TN_OK;
+}
+
+/* Where there is no C++ runtime, kernels run without a guard, and an exception ends the process. */
+static const tn_guard_t *find_guard(void) {
+  static tn_guard_t none;
+  char path[4096];
+  void *library = NULL, *guard = NULL;
+  if (tn__sibling_path("tenon_guard", path, sizeof path) && tn_library_open(path, strlen(path), &library) == TN_OK &&
+      tn_library_symbol(library, "tn_guard", 8, &guard) == TN_OK)
+    return guard;
+  none = (tn_guard_t){.run = run_unguarded};
+  return &none;
+}
+
+/* The guard is opened with the first library, because it takes as long as the rest of the start. */
+static void install_guard(void) {
+  static bool is_installed;
+  if (!is_installed) tn_guard_install(find_guard());
+  is_installed = true;
+}
+
+/* Opens a library. One that needs a runtime of packed functions, which it is not linked with, is opened again after that
+ * was loaded. */
+static int32_t open_library(const char *path, size_t length, void **out) {
+  const int32_t status = tn_library_open(path, length, out);
+  if (status == TN_OK || strstr(tn_last_error(), "TVM") == NULL) return status;
+  char reason[1024];
+  snprintf(reason, sizeof reason, "%s", tn_last_error());
+  if (tn__packed_runtime_load(strstr(reason, "TVMFFI") == NULL) != TN_OK) return status;
+  return tn_library_open(path, length, out);
+}
+
+int32_t tn__serve_load(tn__request_t *request) {
+  TN__CHECK(request, request->target != UINT32_MAX && tn__id_find(&libraries, request->target) == NULL,
+            "the id of a new library must be new, got %u", request->target);
+  TN__CHECK(request, request->length > 0 && request->length < 4096, "the path of a library must have 1 to 4095 bytes, got %zu",
+            request->length);
+  install_guard();
+  tn__kernel_library_t *library = calloc(1, sizeof *library);
+  char *path = calloc(1, request->length + 1);
+  if (library == NULL || path == NULL || !tn__id_add(&libraries, request->target, library)) {
+    free(library);
+    free(path);
+    return tn__refuse(request, TN_OUT_OF_MEMORY, "no memory to load a library");
+  }
+  memcpy(path, request->body, request->length);
+  library->path = path;
+  const int32_t status = open_library(path, request->length, &library->handle);
+  if (status == TN_OK) return TN_OK;
+  tn__id_remove(&libraries, request->target);
+  free(library);
+  free(path);
+  const char *reason = tn_last_error();
+  return tn__answer_error(request, TN_HOST_LOAD_ERROR, status, reason, strlen(reason));
+}
+
+tn__kernel_library_t *tn__library_of(uint32_t id) { return tn__id_find(&libraries, id); }

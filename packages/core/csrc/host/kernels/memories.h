@@ -1,0 +1,47 @@
+/* The memories of a client: ranges of shared memory, which are mapped when they are first used. */
+#ifndef TENON_HOST_MEMORIES_H
+#define TENON_HOST_MEMORIES_H
+
+#include "requests.h"
+
+/* The memories that are mapped at the same time. */
+#define TN__MAPPED_MEMORIES 1024
+
+typedef struct tn__memory {
+  uint32_t id;
+  int32_t descriptor; /* owned */
+  uint64_t byte_size;
+  bool may_write;      /* the client allows writes */
+  bool is_writable;    /* it is mapped for writing */
+  bool was_used;       /* since the search for a mapping to remove last passed it */
+  uint64_t call;       /* the last request that used it, during which it stays mapped */
+  uint8_t *address;    /* null if it is not mapped */
+} tn__memory_t;
+
+/* Begins a request, whose operands stay mapped until the next one begins. */
+void tn__memories_begin(const uint8_t *command);
+
+/* The number of the request in progress: from 1. */
+uint64_t tn__call_number(void);
+
+int32_t tn__serve_memory(tn__request_t *request);
+int32_t tn__serve_release_memory(tn__request_t *request);
+
+/* How a range of memory is reached. */
+typedef enum {
+  TN__REACH_READ,    /* by the host itself */
+  TN__REACH_OPERAND, /* by a kernel: in guard mode with exact bounds, and writable unless TN_HOST_READ_ONLY is set */
+} tn__reach_t;
+
+/* Stores the address of a range of memory, which is null if TN_HOST_NULL is set. Refuses the request if the memory does
+ * not have the range. */
+int32_t tn__reach(tn__request_t *request, const tn_host_operand_t *range, tn__reach_t how, uint8_t **out);
+
+/* Stores the addresses of all operands of a request. */
+int32_t tn__reach_operands(tn__request_t *request);
+
+/* The memory that is mapped at an address, or at most `distance` bytes beside it; null if there is none. Handlers of
+ * signals call it. */
+const tn__memory_t *tn__memory_near(uint64_t address, uint64_t distance);
+
+#endif
