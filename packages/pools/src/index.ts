@@ -94,6 +94,8 @@ export {
   type PoolOptions,
   shareReadOnly,
 } from './memory/create-pool.ts'
+export { type ArenaOptions, type MemoryUsage, SharedMemory, type SharedMemoryOptions } from './memory/shared-memory.ts'
+export { MemoryArena } from './memory/memory-arena.ts'
 export { ImagePool } from './memory/image-pool.ts'
 export { Pool, PoolSlice, type SliceOptions } from './memory/pool.ts'
 export type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './memory/pool-facts.ts'

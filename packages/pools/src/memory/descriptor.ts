@@ -32,6 +32,11 @@ export function createSharedMemory(byteSize: number, label: string): number {
   return out.i32[0]!
 }
 
+/** Gives the pages of a range back to the system, so that it reads as zeros. Returns false if the system refuses. */
+export function punchHole(descriptor: number, offset: number, byteSize: number): boolean {
+  return sharing().tn_shared_memory_punch(descriptor, offset, byteSize) === 0
+}
+
 /** Adds seals to shared memory. @throws {PoolsError} if the kernel refuses: `WRITE` while the memory is mapped. */
 export function sealDescriptor(descriptor: number, added: number): void {
   check(sharing().tn_shared_memory_seal(descriptor, added), 'sealing the pool')

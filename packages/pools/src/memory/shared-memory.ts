@@ -1,0 +1,180 @@
+import { totalmem } from 'node:os'
+import { ArgumentRangeError, type NativeAllocator, Segment } from '@tenon/core'
+import {
+  Block,
+  checkAlignment,
+  checkOptions,
+  checkSize,
+  Cleaner,
+  describe,
+  ManagedLifetime,
+  wrongType,
+} from '@tenon/core/internal'
+import { byteCount } from './byte-count.ts'
+import type { Chunk } from './chunk.ts'
+import { ChunkHeap } from './chunk-heap.ts'
+import { type Span, SPAN_UNIT } from './free-list.ts'
+import { MemoryArena } from './memory-arena.ts'
+import { MemoryRange } from './memory-range.ts'
+
+/** The smallest chunk, and the smallest limit, in bytes. */
+const LEAST_CHUNK = 2 ** 20
+
+const USUAL_CHUNK = 2 ** 26
+
+/** The options of {@link SharedMemory.open}. Sizes are numbers of bytes, or texts such as `'64 MiB'`. */
+export interface SharedMemoryOptions {
+  /**
+   * The size of the chunks in which the memory grows: a power of two from 1 MiB, by default 64 MiB. A larger tensor gets a chunk of
+   * its own. Pages without contents take no memory.
+   */
+  readonly chunk?: number | string
+  /** The most bytes of all chunks together, from 1 MiB; by default the memory of the machine. */
+  readonly limit?: number | string
+  /** The name of the memory in messages and in `/proc`. */
+  readonly label?: string
+  /**
+   * Whether each allocation has pages of its own and ends at the end of the last one, so that the guard mode of isolated libraries
+   * finds each byte that is used beyond it. By default false.
+   */
+  readonly guard?: boolean
+}
+
+const OPTIONS = ['chunk', 'limit', 'label', 'guard'] as const
+
+/** The options of {@link SharedMemory.arena}. */
+export interface ArenaOptions {
+  /** The size of the first block, a number of bytes or a text; by default 64 KiB. Later blocks are larger. */
+  readonly byteSize?: number | string
+}
+
+/** The memory that a {@link SharedMemory} uses, in bytes. */
+export interface MemoryUsage {
+  readonly chunks: number
+  /** The bytes of all chunks. Only pages with contents take memory of the machine. */
+  readonly byteSize: number
+  /** The bytes that tensors, arenas and calls have. */
+  readonly usedBytes: number
+  readonly limit: number
+}
+
+const ranges = new Cleaner<{ readonly heap: ChunkHeap; readonly span: Span<Chunk> }>(({ heap, span }) =>
+  heap.give(span),
+)
+
+const heaps = new Cleaner<ChunkHeap>((heap) => heap.close())
+
+/**
+ * Memory that other threads and processes can map: an allocator of tensors that isolated libraries, workers and other programs use
+ * without copying. Only the one who opened it allocates. A tensor's memory is free again when the garbage collector has collected
+ * it, and with an {@link arena} when the arena is closed. The list of free memory is not part of the shared memory.
+ *
+ * @example
+ * using memory = SharedMemory.open({ chunk: '64 MiB', limit: '16 GiB', label: 'batch' })
+ * const x = tensor('f32', [4, 1024], undefined, { allocator: memory })
+ */
+export class SharedMemory extends ManagedLifetime implements NativeAllocator {
+  readonly #name: string
+  readonly #heap: ChunkHeap
+
+  private constructor(name: string, heap: ChunkHeap) {
+    super()
+    this.#name = name
+    this.#heap = heap
+    heaps.watch(this, heap, heap)
+  }
+
+  /**
+   * Opens new memory, which the caller closes. It takes no memory of the machine until something is allocated.
+   *
+   * @throws {ArgumentError | ArgumentRangeError} if an option is not valid.
+   */
+  static open(options?: SharedMemoryOptions): SharedMemory {
+    const given = checkOptions(options, OPTIONS)
+    const { chunk, limit, label = '', guard = false } = given
+    if (typeof label !== 'string' || label.includes('\0')) throw wrongType('label', 'a string without NUL', label)
+    if (typeof guard !== 'boolean') throw wrongType('guard', 'true or false', guard)
+    const most = limit === undefined ? Math.max(totalmem(), LEAST_CHUNK) : byteLimit(limit)
+    const size = chunk === undefined ? Math.min(USUAL_CHUNK, 2 ** Math.floor(Math.log2(most))) : chunkSize(chunk)
+    if (size > most) throw new ArgumentRangeError(`limit must be at least the ${size} bytes of a chunk, got ${most}`)
+    return new SharedMemory(label, new ChunkHeap({ chunk: size, limit: most, label: label.slice(0, 60), guard }))
+  }
+
+  /** The memory in use. */
+  get usage(): MemoryUsage {
+    const { chunks, byteSize, usedBytes, limit } = this.#heap
+    return { chunks: chunks.size, byteSize, usedBytes, limit }
+  }
+
+  /**
+   * Allocates zeroed memory, which is free again when the last segment, tensor or raw view over it is collected.
+   *
+   * @param byteAlignment a power of two, by default and at least 64.
+   * @throws {AllocationError} if the limit would be exceeded, or the system has no memory. @throws {ScopeClosedError}
+   */
+  allocate(byteSize: number, byteAlignment: number = SPAN_UNIT): Segment {
+    const size = checkSize(byteSize, 'byteSize')
+    const range = this.take(size, checkAlignment(byteAlignment))
+    this.#heap.zero(range.span)
+    ranges.watch(range, { heap: this.#heap, span: range.span })
+    return new Segment(Block.ofPart(this.gate, range, 0, Math.max(size, 1)), 0, size, 0)
+  }
+
+  /**
+   * Makes an allocator whose memory is freed as a whole, when it is closed. It holds this memory open.
+   *
+   * @throws {ArgumentError | ArgumentRangeError} if an option is not valid. @throws {ScopeClosedError}
+   */
+  arena(options?: ArenaOptions): MemoryArena {
+    const { byteSize = 2 ** 16 } = checkOptions(options, ['byteSize'])
+    const size = byteCount(byteSize, 'byteSize')
+    if (size < 1) throw new ArgumentRangeError('byteSize must be at least 1, got 0')
+    return new MemoryArena(this.#heap, this.acquire(), size)
+  }
+
+  /**
+   * @internal Takes memory with undefined contents, which the caller gives back with {@link give}, exactly once and while nobody
+   * uses it.
+   */
+  take(byteSize: number, byteAlignment: number = SPAN_UNIT): MemoryRange {
+    this.checkOpen()
+    const { span, offset } = this.#heap.take(byteSize, byteAlignment)
+    return new MemoryRange(this.gate, span, offset, byteSize)
+  }
+
+  /** @internal Gives memory of {@link take} back. */
+  give(range: MemoryRange): void {
+    this.#heap.give(range.span)
+  }
+
+  protected override get label(): string {
+    return this.#name === '' ? 'the shared memory' : `the shared memory ${describe(this.#name)}`
+  }
+
+  protected override seal(): void {
+    this.#heap.open = false
+  }
+
+  protected override release(): void {
+    heaps.forget(this.#heap)
+    this.#heap.close()
+  }
+
+  override toString(): string {
+    const name = this.#name === '' ? '' : `${describe(this.#name)} `
+    const { usedBytes, byteSize } = this.#heap
+    return `SharedMemory ${name}(${this.isAlive ? `${usedBytes} of ${byteSize} bytes in use` : 'closed'})`
+  }
+}
+
+function byteLimit(value: unknown): number {
+  const bytes = value === Infinity ? Number.MAX_SAFE_INTEGER : byteCount(value, 'limit')
+  if (bytes >= LEAST_CHUNK) return bytes
+  throw new ArgumentRangeError(`limit must be at least 1 MiB (${LEAST_CHUNK} bytes), got ${describe(value)}`)
+}
+
+function chunkSize(value: unknown): number {
+  const bytes = byteCount(value, 'chunk')
+  if (bytes >= LEAST_CHUNK && Number.isInteger(Math.log2(bytes))) return bytes
+  throw new ArgumentRangeError(`chunk must be a power of two from 1 MiB (${LEAST_CHUNK} bytes), got ${describe(value)}`)
+}
