@@ -7,3 +7,4 @@ export { ANY, readTypeSchema, typeSchemaOf, type TypeSchema } from './typed/type
 export { decodeCallback, decodeValue, type RemoteValue, type TensorReferences } from './remote/decode-values.ts'
 export { encodeArguments, encodeReturned, encodeThrown, type ValueReferences } from './remote/encode-values.ts'
 export { decodeError } from './remote/remote-error.ts'
+export { MessageWriter } from './remote/message-writer.ts'

@@ -7,8 +7,10 @@ export {
   BoundsError,
   from,
   GuardError,
+  IsolationError,
   LoadError,
   NativeError,
+  QueueFullError,
   readBinary,
   ReadOnlyError,
   ScopeClosedError,
@@ -100,6 +102,15 @@ export {
   type TargetSignature,
 } from '@tenon/custom-call'
 export { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
+export { type IsolateOptions } from './isolated/isolate-options.ts'
+export {
+  type IsolatedArgument,
+  type IsolatedCallOptions,
+  type IsolatedKernel,
+  type IsolatedRunOptions,
+} from './isolated/isolated-kernel.ts'
+export { type IsolatedLibrary } from './isolated/isolated-library.ts'
+export { type IsolatedPackedFunc } from './isolated/isolated-packed-func.ts'
 export { type KernelOptions } from './kernels/kernel-options.ts'
 export { Library } from './library.ts'
 export { decodeNpy, encodeNpy } from './npy/npy-array.ts'

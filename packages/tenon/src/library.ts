@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
-  ArgumentError,
   LoadError,
   NativeLibrary,
   readBinary,
@@ -28,17 +26,18 @@ import {
 } from '@tenon/custom-call'
 import { Module, type PackedFunc } from '@tenon/packed-func'
 import { filePath } from './file-path.ts'
+import type { IsolateOptions } from './isolated/isolate-options.ts'
+import type { IsolatedLibrary } from './isolated/isolated-library.ts'
 import type { KernelOptions } from './kernels/kernel-options.ts'
 import { openKernel } from './kernels/open-kernel.ts'
 import { recordRegistrations, registrationsOf } from './kernels/registrations.ts'
 import { packedFunctions } from './packed-functions.ts'
-import { libraryKernels, type LibraryKernel } from './signatures/library-kernels.ts'
-import { readSignatures, type FoundSignature } from './signatures/read-signatures.ts'
-import { unknownSignature } from './signatures/unknown-signature.ts'
+import { LibraryFile } from './signatures/library-file.ts'
+import type { FoundSignature } from './signatures/read-signatures.ts'
 
 const hostConventions = { 1: 'host', 2: 'host-status', 3: 'host-unified' } as const
 
-let openLibrary: (path: string, info: BinaryInfo | undefined) => Library
+let openLibrary: (file: LibraryFile) => Library
 
 /**
  * A compiled library and the kernels in it.
@@ -55,11 +54,7 @@ let openLibrary: (path: string, info: BinaryInfo | undefined) => Library
 export class Library {
   /** The native library: symbols, addresses and functions of any signature. */
   readonly native: NativeLibrary
-  #info: BinaryInfo | undefined
-  #kernels: ReadonlyMap<string, LibraryKernel> | undefined
-  #found: readonly FoundSignature[] | undefined
-  /** What is known about single kernels, without the others. */
-  #some: readonly FoundSignature[] = []
+  readonly #file: LibraryFile
   #module: Module | undefined
   readonly #packed = new Map<string, PackedFunc>()
 
@@ -67,18 +62,19 @@ export class Library {
     inspectAsText(this)
   }
 
-  private constructor(native: NativeLibrary, info?: BinaryInfo) {
+  private constructor(native: NativeLibrary, file: LibraryFile) {
     if (!(native instanceof NativeLibrary)) {
       throw wrongType('native', 'a NativeLibrary', native, 'Open the library with Library.open(path).')
     }
     this.native = native
-    this.#info = info
+    this.#file = file
   }
 
   static {
-    openLibrary = (path, info) => {
-      const native = recordRegistrations(resolve(path), () => openNative(path, info))
-      const library = new Library(native, info)
+    openLibrary = (file) => {
+      const { path } = file
+      const native = recordRegistrations(resolve(path), () => openNative(file))
+      const library = new Library(native, file)
       native.addCloseAction(() => {
         for (const packed of library.#packed.values()) packed[Symbol.dispose]()
         library.#module?.[Symbol.dispose]()
@@ -96,14 +92,35 @@ export class Library {
    * @throws {ArgumentError} if the path is neither a path nor a `file:` URL
    */
   static open(path: string | URL): Library {
-    return openLibrary(filePath(path), undefined)
+    return openLibrary(new LibraryFile(filePath(path)))
+  }
+
+  /**
+   * Opens a library in processes of its own, so that nothing its kernels do can end this process. The library is never loaded here:
+   * signatures come from its file and its sidecar. A kernel that crashes, hangs or needs too much memory is an error of its call,
+   * and the next call finds another worker. A kernel in a worker is contained, which is no protection against hostile code.
+   *
+   * With `host: 'node'`, the workers run Node.js, and kernels are the functions that a module exports.
+   *
+   * @param path of the file, or its `file:` URL
+   * @throws (rejects with) {LoadError} if the file is missing or is no library of this system
+   * @throws (rejects with) {ArgumentError | ArgumentRangeError} if an option is not valid
+   * @throws (rejects with) {UnsupportedError} if this system has no workers
+   * @example
+   * await using library = await Library.isolate('./libkernels.so', { workers: 2, deadline: 1000, memory: '512 MiB' })
+   * const softmax = library.kernel('softmax')
+   * const y = await softmax.async(tensor([[1, 2], [3, 4]]), { temperature: 2 })
+   */
+  static async isolate(path: string | URL, options?: IsolateOptions): Promise<IsolatedLibrary> {
+    const file = filePath(path)
+    // Loaded here, because programs that call kernels in this process need no workers.
+    const { isolateLibrary } = await import('./isolated/isolated-library.ts')
+    return isolateLibrary(file, options)
   }
 
   /** @internal Opens a library whose headers and symbols have been read already, and the signatures of some kernels. */
   static openRead(path: string, info: BinaryInfo, some: readonly FoundSignature[] = []): Library {
-    const library = openLibrary(path, info)
-    library.#some = some
-    return library
+    return openLibrary(new LibraryFile(path, info, some))
   }
 
   /** The path that was passed to {@link Library.open}. */
@@ -119,12 +136,7 @@ export class Library {
    */
   kernels(): readonly KernelSignature[] {
     this.native.checkOpen()
-    const found = this.#readSignatures().map(({ signature }) => signature)
-    const known = new Set(found.map(({ name }) => name))
-    const registered = registrationsOf(resolve(this.path)).filter((name) => !known.has(name))
-    return [...found, ...registered.map((name) => unknownSignature(name, 'typed'))].toSorted((a, b) =>
-      a.name < b.name ? -1 : 1,
-    )
+    return this.#file.kernels(registrationsOf(resolve(this.path)))
   }
 
   /**
@@ -146,7 +158,7 @@ export class Library {
   kernel<Result = Tensor>(name: string, options?: KernelOptions): Kernel<Result, KernelHandler | PackedFunc> {
     this.native.checkOpen()
     const registered = registrationsOf(resolve(this.path))
-    const sources = { library: this, found: this.#signaturesFor(checkName(name, 'name')), registered }
+    const sources = { library: this, found: this.#file.signaturesFor(checkName(name, 'name')), registered }
     return openKernel(sources, name, options)
   }
 
@@ -229,47 +241,13 @@ export class Library {
 
   /** @internal Refuses a symbol that cannot be called with the convention. Calling it anyway would be undefined behaviour. */
   checkConvention(symbol: string, convention: KernelConvention): void {
+    this.checkSymbol(symbol)
+    this.#file.checkConvention(symbol, convention)
+  }
+
+  /** @internal Refuses a symbol that the library does not export. @throws {LoadError} with similar ones */
+  checkSymbol(symbol: string): void {
     this.native.symbol(symbol)
-    const exports = this.#readInfo()?.exports ?? []
-    if (exports.some(({ name, kind }) => name === symbol && kind === 'object')) {
-      throw new ArgumentError(`${symbol} must be a function, got data`, { details: { path: this.path, symbol } })
-    }
-    const known = this.#readKernels().get(symbol)
-    if (known?.isStated === true && known.symbol === symbol && known.convention !== convention) {
-      throw new ArgumentError(`${symbol} must be called as a ${known.convention} kernel, got ${convention}`, {
-        hint: 'Call it by the convention that its library marks, because another one reads and writes arbitrary memory.',
-        details: { path: this.path, symbol, expected: known.convention, received: convention },
-      })
-    }
-  }
-
-  #readInfo(): BinaryInfo | undefined {
-    if (this.#info === undefined && existsSync(this.path)) this.#info = readBinary(this.path)
-    return this.#info
-  }
-
-  #readKernels(): ReadonlyMap<string, LibraryKernel> {
-    const info = this.#readInfo()
-    this.#kernels ??= info === undefined ? new Map() : libraryKernels(info)
-    return this.#kernels
-  }
-
-  /** The signature of one kernel, or those of all if it has none. Most programs use few of the kernels of a large library. */
-  #signaturesFor(name: string): readonly FoundSignature[] {
-    if (this.#found !== undefined) return this.#found
-    const known = this.#some.filter(({ signature }) => signature.name === name)
-    if (known.length > 0) return known
-    const info = this.#readInfo()
-    const read = info === undefined ? [] : readSignatures(this.path, info, { name })
-    if (read.every(({ signature }) => signature.source === 'none')) return this.#readSignatures()
-    this.#some = [...this.#some, ...read]
-    return read
-  }
-
-  #readSignatures(): readonly FoundSignature[] {
-    const info = this.#readInfo()
-    this.#found ??= info === undefined ? [] : readSignatures(this.path, info)
-    return this.#found
   }
 }
 
@@ -277,20 +255,21 @@ export class Library {
  * Loads a library. Packed functions of TVM to 0.20 import functions that only the runtime for packed functions has, so such a library is
  * loaded as a module first.
  */
-function openNative(path: string, info: BinaryInfo | undefined): NativeLibrary {
+function openNative(file: LibraryFile): NativeLibrary {
+  const { path } = file
   try {
     return NativeLibrary.open(path)
   } catch (error) {
-    if (!(error instanceof LoadError) || !hasPackedFunctions(path, info)) throw error
+    if (!(error instanceof LoadError) || !hasPackedFunctions(file)) throw error
     Module.open(resolve(path)).close()
     return NativeLibrary.open(path)
   }
 }
 
 /** Whether a file is a library with packed functions. The loader's error describes what is not a library. */
-function hasPackedFunctions(path: string, info: BinaryInfo | undefined): boolean {
+function hasPackedFunctions(file: LibraryFile): boolean {
   try {
-    return packedFunctions(info ?? readBinary(path)).generation !== undefined
+    return packedFunctions(file.info ?? readBinary(file.path)).generation !== undefined
   } catch {
     return false
   }

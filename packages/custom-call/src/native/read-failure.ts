@@ -17,6 +17,8 @@ export interface ReportedFailure {
   readonly stage: number
   /** The message, or the text of the guard for a C++ exception. */
   readonly text: string
+  /** What a kernel in TypeScript threw. */
+  readonly cause?: unknown
 }
 
 const UNKNOWN = 2
@@ -44,9 +46,9 @@ function typedError(status: string, failure: XlaFailure): TenonError {
 }
 
 /** Makes the error of a call that failed in another process, as a call in this process throws it. */
-export function reportedError({ target, isTyped, status, xlaCode, stage, text }: ReportedFailure): TenonError {
+export function reportedError({ target, isTyped, status, xlaCode, stage, text, cause }: ReportedFailure): TenonError {
   const name = statusName(status)
-  if (isTyped) return typedError(name, { xlaCode, target, stage: STAGES[stage] ?? 'execute', text })
+  if (isTyped) return typedError(name, { xlaCode, target, stage: STAGES[stage] ?? 'execute', text, cause })
   return untypedError(name, { xlaCode: INTERNAL, target, stage: 'execute', text })
 }
 

@@ -90,14 +90,7 @@ export class UntypedFunction {
     const onDevice = platform !== 'Host'
     const shape = callShape(name, given, deviceTypeOf(platform, name))
     const { opaque, tuples, stream } = given
-    if (opaque !== undefined && !onDevice && apiVersion !== ApiVersion.STATUS_RETURNING_UNIFIED) {
-      throw new ArgumentError(
-        `opaque must not be given to ${name}, because ${apiVersionName(apiVersion)} does not pass it`,
-        {
-          hint: 'Leave opaque out, or give the function the apiVersion that it was written for.',
-        },
-      )
-    }
+    if (!onDevice) checkOpaquePassed(name, opaque, apiVersion)
     const object = typeof stream === 'object' ? stream : undefined
     const call = {
       functionAddress: this.address,
@@ -116,6 +109,17 @@ export class UntypedFunction {
   }
 }
 inspectAsText(UntypedFunction)
+
+/** Refuses an opaque string that a Host function would not get. @throws {ArgumentError} */
+export function checkOpaquePassed(name: string, opaque: unknown, apiVersion: UntypedApiVersion): void {
+  if (opaque === undefined || apiVersion === ApiVersion.STATUS_RETURNING_UNIFIED) return
+  throw new ArgumentError(
+    `opaque must not be given to ${name}, because ${apiVersionName(apiVersion)} does not pass it`,
+    {
+      hint: 'Leave opaque out, or give the function the apiVersion that it was written for.',
+    },
+  )
+}
 
 function checkTuples(tuples: unknown, onDevice: boolean, name: string): 'nested' | 'flattened' {
   if (tuples === undefined) return onDevice ? 'flattened' : 'nested'

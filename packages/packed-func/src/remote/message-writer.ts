@@ -80,14 +80,16 @@ export class MessageWriter {
     this.#byte(value ? 0xc3 : 0xc2)
   }
 
-  /** Writes an integer from -2^63 to 2^63 - 1. */
+  /** Writes an integer from -2^63 to 2^64 - 1. */
   integer(value: number | bigint): void {
     if (typeof value === 'number' && value >= -32 && value < 128) {
       this.#byte(value & 0xff)
       return
     }
-    this.#byte(0xd3)
+    const isUnsigned = value >= 2n ** 63n
+    this.#byte(isUnsigned ? 0xcf : 0xd3)
     const at = this.#reserve(8)
+    // The bits of an unsigned integer are those that are kept.
     this.#view.setBigInt64(at, BigInt(value))
   }
 

@@ -30,29 +30,42 @@ const apiVersions = {
   'host-unified': ApiVersion.STATUS_RETURNING_UNIFIED,
 } as const
 
-/** The parts of a library that kernels are made of. */
-export interface KernelLibrary {
+/** A library, as far as its kernels are found in it. */
+export interface SearchedLibrary {
   readonly path: string
-  readonly native: NativeLibrary
-  packed(name: string): PackedFunc
+  /** Refuses a symbol that the library does not export. @throws {LoadError} with similar ones */
+  checkSymbol(symbol: string): void
   /** Refuses a symbol that cannot be called with a convention. @throws {ArgumentError | LoadError} */
   checkConvention(symbol: string, convention: KernelConvention): void
 }
 
+/** The parts of a library that kernels are made of. */
+export interface KernelLibrary extends SearchedLibrary {
+  readonly native: NativeLibrary
+  packed(name: string): PackedFunc
+}
+
 /** What is known about the kernels of a library. */
-export interface KernelSources {
-  readonly library: KernelLibrary
+export interface KernelSources<Searched extends SearchedLibrary = SearchedLibrary> {
+  readonly library: Searched
   readonly found: readonly FoundSignature[]
   /** The names of the handlers that the library has registered itself. */
   readonly registered: readonly string[]
 }
 
-/** Finds a kernel by its name and makes it callable. @throws see {@link Library.kernel} */
-export function openKernel(
-  sources: KernelSources,
-  name: string,
-  options?: KernelOptions,
-): Kernel<never, KernelHandler | PackedFunc> {
+/** A kernel that was found by its name, with the options of its calls. */
+export interface FoundKernel {
+  readonly signature: KernelSignature
+  /** The symbol of the function or of the execute handler, or the registered name. */
+  readonly symbol: string
+  readonly isRegistered: boolean
+  /** The number of prepared frames that the kernel keeps. */
+  readonly frames: number
+  readonly options: Pick<KernelOptions, 'allowNewerApi' | 'platform'>
+}
+
+/** Finds a kernel by its name, and checks that it can be called by its convention. @throws see {@link Library.kernel} */
+export function findKernel(sources: KernelSources, name: string, options?: KernelOptions): FoundKernel {
   const { library, found, registered } = sources
   const given = readKernelOptions(options)
   const known = found.find(({ signature }) => signature.name === name)
@@ -60,25 +73,46 @@ export function openKernel(
     given.registered ??
     (known === undefined ? registered.includes(name) : known.symbol === undefined && known.platform !== undefined)
   const signature = signatureOf(sources, name, given, known, isRegistered)
-  const { convention } = signature
   const { frames = DEFAULT_FRAMES, allowNewerApi, platform = known?.platform } = given
   const symbol = known?.symbol ?? name
-  if (convention === 'packed' || convention === 'legacy') {
+  if (!isRegistered && !isPacked(signature)) {
+    library.checkConvention(symbol, signature.convention)
+    for (const stage of Object.values<string>(signature.stages)) library.checkConvention(stage, 'typed')
+  }
+  return {
+    signature,
+    symbol: isRegistered ? name : symbol,
+    isRegistered,
+    frames,
+    options: {
+      ...(allowNewerApi === undefined ? {} : { allowNewerApi }),
+      ...(platform === undefined ? {} : { platform }),
+    },
+  }
+}
+
+/** Whether a kernel is a packed function. */
+export const isPacked = ({ convention }: KernelSignature): boolean => convention === 'packed' || convention === 'legacy'
+
+/** Finds a kernel by its name and makes it callable. @throws see {@link Library.kernel} */
+export function openKernel(
+  sources: KernelSources<KernelLibrary>,
+  name: string,
+  options?: KernelOptions,
+): Kernel<never, KernelHandler | PackedFunc> {
+  const { library } = sources
+  const { signature, symbol, isRegistered, frames, options: handlerOptions } = findKernel(sources, name, options)
+  if (isPacked(signature)) {
     const packed = library.packed(packedName(symbol))
     return packedKernel({ signature, packed, gate: library.native.gate, frames }) as Kernel<never, PackedFunc>
   }
   const handler = (): KernelHandler => {
-    const handlerOptions = {
-      ...(allowNewerApi === undefined ? {} : { allowNewerApi }),
-      ...(platform === undefined ? {} : { platform }),
+    if (isRegistered) return registeredHandler(symbol, handlerOptions)
+    const { convention } = signature
+    if (convention === 'typed') {
+      return typedHandler(library.native, { ...signature.stages, execute: symbol }, handlerOptions)
     }
-    if (isRegistered) return registeredHandler(name, handlerOptions)
-    library.checkConvention(symbol, convention)
-    if (convention !== 'typed') {
-      return hostFunction(library.native, symbol, { apiVersion: apiVersions[convention] })
-    }
-    for (const stage of Object.values<string>(signature.stages)) library.checkConvention(stage, 'typed')
-    return typedHandler(library.native, { ...signature.stages, execute: symbol }, handlerOptions)
+    return hostFunction(library.native, symbol, { apiVersion: apiVersions[convention as keyof typeof apiVersions] })
   }
   return targetCall(signature, handler(), { frames }) as Kernel<never>
 }
@@ -107,7 +141,7 @@ function signatureOf(
   const names = [...found.map(({ signature }) => signature.name), ...registered]
   const renamed = found.find(({ symbol }) => symbol === name)
   // A symbol that the library does not export is refused with the similar ones.
-  library.native.symbol(name)
+  library.checkSymbol(name)
   throw new ArgumentError(`${name} must have a signature or a convention, and ${library.path} states neither`, {
     hint:
       renamed === undefined

@@ -1,0 +1,58 @@
+import { NativeError, TenonError } from '@tenon/core'
+import { CONSTANTS, explainLoadFailure, missingSymbol, STATUS } from '@tenon/core/internal'
+import { VersionSkewError } from '@tenon/custom-call'
+import { reportedError } from '@tenon/custom-call/internal'
+import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/pools/internal'
+
+/** Adds the worker to an error, which is otherwise the one of a call in this process. */
+export function withWorker<Thrown>(error: Thrown, { worker }: WorkerDetails): Thrown {
+  if (error instanceof TenonError) {
+    Object.defineProperty(error, 'details', {
+      value: { ...error.details, worker },
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
+  }
+  return error
+}
+
+/** The text of an answer. It can be damaged. */
+export const textOf = ({ body }: Answer): string => Buffer.from(body).toString()
+
+/** The error of a library that cannot be loaded, of a kernel that it does not have, or of a request that the worker refused. */
+export function requestFailure({ name, library, symbols }: WorkerKernel, answer: Answer): Error {
+  const { error, status, code } = answer
+  const text = textOf(answer)
+  if (error === CONSTANTS.TN_HOST_LOAD_ERROR) return explainLoadFailure(library, text)
+  if (status === STATUS.VERSION_MISMATCH.value) return new VersionSkewError(symbols[3], code >> 16, code & 0xffff)
+  if (status === STATUS.NOT_FOUND.value) return missingSymbol(library, symbols[3])
+  return new NativeError(`the worker refused ${name}: ${text}`, { details: { status } })
+}
+
+/** Makes the function that returns the errors of a custom call. @param target the symbol or registered name. */
+export function customFailure(
+  kernel: WorkerKernel,
+  target: string,
+  isTyped: boolean,
+): (answer: Answer, details: WorkerDetails) => Error {
+  return (answer, details) => {
+    const { error, status, code, value } = answer
+    const isException = error === CONSTANTS.TN_HOST_EXCEPTION
+    if (!isException && error !== CONSTANTS.TN_HOST_XLA_ERROR)
+      return withWorker(requestFailure(kernel, answer), details)
+    const isOutOfMemory = isException && status === STATUS.OUT_OF_MEMORY.value
+    const failed = isException ? STATUS.EXCEPTION.value : STATUS.KERNEL_FAILED.value
+    return withWorker(
+      reportedError({
+        target,
+        isTyped,
+        status: isOutOfMemory ? status : failed,
+        xlaCode: code,
+        stage: value,
+        text: textOf(answer),
+      }),
+      details,
+    )
+  }
+}

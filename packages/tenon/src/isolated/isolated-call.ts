@@ -1,0 +1,137 @@
+import type { Tensor, TensorType } from '@tenon/core'
+import { Cleaner, type Gated } from '@tenon/core/internal'
+import { FIRST_TENSOR, type FrameCall, type KernelCallee, type RemoteRun } from '@tenon/custom-call/internal'
+import type { Answer, WorkerCall, WorkerDetails, WorkerKernel, Workers } from '@tenon/pools/internal'
+import type { IsolatedContext } from './isolated-context.ts'
+import { checkRunOptions, RUN_OPTIONS } from './run-options.ts'
+import { StagedOperands, type OperandPlan } from './staged-operands.ts'
+
+/** What the calls of a kernel's convention do. */
+export interface IsolatedCallFacts {
+  readonly kernel: WorkerKernel
+  /** The types of the tensors, operands before results. */
+  readonly shape: { readonly types: readonly TensorType[] }
+  /**
+   * Checks the tensors of a call, and says how the worker needs them.
+   *
+   * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if one cannot be passed.
+   */
+  plan(tensors: readonly Tensor[]): CallPlan
+  /** Returns the error that the kernel reported. */
+  failure(answer: Answer, details: WorkerDetails): Error
+}
+
+/** The operands of a worker, and the values besides them. */
+export interface CallPlan {
+  readonly operands: readonly (OperandPlan | null)[]
+  readonly body?: Uint8Array
+}
+
+/** Lets the workers forget the kernels of calls that were collected. */
+const collected = new Cleaner<{ readonly workers: Workers; readonly kernel: WorkerKernel }>(({ workers, kernel }) =>
+  workers.forget(kernel),
+)
+
+/** A prepared call of an isolated kernel. Several runs can be in progress at the same time. */
+export class IsolatedCall implements FrameCall {
+  readonly memory = { running: false }
+  readonly shape: IsolatedCallFacts['shape']
+  isAlive = true
+  readonly #context: IsolatedContext
+  readonly #facts: IsolatedCallFacts
+  #runs = 0
+
+  constructor(context: IsolatedContext, facts: IsolatedCallFacts) {
+    this.#context = context
+    this.#facts = facts
+    this.shape = facts.shape
+    collected.watch(this, { workers: context.workers, kernel: facts.kernel }, this)
+  }
+
+  /** Closes the call. Workers forget the kernel, and the state of its handlers, when no run uses it. */
+  close(): void {
+    if (!this.isAlive) return
+    this.isAlive = false
+    collected.forget(this)
+    this.#forgetUnused()
+  }
+
+  #forgetUnused(): void {
+    if (!this.isAlive && this.#runs === 0) this.#context.workers.forget(this.#facts.kernel)
+  }
+
+  /**
+   * Makes one run of the call.
+   *
+   * @param options all options, which were read once. @throws {TenonError} if an option or a tensor is not valid.
+   */
+  begin(tensors: readonly Tensor[], options: object): WorkerCall<void> {
+    const { plan, kernel, failure } = this.#facts
+    const { memory, gate } = this.#context
+    const runOptions = checkRunOptions(options)
+    const { operands, body } = plan(tensors)
+    const staged = new StagedOperands(memory, operands)
+    this.#runs++
+    return {
+      ...runOptions,
+      kernel,
+      operands: staged.operands,
+      body,
+      gated: [{ gate }, ...tensors],
+      copiedBytes: staged.copiedBytes,
+      read: () => staged.copyBack(),
+      failure,
+      released: () => {
+        staged.free()
+        this.#runs--
+        this.#forgetUnused()
+      },
+    }
+  }
+}
+
+const NO_OPTIONS = Object.freeze({})
+
+/** Makes the part of a callee that is the same for all conventions. */
+export function runsInWorkers({
+  workers,
+  memory,
+}: IsolatedContext): Pick<Required<KernelCallee<IsolatedCall>>, 'run' | 'runAsync' | 'remote'> {
+  const beginOne = ({ call, operands, results, options }: RemoteRun<IsolatedCall>): WorkerCall<void> =>
+    call.begin([...operands, ...results], options)
+  return {
+    run: (call, taken: readonly Gated[], options = NO_OPTIONS) => {
+      // Kernels that the run calls back may use the call as well.
+      call.memory.running = false
+      workers.run(call.begin(taken.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[], options))
+    },
+    runAsync: async (call, operands, results, options) =>
+      workers.runAsync(call.begin([...operands, ...results], options)),
+    remote: {
+      allocator: memory,
+      options: RUN_OPTIONS,
+      runBatch: (runs) =>
+        settleAll(
+          workers,
+          runs.map((run) => () => beginOne(run)),
+        ),
+    },
+  }
+}
+
+/** Runs calls that are begun one after the other. One that cannot begin is rejected alone. */
+export async function settleAll<T>(
+  workers: Workers,
+  calls: readonly (() => WorkerCall<T>)[],
+): Promise<PromiseSettledResult<T>[]> {
+  const begun = calls.map((begin): WorkerCall<T> | PromiseRejectedResult => {
+    try {
+      return begin()
+    } catch (reason) {
+      return { status: 'rejected', reason }
+    }
+  })
+  const settled = await workers.runBatch(begun.filter((one): one is WorkerCall<T> => !('status' in one)))
+  let next = 0
+  return begun.map((one) => ('status' in one ? one : settled[next++]!))
+}

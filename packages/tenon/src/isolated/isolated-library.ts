@@ -1,0 +1,273 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ArgumentError, type KernelSignature, type Tensor } from '@tenon/core'
+import {
+  checkName,
+  CONSTANTS,
+  explainLoadFailure,
+  inspectAsText,
+  ManagedLifetime,
+  missingSymbol,
+  unloadable,
+} from '@tenon/core/internal'
+import { SharedMemory, type IsolateHealth, type IsolateMetrics } from '@tenon/pools'
+import { Workers, type WorkerKernel } from '@tenon/pools/internal'
+import type { KernelOptions } from '../kernels/kernel-options.ts'
+import { findKernel, isPacked, type SearchedLibrary } from '../kernels/open-kernel.ts'
+import { packedFunctions, packedName } from '../packed-functions.ts'
+import { LibraryFile } from '../signatures/library-file.ts'
+import { customKernel } from './custom-kernel.ts'
+import { splitOptions, type IsolateOptions } from './isolate-options.ts'
+import type { IsolatedContext } from './isolated-context.ts'
+import type { IsolatedKernel } from './isolated-kernel.ts'
+import type { IsolatedPackedFunc } from './isolated-packed-func.ts'
+import { missingFunction } from './packed-failure.ts'
+import { isolatedPackedFunc, isolatedPackedKernel } from './packed-kernel.ts'
+import type { PackedTarget } from './packed-run.ts'
+import { scriptKernel } from './script-kernel.ts'
+
+/** The lifetime of the kernels of one library. Calls hold it open. */
+class KernelsLifetime extends ManagedLifetime {
+  protected readonly label: string
+
+  constructor(path: string) {
+    super()
+    this.label = `the isolated library ${path}`
+  }
+
+  /** Refuses new calls. */
+  override seal(): void {
+    this.gate.open = false
+  }
+
+  /** The workers are closed after the last call. */
+  protected override release(): void {}
+}
+
+let openIsolated: (path: string, options: IsolateOptions | undefined) => Promise<IsolatedLibrary>
+
+/**
+ * A compiled library whose kernels run in processes of their own. This process never loads it: a crash, an endless loop or an
+ * exhausted memory of a kernel is an error of the call, and the next call finds another worker. Made by {@link Library.isolate}.
+ */
+export class IsolatedLibrary implements AsyncDisposable {
+  /** The absolute path of the library. */
+  readonly path: string
+  /** The shared memory that operands are copied to, and in which results lie. Tensors that it allocates are not copied. */
+  readonly memory: SharedMemory
+  readonly #lifetime: KernelsLifetime
+  readonly #workers: Workers
+  readonly #file: LibraryFile
+  readonly #context: IsolatedContext
+  readonly #isScript: boolean
+  readonly #packed = new Map<string, PackedTarget>()
+  #closing: Promise<void> | undefined
+
+  static {
+    inspectAsText(this)
+    openIsolated = async (path, options) => {
+      const { ofWorkers, isRelaying, isGuarded, isScript } = splitOptions(options)
+      const file = new LibraryFile(resolve(path))
+      checkFile(file, isScript)
+      const memory = SharedMemory.open({ label: 'isolated calls', guard: isGuarded })
+      try {
+        return new IsolatedLibrary(file, await Workers.open(ofWorkers), memory, isRelaying, isScript)
+      } catch (error) {
+        memory.close()
+        throw error
+      }
+    }
+  }
+
+  private constructor(
+    file: LibraryFile,
+    workers: Workers,
+    memory: SharedMemory,
+    isRelaying: boolean,
+    isScript: boolean,
+  ) {
+    const { path } = file
+    this.path = path
+    this.memory = memory
+    this.#lifetime = new KernelsLifetime(path)
+    this.#workers = workers
+    this.#file = file
+    this.#isScript = isScript
+    this.#context = { path, workers, memory, gate: this.#lifetime.gate, isRelaying }
+  }
+
+  /**
+   * A kernel as a function whose calls run in a worker. It takes the arguments of a kernel in this process, and `deadline`, `signal`,
+   * `priority`, `affinity` and `idempotent` among the options. A call blocks this thread, `.async(...)` does not, and `.batch([...])`
+   * makes several calls at once.
+   *
+   * @throws {LoadError} if the library does not export the kernel; the hint names similar ones
+   * @throws {ArgumentError} if the kernel has neither a signature nor a convention, or an option cannot be kept in another process
+   * @throws {SignatureError} if the option `signature` cannot be read. @throws {ScopeClosedError} after close
+   * @example
+   * const softmax = library.kernel('softmax')
+   * const y = await softmax.async(x, { temperature: 2 }, { deadline: 100 })
+   */
+  kernel<Result = Tensor>(name: string, options?: KernelOptions): IsolatedKernel<Result> {
+    this.#lifetime.checkOpen()
+    const library: SearchedLibrary = {
+      path: this.path,
+      checkSymbol: (symbol) => this.#checkSymbol(symbol),
+      checkConvention: (symbol, convention) => {
+        this.#checkSymbol(symbol)
+        this.#file.checkConvention(symbol, convention)
+      },
+    }
+    const found = this.#file.signaturesFor(checkName(name, 'name'))
+    const {
+      signature,
+      symbol,
+      isRegistered,
+      frames,
+      options: others,
+    } = findKernel({ library, found, registered: [] }, name, options)
+    refuseOptions(name, others)
+    if (this.#isScript) return scriptKernel(this.#context, signature, symbol, frames) as never
+    if (isPacked(signature)) {
+      return isolatedPackedKernel(this.#packedTarget(packedName(symbol), signature), signature, frames) as never
+    }
+    return customKernel(this.#context, { signature, symbol, isRegistered, frames }) as never
+  }
+
+  /**
+   * A packed function whose calls run in a worker. It takes values of any types that can cross.
+   *
+   * @throws {PackedFuncError} of kind `AttributeError` if there is no such function. @throws {ScopeClosedError} after close
+   * @example
+   * const sum = library.packed('sum')
+   * await sum.async(1, 2) // 3
+   */
+  packed(name: string): IsolatedPackedFunc {
+    this.#lifetime.checkOpen()
+    return isolatedPackedFunc(this.#packedTarget(checkName(name, 'name')), name)
+  }
+
+  /**
+   * The signatures of all kernels that the file and its sidecar state, sorted by name. Handlers that the library registers itself are
+   * not among them, because only loading it would tell.
+   *
+   * @throws {SidecarError} if the sidecar is damaged, or describes another library. @throws {ScopeClosedError} after close
+   */
+  kernels(): readonly KernelSignature[] {
+    this.#lifetime.checkOpen()
+    return this.#file.kernels([])
+  }
+
+  /** The state of the workers. It never waits. */
+  health(): IsolateHealth {
+    return this.#workers.health()
+  }
+
+  /** Counts of calls, and times, since the library was opened. */
+  metrics(): IsolateMetrics {
+    return this.#workers.metrics()
+  }
+
+  /**
+   * Replaces all workers, also after a crash loop. Calls in progress end first. The states of handlers end with their workers.
+   *
+   * @throws (rejects with) {ScopeClosedError} after close
+   */
+  async restart(): Promise<void> {
+    this.#lifetime.checkOpen()
+    await this.#workers.restart()
+  }
+
+  /**
+   * Refuses new calls, waits for those in progress, and ends the workers. Results stay readable: their memory is freed when they
+   * are collected.
+   *
+   * @example
+   * await library.closeAsync()
+   */
+  async closeAsync(): Promise<void> {
+    this.#closing ??= this.#close()
+    await this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#lifetime.seal()
+    await this.#workers.closeAsync()
+    this.#lifetime.gate.alive = false
+    if (this.memory.isAlive && this.memory.usage.usedBytes === 0) this.memory.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.closeAsync()
+  }
+
+  /** The class, the path and the state, as text. */
+  toString(): string {
+    return `IsolatedLibrary ${this.path} (${this.health().state})`
+  }
+
+  #checkSymbol(symbol: string): void {
+    // A function of a script is looked up in the worker.
+    if (this.#isScript || this.#file.info?.exports.some(({ name }) => name === symbol) === true) return
+    throw missingSymbol(this.path, symbol)
+  }
+
+  #packedTarget(name: string, signature?: KernelSignature): PackedTarget {
+    const known = this.#packed.get(name)
+    if (known !== undefined) return known
+    const { info } = this.#file
+    const { generation, names } = info === undefined ? { generation: undefined, names: [] } : packedFunctions(info)
+    const isLegacy = signature === undefined ? generation === 'TVM to 0.20' : signature.convention === 'legacy'
+    if (!names.includes(name)) throw missingFunction(name, names)
+    const kernel: WorkerKernel = {
+      name,
+      library: this.path,
+      convention: isLegacy ? CONSTANTS.TN_HOST_LEGACY : CONSTANTS.TN_HOST_PACKED,
+      symbols: ['', '', '', name],
+      operands: 0,
+      results: 0,
+      descriptor: new Uint8Array(),
+    }
+    const target = { context: this.#context, kernel, names }
+    this.#packed.set(name, target)
+    return target
+  }
+}
+
+/** Opens a library in workers. @throws see {@link Library.isolate} */
+export function isolateLibrary(path: string, options: IsolateOptions | undefined): Promise<IsolatedLibrary> {
+  return openIsolated(path, options)
+}
+
+/** @throws {LoadError} if the file cannot be a library of this system. */
+function checkFile(file: LibraryFile, isScript: boolean): void {
+  const problem = unloadable(file.path)
+  if (problem !== undefined) throw explainLoadFailure(file.path, problem)
+  try {
+    if (isScript ? existsSync(file.path) : file.info !== undefined) return
+  } catch (error) {
+    throw explainLoadFailure(file.path, (error as Error).message)
+  }
+  throw explainLoadFailure(file.path, 'no such file')
+}
+
+/** Refuses options of kernels that workers do not have. @throws {ArgumentError} */
+function refuseOptions(
+  name: string,
+  { allowNewerApi, platform }: Pick<KernelOptions, 'allowNewerApi' | 'platform'>,
+): void {
+  if (allowNewerApi === true) {
+    throw new ArgumentError(
+      `allowNewerApi must not be given to ${name}, because workers check the version themselves`,
+      {
+        hint: 'Build the library against older headers, or open it with Library.open().',
+      },
+    )
+  }
+  if (platform !== undefined && !/^(?:host|cpu)$/i.test(platform)) {
+    throw new ArgumentError(`the platform of ${name} must be Host in another process, got ${platform}`, {
+      hint: 'Open the library with Library.open() for kernels of devices.',
+      details: { expected: 'Host', received: platform },
+    })
+  }
+}
