@@ -85,7 +85,7 @@ static int raise_thrown(tn__pack_reader_t *reader) {
 }
 
 static int read_answer(const uint8_t *bytes, size_t size, TVMFFIAny *result) {
-  tn__value_reader_t reader = {current, {bytes, size}, NULL};
+  tn__value_reader_t reader = {current, {bytes, size}, tn__client_function, NULL};
   tn__pack_item_t head, kind;
   if (!tn__pack_read(&reader.bytes, &head) || head.kind != TN__PACK_ARRAY || !tn__pack_read(&reader.bytes, &kind) ||
       kind.kind != TN__PACK_INT)

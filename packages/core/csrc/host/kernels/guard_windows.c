@@ -33,13 +33,13 @@ static void close_window(size_t index) {
 }
 
 /* A free window, or one that was not used lately, closed. TN__WINDOWS: the request uses all of them. */
-static size_t make_room(void) {
+static size_t make_room(const tn__request_t *request) {
   for (size_t passed = 0; passed < 2 * TN__WINDOWS; passed++) {
     const size_t index = hand;
     tn__window_t *window = &windows[index];
     hand = (hand + 1) % TN__WINDOWS;
     if (window->memory == NULL) return index;
-    if (window->call == tn__call_number()) continue;
+    if (window->request == request->number) continue;
     if (!window->was_used) {
       close_window(index);
       return index;
@@ -79,7 +79,7 @@ static tn__window_t *find(const tn__memory_t *memory, const tn__range_t *range) 
 int32_t tn__window_open(tn__request_t *request, const tn__memory_t *memory, const tn__range_t *range, uint8_t **out) {
   tn__window_t *window = find(memory, range);
   if (window == NULL) {
-    const size_t index = make_room();
+    const size_t index = make_room(request);
     TN__CHECK(request, index < TN__WINDOWS, "a request in guard mode must have at most %d different operands", TN__WINDOWS);
     window = &windows[index];
     if (!map(window, memory, range))
@@ -89,7 +89,7 @@ int32_t tn__window_open(tn__request_t *request, const tn__memory_t *memory, cons
     next_of[index] = *first;
     *first = (uint16_t)(index + 1);
   }
-  window->call = tn__call_number();
+  window->request = request->number;
   window->was_used = true;
   *out = window->data;
   return TN_OK;

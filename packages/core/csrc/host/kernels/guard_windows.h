@@ -22,7 +22,7 @@ typedef struct tn__window {
   uint8_t *start; /* of the pages, with the margin before them */
   size_t size;    /* of the pages, with both margins */
   uint8_t *data;  /* the first byte of the range */
-  uint64_t call;  /* the last request that used it */
+  uint64_t request; /* the number of the last request that used it */
   bool was_used;
 } tn__window_t;
 

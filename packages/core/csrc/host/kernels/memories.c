@@ -14,14 +14,9 @@ static tn__id_table_t memories;
 static tn__memory_t *mapped[TN__MAPPED_MEMORIES];
 static size_t mapped_count;
 static size_t hand; /* where the search for a mapping to remove goes on */
-static uint64_t call_number;
 static bool is_guarded;
 
-void tn__memories_begin(const uint8_t *command) {
-  if (call_number++ == 0) is_guarded = (((const tn_host_header_t *)(const void *)command)->flags & TN_HOST_GUARD) != 0;
-}
-
-uint64_t tn__call_number(void) { return call_number; }
+void tn__memories_guard(bool is_on) { is_guarded = is_on; }
 
 static void unmap(tn__memory_t *memory) {
   munmap(memory->address, (size_t)memory->byte_size);
@@ -30,12 +25,12 @@ static void unmap(tn__memory_t *memory) {
 }
 
 /* Unmaps a memory that was not used lately, and returns its place. TN__MAPPED_MEMORIES: this request uses all of them. */
-static size_t make_room(void) {
+static size_t make_room(const tn__request_t *request) {
   for (size_t passed = 0; passed < 2 * TN__MAPPED_MEMORIES; passed++) {
     const size_t place = hand;
     hand = (hand + 1) % TN__MAPPED_MEMORIES;
     tn__memory_t *memory = mapped[place];
-    if (memory->call == call_number) continue;
+    if (memory->request == request->number) continue;
     if (memory->was_used) {
       memory->was_used = false;
       continue;
@@ -47,7 +42,7 @@ static size_t make_room(void) {
 }
 
 static int32_t map(tn__request_t *request, tn__memory_t *memory, bool writes) {
-  const size_t place = mapped_count < TN__MAPPED_MEMORIES ? mapped_count : make_room();
+  const size_t place = mapped_count < TN__MAPPED_MEMORIES ? mapped_count : make_room(request);
   TN__CHECK(request, place < TN__MAPPED_MEMORIES, "a request must use at most %d memories", TN__MAPPED_MEMORIES);
   void *address = mmap(NULL, (size_t)memory->byte_size, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
                        memory->descriptor, 0);
@@ -75,7 +70,7 @@ static int32_t map_plain(tn__request_t *request, tn__memory_t *memory, bool writ
     memory->is_writable = true;
   }
   memory->was_used = true;
-  memory->call = call_number;
+  memory->request = request->number;
   return TN_OK;
 }
 

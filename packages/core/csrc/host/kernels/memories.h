@@ -14,15 +14,12 @@ typedef struct tn__memory {
   bool may_write;      /* the client allows writes */
   bool is_writable;    /* it is mapped for writing */
   bool was_used;       /* since the search for a mapping to remove last passed it */
-  uint64_t call;       /* the last request that used it, during which it stays mapped */
+  uint64_t request;    /* the number of the last request that used it, during which it stays mapped */
   uint8_t *address;    /* null if it is not mapped */
 } tn__memory_t;
 
-/* Begins a request, whose operands stay mapped until the next one begins. */
-void tn__memories_begin(const uint8_t *command);
-
-/* The number of the request in progress: from 1. */
-uint64_t tn__call_number(void);
+/* Turns guard mode on or off, before the first request. */
+void tn__memories_guard(bool is_on);
 
 int32_t tn__serve_memory(tn__request_t *request);
 int32_t tn__serve_release_memory(tn__request_t *request);
@@ -33,7 +30,7 @@ typedef enum {
   TN__REACH_OPERAND, /* by a kernel: in guard mode with exact bounds, and writable unless TN_HOST_READ_ONLY is set */
 } tn__reach_t;
 
-/* Stores the address of a range of memory, which is null if TN_HOST_NULL is set. Refuses the request if the memory does
+/* Stores the address of a range of memory, which is valid until the next request, and which is null if TN_HOST_NULL is set. Refuses the request if the memory does
  * not have the range. */
 int32_t tn__reach(tn__request_t *request, const tn_host_operand_t *range, tn__reach_t how, uint8_t **out);
 

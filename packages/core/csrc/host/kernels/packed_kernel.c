@@ -79,7 +79,7 @@ static int32_t answer_result(tn__request_t *request, const TVMFFIAny *result) {
 }
 
 static int32_t run_with(tn__request_t *request, packed_kernel_t *kernel) {
-  tn__value_reader_t reader = {request, {request->body, request->length}, NULL};
+  tn__value_reader_t reader = {request, {request->body, request->length}, tn__client_function, NULL};
   tn__values_t args;
   if (!tn__values_read(&reader, &args)) return tn__refuse(request, TN_INVALID_ARGUMENT, "%s", reader.wrong);
   TVMFFIAny result = {.type_index = kTVMFFINone};

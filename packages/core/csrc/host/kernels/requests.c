@@ -1,7 +1,5 @@
 #include "requests.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,42 +17,9 @@ _Static_assert(sizeof(tn_host_slot_t) + TN_HOST_OPERANDS * sizeof(tn_host_operan
 /* The size of a body outside its slot. */
 #define LARGEST_BODY ((uint64_t)1 << 30)
 
-tn__request_t *volatile tn__request_in_progress;
-
 static tn_host_operand_t slot_operands[TN_HOST_OPERANDS];
 static void *slot_addresses[TN_HOST_OPERANDS];
 static _Alignas(8) uint8_t slot_body[TN_HOST_BODY_SIZE];
-
-uint32_t tn__host_target(void) {
-  const tn__request_t *request = tn__request_in_progress;
-  return request == NULL ? UINT32_MAX : request->target;
-}
-
-void tn__clear_answer(tn__request_t *request) {
-  tn_host_slot_t *answer = request->slot;
-  answer->flags = answer->length = answer->error = answer->value = 0;
-  answer->status = TN_OK;
-  answer->code = 0;
-  answer->native_time = 0;
-}
-
-int32_t tn__answer_error(tn__request_t *request, uint32_t error, int32_t status, const char *text, size_t length) {
-  if (length > TN_HOST_BODY_SIZE) length = TN_HOST_BODY_SIZE;
-  if (length > 0) memmove(request->reply, text, length);
-  request->slot->error = error;
-  request->slot->status = status;
-  request->slot->length = (uint32_t)length;
-  return status;
-}
-
-int32_t tn__refuse(tn__request_t *request, int32_t status, const char *format, ...) {
-  char text[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return tn__answer_error(request, TN_HOST_REQUEST_ERROR, status, text, strlen(text));
-}
 
 /* Copies a range of memory that a request names. The caller frees it. */
 static int32_t copy_range(tn__request_t *request, const tn_host_operand_t *range, size_t size, void **out) {
@@ -140,15 +105,17 @@ static int32_t dispatch(tn__request_t *request) {
 }
 
 void tn__host_serve(uint8_t *command, uint32_t index) {
+  static uint64_t last;
   if (index >= TN_HOST_SLOTS) return;
-  tn__request_t request = {.index = index};
+  /* The client has written its settings before the first request. */
+  if (last == 0) tn__memories_guard((((const tn_host_header_t *)(const void *)command)->flags & TN_HOST_GUARD) != 0);
+  tn__request_t request = {.number = ++last, .index = index};
   request.slot = (tn_host_slot_t *)(void *)(command + TN_HOST_SLOTS_OFFSET + (size_t)index * TN_HOST_SLOT_SIZE);
   request.reply = command + TN_HOST_BODIES_OFFSET + (size_t)index * TN_HOST_BODY_SIZE;
   tn_host_slot_t head;
   memcpy(&head, request.slot, sizeof head);
   tn__clear_answer(&request);
   outside_t outside = {NULL, NULL};
-  tn__memories_begin(command);
   tn__request_in_progress = &request;
   if (read_request(&request, &head, &outside) == TN_OK) dispatch(&request);
   tn__request_in_progress = NULL;

@@ -10,6 +10,7 @@
 #include "tenon_host.h"
 
 typedef struct tn__request {
+  uint64_t number;       /* of the request: from 1 */
   uint32_t index;        /* of the slot */
   tn_host_slot_t *slot;  /* in command memory, for the answer */
   uint8_t *reply;        /* in command memory, for the body of the answer */

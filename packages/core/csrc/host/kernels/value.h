@@ -76,6 +76,7 @@ enum {
 typedef struct {
   const tn__request_t *request; /* whose operands were reached */
   tn__pack_reader_t bytes;
+  int (*make_function)(uint32_t id, TVMFFIAny *out); /* makes a function of the client: 0 and an owned value, or -1 */
   const char *wrong; /* after a failure: what was wrong */
 } tn__value_reader_t;
 

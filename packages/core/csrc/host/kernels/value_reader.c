@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "../../tvm/tensor.h"
-#include "client_functions.h"
 #include "value.h"
 
 /* The axes of a tensor. */
@@ -151,7 +150,7 @@ static bool read_function(tn__value_reader_t *reader, const tn__pack_item_t *ite
   uint32_t id;
   if (item->size != sizeof id) return fail(reader, "a function must have an id");
   memcpy(&id, item->bytes, sizeof id);
-  return tn__client_function(id, out) == 0 || fail_native(reader);
+  return reader->make_function(id, out) == 0 || fail_native(reader);
 }
 
 static bool read_plain(tn__value_reader_t *reader, const tn__pack_item_t *item, int32_t type_index, TVMFFIAny *out) {
