@@ -57,6 +57,7 @@ export default {
       { source: 'csrc/include/tenon_xla.h' },
       { source: 'csrc/include/tenon_tstring.h' },
       { source: 'csrc/include/tenon_pools.h' },
+      { source: 'csrc/include/tenon_host.h' },
       { source: 'csrc/include/tenon_nnapi.h' },
       { source: 'csrc/include/tenon_tvm.h' },
     ],
@@ -76,19 +77,22 @@ export default {
         'csrc/call/{sysv_x64|aapcs64|win64}.S',
         // Pools have no files for Windows.
         'csrc/{base,call,pools}/{posix|win32}/*.c',
+        // Only Linux has workers.
+        'csrc/host/{client,server}/{posix|win32}/*.c',
       ],
       includes,
       libraries: ['dl', 'm', 'pthread'],
       exports: ['tn_*', 'XLA_FFI_GetApi', 'XlaCustomCallStatus*', '_ZN3xla3ffi12GetXlaFfiApiEv'],
       imports: names(`
         _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dladdr dlerror dlopen
-        dlsym epoll_create1 epoll_ctl epoll_wait eventfd fallocate fchmod fcntl fesetenv free fstat fstatfs ftruncate getenv getrlimit
-        getsockopt ioctl listen
-        lseek madvise malloc memchr memcmp memcpy memfd_create memmove memset mincore mmap mprotect msync munmap open
-        poll posix_memalign ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal pthread_cond_timedwait pthread_condattr_*
-        pthread_create pthread_mutex_lock pthread_mutex_unlock pthread_sigmask qsort read realloc recv recvmsg
-        sched_getaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigfillset signal socket socketpair strcmp
-        strerror strlen strncmp sysconf vsnprintf write
+        dlsym epoll_create1 epoll_ctl epoll_wait eventfd fallocate fchmod fcntl fesetenv free fstat fstatfs ftruncate
+        getenv getrlimit getsockopt ioctl kill listen lseek madvise malloc memchr memcmp memcpy memfd_create memmove
+        memset mincore mmap mprotect msync munmap open pipe2 poll posix_memalign posix_spawn posix_spawn_file_actions_*
+        posix_spawnattr_* ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal
+        pthread_cond_timedwait pthread_condattr_* pthread_create pthread_key_create pthread_mutex_init
+        pthread_mutex_lock pthread_mutex_unlock pthread_mutexattr_* pthread_setspecific pthread_sigmask qsort read
+        realloc recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigemptyset
+        sigfillset signal socket socketpair strcmp strerror strlen strncmp syscall sysconf vsnprintf waitid write
       `),
     },
     {
@@ -121,6 +125,18 @@ export default {
       includes: ['node_modules/node-api-headers/include'],
       defines: { NAPI_VERSION: '8' },
       imports: [],
+    },
+    {
+      // Runs kernels in a process of its own.
+      name: 'tenon-host',
+      kind: 'executable',
+      systems: ['linux'],
+      sources: ['csrc/host/*.c', 'csrc/host/kernels/*.c', 'csrc/tvm/host/ffi.c'],
+      includes,
+      libraries: ['dl', 'pthread'],
+      uses: ['tenon'],
+      exports: ['aligned_alloc', 'calloc', 'malloc', 'memalign', 'posix_memalign', 'realloc'],
+      imports: names(`tn_*`),
     },
     {
       name: 'tenon_nnapi',
@@ -166,7 +182,7 @@ export default {
       name: 'faulty',
       kind: 'shared',
       fixture: true,
-      sources: ['csrc/fixture/faulty/{faults,kernels}.c', 'csrc/fixture/faulty/throw.cc'],
+      sources: ['csrc/fixture/faulty/{faults,kernels,counter}.c', 'csrc/fixture/faulty/throw.cc'],
       includes,
       libraries: ['pthread'],
       uses: ['tenon'],
@@ -180,7 +196,7 @@ export default {
       name: 'faulty_packed',
       kind: 'shared',
       fixture: true,
-      sources: ['csrc/fixture/faulty/{faults,packed}.c', 'csrc/fixture/faulty/throw.cc'],
+      sources: ['csrc/fixture/faulty/{faults,packed,values}.c', 'csrc/fixture/faulty/throw.cc'],
       includes,
       libraries: ['pthread'],
       imports: names(`
@@ -188,7 +204,7 @@ export default {
         getpid kill malloc memset mkstemp mmap nanosleep pthread_create pthread_exit pthread_join raise snprintf
         tn_host_is_cancelled unlink write
       `),
-      unresolved: ['TVMFFIErrorSetRaisedFromCStr'],
+      unresolved: ['TVMFFI*'],
     },
     {
       // Kernels that attack the client of their worker.

@@ -9,7 +9,7 @@ import { type Build, compileObjects, planFuzzDriver, planObjects } from './objec
 import { artifactName, sharedLibraryName, variantDirectory } from './platform.ts'
 import { hashOf, Stamps } from './stamps.ts'
 import { checkSymbols } from './symbols.ts'
-import { isLoadable, type NativeTarget, type Variant } from './targets.ts'
+import { isLoadable, isShipped, type NativeTarget, type Variant } from './targets.ts'
 
 /** The built file of a target. */
 export interface Artifact {
@@ -30,7 +30,9 @@ export async function buildPackage(
   variant: Variant,
   kinds: readonly NativeTarget['kind'][],
 ): Promise<Artifact[]> {
-  const targets = pkg.native.targets.filter((target) => kinds.includes(target.kind))
+  const targets = pkg.native.targets.filter(
+    ({ kind, systems }) => kinds.includes(kind) && systems?.includes(process.platform) !== false,
+  )
   const toolchain = await findToolchain(
     targets.flatMap((target) => neededLanguages(pkg, target)),
     variant,
@@ -84,7 +86,7 @@ async function buildTarget(build: Build, target: NativeTarget): Promise<Artifact
   const inputs = objects.map((object) => `${directory}/${object.output}`)
   try {
     await runCompiler(linker, ['-o', temporary, ...inputs, ...flags], pkg, output)
-    if (isLoadable(target) && variant === 'release') {
+    if (isShipped(target) && variant === 'release') {
       const sources = own.map((object) => [object.source, join(pkg.directory, directory, object.output)] as const)
       await checkCircles(target.name, new Map(sources))
       await checkSymbols(join(pkg.directory, temporary), target, hasCxx(target))

@@ -6,4 +6,12 @@ export { artifactName, platformName, sharedLibraryName } from './platform.ts'
 export { type CommandOptions, type CommandResult, describeEnd, runCommand } from './run-command.ts'
 export { type NativeReport, type NativeTestResult, runNativeTests } from './run-tests.ts'
 export { isLoadable } from './targets.ts'
-export type { AddonTarget, NativePackage, NativeTarget, ProgramTarget, SharedTarget, Variant } from './targets.ts'
+export type {
+  AddonTarget,
+  ExecutableTarget,
+  NativePackage,
+  NativeTarget,
+  ProgramTarget,
+  SharedTarget,
+  Variant,
+} from './targets.ts'

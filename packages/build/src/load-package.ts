@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import { ToolError } from './tool-error.ts'
-import { isLoadable, type NativePackage, type NativeTarget } from './targets.ts'
+import { isShipped, type NativePackage, type NativeTarget } from './targets.ts'
 
 /** A package with native targets. */
 export interface LoadedPackage {
@@ -41,7 +41,7 @@ function checkTargets(targets: readonly NativeTarget[], tablePath: string): void
         throw new ToolError(`${tablePath}: ${target.name} uses ${used}, which must be an earlier shared target`)
       }
     }
-    if (isLoadable(target) && !Array.isArray(target.imports)) {
+    if (isShipped(target) && !Array.isArray(target.imports)) {
       throw new ToolError(`${tablePath}: ${target.name} must have imports, the list of symbols that it may import`)
     }
     earlier.set(target.name, target)

@@ -6,7 +6,7 @@ import type { Artifact } from './build.ts'
 import { ToolError } from './tool-error.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { platformName } from './platform.ts'
-import { isLoadable } from './targets.ts'
+import { isShipped } from './targets.ts'
 
 /** Omits libraries for tests, and writes `SHA256SUMS.json`. @throws {ToolError} without a package for this platform. */
 export function fillPlatformPackage(pkg: LoadedPackage, artifacts: readonly Artifact[]): string {
@@ -22,7 +22,7 @@ export function fillPlatformPackage(pkg: LoadedPackage, artifacts: readonly Arti
   mkdirSync(directory)
   const sums: Record<string, string> = {}
   for (const { target, path } of artifacts) {
-    if (!isLoadable(target) || target.fixture) continue
+    if (!isShipped(target) || target.fixture) continue
     copyFileSync(path, join(directory, basename(path)))
     sums[basename(path)] = createHash('sha256').update(readFileSync(path)).digest('hex')
   }

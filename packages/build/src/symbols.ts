@@ -2,7 +2,7 @@ import { matches } from './names.ts'
 import { ToolError } from './tool-error.ts'
 import { runCommand } from './run-command.ts'
 import { artifactName } from './platform.ts'
-import type { AddonTarget, SharedTarget } from './targets.ts'
+import type { AddonTarget, ExecutableTarget, SharedTarget } from './targets.ts'
 
 export interface LibrarySymbols {
   readonly imports: readonly string[]
@@ -27,15 +27,30 @@ const systemLibraries = ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.
 /** The C++ runtime, for targets with C++ sources. */
 const cxxLibraries = ['libstdc++.so.6', 'libgcc_s.so.1']
 
+/** The symbols that start files define, if the linker exports them. */
+const programSymbols = ['_IO_stdin_used*', '__libc_csu*', 'main*', 'std*', '_*']
+
 /** The symbols that Node.js provides to an addon, and those that it looks up in one. */
 const addonSymbols = {
   unresolved: ['napi_*', 'uv_*'],
   exports: ['napi_register_module_v1', 'node_api_module_get_api_version_v1'],
 }
 
+type ShippedTarget = SharedTarget | AddonTarget | ExecutableTarget
+
+/** The symbols that stay undefined, and those that may be exported. */
+function rulesOf(target: ShippedTarget): {
+  readonly unresolved?: readonly string[]
+  readonly exports?: readonly string[]
+} {
+  if (target.kind === 'addon') return addonSymbols
+  // The linker exports what the start files of programs define.
+  return target.kind === 'executable' ? { exports: [...programSymbols, ...(target.exports ?? [])] } : target
+}
+
 /** Returns a sentence for each import, export and dependency that is not listed, and for each missing export. */
-export function findViolations(symbols: LibrarySymbols, target: SharedTarget | AddonTarget, hasCxx: boolean): string[] {
-  const { unresolved = [], exports = ['*'] } = target.kind === 'addon' ? addonSymbols : target
+export function findViolations(symbols: LibrarySymbols, target: ShippedTarget, hasCxx: boolean): string[] {
+  const { unresolved = [], exports = ['*'] } = rulesOf(target)
   const importable = [...toolchainSymbols, ...target.imports, ...unresolved]
   const loadable = [
     ...systemLibraries,
@@ -68,7 +83,7 @@ export async function readSymbols(path: string): Promise<LibrarySymbols> {
 }
 
 /** Runs on Linux only. @throws {ToolError} that names every symbol and library that is not allowed. */
-export async function checkSymbols(path: string, target: SharedTarget | AddonTarget, hasCxx: boolean): Promise<void> {
+export async function checkSymbols(path: string, target: ShippedTarget, hasCxx: boolean): Promise<void> {
   if (process.platform !== 'linux') return
   const violations = findViolations(await readSymbols(path), target, hasCxx)
   if (violations.length > 0) {

@@ -25,10 +25,12 @@ interface TargetBase {
   readonly uses?: readonly string[]
   /** Further compiler flags for every source. */
   readonly flags?: readonly string[]
+  /** The systems on which the target is built. By default all. */
+  readonly systems?: readonly NodeJS.Platform[]
 }
 
-/** The common part of what a process loads. Names in the lists may end in `*`. */
-interface LoadableTarget extends TargetBase {
+/** The common part of what a package ships. Names in the lists may end in `*`. */
+interface ShippedTarget extends TargetBase {
   /** The symbols it may import from the system and from what it `uses`, without version (checked on Linux). */
   readonly imports: readonly string[]
   /** Whether it is for tests of the package, and not part of the platform packages. */
@@ -36,7 +38,7 @@ interface LoadableTarget extends TargetBase {
 }
 
 /** A shared library. */
-export interface SharedTarget extends LoadableTarget {
+export interface SharedTarget extends ShippedTarget {
   readonly kind: 'shared'
   /** The symbols that stay undefined, because the process that loads the library provides them. */
   readonly unresolved?: readonly string[]
@@ -49,14 +51,21 @@ export interface SharedTarget extends LoadableTarget {
  * Windows it looks `napi_*` up when it is loaded, so that it works in a program with another name than `node.exe`. The package needs
  * node-api-headers, whose headers are in `node_modules/node-api-headers/include`.
  */
-export interface AddonTarget extends LoadableTarget {
+export interface AddonTarget extends ShippedTarget {
   readonly kind: 'addon'
   /** By default `NAME.node`. */
   readonly fileName?: string
 }
 
+/** A program that a package ships beside its libraries, which it finds there. */
+export interface ExecutableTarget extends ShippedTarget {
+  readonly kind: 'executable'
+  /** The symbols that it exports for the libraries that it loads. Those without `*` are required (checked on Linux). */
+  readonly exports?: readonly string[]
+}
+
 /**
- * A program. A `test` prints a line for each of its tests (see `native-test`). A `fuzz` target defines
+ * A program for development. A `test` prints a line for each of its tests (see `native-test`). A `fuzz` target defines
  * LLVMFuzzerTestOneInput() and gets a driver, which takes `--seconds N --corpus DIR --seeds DIR`, or files to run.
  */
 export interface ProgramTarget extends TargetBase {
@@ -64,11 +73,16 @@ export interface ProgramTarget extends TargetBase {
 }
 
 /** One row of a package's target table. */
-export type NativeTarget = SharedTarget | AddonTarget | ProgramTarget
+export type NativeTarget = SharedTarget | AddonTarget | ExecutableTarget | ProgramTarget
 
-/** Whether a process loads the artifact, so that it is a part of the platform packages unless it is a fixture. */
+/** Whether a process loads the artifact. */
 export function isLoadable(target: NativeTarget): target is SharedTarget | AddonTarget {
   return target.kind === 'shared' || target.kind === 'addon'
+}
+
+/** Whether the artifact is a part of the platform packages unless it is a fixture. */
+export function isShipped(target: NativeTarget): target is SharedTarget | AddonTarget | ExecutableTarget {
+  return isLoadable(target) || target.kind === 'executable'
 }
 
 /** The default export of a package's `native.targets.ts`. */

@@ -41,9 +41,11 @@ await runMain(async () => {
 /** Fuzz variants build fuzz programs only, because their code needs the fuzz driver. */
 function kindsToBuild(variant: Variant, all: boolean): NativeTarget['kind'][] {
   if (variant === 'fuzz' || variant === 'libfuzzer') return ['shared', 'fuzz']
-  if (!all) return ['shared', 'addon']
+  if (!all) return ['shared', 'addon', 'executable']
   // The fuzz driver forks, which Windows cannot.
-  return process.platform === 'win32' ? ['shared', 'addon', 'test'] : ['shared', 'addon', 'test', 'fuzz']
+  return process.platform === 'win32'
+    ? ['shared', 'addon', 'executable', 'test']
+    : ['shared', 'addon', 'executable', 'test', 'fuzz']
 }
 
 function readOptions(): { variant?: string; all?: boolean; check?: boolean; package?: boolean; help?: boolean } {

@@ -63,14 +63,14 @@ typedef struct tn_host_header {
   uint32_t slot;     /* the slot of the call in progress */
   uint64_t id;       /* its id */
   uint64_t deadline; /* its deadline: CLOCK_MONOTONIC in ns; UINT64_MAX for none */
-  uint32_t cancel;   /* futex, set to 1 by the client: the call should end */
-  uint32_t reserved3;
+  uint32_t cancel;   /* futex, set by the client to the low bits of the id of the call that should end */
+  uint32_t processor; /* 1 + the number of the processor on which the worker last went to sleep; 0 if it is not known */
   uint64_t refused_bytes; /* the size of the last allocation that the limit refused during this call; 0 for none */
   uint8_t reserved4[216];
   /* 512: the record of a crash, written by the signal handler or by the end of the process */
-  uint32_t crash_kind;    /* 0 none, 1 signal, 2 exit(), 3 an uncaught C++ exception */
+  uint32_t crash_kind;    /* 0 none, 1 signal, 2 the end of the main thread */
   int32_t crash_signal;
-  int32_t crash_code;     /* si_code of a signal; the status of exit() */
+  int32_t crash_code;     /* si_code of a signal */
   uint32_t crash_operand; /* UINT32_MAX if the address is not in or beside an operand */
   uint32_t crash_pool;    /* the id of the memory; UINT32_MAX for none */
   uint32_t crash_access;  /* 0 unknown, 1 read, 2 write */
@@ -246,7 +246,7 @@ TN_API int32_t tn_host_exchange(tn_host_t *host, uint32_t slot, int64_t timeout)
 #define TN_HOST_WAITED 64u
 TN_API int32_t tn_host_wait_any(tn_host_t *const *hosts, const uint32_t *seen, size_t count, int64_t timeout);
 
-/* Sets the cancel word of the call with this id, if it is in progress, and wakes who waits for it. */
+/* Sets the cancel word for the call with this id, and wakes who waits for it. It does not concern other calls. */
 TN_API int32_t tn_host_cancel(tn_host_t *host, uint64_t id);
 
 /* Sends SIGKILL to the worker. A no-op once it has been reaped. */

@@ -1,0 +1,229 @@
+/* Requests to workers, and waiting for their answers.
+ *
+ * A thread sleeps on two futexes: the count of responses, and the life word of the worker, whose robust mutex makes the
+ * kernel wake the thread whatever ends the worker. Before the worker has announced this word, after a kernel has written
+ * over it, and on systems without FUTEX_WAITV, the thread polls the doorbell and the lifeline instead. */
+#include "tenon_host.h"
+
+#if defined(__linux__)
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "client.h"
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+/* struct futex_waitv of Linux 5.16, which older headers lack. */
+typedef struct {
+  uint64_t value;
+  uint64_t address;
+  uint32_t flags;
+  uint32_t reserved;
+} waiter_t;
+
+#define WAITER_OF_32_BITS 2u
+
+/* -1: not known. TENON_HOST_WAIT=poll forces the other way, for tests. */
+static _Atomic int has_waitv = -1;
+
+static bool can_wait(void) {
+  int known = has_waitv;
+  if (known < 0) {
+    const char *forced = getenv("TENON_HOST_WAIT");
+    /* With no waiters the call is refused as invalid where it exists. */
+    known = forced != NULL && strcmp(forced, "poll") == 0
+                ? 0
+                : syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno != ENOSYS && errno != EPERM;
+    has_waitv = known;
+  }
+  return known == 1;
+}
+
+/* The life word, or null if it is not known or cannot be believed. */
+static _Atomic uint32_t *life_of(tn_host_t *host, uint32_t *expected) {
+  const uint32_t offset = *TN__WORD(&tn__host_header(host)->life_offset);
+  const size_t start = offsetof(tn_host_header_t, life);
+  if (offset < start || offset > start + 60 || offset % 4 != 0) return NULL;
+  _Atomic uint32_t *word = TN__WORD(host->command + offset);
+  *expected = (uint32_t)host->process | FUTEX_WAITERS;
+  return *word == *expected ? word : NULL;
+}
+
+/* Whether the main thread of the worker, which owns the life mutex, has ended. Asks the system only if the life word does
+ * not tell it. */
+static bool has_died(tn_host_t *host) {
+  uint32_t expected;
+  if (life_of(host, &expected) != NULL) return false;
+  const uint32_t offset = *TN__WORD(&tn__host_header(host)->life_offset);
+  const size_t start = offsetof(tn_host_header_t, life);
+  if (offset >= start && offset <= start + 60 && offset % 4 == 0 &&
+      (*TN__WORD(host->command + offset) & FUTEX_OWNER_DIED) != 0)
+    return true;
+  struct pollfd entry = {.fd = host->lifeline, .events = POLLIN};
+  return host->is_reaped || poll(&entry, 1, 0) > 0;
+}
+
+static uint32_t responses_of(tn_host_t *host) { return *TN__WORD(&tn__host_header(host)->responses); }
+
+/* Sleeps until a worker has responded or ended, or until `end`. May return early. */
+static void sleep_by_futex(const waiter_t *waiters, uint32_t count, uint64_t end) {
+  const struct timespec until = {.tv_sec = (time_t)(end / 1000000000u), .tv_nsec = (long)(end % 1000000000u)};
+  syscall(SYS_futex_waitv, waiters, count, 0, end == UINT64_MAX ? NULL : &until, CLOCK_MONOTONIC);
+}
+
+/* Likewise, by the doorbells that the workers ring. `seen` are the response counts before which no thread sleeps. */
+static void sleep_by_poll(tn_host_t *const *hosts, const uint32_t *seen, size_t count, uint64_t end) {
+  struct pollfd entries[2 * TN_HOST_WAITED];
+  for (size_t i = 0; i < count; i++) {
+    atomic_store(TN__WORD(&tn__host_header(hosts[i])->ring), 1);
+    entries[2 * i] = (struct pollfd){.fd = hosts[i]->doorbell, .events = POLLIN};
+    entries[2 * i + 1] = (struct pollfd){.fd = hosts[i]->lifeline, .events = POLLIN};
+  }
+  /* A response before the store has not rung. */
+  for (size_t i = 0; i < count; i++)
+    if (responses_of(hosts[i]) != seen[i]) return;
+  const uint64_t now = tn__host_now();
+  if (now >= end) return;
+  const uint64_t left = end - now;
+  const struct timespec time = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
+  if (ppoll(entries, 2 * count, end == UINT64_MAX ? NULL : &time, NULL) <= 0) return;
+  for (size_t i = 0; i < count; i++)
+    if (entries[2 * i].revents != 0) tn_host_drain(hosts[i]);
+}
+
+/* Sleeps until one of the workers has responded since `seen`, or has ended, or until `end`. May return early. */
+static void sleep_for(tn_host_t *const *hosts, const uint32_t *seen, size_t count, uint64_t end) {
+  waiter_t waiters[2 * TN_HOST_WAITED];
+  bool can_sleep = can_wait();
+  for (size_t i = 0; i < count && can_sleep; i++) {
+    uint32_t expected;
+    _Atomic uint32_t *life = life_of(hosts[i], &expected);
+    can_sleep = life != NULL;
+    if (!can_sleep) break;
+    void *responses = &tn__host_header(hosts[i])->responses;
+    waiters[2 * i] = (waiter_t){seen[i], (uint64_t)(uintptr_t)responses, WAITER_OF_32_BITS, 0};
+    waiters[2 * i + 1] = (waiter_t){expected, (uint64_t)(uintptr_t)life, WAITER_OF_32_BITS, 0};
+  }
+  if (!can_sleep) {
+    sleep_by_poll(hosts, seen, count, end);
+    return;
+  }
+  for (size_t i = 0; i < count; i++) atomic_fetch_add(TN__WORD(&tn__host_header(hosts[i])->client_sleeps), 1);
+  bool must_sleep = true;
+  for (size_t i = 0; i < count && must_sleep; i++) must_sleep = responses_of(hosts[i]) == seen[i];
+  if (must_sleep) sleep_by_futex(waiters, (uint32_t)(2 * count), end);
+  for (size_t i = 0; i < count; i++) atomic_fetch_sub(TN__WORD(&tn__host_header(hosts[i])->client_sleeps), 1);
+}
+
+static bool is_pending(uint32_t state) { return state == TN_HOST_POSTED || state == TN_HOST_RETURNED; }
+
+int32_t tn_host_post(tn_host_t *host, uint32_t rings) {
+  TN_REQUIRE(host != NULL, "the worker must not be null");
+  tn_host_header_t *header = tn__host_header(host);
+  if (rings != 0) atomic_store(TN__WORD(&header->ring), 1);
+  atomic_fetch_add(TN__WORD(&header->requests), 1);
+  if (*TN__WORD(&header->host_sleeps) != 0) tn__futex_wake(TN__WORD(&header->requests), INT32_MAX);
+  return TN_OK;
+}
+
+int32_t tn_host_wait(tn_host_t *host, uint32_t slot, int64_t timeout) {
+  TN_REQUIRE(host != NULL && slot < TN_HOST_SLOTS, "the worker must not be null, and the slot below %u, got %u",
+             TN_HOST_SLOTS, slot);
+  _Atomic uint32_t *state = TN__WORD(&tn__host_slot(host->command, slot)->state);
+  const uint64_t end = tn__host_end_of(timeout);
+  for (;;) {
+    const uint32_t seen = responses_of(host);
+    if (!is_pending(*state)) return TN_OK;
+    if (has_died(host)) return is_pending(*state) ? tn__fail(TN_CLOSED, "the worker has ended") : TN_OK;
+    if (end != UINT64_MAX && tn__host_now() >= end) return tn__fail(TN_TIMED_OUT, "the worker has not answered");
+    sleep_for(&host, &seen, 1, end);
+  }
+}
+
+/* Moves the main thread of an idle worker to this processor, which is free as soon as this thread waits. To wake another
+ * processor that sleeps takes ten times as long as the rest of a short call. The worker may leave it again at once. */
+static void bring_near(tn_host_t *host) {
+  const int here = sched_getcpu();
+  const uint32_t there = *TN__WORD(&tn__host_header(host)->processor);
+  if (here < 0 || there == 0 || there == (uint32_t)here + 1) return;
+  cpu_set_t allowed, only;
+  if (sched_getaffinity(host->process, sizeof allowed, &allowed) != 0 || !CPU_ISSET((size_t)here, &allowed)) return;
+  CPU_ZERO(&only);
+  CPU_SET((size_t)here, &only);
+  if (sched_setaffinity(host->process, sizeof only, &only) == 0)
+    sched_setaffinity(host->process, sizeof allowed, &allowed);
+}
+
+int32_t tn_host_exchange(tn_host_t *host, uint32_t slot, int64_t timeout) {
+  TN_REQUIRE(host != NULL, "the worker must not be null");
+  bring_near(host);
+  TN_TRY(tn_host_post(host, 0));
+  return tn_host_wait(host, slot, timeout);
+}
+
+int32_t tn_host_wait_any(tn_host_t *const *hosts, const uint32_t *seen, size_t count, int64_t timeout) {
+  TN_REQUIRE(hosts != NULL && seen != NULL && count > 0 && count <= TN_HOST_WAITED,
+             "there must be 1 to %u workers, got %zu", TN_HOST_WAITED, count);
+  const uint64_t end = tn__host_end_of(timeout);
+  for (;;) {
+    for (size_t i = 0; i < count; i++)
+      if (responses_of(hosts[i]) != seen[i] || has_died(hosts[i])) return TN_OK;
+    if (end != UINT64_MAX && tn__host_now() >= end) return tn__fail(TN_TIMED_OUT, "no worker has answered");
+    sleep_for(hosts, seen, count, end);
+  }
+}
+
+int32_t tn_host_cancel(tn_host_t *host, uint64_t id) {
+  TN_REQUIRE(host != NULL, "the worker must not be null");
+  /* The word has the call, so that the next one is not cancelled instead. */
+  _Atomic uint32_t *cancel = TN__WORD(&tn__host_header(host)->cancel);
+  atomic_store(cancel, (uint32_t)id);
+  tn__futex_wake(cancel, INT32_MAX);
+  return TN_OK;
+}
+
+int32_t tn_host_drain(tn_host_t *host) {
+  TN_REQUIRE(host != NULL, "the worker must not be null");
+  char bytes[256];
+  while (recv(host->doorbell, bytes, sizeof bytes, MSG_DONTWAIT) > 0) continue;
+  return TN_OK;
+}
+
+int32_t tn_host_describe(tn_host_t *host, tn_host_info_t *out) {
+  TN_REQUIRE(host != NULL && out != NULL, "the worker and out must not be null");
+  *out = (tn_host_info_t){.command = host->command,
+                          .process = host->process,
+                          .lifeline = host->lifeline,
+                          .doorbell = host->doorbell,
+                          .control = host->control,
+                          .output = {host->output[0], host->output[1]}};
+  return TN_OK;
+}
+
+int32_t tn_host_send_memory(tn_host_t *host, uint32_t id, int32_t descriptor) {
+  TN_REQUIRE(host != NULL, "the worker must not be null");
+  struct iovec part = {.iov_base = &id, .iov_len = sizeof id};
+  _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {0};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  ssize_t sent;
+  do {
+    /* The worker receives each descriptor before it answers, so a full socket is a worker that has gone wrong. */
+    sent = sendmsg(host->control, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  if (sent >= 0) return TN_OK;
+  if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN)
+    return tn__fail(TN_CLOSED, "the worker has closed its channel");
+  return tn__system(-1, "cannot send a descriptor to a worker");
+}
+#endif

@@ -1,0 +1,130 @@
+/* The record of a crash, which the handler of a fatal signal writes. */
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "kernels/locate.h"
+#include "kernels/requests.h"
+#include "process.h"
+
+#define STACK_SIZE 65536
+
+/* How long the handler may take, in seconds: the loader can be in a state in which addresses have no names. */
+#define LONGEST 1
+
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+
+static tn_host_header_t *record;
+static atomic_flag is_recorded = ATOMIC_FLAG_INIT;
+
+/* 0 unknown, 1 read, 2 write */
+static uint32_t access_of(const ucontext_t *context) {
+#if defined(__x86_64__)
+  return (context->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? 2 : 1;
+#elif defined(__aarch64__)
+  /* The records behind the registers; that of the exception syndrome tells writes. */
+  const unsigned char *at = context->uc_mcontext.__reserved, *end = at + sizeof context->uc_mcontext.__reserved;
+  while ((size_t)(end - at) >= 16) {
+    uint32_t magic, size;
+    memcpy(&magic, at, sizeof magic);
+    memcpy(&size, at + 4, sizeof size);
+    if (magic == 0x45535201u) {
+      uint64_t syndrome;
+      memcpy(&syndrome, at + 8, sizeof syndrome);
+      return (syndrome >> 6 & 1) != 0 ? 2 : 1;
+    }
+    if (size < 8) break;
+    at += size;
+  }
+  return 0;
+#else
+  (void)context;
+  return 0;
+#endif
+}
+
+/* Appends text. Returns the new end. */
+static char *append(char *at, const char *end, const char *text) {
+  while (*text != '\0' && at < end) *at++ = *text++;
+  return at;
+}
+
+static char *append_hex(char *at, const char *end, uint64_t value) {
+  char digits[17];
+  int start = 16;
+  digits[16] = '\0';
+  do {
+    digits[--start] = "0123456789abcdef"[value & 15];
+    value >>= 4;
+  } while (value != 0);
+  return append(at, end, digits + start);
+}
+
+static void name_frames(void *const *frames, int count) {
+  char *at = record->crash_text, *const end = at + sizeof record->crash_text - 1;
+  for (int i = 0; i < count && at < end; i++) {
+    Dl_info info;
+    if (dladdr(frames[i], &info) == 0) continue;
+    const char *base = info.dli_fname == NULL ? NULL : strrchr(info.dli_fname, '/');
+    const bool is_named = info.dli_sname != NULL;
+    at = append(at, end, is_named ? info.dli_sname : "?");
+    at = append(at, end, "+0x");
+    at = append_hex(at, end, (uint64_t)frames[i] - (uint64_t)(is_named ? info.dli_saddr : info.dli_fbase));
+    at = append(at, end, " (");
+    at = append(at, end, base != NULL ? base + 1 : info.dli_fname == NULL ? "?" : info.dli_fname);
+    at = append(at, end, ")\n");
+  }
+  *at = '\0';
+}
+
+static void write_record(int number, const siginfo_t *info, const ucontext_t *context) {
+  /* Only faults of memory have an address, and the processor does not report all of them. */
+  const bool has_address = (number == SIGSEGV || number == SIGBUS) && info->si_code > 0 && info->si_code != SI_KERNEL;
+  const uint64_t address = has_address ? (uint64_t)(uintptr_t)info->si_addr : UINT64_MAX;
+  tn__host_place_t place = {.operand = UINT32_MAX, .memory = UINT32_MAX};
+  if (has_address) tn__host_locate(address, &place);
+  record->crash_signal = number;
+  record->crash_code = info->si_code;
+  record->crash_address = address;
+  record->crash_operand = place.operand;
+  record->crash_pool = place.memory;
+  record->crash_offset = place.offset;
+  record->crash_access = has_address ? access_of(context) : 0;
+  record->crash_target = tn__host_target();
+  atomic_store((_Atomic uint32_t *)&record->crash_kind, 1);
+  void *frames[32];
+  const int count = backtrace(frames, 32);
+  for (int i = 0; i < count; i++) record->crash_pcs[i] = (uint64_t)(uintptr_t)frames[i];
+  record->crash_frames = (uint32_t)count;
+  name_frames(frames, count);
+}
+
+static void handle(int number, siginfo_t *info, void *context) {
+  signal(number, SIG_DFL);
+  signal(SIGALRM, SIG_DFL);
+  alarm(LONGEST);
+  if (!atomic_flag_test_and_set(&is_recorded)) write_record(number, info, context);
+  /* The default action ends the process with this signal, also if nothing faults again. */
+  raise(number);
+}
+
+void tn__record_crashes(uint8_t *command) {
+  if (record == NULL) {
+    record = (tn_host_header_t *)(void *)command;
+    void *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const stack_t alternate = {.ss_sp = stack, .ss_size = STACK_SIZE};
+    if (stack != MAP_FAILED) sigaltstack(&alternate, NULL);
+    /* Its first call loads a library. */
+    void *frame;
+    backtrace(&frame, 1);
+  }
+  struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) sigaction(fatal[i], &action, NULL);
+}

@@ -1,0 +1,90 @@
+/* The filter of system calls. It is defence in depth: whoever does not trust a kernel at all needs a container. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "process.h"
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+/* Starting programs, reaching other processes, the network, and large parts of the kernel that kernels do not need. */
+static const unsigned refused[] = {
+    SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_kill, SYS_tkill,
+    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_bpf, SYS_mount,
+    SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_unshare, SYS_setns, SYS_keyctl, SYS_add_key, SYS_request_key,
+    SYS_perf_event_open, SYS_userfaultfd, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_reboot,
+    SYS_setpgid, SYS_setsid,
+#if defined(SYS_fork)
+    SYS_fork, SYS_vfork,
+#endif
+    424 /* pidfd_send_signal */, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */,
+    434 /* pidfd_open */, 438 /* pidfd_getfd */, 440 /* process_madvise */, 448 /* process_mrelease */,
+};
+/* Only this process may be named by their first argument. 0 is this process. */
+static const unsigned own_only[] = {SYS_tgkill, SYS_prlimit64};
+
+#define CLONE3 435u
+#define MOST 256
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
+#define REFUSE RETURN(SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA))
+
+bool tn__filter_system_calls(void) {
+#if defined(ARCHITECTURE)
+  struct sock_filter code[MOST];
+  unsigned short length = 0;
+#define EMIT(...)                                       \
+  do {                                                  \
+    const struct sock_filter step = __VA_ARGS__;        \
+    code[length++] = step;                              \
+  } while (0)
+  EMIT(LOAD(arch));
+  EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0));
+  EMIT(RETURN(SECCOMP_RET_KILL_PROCESS));
+  EMIT(LOAD(nr));
+#if defined(__x86_64__)
+  /* The calls of the x32 ABI. */
+  EMIT(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000u, 0, 1));
+  EMIT(RETURN(SECCOMP_RET_KILL_PROCESS));
+#endif
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1));
+    EMIT(REFUSE);
+  }
+  /* glibc then makes threads with clone(), whose flags can be read. */
+  EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CLONE3, 0, 1));
+  EMIT(RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+  EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
+  EMIT(LOAD(args[0]));
+  EMIT(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0));
+  EMIT(REFUSE);
+  EMIT(RETURN(SECCOMP_RET_ALLOW));
+  const unsigned process = (unsigned)getpid();
+  for (size_t i = 0; i < sizeof own_only / sizeof *own_only; i++) {
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own_only[i], 0, 5));
+    EMIT(LOAD(args[0]));
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, process, 2, 0));
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+    EMIT(REFUSE);
+    EMIT(RETURN(SECCOMP_RET_ALLOW));
+  }
+  EMIT(RETURN(SECCOMP_RET_ALLOW));
+#undef EMIT
+  const struct sock_fprog program = {.len = length, .filter = code};
+  /* For all threads, because the watchdog runs already. */
+  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+#else
+  return false;
+#endif
+}
