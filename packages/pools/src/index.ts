@@ -32,6 +32,8 @@ export { createFence, Fence, FenceSource, type FenceWaitOptions, importFence } f
 export { FencedExecution, type FencedInfo, type FencedOptions } from './nnapi/driver/fenced-execution.ts'
 export { type DriverOptions, localDriver } from './nnapi/driver/local-backend.ts'
 export { type ServeOptions, serveDriver } from './server/serve-driver.ts'
+export type { ByteTotals } from './server/budget.ts'
+export type { DriverTotals } from './server/totals.ts'
 export {
   connectDriver,
   spawnDriver,
@@ -94,7 +96,16 @@ export {
   type PoolOptions,
   shareReadOnly,
 } from './memory/create-pool.ts'
-export { type ArenaOptions, type MemoryUsage, SharedMemory, type SharedMemoryOptions } from './memory/shared-memory.ts'
+export {
+  type ArenaOptions,
+  type HandleOptions,
+  type MemoryUsage,
+  SharedMemory,
+  type SharedMemoryOptions,
+} from './memory/shared-memory.ts'
+export { ImportedMemory } from './memory/imported-memory.ts'
+export type { ChunkHandle, MemoryHandle } from './memory/memory-handle.ts'
+export type { TensorLocation } from './memory/tensor-location.ts'
 export { MemoryArena } from './memory/memory-arena.ts'
 export { ImagePool } from './memory/image-pool.ts'
 export { Pool, PoolSlice, type SliceOptions } from './memory/pool.ts'

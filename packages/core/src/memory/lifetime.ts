@@ -42,9 +42,9 @@ export interface Gated {
 export class Gate {
   /**
    * Makes structured clone fail, so posting a segment throws instead of copying its chunk. It is the first field, because
-   * the error has the description of the first symbol that is reached.
+   * the error has the description of the first symbol that is reached. An owner that can be shared in another way replaces it.
    */
-  readonly notCloneable: symbol
+  notCloneable: symbol
   /** Whether the lifetime can be entered: false from the moment closing begins. */
   open: boolean
   /** Whether what the lifetime owns may be read: stays true while close actions run. */

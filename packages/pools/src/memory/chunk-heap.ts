@@ -1,9 +1,9 @@
 import { AllocationError } from '@tenon/core'
 import { detachBuffer, isDetached, pageSize } from '@tenon/core/internal'
 import { Chunk } from './chunk.ts'
-import { closeDescriptor, createSharedMemory, punchHole } from './descriptor.ts'
+import { closeDescriptor, createSharedMemory, punchHole, sealDescriptor, seals } from './descriptor.ts'
 import { FreeList, roundUp, type Span, SPAN_UNIT } from './free-list.ts'
-import { openMapping } from './mapping.ts'
+import { closeMapping, type Mapping, openMapping } from './mapping.ts'
 
 /** Free memory of this size is given back to the system. */
 const LEAST_PUNCHED = 2 ** 20
@@ -99,15 +99,30 @@ export class ChunkHeap {
     if (this.#kept === undefined) this.#punch(free)
   }
 
-  /** Adds a chunk that is not handed out in parts. @throws as {@link take} */
-  addWhole(byteSize: number): Chunk {
-    const chunk = this.#newChunk(roundUp(byteSize, pageSize()))
-    this.chunks.set(chunk.id, chunk)
-    return chunk
+  /** Adds a chunk with contents that nobody can change any more. @throws as {@link take} */
+  addFrozen(contents: Uint8Array): Chunk {
+    const byteSize = roundUp(Math.max(contents.length, 1), pageSize())
+    return this.#newChunk(byteSize, (descriptor) => {
+      const writable = openMapping(descriptor, 0, byteSize, { isShared: true, isGuarded: false })
+      try {
+        new Uint8Array(writable.buffer!).set(contents)
+      } finally {
+        closeMapping(writable, false)
+      }
+      sealDescriptor(descriptor, seals.WRITE | seals.SEAL)
+      return openMapping(descriptor, 0, byteSize, { isShared: false, isGuarded: false })
+    })
   }
 
-  /** Closes a chunk without used spans. */
+  /** Keeps others from mapping the chunks writable from now on. */
+  sealForOthers(): void {
+    this.isSealed = true
+    for (const chunk of this.chunks.values()) if (chunk.isWritable) chunk.sealForOthers()
+  }
+
+  /** Closes a chunk without used spans, unless the heap was closed. */
   forget(chunk: Chunk): void {
+    if (!this.chunks.has(chunk.id)) return
     this.chunks.delete(chunk.id)
     this.#first.delete(chunk)
     this.#byteSize -= chunk.byteSize
@@ -131,33 +146,39 @@ export class ChunkHeap {
     if (this.#spare !== undefined && this.#byteSize + least > limit) this.#drop(this.#spare)
     const size = least <= usual && this.#byteSize + usual <= limit ? usual : least
     const chunk = this.#newChunk(size)
-    this.chunks.set(chunk.id, chunk)
     this.#first.set(chunk, this.#list.add(chunk, size))
     return this.#list.take(byteSize, byteAlignment)!
   }
 
-  #newChunk(byteSize: number): Chunk {
-    const { label, limit } = this.#options
-    if (this.#byteSize + byteSize > limit) {
-      throw new AllocationError(
-        `the shared memory must have at most ${limit} bytes, got ${this.#byteSize} in its chunks and ${byteSize} more`,
-        {
-          hint: 'Open the memory with a higher limit, close its arenas, or drop the tensors in it.',
-          details: { limit, byteSize: this.#byteSize, requested: byteSize, usedBytes: this.#usedBytes },
-        },
-      )
-    }
+  #newChunk(byteSize: number, map?: (descriptor: number) => Mapping): Chunk {
+    this.#checkLimit(byteSize)
     let descriptor
+    let chunk
     try {
-      descriptor = createSharedMemory(byteSize, label)
-      const mapping = openMapping(descriptor, 0, byteSize, { isShared: true, isGuarded: false })
-      this.#byteSize += byteSize
-      return new Chunk(this, descriptor, mapping, true, ++this.#lastId)
+      descriptor = createSharedMemory(byteSize, this.#options.label)
+      const mapping = map?.(descriptor) ?? openMapping(descriptor, 0, byteSize, { isShared: true, isGuarded: false })
+      chunk = new Chunk(this, descriptor, mapping, map === undefined, ++this.#lastId)
     } catch (cause) {
       if (descriptor !== undefined) closeDescriptor(descriptor)
       const reason = (cause as Error).message
       throw new AllocationError(`${byteSize} bytes of shared memory could not be allocated: ${reason}`, { cause })
     }
+    this.chunks.set(chunk.id, chunk)
+    this.#byteSize += byteSize
+    if (this.isSealed && chunk.isWritable) chunk.sealForOthers()
+    return chunk
+  }
+
+  #checkLimit(byteSize: number): void {
+    const { limit } = this.#options
+    if (this.#byteSize + byteSize <= limit) return
+    throw new AllocationError(
+      `the shared memory must have at most ${limit} bytes, got ${this.#byteSize} in its chunks and ${byteSize} more`,
+      {
+        hint: 'Open the memory with a higher limit, close its arenas, or drop the tensors in it.',
+        details: { limit, byteSize: this.#byteSize, requested: byteSize, usedBytes: this.#usedBytes },
+      },
+    )
   }
 
   #drop(span: Span<Chunk>): void {

@@ -1,14 +1,15 @@
-import type { PartSource, SharedChunk } from '@tenon/core/internal'
-import { closeDescriptor } from './descriptor.ts'
+import { type PartSource, type SharedChunk, sharedBufferOf } from '@tenon/core/internal'
+import { closeDescriptor, sealDescriptor, seals } from './descriptor.ts'
 import { closeMapping, type Mapping } from './mapping.ts'
 
 /** Mapped memory with a descriptor that other processes can map. Its owner closes it. */
 export class Chunk implements SharedChunk, PartSource {
   /** The number of the chunk in its memory, which no later chunk gets. */
   readonly id: number
+  /** Negative if the memory was received without one. */
   readonly descriptor: number
   readonly mapping: Mapping
-  readonly isWritable: boolean
+  isWritable: boolean
   readonly start = 0
   /** Whether somebody may have a raw view that goes on after the chunk is closed. */
   isExposed = false
@@ -16,6 +17,7 @@ export class Chunk implements SharedChunk, PartSource {
   readonly #listeners = new Set<() => void>()
   #bytes: Uint8Array | undefined
   #hasEnded = false
+  #threads: SharedArrayBuffer | undefined
 
   /** @param mapping one with a buffer. @param owner the gate of the lifetime that owns the chunk, or an object like it. */
   constructor(owner: { readonly open: boolean }, descriptor: number, mapping: Mapping, isWritable: boolean, id = 0) {
@@ -43,8 +45,21 @@ export class Chunk implements SharedChunk, PartSource {
     return (this.#bytes ??= new Uint8Array(this.buffer))
   }
 
-  get shared(): SharedChunk {
-    return this
+  get shared(): SharedChunk | undefined {
+    return this.descriptor < 0 ? undefined : this
+  }
+
+  /** The memory for other threads of this process; undefined if it is not writable, or the runtime cannot make one. */
+  get threads(): SharedArrayBuffer | undefined {
+    if (this.buffer instanceof SharedArrayBuffer) return this.buffer
+    return (this.#threads ??= this.isWritable ? sharedBufferOf(this.descriptor, this.byteSize) : undefined)
+  }
+
+  /** Keeps others from mapping the memory writable from now on. @throws {PoolsError} if the system refuses. */
+  sealForOthers(): void {
+    sealDescriptor(this.descriptor, seals.FUTURE_WRITE)
+    this.isWritable = false
+    this.#threads = undefined
   }
 
   get isAlive(): boolean {
@@ -74,11 +89,11 @@ export class Chunk implements SharedChunk, PartSource {
   /** Unmaps the memory and closes the descriptor. */
   close(): void {
     this.end()
-    this.#bytes = undefined
+    this.#bytes = this.#threads = undefined
     try {
       closeMapping(this.mapping, this.isExposed)
     } finally {
-      closeDescriptor(this.descriptor)
+      if (this.descriptor >= 0) closeDescriptor(this.descriptor)
     }
   }
 }

@@ -70,7 +70,8 @@ function describeFile(descriptor: number): DescriptorInfo {
   return info
 }
 
-function describeMemory(kind: PoolKind, descriptor: number): DescriptorInfo {
+/** Describes memory, after checking that it cannot shrink or fault. @throws {PoolsError} P15 */
+export function describeMemory(kind: PoolKind, descriptor: number): DescriptorInfo {
   // Only a memfd can have this seal, so that nothing else needs to be excluded.
   const isSealed = (sealsOf(descriptor) & seals.SHRINK) !== 0
   if (!isSealed && !(kind !== 'shared' && isDmaBuf(descriptor)))

@@ -43,14 +43,20 @@ const own = new Set<Mapping>()
 
 /** Makes a mapping of memory that the threads of this process share, for systems without descriptors. */
 export function mapOwn(buffer: SharedArrayBuffer): Mapping {
-  const mapping = { address: addressOf(buffer), byteSize: buffer.byteLength, buffer, isGuarded: false }
+  const mapping = mappingOf(buffer)
   own.add(mapping)
   return mapping
 }
 
+/** Describes the mapping of a SharedArrayBuffer that another thread has made. */
+export function mappingOf(buffer: SharedArrayBuffer): Mapping {
+  return { address: addressOf(buffer), byteSize: buffer.byteLength, buffer, isGuarded: false }
+}
+
 /** Detaches the buffer and unmaps it, or maps zeros if raw views, which system threads may use, were handed out. */
 export function closeMapping(mapping: Mapping, wasExposed: boolean): void {
-  if (own.delete(mapping)) return
+  // The engine unmaps memory of a SharedArrayBuffer, when no thread has it any more.
+  if (own.delete(mapping) || mapping.buffer instanceof SharedArrayBuffer) return
   const { address, byteSize, buffer } = mapping
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
   if (!wasExposed) return unmap(address, byteSize)

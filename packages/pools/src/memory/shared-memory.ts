@@ -1,20 +1,27 @@
+import { randomUUID } from 'node:crypto'
 import { totalmem } from 'node:os'
-import { ArgumentRangeError, type NativeAllocator, Segment } from '@tenon/core'
+import { ArgumentRangeError, cpu, type DType, type NativeAllocator, Segment, Tensor, tensor } from '@tenon/core'
 import {
   Block,
   checkAlignment,
   checkOptions,
   checkSize,
+  checkUsable,
   Cleaner,
   describe,
   ManagedLifetime,
+  READ_ONLY,
   wrongType,
 } from '@tenon/core/internal'
 import { byteCount } from './byte-count.ts'
 import type { Chunk } from './chunk.ts'
 import { ChunkHeap } from './chunk-heap.ts'
 import { type Span, SPAN_UNIT } from './free-list.ts'
+import { FrozenPart } from './frozen-part.ts'
+import type { ImportedMemory } from './imported-memory.ts'
 import { MemoryArena } from './memory-arena.ts'
+import { chunkHandle, type MemoryHandle, openHandle } from './memory-handle.ts'
+import { locateTensor, type TensorLocation } from './tensor-location.ts'
 import { MemoryRange } from './memory-range.ts'
 
 /** The smallest chunk, and the smallest limit, in bytes. */
@@ -58,9 +65,17 @@ export interface MemoryUsage {
   readonly limit: number
 }
 
+/** The options of {@link SharedMemory.handle}. */
+export interface HandleOptions {
+  /** Tensors of the memory that the receiver finds by name. The caller keeps them alive as long as the receiver uses them. */
+  readonly tensors?: Readonly<Record<string, Tensor>>
+}
+
 const ranges = new Cleaner<{ readonly heap: ChunkHeap; readonly span: Span<Chunk> }>(({ heap, span }) =>
   heap.give(span),
 )
+
+const frozen = new Cleaner<{ readonly heap: ChunkHeap; readonly chunk: Chunk }>(({ heap, chunk }) => heap.forget(chunk))
 
 const heaps = new Cleaner<ChunkHeap>((heap) => heap.close())
 
@@ -74,11 +89,14 @@ const heaps = new Cleaner<ChunkHeap>((heap) => heap.close())
  * const x = tensor('f32', [4, 1024], undefined, { allocator: memory })
  */
 export class SharedMemory extends ManagedLifetime implements NativeAllocator {
+  /** Identifies the memory, also in other processes. */
+  readonly identity: string = randomUUID()
   readonly #name: string
   readonly #heap: ChunkHeap
 
   private constructor(name: string, heap: ChunkHeap) {
     super()
+    this.gate.notCloneable = NOT_CLONEABLE
     this.#name = name
     this.#heap = heap
     heaps.watch(this, heap, heap)
@@ -98,6 +116,16 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
     const size = chunk === undefined ? Math.min(USUAL_CHUNK, 2 ** Math.floor(Math.log2(most))) : chunkSize(chunk)
     if (size > most) throw new ArgumentRangeError(`limit must be at least the ${size} bytes of a chunk, got ${most}`)
     return new SharedMemory(label, new ChunkHeap({ chunk: size, limit: most, label: label.slice(0, 60), guard }))
+  }
+
+  /**
+   * Opens memory that another thread of this process has posted as a {@link handle}. The caller closes it.
+   *
+   * @throws {ArgumentError | ArgumentRangeError} if it is not a handle. @throws {PoolsError} if the memory was closed, and the
+   * runtime cannot share buffers between threads.
+   */
+  static ofHandle(handle: MemoryHandle): ImportedMemory {
+    return openHandle(handle)
   }
 
   /** The memory in use. */
@@ -130,6 +158,68 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
     const size = byteCount(byteSize, 'byteSize')
     if (size < 1) throw new ArgumentRangeError('byteSize must be at least 1, got 0')
     return new MemoryArena(this.#heap, this.acquire(), size)
+  }
+
+  /**
+   * Copies a tensor to memory that nobody can write any more, which the kernel enforces. The copy has a chunk of its own, and other
+   * memory stays writable.
+   *
+   * @returns a read-only tensor with the same elements, row-major. Its memory is free when it is collected.
+   * @throws {ArgumentError} if the tensor is not on the CPU. @throws as {@link allocate}
+   */
+  freeze<D extends DType>(x: Tensor<D>): Tensor<D> {
+    if (!(x instanceof Tensor)) throw wrongType('x', 'a tensor', x)
+    const { block, base, type } = x.isContiguous && x.device.type === cpu.type ? x : x.copy()
+    checkUsable(block)
+    this.checkOpen()
+    const chunk = this.#heap.addFrozen(block.bytes.subarray(base, base + type.byteSize))
+    const place = new FrozenPart(chunk)
+    frozen.watch(place, { heap: this.#heap, chunk })
+    const memory = new Segment(Block.ofPart(this.gate, place, 0, chunk.byteSize), 0, type.byteSize, READ_ONLY)
+    return tensor(type.dtype, type.shape, memory, { packing: type.packing }) as Tensor<D>
+  }
+
+  /**
+   * Keeps others from writing the memory, which the kernel enforces: threads and processes that open it from now on can only read,
+   * also the chunks that are added later. This object goes on to write. Isolated libraries cannot write results to it any more, and
+   * pages of free memory are given back only with their chunk.
+   *
+   * @throws {ScopeClosedError} @throws {PoolsError} if the system refuses.
+   */
+  readOnly(): void {
+    this.checkOpen()
+    this.#heap.sealForOthers()
+  }
+
+  /**
+   * Returns a plain object that can be posted to other threads of the process, where {@link ofHandle} opens it. It describes the
+   * chunks of now; memory that is added later needs a new handle.
+   *
+   * @throws {ArgumentError} if a tensor is not in this memory. @throws {ScopeClosedError}
+   * @example
+   * worker.postMessage(memory.handle({ tensors: { image } }))
+   */
+  handle(options?: HandleOptions): MemoryHandle {
+    const { tensors = {} } = checkOptions(options, ['tensors'])
+    const locations = this.#locationsOf(tensors)
+    this.checkOpen()
+    const chunks = [...this.#heap.chunks.values()].map(chunkHandle)
+    return { kind: 'tenon.memory', identity: this.identity, label: this.#name, chunks, tensors: locations }
+  }
+
+  /**
+   * Returns the place of a tensor in this memory as a plain object, with which others who have the memory make the tensor. The owner
+   * keeps the tensor alive as long as they use it.
+   *
+   * @throws {ArgumentError} if the tensor is not in this memory.
+   */
+  locate(x: Tensor): TensorLocation {
+    return locateTensor(x, this.#heap.chunks)
+  }
+
+  #locationsOf(tensors: unknown): Record<string, TensorLocation> {
+    if (typeof tensors !== 'object' || tensors === null) throw wrongType('tensors', 'an object of tensors', tensors)
+    return Object.fromEntries(Object.entries(tensors).map(([name, x]) => [name, this.locate(x as Tensor)]))
   }
 
   /**
@@ -178,3 +268,5 @@ function chunkSize(value: unknown): number {
   if (bytes >= LEAST_CHUNK && Number.isInteger(Math.log2(bytes))) return bytes
   throw new ArgumentRangeError(`chunk must be a power of two from 1 MiB (${LEAST_CHUNK} bytes), got ${describe(value)}`)
 }
+
+const NOT_CLONEABLE = Symbol('shared memory cannot be posted: post its handle(), and use SharedMemory.ofHandle() there')
