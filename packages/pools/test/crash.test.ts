@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ArgumentError, ScopeClosedError } from '@tenon/core'
@@ -131,12 +131,12 @@ describe('ends and beginnings', () => {
       const controller = new AbortController()
       const args = { inputs: [pool.slice(0, 4)], outputs: [pool.slice(8, 4)] }
       const running = prepared.runAsync(args, { signal: controller.signal }).catch((error: Error) => error.name)
+      const [front, ...executors] = server.processes
       server.child.kill('SIGKILL')
       // Without a turn of the event loop, which would notice. Its descriptors are closed once its last thread is gone.
-      const process = `/proc/${server.child.pid}`
       const isGone = () =>
-        readdirSync(`${process}/task`).length === 1 && /\) Z/.test(readFileSync(`${process}/stat`, 'utf8'))
-      while (!isGone());
+        readdirSync(`/proc/${front}/task`).length === 1 && /\) Z/.test(readFileSync(`/proc/${front}/stat`, 'utf8'))
+      while (!isGone() || executors.some((pid) => existsSync(`/proc/${pid}`)));
       used.close()
       controller.abort()
       expect(await running).toMatch(/AbortError|PoolsError/)

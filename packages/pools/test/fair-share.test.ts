@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { ClientSession } from '../src/server/client-session.ts'
+import { unlimitedBudget } from '../src/server/budget.ts'
+import { Client } from '../src/server/client.ts'
+import { Conversation } from '../src/server/conversation.ts'
 import { HEADER_SIZE, operations, writeHeader } from '../src/wire/frame.ts'
 import { limitsOf } from '../src/nnapi/engine/limits.ts'
 import { buildModel, cpuKernels, createPool, type Kernel, localDriver } from '../src/index.ts'
@@ -28,12 +30,20 @@ test('a client that never stops sending does not take the turns of others', () =
     close: () => {},
   }
   const limits = limitsOf(undefined)
-  const session = new ClientSession(link, cpuKernels, limits)
-  session.step(0)
+  const client = new Client(cpuKernels, limits, unlimitedBudget())
+  const turns = {
+    run: <T>(_: unknown, __: unknown, run: () => T): T => run(),
+    mayWait: () => true,
+    ready: () => {},
+    watchOf: () => ({ add: () => {}, remove: () => {} }),
+  }
+  const conversation = new Conversation(1, link, client, turns)
+  conversation.read(0, false)
   expect(counts.received).toBeGreaterThan(limits.requests)
+  while (conversation.waiting > 0) conversation.runNext()
   // Each is answered, if only with a refusal.
   expect(counts.sent).toBe(counts.received)
-  session.close()
+  conversation.close()
 })
 
 test('slicing an input of a kernel copies it', async () => {

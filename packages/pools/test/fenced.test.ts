@@ -16,7 +16,7 @@ import {
 import { closeDescriptor } from '../src/memory/descriptor.ts'
 import { socketPair } from '../src/link/socket.ts'
 import { Server } from './server.ts'
-import { addModel, expectFailure, expectNoLeaks, floats, homes, settled, thrownBy, useAdder } from './support.ts'
+import { addModel, expectFailure, expectNoLeaks, floats, homes, settled, thrownBy, until, useAdder } from './support.ts'
 
 describe('fences', () => {
   test('are signalled once, which everybody who has them sees', async () => {
@@ -221,11 +221,13 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
       )
       await expectFailure(() => execution.fence.waitAsync(), 'GENERAL_FAILURE')
       expect((await execution.info).status).toBe('MISSED_DEADLINE_TRANSIENT')
+      await until(() => pool.gate.holds === 0, 'the driver has answered')
       // An execution that failed takes the value away (D16).
       await expectFailure(() => buffer.copyTo(pool.slice(0, 8)), 'GENERAL_FAILURE', 'D25')
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
       const late = await prepared.runFencedAsync(args, { deadlineAfterFences: 0 })
       expect((await late.info).status).toBe('MISSED_DEADLINE_TRANSIENT')
+      await until(() => pool.gate.holds === 0, 'the driver has answered')
       await expectFailure(() => prepared.runFencedAsync(args, { deadline: 0 }), 'MISSED_DEADLINE_PERSISTENT')
       for (const fence of [execution.fence, late.fence, source.fence]) fence.close()
     })

@@ -51,10 +51,11 @@ export function holdings(): { descriptors: number; mappings: number; mappedBytes
 }
 
 /** Waits until a condition holds. */
-export async function until(condition: () => boolean, what: string): Promise<void> {
+export async function until(condition: () => boolean, what: string | (() => string)): Promise<void> {
   const end = performance.now() + 20_000
   while (!condition()) {
-    if (performance.now() > end) throw new Error(`it did not come about in time: ${what}`)
+    if (performance.now() > end)
+      throw new Error(`it did not come about in time: ${typeof what === 'string' ? what : what()}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

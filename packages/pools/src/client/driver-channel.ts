@@ -1,4 +1,4 @@
-import { PoolsError, statusOf } from '../error-status.ts'
+import { errorStatus, PoolsError, statusOf } from '../error-status.ts'
 import type { Doorbell } from '../link/doorbell.ts'
 import { discardAttachment, PeerGone, type Attachment, type Link } from '../link/link.ts'
 import { LONGEST_TIMER } from '../link/readable.ts'
@@ -8,6 +8,10 @@ import { readError } from '../wire/model-codec.ts'
 
 /** How long a driver may leave messages unread before a send gives up, in milliseconds. */
 const SEND_TIMEOUT = 5000
+
+/** The time for the last message of a driver that has ended, in milliseconds. */
+const LAST_MESSAGE_TIME = 1000
+const END_PERIOD = 5
 
 export interface Agreement {
   readonly pools: number
@@ -46,6 +50,7 @@ export class DriverChannel {
   readonly #link: Link
   readonly #doorbell: Doorbell
   readonly #pending = new Map<number, Pending>()
+  readonly #endListeners: (() => void)[] = []
   #lastId = 0
   #dead: PoolsError | undefined
   agreement: Agreement = { pools: 1, poolBytes: Number.MAX_SAFE_INTEGER, requests: 1 }
@@ -55,7 +60,7 @@ export class DriverChannel {
     this.#link = link
     this.#doorbell = install(
       () => this.#drain(),
-      () => this.#die(),
+      () => this.#awaitEnd(LAST_MESSAGE_TIME),
     )
   }
 
@@ -71,6 +76,17 @@ export class DriverChannel {
       this.close()
       throw error
     }
+  }
+
+  /** Whether the driver can still be asked. */
+  get isAlive(): boolean {
+    return this.#dead === undefined
+  }
+
+  /** Calls a function once, when the driver is dead or the channel is closed. */
+  onEnd(listener: () => void): void {
+    if (this.isAlive) this.#endListeners.push(listener)
+    else listener()
   }
 
   get sent(): Link['sent'] {
@@ -251,6 +267,7 @@ export class DriverChannel {
   #checkAnswer(attachments: readonly Attachment[]): FrameHeader {
     attachments.forEach(discardAttachment)
     const header = readHeader(this.#link.received.view)
+    if (header.isReply && header.id === 0 && header.status === errorStatus.DEAD_OBJECT) throw this.#takeLeave(header)
     if (!header.isReply || attachments.length > 0) throw this.#breach('a message that is no answer')
     return header
   }
@@ -284,13 +301,39 @@ export class DriverChannel {
     }
   }
 
+  /** Reads the last message of a driver at a path, whose process has ended. */
+  #takeLeave({ length }: FrameHeader): PoolsError {
+    let reason: PoolsError
+    try {
+      reason = readError(decodeBody(this.#link.received.bytes.subarray(HEADER_SIZE, length)), 'DEAD_OBJECT')
+    } catch {
+      return this.#breach('a farewell that makes no sense')
+    }
+    return this.#die(reason.sentence, reason.details)
+  }
+
+  /** The doorbell of a driver at a path ends before the message that says why. */
+  #awaitEnd(left: number): void {
+    if (this.#dead !== undefined) return
+    try {
+      for (let found = this.#receive(0); found !== undefined; found = this.#receive(0))
+        this.#settle(this.#checkAnswer(found))
+    } catch {
+      // #die() has rejected the pending requests.
+      return
+    }
+    if (left <= 0) this.#die()
+    else setTimeout(() => this.#awaitEnd(left - END_PERIOD), END_PERIOD)
+  }
+
   #breach(what: string): PoolsError {
     return this.#die(`the driver sent ${what} and was disconnected`)
   }
 
-  #die(sentence = 'the driver has disconnected'): PoolsError {
+  #die(sentence = 'the driver has disconnected', details: PoolsError['details'] = {}): PoolsError {
     if (this.#dead !== undefined) return this.#dead
     const dead = new PoolsError('DEAD_OBJECT', sentence, {
+      details,
       hint: 'Start another driver and prepare the models again. The outputs of the request are undefined.',
     })
     this.#dead = dead
@@ -302,6 +345,7 @@ export class DriverChannel {
       settled()
       reject(dead)
     }
+    for (const listener of this.#endListeners.splice(0)) listener()
     return dead
   }
 

@@ -1,4 +1,4 @@
-import { exhausted } from '../server/session.ts'
+import { exhausted } from '../server/client.ts'
 import { PoolsError } from '../error-status.ts'
 import { encodeBufferDescription } from '../memory/buffer-description.ts'
 import { ImagePool } from '../memory/image-pool.ts'
@@ -7,22 +7,27 @@ import type { DriverChannel } from './driver-channel.ts'
 import { operations } from '../wire/frame.ts'
 
 interface Sent {
+  readonly pool: Pool
   readonly id: number
+  /** The place in the list of those that were sent. */
+  index: number
   uses: number
-  /** The number of its last use. The pool with the smallest number is the least recently used. */
-  lastUse: number
+  /** Whether it was used since the search for room passed it. */
+  wasUsed: boolean
 }
 
 /**
  * The pools that a driver has received. Each is sent once, at its first use, and is named by its id afterwards. When the driver
- * takes no more, the least recently used one is released.
+ * takes no more, one that was not used for long is released.
  */
 export class SentPools {
   readonly #channel: DriverChannel
   readonly #sent = new Map<Pool, Sent>()
+  readonly #list: Sent[] = []
+  /** Pools that are released when they are closed. */
+  readonly #watched = new WeakSet<Pool>()
   #byteSize = 0
   #lastId = 0
-  #uses = 0
   /** Increases whenever an id ends. */
   generation = 0
 
@@ -34,7 +39,7 @@ export class SentPools {
   use(pool: Pool): number {
     const sent = this.#sent.get(pool) ?? this.#send(pool)
     sent.uses++
-    sent.lastUse = ++this.#uses
+    sent.wasUsed = true
     return sent.id
   }
 
@@ -47,39 +52,59 @@ export class SentPools {
     const { attachment, byteSize, identityOffset: byteOffset, kind, memorySize, rights } = pool
     if (attachment === undefined)
       throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor can only be used in its own process')
-    if (!this.#makeRoom(memorySize))
-      throw exhausted(`${this.#channel.agreement.pools} pools of ${this.#channel.agreement.poolBytes} bytes`)
+    const { pools, poolBytes } = this.#channel.agreement
+    while (this.#list.length >= pools || this.#byteSize + memorySize > poolBytes) {
+      const unused = this.#findUnused()
+      if (unused === undefined) throw exhausted(`${pools} pools of ${poolBytes} bytes`)
+      this.#release(unused)
+    }
     const id = ++this.#lastId
     const [isWritable, isFrozen] = [rights === 'writable', rights === 'frozen']
     const image = pool instanceof ImagePool ? encodeBufferDescription(pool.description) : undefined
     const message = { id, kind, byteSize, byteOffset, isWritable, isFrozen, image }
     this.#channel.notify(operations.REGISTER_POOL, message, [attachment])
-    const sent = { id, uses: 0, lastUse: ++this.#uses }
+    const sent = { pool, id, index: this.#list.length, uses: 0, wasUsed: false }
     this.#sent.set(pool, sent)
+    this.#list.push(sent)
     this.#byteSize += memorySize
-    pool.addCloseAction(() => this.#release(pool, sent))
+    this.#releaseOnClose(pool)
     return sent
   }
 
-  /** Makes room for one more pool. @returns false if too many pools are in use. */
-  #makeRoom(byteSize: number): boolean {
-    const { pools, poolBytes } = this.#channel.agreement
-    const hasRoom = (): boolean => this.#sent.size < pools && this.#byteSize + byteSize <= poolBytes
-    if (hasRoom()) return true
-    const idle = [...this.#sent].filter(([, { uses }]) => uses === 0).toSorted(([, a], [, b]) => a.lastUse - b.lastUse)
-    for (const [pool, sent] of idle) {
-      this.#release(pool, sent)
-      if (hasRoom()) return true
-    }
-    return false
+  #releaseOnClose(pool: Pool): void {
+    if (this.#watched.has(pool)) return
+    this.#watched.add(pool)
+    pool.addCloseAction(() => {
+      const sent = this.#sent.get(pool)
+      if (sent !== undefined) this.#release(sent)
+    })
   }
 
-  #release(pool: Pool, sent: Sent): void {
-    // The pool may have been released and sent again meanwhile.
-    if (this.#sent.get(pool) !== sent) return
-    this.#sent.delete(pool)
+  /**
+   * Finds a pool to release by second chance. The search begins anywhere, so that requests that use one pool more than the driver
+   * takes, in turn, seldom need the one that was released just before.
+   */
+  #findUnused(): Sent | undefined {
+    const { length } = this.#list
+    const first = Math.floor(Math.random() * length)
+    for (let i = 0; i < 2 * length; i++) {
+      const sent = this.#list[(first + i) % length]!
+      if (sent.uses > 0) continue
+      if (!sent.wasUsed) return sent
+      sent.wasUsed = false
+    }
+    return undefined
+  }
+
+  #release(sent: Sent): void {
+    this.#sent.delete(sent.pool)
+    const last = this.#list.pop()!
+    if (last !== sent) {
+      this.#list[sent.index] = last
+      last.index = sent.index
+    }
     this.generation++
-    this.#byteSize -= pool.memorySize
+    this.#byteSize -= sent.pool.memorySize
     this.#channel.notify(operations.RELEASE_POOL, { id: sent.id })
   }
 }

@@ -59,6 +59,22 @@ export function pollSockets(sockets: readonly number[], timeout: number): readon
   return sockets.filter((_, i) => ready[i] === 1)
 }
 
+/** Ends a connection, or fails a fence, for every process that has it. */
+export function shut(socket: number): void {
+  check(sharing().tn_channel_shut(socket), 'ending a connection')
+}
+
+/** Ends this process as soon as the peer of a channel, which stays open, is gone, even during a kernel. */
+export function exitWithPeer(channel: number): void {
+  check(sharing().tn_channel_exit_with_peer(channel), 'watching a channel')
+}
+
+/** The most descriptors that this process can have open. */
+export function descriptorLimit(): number {
+  check(sharing().tn_descriptor_limit(outAddress()), 'reading the limit of descriptors')
+  return Number(out.u64[0])
+}
+
 /** The state of a fence: see `tn_fence_status`. */
 export type FenceStatus = 'active' | 'signaled' | 'failed'
 
@@ -120,6 +136,12 @@ export class Socket implements Link {
     const descriptor = this.#descriptor
     const code = this.#call(descriptor, sent, length, received, descriptors, count, nanoseconds(timeout))
     return code === TIMED_OUT ? undefined : this.#taken(code)
+  }
+
+  /** Ends the connection for every process that has this end of it, and closes it. */
+  shut(): void {
+    if (this.#descriptor !== -1) shut(this.#descriptor)
+    this.close()
   }
 
   close(): void {

@@ -1,41 +1,69 @@
 import { existsSync, lstatSync, unlinkSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
 import { ArgumentError } from '@tenon/core'
-import { checkOptions } from '@tenon/core/internal'
+import { checkOptions, checkSize } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
-import { ClientSession } from './client-session.ts'
-import { limitsOf, type DriverLimits } from '../nnapi/engine/limits.ts'
+import { type Link, PeerGone } from '../link/link.ts'
+import { PollSet } from '../link/poll-set.ts'
+import { PortLink, type PortEnd } from '../link/port-link.ts'
+import { connectTo, exitWithPeer, listenAt, ring, Socket } from '../link/socket.ts'
+import { closeDescriptor, duplicateDescriptor } from '../memory/descriptor.ts'
+import { openMapping } from '../memory/mapping.ts'
+import type { DriverOptions } from '../nnapi/driver/local-backend.ts'
+import { type DriverLimits, limitsOf } from '../nnapi/engine/limits.ts'
 import { cpuKernels } from '../nnapi/kernels/cpu-kernels.ts'
 import type { KernelRegistry } from '../nnapi/kernels/kernel.ts'
-import { closeDescriptor, duplicateDescriptor } from '../memory/descriptor.ts'
-import { PeerGone, type Link } from '../link/link.ts'
-import { PortLink, type PortEnd } from '../link/port-link.ts'
-import { acceptFrom, connectTo, listenAt, peerUser, pollSockets, Socket } from '../link/socket.ts'
-import type { DriverOptions } from '../nnapi/driver/local-backend.ts'
+import { Budget, unlimitedBudget } from './budget.ts'
+import { Executor } from './executor.ts'
+import { EXECUTOR_VARIABLE, INHERITED } from './executor-process.ts'
+import { Front } from './front.ts'
+import { type DriverTotals, totalsOf } from './totals.ts'
+import { EXECUTORS, TurnWords, WORDS_SIZE } from './turn-words.ts'
 
 /** The options of {@link serveDriver}. */
 export interface ServeOptions extends DriverOptions {
   /** The path of a socket at which clients connect. Only processes of the same user are accepted. */
   readonly path?: string
+  /** The number of processes that run the requests of the clients at a path, from 1 to 64; by default 2. */
+  readonly executors?: number
+  /** The most that all clients at a path may use together. Totals that are left out have their defaults. */
+  readonly totals?: Partial<DriverTotals>
 }
 
 /**
- * Serves as a driver until its client disconnects, or for ever at a path. It blocks the thread, because a driver has a process
- * or a worker of its own. Without a path it serves the process or thread that started it: end a script with this call, and
- * start it with `spawnDriver({ command: [process.execPath, 'driver.js'] })` or `workerDriver({ script: './driver.js' })`.
+ * Serves as a driver until its client disconnects, or for ever at a path. End a script with this call.
+ *
+ * Without a path it serves the process or thread that started it, and blocks the thread. Start the script with
+ * `spawnDriver({ command: [process.execPath, 'driver.js'] })` or `workerDriver({ script: './driver.js' })`.
+ *
+ * At a path it serves many clients. This process only accepts them. It starts the same script again for each executor, in which
+ * this call runs the kernels and does not return. An executor whose kernel crashes, or does not end at its deadline, is replaced.
  *
  * @throws {PoolsError} if the driver cannot listen at the path.
+ * @throws {ArgumentError} without a path in a program that no driver was started with; with a path in a worker.
  * @example
  * serveDriver({ kernels: new Map([...cpuKernels, ['NEGATE', negate]]) })
  */
 export function serveDriver(options?: ServeOptions): void {
-  const { kernels = cpuKernels, path, ...given } = checkOptions(options, ['kernels', 'limits', 'path'])
-  const limits = limitsOf(given.limits)
-  if (path !== undefined) return serveAt(path, kernels, limits)
-  const session = new ClientSession(linkOf(isMainThread ? inheritedDescriptor() : workerChannel()), kernels, limits)
-  // The client is disconnected however the thread ends.
-  process.once('exit', () => session.close())
-  while (step(session, -1));
+  const known = checkOptions(options, ['kernels', 'limits', 'path', 'executors', 'totals'])
+  const { kernels = cpuKernels, path, executors = 2 } = known
+  const limits = limitsOf(known.limits)
+  if (path === undefined) {
+    if (known.executors !== undefined || known.totals !== undefined)
+      throw new ArgumentError('executors and totals need a path', { hint: 'Without a path there is one client.' })
+    return serveStarter(kernels, limits)
+  }
+  if (!isMainThread) throw new ArgumentError('a driver at a path must be served by the main thread, got a worker')
+  if (checkSize(executors, 'executors', 'executors') < 1 || executors > EXECUTORS)
+    throw new ArgumentError(`executors must be from 1 to ${EXECUTORS}, got ${executors}`)
+  const totals = totalsOf(known.totals)
+  const identity = process.env[EXECUTOR_VARIABLE]
+  if (identity === undefined) return serveAt(path, executors, totals)
+  const [own, index, count] = JSON.parse(identity) as [string, number, number]
+  // A program may serve at several paths. Each executor is for one of them.
+  if (own !== path) return
+  delete process.env[EXECUTOR_VARIABLE]
+  execute(index, count, kernels, limits, totals)
 }
 
 /** Takes over one end of a channel: a socket, or a port between threads. */
@@ -47,11 +75,24 @@ export interface WorkerData {
   readonly tenonDriver: number | PortEnd
 }
 
+/** Serves the process or thread that started this one. */
+function serveStarter(kernels: KernelRegistry, limits: DriverLimits): void {
+  const end = isMainThread ? inheritedDescriptor() : workerChannel()
+  const words = new TurnWords(new ArrayBuffer(WORDS_SIZE), 0)
+  // Nobody watches: the starter ends its driver itself.
+  words.isWatched = true
+  const parts = { kernels, limits, words, budget: unlimitedBudget(), requests: Infinity, wake: () => {} }
+  const executor = new Executor(parts, typeof end === 'number' ? new PollSet() : undefined)
+  // The client is disconnected however the thread ends.
+  process.once('exit', () => executor.close())
+  executor.serveOne(linkOf(end))
+}
+
 function workerChannel(): number | PortEnd {
   const channel = (workerData as Partial<WorkerData> | undefined)?.tenonDriver
   // The thread that started this one keeps its descriptor, and closes it.
   if (channel !== undefined) return typeof channel === 'number' ? duplicateDescriptor(channel) : channel
-  throw new ArgumentError('a driver in a worker must be started by workerDriver, or have a path')
+  throw new ArgumentError('a driver in a worker must be started by workerDriver')
 }
 
 function inheritedDescriptor(): number {
@@ -60,8 +101,38 @@ function inheritedDescriptor(): number {
   throw new ArgumentError(`a driver must be started by spawnDriver, or have a path: ${DESCRIPTOR_VARIABLE} is not set`)
 }
 
-/** The most clients at once. Each costs two descriptors. */
-const CLIENTS = 128
+function serveAt(path: string, executors: number, totals: DriverTotals): void {
+  removeStale(path)
+  const listener = listenAt(path)
+  process.once('exit', () => unlinkSync(path))
+  void new Front(path, listener, executors, totals)
+}
+
+/** Serves as an executor until the front is gone. */
+function execute(
+  index: number,
+  count: number,
+  kernels: KernelRegistry,
+  limits: DriverLimits,
+  totals: DriverTotals,
+): void {
+  const { control, words: memory, bell } = INHERITED
+  exitWithPeer(control)
+  const { buffer } = openMapping(memory, 0, WORDS_SIZE, { isShared: true, isGuarded: false })
+  closeDescriptor(memory)
+  const shared = buffer ?? new ArrayBuffer(WORDS_SIZE)
+  const words = new TurnWords(shared, index)
+  const budget = new Budget(TurnWords.sums(shared, count), index, totals)
+  const requests = Math.ceil(totals.requests / count)
+  const executor = new Executor({ kernels, limits, words, budget, requests, wake: () => ring(bell) }, new PollSet())
+  ring(bell)
+  try {
+    executor.serve(new Socket(control))
+  } catch (error) {
+    if (error instanceof PeerGone) process.exit()
+    throw error
+  }
+}
 
 function removeStale(path: string): void {
   if (!existsSync(path)) return
@@ -74,41 +145,4 @@ function removeStale(path: string): void {
   }
   closeDescriptor(probe)
   throw new PoolsError('DEVICE_UNAVAILABLE', `another driver serves at ${path}`)
-}
-
-/** Serves one message of a client. @returns false if the client has disconnected and its resources are released. */
-function step(session: ClientSession, timeout: number): boolean {
-  try {
-    session.step(timeout)
-    return true
-  } catch (error) {
-    session.close()
-    if (error instanceof PeerGone || error instanceof PoolsError) return false
-    throw error
-  }
-}
-
-function serveAt(path: string, kernels: KernelRegistry, limits: DriverLimits): void {
-  removeStale(path)
-  const listener = listenAt(path)
-  process.once('exit', () => unlinkSync(path))
-  let sessions: ClientSession[] = []
-  for (;;) {
-    const descriptors = sessions.flatMap((session) => session.descriptors)
-    // Further clients wait in the queue of the system.
-    if (sessions.length < CLIENTS) descriptors.push(listener)
-    const deadline = Math.min(...sessions.map((session) => session.deadline))
-    const timeout = deadline === Infinity ? -1 : Math.max(deadline - performance.now(), 0)
-    const ready = new Set(pollSockets(descriptors, timeout))
-    const time = performance.now()
-    const hasWork = (session: ClientSession): boolean =>
-      session.deadline <= time || session.descriptors.some((descriptor) => ready.has(descriptor))
-    sessions = sessions.filter((session) => !hasWork(session) || step(session, 0))
-    if (!ready.has(listener)) continue
-    const descriptor = acceptFrom(listener)
-    if (descriptor === undefined) continue
-    if (peerUser(descriptor) === process.getuid!())
-      sessions.push(new ClientSession(new Socket(descriptor), kernels, limits))
-    else closeDescriptor(descriptor)
-  }
 }

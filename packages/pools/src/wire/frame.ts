@@ -19,6 +19,8 @@ export const operations = {
   CANCEL: 12,
   EXECUTE_FENCED: 13,
   FENCED_INFO: 14,
+  /** From a front to an executor: the socket of a client, whose first message can be read. */
+  ADOPT: 15,
 } as const
 
 const { size, offsets: AT } = LAYOUTS.tn_frame_t

@@ -66,17 +66,23 @@ export const readAllocate: Read<AllocateDescription> = record({
 export const readShape: Read<OutputShape> = record({ dimensions: u32s, isSufficient: boolean })
 
 export function errorMessage({ sentence, rule, path, outputShapes, details }: PoolsError): object {
-  const { expected, received } = details
-  return { sentence: sentence.slice(0, 1000), rule, path, outputShapes, expected, received }
+  const { expected, received, exitCode, signal, reason } = details
+  return { sentence: sentence.slice(0, 1000), rule, path, outputShapes, expected, received, exitCode, signal, reason }
 }
 
 export function readError(reader: Reader, status: PoolsError['status']): PoolsError {
   const text = (name: string): string | undefined => reader.field(name).optional(string)
-  const [expected, received] = [text('expected'), text('received')]
+  const all = {
+    expected: text('expected'),
+    received: text('received'),
+    exitCode: reader.field('exitCode').optional(number),
+    signal: text('signal'),
+    reason: text('reason'),
+  }
   return new PoolsError(status, string(reader.field('sentence')), {
     rule: text('rule'),
     path: text('path'),
     outputShapes: reader.field('outputShapes').optional((shapes) => shapes.list(readShape)) ?? [],
-    ...(expected === undefined ? {} : { details: { expected, received } }),
+    details: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
   })
 }

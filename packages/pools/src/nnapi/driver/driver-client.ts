@@ -81,11 +81,11 @@ export class PreparedModel extends ManagedLifetime {
     const execution = this.#begin(args)
     let hasSucceeded = false
     try {
-      const result = this.backend.run(execution.request, options)
+      const result = this.backend.run(execution, options)
       hasSucceeded = true
       return result
     } finally {
-      execution.exit()
+      execution.leave()
       execution.settle(hasSucceeded)
     }
   }
@@ -96,11 +96,11 @@ export class PreparedModel extends ManagedLifetime {
     const execution = this.#begin(args)
     let hasSucceeded = false
     try {
-      const result = await this.backend.runAsync(execution.request, options)
+      const result = await this.backend.runAsync(execution, options)
       hasSucceeded = true
       return result
     } finally {
-      execution.exit()
+      execution.leave()
       execution.settle(hasSucceeded)
     }
   }
@@ -131,7 +131,7 @@ export class PreparedModel extends ManagedLifetime {
     let execution: Execution | undefined
     try {
       execution = this.#begin(args)
-      const launched = await this.backend.runFenced(execution.request, {
+      const launched = await this.backend.runFenced(execution, {
         waitFor: waitFor.map(({ descriptor }) => descriptor),
         timeout: options.deadline,
         timeoutAfterFences: deadlineAfterFences,
@@ -140,7 +140,7 @@ export class PreparedModel extends ManagedLifetime {
       execution.settle(true)
       return new FencedExecution(new Fence(launched.fence), outcomeOf(execution, launched.outcome))
     } catch (error) {
-      execution?.exit()
+      execution?.leave()
       throw error
     } finally {
       releaseAll(fences)
@@ -197,7 +197,7 @@ async function outcomeOf(execution: Execution, outcome: BackendFenced['outcome']
     hasSucceeded = error === undefined
     return { status: error?.status ?? 'NONE', error, ...rest }
   } finally {
-    execution.exit()
+    execution.leave()
     execution.settle(hasSucceeded)
   }
 }

@@ -51,10 +51,20 @@ export interface BackendBuffer {
 
 export type BackendRequest = Request<Pool | BackendPool>
 
+/** An execution that has begun. The call that begins it holds its pools. */
+export interface BackendExecution {
+  readonly request: BackendRequest
+  /**
+   * Lets go of the pools. Called once by the backend, when the driver no longer uses them: it has answered, or is dead. That can be
+   * later than the caller stops waiting.
+   */
+  readonly release: () => void
+}
+
 export interface BackendModel {
-  run(request: BackendRequest, options: RequestOptions): ExecutionResult
-  runAsync(request: BackendRequest, options: AsyncRequestOptions): Promise<ExecutionResult>
-  runFenced(request: BackendRequest, fences: BackendFences): Promise<BackendFenced>
+  run(execution: BackendExecution, options: RequestOptions): ExecutionResult
+  runAsync(execution: BackendExecution, options: AsyncRequestOptions): Promise<ExecutionResult>
+  runFenced(execution: BackendExecution, fences: BackendFences): Promise<BackendFenced>
   /** Keeps the driver's mapping of a pool until the returned function is called. */
   pin(pool: Pool): () => void
   release(): void

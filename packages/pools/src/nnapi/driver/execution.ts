@@ -4,7 +4,7 @@ import { NOWHERE } from '../model/model.ts'
 import { Pool, PoolSlice } from '../../memory/pool.ts'
 import { checkRequestForm, type Request, type RequestArgument } from '../request/request.ts'
 import { DeviceBuffer } from './device-buffer.ts'
-import type { BackendPool, BackendRequest } from './driver.ts'
+import type { BackendExecution, BackendPool, BackendRequest } from './driver.ts'
 import type { FallbackBuffer } from './fallback-buffer.ts'
 
 /** A placeholder for an omitted operand. */
@@ -44,8 +44,10 @@ interface FallbackUse {
 }
 
 /** The request of one execution, and the lifetimes that the execution holds. */
-export class Execution {
+export class Execution implements BackendExecution {
   readonly request: BackendRequest
+  readonly #preparedModel: Gated
+  readonly #pools: readonly Pool[]
   readonly #gated: readonly Gated[]
   readonly #fallbacks: readonly FallbackUse[]
   readonly #arguments: ExecutionArguments | undefined
@@ -55,6 +57,8 @@ export class Execution {
     this.request = 'pools' in args ? args : requestOf(args)
     const { pools } = this.request
     const memory = pools.filter((pool): pool is Pool => pool.kind !== 'token')
+    this.#preparedModel = preparedModel
+    this.#pools = memory
     this.#gated = [preparedModel, ...memory]
     const isRepeatable = !('pools' in args) && memory.length === pools.length && this.#fallbacks.length === 0
     this.#arguments = isRepeatable ? { inputs: [...args.inputs], outputs: [...args.outputs] } : undefined
@@ -67,13 +71,19 @@ export class Execution {
     return hasSameItems(args.inputs, own.inputs) && hasSameItems(args.outputs, own.outputs)
   }
 
-  /** Holds the memory, and what else the execution uses. @throws {ScopeClosedError} and holds nothing */
+  /** Holds the model until {@link leave}, and the memory until {@link release}. @throws {ScopeClosedError} and holds nothing */
   enter(): void {
     enterAll(this.#gated)
   }
 
-  exit(): void {
-    exitAll(this.#gated)
+  /** Lets go of the model, when the caller no longer waits. */
+  leave(): void {
+    this.#preparedModel.gate.exit()
+  }
+
+  readonly release: () => void = () => {
+    exitAll(this.#pools)
+    for (const { buffer } of this.#fallbacks) buffer.closeUnused()
   }
 
   /** Tells the device buffers that are ordinary memory whether they were written. */

@@ -40,7 +40,6 @@ export class FallbackBuffer implements BackendBuffer {
 
   settle(isOutput: boolean, hasSucceeded: boolean): void {
     if (isOutput) this.#isInitialized = hasSucceeded
-    if (this.#isReleased) this.release()
   }
 
   async copyFrom(source: PoolSlice): Promise<void> {
@@ -58,6 +57,11 @@ export class FallbackBuffer implements BackendBuffer {
   /** Closes the memory, once no execution uses it any more (D29). */
   release(): void {
     this.#isReleased = true
-    if (this.pool.gate.holds === 0) this.pool[Symbol.dispose]()
+    this.closeUnused()
+  }
+
+  /** Closes the memory if it was released and no execution uses it. */
+  closeUnused(): void {
+    if (this.#isReleased && this.pool.gate.holds === 0) this.pool[Symbol.dispose]()
   }
 }

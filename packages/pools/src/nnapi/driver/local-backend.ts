@@ -5,7 +5,8 @@ import type { EngineModel } from '../engine/engine-model.ts'
 import { bindExecution, type EnginePool } from '../engine/execute.ts'
 import { FencedRun, type FencedOutcome } from '../engine/fenced-run.ts'
 import { type DriverLimits, limitsOf } from '../engine/limits.ts'
-import { Session } from '../../server/session.ts'
+import { unlimitedBudget } from '../../server/budget.ts'
+import { Client } from '../../server/client.ts'
 import { cpuKernels } from '../kernels/cpu-kernels.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
 import type { Model } from '../model/model.ts'
@@ -36,63 +37,77 @@ export interface DriverOptions {
  */
 export function localDriver(options?: DriverOptions): Driver {
   const { kernels = cpuKernels, limits } = checkOptions(options, ['kernels', 'limits'])
-  return new Driver(new LocalBackend(new Session(kernels, limitsOf(limits))))
+  return new Driver(new LocalBackend(new Client(kernels, limitsOf(limits), unlimitedBudget())))
 }
 
 class LocalBackend implements Home.Backend {
-  readonly #session: Session
+  readonly #client: Client
 
-  constructor(session: Session) {
-    this.#session = session
+  constructor(client: Client) {
+    this.#client = client
   }
 
   async prepare(model: Model<Pool>): Promise<Home.BackendModel> {
-    return new LocalModel(this.#session, this.#session.prepare(model))
+    return new LocalModel(this.#client, this.#client.prepare(model))
   }
 
   async supportedOperations(model: Model<Pool>): Promise<boolean[]> {
-    return this.#session.supportedOperations(model)
+    return this.#client.supportedOperations(model)
   }
 
   async allocate(models: readonly Home.BackendModel[], description: AllocateDescription): Promise<Home.BackendBuffer> {
     const known = models.map((model) => (model instanceof LocalModel ? model.engineModel : undefined))
-    return new LocalBuffer(this.#session, this.#session.allocate(known, description))
+    return new LocalBuffer(this.#client, this.#client.allocate(known, description))
   }
 
   close(): void {
-    this.#session.close()
+    this.#client.close()
   }
 }
 
 class LocalModel implements Home.BackendModel {
-  readonly session: Session
+  readonly client: Client
   readonly engineModel: EngineModel
 
-  constructor(session: Session, engineModel: EngineModel) {
-    this.session = session
+  constructor(client: Client, engineModel: EngineModel) {
+    this.client = client
     this.engineModel = engineModel
   }
 
-  run(request: Home.BackendRequest): Home.ExecutionResult {
+  run({ request, release }: Home.BackendExecution): Home.ExecutionResult {
     const start = process.hrtime.bigint()
-    const bound = bindExecution(this.engineModel, this.#engineRequest(request))
-    bound.run()
-    return { outputs: bound.outputShapes, driverTime: Number(process.hrtime.bigint() - start) }
-  }
-
-  async runAsync(request: Home.BackendRequest): Promise<Home.ExecutionResult> {
-    return this.run(request)
-  }
-
-  async runFenced(request: Home.BackendRequest, fences: Home.BackendFences): Promise<Home.BackendFenced> {
-    const [fence, signal] = socketPair('stream')
-    const waitFor: number[] = []
     try {
-      for (const descriptor of fences.waitFor) waitFor.push(duplicateDescriptor(descriptor))
-      const run = new FencedRun(this.engineModel, this.#engineRequest(request), { ...fences, waitFor, signal })
-      return { fence, outcome: this.#outcomeOf(run) }
+      const bound = bindExecution(this.engineModel, this.#engineRequest(request))
+      try {
+        bound.run()
+      } finally {
+        bound.release()
+      }
+      return { outputs: bound.outputShapes, driverTime: Number(process.hrtime.bigint() - start) }
+    } finally {
+      release()
+    }
+  }
+
+  async runAsync(execution: Home.BackendExecution): Promise<Home.ExecutionResult> {
+    return this.run(execution)
+  }
+
+  async runFenced(
+    { request, release }: Home.BackendExecution,
+    fences: Home.BackendFences,
+  ): Promise<Home.BackendFenced> {
+    const opened: number[] = []
+    try {
+      const [fence, signal] = socketPair('stream')
+      opened.push(fence, signal)
+      for (const descriptor of fences.waitFor) opened.push(duplicateDescriptor(descriptor))
+      const terms = { ...fences, waitFor: opened.slice(2), signal }
+      const run = new FencedRun(this.engineModel, this.#engineRequest(request), terms)
+      return { fence, outcome: this.#outcomeOf(run).finally(release) }
     } catch (error) {
-      for (const descriptor of [fence, signal, ...waitFor]) closeDescriptor(descriptor)
+      opened.forEach(closeDescriptor)
+      release()
       throw error
     }
   }
@@ -103,11 +118,11 @@ class LocalModel implements Home.BackendModel {
   }
 
   release(): void {
-    this.session.releaseModel(this.engineModel.id)
+    this.client.releaseModel(this.engineModel.id)
   }
 
   async #outcomeOf(run: FencedRun): Promise<FencedOutcome> {
-    const { signal } = this.session.closing
+    const { signal } = this.client.closing
     for (;;) {
       const [fence] = run.waitsFor
       // Without fences to wait for, it runs once the caller has received its own fence.
@@ -117,8 +132,7 @@ class LocalModel implements Home.BackendModel {
         run.close()
         throw new PoolsError('DEAD_OBJECT', 'the driver was closed')
       }
-      const outcome = run.step()
-      if (outcome !== undefined) return outcome
+      if (run.isDue()) return run.finish((execute) => execute())
     }
   }
 
@@ -127,7 +141,7 @@ class LocalModel implements Home.BackendModel {
       if (pool.kind !== 'token') return pool as Pool
       const { buffer } = pool as Home.BackendPool
       const memory = buffer instanceof LocalBuffer ? buffer.memory : undefined
-      if (memory === undefined || !this.session.has(memory)) throw refuseToken(`pools[${i}]`)
+      if (memory === undefined || !this.client.has(memory)) throw refuseToken(`pools[${i}]`)
       return memory
     })
     return { ...request, pools }
@@ -135,23 +149,23 @@ class LocalModel implements Home.BackendModel {
 }
 
 class LocalBuffer implements Home.BackendBuffer {
-  readonly session: Session
+  readonly client: Client
   readonly memory: DeviceMemory
 
-  constructor(session: Session, memory: DeviceMemory) {
-    this.session = session
+  constructor(client: Client, memory: DeviceMemory) {
+    this.client = client
     this.memory = memory
   }
 
   async copyFrom(source: PoolSlice): Promise<void> {
-    this.session.copyFrom(this.memory, source, source.dimensions)
+    this.client.copyFrom(this.memory, source, source.dimensions)
   }
 
   async copyTo(target: PoolSlice<'writable'>): Promise<void> {
-    this.session.copyTo(this.memory, target)
+    this.client.copyTo(this.memory, target)
   }
 
   release(): void {
-    this.session.releaseBuffer(this.memory.token)
+    this.client.releaseBuffer(this.memory.token)
   }
 }

@@ -4,7 +4,7 @@ import type { Operand } from '../model/model.ts'
 import { operandByteSize } from '../model/operand-types.ts'
 import type { Pool } from '../../memory/pool.ts'
 import type { PoolFacts, PoolRights } from '../../memory/pool-facts.ts'
-import { allocatePrivate, type Place } from './memory.ts'
+import type { Place, PrivateMemory } from './memory.ts'
 import type { EngineModel } from './engine-model.ts'
 
 export interface EngineRole {
@@ -27,20 +27,38 @@ export class DeviceMemory implements PoolFacts {
   readonly operand: Operand
   readonly memory: Place
   readonly #roles: readonly EngineRole[]
+  readonly #owned: PrivateMemory
+  #users = 1
 
-  constructor(token: number, { operand, dimensions }: BufferShape, roles: readonly EngineRole[]) {
+  /** Takes the memory over. @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` */
+  constructor(
+    token: number,
+    { operand, dimensions }: BufferShape,
+    roles: readonly EngineRole[],
+    memory: PrivateMemory,
+  ) {
     this.token = token
     this.identity = `token:${token}`
     this.operand = operand
     this.initialDimensions = dimensions
     this.dimensions = dimensions
     this.#roles = roles
-    this.memory = allocatePrivate(operandByteSize(operand.type, dimensions))
+    this.#owned = memory
+    this.memory = memory.allocate(operandByteSize(operand.type, dimensions), 'a device buffer')
   }
 
   /** The size of its value with its current dimensions, in bytes. */
   get valueSize(): number {
     return operandByteSize(this.operand.type, this.dimensions)
+  }
+
+  retain(): void {
+    this.#users++
+  }
+
+  /** Ends one use. The last one frees the memory. */
+  release(): void {
+    if (--this.#users === 0) this.#owned.release()
   }
 
   hasRole(model: EngineModel, isInput: boolean, index: number): boolean {

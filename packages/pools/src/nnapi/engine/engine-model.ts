@@ -7,7 +7,7 @@ import { isFullySpecified, operandTypes } from '../model/operand-types.ts'
 import { checkModel } from '../model/validate-model.ts'
 import type { Pool } from '../../memory/pool.ts'
 import type { DriverLimits } from './limits.ts'
-import { allocateAll, isAligned, placeIn } from './memory.ts'
+import { type Account, isAligned, type MemoryKind, placeIn, PrivateMemory } from './memory.ts'
 import { Plan, type PlanInput, type PlanModel, type Places } from './plan.ts'
 
 const PLANS = 16
@@ -16,24 +16,32 @@ const PLANS = 16
 export class EngineModel {
   readonly id: number
   readonly model: Model<Pool>
-  readonly #planModel: PlanModel
+  readonly #planModel: Omit<PlanModel, 'memory'>
   #holds: readonly Hold[] = []
   readonly #plans = new Map<string, Plan>()
-  readonly workingBytes: number
+  readonly #constants: PrivateMemory
+  /** Makes memory for a plan, or for copies of a request's values, whose owner releases it. */
+  readonly newMemory: () => PrivateMemory
   #users = 1
 
   /** Uses the constants of frozen pools in place and copies the others. @throws {PoolsError} M1 to M20 */
-  constructor(id: number, model: Model<Pool>, kernels: KernelRegistry, limits: DriverLimits) {
+  constructor(
+    id: number,
+    model: Model<Pool>,
+    kernels: KernelRegistry,
+    { workingBytes }: DriverLimits,
+    account: Account<MemoryKind>,
+  ) {
     checkModel(model)
     this.id = id
     // A copy, since roles of device buffers distinguish prepared models, not the models that they were made of (D7).
     this.model = { ...model }
-    const { workingBytes } = limits
-    this.workingBytes = workingBytes
+    this.newMemory = () => new PrivateMemory(account, 'workingBytes', workingBytes)
+    this.#constants = this.newMemory()
     model.main.operations.forEach(({ type }, i) => {
       if (!kernels.has(type)) throw failed('M19', `the driver has no operation ${type}`, `main.operations[${i}]`)
     })
-    this.#planModel = { kernels, graph: model.main, constants: this.#takeConstants(), workingBytes }
+    this.#planModel = { kernels, graph: model.main, constants: this.#takeConstants() }
     const { operands, inputIndexes } = model.main
     // Without open dimensions the plan is made now, so that an impossible operation fails here.
     const isSettled = inputIndexes.every((i) => isFullySpecified(operands[i]!.type, operands[i]!.dimensions))
@@ -55,9 +63,16 @@ export class EngineModel {
     const key = [...inputDimensions.values()].map((dimensions) => dimensions?.join() ?? '-').join(';')
     const known = this.#plans.get(key)
     if (known !== undefined) return known
-    const plan = new Plan({ ...this.#planModel, inputDimensions, inputValue })
+    const memory = this.newMemory()
+    let plan: Plan
+    try {
+      plan = new Plan({ ...this.#planModel, memory, inputDimensions, inputValue })
+    } catch (error) {
+      memory.release()
+      throw error
+    }
     if (!plan.isVolatile) {
-      if (this.#plans.size === PLANS) this.#plans.delete(this.#plans.keys().next().value!)
+      if (this.#plans.size === PLANS) this.#forget(this.#plans.entries().next().value!)
       this.#plans.set(key, plan)
     }
     return plan
@@ -71,7 +86,13 @@ export class EngineModel {
   release(): void {
     if (--this.#users > 0) return
     releaseAll(this.#holds)
-    this.#plans.clear()
+    for (const entry of this.#plans) this.#forget(entry)
+    this.#constants.release()
+  }
+
+  #forget([key, plan]: readonly [string, Plan]): void {
+    this.#plans.delete(key)
+    plan.memory.release()
   }
 
   #takeConstants(): Places {
@@ -88,7 +109,7 @@ export class EngineModel {
       else copied.push(i)
     })
     const sizes = copied.map((operand) => main.operands[operand]!.location.length)
-    const found = allocateAll(sizes, this.workingBytes, "the model's constants")
+    const found = this.#constants.allocateAll(sizes, "the model's constants")
     copied.forEach((operand, i) => {
       const { lifetime, location } = main.operands[operand]!
       const { bytes } = (places[operand] = found[i]!)
@@ -96,7 +117,9 @@ export class EngineModel {
       else bytes.set(operandValues.subarray(location.offset, location.offset + location.length))
     })
     pools.forEach((pool, i) => {
-      if (pool.faults !== faults[i]) throw failed('M21', `pools[${i}] became shorter while it was read`, `pools[${i}]`)
+      if (pool.faults === faults[i]) return
+      this.#constants.release()
+      throw failed('M21', `pools[${i}] became shorter while it was read`, `pools[${i}]`)
     })
     this.#holds = holdAll(new Set(pools.filter(({ rights }) => rights === 'frozen')))
     return places

@@ -7,7 +7,7 @@ import type { Request, RequestArgument } from '../request/request.ts'
 import { checkRequest } from '../request/validate-request.ts'
 import { DeviceMemory, refuseToken } from './device-memory.ts'
 import type { EngineModel } from './engine-model.ts'
-import { allocatePrivate, checkWorkingBytes, isAligned, type Place, placeIn } from './memory.ts'
+import { isAligned, type Place, placeIn, type PrivateMemory } from './memory.ts'
 import type { Plan } from './plan.ts'
 
 export type EnginePool = Pool | DeviceMemory
@@ -45,10 +45,14 @@ export function usesOf({ model }: EngineModel, request: Request<EnginePool>): re
   return [...usesIn('inputs', inputIndexes), ...usesIn('outputs', outputIndexes)]
 }
 
+/** A checked request, whose memory was found. Its owner releases it. */
 export interface BoundExecution {
   readonly outputShapes: readonly OutputShape[]
+  /** Whether it can run again, as long as nothing that it uses is released. */
   readonly isRepeatable: boolean
   run(): void
+  /** Frees the copies of its values. */
+  release(): void
 }
 
 /** An input or output that kernels cannot use in place, and that is copied. */
@@ -65,11 +69,30 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
   checkRoles(model, uses)
   for (const use of uses) checkState(use)
   const plan = planOf(model, uses)
+  const memory = model.newMemory()
+  const release = (): void => {
+    memory.release()
+    if (plan.isVolatile) plan.memory.release()
+  }
+  try {
+    return bindTo(plan, request, uses, memory, release)
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+function bindTo(
+  plan: Plan,
+  request: Request<EnginePool>,
+  uses: readonly Use[],
+  copies: PrivateMemory,
+  release: () => void,
+): BoundExecution {
   const outputShapes = checkOutputs(uses, plan)
   const staged: { readonly inputs: Staged[]; readonly outputs: Staged[] } = { inputs: [], outputs: [] }
   const places: (readonly [operand: number, place: Place])[] = []
   const tokens: { readonly memory: DeviceMemory; readonly shape: OutputShape }[] = []
-  let copied = 0
   for (const { argument, pool, operand, operandIndex, isInput, index } of uses) {
     if (pool === undefined) continue
     if (pool instanceof DeviceMemory && !isInput) tokens.push({ memory: pool, shape: outputShapes[index]! })
@@ -77,20 +100,22 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
     const byteSize = operandByteSize(operand.type, plan.dimensions[operandIndex]!)
     let place = placeOf(pool, offset, byteSize)
     if (place === undefined || !isAligned(place, operand.type)) {
-      copied += byteSize
       const hint = 'Align values to the size of their elements, so that they are used in place.'
-      checkWorkingBytes(copied, model.workingBytes, "the request's copies of values", hint)
-      place = allocatePrivate(byteSize)
+      place = copies.allocate(byteSize, "the request's copies of values", hint)
       staged[isInput ? 'inputs' : 'outputs'].push({ place, pool: pool as Pool, offset })
     }
     places.push([operandIndex, place])
   }
   const files = request.pools.filter((pool): pool is Pool => pool.kind === 'file')
   const run = accessing(uses, () => plan.run())
+  const isRepeatable = !plan.isVolatile && !uses.some(({ pool }) => pool instanceof DeviceMemory)
   return {
     outputShapes,
-    // The states of device buffers are checked each time.
-    isRepeatable: !plan.isVolatile && !uses.some(({ pool }) => pool instanceof DeviceMemory),
+    // The states of device buffers are checked each time. A model frees the plans of shapes that it has not seen for long.
+    get isRepeatable() {
+      return isRepeatable && !plan.memory.isReleased
+    },
+    release,
     run() {
       const faults = files.length === 0 ? NO_FAULTS : files.map((pool) => pool.faults)
       try {

@@ -42,6 +42,10 @@ export class FencedRun {
   readonly #holds: readonly Hold[]
   readonly #launched = performance.now()
   readonly #waitFor: number[]
+  readonly #buffers: readonly DeviceMemory[]
+  #error: PoolsError | undefined
+  /** The time of the last fence. */
+  #fenced = 0
   #isOver = false
 
   /** Checks everything that is known before the fences. If the constructor throws, the caller keeps the descriptors. */
@@ -56,12 +60,12 @@ export class FencedRun {
     this.#uses = uses
     this.#terms = terms
     this.#waitFor = [...terms.waitFor]
-    const memory = new Set(request.pools.filter((pool): pool is Pool => !(pool instanceof DeviceMemory)))
-    this.#holds = holdAll(memory)
-    model.retain()
+    this.#buffers = request.pools.filter((pool) => pool instanceof DeviceMemory)
+    this.#holds = holdAll(new Set(request.pools.filter((pool): pool is Pool => !(pool instanceof DeviceMemory))))
+    for (const used of [model, ...this.#buffers]) used.retain()
   }
 
-  /** The descriptors, the first of which is readable before {@link step} has work. */
+  /** The descriptors, the first of which is readable before the run is due. */
   get waitsFor(): readonly number[] {
     return this.#waitFor
   }
@@ -72,29 +76,44 @@ export class FencedRun {
     return timeout === undefined ? Infinity : this.#launched + timeout
   }
 
-  /** Checks the fences, and runs once all are signalled. @returns undefined while it waits. */
-  step(): FencedOutcome | undefined {
-    let error: PoolsError | undefined
-    while (this.#waitFor.length > 0 && error === undefined) {
+  /** Looks at the fences. @returns whether {@link finish} has work: the run may begin, or has failed. */
+  isDue(): boolean {
+    while (this.#waitFor.length > 0 && this.#error === undefined) {
       const status = fenceStatus(this.#waitFor[0]!)
-      if (status === 'failed') error = fenceFailed()
+      if (status === 'failed') this.#error = fenceFailed()
       else if (status === 'signaled') closeDescriptor(this.#waitFor.shift()!)
-      else if (performance.now() >= this.deadline) error = missed('its fences were signalled')
-      else return undefined
+      else if (performance.now() >= this.deadline) this.#error = missed('its fences were signalled')
+      else return false
     }
-    const fenced = performance.now()
+    this.#fenced = performance.now()
+    return true
+  }
+
+  /** The time that is left for the execution, in milliseconds. */
+  get timeLeft(): number {
+    return Math.min(this.deadline - performance.now(), this.#terms.timeoutAfterFences ?? Infinity)
+  }
+
+  /**
+   * Runs, once the fences are signalled, and signals its own.
+   *
+   * @param execute runs what was bound, within {@link timeLeft}.
+   */
+  finish(execute: (run: () => void) => void): FencedOutcome {
     let outputs: readonly OutputShape[] = []
     try {
-      if (error === undefined) outputs = this.#run(fenced)
-      else this.#spoil()
+      if (this.#error !== undefined) throw this.#error
+      outputs = this.#run(execute)
     } catch (thrown) {
-      error = thrown instanceof PoolsError ? thrown : new PoolsError('GENERAL_FAILURE', 'the driver failed')
+      this.#error = thrown instanceof PoolsError ? thrown : new PoolsError('GENERAL_FAILURE', 'the driver failed')
+      this.#spoil()
     }
+    const error = this.#error
     if (error === undefined) ring(this.#terms.signal)
     const end = performance.now()
     this.close()
     const nanoseconds = (from: number): number => Math.round((end - from) * 1e6)
-    return { error, outputs, timeLaunched: nanoseconds(this.#launched), timeFenced: nanoseconds(fenced) }
+    return { error, outputs, timeLaunched: nanoseconds(this.#launched), timeFenced: nanoseconds(this.#fenced) }
   }
 
   /** Releases everything. The fence of a run that has not succeeded fails. Idempotent. */
@@ -104,16 +123,19 @@ export class FencedRun {
     for (const fence of this.#waitFor) closeDescriptor(fence)
     discardDescriptor(this.#terms.signal)
     releaseAll(this.#holds)
-    this.#model.release()
+    for (const used of [this.#model, ...this.#buffers]) used.release()
   }
 
-  #run(fenced: number): readonly OutputShape[] {
+  #run(execute: (run: () => void) => void): readonly OutputShape[] {
     const { timeoutAfterFences } = this.#terms
-    if (fenced >= this.deadline || (timeoutAfterFences !== undefined && timeoutAfterFences <= 0))
-      throw missed('the execution began')
+    if (this.timeLeft <= 0) throw missed('the execution began')
     const bound = bindExecution(this.#model, this.#request)
-    bound.run()
-    if (timeoutAfterFences !== undefined && performance.now() - fenced > timeoutAfterFences)
+    try {
+      execute(() => bound.run())
+    } finally {
+      bound.release()
+    }
+    if (timeoutAfterFences !== undefined && performance.now() - this.#fenced > timeoutAfterFences)
       throw missed('the execution ended')
     return bound.outputShapes
   }

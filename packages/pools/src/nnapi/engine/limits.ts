@@ -20,6 +20,8 @@ export interface DriverLimits {
   readonly requests: number
   /** Fences that fenced executions wait for. */
   readonly fences: number
+  /** The milliseconds that one request may run, whatever its own deadline. Only a driver at a path enforces it. */
+  readonly deadline: number
 }
 
 const DEFAULT_LIMITS: DriverLimits = {
@@ -32,6 +34,7 @@ const DEFAULT_LIMITS: DriverLimits = {
   bufferBytes: 2 ** 30,
   requests: 64,
   fences: 64,
+  deadline: 60_000,
 }
 
 /** Reads each limit once. @throws {ArgumentError | ArgumentRangeError} for other values than whole numbers and Infinity */
@@ -45,5 +48,6 @@ export function limitsOf(limits: Partial<DriverLimits> | undefined): DriverLimit
 function checkLimit(limit: number | undefined, name: keyof DriverLimits): number {
   if (limit === undefined) return DEFAULT_LIMITS[name]
   if (limit === Infinity) return limit
-  return checkSize(limit, `limits.${name}`, name.endsWith('ytes') ? 'bytes' : name)
+  const unit = name.endsWith('ytes') ? 'bytes' : name === 'deadline' ? 'milliseconds' : name
+  return checkSize(limit, `limits.${name}`, unit)
 }

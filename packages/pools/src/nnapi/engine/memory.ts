@@ -3,7 +3,7 @@ import { addressOf, newArrayBuffer } from '@tenon/core/internal'
 import { PoolsError } from '../../error-status.ts'
 import { operandTypes, type OperandType } from '../model/operand-types.ts'
 
-/** Bytes at a fixed address. Those of {@link allocatePrivate} are freed by the garbage collector with this object. */
+/** Bytes at a fixed address. */
 export interface Place {
   readonly bytes: Buffer
   readonly address: number
@@ -21,26 +21,6 @@ export function isAligned({ address }: Place, type: OperandType): boolean {
   return address % operandTypes[type].byteSize === 0
 }
 
-export function checkWorkingBytes(byteSize: number, limit: number, values: string, hint?: string): void {
-  if (byteSize <= limit) return
-  const sentence = `${values} must fit ${limit} bytes of the driver, got ${byteSize}`
-  throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence, { hint })
-}
-
-/** Allocates zeroed private memory of a driver. @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` if there is none. */
-export function allocatePrivate(byteSize: number): Place {
-  try {
-    const buffer = newArrayBuffer(byteSize, VALUE_ALIGNMENT)
-    const start = addressOf(buffer)
-    const base = (VALUE_ALIGNMENT - (start % VALUE_ALIGNMENT)) % VALUE_ALIGNMENT
-    return { bytes: Buffer.from(buffer, base, byteSize), address: start + base }
-  } catch (error) {
-    if (!(error instanceof AllocationError)) throw error
-    const sentence = `no memory for ${byteSize} bytes of the driver`
-    throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence, { cause: error })
-  }
-}
-
 export class Layout {
   byteSize = 0
 
@@ -51,10 +31,82 @@ export class Layout {
   }
 }
 
-export function allocateAll(byteSizes: readonly number[], limit: number, values: string): readonly Place[] {
-  const layout = new Layout()
-  const offsets = byteSizes.map((byteSize) => layout.add(byteSize))
-  checkWorkingBytes(layout.byteSize, limit, values)
-  const memory = allocatePrivate(layout.byteSize)
-  return byteSizes.map((byteSize, i) => placeIn(memory, offsets[i]!, byteSize))
+/** Counts the bytes of a driver. */
+export interface Account<Kind extends string = string> {
+  /** @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` if there are too many. */
+  take(kind: Kind, byteSize: number): void
+  give(kind: Kind, byteSize: number): void
+}
+
+/** The kinds of private memory. */
+export type MemoryKind = 'workingBytes' | 'bufferBytes'
+
+/**
+ * Zeroed private memory of a driver for one owner: a model, a plan, a request or a device buffer. Its owner releases it at once,
+ * because the garbage collector frees memory long after the clients that used it have left.
+ */
+export class PrivateMemory {
+  readonly #kind: MemoryKind
+  readonly #account: Account<MemoryKind>
+  readonly #limit: number
+  readonly #buffers: ArrayBuffer[] = []
+  #byteSize = 0
+  #isReleased = false
+
+  /** @param limit the most bytes of this owner. */
+  constructor(account: Account<MemoryKind>, kind: MemoryKind, limit: number) {
+    this.#account = account
+    this.#kind = kind
+    this.#limit = limit
+  }
+
+  /** Whether the memory was released: what lies in it cannot be used any more. */
+  get isReleased(): boolean {
+    return this.#isReleased
+  }
+
+  /**
+   * Allocates memory; `values` are its contents, for the message.
+   *
+   * @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` if the owner or the driver has too much, or there is none.
+   */
+  allocate(byteSize: number, values: string, hint?: string): Place {
+    const wanted = this.#byteSize + byteSize
+    if (wanted > this.#limit) {
+      const sentence = `${values} must fit ${this.#limit} bytes of the driver, got ${wanted}`
+      throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence, { hint })
+    }
+    this.#account.take(this.#kind, byteSize)
+    let buffer: ArrayBuffer
+    try {
+      buffer = newArrayBuffer(byteSize, VALUE_ALIGNMENT)
+    } catch (error) {
+      this.#account.give(this.#kind, byteSize)
+      if (!(error instanceof AllocationError)) throw error
+      const sentence = `no memory for ${byteSize} bytes of the driver`
+      throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence, { cause: error })
+    }
+    this.#byteSize = wanted
+    this.#buffers.push(buffer)
+    const start = addressOf(buffer)
+    const base = (VALUE_ALIGNMENT - (start % VALUE_ALIGNMENT)) % VALUE_ALIGNMENT
+    return { bytes: Buffer.from(buffer, base, byteSize), address: start + base }
+  }
+
+  /** Allocates one block, and returns the place of each value in it. @throws as {@link allocate} */
+  allocateAll(byteSizes: readonly number[], values: string): readonly Place[] {
+    const layout = new Layout()
+    const offsets = byteSizes.map((byteSize) => layout.add(byteSize))
+    const memory = this.allocate(layout.byteSize, values)
+    return byteSizes.map((byteSize, i) => placeIn(memory, offsets[i]!, byteSize))
+  }
+
+  /** Frees the memory, and detaches the views of kernels that kept them. Idempotent. */
+  release(): void {
+    this.#isReleased = true
+    for (const buffer of this.#buffers) buffer.transfer(0)
+    this.#buffers.length = 0
+    this.#account.give(this.#kind, this.#byteSize)
+    this.#byteSize = 0
+  }
 }

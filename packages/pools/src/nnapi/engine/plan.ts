@@ -3,7 +3,7 @@ import type { KernelInput, KernelPlan, KernelRegistry } from '../kernels/kernel.
 import type { Operation, Subgraph } from '../model/model.ts'
 import { numbersOf } from '../model/values.ts'
 import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
-import { allocateAll, type Place } from './memory.ts'
+import type { Place, PrivateMemory } from './memory.ts'
 import { Program, type ProgramStep } from './program.ts'
 
 /** The place of each operand of a model during a run; undefined for absent operands. */
@@ -13,7 +13,8 @@ export interface PlanModel {
   readonly kernels: KernelRegistry
   readonly graph: Subgraph
   readonly constants: Places
-  readonly workingBytes: number
+  /** Where the intermediate results lie. */
+  readonly memory: PrivateMemory
 }
 
 export interface PlanInput {
@@ -59,6 +60,10 @@ export class Plan {
     this.#fixed.forEach((place, i) => place && this.setPlace(i, place))
   }
 
+  get memory(): PrivateMemory {
+    return this.#input.memory
+  }
+
   setPlace(operand: number, place: Place): void {
     this.#fixed[operand] = place
     const tensor = this.#tensorOf.get(operand)
@@ -82,10 +87,10 @@ export class Plan {
   }
 
   #placeResults(): Places {
-    const { graph, constants, workingBytes } = this.#input
+    const { graph, constants, memory } = this.#input
     const results = graph.operands.flatMap(({ lifetime }, i) => (lifetime === 'TEMPORARY_VARIABLE' ? [i] : []))
     const sizes = results.map((i) => operandByteSize(graph.operands[i]!.type, this.dimensions[i]!))
-    const found = allocateAll(sizes, workingBytes, "the model's intermediate results")
+    const found = memory.allocateAll(sizes, "the model's intermediate results")
     const places = [...constants]
     results.forEach((operand, i) => (places[operand] = found[i]))
     return places
