@@ -1,7 +1,6 @@
 /** The functions and types that the `tenon` package uses besides the public entry. They may change at any time. */
 export type {
   Answer,
-  CallbackAnswer,
   CallPriority,
   KeptPart,
   WorkerCall,
@@ -10,4 +9,4 @@ export type {
   WorkerKernel,
   WorkerOperand,
 } from './host/worker-call.ts'
-export type { Workers } from './host/workers.ts'
+export { Workers } from './host/workers.ts'

@@ -44,17 +44,12 @@ export interface Answer {
   readonly error: number
   /** The id of a value that the worker keeps; 0 for none. */
   readonly value: number
-  /** At most `TN_HOST_BODY_SIZE` bytes, or longer if the call gave memory for it. */
+  /** Whether the result does not fit into the body, so that it is a part of the kept value. */
+  readonly isLong: boolean
+  /** At most `TN_HOST_BODY_SIZE` bytes. */
   readonly body: Uint8Array
   /** The time that the kernel took, in nanoseconds. */
   readonly nativeTime: number
-}
-
-/** The result of a function that a worker called back. */
-export interface CallbackAnswer {
-  readonly body: Uint8Array
-  /** Whether the function threw, so that `body` describes the error. */
-  readonly isError: boolean
 }
 
 /** The details that every error of an isolated call has. */
@@ -101,12 +96,17 @@ export interface WorkerCall<T = unknown> {
   readonly idempotent?: boolean | undefined
   /** The number of bytes that were copied into shared memory for this call. */
   readonly copiedBytes?: number | undefined
-  /** Returns where the parts of a kept value are copied to. Called before {@link read} for an answer whose `value` is not 0. */
+  /**
+   * Returns where parts of a kept value are copied to. For an answer whose `value` is not 0, this function is called before
+   * {@link read}, and again each time when the parts have their bytes, until it returns none.
+   */
   parts?(answer: Answer): readonly KeptPart[]
   /** Returns the result. Called once, for an answer without error. */
   read(answer: Answer): T
   /** Returns the error that the kernel reported itself. */
   failure(answer: Answer, details: WorkerDetails): Error
-  /** Runs a function of this thread that the kernel calls. */
-  callBack?(body: Uint8Array): CallbackAnswer
+  /** Runs a function of this thread that the kernel calls. It returns an error as bytes, at most `TN_HOST_BODY_SIZE`. */
+  callBack?(body: Uint8Array): Uint8Array
+  /** Called once when the call has settled and the worker has answered or ended, after the lifetimes were left. */
+  released?(): void
 }

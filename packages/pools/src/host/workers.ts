@@ -1,16 +1,276 @@
-import type { IsolateHealth, IsolateMetrics, WorkersOptions } from './options.ts'
+import { QueueFullError } from '@tenon/core'
+import { CONSTANTS, inspectAsText, wrongType } from '@tenon/core/internal'
+import { seatOf } from './call-queue.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { type CallTrace, callChannel } from './events.ts'
+import { Execution } from './execution.ts'
+import { closedError } from './failures.ts'
+import type { IsolateHealth, IsolateMetrics, WorkerHealth, WorkersOptions } from './options.ts'
+import type { Seat } from './seat.ts'
+import { checkChoice, checkDuration, checkFlag, checkSettings, type Settings } from './settings.ts'
+import { waitFor } from './synchronous-wait.ts'
 import type { WorkerCall, WorkerKernel } from './worker-call.ts'
 
-/** The signatures of the workers, so that the packages that use them compile. */
-export declare class Workers {
-  static open(options?: WorkersOptions): Promise<Workers>
-  run<T>(call: WorkerCall<T>): T
-  runAsync<T>(call: WorkerCall<T>): Promise<T>
-  runBatch<T>(calls: readonly WorkerCall<T>[]): Promise<PromiseSettledResult<T>[]>
-  forget(kernel: WorkerKernel): void
-  health(): IsolateHealth
-  metrics(): IsolateMetrics
-  restart(): Promise<void>
-  closeAsync(): Promise<void>
-  readonly isAlive: boolean
+/** The most calls of a batch that one worker gets at once: a slot for each. */
+const GROUP = CONSTANTS.TN_HOST_SLOTS
+const PRIORITIES = ['low', 'medium', 'high'] as const
+const { TN_HOST_CONTROLLING, TN_HOST_PREPARING, TN_HOST_RUNNING, TN_HOST_CALLING_BACK } = CONSTANTS
+const PHASES: Readonly<Record<number, WorkerHealth['state']>> = {
+  [TN_HOST_CONTROLLING]: 'preparing',
+  [TN_HOST_PREPARING]: 'preparing',
+  [TN_HOST_RUNNING]: 'running',
+  [TN_HOST_CALLING_BACK]: 'calling back',
+}
+
+/**
+ * Processes that run kernels, and the calls that wait for them. They belong to the thread that opened them. A process that ends is
+ * replaced.
+ */
+export class Workers implements AsyncDisposable {
+  readonly #dispatcher: Dispatcher
+  readonly #settings: Settings
+  #nextId = 1
+  #closing: Promise<void> | undefined
+
+  static {
+    inspectAsText(this)
+  }
+
+  private constructor(settings: Settings) {
+    this.#settings = settings
+    this.#dispatcher = new Dispatcher(settings)
+  }
+
+  /**
+   * Starts the workers, and waits until all are ready.
+   *
+   * @throws {ArgumentError} if an option is not valid. @throws {UnsupportedError} on systems without workers.
+   * @throws {CrashLoopError} if the workers cannot be started.
+   */
+  static async open(options?: WorkersOptions): Promise<Workers> {
+    const workers = new Workers(checkSettings(options))
+    const { crew, supervisor } = workers.#dispatcher
+    try {
+      supervisor.startAll()
+      await workers.#dispatcher.until(() => crew.seats.every(({ worker }) => worker?.isReady === true))
+      return workers
+    } catch (error) {
+      crew.close()
+      throw error
+    }
+  }
+
+  /** Whether calls are accepted. It is false from the moment closing begins. */
+  get isAlive(): boolean {
+    return this.#closing === undefined
+  }
+
+  /**
+   * Runs a call, and blocks this thread until it is over. Calls of workers to functions of this thread are served meanwhile, and
+   * nothing else.
+   *
+   * @throws {IsolationError} if the call did not finish. @throws {QueueFullError} if too many calls wait.
+   * @throws {ScopeClosedError} if the workers or an operand are closed.
+   */
+  run<T>(call: WorkerCall<T>): T {
+    if (callChannel.hasSubscribers) return callChannel.traceSync(() => this.#run(call), traceOf(call)) as T
+    return this.#run(call)
+  }
+
+  #run<T>(call: WorkerCall<T>): T {
+    const execution = this.#admit(call)
+    const dispatcher = this.#dispatcher
+    const { crew } = dispatcher
+    const seat = crew.freeSeat(execution.seat)
+    if (seat === undefined) this.#enqueue(execution)
+    else dispatcher.send(seat, execution as Execution, execution.startedAt)
+    waitFor(dispatcher, execution as Execution)
+    crew.metrics.settled(execution as Execution, performance.now())
+    return execution.take()
+  }
+
+  /** As {@link run}, but the event loop continues. The promise rejects with what `run` throws, or with the reason of the signal. */
+  async runAsync<T>(call: WorkerCall<T>): Promise<T> {
+    if (callChannel.hasSubscribers)
+      return callChannel.tracePromise(() => this.#runAsync(call), traceOf(call)) as Promise<T>
+    return this.#runAsync(call)
+  }
+
+  async #runAsync<T>(call: WorkerCall<T>): Promise<T> {
+    const execution = this.#admit(call)
+    const outcome = this.#outcomeOf(execution)
+    this.#submit(execution as Execution)
+    return outcome
+  }
+
+  /**
+   * Runs several calls. The workers get up to 32 of them at once, which costs one wake-up. A crash fails the call that ran, and
+   * those that had not begun run in another worker.
+   *
+   * @returns the outcomes in the order of the calls, as of `Promise.allSettled`
+   */
+  async runBatch<T>(calls: readonly WorkerCall<T>[]): Promise<PromiseSettledResult<T>[]> {
+    const outcomes: Promise<T>[] = []
+    const groups: Execution[][] = []
+    const size = Math.min(Math.max(Math.ceil(calls.length / this.#settings.workers), 1), GROUP)
+    for (const call of calls) {
+      let execution: Execution<T>
+      try {
+        execution = this.#admit(call)
+      } catch (error) {
+        outcomes.push(Promise.reject(error))
+        continue
+      }
+      outcomes.push(this.#outcomeOf(execution))
+      const group = groups.at(-1)
+      const first = group?.[0]
+      if (group === undefined || group.length === size || !isAlike(first!, execution as Execution)) {
+        groups.push([execution as Execution])
+      } else {
+        group.at(-1)!.follower = execution as Execution
+        first!.weight++
+        group.push(execution as Execution)
+      }
+    }
+    for (const [first] of groups) this.#submit(first!)
+    return Promise.allSettled(outcomes)
+  }
+
+  /** Releases a kernel and its state in all workers. */
+  forget(kernel: WorkerKernel): void {
+    for (const { worker } of this.#dispatcher.crew.seats) worker?.forget(kernel)
+  }
+
+  /** Describes the workers from words that they have written, and never waits. */
+  health(): IsolateHealth {
+    const { seats, failure } = this.#dispatcher.crew
+    const workers = seats.map(healthOf)
+    const isReady = seats.every(({ worker }) => worker !== undefined && worker.isReady)
+    if (!this.isAlive) return { state: 'closed', workers }
+    if (failure !== undefined) return { state: 'failed', workers, failure }
+    return { state: isReady ? 'ready' : 'restarting', workers }
+  }
+
+  metrics(): IsolateMetrics {
+    const { seats, metrics, queue, running } = this.#dispatcher.crew
+    return metrics.snapshot(
+      queue.length,
+      running,
+      seats.map(({ worker }) => worker),
+    )
+  }
+
+  /** Replaces all workers, each after the calls that it has, and accepts calls again after a {@link CrashLoopError}. */
+  async restart(): Promise<void> {
+    this.#checkAlive()
+    const { seats } = this.#dispatcher.crew
+    const before = seats.map(({ worker }) => worker)
+    this.#dispatcher.supervisor.restart()
+    await this.#dispatcher.until(() =>
+      seats.every(({ worker }, index) => worker !== undefined && worker.isReady && worker !== before[index]),
+    )
+  }
+
+  /** Waits for all calls, and ends the workers. Idempotent. */
+  async closeAsync(): Promise<void> {
+    await (this.#closing ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    const { crew } = this.#dispatcher
+    try {
+      await this.#dispatcher.until(() => crew.queue.length === 0 && crew.running === 0)
+    } finally {
+      crew.close()
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.closeAsync()
+  }
+
+  toString(): string {
+    return `Workers (${this.#settings.workers}, ${this.health().state})`
+  }
+
+  /** Checks a call, and holds its operands. */
+  #admit<T>(call: WorkerCall<T>): Execution<T> {
+    this.#checkAlive()
+    const { failure } = this.#dispatcher.crew
+    if (failure !== undefined) throw failure
+    const { deadline, priority, affinity, idempotent, signal } = call
+    if (priority !== undefined) checkChoice(priority, PRIORITIES, 'priority')
+    if (affinity !== undefined && typeof affinity !== 'string') throw wrongType('affinity', 'a string', affinity)
+    if (signal !== undefined && signal.aborted) throw signal.reason
+    return new Execution(
+      call,
+      this.#nextId++,
+      affinity === undefined ? -1 : seatOf(affinity, this.#settings.workers),
+      deadline === undefined ? this.#settings.deadline : checkDuration(deadline, 'deadline'),
+      idempotent === undefined ? this.#settings.idempotent : checkFlag(idempotent, 'idempotent'),
+      performance.now(),
+    )
+  }
+
+  /** Returns the promise of a call, and takes the call back when its signal is aborted. */
+  #outcomeOf<T>(execution: Execution<T>): Promise<T> {
+    const { signal } = execution.call
+    const dispatcher = this.#dispatcher
+    const { alarm, metrics } = dispatcher.crew
+    alarm.wait()
+    if (signal !== undefined) {
+      execution.onAbort = () => dispatcher.abort(execution as Execution, signal.reason)
+      signal.addEventListener('abort', execution.onAbort)
+    }
+    return new Promise<T>((resolve, reject) => {
+      execution.onSettled = () => {
+        alarm.done()
+        metrics.settled(execution as Execution, performance.now())
+        if (execution.isRejected) reject(execution.error)
+        else resolve(execution.take())
+      }
+    })
+  }
+
+  #submit(execution: Execution): void {
+    const { crew } = this.#dispatcher
+    const seat = crew.freeSeat(execution.seat)
+    if (seat !== undefined) {
+      this.#dispatcher.send(seat, execution, execution.startedAt)
+    } else {
+      try {
+        this.#enqueue(execution)
+      } catch (error) {
+        for (const each of execution.group()) each.reject(error)
+      }
+    }
+    crew.alarm.by(execution.deadlineAt)
+  }
+
+  #enqueue(execution: Execution): void {
+    const { queue } = this.#dispatcher.crew
+    if (queue.length + execution.weight <= this.#settings.queue) return queue.add(execution)
+    for (const each of execution.group()) each.release()
+    throw new QueueFullError(`the queue of the workers must have at most ${this.#settings.queue} calls`, {
+      hint: 'Wait for the promises of earlier calls, use more workers, or set the option queue.',
+      details: { queue: this.#settings.queue, kernel: execution.call.kernel.name },
+    })
+  }
+
+  #checkAlive(): void {
+    if (!this.isAlive) throw closedError()
+  }
+}
+
+const traceOf = ({ kernel }: WorkerCall): CallTrace => ({ kernel: kernel.name })
+
+/** Whether two calls of a batch can go to the same worker. */
+const isAlike = (a: Execution, b: Execution): boolean => a.priority === b.priority && a.seat === b.seat
+
+function healthOf({ index, worker }: Seat): WorkerHealth {
+  if (worker === undefined) return { index, process: 0, state: 'restarting', kernel: undefined, calls: 0 }
+  const { process, calls, executions } = worker
+  const [current] = executions
+  const phase = worker.isReady ? (PHASES[worker.host.memory.phase] ?? 'idle') : 'starting'
+  return { index, process, state: phase, kernel: current?.call.kernel.name, calls }
 }

@@ -1,0 +1,54 @@
+/** The longest time of a timer of Node.js. */
+const LONGEST = 2 ** 31 - 1
+
+/** One timer for the next of many times. It keeps the process alive while somebody waits. */
+export class Alarm {
+  readonly #ring: () => void
+  #timer: NodeJS.Timeout | undefined
+  #at = Infinity
+  #waiting = 0
+
+  constructor(ring: () => void) {
+    this.#ring = ring
+  }
+
+  /** Rings at `time` or before, in ms of `performance.now()`. */
+  by(time: number): void {
+    if (time >= this.#at) return
+    this.set(time)
+  }
+
+  /** Rings at `time` and not before; never if it is infinite. */
+  set(time: number): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
+    this.#at = time
+    const delay = Math.min(Math.max(Math.ceil(time - performance.now()), 1), LONGEST)
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#at = Infinity
+      this.#ring()
+      if (this.#timer === undefined) this.set(Infinity)
+    }, delay)
+    if (this.#waiting === 0) this.#timer.unref()
+  }
+
+  /** Somebody waits, so the process stays alive. */
+  wait(): void {
+    this.#waiting++
+    if (this.#waiting > 1) return
+    if (this.#timer === undefined) this.set(Infinity)
+    else this.#timer.ref()
+  }
+
+  /** Ends what {@link wait} began. */
+  done(): void {
+    this.#waiting--
+    if (this.#waiting === 0) this.#timer?.unref()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#at = Infinity
+  }
+}

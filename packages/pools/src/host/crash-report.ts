@@ -1,0 +1,99 @@
+import { constants } from 'node:os'
+import { existsSync } from 'node:fs'
+import { hex, LAYOUTS } from '@tenon/core/internal'
+import type { WorkerOperand } from './worker-call.ts'
+import type { ProcessEnd } from './worker-process.ts'
+
+const { offsets: HEADER } = LAYOUTS.tn_host_header_t
+const TEXT_SIZE = 512
+const NO_OPERAND = 0xffff_ffff
+const NO_ADDRESS = 2n ** 64n - 1n
+
+/** The kinds of records. */
+const SIGNAL = 1
+const MAIN_THREAD_ENDED = 4
+
+/** The signals of an invalid access. */
+const FAULTS: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS'])
+
+const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]))
+
+/** How a worker ended, for a message and for `details`. */
+export interface CrashReport {
+  /** The part of the message behind the name of the kernel: `crashed: SIGSEGV`. */
+  readonly sentence: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Describes the end of a worker from the status of its process and the record in a copy of its header. A kernel can write to the
+ * record, so it only adds to what the system reports.
+ *
+ * @param operands the operands of the call, if one had begun.
+ */
+export function reportCrash(
+  end: ProcessEnd,
+  header: Uint8Array<ArrayBuffer>,
+  operands: readonly WorkerOperand[] | undefined,
+  fault: string | undefined,
+): CrashReport {
+  const view = new DataView(header.buffer, header.byteOffset, header.byteLength)
+  const backtrace = backtraceOf(header)
+  if (fault !== undefined) return { sentence: `damaged its worker, which was killed: ${fault}`, details: { fault } }
+  const kind = view.getUint32(HEADER.crash_kind, true)
+  if (end.kind === 'exit') {
+    const exitCode = end.value
+    const what = kind === MAIN_THREAD_ENDED ? 'main thread' : `process with exit code ${exitCode}`
+    return { sentence: `ended its ${what}`, details: { exitCode, backtrace } }
+  }
+  const signal = signalNames.get(end.value) ?? `signal ${end.value}`
+  const hasRecord = kind === SIGNAL && view.getInt32(HEADER.crash_signal, true) === end.value
+  const place = hasRecord && FAULTS.has(signal) ? placeOf(view, operands) : undefined
+  return { sentence: `crashed: ${signal}${place?.text ?? ''}`, details: { signal, ...place?.details, backtrace } }
+}
+
+/** The place of an invalid access. */
+function placeOf(
+  view: DataView,
+  operands: readonly WorkerOperand[] | undefined,
+): { readonly text: string; readonly details: Readonly<Record<string, unknown>> } | undefined {
+  const address = view.getBigUint64(HEADER.crash_address, true)
+  if (address === NO_ADDRESS) return undefined
+  const access = ([undefined, 'read', 'write'] as const)[view.getUint32(HEADER.crash_access, true)]
+  const verb = access === undefined ? 'accessing' : access === 'read' ? 'reading' : 'writing'
+  const [index, offset] = [view.getUint32(HEADER.crash_operand, true), view.getBigInt64(HEADER.crash_offset, true)]
+  const operand = operands?.[index]
+  const common = { address: hex(address), access }
+  if (operand !== undefined && operand !== null && index !== NO_OPERAND) {
+    const byteOffset = Number(offset)
+    const where =
+      byteOffset < 0
+        ? `${-byteOffset} bytes before operand ${index}`
+        : `at byte ${byteOffset} of operand ${index}, which has ${operand.length} bytes`
+    return { text: ` ${verb} ${where}`, details: { ...common, operand: index, byteOffset } }
+  }
+  const memory = view.getUint32(HEADER.crash_pool, true)
+  if (memory !== NO_OPERAND) {
+    return { text: ` ${verb} beside shared memory`, details: { ...common, memory, byteOffset: Number(offset) } }
+  }
+  return { text: ` ${verb} at address ${hex(address)}`, details: common }
+}
+
+/** The lines of the backtrace: `symbol+offset (file)`. */
+function backtraceOf(header: Uint8Array<ArrayBuffer>): readonly string[] {
+  const text = header.subarray(HEADER.crash_text, HEADER.crash_text + TEXT_SIZE)
+  const end = text.indexOf(0)
+  return printable(text.subarray(0, end < 0 ? TEXT_SIZE : end))
+    .split('\n')
+    .filter((line) => line !== '')
+}
+
+const printable = (bytes: Uint8Array): string =>
+  Buffer.from(bytes)
+    .toString('utf8')
+    .replaceAll(/[^\n\P{Cc}]/gu, '?')
+
+/** The core file of a process in the working directory, if the system has written one there. */
+export function coreFileOf(process: number): string | undefined {
+  return [`core.${process}`, 'core'].find((file) => existsSync(file))
+}

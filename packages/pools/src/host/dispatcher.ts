@@ -1,0 +1,212 @@
+import { residentMemory } from './call-metrics.ts'
+import { Crew } from './crew.ts'
+import { CANCEL_AGAIN, nextTime, START_TIMEOUT } from './due-times.ts'
+import { hasSubscribers, publish } from './events.ts'
+import type { Execution } from './execution.ts'
+import { deadlineError, detailsOf, memoryError } from './failures.ts'
+import type { Seat } from './seat.ts'
+import type { Settings } from './settings.ts'
+import { Supervisor, type SupervisorListener } from './supervisor.ts'
+import type { Answer } from './worker-call.ts'
+import type { Worker } from './worker.ts'
+
+/** Somebody who waits until the workers are ready, or have nothing to do. */
+interface Waiter {
+  readonly isDone: () => boolean
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * Gives calls to workers, settles them, and does what is due. It belongs to the thread that opened the workers, which runs it from
+ * its event loop, and while a synchronous call waits.
+ */
+export class Dispatcher implements SupervisorListener {
+  readonly crew: Crew
+  readonly supervisor: Supervisor
+  #waiters: Waiter[] = []
+
+  constructor(settings: Settings) {
+    this.crew = new Crew(settings, () => this.tick())
+    this.supervisor = new Supervisor(this.crew, this)
+  }
+
+  /** Gives a call and its followers to a worker. A synchronous caller announces it itself. */
+  send({ worker }: Seat, execution: Execution, now: number): void {
+    worker!.add(execution, now)
+    if (execution.isAsync) worker!.post()
+  }
+
+  advance(): void {
+    const { queue, seats } = this.crew
+    if (queue.length > 0) {
+      for (const seat of seats) {
+        while (seat.isFree) {
+          const execution = queue.take(seat.index)
+          if (execution === undefined) break
+          this.send(seat, execution, performance.now())
+        }
+      }
+    }
+    if (this.#waiters.length > 0) this.#answerWaiters()
+  }
+
+  collect(seat: Seat): void {
+    const { worker } = seat
+    if (worker === undefined || worker.isEnded) return
+    if (worker.collect()) setImmediate(() => this.collect(seat))
+    if (seat.worker !== worker) return
+    const mustReplace = seat.mustReplace || worker.calls >= this.crew.settings.recycle
+    if (worker.fault !== undefined) this.supervisor.end(seat, 'fault')
+    else if (mustReplace && worker.isIdle && worker.isReady) this.supervisor.end(seat, 'replaced')
+    this.advance()
+  }
+
+  // --- As the listener of workers
+
+  ready({ index, process, startedAt }: Worker): void {
+    publish('ready', () => ({ worker: { index, process }, elapsed: performance.now() - startedAt }))
+  }
+
+  succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void {
+    this.crew.metrics.answered(nativeTime)
+    if (execution.cancelledAt === 0) {
+      execution.resolve(value)
+      this.crew.seats[worker.index]!.backoff.clear()
+    } else {
+      this.#rejectCancelled(worker, execution)
+    }
+    this.#over(worker, execution)
+  }
+
+  broke(worker: Worker, execution: Execution, error: unknown): void {
+    execution.reject(error)
+    this.#over(worker, execution)
+  }
+
+  failed(worker: Worker, execution: Execution, answer: Answer): void {
+    this.crew.metrics.answered(answer.nativeTime)
+    if (execution.cancelledAt !== 0) this.#rejectCancelled(worker, execution)
+    else if (!execution.isSettled) execution.reject(this.#failureOf(worker, execution, answer))
+    this.#over(worker, execution)
+  }
+
+  #rejectCancelled(worker: Worker, execution: Execution): void {
+    if (execution.isSettled) return
+    const error = deadlineError(execution, 'cancelled', performance.now(), worker)
+    publish('deadline', () => error.details)
+    execution.reject(error)
+  }
+
+  #failureOf(worker: Worker, execution: Execution, answer: Answer): unknown {
+    const details = detailsOf(worker, execution)
+    const { memory } = this.crew.settings
+    const { refusedBytes } = worker.host.memory
+    try {
+      const failure = execution.call.failure(answer, details)
+      if (memory === 0 || refusedBytes === 0) return failure
+      const error = memoryError(execution, details, memory, { refusedBytes }, failure)
+      publish('memory', () => error.details)
+      return error
+    } catch (error) {
+      return error
+    }
+  }
+
+  /** A worker has answered a call whose outcome is known. */
+  #over(worker: Worker, execution: Execution): void {
+    if (hasSubscribers('output') && worker.host.memory.outputTotal !== execution.outputMark) {
+      publish('output', () => ({ ...detailsOf(worker, execution) }))
+    }
+    this.crew.release(execution)
+  }
+
+  // --- Time
+
+  /** Does what is due: deadlines, ends by force, and starts. */
+  tick(): void {
+    const { crew } = this
+    if (crew.isClosed) return
+    const now = performance.now()
+    for (const queued of crew.queue) this.#tickQueued(queued, now)
+    for (const seat of crew.seats) {
+      if (seat.worker !== undefined) this.#tickWorker(seat, seat.worker, now)
+      else if (seat.startsAt <= now && crew.failure === undefined) this.supervisor.start(seat)
+    }
+    this.advance()
+    crew.alarm.set(nextTime(crew))
+  }
+
+  #tickQueued(queued: Execution, now: number): void {
+    for (const execution of queued.group()) {
+      if (execution.isSettled || execution.deadlineAt > now) continue
+      const error = deadlineError(execution, 'queued', now)
+      publish('deadline', () => error.details)
+      execution.reject(error)
+      this.crew.dequeue(execution)
+    }
+  }
+
+  #tickWorker(seat: Seat, worker: Worker, now: number): void {
+    if (worker.ending !== undefined) return
+    if (!worker.isReady && now >= worker.startedAt + START_TIMEOUT) return this.supervisor.end(seat, 'start')
+    const [current, ...others] = worker.executions
+    if (current === undefined) return
+    if (current.deadlineAt <= now && current.cancelledAt === 0) current.cancelledAt = now
+    for (const other of others) {
+      if (other.cancelledAt !== 0 || other.deadlineAt > now) continue
+      other.cancelledAt = now
+      other.reject(deadlineError(other, 'queued', now, worker))
+    }
+    if (current.cancelledAt !== 0) {
+      worker.host.cancel(current.id)
+      if (now >= worker.endOf(current, this.crew.settings.grace)) {
+        return this.supervisor.end(seat, current.isSettled ? 'abort' : 'deadline')
+      }
+    }
+    if (this.crew.watchesMemory) this.#watchMemory(seat, worker)
+  }
+
+  #watchMemory(seat: Seat, worker: Worker): void {
+    const { rssAnon = 0 } = residentMemory(worker.process)
+    if (rssAnon <= this.crew.settings.memory) return
+    worker.used = rssAnon
+    this.supervisor.end(seat, 'memory')
+  }
+
+  /** Takes a call back that its caller has aborted. */
+  abort(execution: Execution, reason: unknown): void {
+    if (execution.isSettled) return
+    const isQueued = execution.place < 0
+    execution.reject(reason)
+    if (isQueued) return this.crew.dequeue(execution)
+    execution.cancelledAt = performance.now()
+    const worker = this.crew.seats[execution.place]!.worker!
+    if (worker.executions[0] === execution) worker.host.cancel(execution.id)
+    this.crew.alarm.by(execution.cancelledAt + CANCEL_AGAIN)
+  }
+
+  // --- Waiting
+
+  /** Resolves when `isDone` is true. @throws {TenonError} if the workers fail before */
+  async until(isDone: () => boolean): Promise<void> {
+    this.crew.alarm.wait()
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#waiters.push({ isDone, resolve, reject })
+        this.#answerWaiters()
+      })
+    } finally {
+      this.crew.alarm.done()
+    }
+  }
+
+  #answerWaiters(): void {
+    this.#waiters = this.#waiters.filter(({ isDone, resolve, reject }) => {
+      if (isDone()) resolve()
+      else if (this.crew.failure === undefined) return true
+      else reject(this.crew.failure)
+      return false
+    })
+  }
+}

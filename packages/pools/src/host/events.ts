@@ -1,0 +1,38 @@
+import type { Channel, TracingChannel } from 'node:diagnostics_channel'
+
+const { channel, tracingChannel } = process.getBuiltinModule('node:diagnostics_channel')
+
+/** The names of the events of workers. */
+export type WorkerEvent = 'start' | 'ready' | 'exit' | 'crash' | 'deadline' | 'memory' | 'restart' | 'failed' | 'output'
+
+const named = (event: WorkerEvent): Channel => channel(`tenon:isolate:${event}`)
+
+const channels: Readonly<Record<WorkerEvent, Channel>> = {
+  start: named('start'),
+  ready: named('ready'),
+  exit: named('exit'),
+  crash: named('crash'),
+  deadline: named('deadline'),
+  memory: named('memory'),
+  restart: named('restart'),
+  failed: named('failed'),
+  output: named('output'),
+}
+
+/** Publishes an event. Its message is made only if somebody subscribes. */
+export function publish(event: WorkerEvent, makeMessage: () => Readonly<Record<string, unknown>>): void {
+  const { [event]: to } = channels
+  if (to.hasSubscribers) to.publish(makeMessage())
+}
+
+export const hasSubscribers = (event: WorkerEvent): boolean => channels[event].hasSubscribers
+
+/** The channel `tenon:isolate:call`, whose messages name the kernel. */
+export const callChannel: TracingChannel<object, CallTrace> = tracingChannel<object, CallTrace>('tenon:isolate:call')
+
+/** The message of the events of one call. */
+export interface CallTrace {
+  readonly kernel: string
+  result?: unknown
+  error?: unknown
+}

@@ -1,0 +1,132 @@
+import { ScopeClosedError } from '@tenon/core'
+import { coreFileOf, reportCrash } from './crash-report.ts'
+import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError, WorkerLostError } from './errors.ts'
+import type { Execution } from './execution.ts'
+import type { RestartLimits } from './restart-policy.ts'
+import type { Settings } from './settings.ts'
+import type { WorkerDetails } from './worker-call.ts'
+import { outputSince, restOfOutput } from './worker-output.ts'
+import type { ProcessEnd } from './worker-process.ts'
+import type { Worker } from './worker.ts'
+
+/** How far a call came before its deadline. */
+export type DeadlineStage = 'queued' | 'running' | 'cancelled' | 'killed'
+
+/** The details that every error of a call has. */
+export function detailsOf(worker: Worker, { call, outputMark }: Execution): WorkerDetails {
+  const { index, process, host } = worker
+  return { kernel: call.kernel.name, worker: { index, process }, output: outputSince(host.memory, outputMark) }
+}
+
+/** @param worker the worker that has the call, whose memory can still be read */
+export function deadlineError(
+  execution: Execution,
+  stage: DeadlineStage,
+  now: number,
+  worker?: Worker,
+): KernelDeadlineError {
+  const { call, deadline, startedAt } = execution
+  const { name } = call.kernel
+  const isQueued = stage === 'queued'
+  const end = stage === 'cancelled' || stage === 'killed' ? ` and was ${stage}` : ''
+  const details = worker === undefined ? { kernel: name, output: '' } : detailsOf(worker, execution)
+  return new KernelDeadlineError(`${name} did not ${isQueued ? 'begin' : 'finish'} within ${deadline} ms${end}`, {
+    hint: isQueued
+      ? 'Use more workers, make fewer calls at a time, or set a longer deadline.'
+      : 'Set a longer deadline, or let the kernel read tn_cancelled() and return.',
+    details: { ...details, deadline, elapsed: now - startedAt, stage },
+  })
+}
+
+/** A call failed after an allocation was refused, or its worker was found above the limit. */
+export function memoryError(
+  execution: Execution,
+  details: WorkerDetails,
+  limit: number,
+  measured: { readonly refusedBytes: number } | { readonly used: number },
+  cause?: unknown,
+): KernelMemoryError {
+  const { name } = execution.call.kernel
+  const isRefused = 'refusedBytes' in measured
+  const sentence = isRefused
+    ? `${name} needed ${measured.refusedBytes} bytes more than the ${limit} bytes that its worker may have`
+    : `${name} used ${measured.used} bytes, and its worker may have ${limit} bytes`
+  return new KernelMemoryError(sentence, {
+    hint: 'Set a higher limit with the option memory.',
+    details: { ...details, limit, ...measured, source: isRefused ? 'rlimit' : 'watch' },
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+
+/**
+ * Makes the error of a call whose worker has ended, while the memory of the worker can be read.
+ *
+ * @param execution the call that had begun, or undefined if none had.
+ */
+export function crashError(
+  worker: Worker,
+  execution: Execution | undefined,
+  end: ProcessEnd,
+  settings: Settings,
+): KernelCrashError | KernelMemoryError {
+  const { memory, output } = worker.host
+  const { refusedBytes } = memory
+  const { index, process, previous, fault } = worker
+  const mark = execution?.outputMark ?? 0
+  const details: WorkerDetails = {
+    kernel: execution?.call.kernel.name ?? '',
+    worker: { index, process },
+    output: outputSince(memory, mark) + restOfOutput(output),
+  }
+  const report = reportCrash(end, memory.copyHeader(), execution?.call.operands, fault)
+  const coreFile = settings.coreDumps ? coreFileOf(process) : undefined
+  const crash = new KernelCrashError(`${execution?.call.kernel.name ?? 'a worker'} ${report.sentence}`, {
+    hint: hintOf(previous, settings),
+    details: {
+      ...details,
+      ...report.details,
+      ...(coreFile === undefined ? {} : { coreFile }),
+      previous: [...previous],
+    },
+  })
+  if (execution === undefined || refusedBytes === 0 || settings.memory === 0) return crash
+  return memoryError(execution, details, settings.memory, { refusedBytes }, crash)
+}
+
+function hintOf(previous: readonly string[], { guard, recycle }: Settings): string {
+  const guards = guard ? 'Read details.backtrace.' : 'Use guard: true to find accesses outside of operands.'
+  if (previous.length === 0 || recycle === 1) return guards
+  return `${guards} An earlier call on this worker may have damaged its memory: see details.previous, and use recycle: 1.`
+}
+
+/** A call lost its worker twice before it had begun. */
+export function lostError(
+  execution: Execution,
+  details: Readonly<Record<string, unknown>>,
+  cause: unknown,
+): WorkerLostError {
+  const { name } = execution.call.kernel
+  return new WorkerLostError(`${name} lost its worker before it had begun`, {
+    hint: 'Make the call again. The cause is the end of the worker.',
+    details: { ...details, kernel: name, output: '' },
+    cause,
+  })
+}
+
+export function loopError(kernel: string, crashes: number, limits: RestartLimits, cause: unknown): CrashLoopError {
+  const { limit, window } = limits
+  return new CrashLoopError(
+    `the workers must not crash more than ${limit} times within ${window} ms, got ${crashes} crashes`,
+    {
+      hint: 'Look at the cause, and call restart() to start the workers again.',
+      details: { kernel, output: '', crashes, window, last: cause },
+      cause,
+    },
+  )
+}
+
+export function closedError(): ScopeClosedError {
+  return new ScopeClosedError('the workers are closed', {
+    hint: 'Make calls before closeAsync(), or isolate the library again.',
+  })
+}

@@ -1,0 +1,90 @@
+import type { SharedChunk } from '@tenon/core/internal'
+
+/** A chunk that a worker has mapped. */
+export interface KnownMemory {
+  readonly id: number
+  readonly chunk: SharedChunk
+  readonly isWritable: boolean
+  /** Whether a call used it since the last search for one to release. */
+  wasUsed: boolean
+  /** Takes the listener of the end of the chunk back. */
+  readonly unlisten: () => void
+}
+
+/** The most chunks that a worker knows at a time. */
+export const MOST_MEMORIES = 1024
+
+/**
+ * The chunks that a worker knows. When there are too many, the next one that was not used since the last search is released, so
+ * that one chunk more than the limit does not make every call map all of its chunks again.
+ */
+export class KnownMemories {
+  readonly #known = new Map<SharedChunk, KnownMemory>()
+  readonly #most: number
+  #nextId = 1
+  /** Calls mostly use the chunk of the call before. */
+  #last: KnownMemory | undefined
+
+  constructor(most: number = MOST_MEMORIES) {
+    this.#most = most
+  }
+
+  get size(): number {
+    return this.#known.size
+  }
+
+  /** Returns the entry of a chunk, if the worker has the rights that a call needs. */
+  find(chunk: SharedChunk, isWritten: boolean): KnownMemory | undefined {
+    let entry = this.#last
+    if (entry?.chunk !== chunk) entry = this.#known.get(chunk)
+    if (entry === undefined || (isWritten && !entry.isWritable)) return undefined
+    entry.wasUsed = true
+    return (this.#last = entry)
+  }
+
+  /**
+   * Adds a chunk, also one that was known without the right to write.
+   *
+   * @param released is called with the id of each entry that the worker must release.
+   */
+  add(chunk: SharedChunk, isWritable: boolean, released: (id: number) => void): KnownMemory {
+    this.remove(chunk, released)
+    if (this.#known.size >= this.#most) this.remove(this.#leastUsed(), released)
+    const unlisten = chunk.onClose(() => this.remove(chunk, released))
+    const entry = { id: this.#nextId++, chunk, isWritable, wasUsed: true, unlisten }
+    this.#known.set(chunk, entry)
+    return (this.#last = entry)
+  }
+
+  remove(chunk: SharedChunk, released: (id: number) => void): void {
+    const entry = this.#known.get(chunk)
+    if (entry === undefined) return
+    this.#known.delete(chunk)
+    if (this.#last === entry) this.#last = undefined
+    entry.unlisten()
+    released(entry.id)
+  }
+
+  /** Forgets a chunk that the worker could not map. */
+  forget(chunk: SharedChunk, id: number): void {
+    if (this.#known.get(chunk)?.id === id) this.remove(chunk, () => {})
+  }
+
+  /** Forgets all chunks, because the worker has ended. */
+  clear(): void {
+    for (const { unlisten } of this.#known.values()) unlisten()
+    this.#known.clear()
+    this.#last = undefined
+  }
+
+  /** The map keeps the order in which entries were looked at last, so its beginning is the hand of the clock. */
+  #leastUsed(): SharedChunk {
+    for (;;) {
+      const [chunk, entry] = this.#known.entries().next().value!
+      if (!entry.wasUsed) return chunk
+      entry.wasUsed = false
+      this.#known.delete(chunk)
+      this.#known.set(chunk, entry)
+    }
+  }
+}

@@ -1,0 +1,255 @@
+import { CONSTANTS } from '@tenon/core/internal'
+import type { Execution } from './execution.ts'
+import { RequestRing, type RingOwner } from './request-ring.ts'
+import { helloRequest } from './requests.ts'
+import type { Settings } from './settings.ts'
+import type { Answer, WorkerIdentity, WorkerKernel } from './worker-call.ts'
+import { type WaitResult, WorkerProcess } from './worker-process.ts'
+import { WorkerRequests } from './worker-requests.ts'
+
+/** The kernels that `details.previous` lists. */
+const PREVIOUS = 8
+
+/** The most functions that a worker calls before other events of the event loop have a turn. */
+const MOST_IN_A_ROW = 64
+
+/** What a worker reports. */
+export interface WorkerListener {
+  /** The worker has answered the request of its start. */
+  ready(worker: Worker): void
+  succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void
+  /** The result of a call could not be read, for a reason of this process. */
+  broke(worker: Worker, execution: Execution, error: unknown): void
+  /** The kernel or its preparation has reported an error. */
+  failed(worker: Worker, execution: Execution, answer: Answer): void
+}
+
+/** Why this process ends a worker. */
+export type Ending = 'deadline' | 'abort' | 'memory' | 'fault' | 'start' | 'replaced' | 'closed'
+
+/** One process that runs kernels, and the calls that it has. */
+export class Worker implements RingOwner, WorkerIdentity {
+  readonly index: number
+  readonly process: number
+  readonly clock: number
+  readonly startedAt: number
+  readonly host: WorkerProcess
+  /** The calls in the worker, in order. */
+  readonly executions: Execution[] = []
+  /** The kernels that it has run, oldest first. */
+  readonly previous: string[] = []
+  /** The calls that it has answered. */
+  calls = 0
+  /** Whether it has answered the request of its start. */
+  isReady = false
+  isEnded = false
+  /** Undefined while nobody ends it. */
+  ending: Ending | undefined
+  /** Its private memory in bytes, when it was found above the limit. */
+  used = 0
+  /** When the oldest call became the oldest one, in ms of `performance.now()`. */
+  oldestSince = 0
+  readonly #listener: WorkerListener
+  readonly #ring: RequestRing
+  readonly #requests: WorkerRequests
+  #fault: string | undefined
+
+  /** @param clock see {@link RingOwner}. @throws {NativeError | UnsupportedError} if it cannot be started */
+  constructor(index: number, settings: Settings, clock: number, listener: WorkerListener) {
+    this.index = index
+    this.clock = clock
+    this.#listener = listener
+    this.host = new WorkerProcess(settings)
+    this.process = this.host.process
+    this.startedAt = performance.now()
+    this.#ring = new RequestRing(
+      this.host,
+      this,
+      helloRequest((answer) => this.#greet(answer)),
+    )
+    this.#requests = new WorkerRequests(this.host, this.#ring, (execution, answer) => this.ran(execution, answer))
+  }
+
+  get isIdle(): boolean {
+    return this.executions.length === 0
+  }
+
+  /** Why the worker cannot be trusted or reached any more. */
+  get fault(): string | undefined {
+    return this.#fault ?? this.#requests.fault
+  }
+
+  /** Whether the worker may have begun its oldest call. A kernel can write to all that says so, so only an unchanged state says no. */
+  get hasBegun(): boolean {
+    const { memory } = this.host
+    return this.isReady && (memory.phase !== CONSTANTS.TN_HOST_IDLE || memory.takenId !== this.#ring.answeredId)
+  }
+
+  /** Adds a call and its followers. {@link post} or {@link exchange} announces them. */
+  add(first: Execution, now: number): void {
+    if (this.executions.length === 0) this.oldestSince = now
+    for (const execution of first.group()) {
+      if (execution.isSettled) continue
+      execution.place = this.index
+      execution.sentAt = now
+      execution.outputMark = this.host.memory.outputTotal
+      this.executions.push(execution)
+      try {
+        this.#requests.add(execution)
+      } catch (error) {
+        this.executions.pop()
+        this.#listener.broke(this, execution, error)
+      }
+    }
+  }
+
+  /** Whether a function of this process runs for the worker. */
+  get isServing(): boolean {
+    return this.#ring.isServing
+  }
+
+  /** Announces what {@link add} has written. */
+  post(): void {
+    this.#ring.post(this.#rings)
+  }
+
+  /** Whether the event loop waits for the next answer. */
+  get #rings(): boolean {
+    return !this.isReady || this.#ring.hasBacklog || this.executions[0]?.isAsync === true
+  }
+
+  /** Announces what is not announced, and waits until a call may have been answered, at most `timeout` ms. */
+  exchange(execution: Execution, timeout: number): WaitResult {
+    return this.#ring.exchange(execution.slot < 0 ? this.#ring.lastSlot : execution.slot, timeout)
+  }
+
+  /** Reads the answers, and settles the calls. @returns whether there are more, for which this method is called again */
+  collect(): boolean {
+    for (let count = 0; count < MOST_IN_A_ROW; count++) {
+      if (this.isEnded) return false
+      this.#fault ??= this.#ring.collect(true)
+      if (this.isEnded || this.fault !== undefined) return false
+      const rings = this.#rings
+      if (this.#ring.isDirty) this.#ring.post(rings)
+      else if (rings && !this.#ring.isEmpty) this.host.memory.askForRing()
+      // Looks again, because the worker does not ring for an answer from before it was asked to.
+      if (!rings || !this.#ring.hasAnswer) return false
+    }
+    return true
+  }
+
+  /** Reads the last answers of a process that has ended. */
+  collectLast(): void {
+    this.#ring.collect(false)
+  }
+
+  /** When a cancelled call is ended by force: its time begins when it is the oldest one. */
+  endOf(execution: Execution, grace: number): number {
+    return Math.max(execution.cancelledAt, this.oldestSince) + grace
+  }
+
+  /** Releases a kernel and its state. */
+  forget(kernel: WorkerKernel): void {
+    this.#requests.forget(kernel)
+    this.flush()
+  }
+
+  /** Sends the requests that nobody waits for. */
+  flush(): void {
+    if (this.#ring.isDirty && !this.isEnded) this.#ring.post(this.#rings)
+  }
+
+  /** Frees all that the process had. The watches of its descriptors must be closed. */
+  close(): void {
+    this.isEnded = true
+    this.#requests.close()
+    this.#ring.close()
+    this.host.close()
+  }
+
+  /** @internal */
+  writeRun(execution: Execution, slot: number): void {
+    this.#requests.writeRun(this.host.memory, slot, execution)
+  }
+
+  /** @internal */
+  callBack(execution: Execution, body: Uint8Array): Uint8Array | undefined {
+    const { call } = execution
+    if (call.callBack === undefined) return undefined
+    try {
+      const result = call.callBack(body)
+      return this.isEnded ? undefined : result
+    } catch (error) {
+      execution.reject(error)
+      return undefined
+    }
+  }
+
+  /** @internal */
+  ran(execution: Execution, answer: Answer): void {
+    if (answer.status !== 0) {
+      this.#leave(execution)
+      this.#listener.failed(this, execution, execution.unprepared ?? answer)
+    } else if (answer.value === 0) {
+      this.#read(execution, answer)
+    } else {
+      this.#fetch(execution, answer)
+    }
+  }
+
+  #greet(answer: Answer): void {
+    if (answer.status === 0) {
+      this.isReady = true
+      this.#listener.ready(this)
+    } else {
+      this.#fault = `the worker could not start: ${Buffer.from(answer.body).toString()}`
+    }
+  }
+
+  #leave(execution: Execution): void {
+    this.executions.splice(this.executions.indexOf(execution), 1)
+    execution.place = -1
+    this.oldestSince = performance.now()
+    this.calls++
+    this.previous.push(execution.call.kernel.name)
+    if (this.previous.length > PREVIOUS) this.previous.shift()
+  }
+
+  #read(execution: Execution, answer: Answer): void {
+    this.#leave(execution)
+    let value
+    try {
+      value = execution.call.read(answer)
+    } catch (error) {
+      this.#listener.broke(this, execution, error)
+      return
+    }
+    this.#listener.succeeded(this, execution, value, answer.nativeTime)
+  }
+
+  /** Fetches the parts of a value that the worker keeps, until the call asks for no more. */
+  #fetch(execution: Execution, answer: Answer): void {
+    let failure: Answer | undefined
+    try {
+      const parts = execution.call.parts?.(answer) ?? []
+      let left = parts.length
+      if (left === 0) {
+        this.#requests.releaseValue(answer.value)
+        return this.#read(execution, answer)
+      }
+      const answered = (fetched: Answer): void => {
+        if (fetched.status !== 0) failure ??= fetched
+        if (--left > 0) return
+        if (failure === undefined) return this.#fetch(execution, answer)
+        this.#requests.releaseValue(answer.value)
+        this.#leave(execution)
+        this.#listener.failed(this, execution, failure)
+      }
+      for (const part of parts) this.#requests.fetch(execution, answer.value, part, answered)
+    } catch (error) {
+      this.#requests.releaseValue(answer.value)
+      this.#leave(execution)
+      this.#listener.broke(this, execution, error)
+    }
+  }
+}
