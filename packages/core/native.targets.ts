@@ -136,7 +136,12 @@ export default {
       libraries: ['dl', 'pthread'],
       uses: ['tenon'],
       exports: ['aligned_alloc', 'calloc', 'malloc', 'memalign', 'posix_memalign', 'realloc'],
-      imports: names(`tn_*`),
+      imports: names(`
+        XlaCustomCallStatusSetSuccess __errno_location __libc_calloc __libc_malloc __libc_memalign __libc_realloc
+        __libc_start_main alarm backtrace close dladdr fprintf free fstat getpid memcpy memmove memset mmap mprotect munmap
+        prctl pthread_mutex_lock pthread_mutex_unlock raise setrlimit sigaction sigaltstack sigemptyset signal snprintf stderr
+        strerror strlen strrchr strstr syscall tn_* vsnprintf
+      `),
     },
     {
       name: 'tenon_nnapi',
@@ -321,7 +326,14 @@ export default {
       name: 'core_test',
       kind: 'test',
       // Tests make pools of their own, whose threads end sooner than those of the core.
-      sources: ['csrc/test/**/*.c', 'csrc/call/{job_pool,thread_limit}.c', 'csrc/base/{posix|win32}/thread.c'],
+      sources: [
+        'csrc/test/**/*.c',
+        'csrc/call/{job_pool,thread_limit}.c',
+        'csrc/base/{posix|win32}/thread.c',
+        // The functions of a worker, for tests in one process.
+        'csrc/host/kernels/*.c',
+        'csrc/tvm/host/ffi.c',
+      ],
       includes: [...includes, 'csrc', 'csrc/test'],
       uses: ['tenon', 'tenon_guard', 'tenon_nnapi', 'tvm_ffi', 'tenon_packed', 'tvm_runtime'],
       libraries: ['dl', 'pthread', 'm'],

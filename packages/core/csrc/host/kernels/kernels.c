@@ -43,16 +43,6 @@ static int32_t read_body(tn__request_t *request, tn__kernel_request_t *out) {
                               : tn__refuse(request, TN_NOT_FOUND, "there is no library %u", out->head.library);
 }
 
-int32_t tn__kernel_symbol(tn__request_t *request, const tn__kernel_request_t *body, int index, void **out) {
-  const uint32_t length = body->head.symbol_lengths[index];
-  *out = NULL;
-  if (length == 0) return TN_OK;
-  const int32_t status = tn_library_symbol(body->library->handle, body->symbols[index], length, out);
-  if (status == TN_OK) return TN_OK;
-  return tn__refuse(request, status, "%s does not export the symbol %.*s", body->library->path,
-                    length > 512 ? 512 : (int)length, body->symbols[index]);
-}
-
 static int32_t make(tn__request_t *request, const tn__kernel_request_t *body, tn__kernel_t **out) {
   switch (body->head.convention) {
     case TN_HOST_XLA: case TN_HOST_REGISTERED: return tn__typed_kernel(request, body, out);

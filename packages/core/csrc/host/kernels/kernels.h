@@ -30,9 +30,6 @@ int32_t tn__typed_kernel(tn__request_t *request, const tn__kernel_request_t *bod
 int32_t tn__untyped_kernel(tn__request_t *request, const tn__kernel_request_t *body, tn__kernel_t **out);
 int32_t tn__packed_kernel(tn__request_t *request, const tn__kernel_request_t *body, tn__kernel_t **out);
 
-/* Looks up a symbol of the kernel's library: `*out` is null if it is empty. */
-int32_t tn__kernel_symbol(tn__request_t *request, const tn__kernel_request_t *body, int index, void **out);
-
 /* CLOCK_MONOTONIC in ns is measured around the kernel itself. */
 static inline void tn__took(tn__request_t *request, uint64_t start) { request->slot->native_time = tn_host_now() - start; }
 

@@ -1,30 +1,15 @@
 #include "libraries.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "id_table.h"
 #include "packed_runtime.h"
+#include "siblings.h"
 #include "tenon_call.h"
 
-#if defined(__APPLE__)
-#define EXTENSION ".dylib"
-#else
-#define EXTENSION ".so"
-#endif
-
 static tn__id_table_t libraries;
-
-bool tn__sibling_path(const char *name, char *path, size_t size) {
-  Dl_info core;
-  if (dladdr((void *)(uintptr_t)tn_abi_version, &core) == 0 || core.dli_fname == NULL) return false;
-  const char *end = strrchr(core.dli_fname, '/');
-  const int directory = end == NULL ? 0 : (int)(end + 1 - core.dli_fname);
-  const int length = snprintf(path, size, "%.*slib%s" EXTENSION, directory, core.dli_fname, name);
-  return length > 0 && (size_t)length < size;
-}
 
 static int32_t run_unguarded(void (*body)(void *), void *context, char *message, size_t capacity) {
   (void)message, (void)capacity;
@@ -87,3 +72,13 @@ int32_t tn__serve_load(tn__request_t *request) {
 }
 
 tn__kernel_library_t *tn__library_of(uint32_t id) { return tn__id_find(&libraries, id); }
+
+int32_t tn__library_find(tn__request_t *request, const tn__kernel_library_t *library, const char *name, uint32_t length,
+                         void **out) {
+  *out = NULL;
+  if (length == 0) return TN_OK;
+  const int32_t status = tn_library_symbol(library->handle, name, length, out);
+  if (status == TN_OK) return TN_OK;
+  return tn__refuse(request, status, "%s does not export the symbol %.*s", library->path, length > 512 ? 512 : (int)length,
+                    name);
+}

@@ -16,7 +16,8 @@ int32_t tn__serve_load(tn__request_t *request);
 /* Returns a library, or null. */
 tn__kernel_library_t *tn__library_of(uint32_t id);
 
-/* Writes the path of a library of Tenon, which is beside the core. False if it does not fit. */
-bool tn__sibling_path(const char *name, char *path, size_t size);
+/* Looks up a symbol: `*out` is null if its name is empty. Refuses the request if the library does not export it. */
+int32_t tn__library_find(tn__request_t *request, const tn__kernel_library_t *library, const char *name, uint32_t length,
+                         void **out);
 
 #endif

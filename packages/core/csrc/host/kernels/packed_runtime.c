@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libraries.h"
+#include "siblings.h"
+#include "tenon_host.h"
 
 static char reason[1024];
 

@@ -106,7 +106,8 @@ static int32_t find_handlers(tn__request_t *request, const tn__kernel_request_t 
   if (body->head.convention == TN_HOST_REGISTERED) return find_registered(request, body, descriptor);
   void *handler = NULL;
   for (int stage = TN_XLA_INSTANTIATE; stage <= TN_XLA_EXECUTE; stage++) {
-    const int32_t status = tn__kernel_symbol(request, body, stage, &handler);
+    const int32_t status = tn__library_find(request, body->library, body->symbols[stage],
+                                            body->head.symbol_lengths[stage], &handler);
     if (status != TN_OK) return status;
     descriptor->handlers[stage] = (uintptr_t)handler;
   }

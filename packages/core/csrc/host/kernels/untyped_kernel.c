@@ -52,7 +52,8 @@ int32_t tn__untyped_kernel(tn__request_t *request, const tn__kernel_request_t *b
   TN__CHECK(request, head->convention == TN_HOST_UNIFIED || head->descriptor_length == 0,
             "only kernels of the unified convention have an opaque string, got %u bytes", head->descriptor_length);
   void *function = NULL;
-  const int32_t status = tn__kernel_symbol(request, body, TN_XLA_EXECUTE, &function);
+  const int32_t status = tn__library_find(request, body->library, body->symbols[TN_XLA_EXECUTE],
+                                          head->symbol_lengths[TN_XLA_EXECUTE], &function);
   if (status != TN_OK) return status;
   TN__CHECK(request, function != NULL, "an untyped kernel must have a symbol");
   /* One place more, so that there is an address without operands too. */

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/kernels/libraries.h"
 #include "host/kernels/memories.h"
+#include "host/kernels/siblings.h"
 
 static _Alignas(4096) uint8_t command[TN_HOST_COMMAND_SIZE];
 static int32_t sent_descriptor = -1;
