@@ -8,7 +8,6 @@
 #if defined(__linux__)
 #include <poll.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -28,20 +27,14 @@ typedef struct {
 
 #define WAITER_OF_32_BITS 2u
 
-/* -1: not known. TENON_HOST_WAIT=poll forces the other way, for tests. */
+/* -1: not known. */
 static _Atomic int has_waitv = -1;
 
 static bool can_wait(void) {
-  int known = has_waitv;
-  if (known < 0) {
-    const char *forced = getenv("TENON_HOST_WAIT");
-    /* With no waiters the call is refused as invalid where it exists. */
-    known = forced != NULL && strcmp(forced, "poll") == 0
-                ? 0
-                : syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno != ENOSYS && errno != EPERM;
-    has_waitv = known;
-  }
-  return known == 1;
+  /* With no waiters the call is refused as invalid where it exists. */
+  if (has_waitv < 0)
+    has_waitv = syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno != ENOSYS && errno != EPERM;
+  return has_waitv == 1;
 }
 
 /* The life word, or null if it is not known or cannot be believed. */

@@ -1,0 +1,246 @@
+/* Workers as their client sees them: tests start tenon-host, which is beside the core. */
+#include "../check.h"
+
+#if defined(__linux__)
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "../descriptors.h"
+#include "tenon_host.h"
+
+#define SECOND 1000000000
+
+static const char *program(void) {
+  static char path[4096];
+  Dl_info info;
+  if (dladdr((void *)(uintptr_t)tn_abi_version, &info) == 0) return "";
+  const char *slash = strrchr(info.dli_fname, '/');
+  snprintf(path, sizeof path, "%.*s/tenon-host", (int)(slash - info.dli_fname), info.dli_fname);
+  return path;
+}
+
+static int32_t start_program(const char *path, uint32_t flags, tn_host_t **out) {
+  const char *arguments[] = {path, NULL};
+  const char *environment[] = {"PATH=/usr/bin:/bin", NULL};
+  const tn_host_start_t start = {.struct_size = sizeof start,
+                                 .program = path,
+                                 .arguments = arguments,
+                                 .environment = environment,
+                                 .grace = SECOND / 10,
+                                 .flags = flags};
+  return tn_host_start(&start, out);
+}
+
+/* Starts a worker and waits until it is ready. Null after a failure. */
+static tn_host_t *start(void) {
+  tn_host_t *host;
+  if (start_program(program(), TN_HOST_SANDBOX | TN_HOST_CAPTURE, &host) != TN_OK) return NULL;
+  if (tn_host_wait(host, 0, 10 * (int64_t)SECOND) == TN_OK) return host;
+  tn_host_close(host);
+  return NULL;
+}
+
+static tn_host_info_t info_of(tn_host_t *host) {
+  tn_host_info_t info;
+  tn_host_describe(host, &info);
+  return info;
+}
+
+static tn_host_header_t *header_of(tn_host_t *host) { return (tn_host_header_t *)(void *)info_of(host).command; }
+
+static tn_host_slot_t *slot_of(tn_host_t *host, uint32_t index) {
+  return (tn_host_slot_t *)(void *)(info_of(host).command + TN_HOST_SLOTS_OFFSET + index * TN_HOST_SLOT_SIZE);
+}
+
+/* Fills a slot with a request that the worker answers at once. */
+static void ask(tn_host_t *host, uint32_t index) {
+  tn_host_slot_t *slot = slot_of(host, index);
+  *slot = (tn_host_slot_t){.operation = TN_HOST_HELLO, .id = index + 1, .deadline = UINT64_MAX, .status = -1};
+  atomic_store((_Atomic uint32_t *)&slot->state, TN_HOST_POSTED);
+}
+
+TEST(worker_answers_hello) {
+  tn_host_t *host = start();
+  CHECK(host != NULL);
+  const tn_host_slot_t *slot = slot_of(host, 0);
+  tn_host_hello_t hello;
+  memcpy(&hello, info_of(host).command + TN_HOST_BODIES_OFFSET, sizeof hello);
+  CHECK(slot->state == TN_HOST_DONE && slot->status == TN_OK && slot->length == sizeof hello);
+  CHECK(hello.version == TN_HOST_VERSION && hello.process == (uint64_t)info_of(host).process);
+  CHECK(hello.is_filtered == 1);
+  tn_host_close(host);
+}
+
+TEST(worker_answers_in_order_in_all_slots) {
+  tn_host_t *host = start();
+  CHECK(host != NULL);
+  for (uint32_t i = 1; i < 200; i++) {
+    const uint32_t slot = i % TN_HOST_SLOTS;
+    ask(host, slot);
+    CHECK(tn_host_exchange(host, slot, 10 * (int64_t)SECOND) == TN_OK);
+    CHECK(slot_of(host, slot)->status == TN_OK && slot_of(host, slot)->id == slot + 1);
+  }
+  for (uint32_t i = 200; i < 200 + TN_HOST_SLOTS; i++) ask(host, i % TN_HOST_SLOTS);
+  CHECK(tn_host_post(host, 0) == TN_OK);
+  CHECK(tn_host_wait(host, (200 + TN_HOST_SLOTS - 1) % TN_HOST_SLOTS, 10 * (int64_t)SECOND) == TN_OK);
+  for (uint32_t i = 0; i < TN_HOST_SLOTS; i++) CHECK(slot_of(host, i)->state == TN_HOST_DONE);
+  tn_host_close(host);
+}
+
+static bool is_readable(int descriptor, int milliseconds) {
+  struct pollfd entry = {.fd = descriptor, .events = POLLIN};
+  return poll(&entry, 1, milliseconds) == 1;
+}
+
+TEST(worker_rings_the_doorbell_only_if_it_is_asked_to) {
+  tn_host_t *host = start();
+  CHECK(host != NULL);
+  const int doorbell = info_of(host).doorbell;
+  ask(host, 1);
+  CHECK(tn_host_exchange(host, 1, 10 * (int64_t)SECOND) == TN_OK && !is_readable(doorbell, 0));
+  ask(host, 2);
+  CHECK(tn_host_post(host, 1) == TN_OK && is_readable(doorbell, 10000));
+  CHECK(tn_host_drain(host) == TN_OK && !is_readable(doorbell, 0));
+  CHECK(slot_of(host, 2)->state == TN_HOST_DONE);
+  tn_host_close(host);
+}
+
+TEST(worker_whose_life_word_is_damaged_is_polled) {
+  const uint32_t offsets[] = {0, 4, UINT32_MAX, 193, 256};
+  for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+    tn_host_t *host = start();
+    CHECK(host != NULL);
+    header_of(host)->life_offset = offsets[i];
+    for (uint32_t slot = 1; slot < 10; slot++) {
+      ask(host, slot);
+      CHECK(tn_host_exchange(host, slot, 10 * (int64_t)SECOND) == TN_OK);
+    }
+    kill((pid_t)info_of(host).process, SIGKILL);
+    ask(host, 10);
+    CHECK(tn_host_exchange(host, 10, -1) == TN_CLOSED);
+    tn_host_close(host);
+  }
+}
+
+static void *kill_later(void *data) {
+  usleep(30000);
+  kill((pid_t)(intptr_t)data, SIGKILL);
+  return NULL;
+}
+
+TEST(waiting_ends_when_the_worker_does) {
+  tn_host_t *host = start();
+  CHECK(host != NULL);
+  const pid_t process = (pid_t)info_of(host).process;
+  kill(process, SIGSTOP);
+  ask(host, 1);
+  CHECK(tn_host_exchange(host, 1, SECOND / 50) == TN_TIMED_OUT);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, kill_later, (void *)(intptr_t)process) == 0);
+  CHECK(tn_host_wait(host, 1, -1) == TN_CLOSED);
+  pthread_join(thread, NULL);
+  int32_t kind, value;
+  CHECK(tn_host_reap(host, 10 * (int64_t)SECOND, &kind, &value) == TN_OK && kind == 2 && value == SIGKILL);
+  CHECK(tn_host_reap(host, 0, &kind, &value) == TN_OK && kind == 2 && value == SIGKILL);
+  tn_host_close(host);
+}
+
+TEST(reaping_a_worker_that_runs_times_out) {
+  tn_host_t *host = start();
+  CHECK(host != NULL);
+  int32_t kind, value;
+  CHECK(tn_host_reap(host, 0, &kind, &value) == TN_TIMED_OUT);
+  CHECK(tn_host_reap(host, SECOND / 100, &kind, &value) == TN_TIMED_OUT);
+  CHECK(tn_host_kill(host) == TN_OK);
+  CHECK(tn_host_reap(host, -1, &kind, &value) == TN_OK && kind == 2 && value == SIGKILL);
+  tn_host_close(host);
+}
+
+TEST(waiting_for_any_worker_ends_with_the_first_response) {
+  tn_host_t *hosts[2] = {start(), start()};
+  CHECK(hosts[0] != NULL && hosts[1] != NULL);
+  uint32_t seen[] = {header_of(hosts[0])->responses, header_of(hosts[1])->responses};
+  CHECK(tn_host_wait_any(hosts, seen, 2, SECOND / 100) == TN_TIMED_OUT);
+  ask(hosts[1], 1);
+  CHECK(tn_host_post(hosts[1], 0) == TN_OK && tn_host_wait_any(hosts, seen, 2, -1) == TN_OK);
+  CHECK(header_of(hosts[1])->responses == seen[1] + 1);
+  seen[1]++;
+  kill((pid_t)info_of(hosts[0]).process, SIGKILL);
+  CHECK(tn_host_wait_any(hosts, seen, 2, -1) == TN_OK);
+  tn_host_close(hosts[0]);
+  tn_host_close(hosts[1]);
+}
+
+TEST(programs_that_do_not_start_leave_nothing_behind) {
+  const int descriptors = open_descriptors();
+  const size_t live = tn_host_live();
+  tn_host_t *host;
+  CHECK(start_program("/no/such/program", 0, &host) == TN_SYSTEM);
+  CHECK(start_program("/", TN_HOST_CAPTURE, &host) == TN_SYSTEM);
+  CHECK(comes_to(descriptors) && tn_host_live() == live && tn_host_unreaped() == live);
+  /* A program that is not a worker ends, and the client is told. */
+  CHECK(start_program("/bin/true", TN_HOST_CAPTURE, &host) == TN_OK);
+  CHECK(tn_host_wait(host, 0, -1) == TN_CLOSED);
+  int32_t kind, value;
+  CHECK(tn_host_reap(host, -1, &kind, &value) == TN_OK && kind == 1 && value == 0);
+  tn_host_close(host);
+  CHECK(open_descriptors() == descriptors && tn_host_live() == live);
+}
+
+TEST(workers_leave_no_descriptors_behind) {
+  const int descriptors = open_descriptors();
+  for (int i = 0; i < 20; i++) {
+    tn_host_t *host = start();
+    CHECK(host != NULL);
+    tn_host_close(host);
+  }
+  CHECK(comes_to(descriptors) && tn_host_live() == 0 && tn_host_unreaped() == 0);
+}
+
+/* Starts a worker, writes the number of its process, and dies. */
+static void die_with_worker(int to) {
+  tn_host_t *host = start();
+  const int64_t process = host == NULL ? 0 : info_of(host).process;
+  if (write(to, &process, sizeof process) == sizeof process) kill(getpid(), SIGKILL);
+  _exit(1);
+}
+
+TEST(workers_end_with_their_client) {
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  const pid_t client = fork();
+  if (client == 0) die_with_worker(ends[1]);
+  int64_t process = 0;
+  CHECK(client > 0 && read(ends[0], &process, sizeof process) == sizeof process && process > 0);
+  waitpid(client, NULL, 0);
+  int waited = 0;
+  /* Another process may have to reap it, so that it is a zombie for a while. */
+  while (kill((pid_t)process, 0) == 0 && waited < 5000) {
+    char path[64], state[256] = {0};
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "r");
+    const bool is_zombie = file == NULL || (fgets(state, sizeof state, file) != NULL && strstr(state, ") Z") != NULL);
+    if (file != NULL) fclose(file);
+    if (is_zombie) break;
+    usleep(1000);
+    waited++;
+  }
+  CHECK(waited < 5000);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(nothing_is_cancelled_outside_workers) {
+  CHECK(tn_host_is_cancelled() == 0);
+  uint8_t *command;
+  uint32_t slot;
+  CHECK(tn_host_attach(&command) != TN_OK && tn_host_take(&slot, 0) == TN_INVALID_ARGUMENT);
+}
+#endif
