@@ -16,7 +16,12 @@ const MAIN_THREAD_ENDED = 4
 /** The signals of an invalid access. */
 const FAULTS: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS'])
 
-const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]))
+/** Some signals have two names, of which the first one is the usual one. */
+const signalNames = new Map(
+  Object.entries(constants.signals)
+    .map(([name, number]) => [number as number, name] as const)
+    .toReversed(),
+)
 
 /** How a worker ended, for a message and for `details`. */
 export interface CrashReport {

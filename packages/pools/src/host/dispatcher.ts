@@ -74,7 +74,7 @@ export class Dispatcher implements SupervisorListener {
       execution.resolve(value)
       this.crew.seats[worker.index]!.backoff.clear()
     } else {
-      this.#rejectCancelled(worker, execution)
+      this.#rejectLate(execution, 'cancelled', worker)
     }
     this.#over(worker, execution)
   }
@@ -86,14 +86,16 @@ export class Dispatcher implements SupervisorListener {
 
   failed(worker: Worker, execution: Execution, answer: Answer): void {
     this.crew.metrics.answered(answer.nativeTime)
-    if (execution.cancelledAt !== 0) this.#rejectCancelled(worker, execution)
+    // A kernel may find the deadline missed before this thread does.
+    const isLate = execution.cancelledAt !== 0 || performance.now() >= execution.deadlineAt
+    if (isLate) this.#rejectLate(execution, 'cancelled', worker)
     else if (!execution.isSettled) execution.reject(this.#failureOf(worker, execution, answer))
     this.#over(worker, execution)
   }
 
-  #rejectCancelled(worker: Worker, execution: Execution): void {
+  #rejectLate(execution: Execution, stage: 'queued' | 'cancelled', worker?: Worker): void {
     if (execution.isSettled) return
-    const error = deadlineError(execution, 'cancelled', performance.now(), worker)
+    const error = deadlineError(execution, stage, performance.now(), worker)
     publish('deadline', () => error.details)
     execution.reject(error)
   }
@@ -140,9 +142,7 @@ export class Dispatcher implements SupervisorListener {
   #tickQueued(queued: Execution, now: number): void {
     for (const execution of queued.group()) {
       if (execution.isSettled || execution.deadlineAt > now) continue
-      const error = deadlineError(execution, 'queued', now)
-      publish('deadline', () => error.details)
-      execution.reject(error)
+      this.#rejectLate(execution, 'queued')
       this.crew.dequeue(execution)
     }
   }
@@ -150,13 +150,13 @@ export class Dispatcher implements SupervisorListener {
   #tickWorker(seat: Seat, worker: Worker, now: number): void {
     if (worker.ending !== undefined) return
     if (!worker.isReady && now >= worker.startedAt + START_TIMEOUT) return this.supervisor.end(seat, 'start')
-    const [current, ...others] = worker.executions
+    const [current] = worker.executions
     if (current === undefined) return
-    if (current.deadlineAt <= now && current.cancelledAt === 0) current.cancelledAt = now
-    for (const other of others) {
-      if (other.cancelledAt !== 0 || other.deadlineAt > now) continue
-      other.cancelledAt = now
-      other.reject(deadlineError(other, 'queued', now, worker))
+    for (const execution of worker.executions) {
+      if (execution.cancelledAt !== 0 || execution.deadlineAt > now) continue
+      execution.cancelledAt = now
+      // A call that has begun is settled when it returns or is killed.
+      if (execution !== current || !worker.isReady) this.#rejectLate(execution, 'queued', worker)
     }
     if (current.cancelledAt !== 0) {
       worker.host.cancel(current.id)

@@ -21,8 +21,7 @@ defineKind(KernelCrashError, ['IsolationError'])
 
 /**
  * A call did not finish within its deadline. `details` has the `deadline` and the time `elapsed` in milliseconds, and the `stage`:
- * `queued` if the call had not begun, `running` if it may still run, `cancelled` if the kernel returned once it was asked to, and
- * `killed` if the worker was ended.
+ * `queued` if the call had not begun, `cancelled` if the kernel returned once it was asked to, and `killed` if the worker was ended.
  */
 export class KernelDeadlineError extends IsolationError {
   static override readonly kind: string = 'KernelDeadlineError'

@@ -10,7 +10,7 @@ import type { ProcessEnd } from './worker-process.ts'
 import type { Worker } from './worker.ts'
 
 /** How far a call came before its deadline. */
-export type DeadlineStage = 'queued' | 'running' | 'cancelled' | 'killed'
+export type DeadlineStage = 'queued' | 'cancelled' | 'killed'
 
 /** The details that every error of a call has. */
 export function detailsOf(worker: Worker, { call, outputMark }: Execution): WorkerDetails {

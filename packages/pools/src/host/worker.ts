@@ -143,9 +143,9 @@ export class Worker implements RingOwner, WorkerIdentity {
     this.#ring.collect(false)
   }
 
-  /** When a cancelled call is ended by force: its time begins when it is the oldest one. */
+  /** When a cancelled call is ended by force: its time begins when the worker can run it. */
   endOf(execution: Execution, grace: number): number {
-    return Math.max(execution.cancelledAt, this.oldestSince) + grace
+    return this.isReady ? Math.max(execution.cancelledAt, this.oldestSince) + grace : Infinity
   }
 
   /** Releases a kernel and its state. */
@@ -200,6 +200,7 @@ export class Worker implements RingOwner, WorkerIdentity {
   #greet(answer: Answer): void {
     if (answer.status === 0) {
       this.isReady = true
+      this.oldestSince = performance.now()
       this.#listener.ready(this)
     } else {
       this.#fault = `the worker could not start: ${Buffer.from(answer.body).toString()}`

@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest'
+import { ScopeClosedError } from '@tenon/core'
+import { CrashLoopError, KernelCrashError, KernelMemoryError } from '../../src/host/errors.ts'
+import { Workers } from '../../src/host/workers.ts'
+import { Bench, DOUBLED, FAULT } from './faulty.ts'
+import { eventually, failureOf, isRunning, usage } from './support.ts'
+
+const unlimited = { limit: Infinity, backoff: 0 }
+
+const FAULTS: readonly (readonly [keyof typeof FAULT, object, RegExp])[] = [
+  [
+    'SEGV',
+    { signal: 'SIGSEGV', address: '0xdead000', access: 'write' },
+    /crashed: SIGSEGV writing at address 0xdead000/,
+  ],
+  ['ABORT', { signal: 'SIGABRT' }, /crashed: SIGABRT/],
+  ['STACK', { signal: 'SIGSEGV' }, /crashed: SIGSEGV/],
+  ['EXIT', { exitCode: 3 }, /ended its process with exit code 3/],
+  ['EXIT_NOW', { exitCode: 0 }, /ended its process with exit code 0/],
+  ['TRAP', { signal: 'SIGILL' }, /crashed: SIGILL/],
+  ['KILL', { signal: 'SIGKILL' }, /crashed: SIGKILL/],
+  ['HEAP', {}, /crashed: SIG(ABRT|SEGV)/],
+  ['THREAD_THROW', { signal: 'SIGABRT' }, /crashed: SIGABRT/],
+  ['THREAD_EXIT', {}, /ended its/],
+  ['DIVIDE', { signal: 'SIGFPE' }, /crashed: SIGFPE/],
+  ['NON_CANONICAL', { signal: 'SIGSEGV' }, /crashed: SIGSEGV/],
+  ['BUS', { signal: 'SIGBUS' }, /crashed: SIGBUS/],
+  ['THREAD_SEGV', { signal: 'SIGSEGV' }, /crashed: SIGSEGV/],
+]
+
+describe('rules 13 and 14', () => {
+  test.each(FAULTS)(
+    '%s is one error, however the call is made, and the next call works',
+    async (name, details, message) => {
+      using bench = new Bench()
+      await using workers = await Workers.open({ restart: unlimited })
+      const fault = FAULT[name]
+      const errors = [
+        await failureOf(() => workers.run(bench.call(fault))),
+        await failureOf(workers.runAsync(bench.call(fault))),
+        ((await workers.runBatch([bench.call(fault)])) as [PromiseRejectedResult])[0].reason,
+      ]
+      for (const error of errors) {
+        expect(error).toBeInstanceOf(KernelCrashError)
+        expect(error.code).toBe('TENON_KERNEL_CRASH')
+        expect(error.message).toMatch(message)
+        expect(error.details).toMatchObject({ kernel: 'faulty', worker: { index: 0 }, ...details })
+      }
+      expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+      expect(bench.released).toBe(4)
+    },
+  )
+
+  test.each(['CLOSE', 'GARBAGE', 'EXEC', 'FORK', 'THROW', 'ERROR'] as const)(
+    '%s is an error or nothing, and later calls are right',
+    async (name) => {
+      using bench = new Bench()
+      await using workers = await Workers.open({ restart: unlimited })
+      for (let round = 0; round < 3; round++) {
+        await Promise.allSettled([workers.runAsync(bench.call(FAULT[name]))])
+        // A worker whose channel is damaged may be found by the next call.
+        await Promise.allSettled([workers.runAsync(bench.call(FAULT.NONE))])
+        expect(await workers.runAsync(bench.call(FAULT.NONE, { idempotent: true }))).toEqual(DOUBLED)
+      }
+    },
+  )
+
+  test('a worker that is killed while it is idle is replaced, and no call is lost', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited })
+    workers.run(bench.call(FAULT.NONE))
+    for (let round = 0; round < 5; round++) {
+      process.kill(workers.health().workers[0]!.process, 'SIGKILL')
+      expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+      process.kill(workers.health().workers[0]!.process, 'SIGKILL')
+      expect(await workers.runAsync(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+    }
+  })
+})
+
+describe('rule 15', () => {
+  test('a crash names the kernels that the worker ran before', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited })
+    for (let round = 0; round < 10; round++) workers.run(bench.call(FAULT.NONE))
+    const error = await failureOf(() => workers.run(bench.call(FAULT.ABORT)))
+    expect(error.details.previous).toEqual(new Array(8).fill('faulty'))
+    expect(error.hint).toContain('recycle: 1')
+    expect((await failureOf(() => workers.run(bench.call(FAULT.ABORT)))).details.previous).toEqual([])
+  })
+
+  test('recycle gives each worker a number of calls', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ recycle: 2 })
+    const processes: number[] = []
+    for (let round = 0; round < 6; round++) {
+      processes.push(await workers.runAsync(bench.call(FAULT.NONE)).then(() => workers.health().workers[0]!.process))
+    }
+    expect(new Set(processes).size).toBe(4)
+    expect(workers.metrics().failures).toEqual({})
+    expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+  })
+})
+
+describe('rule 16', () => {
+  test('the first crash costs no time, the next ones do, and a success forgets them', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: { limit: Infinity, backoff: 200 } })
+    const crash = async (): Promise<void> => {
+      await failureOf(workers.runAsync(bench.call(FAULT.ABORT)))
+    }
+    await crash()
+    expect(workers.health().workers[0]!.state).toBe('starting')
+    await crash()
+    expect(workers.health()).toMatchObject({ state: 'restarting', workers: [{ state: 'restarting', process: 0 }] })
+    expect(await workers.runAsync(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+    await crash()
+    expect(workers.health().workers[0]!.state).toBe('starting')
+  })
+
+  test('too many crashes reject calls until restart()', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: { limit: 2, backoff: 1 } })
+    const outcomes = await Promise.allSettled(
+      [FAULT.ABORT, FAULT.ABORT, FAULT.ABORT, FAULT.NONE].map(async (fault) => workers.runAsync(bench.call(fault))),
+    )
+    expect(outcomes.slice(0, 3)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ reason: { code: 'TENON_KERNEL_CRASH' } })),
+    )
+    const { reason } = outcomes[3] as PromiseRejectedResult
+    expect(reason).toBeInstanceOf(CrashLoopError)
+    expect(reason.message).toContain('the workers must not crash more than 2 times within 10000 ms')
+    expect(reason.details).toMatchObject({ crashes: 3, window: 10_000 })
+    expect(reason.cause).toBeInstanceOf(KernelCrashError)
+    expect(workers.health()).toMatchObject({ state: 'failed', failure: { code: 'TENON_CRASH_LOOP' } })
+    expect(() => workers.run(bench.call(FAULT.NONE))).toThrow(CrashLoopError)
+    await expect(workers.runAsync(bench.call(FAULT.NONE))).rejects.toThrow(CrashLoopError)
+    await workers.restart()
+    expect(workers.health().state).toBe('ready')
+    expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+  })
+
+  test('restart() replaces workers after the calls that they have', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ workers: 2 })
+    const before = workers.health().workers.map(({ process }) => process)
+    const slow = workers.runAsync(bench.call(FAULT.SLEEP))
+    await workers.restart()
+    expect(await slow).toEqual(DOUBLED)
+    for (const { process } of workers.health().workers) expect(before).not.toContain(process)
+    expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+  })
+})
+
+describe('rule 17', () => {
+  test('only calls declared idempotent are retried, and once', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited })
+    await expect(workers.runAsync(bench.call(FAULT.ABORT, { idempotent: true }))).rejects.toThrow(KernelCrashError)
+    expect(workers.metrics()).toMatchObject({ retries: 1, failures: { KernelCrashError: 1 } })
+    await expect(workers.runAsync(bench.call(FAULT.ABORT))).rejects.toThrow(KernelCrashError)
+    expect(workers.metrics().retries).toBe(1)
+    await expect(workers.runAsync(bench.call(FAULT.SPIN, { idempotent: true, deadline: 20 }))).rejects.toThrow(/within/)
+    expect(workers.metrics().retries).toBe(1)
+    expect(() => workers.run(bench.call(FAULT.ABORT, { idempotent: true }))).toThrow(KernelCrashError)
+    expect(workers.metrics().retries).toBe(2)
+    expect(bench.released).toBe(4)
+  })
+
+  test('a retried call can succeed in the new worker', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited, idempotent: true })
+    const running = workers.runAsync(bench.call(FAULT.SLEEP))
+    await eventually(() => workers.health().workers[0]!.state === 'running')
+    process.kill(workers.health().workers[0]!.process, 'SIGKILL')
+    expect(await running).toEqual(DOUBLED)
+    expect(workers.metrics().retries).toBe(1)
+  })
+})
+
+describe('rule 18', () => {
+  test('no descriptor, mapping or child of ended workers is left', async () => {
+    using bench = new Bench()
+    bench.call(FAULT.NONE)
+    const empty = usage()
+    {
+      await using workers = await Workers.open({ workers: 2, restart: unlimited })
+      workers.run(bench.call(FAULT.NONE))
+      const before = usage()
+      const processes = new Set<number>()
+      for (const [name] of FAULTS) {
+        for (const { process } of workers.health().workers) processes.add(process)
+        await failureOf(workers.runAsync(bench.call(FAULT[name])))
+        await failureOf(() => workers.run(bench.call(FAULT[name])))
+      }
+      await eventually(() => workers.health().state === 'ready')
+      expect(usage()).toEqual(before)
+      const alive = new Set(workers.health().workers.map(({ process }) => process))
+      for (const process of processes) expect(isRunning(process)).toBe(alive.has(process))
+    }
+    expect(usage()).toEqual(empty)
+  })
+
+  test('starts that fail leave nothing', async () => {
+    const before = usage()
+    for (let round = 0; round < 5; round++) {
+      await expect(
+        Workers.open({
+          workers: 2,
+          // The loader prints the libraries and exits.
+          env: { LD_TRACE_LOADED_OBJECTS: '1' },
+          restart: { limit: 1, backoff: 1 },
+        }),
+      ).rejects.toThrow(CrashLoopError)
+    }
+    expect(usage()).toEqual(before)
+  })
+})
+
+describe('rules 19 and 20', () => {
+  test('a refused allocation makes a crash a KernelMemoryError, which is not retried', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ memory: '256 MiB', restart: unlimited, idempotent: true })
+    for (const run of [
+      async () => workers.run(bench.call(FAULT.EAT)),
+      async () => workers.runAsync(bench.call(FAULT.EAT)),
+    ]) {
+      const error = await failureOf(run())
+      expect(error).toBeInstanceOf(KernelMemoryError)
+      expect(error.message).toContain('faulty needed 67108864 bytes more than the 268435456 bytes')
+      expect(error.details).toMatchObject({ limit: 2 ** 28, refusedBytes: 2 ** 26, source: 'rlimit', kernel: 'faulty' })
+      expect(error.cause).toBeInstanceOf(KernelCrashError)
+    }
+    expect(workers.metrics().retries).toBe(0)
+  })
+})
+
+describe('closeAsync()', () => {
+  test('waits for all calls, refuses new ones, and can be repeated', async () => {
+    using bench = new Bench()
+    const workers = await Workers.open()
+    const calls = [0, 1, 2].map(async () => workers.runAsync(bench.call(FAULT.SLEEP)))
+    const closed = workers.closeAsync()
+    expect(workers.isAlive).toBe(false)
+    expect(() => workers.run(bench.call(FAULT.NONE))).toThrow(ScopeClosedError)
+    await expect(workers.runAsync(bench.call(FAULT.NONE))).rejects.toThrow(ScopeClosedError)
+    await expect(workers.restart()).rejects.toThrow(ScopeClosedError)
+    expect(await Promise.all(calls)).toEqual([DOUBLED, DOUBLED, DOUBLED])
+    await closed
+    await workers.closeAsync()
+    expect(workers.health()).toMatchObject({ state: 'closed' })
+    expect(bench.released).toBe(3)
+  })
+
+  test('works after a crash loop, and while workers wait for their restart', async () => {
+    using bench = new Bench()
+    bench.call(FAULT.NONE)
+    const before = usage()
+    for (const limit of [0, Infinity]) {
+      const workers = await Workers.open({ restart: { limit, backoff: 10_000 } })
+      await failureOf(workers.runAsync(bench.call(FAULT.ABORT)))
+      await failureOf(workers.runAsync(bench.call(FAULT.ABORT)))
+      await workers.closeAsync()
+    }
+    expect(usage()).toEqual(before)
+  })
+})

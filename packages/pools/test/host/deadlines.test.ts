@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import { KernelDeadlineError } from '../../src/host/errors.ts'
+import { Workers } from '../../src/host/workers.ts'
+import { Bench, DOUBLED, FAULT } from './faulty.ts'
+import { failureOf } from './support.ts'
+
+describe('rule 10', () => {
+  test('the deadline counts from the call, and includes the queue', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open()
+    const slow = workers.runAsync(bench.call(FAULT.SLEEP))
+    const error = await failureOf(workers.runAsync(bench.call(FAULT.NONE, { deadline: 5 })))
+    expect(error).toBeInstanceOf(KernelDeadlineError)
+    expect(error.message).toContain('faulty did not begin within 5 ms')
+    expect(error.details).toMatchObject({ kernel: 'faulty', deadline: 5, stage: 'queued' })
+    expect(error.details.elapsed).toBeGreaterThanOrEqual(5)
+    expect(await slow).toEqual(DOUBLED)
+    expect(bench.released).toBe(2)
+  })
+
+  test('an infinite deadline is allowed, and a default one comes from the options', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ deadline: 20 })
+    expect(workers.run(bench.call(FAULT.SLEEP, { deadline: Infinity }))).toEqual(DOUBLED)
+    expect((await failureOf(() => workers.run(bench.call(FAULT.SPIN)))).details.deadline).toBe(20)
+  })
+})
+
+describe('rule 11', () => {
+  const forms = [
+    ['runAsync', async (workers: Workers, call: Parameters<Workers['run']>[0]) => workers.runAsync(call)],
+    ['run', async (workers: Workers, call: Parameters<Workers['run']>[0]) => workers.run(call)],
+    [
+      'runBatch',
+      async (workers: Workers, call: Parameters<Workers['run']>[0]) => {
+        const [outcome] = await workers.runBatch([call])
+        if (outcome!.status === 'rejected') throw outcome!.reason
+        return outcome!.value
+      },
+    ],
+  ] as const
+
+  test.each(forms)('%s: a kernel that is cancelled returns, and its worker stays', async (_, run) => {
+    using bench = new Bench()
+    await using workers = await Workers.open()
+    const { process } = workers.health().workers[0]!
+    const error = await failureOf(run(workers, bench.call(FAULT.UNTIL_CANCELLED, { deadline: 30 })))
+    expect(error).toBeInstanceOf(KernelDeadlineError)
+    expect(error.message).toContain('faulty did not finish within 30 ms and was cancelled')
+    expect(error.details).toMatchObject({ stage: 'cancelled', worker: { index: 0, process } })
+    expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+    expect(workers.health().workers[0]!.process).toBe(process)
+  })
+
+  test.each(forms)('%s: a kernel that spins or hangs is killed after the grace', async (_, run) => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ grace: 20 })
+    for (const fault of [FAULT.SPIN, FAULT.HANG]) {
+      const { process } = workers.health().workers[0]!
+      const error = await failureOf(run(workers, bench.call(fault, { deadline: 30 })))
+      expect(error.message).toContain('faulty did not finish within 30 ms and was killed')
+      expect(error.details).toMatchObject({ stage: 'killed', worker: { index: 0, process } })
+      expect(await run(workers, bench.call(FAULT.NONE))).toEqual(DOUBLED)
+    }
+    expect(bench.released).toBe(4)
+  })
+
+  test('missed deadlines do not count as crashes', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ grace: 0, restart: { limit: 0 } })
+    for (let round = 0; round < 3; round++) {
+      await expect(workers.runAsync(bench.call(FAULT.SPIN, { deadline: 1 }))).rejects.toThrow(KernelDeadlineError)
+    }
+    expect(workers.health().state).not.toBe('failed')
+  })
+})
+
+describe('rule 12', () => {
+  test('a synchronous call that waits enforces the deadlines of asynchronous ones', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ workers: 2, grace: 20 })
+    const spin = failureOf(workers.runAsync(bench.call(FAULT.SPIN, { deadline: 30 })))
+    const { process } = workers.health().workers[0]!
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(() => workers.run(bench.call(FAULT.HANG, { deadline: 300 }))).toThrow(KernelDeadlineError)
+    expect(workers.health().workers[0]!.process).not.toBe(process)
+    expect((await spin).details.stage).toBe('killed')
+  })
+
+  test('calls of a batch behind one that hangs run in time in another worker, or miss their own deadline', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ grace: 20 })
+    const outcomes = await workers.runBatch([
+      bench.call(FAULT.HANG, { deadline: 60 }),
+      bench.call(FAULT.NONE, { deadline: 20 }),
+      bench.call(FAULT.NONE, { deadline: 5000 }),
+    ])
+    expect(outcomes).toMatchObject([
+      { reason: { details: { stage: 'killed' } } },
+      { reason: { details: { stage: 'queued', deadline: 20 } } },
+      { value: DOUBLED },
+    ])
+  })
+})

@@ -1,0 +1,151 @@
+import { channel, tracingChannel } from 'node:diagnostics_channel'
+import { describe, expect, test } from 'vitest'
+import { Workers } from '../../src/host/workers.ts'
+import { Bench, DOUBLED, FAULT } from './faulty.ts'
+import { eventually, failureOf } from './support.ts'
+
+interface Message {
+  readonly kernel: string
+  readonly error: { readonly code: string }
+  readonly output: string
+  readonly refusedBytes?: number
+}
+
+const unlimited = { limit: Infinity, backoff: 0 }
+
+describe('rule 39', () => {
+  test('each event is published on its channel, with the details of the error', async () => {
+    using bench = new Bench()
+    const seen: { name: string; message: Message }[] = []
+    const names = ['start', 'ready', 'exit', 'crash', 'deadline', 'memory', 'restart', 'failed', 'output']
+    const listeners = names.map((name) => {
+      const listener = (message: unknown): void => void seen.push({ name, message: message as Message })
+      channel(`tenon:isolate:${name}`).subscribe(listener)
+      return () => channel(`tenon:isolate:${name}`).unsubscribe(listener)
+    })
+    const messagesOf = (name: string): Message[] =>
+      seen.filter((event) => event.name === name).map(({ message }) => message)
+    try {
+      await using workers = await Workers.open({ memory: '256 MiB', restart: { limit: 2, backoff: 1 }, grace: 10 })
+      const error = await failureOf(workers.runAsync(bench.call(FAULT.SEGV)))
+      await failureOf(workers.runAsync(bench.call(FAULT.SPIN, { deadline: 5 })))
+      await failureOf(workers.runAsync(bench.call(FAULT.EAT)))
+      await eventually(() => workers.health().state === 'ready')
+      await workers.runAsync(bench.call(FAULT.OUTPUT))
+      await failureOf(workers.runAsync(bench.call(FAULT.ABORT)))
+      expect(workers.health().state).toBe('failed')
+      expect(messagesOf('start').length).toBe(4)
+      expect(messagesOf('ready').length).toBe(4)
+      expect(messagesOf('exit').length).toBe(4)
+      expect(messagesOf('restart').length).toBe(3)
+      expect(messagesOf('crash')[0]).toBe(error.details)
+      expect(messagesOf('crash')[0]).toMatchObject({ signal: 'SIGSEGV', kernel: 'faulty' })
+      expect(messagesOf('deadline')).toMatchObject([{ stage: 'killed' }])
+      expect(
+        messagesOf('crash')
+          .concat(messagesOf('memory'))
+          .some(({ refusedBytes }) => refusedBytes === 2 ** 26),
+      ).toBe(true)
+      expect(messagesOf('failed')).toMatchObject([{ crashes: 3 }])
+      expect(messagesOf('output')[0]!.output).toContain('!')
+    } finally {
+      for (const stop of listeners) stop()
+    }
+  })
+
+  test('calls are traced', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited })
+    const seen: string[] = []
+    const subscribers = {
+      start: ({ kernel }: Message) => void seen.push(`start ${kernel}`),
+      end: () => void seen.push('end'),
+      asyncStart: () => void seen.push('asyncStart'),
+      asyncEnd: () => void seen.push('asyncEnd'),
+      error: ({ error }: Message) => void seen.push(`error ${error.code}`),
+    }
+    const calls = tracingChannel<object, Message>('tenon:isolate:call')
+    calls.subscribe(subscribers)
+    try {
+      workers.run(bench.call(FAULT.NONE))
+      await workers.runAsync(bench.call(FAULT.NONE))
+      await failureOf(() => workers.run(bench.call(FAULT.ABORT)))
+    } finally {
+      calls.unsubscribe(subscribers)
+    }
+    workers.run(bench.call(FAULT.NONE))
+    expect(seen).toEqual([
+      'start faulty',
+      'end',
+      'start faulty',
+      'end',
+      'asyncStart',
+      'asyncEnd',
+      'start faulty',
+      'error TENON_KERNEL_CRASH',
+      'end',
+    ])
+  })
+})
+
+describe('rule 40', () => {
+  test('metrics() counts calls, failures, times and resources', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited })
+    for (let round = 0; round < 5; round++) workers.run(bench.call(FAULT.NONE, { copiedBytes: 100 }))
+    await failureOf(workers.runAsync(bench.call(FAULT.ERROR)))
+    await failureOf(workers.runAsync(bench.call(FAULT.ABORT)))
+    const slow = workers.runAsync(bench.call(FAULT.SLEEP))
+    expect(workers.metrics()).toMatchObject({ queued: 0, running: 1 })
+    await slow
+    const metrics = workers.metrics()
+    expect(metrics).toMatchObject({ calls: 8, copiedBytes: 500, retries: 0, restarts: 1, queued: 0, running: 0 })
+    expect(metrics.failures).toEqual({ Error: 1, KernelCrashError: 1 })
+    expect(metrics.roundTripTime.count).toBe(8)
+    expect(metrics.runTime.count).toBe(7)
+    expect(metrics.runTime.buckets).toHaveLength(40)
+    // A sleep of 50 ms is between 2^25 and 2^30 ns.
+    expect(metrics.runTime.buckets.slice(25, 30).reduce((sum, count) => sum + count)).toBe(1)
+    const [worker] = metrics.workers
+    expect(worker).toMatchObject({ index: 0, calls: 1 })
+    expect(worker!.rssAnon).toBeGreaterThan(0)
+    expect(worker!.rssShmem).toBeGreaterThan(0)
+    expect(worker!.uptime).toBeGreaterThan(50)
+  })
+
+  test('health() names the kernel that runs', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open()
+    const slow = workers.runAsync(bench.call(FAULT.SLEEP))
+    await eventually(() => workers.health().workers[0]!.state === 'running')
+    expect(workers.health()).toMatchObject({ state: 'ready', workers: [{ kernel: 'faulty', index: 0, calls: 0 }] })
+    await slow
+    expect(workers.health()).toMatchObject({ workers: [{ state: 'idle', kernel: undefined, calls: 1 }] })
+  })
+})
+
+describe('rule 41', () => {
+  test('a kernel that writes more than a pipe holds is not blocked while run() waits', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ deadline: 10_000 })
+    for (let round = 0; round < 3; round++) workers.run(bench.call(FAULT.OUTPUT))
+    expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+  })
+
+  test('an error has the output of its call, and not that of the one before', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited })
+    workers.run(bench.call(FAULT.OUTPUT))
+    const error = await failureOf(() => workers.run(bench.call(FAULT.ERROR)))
+    expect(error.details.output.length).toBeLessThan(70_000)
+    workers.run(bench.call(FAULT.NONE))
+    expect((await failureOf(() => workers.run(bench.call(FAULT.ERROR)))).details.output).toBe('')
+  })
+
+  test('ignored output is not captured', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ output: 'ignore', restart: unlimited })
+    workers.run(bench.call(FAULT.OUTPUT))
+    expect((await failureOf(() => workers.run(bench.call(FAULT.ABORT)))).details.output).toBe('')
+  })
+})
