@@ -13,7 +13,14 @@ export { FIRST_TENSOR } from './call/taken.ts'
 export { makeKernel } from './make-kernel.ts'
 export { encodeCall } from './native/encode-call.ts'
 export { reportedError } from './native/read-failure.ts'
+export { refusedHandler } from './native/read-metadata.ts'
 export { str } from './attributes/attribute.ts'
-export { callShape, checkPrepareOptions, PREPARE_OPTIONS, type CallShape, type PrepareOptions } from './shape/call-shape.ts'
+export {
+  callShape,
+  checkPrepareOptions,
+  PREPARE_OPTIONS,
+  type CallShape,
+  type PrepareOptions,
+} from './shape/call-shape.ts'
 export { Temp, token } from './shape/leaf.ts'
 export { checkOpaquePassed } from './targets/untyped-function.ts'

@@ -1,6 +1,7 @@
-import { ArgumentError, readBinary } from '@tenon/core'
+import { ArgumentError, readBinary, type TenonError } from '@tenon/core'
 import { addressOf, CONSTANTS, LAYOUTS } from '@tenon/core/internal'
 import { isNewerMinor, isSupported, VersionSkewError } from '../errors/version-skew-error.ts'
+import { xlaError } from '../errors/xla-error-classes.ts'
 import { enterCore } from './enter-core.ts'
 import { checkAnswer } from './read-failure.ts'
 
@@ -33,11 +34,7 @@ export function readMetadata(address: number, target: string, allowNewerApi: boo
   // The headers of 0.0 ignore the question, and decode a call without operands.
   if (!isAnswered && path !== undefined && isMadeWithXlaHeader(path)) throw new VersionSkewError(target, 0, 0)
   checkAnswer(status, out.getInt32(size, true), target)
-  if (!isAnswered) {
-    throw new ArgumentError(`${target} must be a typed XLA handler, it did not answer when asked for its metadata`, {
-      hint: 'Call a function void f(void* out, const void** in) through hostFunction().',
-    })
-  }
+  if (!isAnswered) throw noHandler(target)
   const major = out.getInt32(offsets.api_version + major_version, true)
   const minor = out.getInt32(offsets.api_version + minor_version, true)
   const isAccepted = isSupported(major, minor) || (allowNewerApi && isNewerMinor(major, minor))
@@ -50,6 +47,31 @@ export function readMetadata(address: number, target: string, allowNewerApi: boo
     commandBufferCompatible: isCommandBufferCompatible(traits),
     stateTypeId: minor >= 2 ? out.getBigInt64(offsets.state_type_id, true) : 0n,
   })
+}
+
+function noHandler(target: string): ArgumentError {
+  return new ArgumentError(`${target} must be a typed XLA handler, it did not answer when asked for its metadata`, {
+    hint: 'Call a function void f(void* out, const void** in) through hostFunction().',
+  })
+}
+
+/** What another process reports about a handler whose version it refuses. */
+export interface RefusedHandler {
+  readonly target: string
+  /** The file of the library. */
+  readonly path: string
+  /** The version as `major << 16 | minor`; -1 if the handler did not answer the question. */
+  readonly version: number
+  /** The code and the text of the error that the handler returned instead of an answer; 0 if it returned none. */
+  readonly xlaCode: number
+  readonly text: string
+}
+
+/** Makes the error of a handler that another process refused, as {@link readMetadata} throws it. */
+export function refusedHandler({ target, path, version, xlaCode, text }: RefusedHandler): TenonError {
+  if (version !== -1) return new VersionSkewError(target, version >> 16, version & 0xffff)
+  if (isMadeWithXlaHeader(path)) return new VersionSkewError(target, 0, 0)
+  return xlaCode === 0 ? noHandler(target) : xlaError({ xlaCode, text, target, stage: 'execute' })
 }
 
 /** Whether the traits of a handler say that its device work can be captured once and replayed. */

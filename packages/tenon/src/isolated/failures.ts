@@ -1,7 +1,6 @@
 import { NativeError, TenonError } from '@tenon/core'
 import { CONSTANTS, explainLoadFailure, missingSymbol, STATUS } from '@tenon/core/internal'
-import { VersionSkewError } from '@tenon/custom-call'
-import { reportedError } from '@tenon/custom-call/internal'
+import { refusedHandler, reportedError } from '@tenon/custom-call/internal'
 import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/pools/internal'
 
 /** Adds the worker to an error, which is otherwise the one of a call in this process. */
@@ -22,10 +21,12 @@ export const textOf = ({ body }: Answer): string => Buffer.from(body).toString()
 
 /** The error of a library that cannot be loaded, of a kernel that it does not have, or of a request that the worker refused. */
 export function requestFailure({ name, library, symbols }: WorkerKernel, answer: Answer): Error {
-  const { error, status, code } = answer
+  const { error, status, code, value } = answer
   const text = textOf(answer)
   if (error === CONSTANTS.TN_HOST_LOAD_ERROR) return explainLoadFailure(library, text)
-  if (status === STATUS.VERSION_MISMATCH.value) return new VersionSkewError(symbols[3], code >> 16, code & 0xffff)
+  if (status === STATUS.VERSION_MISMATCH.value) {
+    return refusedHandler({ target: symbols[3], path: library, version: code, xlaCode: value, text })
+  }
   if (status === STATUS.NOT_FOUND.value) return missingSymbol(library, symbols[3])
   return new NativeError(`the worker refused ${name}: ${text}`, { details: { status } })
 }
