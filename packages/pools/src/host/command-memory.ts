@@ -95,6 +95,11 @@ export class CommandMemory {
     )
   }
 
+  /** Sets the size of a body that is in memory of its own. */
+  writeLength(slot: number, length: number): void {
+    this.#words[FIRST_SLOT + slot * WORDS_OF_SLOT + LENGTH] = length
+  }
+
   /** Copies the body of a request. @param body at most `TN_HOST_BODY_SIZE` bytes */
   writeBody(slot: number, body: Uint8Array): void {
     this.#words[FIRST_SLOT + slot * WORDS_OF_SLOT + LENGTH] = body.length

@@ -7,6 +7,7 @@ import {
   CONSTANTS,
   coreFunctions,
   coreLibrary,
+  door,
   keepAlive,
   LAYOUTS,
   STATUS,
@@ -43,6 +44,8 @@ export function startProcess(settings: Settings): number {
   start.setBigUint64(START.grace, BigInt(Math.round(settings.grace * 1e6)), true)
   start.setUint32(START.flags, flagsOf(settings), true)
   start.setUint32(START.ignores_output, settings.output === 'ignore' ? 1 : 0, true)
+  // The end of a thread closes the workers that it has started, if the core knows the thread.
+  door()
   const out = new BigUint64Array(1)
   const status = coreFunctions().tn_host_start(addressOf(start), addressOf(out))
   keepAlive(start)

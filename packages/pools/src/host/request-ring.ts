@@ -38,6 +38,7 @@ export class RequestRing {
   /** Whether slots were written that are not announced. */
   #isDirty = false
   #isServing = false
+  #isOutOfOrder = false
 
   /** @param owner the worker, which the ring tells of answers. The first slot has the request of the start. */
   constructor(process: WorkerProcess, owner: RingOwner, hello: Request) {
@@ -110,9 +111,11 @@ export class RequestRing {
 
   /** Announces the slots that were written, and waits for one, at most `timeout` ms. */
   exchange(slot: number, timeout: number): WaitResult {
-    if (!this.#isDirty) return this.#process.wait(slot, timeout)
+    const process = this.#process
+    const result = this.#isDirty ? process.exchange(slot, timeout) : process.wait(slot, timeout)
     this.#isDirty = false
-    return this.#process.exchange(slot, timeout)
+    if (result === 'changed' && slot !== this.#first && !this.hasAnswer) this.#isOutOfOrder = true
+    return result
   }
 
   /**
@@ -123,6 +126,7 @@ export class RequestRing {
    */
   collect(isAlive: boolean): string | undefined {
     if (this.#isServing) return undefined
+    if (this.#isOutOfOrder) return 'answers must come in the order of the requests'
     while (this.#used > 0) {
       const slot = this.#first
       const state = this.#memory.state(slot)

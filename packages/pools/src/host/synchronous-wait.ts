@@ -22,7 +22,8 @@ function waitForAnswer(dispatcher: Dispatcher, execution: Execution, seat: Seat)
   const result = worker.exchange(execution, next - performance.now())
   if (result === 'changed') dispatcher.collect(seat)
   else if (result === 'ended') supervisor.ended(seat, KILL_TIMEOUT)
-  else dispatcher.tick()
+  // A worker that damages its ring can end waits for ever.
+  if (result === 'timed out' || performance.now() >= next) dispatcher.tick()
 }
 
 /** Serves all workers until the call may have one. */

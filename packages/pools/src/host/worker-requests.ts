@@ -127,6 +127,7 @@ export class WorkerRequests {
       write(memory, slot) {
         memory.writeOperandCount(slot, 0, CONSTANTS.TN_HOST_LONG_BODY)
         memory.writeOperand(slot, 0, id, READ_ONLY, 0, body.length)
+        memory.writeLength(slot, body.length)
       },
       answered,
       end: scratch.close,
@@ -184,9 +185,12 @@ export class WorkerRequests {
       write: (memory, slot) => {
         if (isMany) memory.writeOperand(slot, 0, id, READ_ONLY, scratch.offsets[0]!, list.length)
         else this.#writeOperands(memory, slot, operands, execution.memories)
-        if (isLong)
+        if (isLong) {
           memory.writeOperand(slot, isMany ? 1 : operands.length, id, READ_ONLY, scratch.offsets[1]!, body.length)
-        else memory.writeBody(slot, body)
+          memory.writeLength(slot, body.length)
+        } else {
+          memory.writeBody(slot, body)
+        }
         memory.writeOperandCount(slot, operands.length, flags)
       },
       answered: (answer) => this.#ran(execution, answer),

@@ -244,7 +244,7 @@ export class Workers implements AsyncDisposable {
         for (const each of execution.group()) each.reject(error)
       }
     }
-    crew.alarm.by(execution.deadlineAt)
+    for (const each of execution.group()) crew.alarm.by(each.deadlineAt)
   }
 
   #enqueue(execution: Execution): void {

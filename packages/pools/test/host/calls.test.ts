@@ -137,6 +137,26 @@ describe('rule 4', () => {
   })
 })
 
+test('calls have any number of operands, arguments of any length, and kernels any descriptor', async () => {
+  using bench = new Bench()
+  await using workers = await Workers.open()
+  for (const count of [3, 39, 40, 41, 42, 700]) {
+    for (const length of [0, 10, 16_384, 16_385, 100_000]) {
+      const call = bench.call(FAULT.NONE)
+      const [fault, x, y] = call.operands
+      const more = Array.from({ length: count - 3 }, (_, index) => (index % 3 === 0 ? null : x!))
+      const kernel = { ...faultyKernel(), operands: count - 1, descriptor: new Uint8Array(length) }
+      const operands = [fault!, x!, ...more, y!]
+      const expected = { ...call, kernel, operands, body: length === 10 ? undefined : new Uint8Array(length) }
+      const outcome = await workers.runAsync(expected).catch((error: unknown) => String(error))
+      // Kernels without a descriptor refuse one, with a message about its length.
+      if (length === 0) expect(outcome).toEqual(DOUBLED)
+    }
+  }
+  expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+  expect(workers.metrics().failures.KernelCrashError).toBeUndefined()
+})
+
 describe('rule 5', () => {
   test('operands are held until the worker has answered, also after the call was rejected', async () => {
     using memory = SharedMemory.open({ label: 'held' })
