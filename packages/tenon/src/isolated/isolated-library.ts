@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { ArgumentError, type KernelSignature, type Tensor } from '@tenon/core'
+import { ArgumentError, type BinaryInfo, type KernelSignature, type Tensor } from '@tenon/core'
 import {
   checkName,
   CONSTANTS,
@@ -8,6 +8,7 @@ import {
   inspectAsText,
   ManagedLifetime,
   missingSymbol,
+  nativeFormat,
   unloadable,
 } from '@tenon/core/internal'
 import { SharedMemory, type IsolateHealth, type IsolateMetrics } from '@tenon/pools'
@@ -67,8 +68,8 @@ export class IsolatedLibrary implements AsyncDisposable {
     inspectAsText(this)
     openIsolated = async (path, options) => {
       const { ofWorkers, isRelaying, isGuarded, isScript } = splitOptions(options)
-      const file = new LibraryFile(resolve(path))
-      checkFile(file, isScript)
+      const file = new LibraryFile(resolve(path), isScript ? noSymbols : undefined)
+      checkFile(file)
       const memory = SharedMemory.open({ label: 'isolated calls', guard: isGuarded })
       try {
         return new IsolatedLibrary(file, await Workers.open(ofWorkers), memory, isRelaying, isScript)
@@ -239,16 +240,34 @@ export function isolateLibrary(path: string, options: IsolateOptions | undefined
   return openIsolated(path, options)
 }
 
-/** @throws {LoadError} if the file cannot be a library of this system. */
-function checkFile(file: LibraryFile, isScript: boolean): void {
-  const problem = unloadable(file.path)
-  if (problem !== undefined) throw explainLoadFailure(file.path, problem)
+/** The headers of a script, whose kernels only a sidecar or the options describe. */
+const noSymbols: BinaryInfo = {
+  format: nativeFormat,
+  kind: 'other',
+  arch: process.arch,
+  architectures: [process.arch],
+  bits: 64,
+  endianness: 'little',
+  needed: [],
+  rpath: [],
+  runpath: [],
+  exports: [],
+  imports: [],
+}
+
+/** @throws {LoadError} if the file is missing, or cannot be a library of this system. */
+function checkFile(file: LibraryFile): void {
+  const { path } = file
+  const problem = existsSync(path) ? unloadable(path) : 'no such file'
+  if (problem !== undefined) throw explainLoadFailure(path, problem)
+  let info: BinaryInfo | undefined
   try {
-    if (isScript ? existsSync(file.path) : file.info !== undefined) return
+    info = file.info
   } catch (error) {
-    throw explainLoadFailure(file.path, (error as Error).message)
+    throw explainLoadFailure(path, (error as Error).message)
   }
-  throw explainLoadFailure(file.path, 'no such file')
+  const isOwn = info!.format === nativeFormat && info!.architectures.includes(process.arch)
+  if (!isOwn) throw explainLoadFailure(path, 'it is for another system')
 }
 
 /** Refuses options of kernels that workers do not have. @throws {ArgumentError} */

@@ -1,9 +1,9 @@
-import { ArgumentError, type KernelSignature, type TensorType } from '@tenon/core'
+import { ArgumentError, LoadError, type KernelSignature, type TensorType } from '@tenon/core'
 import { checkOptions, CONSTANTS, STATUS } from '@tenon/core/internal'
 import { callShape, makeKernel, reportedError, Temp, token, type CallShape } from '@tenon/custom-call/internal'
 import { decodeValue, MessageWriter } from '@tenon/packed-func/internal'
 import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/pools/internal'
-import { requestFailure, withWorker } from './failures.ts'
+import { requestFailure, textOf, withWorker } from './failures.ts'
 import { IsolatedCall, runsInWorkers } from './isolated-call.ts'
 import type { IsolatedContext } from './isolated-context.ts'
 import type { IsolatedKernel } from './isolated-kernel.ts'
@@ -99,10 +99,21 @@ function write(writer: MessageWriter, value: unknown): void {
   } else writer.nil()
 }
 
+function missingExport({ library, symbols }: WorkerKernel, reason: string): LoadError {
+  return new LoadError(`cannot call ${symbols[3]} of ${library}: ${reason}`, {
+    hint: 'Export the function, or call kernel() with the name of another export.',
+    details: { path: library, symbol: symbols[3] },
+  })
+}
+
 const UNKNOWN = 2
 
 function scriptFailure(kernel: WorkerKernel, answer: Answer, details: WorkerDetails): Error {
-  if (answer.error !== CONSTANTS.TN_HOST_SCRIPT_ERROR) return withWorker(requestFailure(kernel, answer), details)
+  if (answer.error !== CONSTANTS.TN_HOST_SCRIPT_ERROR) {
+    const isMissing = answer.status === STATUS.NOT_FOUND.value
+    const error = isMissing ? missingExport(kernel, textOf(answer)) : requestFailure(kernel, answer)
+    return withWorker(error, details)
+  }
   const parts = decodeValue(answer.body, { operandAt: () => undefined, partAt: () => undefined })
   const [name, message, stack] = Array.isArray(parts) ? (parts as readonly unknown[]).map(String) : []
   const cause = Object.assign(new Error(message), { name, stack })

@@ -1,0 +1,32 @@
+import type { Tensor } from '@tenon/core'
+
+type Attributes = Readonly<Record<string, unknown>>
+
+/** y = factor * x, for each element. */
+export function scale([x]: readonly Tensor[], [y]: readonly Tensor[], { factor }: Attributes): void {
+  y!.set((x!.toArray() as number[]).map((value) => value * (factor as number)))
+}
+
+/** Writes the attributes as JSON. */
+export function describe(_: readonly Tensor[], [text]: readonly Tensor[], attributes: Attributes): void {
+  const json = JSON.stringify(attributes, (__, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+  ;(text!.view() as Uint8Array).set(Buffer.from(json))
+}
+
+/** Doubles x later. */
+export async function later([x]: readonly Tensor[], [y]: readonly Tensor[]): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  y!.set((x!.toArray() as number[]).map((value) => 2 * value))
+}
+
+export function fail(): never {
+  throw new RangeError('failed on purpose')
+}
+
+export function spin(): never {
+  for (;;) Math.random()
+}
+
+export function exit(): never {
+  process.exit(7)
+}
