@@ -149,7 +149,7 @@ export default {
       sources: ['csrc/pools/nnapi/*.c'],
       includes,
       libraries: ['m'],
-      exports: ['tn_nn_check', 'tn_nn_run'],
+      exports: ['tn_nn_check', 'tn_nn_run', 'tn_nn_watch'],
       imports: ['expf', 'memcpy', 'memmove', 'round', 'tanh'],
     },
     {

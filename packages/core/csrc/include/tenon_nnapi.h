@@ -75,10 +75,15 @@ typedef struct {
 #define TN_NN_BAD_INDEX (-2) /* GATHER: an index is outside the axis */
 #define TN_NN_BAD_PROGRAM (-3)
 #define TN_NN_DIVIDED_BY_ZERO (-4) /* DIV of integers */
+#define TN_NN_CANCELLED (-5)       /* the words of tn_nn_watch() became equal */
 
 /* Checks the types, shapes and parameters of all steps. Fails with TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION, and
  * writes the index of the invalid step to `failed`, or UINT32_MAX for a tensor or the program itself. */
 TN_API int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed);
+
+/* Has all runs of this process end with TN_NN_CANCELLED while two words in memory that others may write are equal. They are
+ * borrowed until the next call; null for none. Runs look between steps, and long steps more often. */
+TN_API void tn_nn_watch(const uint32_t *words);
 
 /* Runs `count` steps from `first` of a checked program; stops at the first that fails and writes its index. */
 TN_API int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count, uint32_t *failed);

@@ -143,6 +143,7 @@ export const FUNCTIONS = {
     tn_shared_memory_create: ['int32_t', ['uint64_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_shared_memory_seal: ['int32_t', ['int32_t', 'uint32_t']],
     tn_shared_memory_punch: ['int32_t', ['int32_t', 'uint64_t', 'uint64_t']],
+    tn_shared_memory_connect: ['int32_t', ['uintptr_t', 'uintptr_t', 'int64_t', 'uintptr_t']],
     tn_shared_memory_receive: [
       'int32_t',
       ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t'],
@@ -200,6 +201,7 @@ export const FUNCTIONS = {
   },
   tenon_nnapi: {
     tn_nn_check: ['int32_t', ['uintptr_t', 'uintptr_t']],
+    tn_nn_watch: ['void', ['uintptr_t']],
     tn_nn_run: ['int32_t', ['uintptr_t', 'uint32_t', 'uint32_t', 'uintptr_t']],
   },
   tvm_ffi: {

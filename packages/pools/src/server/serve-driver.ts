@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, unlinkSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
 import { ArgumentError } from '@tenon/core'
-import { checkOptions, checkSize } from '@tenon/core/internal'
+import { checkOptions, checkSize, libraryFunctions } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { type Link, PeerGone } from '../link/link.ts'
 import { PollSet } from '../link/poll-set.ts'
@@ -118,10 +118,12 @@ function execute(
 ): void {
   const { control, words: memory, bell } = INHERITED
   exitWithPeer(control)
-  const { buffer } = openMapping(memory, 0, WORDS_SIZE, { isShared: true, isGuarded: false })
+  const { address, buffer } = openMapping(memory, 0, WORDS_SIZE, { isShared: true, isGuarded: false })
   closeDescriptor(memory)
   const shared = buffer ?? new ArrayBuffer(WORDS_SIZE)
   const words = new TurnWords(shared, index)
+  // The library of operations ends a run that the front cancels.
+  if (buffer !== undefined) libraryFunctions('tenon_nnapi').tn_nn_watch(address + words.byteOffset)
   const budget = new Budget(TurnWords.sums(shared, count), index, totals)
   const requests = Math.ceil(totals.requests / count)
   const executor = new Executor({ kernels, limits, words, budget, requests, wake: () => ring(bell) }, new PollSet())

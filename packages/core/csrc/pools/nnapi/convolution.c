@@ -81,6 +81,7 @@ static int32_t convolve(const tn_nn__call_t *call, const tn_nn_tensor_t *input, 
       window_t rows =
           window_at(y, numbers[STRIDE_HEIGHT], numbers[PAD_TOP], numbers[DILATION_HEIGHT], filter_height, height);
       for (int64_t x = 0; x < output->dimensions[2]; x++) {
+        if (x % 16 == 0 && tn_nn__is_cancelled()) return TN_NN_CANCELLED;
         window_t columns =
             window_at(x, numbers[STRIDE_WIDTH], numbers[PAD_LEFT], numbers[DILATION_WIDTH], filter_width, width);
         for (int64_t channel = 0; channel < channels; channel++, at++) {
@@ -124,6 +125,7 @@ int32_t tn_nn__fully_connected(const tn_nn__call_t *call, const tn_nn_tensor_t *
   uint64_t units = weights->dimensions[0], size = weights->dimensions[1];
   for (uint64_t batch = 0; batch < output->dimensions[0]; batch++) {
     for (uint64_t unit = 0; unit < units; unit++) {
+      if (unit % 16 == 0 && tn_nn__is_cancelled()) return TN_NN_CANCELLED;
       total_t total = start_with(bias, unit);
       add_products(&total, input, batch * size, 1, weights, unit * size, 1, size);
       finish(input, weights, unit, output, batch * units + unit, total, bounds);

@@ -101,6 +101,9 @@ typedef struct {
   uint32_t inputs; /* the number of inputs, or 0 for any number */
 } tn_nn__operation_t;
 
+/* cancel.c: whether the run should end. Operations that take long look at it again and again. */
+int tn_nn__is_cancelled(void);
+
 /* check.c: looks up an operation. Null if it is unknown. */
 const tn_nn__operation_t *tn_nn__find(uint32_t operation);
 

@@ -54,6 +54,22 @@ TEST(nnapi_invalid_programs_are_refused) {
   CHECK(tn_nn_check(NULL, &failed) == TN_NN_BAD_PROGRAM && failed == UINT32_MAX);
 }
 
+TEST(nnapi_runs_end_while_their_words_are_equal) {
+  tn_nn_tensor_t tensors[2];
+  for (int i = 0; i < 2; i++)
+    tensors[i] =
+        (tn_nn_tensor_t){.data = numbers[i], .count = 4, .type = TN_NN_FLOAT32, .rank = 1, .dimensions = {4, 1, 1, 1, 1, 1}};
+  tn_nn_step_t step = {.operation = TN_NN_RELU, .input_count = 1};
+  uint32_t operands[2] = {0, 1}, failed = 7, words[2] = {5, 5};
+  tn_nn_program_t program = {sizeof program, 1, 2, 2, tensors, &step, operands};
+  CHECK(tn_nn_run(&program, 0, 1, &failed) == TN_NN_OK);
+  tn_nn_watch(words);
+  CHECK(tn_nn_run(&program, 0, 1, &failed) == TN_NN_CANCELLED && failed == 0);
+  words[1] = 4;
+  CHECK(tn_nn_run(&program, 0, 1, &failed) == TN_NN_OK);
+  tn_nn_watch(NULL);
+}
+
 CHANGE(unknown, step->operation = 12345)
 
 TEST(nnapi_unknown_operations_are_refused) {
