@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { fixture, runClient } from './isolation/run-client.ts'
+import type { HostileReport } from './isolation/hostile-client.ts'
+
+/** The attacks of `csrc/fixture/hostile`. */
+const attacks = [
+  'words',
+  'fill',
+  'header',
+  'life',
+  'counters',
+  'own answer',
+  'all answers',
+  'lengths',
+  'bodies',
+  'tensors',
+  'callbacks',
+  'output',
+  'crash record',
+  'race',
+  'operands',
+  'unmap',
+  'close',
+  'swap',
+  'shut',
+  'flood doorbell',
+  'flood output',
+  'flood sockets',
+  'shrink',
+  'signals',
+  'limits',
+  'spawn',
+  'end',
+  'stop',
+  'descriptors',
+  'handlers',
+  'self',
+]
+
+const isSoak = process.env['TENON_SOAK'] === '1'
+/** The tries of one attack: 31 attacks with 8 seeds are 248 tries. */
+const SEEDS = isSoak ? 200 : 8
+
+// Workers need Linux.
+if (process.platform === 'linux')
+  describe('a client withstands a hostile kernel that attacks', () => {
+    const library = fixture('hostile')
+    const first = isSoak ? Date.now() % 1e9 : 0
+    const seeds = Array.from({ length: SEEDS }, (_, i) => first + i)
+
+    test.each(attacks)('%s', { timeout: SEEDS * 15_000 }, async (attack) => {
+      const { code, signal, timedOut, stdout, stderr } = await runClient(
+        './hostile-client.ts',
+        { library, attack, seeds },
+        { timeout: SEEDS * 14_000 },
+      )
+      expect({ code, signal, timedOut, stderr }).toEqual({ code: 0, signal: null, timedOut: false, stderr: '' })
+      const report = JSON.parse(stdout) as HostileReport
+      expect(report).toEqual({ tries: SEEDS, outcomes: report.outcomes, foreign: [], broken: [], left: [] })
+    })
+  })
