@@ -1,5 +1,5 @@
 /** The longest time of a timer of Node.js. */
-const LONGEST = 2 ** 31 - 1
+export const LONGEST_TIMER: number = 2 ** 31 - 1
 
 /** One timer for the next of many times. It keeps the process alive while somebody waits. */
 export class Alarm {
@@ -7,6 +7,7 @@ export class Alarm {
   #timer: NodeJS.Timeout | undefined
   #at = Infinity
   #waiting = 0
+  #isClosed = false
 
   constructor(ring: () => void) {
     this.#ring = ring
@@ -20,9 +21,10 @@ export class Alarm {
 
   /** Rings at `time` and not before; never if it is infinite. */
   set(time: number): void {
+    if (this.#isClosed) return
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#at = time
-    const delay = Math.min(Math.max(Math.ceil(time - performance.now()), 1), LONGEST)
+    const delay = Math.min(Math.max(Math.ceil(time - performance.now()), 1), LONGEST_TIMER)
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#at = Infinity
@@ -47,6 +49,7 @@ export class Alarm {
   }
 
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#at = Infinity

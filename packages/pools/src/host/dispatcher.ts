@@ -13,6 +13,7 @@ import type { Worker } from './worker.ts'
 /** Somebody who waits until the workers are ready, or have nothing to do. */
 interface Waiter {
   readonly isDone: () => boolean
+  readonly failure: () => Error | undefined
   readonly resolve: () => void
   readonly reject: (error: Error) => void
 }
@@ -66,6 +67,8 @@ export class Dispatcher implements SupervisorListener {
 
   ready({ index, process, startedAt }: Worker): void {
     publish('ready', () => ({ worker: { index, process }, elapsed: performance.now() - startedAt }))
+    // The time of a call that was given up meanwhile begins now.
+    this.crew.alarm.by(nextTime(this.crew))
   }
 
   succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void {
@@ -175,7 +178,7 @@ export class Dispatcher implements SupervisorListener {
   }
 
   /** Takes a call back that its caller has aborted. */
-  abort(execution: Execution, reason: unknown): void {
+  aborted(execution: Execution, reason: unknown): void {
     if (execution.isSettled) return
     const isQueued = execution.place < 0
     execution.reject(reason)
@@ -188,12 +191,12 @@ export class Dispatcher implements SupervisorListener {
 
   // --- Waiting
 
-  /** Resolves when `isDone` is true. @throws {TenonError} if the workers fail before */
-  async until(isDone: () => boolean): Promise<void> {
+  /** Resolves when `isDone` is true. @throws what `failure` returns, if it returns an error before */
+  async until(isDone: () => boolean, failure: () => Error | undefined): Promise<void> {
     this.crew.alarm.wait()
     try {
       await new Promise<void>((resolve, reject) => {
-        this.#waiters.push({ isDone, resolve, reject })
+        this.#waiters.push({ isDone, failure, resolve, reject })
         this.#answerWaiters()
       })
     } finally {
@@ -202,11 +205,20 @@ export class Dispatcher implements SupervisorListener {
   }
 
   #answerWaiters(): void {
-    this.#waiters = this.#waiters.filter(({ isDone, resolve, reject }) => {
-      if (isDone()) resolve()
-      else if (this.crew.failure === undefined) return true
-      else reject(this.crew.failure)
-      return false
+    this.#waiters = this.#waiters.filter(({ isDone, failure, resolve, reject }) => {
+      if (isDone()) {
+        resolve()
+        return false
+      }
+      const error = failure()
+      if (error !== undefined) reject(error)
+      return error === undefined
     })
+  }
+
+  /** Ends all workers at once, and rejects what they had. */
+  close(): void {
+    this.crew.close()
+    this.#answerWaiters()
   }
 }

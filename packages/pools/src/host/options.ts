@@ -37,6 +37,12 @@ export interface WorkersOptions {
   readonly grace?: number
 }
 
+/** The options of closing workers. */
+export interface CloseOptions {
+  /** The longest time in milliseconds. Then the calls that are left fail. The default is `Infinity`. */
+  readonly deadline?: number
+}
+
 /** When crashed workers are replaced. */
 export interface RestartOptions {
   /** The number of crashes within `window` after which no worker is started any more. The default is 5. */

@@ -20,6 +20,8 @@ export interface WorkerListener {
   succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void
   /** The result of a call could not be read, for a reason of this process. */
   broke(worker: Worker, execution: Execution, error: unknown): void
+  /** A function that the kernel has called aborted the signal of the call. */
+  aborted(execution: Execution, reason: unknown): void
   /** The kernel or its preparation has reported an error. */
   failed(worker: Worker, execution: Execution, answer: Answer): void
 }
@@ -113,9 +115,11 @@ export class Worker implements RingOwner, WorkerIdentity {
     this.#ring.post(this.#rings)
   }
 
-  /** Whether the event loop waits for the next answer. */
+  /** Whether the event loop waits for the next answer. A synchronous call that was given up is not waited for by its thread. */
   get #rings(): boolean {
-    return !this.isReady || this.#ring.hasBacklog || this.executions[0]?.isAsync === true
+    if (!this.isReady || this.#ring.hasBacklog) return true
+    const [current] = this.executions
+    return current !== undefined && (current.isAsync || current.isSettled)
   }
 
   /** Announces what is not announced, and waits until a call may have been answered, at most `timeout` ms. */
@@ -178,7 +182,10 @@ export class Worker implements RingOwner, WorkerIdentity {
     if (call.callBack === undefined) return undefined
     try {
       const result = call.callBack(body)
-      return this.isEnded ? undefined : result
+      if (this.isEnded) return undefined
+      // The events of a synchronous call's signal are seen here, and asynchronous calls listen to them.
+      if (!execution.isAsync && call.signal?.aborted === true) this.#listener.aborted(execution, call.signal.reason)
+      return result
     } catch (error) {
       execution.reject(error)
       return undefined

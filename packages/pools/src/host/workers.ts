@@ -1,11 +1,12 @@
 import { QueueFullError } from '@tenon/core'
-import { CONSTANTS, inspectAsText, wrongType } from '@tenon/core/internal'
+import { checkOptions, CONSTANTS, inspectAsText, wrongType } from '@tenon/core/internal'
 import { seatOf } from './call-queue.ts'
+import { LONGEST_TIMER } from './alarm.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { type CallTrace, callChannel } from './events.ts'
 import { Execution } from './execution.ts'
 import { closedError } from './failures.ts'
-import type { IsolateHealth, IsolateMetrics, WorkerHealth, WorkersOptions } from './options.ts'
+import type { CloseOptions, IsolateHealth, IsolateMetrics, WorkerHealth, WorkersOptions } from './options.ts'
 import type { Seat } from './seat.ts'
 import { checkChoice, checkDuration, checkFlag, checkSettings, type Settings } from './settings.ts'
 import { waitFor } from './synchronous-wait.ts'
@@ -52,10 +53,13 @@ export class Workers implements AsyncDisposable {
     const { crew, supervisor } = workers.#dispatcher
     try {
       supervisor.startAll()
-      await workers.#dispatcher.until(() => crew.seats.every(({ worker }) => worker?.isReady === true))
+      await workers.#dispatcher.until(
+        () => crew.seats.every(({ worker }) => worker?.isReady === true),
+        () => crew.failure,
+      )
       return workers
     } catch (error) {
-      crew.close()
+      workers.#dispatcher.close()
       throw error
     }
   }
@@ -163,26 +167,36 @@ export class Workers implements AsyncDisposable {
   /** Replaces all workers, each after the calls that it has, and accepts calls again after a {@link CrashLoopError}. */
   async restart(): Promise<void> {
     this.#checkAlive()
-    const { seats } = this.#dispatcher.crew
-    const before = seats.map(({ worker }) => worker)
-    this.#dispatcher.supervisor.restart()
-    await this.#dispatcher.until(() =>
-      seats.every(({ worker }, index) => worker !== undefined && worker.isReady && worker !== before[index]),
+    const { crew, supervisor } = this.#dispatcher
+    const before = crew.seats.map(({ worker }) => worker)
+    supervisor.restart()
+    await this.#dispatcher.until(
+      () => crew.seats.every(({ worker }, index) => worker !== before[index] && worker?.isReady === true),
+      () => (crew.isClosed ? closedError() : crew.failure),
     )
   }
 
-  /** Waits for all calls, and ends the workers. Idempotent. */
-  async closeAsync(): Promise<void> {
-    await (this.#closing ??= this.#close())
+  /**
+   * Waits for all calls, and ends the workers. Idempotent.
+   *
+   * @param options with a `deadline` in milliseconds, after which the calls that are left fail with a `ScopeClosedError`
+   */
+  async closeAsync(options?: CloseOptions): Promise<void> {
+    const { deadline = Infinity } = checkOptions(options, ['deadline'])
+    const checked = checkDuration(deadline, 'deadline')
+    await (this.#closing ??= this.#close(checked))
   }
 
-  async #close(): Promise<void> {
-    const { crew } = this.#dispatcher
-    try {
-      await this.#dispatcher.until(() => crew.queue.length === 0 && crew.running === 0)
-    } finally {
-      crew.close()
-    }
+  async #close(deadline: number): Promise<void> {
+    const dispatcher = this.#dispatcher
+    const { crew } = dispatcher
+    const timer = deadline <= LONGEST_TIMER ? setTimeout(() => dispatcher.close(), deadline) : undefined
+    await dispatcher.until(
+      () => crew.queue.length === 0 && crew.running === 0,
+      () => undefined,
+    )
+    clearTimeout(timer)
+    if (!crew.isClosed) dispatcher.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -201,7 +215,10 @@ export class Workers implements AsyncDisposable {
     const { deadline, priority, affinity, idempotent, signal } = call
     if (priority !== undefined) checkChoice(priority, PRIORITIES, 'priority')
     if (affinity !== undefined && typeof affinity !== 'string') throw wrongType('affinity', 'a string', affinity)
-    if (signal !== undefined && signal.aborted) throw signal.reason
+    if (signal !== undefined) {
+      if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal)
+      if (signal.aborted) throw signal.reason
+    }
     return new Execution(
       call,
       this.#nextId++,
@@ -217,11 +234,11 @@ export class Workers implements AsyncDisposable {
     const { signal } = execution.call
     const dispatcher = this.#dispatcher
     const { alarm, metrics } = dispatcher.crew
-    alarm.wait()
     if (signal !== undefined) {
-      execution.onAbort = () => dispatcher.abort(execution as Execution, signal.reason)
+      execution.onAbort = () => dispatcher.aborted(execution as Execution, signal.reason)
       signal.addEventListener('abort', execution.onAbort)
     }
+    alarm.wait()
     return new Promise<T>((resolve, reject) => {
       execution.onSettled = () => {
         alarm.done()

@@ -110,12 +110,12 @@ describe('rule 16', () => {
       await failureOf(workers.runAsync(bench.call(FAULT.ABORT)))
     }
     await crash()
-    expect(workers.health().workers[0]!.state).toBe('starting')
+    expect(workers.health().workers[0]!.process).not.toBe(0)
     await crash()
     expect(workers.health()).toMatchObject({ state: 'restarting', workers: [{ state: 'restarting', process: 0 }] })
     expect(await workers.runAsync(bench.call(FAULT.NONE))).toEqual(DOUBLED)
     await crash()
-    expect(workers.health().workers[0]!.state).toBe('starting')
+    expect(workers.health().workers[0]!.process).not.toBe(0)
   })
 
   test('too many crashes reject calls until restart()', async () => {
@@ -264,4 +264,75 @@ describe('closeAsync()', () => {
     }
     expect(usage()).toEqual(before)
   })
+})
+
+describe('closeAsync() with a deadline', () => {
+  test('calls that are left fail, and the workers end', async () => {
+    using bench = new Bench()
+    const before = usage()
+    const workers = await Workers.open({ deadline: Infinity })
+    const running = failureOf(workers.runAsync(bench.call(FAULT.HANG)))
+    const queued = failureOf(workers.runAsync(bench.call(FAULT.NONE)))
+    await workers.closeAsync({ deadline: 20 })
+    expect((await running).code).toBe('TENON_SCOPE_CLOSED')
+    expect((await queued).code).toBe('TENON_SCOPE_CLOSED')
+    expect(bench.released).toBe(2)
+    expect({ ...usage(), descriptors: 0 }).toEqual({ ...before, descriptors: 0 })
+  })
+
+  test('restart() that waits fails when the workers are closed', async () => {
+    using bench = new Bench()
+    const workers = await Workers.open({ deadline: Infinity })
+    const running = failureOf(workers.runAsync(bench.call(FAULT.HANG)))
+    const restarted = failureOf(workers.restart())
+    await workers.closeAsync({ deadline: 20 })
+    expect((await restarted).code).toBe('TENON_SCOPE_CLOSED')
+    await running
+  })
+
+  test('a worker that fails for good does not make closing fail', async () => {
+    using bench = new Bench()
+    const workers = await Workers.open({ workers: 2, restart: { limit: 0 } })
+    const slow = workers.runAsync(bench.call(FAULT.SLEEP))
+    await failureOf(workers.runAsync(bench.call(FAULT.ABORT)))
+    expect(workers.health().state).toBe('failed')
+    await workers.closeAsync()
+    expect(await slow).toEqual(DOUBLED)
+  })
+})
+
+test('options and calls that are not valid are refused by name', async () => {
+  const bench = new Bench()
+  const wrong: [object, RegExp][] = [
+    [{ workers: 0 }, /workers must be a whole number from 1 to 64, got 0/],
+    [{ workers: 65 }, /workers must be/],
+    [{ worker: 1 }, /Did you mean workers/],
+    [{ deadline: -1 }, /deadline must be/],
+    [{ deadline: Number.NaN }, /deadline must be/],
+    [{ memory: '512 parsecs' }, /memory must be/],
+    [{ memory: 0 }, /memory must be/],
+    [{ restart: { limits: 1 } }, /restart must not have the option/],
+    [{ output: 'console' }, /output must be 'capture' or 'inherit' or 'ignore', got "console"/],
+    [{ sandbox: 'strict' }, /sandbox must be/],
+    [{ env: ['A=B'] }, /env must be/],
+    [{ env: { A: 1 } }, /env\.A must be/],
+    [{ guard: 1 }, /guard must be a boolean/],
+    [{ queue: -1 }, /queue must be/],
+    [{ recycle: 0 }, /recycle must be/],
+  ]
+  for (const [options, message] of wrong) await expect(Workers.open(options)).rejects.toThrow(message)
+  await using workers = await Workers.open()
+  const calls: [object, RegExp][] = [
+    [{ deadline: '5' }, /deadline must be a number of milliseconds/],
+    [{ priority: 'urgent' }, /priority must be 'low' or 'medium' or 'high'/],
+    [{ affinity: 5 }, /affinity must be a string/],
+    [{ idempotent: 1 }, /idempotent must be a boolean/],
+    [{ signal: {} }, /signal must be an AbortSignal/],
+  ]
+  for (const [options, message] of calls) {
+    expect(() => workers.run(bench.call(FAULT.NONE, options))).toThrow(message)
+    await expect(workers.runAsync(bench.call(FAULT.NONE, options))).rejects.toThrow(message)
+  }
+  expect(bench.released).toBe(0)
+  bench.memory.close()
 })
