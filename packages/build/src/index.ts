@@ -5,7 +5,7 @@ export { names } from './names.ts'
 export { artifactName, platformName, sharedLibraryName } from './platform.ts'
 export { type CommandOptions, type CommandResult, describeEnd, runCommand } from './run-command.ts'
 export { type NativeReport, type NativeTestResult, runNativeTests } from './run-tests.ts'
-export { isLoadable } from './targets.ts'
+export { isShipped } from './targets.ts'
 export type {
   AddonTarget,
   ExecutableTarget,

@@ -7,6 +7,7 @@ import { build } from './lib/turbo.ts'
 const programs = [
   ['examples/demo', 'demo'],
   ['examples/search', 'search'],
+  ['examples/isolation', 'isolation'],
 ] as const
 
 await runMain(async () => {

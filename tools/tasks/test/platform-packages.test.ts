@@ -13,26 +13,27 @@ const native: NativePackage = {
   targets: [
     { name: 'tenon', kind: 'shared', sources: [], imports: [] },
     { name: 'tenon_node', kind: 'addon', fileName: 'tenon.node', sources: [], imports: [] },
+    { name: 'tenon-host', kind: 'executable', sources: [], imports: [], systems: ['linux'] },
     { name: 'fixture', kind: 'shared', fixture: true, sources: [], imports: [] },
     { name: 'core_test', kind: 'test', sources: [] },
   ],
 }
 
-test('platformFiles() lists the libraries and the addon of a platform', () => {
-  expect(platformFiles(native, 'linux-x64')).toEqual(['libtenon.so', 'tenon.node'])
+test('platformFiles() lists the libraries, the addon and the programs of a platform', () => {
+  expect(platformFiles(native, 'linux-x64')).toEqual(['libtenon.so', 'tenon.node', 'tenon-host'])
   expect(platformFiles(native, 'darwin-arm64')).toEqual(['libtenon.dylib', 'tenon.node'])
   expect(platformFiles(native, 'win32-x64')).toEqual(['tenon.dll', 'tenon.node'])
 })
 
-test('the platform packages of the core contain libtenon and tenon.node', async () => {
+test('the platform packages of the core contain libtenon, tenon.node and tenon-host', async () => {
   const { native: core } = await loadPackage(join(root, 'packages/core'))
-  expect(platformFiles(core, 'linux-x64')).toEqual(expect.arrayContaining(['libtenon.so', 'tenon.node']))
+  expect(platformFiles(core, 'linux-x64')).toEqual(expect.arrayContaining(['libtenon.so', 'tenon.node', 'tenon-host']))
 })
 
 test('findFileProblems() reports a file that is missing, or differs from its digest', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tenon-platform-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
-  const wanted = platformFiles(native, 'linux-x64')
+  const wanted = platformFiles(native, 'darwin-x64').map((file) => file.replace('.dylib', '.so'))
   expect(findFileProblems('pkg', directory, wanted)).toEqual([
     'pkg has no libraries. Run native-build --package on its platform.',
   ])

@@ -49,6 +49,7 @@ int main(void) {
       say_hello(command, slot, is_filtered);
     else
       tn__host_serve(command, slot);
+    if (request->operation == TN_HOST_LOAD) tn__record_crashes(command);
     tn_host_answer(slot);
   }
 }

@@ -2,14 +2,16 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import { artifactName, isLoadable, loadPackage, type NativePackage } from '@tenon/build'
+import { artifactName, isShipped, loadPackage, type NativePackage } from '@tenon/build'
 
 import { type WorkspacePackage, withNativeTargets } from './workspace.ts'
 
-/** The files that the package of a platform (`linux-x64`) must contain: its libraries and addons, without those for tests. */
+/** The files that the package of a platform (`linux-x64`) must contain: its libraries, addons and programs, without those for tests. */
 export function platformFiles({ targets }: NativePackage, platform: string): string[] {
   const system = platform.split('-', 1)[0] as NodeJS.Platform
-  return targets.filter((target) => isLoadable(target) && !target.fixture).map((target) => artifactName(target, system))
+  return targets
+    .filter((target) => isShipped(target) && !target.fixture && target.systems?.includes(system) !== false)
+    .map((target) => artifactName(target, system))
 }
 
 /** A sentence for each file of the platform packages that is missing, or is not the one that was built. */
