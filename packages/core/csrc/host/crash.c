@@ -49,6 +49,21 @@ static uint32_t access_of(const ucontext_t *context) {
 #endif
 }
 
+/* How far from the stack pointer an access to a full stack is. Large frames are cleared from their far end. */
+#define STACK_REACH (1u << 20)
+
+static bool is_stack(uint64_t address, const ucontext_t *context) {
+#if defined(__x86_64__)
+  const uint64_t pointer = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+  const uint64_t pointer = context->uc_mcontext.sp;
+#else
+  (void)context;
+  const uint64_t pointer = UINT64_MAX / 2;
+#endif
+  return address - pointer + STACK_REACH < 2 * (uint64_t)STACK_REACH;
+}
+
 /* Appends text. Returns the new end. */
 static char *append(char *at, const char *end, const char *text) {
   while (*text != '\0' && at < end) *at++ = *text++;
@@ -96,6 +111,7 @@ static void write_record(int number, const siginfo_t *info, const ucontext_t *co
   record->crash_pool = place.memory;
   record->crash_offset = place.offset;
   record->crash_access = has_address ? access_of(context) : 0;
+  record->crash_is_stack = has_address && place.operand == UINT32_MAX && is_stack(address, context);
   record->crash_target = tn__host_target();
   atomic_store((_Atomic uint32_t *)&record->crash_kind, 1);
   void *frames[32];

@@ -80,6 +80,8 @@ typedef struct tn_host_header {
   uint32_t crash_frames;  /* the number of program counters */
   uint64_t crash_pcs[32];
   char crash_text[512];   /* one line for each program counter, "symbol+offset (file)", cut off at the end; NUL-terminated */
+  uint32_t crash_is_stack; /* 1: the address is beside the stack pointer, because the stack is full */
+  uint32_t reserved5;
 } tn_host_header_t;
 
 /* The settings of a worker. */

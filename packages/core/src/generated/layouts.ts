@@ -325,7 +325,7 @@ export const LAYOUTS = {
     offsets: { outputs: 0, dimensions: 4, driver_time: 8 },
   },
   tn_host_header_t: {
-    size: 1328,
+    size: 1336,
     offsets: {
       magic: 0,
       version: 4,
@@ -365,6 +365,8 @@ export const LAYOUTS = {
       crash_frames: 556,
       crash_pcs: 560,
       crash_text: 816,
+      crash_is_stack: 1328,
+      reserved5: 1332,
     },
   },
   tn_host_slot_t: {

@@ -11,7 +11,7 @@ const NO_ADDRESS = 2n ** 64n - 1n
 
 /** The kinds of records. */
 const SIGNAL = 1
-const MAIN_THREAD_ENDED = 4
+const MAIN_THREAD_ENDED = 2
 
 /** The signals of an invalid access. */
 const FAULTS: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS'])
@@ -80,6 +80,9 @@ function placeOf(
   const memory = view.getUint32(HEADER.crash_pool, true)
   if (memory !== NO_OPERAND) {
     return { text: ` ${verb} beside shared memory`, details: { ...common, memory, byteOffset: Number(offset) } }
+  }
+  if (view.getUint32(HEADER.crash_is_stack, true) === 1) {
+    return { text: ' because its stack is full', details: { ...common, stackOverflow: true } }
   }
   return { text: ` ${verb} at address ${hex(address)}`, details: common }
 }
