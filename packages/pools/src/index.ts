@@ -36,6 +36,7 @@ export type { ByteTotals } from './server/budget.ts'
 export type { DriverTotals } from './server/totals.ts'
 export {
   connectDriver,
+  type ConnectOptions,
   spawnDriver,
   type SpawnOptions,
   type StartOptions,
@@ -98,11 +99,15 @@ export {
 } from './memory/create-pool.ts'
 export {
   type ArenaOptions,
+  type ExportOptions,
   type HandleOptions,
   type MemoryUsage,
   SharedMemory,
   type SharedMemoryOptions,
 } from './memory/shared-memory.ts'
+export type { MemoryBacking } from './memory/memory-backing.ts'
+export { MemoryExport } from './memory/memory-export.ts'
+export type { OpenNamedOptions } from './memory/open-named.ts'
 export { ImportedMemory } from './memory/imported-memory.ts'
 export type { ChunkHandle, MemoryHandle } from './memory/memory-handle.ts'
 export type { TensorLocation } from './memory/tensor-location.ts'

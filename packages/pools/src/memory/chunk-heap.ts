@@ -19,6 +19,8 @@ export interface HeapOptions {
   readonly label: string
   /** Whether each range has pages of its own and ends at the end of the last one. */
   readonly guard: boolean
+  /** The descriptor of the only chunk, which can shrink. By default, chunks are made when they are needed. */
+  readonly descriptor?: number
 }
 
 /** The chunks of a memory and what is free in them. Nothing in it refers to the memory, so a cleaner can have it. */
@@ -41,8 +43,17 @@ export class ChunkHeap {
   /** The free span that was given back last, if it keeps its pages. */
   #kept: Span<Chunk> | undefined
 
+  /** Takes the descriptor over, except if this throws. @throws {AllocationError} */
   constructor(options: HeapOptions) {
     this.#options = options
+    const { descriptor, chunk: byteSize } = options
+    if (descriptor === undefined) return
+    const mapping = openMapping(descriptor, 0, byteSize, { isShared: true, isGuarded: true })
+    const chunk = new Chunk(this, descriptor, mapping, true, ++this.#lastId)
+    this.chunks.set(chunk.id, chunk)
+    this.#byteSize = byteSize
+    this.#spare = this.#list.add(chunk, byteSize)
+    this.#first.set(chunk, this.#spare)
   }
 
   /** The bytes of all chunks. */
@@ -143,7 +154,8 @@ export class ChunkHeap {
   #takeFromNew(byteSize: number, byteAlignment: number): Span<Chunk> {
     const least = roundUp(byteSize + (byteAlignment > pageSize() ? byteAlignment : 0), pageSize())
     const { chunk: usual, limit } = this.#options
-    if (this.#spare !== undefined && this.#byteSize + least > limit) this.#drop(this.#spare)
+    const isFixed = this.#options.descriptor !== undefined
+    if (!isFixed && this.#spare !== undefined && this.#byteSize + least > limit) this.#drop(this.#spare)
     const size = least <= usual && this.#byteSize + usual <= limit ? usual : least
     const chunk = this.#newChunk(size)
     this.#first.set(chunk, this.#list.add(chunk, size))

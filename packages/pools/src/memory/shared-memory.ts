@@ -1,6 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { totalmem } from 'node:os'
-import { ArgumentRangeError, cpu, type DType, type NativeAllocator, Segment, Tensor, tensor } from '@tenon/core'
+import {
+  ArgumentError,
+  ArgumentRangeError,
+  cpu,
+  type DType,
+  type NativeAllocator,
+  Segment,
+  Tensor,
+  tensor,
+  UnsupportedError,
+} from '@tenon/core'
 import {
   Block,
   checkAlignment,
@@ -10,19 +20,27 @@ import {
   Cleaner,
   describe,
   ManagedLifetime,
+  pageSize,
   READ_ONLY,
   wrongType,
 } from '@tenon/core/internal'
 import { byteCount } from './byte-count.ts'
 import type { Chunk } from './chunk.ts'
 import { ChunkHeap } from './chunk-heap.ts'
-import { type Span, SPAN_UNIT } from './free-list.ts'
+import { closeDescriptor } from './descriptor.ts'
+import { roundUp, type Span, SPAN_UNIT } from './free-list.ts'
 import { FrozenPart } from './frozen-part.ts'
 import type { ImportedMemory } from './imported-memory.ts'
 import { MemoryArena } from './memory-arena.ts'
+import { checkBacking, type MemoryBacking } from './memory-backing.ts'
+import { type ExportedMessages, MemoryExport } from './memory-export.ts'
 import { chunkHandle, type MemoryHandle, openHandle } from './memory-handle.ts'
 import { locateTensor, type TensorLocation } from './tensor-location.ts'
 import { MemoryRange } from './memory-range.ts'
+import { encodeDescription } from './named-message.ts'
+import { openByName, type OpenNamedOptions } from './open-named.ts'
+import { type OwnFile, removeOwn } from './own-file.ts'
+import { createShmFile } from './shm-file.ts'
 
 /** The smallest chunk, and the smallest limit, in bytes. */
 const LEAST_CHUNK = 2 ** 20
@@ -45,9 +63,16 @@ export interface SharedMemoryOptions {
    * finds each byte that is used beyond it. By default false.
    */
   readonly guard?: boolean
+  /**
+   * By default `memfd`: memory without a name that nobody can make smaller. `shm` is a file in `/dev/shm` for programs that need one. It
+   * has one chunk of the size `limit`, can be neither sealed nor posted, and is removed when the memory is closed.
+   */
+  readonly backing?: MemoryBacking
+  /** The name of the file in `/dev/shm`: 1 to 64 letters, digits, dots, dashes and underlines. */
+  readonly name?: string
 }
 
-const OPTIONS = ['chunk', 'limit', 'label', 'guard'] as const
+const OPTIONS = ['chunk', 'limit', 'label', 'guard', 'backing', 'name'] as const
 
 /** The options of {@link SharedMemory.arena}. */
 export interface ArenaOptions {
@@ -71,13 +96,26 @@ export interface HandleOptions {
   readonly tensors?: Readonly<Record<string, Tensor>>
 }
 
+/** The options of {@link SharedMemory.export}. */
+export interface ExportOptions extends HandleOptions {
+  /** From 1 to 64 letters, digits, dots, dashes and underlines. */
+  readonly name: string
+  /** The directory of the socket, with the mode 0700; by default `tenon` in `$XDG_RUNTIME_DIR`. It is made if it does not exist. */
+  readonly directory?: string
+}
+
 const ranges = new Cleaner<{ readonly heap: ChunkHeap; readonly span: Span<Chunk> }>(({ heap, span }) =>
   heap.give(span),
 )
 
 const frozen = new Cleaner<{ readonly heap: ChunkHeap; readonly chunk: Chunk }>(({ heap, chunk }) => heap.forget(chunk))
 
-const heaps = new Cleaner<ChunkHeap>((heap) => heap.close())
+const heaps = new Cleaner<{ readonly heap: ChunkHeap; readonly file: OwnFile | undefined }>(closeHeap)
+
+function closeHeap({ heap, file }: { readonly heap: ChunkHeap; readonly file: OwnFile | undefined }): void {
+  if (file !== undefined) removeOwn(file)
+  heap.close()
+}
 
 /**
  * Memory that other threads and processes can map: an allocator of tensors that isolated libraries, workers and other programs use
@@ -93,13 +131,17 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
   readonly identity: string = randomUUID()
   readonly #name: string
   readonly #heap: ChunkHeap
+  readonly #exports = new Set<MemoryExport>()
+  /** The file in `/dev/shm`. */
+  readonly #file: OwnFile | undefined
 
-  private constructor(name: string, heap: ChunkHeap) {
+  private constructor(name: string, heap: ChunkHeap, file?: OwnFile) {
     super()
+    this.#file = file
     this.gate.notCloneable = NOT_CLONEABLE
     this.#name = name
     this.#heap = heap
-    heaps.watch(this, heap, heap)
+    heaps.watch(this, { heap, file }, heap)
   }
 
   /**
@@ -109,13 +151,37 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
    */
   static open(options?: SharedMemoryOptions): SharedMemory {
     const given = checkOptions(options, OPTIONS)
-    const { chunk, limit, label = '', guard = false } = given
+    const { chunk, limit, label = '', guard = false, backing = 'memfd' } = given
     if (typeof label !== 'string' || label.includes('\0')) throw wrongType('label', 'a string without NUL', label)
     if (typeof guard !== 'boolean') throw wrongType('guard', 'true or false', guard)
+    if (checkBacking(backing) === 'shm') return SharedMemory.#openShm(given)
+    if (given.name !== undefined) {
+      throw new ArgumentError('only memory in /dev/shm must have a name, got one of sealed memory', {
+        hint: 'Give the name to export(), or pass a label.',
+      })
+    }
     const most = limit === undefined ? Math.max(totalmem(), LEAST_CHUNK) : byteLimit(limit)
     const size = chunk === undefined ? Math.min(USUAL_CHUNK, 2 ** Math.floor(Math.log2(most))) : chunkSize(chunk)
     if (size > most) throw new ArgumentRangeError(`limit must be at least the ${size} bytes of a chunk, got ${most}`)
     return new SharedMemory(label, new ChunkHeap({ chunk: size, limit: most, label: label.slice(0, 60), guard }))
+  }
+
+  static #openShm({ name, limit, chunk, label = '', guard = false }: SharedMemoryOptions): SharedMemory {
+    if (name === undefined || limit === undefined || chunk !== undefined) {
+      throw new ArgumentError('memory in /dev/shm must have a name and a limit, which is its size, and no chunk', {
+        hint: "Open it with { backing: 'shm', name: 'images', limit: '64 MiB' }.",
+      })
+    }
+    const byteSize = roundUp(byteLimit(limit), pageSize())
+    const shm = createShmFile(name, byteSize)
+    try {
+      const heap = new ChunkHeap({ chunk: byteSize, limit: byteSize, label, guard, descriptor: shm.descriptor })
+      return new SharedMemory(label === '' ? name : label, heap, shm.file)
+    } catch (error) {
+      closeDescriptor(shm.descriptor)
+      removeOwn(shm.file)
+      throw error
+    }
   }
 
   /**
@@ -201,10 +267,63 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
    */
   handle(options?: HandleOptions): MemoryHandle {
     const { tensors = {} } = checkOptions(options, ['tensors'])
+    this.#checkSealed('posted')
     const locations = this.#locationsOf(tensors)
     this.checkOpen()
     const chunks = [...this.#heap.chunks.values()].map(chunkHandle)
     return { kind: 'tenon.memory', identity: this.identity, label: this.#name, chunks, tensors: locations }
+  }
+
+  /**
+   * Gives the memory a name, by which programs of the same user open it with {@link openNamed} as long as the export is open. They get
+   * the chunks of the time when they open it. The export is closed with this memory at the latest, and keeps named tensors alive.
+   *
+   * @throws {ArgumentError} if an option is not valid, or others can enter the directory. @throws {PoolsError} if the name is in use.
+   * @throws {UnsupportedError} on systems other than Linux. @throws {ScopeClosedError}
+   */
+  async export(options: ExportOptions): Promise<MemoryExport> {
+    if (options === undefined) throw wrongType('options', 'an object with a name', options)
+    const { name, directory, tensors = {} } = checkOptions(options, ['name', 'directory', 'tensors'])
+    this.#checkSealed('exported')
+    const named = { ...(tensors as Record<string, Tensor>) }
+    this.#locationsOf(named)
+    this.checkOpen()
+    const made: MemoryExport = new MemoryExport(
+      { name: name!, directory },
+      () => this.#messages(named),
+      () => this.#exports.delete(made),
+    )
+    this.#exports.add(made)
+    return made
+  }
+
+  /**
+   * Opens memory that a program of this user has exported, or a file in `/dev/shm`. The caller closes it.
+   *
+   * @throws {PoolsError} if no program has the name, does not answer in time, or describes its memory wrongly.
+   * @throws {ArgumentError} if an option is not valid. @throws {UnsupportedError} on systems other than Linux.
+   */
+  static async openNamed(name: string, options?: OpenNamedOptions): Promise<ImportedMemory> {
+    return await openByName(name, options)
+  }
+
+  #messages(tensors: Readonly<Record<string, Tensor>>): ExportedMessages {
+    const chunks = [...this.#heap.chunks.values()]
+    const messages = encodeDescription({
+      identity: this.identity,
+      label: this.#name,
+      chunks: chunks.map(({ id, byteSize }) => ({ id, byteSize })),
+      // Those of closed arenas are left out.
+      tensors: this.#locationsOf(Object.fromEntries(Object.entries(tensors).filter(([, { gate }]) => gate.alive))),
+    })
+    return { messages, descriptors: chunks.map(({ descriptor }) => descriptor) }
+  }
+
+  #checkSealed(what: string): void {
+    if (this.#file === undefined) return
+    throw new UnsupportedError(`memory in /dev/shm must be opened by its name, and cannot be ${what}`, {
+      hint: "Use SharedMemory.openNamed(name, { backing: 'shm' }).",
+    })
   }
 
   /**
@@ -247,7 +366,8 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
 
   protected override release(): void {
     heaps.forget(this.#heap)
-    this.#heap.close()
+    for (const each of this.#exports) each.close()
+    closeHeap({ heap: this.#heap, file: this.#file })
   }
 
   override toString(): string {

@@ -1,5 +1,5 @@
 import { ArgumentError, type Packing, type Segment, Tensor, tensor } from '@tenon/core'
-import { checkSize, describe, sharedChunkOf, wrongType } from '@tenon/core/internal'
+import { checkSize, checkUsable, describe, sharedChunkOf, wrongType } from '@tenon/core/internal'
 import type { Chunk } from './chunk.ts'
 
 /** The place of a tensor in shared memory, as a plain object that can be posted and written as JSON. */
@@ -25,6 +25,7 @@ export function locateTensor(x: Tensor, chunks: ReadonlyMap<number, Chunk>): Ten
       hint: 'Allocate it with { allocator: memory }, or copy it into such a tensor with set().',
     })
   }
+  checkUsable(x.block)
   const { dtype, shape, strides, packing } = x.type
   return {
     chunk: chunk.id,

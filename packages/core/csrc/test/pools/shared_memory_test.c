@@ -1,6 +1,7 @@
 /* Shared memory, mappings, and the guard of their faults. */
 #if defined(__linux__)
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -160,5 +161,23 @@ TEST(messages_of_any_contents_are_received_with_their_descriptors) {
   CHECK(tn_shared_memory_receive(ends[1], NULL, 0, &length, descriptors, &count, 0) == TN_INVALID_ARGUMENT);
   CHECK(tn_descriptor_close(ends[1]) == TN_OK);
   CHECK(comes_to(before));
+}
+
+TEST(connecting_ends_where_nobody_listens_or_accepts) {
+  char path[64];
+  const size_t length = (size_t)snprintf(path, sizeof path, "/tmp/tenon-memory-test-%d", (int)getpid());
+  int32_t listener, channel, all[200];
+  int count = 0;
+  CHECK(tn_shared_memory_connect(path, length, 1000000, &channel) == TN_NOT_FOUND);
+  CHECK(tn_channel_listen(path, length, &listener) == TN_OK);
+  int32_t status;
+  while (count < 200 && (status = tn_shared_memory_connect(path, length, 1000000, &all[count])) == TN_OK) count++;
+  CHECK(count > 0 && count < 200 && status == TN_TIMED_OUT);
+  CHECK(tn_descriptor_close(listener) == TN_OK);
+  CHECK(tn_shared_memory_connect(path, length, 1000000, &channel) == TN_NOT_FOUND);
+  while (count > 0) CHECK(tn_descriptor_close(all[--count]) == TN_OK);
+  CHECK(unlink(path) == 0);
+  CHECK(tn_shared_memory_connect(path, 0, 1, &channel) == TN_INVALID_ARGUMENT);
+  CHECK(tn_shared_memory_connect(path, length, 0, &channel) == TN_INVALID_ARGUMENT);
 }
 #endif

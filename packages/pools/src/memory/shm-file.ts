@@ -1,0 +1,72 @@
+import { closeSync, constants, ftruncateSync, openSync, unlinkSync } from 'node:fs'
+import { UnsupportedError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+import { failed, PoolsError } from '../error-status.ts'
+import { Chunk } from './chunk.ts'
+import { closeDescriptor, describeDescriptor } from './descriptor.ts'
+import { isLocalFile } from './file-system.ts'
+import { ImportedMemory } from './imported-memory.ts'
+import { openMapping } from './mapping.ts'
+import { checkMemoryName } from './memory-directory.ts'
+import { type OwnFile, ownFile } from './own-file.ts'
+
+/** A file of memory in `/dev/shm`, which programs open by its name. Any of them can make it smaller, so mappings are guarded. */
+export interface ShmFile {
+  readonly descriptor: number
+  readonly file: OwnFile
+}
+
+/** Creates a file of zeros that only this user can open. @throws {PoolsError} if the name is in use, or there is no room. */
+export function createShmFile(name: string, byteSize: number): ShmFile {
+  const path = pathOf(name)
+  let descriptor
+  try {
+    descriptor = openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    ftruncateSync(descriptor, byteSize)
+    return { descriptor, file: ownFile(path) }
+  } catch (cause) {
+    if (descriptor !== undefined) {
+      closeSync(descriptor)
+      unlinkSync(path)
+    }
+    throw cannotUse(path, cause, 'Choose another name, or remove the file if the program that made it has crashed.')
+  }
+}
+
+/** Opens a file of `/dev/shm` as imported memory with one chunk of number 0. @throws {PoolsError} */
+export function openShmFile(name: string): ImportedMemory {
+  const path = pathOf(name)
+  let descriptor: number
+  try {
+    // Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+    descriptor = openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+  } catch (cause) {
+    throw cannotUse(path, cause, 'Open the memory while the program that made it runs, as the same user.')
+  }
+  try {
+    if (!isLocalFile(descriptor)) throw failed('P15', 'the memory must lie on a file system of this machine')
+    const { isRegular, byteSize, identity } = describeDescriptor(descriptor)
+    if (!isRegular || byteSize === 0) throw failed('P15', 'the memory must be a file that is not empty')
+    return new ImportedMemory({ identity, label: name, tensors: {} }, (parts) => {
+      const mapping = openMapping(descriptor, 0, byteSize, { isShared: true, isGuarded: true })
+      parts.chunks.set(0, new Chunk(parts, descriptor, mapping, true))
+    })
+  } catch (error) {
+    closeDescriptor(descriptor)
+    throw error
+  }
+}
+
+const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants
+
+function pathOf(name: string): string {
+  const checked = checkMemoryName(name)
+  if (process.platform === 'linux') return `/dev/shm/${checked}`
+  throw new UnsupportedError(`memory in /dev/shm needs Linux, got ${process.platform}`)
+}
+
+const cannotUse = (path: string, cause: unknown, hint: string): PoolsError =>
+  new PoolsError('DEVICE_UNAVAILABLE', `${describe(path)} cannot be used as memory: ${(cause as Error).message}`, {
+    hint,
+    cause,
+  })
