@@ -207,8 +207,17 @@ export class Workers implements AsyncDisposable {
     return `Workers (${this.#settings.workers}, ${this.health().state})`
   }
 
-  /** Checks a call, and holds its operands. */
+  /** Checks a call, and holds its operands. A call that is refused is released. */
   #admit<T>(call: WorkerCall<T>): Execution<T> {
+    try {
+      return this.#execution(call)
+    } catch (error) {
+      call.released?.()
+      throw error
+    }
+  }
+
+  #execution<T>(call: WorkerCall<T>): Execution<T> {
     this.#checkAlive()
     const { failure } = this.#dispatcher.crew
     if (failure !== undefined) throw failure

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { ArgumentError, type BinaryInfo, type KernelSignature, type Tensor } from '@tenon/core'
 import {
   checkName,
+  checkOptions,
   CONSTANTS,
   explainLoadFailure,
   inspectAsText,
@@ -10,6 +11,7 @@ import {
   missingSymbol,
   nativeFormat,
   unloadable,
+  wrongValue,
 } from '@tenon/core/internal'
 import { SharedMemory, type IsolateHealth, type IsolateMetrics } from '@tenon/pools'
 import { Workers, type WorkerKernel } from '@tenon/pools/internal'
@@ -181,19 +183,25 @@ export class IsolatedLibrary implements AsyncDisposable {
 
   /**
    * Refuses new calls, waits for those in progress, and ends the workers. Results stay readable: their memory is freed when they
-   * are collected.
+   * are collected. A second call waits for the first one.
    *
+   * @param options `deadline`: the time in milliseconds after which calls in progress are ended as well. By default, each has its own.
+   * @throws (rejects with) {ArgumentError | ArgumentRangeError} if the deadline is not valid.
    * @example
-   * await library.closeAsync()
+   * await library.closeAsync({ deadline: 1000 })
    */
-  async closeAsync(): Promise<void> {
-    this.#closing ??= this.#close()
+  async closeAsync(options?: { readonly deadline?: number }): Promise<void> {
+    const { deadline = Infinity } = checkOptions(options, ['deadline'], 'the options of closeAsync()')
+    if (typeof deadline !== 'number' || !(deadline > 0)) {
+      throw wrongValue('deadline', 'a number of milliseconds above 0', deadline)
+    }
+    this.#closing ??= this.#close(deadline)
     await this.#closing
   }
 
-  async #close(): Promise<void> {
+  async #close(deadline: number): Promise<void> {
     this.#lifetime.seal()
-    await this.#workers.closeAsync()
+    await this.#workers.closeAsync({ deadline })
     this.#lifetime.gate.alive = false
     if (this.memory.isAlive && this.memory.usage.usedBytes === 0) this.memory.close()
   }
