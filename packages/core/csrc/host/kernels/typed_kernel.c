@@ -68,25 +68,33 @@ static void close_kernel(tn__kernel_t *head) {
   free(kernel);
 }
 
+/* Refuses a handler: `version` is major << 16 | minor, or -1 without an answer. */
+static int32_t refuse_version(tn__request_t *request, int32_t version) {
+  request->slot->code = version;
+  return tn__refuse(request, TN_VERSION_MISMATCH, "the handler must have the version 0.1 to 0.%d of XLA FFI, got %d.%d",
+                    TN_XLA_NEWEST_MINOR, version >> 16, version & 0xffff);
+}
+
+/* Answers with the error that a handler has returned, or thrown, when it was asked for its version. */
+static int32_t answer_asked(tn__request_t *request, int32_t status, int32_t code, bool has_answered) {
+  const uint32_t error = status == TN_KERNEL_FAILED ? TN_HOST_XLA_ERROR : TN_HOST_EXCEPTION;
+  const char *text = status == TN_OK ? "the handler does not answer the question for its version" : tn_last_error();
+  request->slot->code = has_answered ? code : -1;
+  request->slot->value = has_answered ? TN_XLA_EXECUTE : (uint32_t)(status == TN_OK ? TN_XLA_OK : code);
+  return tn__answer_error(request, has_answered ? error : TN_HOST_REQUEST_ERROR, has_answered ? status : TN_VERSION_MISMATCH,
+                          text, strlen(text));
+}
+
 /* Asks a handler for its version. */
 static int32_t ask_version(tn__request_t *request, void *handler, uint32_t *minor) {
   tn_xla_metadata_t metadata = {0};
   int32_t code = TN_XLA_UNKNOWN;
   const int32_t status = tn_xla_metadata(handler, &metadata, &code);
-  if (status != TN_OK) {
-    const char *text = tn_last_error();
-    request->slot->code = code;
-    request->slot->value = TN_XLA_EXECUTE;
-    return tn__answer_error(request, status == TN_KERNEL_FAILED ? TN_HOST_XLA_ERROR : TN_HOST_EXCEPTION, status, text,
-                            strlen(text));
-  }
-  const int32_t major = metadata.api_version.major_version, version = metadata.api_version.minor_version;
-  if (major != 0 || version < 1 || version > TN_XLA_NEWEST_MINOR) {
-    request->slot->code = (int32_t)((uint32_t)major << 16 | ((uint32_t)version & 0xffff));
-    return tn__refuse(request, TN_VERSION_MISMATCH, "the handler must have the version 0.1 to 0.%d of XLA FFI, got %d.%d",
-                      TN_XLA_NEWEST_MINOR, (int)major, (int)version);
-  }
-  *minor = (uint32_t)version;
+  const tn_xla_api_version_t *answer = &metadata.api_version;
+  if (status != TN_OK || answer->struct_size == 0) return answer_asked(request, status, code, answer->struct_size != 0);
+  if (answer->major_version != 0 || answer->minor_version < 1 || answer->minor_version > TN_XLA_NEWEST_MINOR)
+    return refuse_version(request, (int32_t)((uint32_t)answer->major_version << 16 | ((uint32_t)answer->minor_version & 0xffff)));
+  *minor = (uint32_t)answer->minor_version;
   return TN_OK;
 }
 

@@ -46,8 +46,12 @@
  * The answers of other requests
  *   TN_HOST_RUN of an XLA convention   no body. TN_HOST_XLA_ERROR and TN_HOST_EXCEPTION: `code` is the XLA code, `value` the
  *                                      stage (TN_XLA_INSTANTIATE, ...), the body the message, which is cut if it does not
- *                                      fit. Untyped functions have the code TN_XLA_INTERNAL and the stage TN_XLA_EXECUTE.
+ *                                      fit. Untyped functions have the stage TN_XLA_EXECUTE, and without an exception TN_XLA_INTERNAL.
  *   TN_HOST_KERNEL                     the same: the handler of the instantiate stage runs when the kernel is made.
+ *                                      A typed handler of a version that Tenon does not have is a TN_HOST_REQUEST_ERROR with the
+ *                                      status TN_VERSION_MISMATCH and the code major << 16 | minor. If it does not answer the
+ *                                      question for its version, the code is -1, `value` the XLA code of the error that it
+ *                                      returned instead (0 for none), and the body the text of that error.
  *   Others                             no body, or TN_HOST_REQUEST_ERROR or TN_HOST_LOAD_ERROR with a message. A name that
  *                                      a library does not export or register is a TN_HOST_REQUEST_ERROR with the status
  *                                      TN_NOT_FOUND. */

@@ -197,6 +197,19 @@ TEST(host_kernel_requests_are_checked) {
   release(taken);
 }
 
+TEST(host_typed_kernel_refuses_handlers_without_a_version_of_its_own) {
+  const descriptor_t d = descriptor_of(0, FAULT_NONE);
+  kernel_t kernel = {library(), TN_HOST_XLA, 1, 1, {NULL, NULL, NULL, "faulty_silent"}, d.bytes, d.size};
+  CHECK(make_kernel(&kernel) == 0 && is_refused(slot_zero(), TN_VERSION_MISMATCH, "does not answer"));
+  CHECK(slot_zero()->code == -1 && slot_zero()->value == TN_XLA_OK);
+  kernel.symbols[3] = "faulty_refusing";
+  CHECK(make_kernel(&kernel) == 0 && is_refused(slot_zero(), TN_VERSION_MISMATCH, "no questions"));
+  CHECK(slot_zero()->code == -1 && slot_zero()->value == TN_XLA_UNIMPLEMENTED && slot_zero()->length == 12);
+  kernel.symbols[3] = "faulty_newer";
+  CHECK(make_kernel(&kernel) == 0 && is_refused(slot_zero(), TN_VERSION_MISMATCH, "got 1.7"));
+  CHECK(slot_zero()->code == (1 << 16 | 7));
+}
+
 TEST(host_kernel_requests_of_random_lengths_are_refused_or_run) {
   const descriptor_t d = descriptor_of(0, FAULT_NONE);
   uint64_t random = 7;
