@@ -1,4 +1,4 @@
-import { dtypes, type NativeAllocator, Tensor, tensor } from '@tenon/core'
+import { dtypes, type NativeAllocator, type Tensor, tensor } from '@tenon/core'
 
 /** One tensor of random bits for each element type, and two for those of less than a byte: one with packed elements. */
 export function elementSamples(allocator: NativeAllocator): Tensor[] {

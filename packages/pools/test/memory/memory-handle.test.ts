@@ -32,7 +32,7 @@ const floats = (memory: SharedMemory, values: readonly number[]): Tensor<'float3
 /** A handle as a runtime without SharedArrayBuffers over memory makes it. */
 const withoutBuffers = (handle: MemoryHandle): MemoryHandle => ({
   ...handle,
-  chunks: handle.chunks.map(({ shared: _, ...chunk }) => chunk),
+  chunks: handle.chunks.map(({ id, byteSize, descriptor, identity }) => ({ id, byteSize, descriptor, identity })),
 })
 
 describe.runIf(process.platform === 'linux')('handle()', () => {
@@ -117,7 +117,7 @@ describe.runIf(process.platform === 'linux')('handle()', () => {
     await nextMessage(worker)
     memory.close()
     const answer = nextMessage(worker)
-    worker.postMessage('closed')
+    worker.postMessage('closed', [])
     expect(await answer).toEqual([1, 2, 3])
     await worker.terminate()
     expect(await collectUntil(() => mappingsOf('outlives') === 0)).toBe(true)
@@ -276,7 +276,7 @@ describe.runIf(process.platform === 'linux')('leaks', () => {
       using arena = memory.arena()
       arena.allocate(100)
       memory.freeze(x)
-      worker.postMessage(memory.handle({ tensors: { x } }))
+      worker.postMessage(memory.handle({ tensors: { x } }), [])
       expect((await answer)[0]).toBe(i)
       arena.close()
       memory.close()

@@ -30,7 +30,7 @@ const importer = (body: string): string => `
 
 const inOtherProcess = async (body: string, env: Record<string, string> = {}): Promise<string> => {
   const result = await runScript(importer(body), { env, nodeOptions: ['--conditions=@tenon/source'] })
-  if (result.code !== 0) throw new Error(result.stderr)
+  if (result.code !== 0) throw new Error(`the script failed: ${result.stderr}`)
   return result.stdout.trim()
 }
 
@@ -131,7 +131,7 @@ describe.runIf(process.platform === 'linux')('export() and openNamed()', () => {
       )
     await start('process.exit(0)')
     expect(readdirSync(directory)).toEqual([])
-    await expect(start(`process.kill(process.pid, 'SIGKILL')`)).rejects.toThrow()
+    await expect(start(`process.kill(process.pid, 'SIGKILL')`)).rejects.toThrow('the script failed')
     expect(readdirSync(directory)).toEqual(['mine'])
     expect(await messageOf(SharedMemory.openNamed('mine', { directory }))).toMatch(/^no program exports memory at/)
     using memory = SharedMemory.open({ chunk: '1 MiB' })
@@ -310,7 +310,7 @@ describe.runIf(process.platform === 'linux')('hostile programs', () => {
       [],
       { chunk: {} },
     ])
-      expect(() => imported.tensor(place as never)).toThrow()
+      expect(() => imported.tensor(place as never)).toThrow(/ must /)
   })
 
   test('programs that connect and do not read, or leave, do not hold the owner up', async () => {
