@@ -107,6 +107,9 @@ export interface WorkerCall<T = unknown> {
   failure(answer: Answer, details: WorkerDetails): Error
   /** Runs a function of this thread that the kernel calls. It returns an error as bytes, at most `TN_HOST_BODY_SIZE`. */
   callBack?(body: Uint8Array): Uint8Array
-  /** Called once when the call has settled and the worker has answered or ended, after the lifetimes were left. */
+  /**
+   * Called once when the call has settled and the worker has answered or ended, after the lifetimes were left, or when the call is
+   * refused.
+   */
   released?(): void
 }
