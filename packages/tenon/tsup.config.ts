@@ -7,5 +7,6 @@ rmSync('dist', { recursive: true, force: true })
 export default [
   { ...esmLibrary(['src/index.ts', 'src/cli/main.ts', ...globSync('src/entries/*.ts')]), clean: false },
   commonJsProgram({ cli: 'src/cli.ts' }),
-  commonJsProgramWithCore({ 'cli/call': 'src/cli/call.ts' }),
+  // Isolated calls start from the other file.
+  { ...commonJsProgramWithCore({ 'cli/call': 'src/cli/call.ts' }), external: [/^\.\/isolated\//] },
 ]

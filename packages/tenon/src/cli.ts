@@ -8,7 +8,7 @@ import { wantsHelp } from './cli/wants-help.ts'
 
 const directory = ownCacheDirectory(process.env)
 const [name, ...rest] = process.argv.slice(2)
-if (name === 'call') {
+if (name === 'call' && !rest.includes('--isolate')) {
   // A call starts from one file, because the kernel is often faster than the loading of many modules.
   const program = runProgram<typeof import('./cli/call.ts')>(join(__dirname, 'cli/call.cjs'), directory)
   const code = program.exports.runCall(rest)

@@ -4,7 +4,7 @@ import { parseAttribute } from './attribute-spec.ts'
 import { callCustom, writtenResults, type CallReport, type CallRequest } from './call-custom.ts'
 import type { CallFlags } from './call-flags.ts'
 import { jsonResults, printResults, printTiming } from './call-output.ts'
-import { callPacked, isPackedFunction, jsonPacked, printPacked } from './call-packed.ts'
+import { callPacked, isPackedFunction, jsonPacked, printPacked, type PackedReport } from './call-packed.ts'
 import { InputError } from './input-error.ts'
 import { parseResultSpec } from './tensor-spec.ts'
 import { printData } from './terminal.ts'
@@ -36,19 +36,30 @@ function refuseContradiction({ abi, symbol }: CallFlags, known: KernelSignature 
   )
 }
 
-/**
- * Calls a kernel without using its signature. Its results and the types of its attributes come from the command line.
- *
- * @param known the signature of the kernel, whose convention is used without `--abi`; undefined if nothing describes the kernel
- * @param info the headers and symbols of the library
- */
-export function callByHand(
-  flags: CallFlags,
-  known: KernelSignature | undefined,
-  info: BinaryInfo,
-  repeat: number,
-): void {
-  const { library, symbol, abi, opaque, json, registered } = flags
+/** The kernel of a call by hand: its known signature, and the headers and symbols of its library. */
+export interface HandCall {
+  readonly flags: CallFlags
+  /** The signature of the kernel, whose convention is used without `--abi`; undefined if nothing describes the kernel. */
+  readonly known: KernelSignature | undefined
+  readonly info: BinaryInfo
+  readonly repeat: number
+}
+
+/** Calls a kernel without using its signature. Its results and the types of its attributes come from the command line. */
+export function callByHand(call: HandCall): void {
+  const { flags, info } = call
+  const request = readRequest(call)
+  if (isPackedCall(request, call)) printPackedReport(request, callPacked(request, info), flags.json)
+  else printReport(request, callCustom(request, info), flags.json)
+}
+
+/** Whether the kernel is a packed function. */
+export const isPackedCall = (request: CallRequest, { flags: { abi }, info }: HandCall): boolean =>
+  abi === 'packed' || (abi === undefined && isPackedFunction(request, info))
+
+/** Reads the flags of a call. @throws {UsageError | InputError} if they contradict each other or the library */
+export function readRequest({ flags, known, repeat }: HandCall): CallRequest {
+  const { library, symbol, abi, opaque, registered } = flags
   refuseContradiction(flags, known)
   if (flags.out.length > 0) {
     throw new UsageError(
@@ -56,7 +67,7 @@ export function callByHand(
       "Pass the type, shape and file of each result: --result 'f32[2,4]:y.npy'.",
     )
   }
-  const request: CallRequest = {
+  return {
     library,
     symbol,
     operands: flags.arg,
@@ -73,13 +84,14 @@ export function callByHand(
     hostScratch: flags['host-scratch'],
     cudaDriver: flags['cuda-driver'],
   }
-  if (abi === 'packed' || (abi === undefined && isPackedFunction(request, info))) {
-    const report = callPacked(request, info)
-    if (json) printData(JSON.stringify(jsonPacked(request, report), undefined, 2))
-    else printPacked(request, report)
-    return
-  }
-  const report = callCustom(request, info)
+}
+
+export function printPackedReport(request: CallRequest, report: PackedReport, json: boolean): void {
+  if (json) printData(JSON.stringify(jsonPacked(request, report), undefined, 2))
+  else printPacked(request, report)
+}
+
+export function printReport(request: CallRequest, report: CallReport, json: boolean): void {
   if (json) printData(JSON.stringify(jsonReport(request, report), undefined, 2))
   else {
     printResults(writtenResults(request), report.results)

@@ -1,13 +1,14 @@
 import { readBinary } from '@tenon/core'
 import { isCallable } from '../signatures/is-callable.ts'
-import { readSignatures } from '../signatures/read-signatures.ts'
+import { readSignatures, type FoundSignature } from '../signatures/read-signatures.ts'
 import { refuseUnreadable } from '../signatures/refuse-unreadable.ts'
 import { leadingPositionals, parseArguments } from './arguments.ts'
-import { callByHand, isByHand } from './call-by-hand.ts'
+import { callByHand, isByHand, type HandCall } from './call-by-hand.ts'
 import { conventions, deviceConventions } from './call-conventions.ts'
 import { callKernel } from './call-kernel.ts'
 import type { CallFlags } from './call-flags.ts'
 import type { Definition, Values } from './definition.ts'
+import { isolateArguments, refuseIsolateFlags } from './isolate-flags.ts'
 import { kernelFlags, kernelUsage, refuseKernelFlags, unknownFlagHint } from './kernel-flags.ts'
 import type { Invocation, SubCommand } from './sub-command.ts'
 import { commandUsage } from './usage.ts'
@@ -77,45 +78,74 @@ const args = {
     type: 'boolean',
     description: 'call a typed handler that was built for a newer XLA FFI than tenon supports',
   },
+  ...isolateArguments,
   repeat: { type: 'string', valueHint: 'n', description: 'run it n more times and print the duration of a run' },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
 const meta = { name: 'call', description: 'Call a kernel of a library with arrays from .npy files' }
 
-/** The command `tenon call`, which runs a kernel on arrays from files. */
-export const callCommand: SubCommand = {
-  meta,
-  start(rawArgs) {
-    const [library, symbol] = leadingPositionals(rawArgs, args)
-    if (library !== undefined && symbol !== undefined) return startKernel(library, symbol, rawArgs)
-    return { usage: (style) => commandUsage(meta, args, style), run: () => void parseArguments(rawArgs, args) }
-  },
+/** A call whose kernel was found, and whose command line was read. */
+export interface CommandCall extends HandCall {
+  readonly values: Values<Definition>
+  /** The definition of the flags that are not attributes. */
+  readonly options: Definition
+  /** What the library states about the kernel. */
+  readonly found: FoundSignature | undefined
+  /** The signature of the kernel, if the call uses it. */
+  readonly described: FoundSignature | undefined
 }
 
-function startKernel(library: string, symbol: string, rawArgs: readonly string[]): Invocation {
+/** Makes a command `tenon call`, which runs a kernel on arrays from files. @param run runs the call */
+export function makeCallCommand(run: (call: CommandCall) => void | Promise<void>): SubCommand {
+  return {
+    meta,
+    start(rawArgs) {
+      const [library, symbol] = leadingPositionals(rawArgs, args)
+      if (library !== undefined && symbol !== undefined) return startKernel(library, symbol, rawArgs, run)
+      return { usage: (style) => commandUsage(meta, args, style), run: () => void parseArguments(rawArgs, args) }
+    },
+  }
+}
+
+/** The command without `--isolate`. */
+export const callCommand: SubCommand = makeCallCommand(callHere)
+
+/** Runs the kernel in this process. @throws {UsageError} for flags of isolated calls */
+export function callHere(call: CommandCall): void {
+  const { described, flags } = call
+  refuseIsolateFlags(flags)
+  if (described !== undefined) callKernel({ ...call, found: described })
+  else callByHand(call)
+}
+
+function startKernel(
+  library: string,
+  symbol: string,
+  rawArgs: readonly string[],
+  runCall: (call: CommandCall) => void | Promise<void>,
+): Invocation {
   // Refuses other files before the system's loader sees them.
   const info = readBinary(library)
   const [found] = readSignatures(library, info, { name: symbol })
   const own = found === undefined ? {} : kernelFlags(found.signature, args)
-  const described = found !== undefined && isCallable(found.signature) ? found : undefined
+  const callable = found !== undefined && isCallable(found.signature) ? found : undefined
   return {
     usage: (style) =>
-      described === undefined
+      callable === undefined
         ? commandUsage(meta, args, style)
-        : kernelUsage(described.signature, { own, options: args }, style),
+        : kernelUsage(callable.signature, { own, options: args }, style),
     run() {
-      const hint = unknownFlagHint(symbol, described?.signature)
+      const hint = unknownFlagHint(symbol, callable?.signature)
       const values: Values<Definition> = parseArguments(rawArgs, { ...args, ...own }, hint)
       const flags: CallFlags = values as Values<typeof args>
       const repeat = flags.repeat === undefined ? 0 : parseRepeat(flags.repeat)
-      if (described !== undefined && !isByHand(flags, described.signature)) {
-        callKernel({ found: described, options: args, values, flags, info, repeat })
-      } else {
-        if (found !== undefined && flags.abi === undefined) refuseUnreadable(found)
-        if (found !== undefined) refuseKernelFlags(found.signature, args, values)
-        callByHand(flags, found?.signature, info, repeat)
+      const described = callable !== undefined && !isByHand(flags, callable.signature) ? callable : undefined
+      if (described === undefined && found !== undefined) {
+        if (flags.abi === undefined) refuseUnreadable(found)
+        refuseKernelFlags(found.signature, args, values)
       }
+      return runCall({ found, described, known: found?.signature, options: args, values, flags, info, repeat })
     },
   }
 }

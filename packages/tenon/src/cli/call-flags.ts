@@ -17,5 +17,10 @@ export interface CallFlags {
   readonly 'cuda-driver': string | undefined
   readonly 'allow-newer-api': boolean
   readonly repeat: string | undefined
+  readonly isolate: boolean
+  readonly deadline: string | undefined
+  readonly memory: string | undefined
+  readonly guard: boolean
+  readonly workers: string | undefined
   readonly json: boolean
 }

@@ -4,11 +4,12 @@ import {
   type BinaryInfo,
   type DType,
   type KernelSignature,
+  type NativeAllocator,
   type Parameter,
   type ParameterLayout,
   type TensorType,
 } from '@tenon/core'
-import { TypedHandler, type Kernel, type NamedLayouts } from '@tenon/custom-call'
+import { TypedHandler, type Kernel, type KernelArgument, type NamedLayouts } from '@tenon/custom-call'
 import { Library } from '../library.ts'
 import type { FoundSignature } from '../signatures/read-signatures.ts'
 import { writeNpy } from '../npy/npy-file.ts'
@@ -22,7 +23,7 @@ import { readOperand, splitLayout, type LayoutSpec } from './layout-spec.ts'
 import { assignOperands, outputFiles } from './named-files.ts'
 import { parseResultSpec, type ResultSpec } from './tensor-spec.ts'
 import { printData } from './terminal.ts'
-import { timeRuns } from './timing.ts'
+import { timeRuns, type Timing } from './timing.ts'
 import { UsageError } from './usage-error.ts'
 
 /** A call of a kernel that has a signature. */
@@ -45,6 +46,30 @@ interface Output extends Pick<ResultSpec, 'path' | 'layout'> {
   readonly type: TensorType | undefined
 }
 
+/** A call as the command line describes it. */
+export interface ReadCall {
+  /** Reads the operands from their files, into memory of an allocator if there is one. @throws the errors of `readNpy`; and of `.npy` files for results that they cannot contain */
+  readOperands(allocator?: NativeAllocator): Operands
+  /** Prints the results that do not have a file, and the duration of the runs. */
+  report(operands: Operands, value: unknown, rest: ReportedFacts): void
+  /** Writes the results that have a file. */
+  write(value: unknown): void
+}
+
+/** The operands of a call. */
+export interface Operands {
+  readonly tensors: readonly (readonly Tensor[])[]
+  /** Returns the arguments of the kernel. @param into the results to write to; undefined to allocate them */
+  argumentsOf(into?: unknown): KernelArgument[]
+}
+
+/** What the report says besides the results. */
+export interface ReportedFacts {
+  /** The version of XLA FFI that a typed handler reports. */
+  readonly version?: string | undefined
+  readonly timing: Timing | undefined
+}
+
 /**
  * Calls a kernel as its signature says, and prints or writes its results.
  *
@@ -52,50 +77,78 @@ interface Output extends Pick<ResultSpec, 'path' | 'layout'> {
  * @throws {XlaError} and {PackedFuncError} if the kernel fails
  * @throws {TenonError} and system errors if the call cannot be made
  */
-export function callKernel({ found, options, values, flags, info, repeat }: KernelCall): void {
-  const { signature } = found
+export function callKernel(call: KernelCall): void {
+  const { found, flags, info, repeat } = call
+  const read = readCall(call)
+  const library = Library.openRead(resolve(flags.library), info, [found])
+  try {
+    const kernel = openKernel(library, found.signature.name, flags)
+    const operands = read.readOperands()
+    const value = kernel(...operands.argumentsOf())
+    read.write(value)
+    const timing = repeat === 0 ? undefined : timeRuns(() => kernel(...operands.argumentsOf(value)), repeat)
+    const version = kernel.handler instanceof TypedHandler ? kernel.handler.metadata.version : undefined
+    read.report(operands, value, { version, timing })
+  } finally {
+    library.close()
+  }
+}
+
+/** Reads the flags of a call. @throws {UsageError} if the command line does not fit the signature */
+export function readCall({
+  found: { signature },
+  options,
+  values,
+  flags,
+}: Omit<KernelCall, 'info' | 'repeat'>): ReadCall {
   const { name } = signature
   const operands = signature.operands.filter(({ isToken }) => !isToken)
   const outputs = outputsOf(signature, flags)
   const attributes = readKernelAttributes(signature, options, values, flags.attr)
   const files = assignOperands(name, operands, flags.arg).map((paths) => paths.map(splitLayout))
   const layouts = layoutsOf(operands, files, outputs)
-  const library = Library.openRead(resolve(flags.library), info, [found])
-  try {
-    const kernel = openKernel(library, name, flags)
-    const tensors = files.map((own, i) =>
-      own.map(({ text, layout }) => readOperand(text, layout ?? operands[i]!.layout)),
-    )
-    refuseUnwritable(operands, tensors, outputs)
-    const given = tensors.map((own, i) => (operands[i]!.kind === 'remaining' ? own : own[0]))
-    const call = (into?: unknown): unknown =>
-      kernel(...given, ...(signature.attributes.length > 0 ? [attributes] : []), {
-        ...(into === undefined ? resultTypes(outputs) : { into }),
-        ...(layouts === undefined ? {} : { layouts }),
-        ...(flags['host-scratch'] ? { resources: { hostScratch: true } } : {}),
-      })
-    const value = call()
-    const results = outputs.flatMap((output) => resultsOf(output, value))
-    for (const { path, tensor } of results) if (path !== undefined) writeNpy(path, tensor)
-    const timing = repeat === 0 ? undefined : timeRuns(() => call(value), repeat)
-    const written = results.map(({ tensor }) => tensor)
-    if (flags.json) {
-      const document = {
-        library: flags.library,
-        symbol: flags.symbol,
-        convention: signature.convention,
-        version: kernel.handler instanceof TypedHandler ? kernel.handler.metadata.version : undefined,
-        operands: tensors.flat().map(({ type }) => String(type)),
-        results: jsonResults(results, written),
-        timing,
+  const resultsIn = (value: unknown): NamedResult[] => outputs.flatMap((output) => resultsOf(output, value))
+  return {
+    readOperands(allocator) {
+      const tensors = files.map((own, i) =>
+        own.map(({ text, layout }) => readOperand(text, layout ?? operands[i]!.layout, allocator)),
+      )
+      refuseUnwritable(operands, tensors, outputs)
+      const given = tensors.map((own, i) => (operands[i]!.kind === 'remaining' ? own : own[0]))
+      const argumentsOf = (into?: unknown): KernelArgument[] =>
+        [
+          ...given,
+          ...(signature.attributes.length > 0 ? [attributes] : []),
+          {
+            ...(into === undefined ? resultTypes(outputs) : { into }),
+            ...(layouts === undefined ? {} : { layouts }),
+            ...(flags['host-scratch'] ? { resources: { hostScratch: true } } : {}),
+          },
+        ] as KernelArgument[]
+      return { tensors, argumentsOf }
+    },
+    write(value) {
+      for (const { path, tensor } of resultsIn(value)) if (path !== undefined) writeNpy(path, tensor)
+    },
+    report({ tensors }, value, { version, timing }) {
+      const results = resultsIn(value)
+      const written = results.map(({ tensor }) => tensor)
+      if (flags.json) {
+        const document = {
+          library: flags.library,
+          symbol: flags.symbol,
+          convention: signature.convention,
+          version,
+          operands: tensors.flat().map(({ type }) => String(type)),
+          results: jsonResults(results, written),
+          timing,
+        }
+        printData(JSON.stringify(document, undefined, 2))
+      } else {
+        printResults(results, written)
+        printTiming(timing)
       }
-      printData(JSON.stringify(document, undefined, 2))
-    } else {
-      printResults(results, written)
-      printTiming(timing)
-    }
-  } finally {
-    library.close()
+    },
   }
 }
 
@@ -164,11 +217,14 @@ function refuseUnwritable(
   }
 }
 
+interface NamedResult {
+  readonly name: string
+  readonly path: string | undefined
+  readonly tensor: Tensor
+}
+
 /** The tensors of a result in what the kernel returned: itself, or an object of results by name. */
-function resultsOf(
-  { parameter, path }: Output,
-  value: unknown,
-): { name: string; path: string | undefined; tensor: Tensor }[] {
+function resultsOf({ parameter, path }: Output, value: unknown): NamedResult[] {
   const { name } = parameter
   const own = value instanceof Tensor ? value : (value as Readonly<Record<string, unknown>>)[name]
   if (own === undefined) return []

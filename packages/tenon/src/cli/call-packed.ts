@@ -1,6 +1,7 @@
 import { Tensor, tensor, type BinaryInfo } from '@tenon/core'
 import { didYouMean } from '@tenon/core/internal'
 import { NativeObject, type Value } from '@tenon/packed-func'
+import type { RemoteValue } from '@tenon/packed-func/internal'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
 import { refuseUnwritable, writeResults, type CallRequest } from './call-custom.ts'
 import { jsonResults, printResults, printTiming } from './call-output.ts'
@@ -15,7 +16,7 @@ import { UsageError } from './usage-error.ts'
 
 export interface PackedReport {
   readonly generation: string | undefined
-  readonly value: Value
+  readonly value: Value | RemoteValue
   /** The tensors of `--result`, to which the function wrote. */
   readonly results: readonly Tensor[]
   readonly timing: Timing | undefined
@@ -101,14 +102,18 @@ export function jsonPacked(request: CallRequest, { generation, value, results, t
   }
 }
 
-function formatValue(value: Value): string {
+function formatValue(value: Value | RemoteValue): string {
   if (value instanceof Tensor) return formatTensor(value)
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+  if (Array.isArray(value)) return `[${value.map(formatValue).join(', ')}]`
+  if (value instanceof Map) return `{${[...value].map((pair) => pair.map(formatValue).join(': ')).join(', ')}}`
   return value instanceof NativeObject ? `a native object (${value.typeKey})` : String(value)
 }
 
-function jsonValue(value: Value): unknown {
+function jsonValue(value: Value | RemoteValue): unknown {
   if (value instanceof Tensor) return { type: String(value.type), values: jsonValues(value) }
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
+  if (Array.isArray(value)) return value.map(jsonValue)
+  if (value instanceof Map) return [...value].map((pair) => pair.map(jsonValue))
   return value === null || typeof value === 'boolean' ? value : formatValue(value)
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { NativeError, TenonError } from '@tenon/core'
+import { IsolationError, NativeError, TenonError } from '@tenon/core'
 import { CudaError, VersionSkewError, XlaError } from '@tenon/custom-call'
 import { PackedFuncError } from '@tenon/packed-func'
 import { InputError } from './input-error.ts'
@@ -46,13 +46,27 @@ function exitCodeOf(error: TenonError): ExitCode {
   if (error instanceof XlaError)
     return error.codeName === 'INVALID_ARGUMENT' ? ExitCode.userError : ExitCode.kernelFailed
   if (error instanceof PackedFuncError) return refusals.has(error.kind) ? ExitCode.userError : ExitCode.kernelFailed
+  if (error instanceof IsolationError) return ExitCode.kernelFailed
   // After a fatal error of the driver, a kernel has failed on the device.
   const failed = error instanceof NativeError || (error instanceof CudaError && error.isFatal)
   return failed ? ExitCode.kernelFailed : ExitCode.userError
 }
 
+/** Instructions for calls in a process of their own, by the code of the error. */
+const isolationHints: Readonly<Record<string, string>> = {
+  TENON_KERNEL_DEADLINE: 'Pass a longer --deadline, or let the kernel read tn_cancelled() and return.',
+  TENON_KERNEL_MEMORY: 'Pass a larger --memory.',
+}
+
+/** Says a hint about the options of `Library.isolate()` and about details with the flags of the command. */
+const commandHint = (hint: string | undefined): string | undefined =>
+  hint
+    ?.replace('guard: true', '--guard')
+    .replace('Read details.backtrace', 'Read details.backtrace, which --json prints')
+
 /** The hint for the command line, which differs from the error's own hint for TypeScript. */
 function hintFor(error: TenonError): string | undefined {
+  if (error instanceof IsolationError) return isolationHints[error.code] ?? commandHint(error.hint)
   if (error instanceof VersionSkewError)
     return 'Build it against headers of a supported version, or try --allow-newer-api.'
   const rule = kernelHints.find(({ pattern }) => pattern.test(error.sentence))

@@ -1,4 +1,4 @@
-import type { ParameterLayout, Tensor } from '@tenon/core'
+import type { NativeAllocator, ParameterLayout, Tensor } from '@tenon/core'
 import { readNpy } from '../npy/npy-file.ts'
 
 /** A text of the command line, and the layout that was written behind it. */
@@ -17,9 +17,10 @@ export function splitLayout(text: string): LayoutSpec {
 /**
  * Reads an operand, row-major unless the call has a layout for it.
  *
+ * @param allocator of its memory; by default the garbage collector frees it
  * @throws the errors of `readNpy`
  */
-export function readOperand(path: string, layout: ParameterLayout | undefined): Tensor {
-  const read = readNpy(path)
+export function readOperand(path: string, layout: ParameterLayout | undefined, allocator?: NativeAllocator): Tensor {
+  const read = readNpy(path, allocator)
   return layout === undefined ? read.contiguous() : read
 }

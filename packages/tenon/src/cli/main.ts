@@ -9,7 +9,7 @@ import { UsageError } from './usage-error.ts'
 
 const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
-  call: async () => (await import('./call-command.ts')).callCommand,
+  call: async () => (await import('./call-isolated.ts')).callAnywhereCommand,
   types: async () => (await import('./types-command.ts')).typesCommand,
   include: async () => (await import('./include-command.ts')).includeCommand,
   strings: async () => (await import('./strings-command.ts')).stringsCommand,

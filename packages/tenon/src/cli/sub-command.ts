@@ -9,7 +9,7 @@ export interface Invocation {
   /** The text of `--help`. */
   usage(style: Style): string
   /** @returns the exit code, or undefined for success */
-  run(): ExitCode | void
+  run(): ExitCode | void | Promise<ExitCode | void>
 }
 
 export interface SubCommand {

@@ -12,14 +12,44 @@ const MAX_SAMPLES = 100
 /** Runs an action `runs` times and measures it. Nothing else happens between the runs of a sample. */
 export function timeRuns(action: () => void, runs: number): Timing {
   const samples: number[] = []
-  const count = Math.min(runs, MAX_SAMPLES)
-  for (let sample = 0, done = 0; sample < count; sample += 1) {
-    const end = Math.round(((sample + 1) * runs) / count)
-    const batch = end - done
+  for (const batch of batches(runs)) {
     const start = process.hrtime.bigint()
-    for (; done < end; done += 1) action()
+    for (let i = 0; i < batch; i += 1) action()
     samples.push(Number(process.hrtime.bigint() - start) / batch)
   }
+  return timingOf(runs, samples)
+}
+
+/** As {@link timeRuns}, with several runs in progress at a time. The durations are those of a sample, divided by its runs. */
+export async function timeRunsTogether(
+  action: () => Promise<unknown>,
+  runs: number,
+  together: number,
+): Promise<Timing> {
+  const samples: number[] = []
+  for (const batch of batches(runs)) {
+    let left = batch
+    const runSome = async (): Promise<void> => {
+      while (left > 0) {
+        left -= 1
+        await action()
+      }
+    }
+    const start = process.hrtime.bigint()
+    await Promise.all(Array.from({ length: together }, runSome))
+    samples.push(Number(process.hrtime.bigint() - start) / batch)
+  }
+  return timingOf(runs, samples)
+}
+
+/** The numbers of runs in each sample. */
+function batches(runs: number): number[] {
+  const count = Math.min(runs, MAX_SAMPLES)
+  const end = (sample: number): number => Math.round((sample * runs) / count)
+  return Array.from({ length: count }, (_, sample) => end(sample + 1) - end(sample))
+}
+
+function timingOf(runs: number, samples: readonly number[]): Timing {
   const sorted = samples.toSorted((a, b) => a - b)
   const at = (part: number): number => sorted[Math.round(part * (sorted.length - 1))]!
   return { runs, medianNs: at(0.5), p10Ns: at(0.1), p90Ns: at(0.9) }
