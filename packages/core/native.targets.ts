@@ -228,6 +228,15 @@ export default {
       unresolved: ['TVMFFIErrorSetRaisedFromCStr', 'TVMFFIObjectIncRef'],
     },
     {
+      name: 'faulty_legacy',
+      kind: 'shared',
+      fixture: true,
+      sources: ['csrc/fixture/faulty/legacy.c'],
+      includes,
+      imports: [],
+      unresolved: ['TVMAPISetLastError'],
+    },
+    {
       name: 'structs',
       kind: 'shared',
       fixture: true,

@@ -310,6 +310,28 @@ TEST(host_packed_functions_that_do_not_exist_are_refused) {
   release(made);
 }
 
+TEST(host_packed_functions_of_the_legacy_convention_run_and_fail) {
+  const uint32_t library = load("faulty_legacy"), memory = new_id();
+  const uint32_t doubled =
+      make_kernel(&(kernel_t){.library = library, .convention = TN_HOST_LEGACY, .symbols = {NULL, NULL, NULL, "doubled"}});
+  uint8_t *bytes = share(memory, 8192, true);
+  const float *y = (const float *)(const void *)(bytes + 4096);
+  for (int i = 0; i < 16; i++) ((float *)(void *)bytes)[i] = (float)i;
+  const tn_host_operand_t operands[2] = {READ(memory, 0, 64), WRITE(memory, 4096, 64)};
+  CHECK(doubled != 0);
+  arguments(2);
+  put_tensor(0, 16);
+  put_tensor(1, 16);
+  const tn_host_slot_t *answer = call_with(doubled, operands, 2);
+  CHECK(answer->status == TN_OK && answer->length == 1 && body_zero()[0] == 16);
+  for (int i = 0; i < 16; i++) CHECK(y[i] == (float)(2 * i));
+  arguments(0);
+  answer = call(doubled);
+  CHECK(answer->error == TN_HOST_PACKED_ERROR && body_has(answer, "\x95\xa9TypeError\xb5" "doubled takes x and y"));
+  release(doubled);
+  unshare(memory, bytes, 8192);
+}
+
 /* --- functions of the client ---------------------------------------------------------------------------------------- */
 
 static uint8_t seen[TN_HOST_BODY_SIZE];
