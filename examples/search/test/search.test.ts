@@ -1,15 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { spawnDriver } from 'tenon/pools'
+import { Library } from 'tenon'
 import { expect, test } from 'vitest'
+import { nativeLibrary } from '../src/native.ts'
 import { SearchIndex } from '../src/search-index.ts'
 
 const BUCKETS = 4096
-/** The arguments of Node.js that run a program of the example. */
-const program = (name: string): string[] => [
-  '--disable-warning=ExperimentalWarning',
-  fileURLToPath(new URL(`../src/${name}`, import.meta.url)),
-]
+/** The arguments of Node.js that run the program. */
+const program = ['--disable-warning=ExperimentalWarning', fileURLToPath(new URL('../src/main.ts', import.meta.url))]
 
 /** The same scores in double precision, without the kernels. */
 function referenceScores(texts: readonly string[], query: string): number[] {
@@ -44,7 +42,7 @@ function countSequences(text: string): number[] {
   return counts.map((count) => Math.log1p(count))
 }
 
-test('the driver computes the same scores as TypeScript', async () => {
+test('the worker computes the same scores as TypeScript, from operands that are not copied', async () => {
   const texts = [
     'The quick brown fox jumps over the lazy dog',
     'Grüße aus Köln, naïve façade',
@@ -53,29 +51,26 @@ test('the driver computes the same scores as TypeScript', async () => {
     'x'.repeat(500),
     '!!!',
   ]
-  const index = new SearchIndex(texts)
-  const driver = await spawnDriver({ command: [process.execPath, ...program('driver.ts')] })
-  const prepared = await index.prepare(driver, 'SCORE_ROWS')
+  const library = await Library.isolate(nativeLibrary('score'))
+  const score = library.kernel('score_rows')
+  const index = new SearchIndex(texts, library.memory)
   for (const query of ['quick fox', 'KÖLN', 'nothing of the kind', '']) {
     const expected = referenceScores(texts, query)
-    for (const { index: at, score } of index.search(prepared, query, texts.length)) {
-      expect(Math.abs(score - expected[at]!), `${query} in text ${at}`).toBeLessThan(1e-6)
+    for (const { index: at, score: found } of index.search(score, query, texts.length)) {
+      expect(Math.abs(found - expected[at]!), `${query} in text ${at}`).toBeLessThan(1e-6)
     }
   }
-  expect(index.search(prepared, 'quick fox', 1)[0]!.index).toBe(0)
-  prepared.close()
-  await driver.closeAsync()
-  index.close()
+  expect(index.search(score, 'quick fox', 1)[0]!.index).toBe(0)
+  expect(library.metrics().copiedBytes).toBe(0)
+  await library.closeAsync()
 })
 
 test('the program finds the expected pages, and survives a kernel that crashes', () => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, program('main.ts'), {
-    encoding: 'utf8',
-  })
+  const { status, stdout, stderr } = spawnSync(process.execPath, program, { encoding: 'utf8' })
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const [freed, strings, crashes] = stdout.split('\n"').slice(1)
   expect(freed).toMatch(/scope|architecture/)
   expect(strings).toMatch(/tstring|invalid-text/)
-  expect(crashes).toMatch(/pools/)
-  expect(stdout).toContain('DEAD_OBJECT, and this process continues')
+  expect(crashes).toMatch(/pools|sharing-memory|isolation/)
+  expect(stdout).toMatch(/write_nowhere crashed: SIGSEGV writing .*\nThe next search works: /)
 })
