@@ -33,9 +33,10 @@ export class Dispatcher implements SupervisorListener {
   }
 
   /** Gives a call and its followers to a worker. A synchronous caller announces it itself. */
-  send({ worker }: Seat, execution: Execution, now: number): void {
-    worker!.add(execution, now)
-    if (execution.isAsync) worker!.post()
+  send(seat: Seat, execution: Execution, now: number): void {
+    const worker = seat.worker!
+    worker.add(execution, now)
+    if (execution.isAsync && worker.post()) setImmediate(() => this.collect(seat))
   }
 
   advance(): void {

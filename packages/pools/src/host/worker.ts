@@ -90,6 +90,8 @@ export class Worker implements RingOwner, WorkerIdentity {
   /** Adds a call and its followers. {@link post} or {@link exchange} announces them. */
   add(first: Execution, now: number): void {
     if (this.executions.length === 0) this.oldestSince = now
+    // Requests that nobody waits for may have filled the ring.
+    if (!this.#ring.hasRoom) this.#fault ??= this.#ring.collect(true)
     for (const execution of first.group()) {
       if (execution.isSettled) continue
       execution.place = this.index
@@ -110,9 +112,15 @@ export class Worker implements RingOwner, WorkerIdentity {
     return this.#ring.isServing
   }
 
-  /** Announces what {@link add} has written. */
-  post(): void {
+  /**
+   * Announces what {@link add} has written.
+   *
+   * @returns whether an answer came before the worker was asked to ring, so that nothing else tells of it: the worker takes a slot
+   * when its state changes, and may not sleep
+   */
+  post(): boolean {
     this.#ring.post(this.#rings)
+    return this.#rings && this.#ring.hasAnswer
   }
 
   /** Whether the event loop waits for the next answer. A synchronous call that was given up is not waited for by its thread. */

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { QueueFullError, ScopeClosedError, ScopeHeldError, tensor } from '@tenon/core'
 import { CONSTANTS } from '@tenon/core/internal'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { KernelCrashError } from '../../src/host/errors.ts'
 import { SharedMemory } from '../../src/memory/shared-memory.ts'
+import { WorkerProcess } from '../../src/host/worker-process.ts'
 import { Workers } from '../../src/host/workers.ts'
 import { Bench, DOUBLED, FAULT, faultyKernel, faultyLibrary, operandOf, ReportedError } from './faulty.ts'
 import { failureOf } from './support.ts'
@@ -135,6 +136,26 @@ describe('rule 4', () => {
     workers.run({ ...first, operands: [first.operands[0]!, operandOf(x, false), operandOf(y, true)], read: () => [] })
     expect(y.toArray()).toEqual(DOUBLED)
   })
+})
+
+test('an answer that comes before the worker is asked to ring is found', async () => {
+  using bench = new Bench()
+  await using workers = await Workers.open()
+  const { post } = WorkerProcess.prototype
+  const late = vi.spyOn(WorkerProcess.prototype, 'post').mockImplementation(function (this: WorkerProcess, rings) {
+    post.call(this, false)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+    post.call(this, rings)
+  })
+  try {
+    for (let round = 0; round < 3; round++) {
+      expect(await workers.runAsync(bench.call(FAULT.NONE, { deadline: 5000 }))).toEqual(DOUBLED)
+    }
+    const outcomes = await workers.runBatch([0, 1, 2].map(() => bench.call(FAULT.NONE, { deadline: 5000 })))
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
+  } finally {
+    late.mockRestore()
+  }
 })
 
 test('calls have any number of operands, arguments of any length, and kernels any descriptor', async () => {
