@@ -150,7 +150,7 @@ export default {
       includes,
       libraries: ['m'],
       exports: ['tn_nn_check', 'tn_nn_run', 'tn_nn_watch'],
-      imports: ['expf', 'memcpy', 'memmove', 'round', 'tanh'],
+      imports: ['exp', 'expf', 'memcpy', 'memmove', 'memset', 'round', 'sqrt', 'tanh'],
     },
     {
       name: 'core_fixture',
@@ -194,7 +194,7 @@ export default {
       imports: names(`
         _Unwind_* _ZNSt* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0 _exit abort atoi close execve exit fork free
         getpid kill malloc memcmp memcpy memset mkstemp mmap nanosleep pthread_create pthread_exit pthread_join raise
-        snprintf strlen strtol tn_host_is_cancelled unlink vsnprintf write XlaCustomCallStatus*
+        snprintf strlen strtol tn_host_is_cancelled unlink vsnprintf write XLA_FFI_GetApi XlaCustomCallStatus*
       `),
     },
     {

@@ -137,6 +137,16 @@ TEST(host_typed_kernel_takes_operands_and_bodies_from_memory) {
   close_fixture(&f);
 }
 
+TEST(host_registered_kernel_is_found_by_its_name_alone) {
+  const fixture_t f = open_fixture();
+  const descriptor_t d = descriptor_of(0, FAULT_NONE);
+  const uint32_t kernel = make_kernel(
+      &(kernel_t){library(), TN_HOST_REGISTERED, 1, 1, {NULL, NULL, NULL, "faulty_registered"}, d.bytes, d.size});
+  CHECK(kernel != 0 && run_typed(&f, kernel)->status == TN_OK && is_doubled(&f));
+  release(kernel);
+  close_fixture(&f);
+}
+
 static uint32_t counter(int64_t start) {
   descriptor_t d;
   const int64_t two = 2;
