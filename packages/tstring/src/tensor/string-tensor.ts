@@ -20,6 +20,7 @@ import { policyIn, type TextOptions } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
 import { partsOfArrow, type OfArrowOptions } from './arrow.ts'
 import { partsOfViews } from './arrow-view.ts'
+import { checkShareable } from './check-shareable.ts'
 import { convertTo, layoutOptions, placementOf, type LayoutOptions } from './convert-to.ts'
 import { partsOfFile, writeTensor, type OpenOptions } from './file.ts'
 import { partsFrom, type FromOptions } from './from.ts'
@@ -162,6 +163,12 @@ export class StringTensor extends StringElements {
   /** Returns the bytes of {@link segment} as a tensor of `uint8`, which calls of other packages accept. */
   tensor(): Tensor<'uint8'> {
     return tensor('uint8', [this.segment.byteSize], this.segment)
+  }
+
+  /** Returns {@link tensor} for other processes, which use {@link ofSegment}. @throws {ArgumentError} if an element has a pointer. */
+  sharedTensor(): Tensor<'uint8'> {
+    checkShareable(this)
+    return this.tensor()
   }
 
   /**
