@@ -232,8 +232,9 @@ TN_API int32_t tn_host_describe(tn_host_t *host, tn_host_info_t *out);
 /* Sends a descriptor, which the caller still owns, with the id of its memory. TN_CLOSED: the worker has ended. */
 TN_API int32_t tn_host_send_memory(tn_host_t *host, uint32_t id, int32_t descriptor);
 
-/* Announces slots that the client has changed, and wakes the worker. With `rings` 1, the worker rings the doorbell after
- * its next response. */
+/* Announces slots that the client has changed, and wakes the worker. With `rings` 1, the worker rings the doorbell once:
+ * after its next response, or for one that it has just made. Whoever is woken without an answer asks again, and then looks
+ * again before it sleeps. */
 TN_API int32_t tn_host_post(tn_host_t *host, uint32_t rings);
 
 /* Waits until the state of a slot is neither TN_HOST_POSTED nor TN_HOST_RETURNED, at most `timeout` ns, or forever if it

@@ -108,7 +108,12 @@ TEST(worker_rings_the_doorbell_only_if_it_is_asked_to) {
   ask(host, 2);
   CHECK(tn_host_post(host, 1) == TN_OK && is_readable(doorbell, 10000));
   CHECK(tn_host_drain(host) == TN_OK && !is_readable(doorbell, 0));
-  CHECK(slot_of(host, 2)->state == TN_HOST_DONE);
+  /* It may have rung for the response before, and then it is asked again. */
+  while (*(_Atomic uint32_t *)&slot_of(host, 2)->state != TN_HOST_DONE) {
+    CHECK(tn_host_post(host, 1) == TN_OK);
+    if (*(_Atomic uint32_t *)&slot_of(host, 2)->state != TN_HOST_DONE) CHECK(is_readable(doorbell, 10000));
+    tn_host_drain(host);
+  }
   tn_host_close(host);
 }
 
