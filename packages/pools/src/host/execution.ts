@@ -132,7 +132,7 @@ export class Execution<T = unknown> implements Queued {
   #announce(): void {
     this.isSettled = true
     const { onAbort, onSettled } = this
-    if (onAbort !== undefined) this.call.signal!.removeEventListener('abort', onAbort)
+    if (onAbort !== undefined) EventTarget.prototype.removeEventListener.call(this.call.signal!, 'abort', onAbort)
     this.onAbort = undefined
     if (onSettled !== undefined) onSettled()
   }

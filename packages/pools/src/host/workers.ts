@@ -245,7 +245,7 @@ export class Workers implements AsyncDisposable {
     const { alarm, metrics } = dispatcher.crew
     if (signal !== undefined) {
       execution.onAbort = () => dispatcher.aborted(execution as Execution, signal.reason)
-      signal.addEventListener('abort', execution.onAbort)
+      EventTarget.prototype.addEventListener.call(signal, 'abort', execution.onAbort)
     }
     alarm.wait()
     return new Promise<T>((resolve, reject) => {

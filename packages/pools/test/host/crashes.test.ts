@@ -249,7 +249,7 @@ describe('closeAsync()', () => {
     await closed
     await workers.closeAsync()
     expect(workers.health()).toMatchObject({ state: 'closed' })
-    expect(bench.released).toBe(3)
+    expect(bench.released).toBe(5)
   })
 
   test('works after a crash loop, and while workers wait for their restart', async () => {
