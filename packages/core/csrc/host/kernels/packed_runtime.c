@@ -58,13 +58,14 @@ static int32_t load(bool *is_own) {
   if (status != TN_OK) return status;
   /* A library that is loaded already goes first, because two libraries would have two registries. */
   void *ffi = packed.loaded_library();
-  *is_own = ffi == NULL;
   if (ffi == NULL) {
     char path[4096];
     if (!tn__sibling_path("tvm_ffi", path, sizeof path)) return fail(TN_NOT_FOUND, "the directory of the core is not known");
     status = packed.open_library(path, strlen(path), &ffi);
     if (status != TN_OK) return fail(status, packed.library_error());
   }
+  void *legacy_caller;
+  *is_own = tn_library_symbol(ffi, "tn_tvm_set_legacy_caller", 24, &legacy_caller) == TN_OK;
   status = packed.bind(ffi);
   if (status == TN_OK) status = tn__ffi_find(ffi);
   if (status != TN_OK) return fail(status, "the tvm-ffi library that is loaded does not export the functions of tvm-ffi 0.1");
