@@ -67,6 +67,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   /** @internal */
   constructor(parts: PoolParts & { readonly rights: Rights }) {
     super()
+    this.gate.notCloneable = NOT_CLONEABLE
     this.kind = parts.kind
     this.rights = parts.rights
     this.backing = parts.backing
@@ -247,6 +248,8 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     }
   }
 }
+
+const NOT_CLONEABLE = Symbol('pools cannot be posted: use SharedMemory.open() and post its handle()')
 
 /** A range of a pool as an argument. It is a plain value that does not hold the pool open. Made by the pool. */
 export class PoolSlice<Rights extends PoolRights = PoolRights> {

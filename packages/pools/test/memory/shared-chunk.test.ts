@@ -51,6 +51,14 @@ describe.runIf(process.platform === 'linux')('sharedChunkOf()', () => {
     expect(sharedChunkOf(segment)).toBeUndefined()
   })
 
+  test('posting a pool, its segment or a slice throws an error that names handle()', () => {
+    using pool = createPool(64)
+    for (const value of [pool, pool.segment, pool.slice(0, 8)])
+      expect(() => structuredClone(value)).toThrow(
+        /pools cannot be posted: use SharedMemory.open\(\) and post its handle/,
+      )
+  })
+
   test('a raw view of a pool still ends when the pool is closed', () => {
     const pool = createPool(64)
     const view = pool.view()
