@@ -14,6 +14,7 @@ typedef enum {
   TN_NN_INT32 = 4,
   TN_NN_QUANT8 = 5,
   TN_NN_FLOAT16 = 8,
+  TN_NN_BOOL8 = 9, /* 0 is false, and any other value is true */
   TN_NN_QUANT8_PER_CHANNEL = 11, /* signed, with zero point 0 and a scale of `scales` for each channel */
   TN_NN_QUANT8_SYMM = 13,        /* signed, with zero point 0 */
   TN_NN_QUANT8_SIGNED = 14,
@@ -25,10 +26,21 @@ typedef enum {
   TN_NN_CONV_2D = 3,           TN_NN_DEPTHWISE_CONV_2D = 4, TN_NN_DEQUANTIZE = 6,
   TN_NN_FULLY_CONNECTED = 9,   TN_NN_LOGISTIC = 14,         TN_NN_MAX_POOL_2D = 17,
   TN_NN_MUL = 18,              TN_NN_RELU = 19,             TN_NN_RELU1 = 20,
-  TN_NN_RELU6 = 21,            TN_NN_RESHAPE = 22,          TN_NN_SOFTMAX = 25,
-  TN_NN_TANH = 28,             TN_NN_DIV = 30,              TN_NN_SUB = 36,
-  TN_NN_TRANSPOSE = 37,        TN_NN_ARGMAX = 39,           TN_NN_GATHER = 51,
-  TN_NN_QUANTIZE = 72,
+  TN_NN_RELU6 = 21,            TN_NN_RESHAPE = 22,          TN_NN_RESIZE_BILINEAR = 23,
+  TN_NN_SOFTMAX = 25,          TN_NN_TANH = 28,             TN_NN_DIV = 30,
+  TN_NN_MEAN = 31,             TN_NN_PAD = 32,              TN_NN_SUB = 36,
+  TN_NN_TRANSPOSE = 37,        TN_NN_ABS = 38,              TN_NN_ARGMAX = 39,
+  TN_NN_CAST = 45,             TN_NN_EQUAL = 48,            TN_NN_EXP = 49,
+  TN_NN_GATHER = 51,           TN_NN_GREATER = 53,          TN_NN_GREATER_EQUAL = 54,
+  TN_NN_LESS = 58,             TN_NN_LESS_EQUAL = 59,       TN_NN_LOGICAL_AND = 61,
+  TN_NN_LOGICAL_NOT = 62,      TN_NN_LOGICAL_OR = 63,       TN_NN_MAXIMUM = 65,
+  TN_NN_MINIMUM = 66,          TN_NN_NEG = 67,              TN_NN_NOT_EQUAL = 68,
+  TN_NN_PRELU = 71,            TN_NN_QUANTIZE = 72,         TN_NN_REDUCE_ALL = 75,
+  TN_NN_REDUCE_ANY = 76,       TN_NN_REDUCE_MAX = 77,       TN_NN_REDUCE_MIN = 78,
+  TN_NN_REDUCE_PROD = 79,      TN_NN_REDUCE_SUM = 80,       TN_NN_RSQRT = 83,
+  TN_NN_SELECT = 84,           TN_NN_SLICE = 86,            TN_NN_SQRT = 88,
+  TN_NN_TILE = 89,             TN_NN_TOPK_V2 = 90,          TN_NN_TRANSPOSE_CONV_2D = 91,
+  TN_NN_RESIZE_NEAREST_NEIGHBOR = 94, TN_NN_HARD_SWISH = 99,
 } tn_nn_operation_t;
 
 /* Bounds of the result, with NNAPI's numbers. */
@@ -48,7 +60,7 @@ typedef struct {
   uint32_t reserved;
 } tn_nn_tensor_t;
 
-/* An operation, of 64 bytes. Its operands are indices of tensors: inputs, then one output. */
+/* An operation, of 64 bytes. Its operands are indices of tensors: inputs, then outputs. */
 typedef struct {
   uint32_t operation;
   uint32_t input_count;

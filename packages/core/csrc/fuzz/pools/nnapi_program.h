@@ -32,9 +32,9 @@ static inline int32_t nnapi_number(nnapi_bytes_t *bytes) {
 }
 
 static inline tn_nn_tensor_t nnapi_tensor(nnapi_bytes_t *bytes, const float *scales) {
-  static const uint32_t types[] = {3, 4, 5, 8, 11, 13, 14, 77};
+  static const uint32_t types[] = {3, 4, 5, 8, 11, 13, 14, 9};
   uint32_t shape = nnapi_next(bytes), kind = nnapi_next(bytes);
-  tn_nn_tensor_t tensor = {.type = types[kind % 8], .rank = shape % 8, .count = 1, .scale = (float)(kind >> 3 & 7) / 4};
+  tn_nn_tensor_t tensor = {.type = kind < 250 ? types[kind % 8] : 77, .rank = shape % 8, .count = 1, .scale = (float)(kind >> 3 & 7) / 4};
   for (uint32_t axis = 0; axis < TN_NN_RANK; axis++) {
     uint32_t size = nnapi_next(bytes);
     tensor.dimensions[axis] = size > 252 ? (uint32_t)nnapi_number(bytes) : size % 6;
@@ -58,11 +58,12 @@ static inline size_t nnapi_element_size(uint32_t type) { return type == 8 ? 2 : 
 
 /* Returns the outcome of the run, or TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION if the program was refused. */
 static inline int32_t nnapi_run_bytes(const uint8_t *data, size_t size) {
-  static const uint32_t operations[] = {0,  1,  2,  3,  4,  6,  9,  14, 17, 18, 19, 20,
-                                        21, 22, 25, 28, 30, 36, 37, 39, 51, 72, 5,  99};
+  static const uint8_t operations[] = {0,  1,  2,  3,  4,  6,  9,  14, 17, 18, 19, 20, 21, 22, 25, 28, 30, 36, 37, 39,
+                                       51, 72, 5,  99, 23, 31, 32, 38, 45, 48, 49, 53, 54, 58, 59, 61, 62, 63, 65, 66,
+                                       67, 68, 71, 75, 76, 77, 78, 79, 80, 83, 84, 86, 88, 89, 90, 91, 94};
   static const float scales[NNAPI_MOST_CHANNELS] = {1, 0.5f, 0.25f, 2, 1, 3, 1, 1};
   nnapi_bytes_t bytes = {data, size};
-  tn_nn_step_t step = {.operation = operations[nnapi_next(&bytes) % 24], .input_count = nnapi_next(&bytes) % 5};
+  tn_nn_step_t step = {.operation = operations[nnapi_next(&bytes) % sizeof operations], .input_count = nnapi_next(&bytes) % 5};
   step.activation = nnapi_number(&bytes);
   for (int i = 0; i < 10; i++) step.numbers[i] = nnapi_number(&bytes);
   step.reals[0] = (float)nnapi_number(&bytes);
@@ -75,7 +76,7 @@ static inline int32_t nnapi_run_bytes(const uint8_t *data, size_t size) {
     operands[i] = nnapi_next(&bytes) < 250 ? i : i + 1;
     if (!nnapi_fits(&tensors[i])) return TN_NN_BAD_PROGRAM;
   }
-  const tn_nn_program_t program = {sizeof program, 1, NNAPI_TENSORS, step.input_count + 1, tensors, &step, operands};
+  const tn_nn_program_t program = {sizeof program, 1, NNAPI_TENSORS, NNAPI_TENSORS, tensors, &step, operands};
   uint32_t failed;
   int32_t outcome = tn_nn_check(&program, &failed);
   if (outcome != TN_NN_OK) return outcome;

@@ -1,6 +1,6 @@
-/* Convolutions and fully connected layers: NHWC, filters as NNAPI lays them out. Quantized sums are exact integers, and
+/* Convolutions and fully connected layers, with filters as NNAPI lays them out. Quantized sums are exact integers, and
  * are scaled at the end by the scale of the filter or of its channel. */
-#include "operations.h"
+#include "image.h"
 
 enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, DILATION_WIDTH, DILATION_HEIGHT };
 
@@ -66,41 +66,51 @@ static inline window_t window_at(int64_t place, int64_t stride, int64_t padding,
   return window;
 }
 
+/* Adds the products of a pixel with as many weights of a filter. */
+static inline void add_pixel(total_t *total, const tn_nn_tensor_t *input, const tn_nn__image_t *image, int64_t pixel,
+                             const tn_nn_tensor_t *filter, int64_t weights) {
+  uint64_t depth = (uint64_t)image->channels;
+  if (image->channel == 1) /* The compiler makes vector code of this call only. */
+    add_products(total, input, (uint64_t)pixel, 1, filter, (uint64_t)weights, 1, depth);
+  else
+    add_products(total, input, (uint64_t)pixel, (uint64_t)image->channel, filter, (uint64_t)weights, 1, depth);
+}
+
 /* CONV_2D combines all input channels; DEPTHWISE_CONV_2D has filters of its own for each input channel. */
 static int32_t convolve(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output,
                         int depthwise) {
   const tn_nn_tensor_t *filter = tn_nn__input(call, 1), *bias = tn_nn__input(call, 2);
   const int32_t *numbers = call->step->numbers;
+  const tn_nn__image_t from = tn_nn__image(call, input), to = tn_nn__image(call, output);
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
-  int64_t height = input->dimensions[1], width = input->dimensions[2], depth = input->dimensions[3];
   int64_t filter_height = filter->dimensions[1], filter_width = filter->dimensions[2];
-  int64_t channels = output->dimensions[3], per_input = depthwise && depth > 0 ? channels / depth : 1;
-  uint64_t at = 0;
-  for (int64_t batch = 0; batch < output->dimensions[0]; batch++) {
-    for (int64_t y = 0; y < output->dimensions[1]; y++) {
+  int64_t channels = to.channels, per_input = depthwise && from.channels > 0 ? channels / from.channels : 1;
+  for (int64_t batch = 0; batch < to.batches; batch++) {
+    for (int64_t y = 0; y < to.height; y++) {
       window_t rows =
-          window_at(y, numbers[STRIDE_HEIGHT], numbers[PAD_TOP], numbers[DILATION_HEIGHT], filter_height, height);
-      for (int64_t x = 0; x < output->dimensions[2]; x++) {
+          window_at(y, numbers[STRIDE_HEIGHT], numbers[PAD_TOP], numbers[DILATION_HEIGHT], filter_height, from.height);
+      for (int64_t x = 0; x < to.width; x++) {
         if (x % 16 == 0 && tn_nn__is_cancelled()) return TN_NN_CANCELLED;
-        window_t columns =
-            window_at(x, numbers[STRIDE_WIDTH], numbers[PAD_LEFT], numbers[DILATION_WIDTH], filter_width, width);
-        for (int64_t channel = 0; channel < channels; channel++, at++) {
+        window_t columns = window_at(x, numbers[STRIDE_WIDTH], numbers[PAD_LEFT], numbers[DILATION_WIDTH], filter_width,
+                                     from.width);
+        int64_t at = batch * to.batch + y * to.row + x * to.column;
+        for (int64_t channel = 0; channel < channels; channel++, at += to.channel) {
           total_t total = start_with(bias, (uint64_t)channel);
           for (int64_t i = rows.first; i < rows.end; i++) {
-            int64_t row = (batch * height + rows.origin + i * numbers[DILATION_HEIGHT]) * width;
+            int64_t row = batch * from.batch + (rows.origin + i * numbers[DILATION_HEIGHT]) * from.row;
             for (int64_t k = columns.first; k < columns.end; k++) {
-              int64_t pixel = (row + columns.origin + k * numbers[DILATION_WIDTH]) * depth;
+              int64_t pixel = row + (columns.origin + k * numbers[DILATION_WIDTH]) * from.column;
               int64_t tap = i * filter_width + k;
               if (depthwise) {
-                add_products(&total, input, (uint64_t)(pixel + channel / per_input), 0, filter,
+                add_products(&total, input, (uint64_t)(pixel + channel / per_input * from.channel), 0, filter,
                              (uint64_t)(tap * channels + channel), 0, 1);
               } else {
-                int64_t weights = (channel * filter_height * filter_width + tap) * depth;
-                add_products(&total, input, (uint64_t)pixel, 1, filter, (uint64_t)weights, 1, (uint64_t)depth);
+                add_pixel(&total, input, &from, pixel, filter,
+                          (channel * filter_height * filter_width + tap) * from.channels);
               }
             }
           }
-          finish(input, filter, (uint64_t)channel, output, at, total, bounds);
+          finish(input, filter, (uint64_t)channel, output, (uint64_t)at, total, bounds);
         }
       }
     }
@@ -108,14 +118,51 @@ static int32_t convolve(const tn_nn__call_t *call, const tn_nn_tensor_t *input, 
   return TN_NN_OK;
 }
 
-/* Input [N,H,W,C], filter [O,h,w,C], bias [O]; numbers: padding left and top, strides and dilations, width first. */
+/* Image, filter [O,h,w,C], bias [O]; numbers: padding left and top, strides, dilations, width first, and the layout. */
 int32_t tn_nn__convolution(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   return convolve(call, input, output, 0);
 }
 
-/* Input [N,H,W,C], filter [1,h,w,O] with O a multiple of C, bias [O]; numbers as above. */
+/* Image of C channels, filter [1,h,w,O] with O a multiple of C, bias [O]; numbers as above. */
 int32_t tn_nn__depthwise(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   return convolve(call, input, output, 1);
+}
+
+/* Image, filter [O,h,w,C], bias [O]; numbers: padding left and top, strides and the layout. Each pixel of the input is
+ * multiplied with the filter and added to the pixels of the output from (x * stride - padding). The loops compute one pixel
+ * of the output at a time, from the taps i with (y + padding - i) % stride == 0. */
+int32_t tn_nn__transposed_convolution(const tn_nn__call_t *call, const tn_nn_tensor_t *input,
+                                      const tn_nn_tensor_t *output) {
+  const tn_nn_tensor_t *filter = tn_nn__input(call, 1), *bias = tn_nn__input(call, 2);
+  const int32_t *numbers = call->step->numbers;
+  const tn_nn__image_t from = tn_nn__image(call, input), to = tn_nn__image(call, output);
+  tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
+  int64_t height = filter->dimensions[1], width = filter->dimensions[2];
+  int64_t stride_y = numbers[STRIDE_HEIGHT], stride_x = numbers[STRIDE_WIDTH];
+  for (int64_t batch = 0; batch < to.batches; batch++) {
+    for (int64_t y = 0; y < to.height; y++) {
+      int64_t below = y + numbers[PAD_TOP];
+      for (int64_t x = 0; x < to.width; x++) {
+        if (x % 16 == 0 && tn_nn__is_cancelled()) return TN_NN_CANCELLED;
+        int64_t right = x + numbers[PAD_LEFT], at = batch * to.batch + y * to.row + x * to.column;
+        for (int64_t channel = 0; channel < to.channels; channel++, at += to.channel) {
+          total_t total = start_with(bias, (uint64_t)channel);
+          for (int64_t i = below % stride_y; i < height && i <= below; i += stride_y) {
+            int64_t row = (below - i) / stride_y;
+            if (row >= from.height) continue;
+            for (int64_t k = right % stride_x; k < width && k <= right; k += stride_x) {
+              int64_t column = (right - k) / stride_x;
+              if (column >= from.width) continue;
+              add_pixel(&total, input, &from, batch * from.batch + row * from.row + column * from.column, filter,
+                        ((channel * height + i) * width + k) * from.channels);
+            }
+          }
+          finish(input, filter, (uint64_t)channel, output, (uint64_t)at, total, bounds);
+        }
+      }
+    }
+  }
+  return TN_NN_OK;
 }
 
 /* Input of any rank as [batch, size], weights [units, size], bias [units]. */

@@ -1,10 +1,44 @@
 /* Operations on each element: arithmetic with broadcasting, activations, softmax. */
 #include "operations.h"
 
+/* NaN wins in MAXIMUM and MINIMUM. */
 static double combine(uint32_t operation, double a, double b) {
-  if (operation == TN_NN_ADD) return a + b;
-  if (operation == TN_NN_SUB) return a - b;
-  return operation == TN_NN_MUL ? a * b : a / b;
+  switch (operation) {
+    case TN_NN_ADD:
+      return a + b;
+    case TN_NN_SUB:
+      return a - b;
+    case TN_NN_MUL:
+      return a * b;
+    case TN_NN_DIV:
+      return a / b;
+    case TN_NN_MAXIMUM:
+      return a >= b || a != a ? a : b;
+    case TN_NN_MINIMUM:
+      return a <= b || a != a ? a : b;
+    case TN_NN_PRELU:
+      return a < 0 ? a * b : a;
+    case TN_NN_EQUAL:
+      return a == b;
+    case TN_NN_NOT_EQUAL:
+      return a != b;
+    case TN_NN_GREATER:
+      return a > b;
+    case TN_NN_GREATER_EQUAL:
+      return a >= b;
+    case TN_NN_LESS:
+      return a < b;
+    case TN_NN_LESS_EQUAL:
+      return a <= b;
+    case TN_NN_LOGICAL_AND:
+      return a != 0 && b != 0;
+    default: /* LOGICAL_OR */
+      return a != 0 || b != 0;
+  }
+}
+
+static int is_arithmetic(uint32_t operation) {
+  return operation == TN_NN_ADD || operation == TN_NN_SUB || operation == TN_NN_MUL || operation == TN_NN_DIV;
 }
 
 /* Integers wrap around, and quotients are rounded down. Returns 0 for a division by 0. */
@@ -37,8 +71,9 @@ static int32_t broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
   broadcast_strides(a, output, a_strides);
   broadcast_strides(b, output, b_strides);
   uint64_t at_a = 0, at_b = 0;
+  int wraps = output->type == TN_NN_INT32 && is_arithmetic(call->step->operation);
   for (uint64_t i = 0; i < output->count; i++) {
-    if (output->type == TN_NN_INT32) {
+    if (wraps) {
       const int32_t *whole_a = a->data, *whole_b = b->data;
       if (!combine_whole(call->step->operation, whole_a[at_a], whole_b[at_b], (int32_t *)output->data + i))
         return TN_NN_DIVIDED_BY_ZERO;
@@ -65,34 +100,74 @@ static inline float bound_float(float value, tn_nn__bounds_t bounds) {
 #define FLOAT_LOOP(expression)                                                    \
   for (uint64_t i = 0; i < count; i++) result[i] = bound_float(expression, bounds)
 
-/* ADD, SUB, MUL, DIV: two inputs of one type; shapes broadcast against each other. */
+/* ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, PRELU, comparisons, LOGICAL_AND and LOGICAL_OR: two inputs of one type, whose
+ * shapes broadcast against each other. */
 int32_t tn_nn__binary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   const tn_nn_tensor_t *right = tn_nn__input(call, 1);
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
-  if (output->type != TN_NN_FLOAT32 || input->count != output->count || right->count != output->count)
+  const uint32_t operation = call->step->operation;
+  if (output->type != TN_NN_FLOAT32 || input->count != output->count || right->count != output->count ||
+      !(is_arithmetic(operation) || operation == TN_NN_MAXIMUM || operation == TN_NN_MINIMUM))
     return broadcast(call, bounds);
   const float *a = input->data, *b = right->data;
   float *result = output->data;
   uint64_t count = output->count;
-  const uint32_t operation = call->step->operation;
   if (operation == TN_NN_ADD) FLOAT_LOOP(a[i] + b[i]);
   if (operation == TN_NN_SUB) FLOAT_LOOP(a[i] - b[i]);
   if (operation == TN_NN_MUL) FLOAT_LOOP(a[i] * b[i]);
   if (operation == TN_NN_DIV) FLOAT_LOOP(a[i] / b[i]);
+  if (operation == TN_NN_MAXIMUM) FLOAT_LOOP(a[i] >= b[i] || a[i] != a[i] ? a[i] : b[i]);
+  if (operation == TN_NN_MINIMUM) FLOAT_LOOP(a[i] <= b[i] || a[i] != a[i] ? a[i] : b[i]);
   return TN_NN_OK;
 }
 
-static double activate(uint32_t operation, double value) {
-  if (operation == TN_NN_TANH) return tanh(value);
-  if (operation == TN_NN_LOGISTIC) return 1 / (1 + (double)expf((float)-value));
-  /* RELU, RELU1 and RELU6 follow each other, as the activations do. */
-  return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU + (int32_t)(operation - TN_NN_RELU)));
+static double apply(uint32_t operation, double value) {
+  switch (operation) {
+    case TN_NN_TANH:
+      return tanh(value);
+    case TN_NN_LOGISTIC:
+      return 1 / (1 + (double)expf((float)-value));
+    case TN_NN_ABS:
+      return fabs(value);
+    case TN_NN_NEG:
+      return -value;
+    case TN_NN_EXP:
+      return exp(value);
+    case TN_NN_SQRT:
+      return sqrt(value);
+    case TN_NN_RSQRT:
+      return 1 / sqrt(value);
+    case TN_NN_HARD_SWISH:
+      return value * (tn_nn__bound(value + 3, tn_nn__bounds(TN_NN_BOUND_RELU6)) / 6);
+    case TN_NN_LOGICAL_NOT:
+      return value == 0;
+    default: /* RELU, RELU1 and RELU6 follow each other, as the activations do. */
+      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU + (int32_t)(operation - TN_NN_RELU)));
+  }
 }
 
-/* RELU, RELU1, RELU6, TANH, LOGISTIC. */
+/* ABS and NEG of the least integer wrap around. */
+static void apply_whole(uint32_t operation, const int32_t *from, int32_t *to, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++)
+    to[i] = operation == TN_NN_NEG || from[i] < 0 ? (int32_t)(0 - (uint32_t)from[i]) : from[i];
+}
+
+/* RELU, RELU1, RELU6, TANH, LOGISTIC, ABS, NEG, EXP, SQRT, RSQRT, HARD_SWISH, LOGICAL_NOT. */
 int32_t tn_nn__unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  if (output->type == TN_NN_INT32) {
+    apply_whole(call->step->operation, input->data, output->data, output->count);
+    return TN_NN_OK;
+  }
   for (uint64_t i = 0; i < output->count; i++)
-    tn_nn__store(output, i, activate(call->step->operation, tn_nn__load(input, i)));
+    tn_nn__store(output, i, apply(call->step->operation, tn_nn__load(input, i)));
+  return TN_NN_OK;
+}
+
+/* SELECT: a condition, and two tensors of its shape. */
+int32_t tn_nn__select(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  const tn_nn_tensor_t *a = tn_nn__input(call, 1), *b = tn_nn__input(call, 2);
+  for (uint64_t i = 0; i < output->count; i++)
+    tn_nn__store(output, i, tn_nn__load(((const uint8_t *)input->data)[i] != 0 ? a : b, i));
   return TN_NN_OK;
 }
 

@@ -21,6 +21,10 @@ static inline const tn_nn_tensor_t *tn_nn__output(const tn_nn__call_t *call) {
   return &call->tensors[call->operands[call->step->input_count]];
 }
 
+static inline const tn_nn_tensor_t *tn_nn__second_output(const tn_nn__call_t *call) {
+  return &call->tensors[call->operands[call->step->input_count + 1]];
+}
+
 typedef struct {
   float low;
   float high;
@@ -63,6 +67,8 @@ static inline double tn_nn__load(const tn_nn_tensor_t *tensor, uint64_t i) {
       return tn_nn__from_half(((const uint16_t *)tensor->data)[i]);
     case TN_NN_INT32:
       return (double)((const int32_t *)tensor->data)[i];
+    case TN_NN_BOOL8:
+      return ((const uint8_t *)tensor->data)[i] != 0;
     case TN_NN_QUANT8:
       return (double)tensor->scale * (double)(((const uint8_t *)tensor->data)[i] - tensor->zero_point);
     default:
@@ -78,11 +84,21 @@ static inline int32_t tn_nn__quantize(const tn_nn_tensor_t *tensor, double value
   return (int32_t)(scaled > low + 255 ? low + 255 : scaled);
 }
 
+/* The nearest integer towards zero in the range of the type; 0 for NaN. */
+static inline int32_t tn_nn__whole(double value) {
+  if (!(value > (double)INT32_MIN)) return value != value ? 0 : INT32_MIN;
+  return value >= (double)INT32_MAX ? INT32_MAX : (int32_t)value;
+}
+
 static inline void tn_nn__store(const tn_nn_tensor_t *tensor, uint64_t i, double value) {
   if (tensor->type == TN_NN_FLOAT32) {
     ((float *)tensor->data)[i] = (float)value;
   } else if (tensor->type == TN_NN_FLOAT16) {
     ((uint16_t *)tensor->data)[i] = tn_nn__to_half(value);
+  } else if (tensor->type == TN_NN_INT32) {
+    ((int32_t *)tensor->data)[i] = tn_nn__whole(value);
+  } else if (tensor->type == TN_NN_BOOL8) {
+    ((uint8_t *)tensor->data)[i] = value != 0;
   } else {
     ((uint8_t *)tensor->data)[i] = (uint8_t)tn_nn__quantize(tensor, value);
   }
@@ -99,6 +115,7 @@ typedef int32_t tn_nn__run_t(const tn_nn__call_t *call, const tn_nn_tensor_t *in
 typedef struct {
   tn_nn__run_t *run, *check;
   uint32_t inputs; /* the number of inputs, or 0 for any number */
+  uint32_t more_outputs; /* the number of outputs after the first */
 } tn_nn__operation_t;
 
 /* cancel.c: whether the run should end. Operations that take long look at it again and again. */
@@ -107,7 +124,10 @@ int tn_nn__is_cancelled(void);
 /* check.c: looks up an operation. Null if it is unknown. */
 const tn_nn__operation_t *tn_nn__find(uint32_t operation);
 
-/* elementwise.c, layout.c, convolution.c and pooling.c */
-tn_nn__run_t tn_nn__binary, tn_nn__unary, tn_nn__softmax;
+/* elementwise.c, layout.c, copies.c, reduce.c, convolution.c, pooling.c, resize.c and top_k.c */
+tn_nn__run_t tn_nn__binary, tn_nn__unary, tn_nn__softmax, tn_nn__select;
 tn_nn__run_t tn_nn__copy, tn_nn__transpose, tn_nn__concatenation, tn_nn__gather, tn_nn__argmax, tn_nn__convert;
-tn_nn__run_t tn_nn__convolution, tn_nn__depthwise, tn_nn__fully_connected, tn_nn__average_pool, tn_nn__max_pool;
+tn_nn__run_t tn_nn__shift, tn_nn__tile, tn_nn__cast;
+tn_nn__run_t tn_nn__reduce, tn_nn__top_k;
+tn_nn__run_t tn_nn__convolution, tn_nn__depthwise, tn_nn__transposed_convolution, tn_nn__fully_connected;
+tn_nn__run_t tn_nn__average_pool, tn_nn__max_pool, tn_nn__resize_bilinear, tn_nn__resize_nearest;

@@ -1,6 +1,6 @@
-/* Pooling of images, NHWC: numbers are padding left and top, strides of width and height, width and height of the
- * window. The padding is ignored. */
-#include "operations.h"
+/* Pooling of images: numbers are padding left and top, strides of width and height, width and height of the window, and
+ * the layout. The padding is ignored. */
+#include "image.h"
 
 enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, WINDOW_WIDTH, WINDOW_HEIGHT };
 
@@ -10,28 +10,29 @@ static int64_t at_most(int64_t value, int64_t bound) { return value > bound ? bo
 static int32_t pool(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output, int average) {
   const int32_t *numbers = call->step->numbers;
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
-  int64_t height = input->dimensions[1], width = input->dimensions[2], depth = input->dimensions[3];
-  uint64_t at = 0;
-  for (int64_t batch = 0; batch < output->dimensions[0]; batch++) {
-    for (int64_t y = 0; y < output->dimensions[1]; y++) {
+  const tn_nn__image_t from = tn_nn__image(call, input), to = tn_nn__image(call, output);
+  for (int64_t batch = 0; batch < to.batches; batch++) {
+    for (int64_t y = 0; y < to.height; y++) {
       int64_t top = y * numbers[STRIDE_HEIGHT] - numbers[PAD_TOP];
-      int64_t bottom = at_most(top + numbers[WINDOW_HEIGHT], height);
-      for (int64_t x = 0; x < output->dimensions[2]; x++) {
+      int64_t bottom = at_most(top + numbers[WINDOW_HEIGHT], from.height);
+      for (int64_t x = 0; x < to.width; x++) {
+        if (x % 16 == 0 && tn_nn__is_cancelled()) return TN_NN_CANCELLED;
         int64_t left = x * numbers[STRIDE_WIDTH] - numbers[PAD_LEFT];
-        int64_t right = at_most(left + numbers[WINDOW_WIDTH], width);
-        for (int64_t channel = 0; channel < depth; channel++, at++) {
+        int64_t right = at_most(left + numbers[WINDOW_WIDTH], from.width);
+        int64_t at = batch * to.batch + y * to.row + x * to.column;
+        for (int64_t channel = 0; channel < to.channels; channel++, at += to.channel) {
           double largest = 0, sum = 0;
           int64_t count = 0;
           for (int64_t row = at_least(top, 0); row < bottom; row++) {
             for (int64_t column = at_least(left, 0); column < right; column++, count++) {
-              int64_t pixel = (batch * height + row) * width + column;
-              double value = tn_nn__load(input, (uint64_t)(pixel * depth + channel));
+              int64_t pixel = batch * from.batch + row * from.row + column * from.column;
+              double value = tn_nn__load(input, (uint64_t)(pixel + channel * from.channel));
               if (count == 0 || value > largest) largest = value;
               sum += value;
             }
           }
           double value = average && count > 0 ? sum / (double)count : largest;
-          tn_nn__store(output, at, tn_nn__bound(value, bounds));
+          tn_nn__store(output, (uint64_t)at, tn_nn__bound(value, bounds));
         }
       }
     }
