@@ -37,7 +37,17 @@ const kernels: SharedTarget = {
   imports: [],
 }
 
+/** Kernels for the benchmarks of isolated calls. */
+const pages: SharedTarget = {
+  name: 'bench_pages',
+  kind: 'shared',
+  fixture: true,
+  sources: ['csrc/pages.c'],
+  includes: ['../../packages/core/include'],
+  imports: ['memcmp', 'memcpy', 'snprintf', 'strlen', 'vsnprintf'],
+}
+
 export default {
   // On Windows, an addon must be linked with node.exe.
-  targets: process.platform === 'win32' ? [] : [...addons, kernels],
+  targets: process.platform === 'win32' ? [] : [...addons, kernels, pages],
 } satisfies NativePackage

@@ -97,15 +97,19 @@ export function bareChild(
   }
 }
 
-/** The least that blocking round trips over shared memory can be from Node: koffi's calls of send and recv. */
-export async function openBare(byteSize: number): Promise<Transport> {
+/**
+ * The least that blocking round trips over shared memory can be from Node: koffi's calls of send and recv.
+ *
+ * @param touched the bytes from the start of the payload whose pages the other process reads
+ */
+export async function openBare(byteSize: number, touched: number = byteSize): Promise<Transport> {
   const { child, socket, memory, free } = bareChild('bare', byteSize, SEQPACKET)
   const message = new ArrayBuffer(64)
   const [view, address] = [new DataView(message), Number(koffi.address(message))]
   const bytes = new Uint8Array(memory)
   const payload = Buffer.alloc(byteSize, 1)
   const call = (): unknown => {
-    view.setUint32(0, byteSize, true)
+    view.setUint32(0, touched, true)
     send(socket, address, 64, 0)
     recv(socket, address, 64, 0)
     return view.getFloat64(8, true)

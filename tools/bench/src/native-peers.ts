@@ -2,10 +2,17 @@
 import { fileURLToPath } from 'node:url'
 import { loadAddon } from './addon.ts'
 
+/** Returns the path of a library of `csrc`. */
+function built(name: string): string {
+  const file = `lib${name}.${process.platform === 'darwin' ? 'dylib' : 'so'}`
+  return fileURLToPath(new URL(`../build/release/${file}`, import.meta.url))
+}
+
 /** The native functions of `csrc/kernels.c`. */
-export const KERNELS: string = fileURLToPath(
-  new URL(`../build/release/libbench_kernels.${process.platform === 'darwin' ? 'dylib' : 'so'}`, import.meta.url),
-)
+export const KERNELS: string = built('bench_kernels')
+
+/** The custom calls of `csrc/pages.c`. */
+export const PAGES: string = built('bench_pages')
 
 /** The signatures that the hand-written addon of `csrc/core_addon.c` can call, in its order. */
 const KINDS = [
