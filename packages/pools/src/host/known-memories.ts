@@ -5,8 +5,10 @@ export interface KnownMemory {
   readonly id: number
   readonly chunk: SharedChunk
   readonly isWritable: boolean
-  /** Whether a call used it since the last search for one to release. */
+  /** Whether a call used it again since the last search for one to release. */
   wasUsed: boolean
+  /** The last call that uses it. */
+  call: number
   /** Takes the listener of the end of the chunk back. */
   readonly unlisten: () => void
 }
@@ -22,6 +24,7 @@ export class KnownMemories {
   readonly #known = new Map<SharedChunk, KnownMemory>()
   readonly #most: number
   #nextId = 1
+  #call = 0
   /** Calls mostly use the chunk of the call before. */
   #last: KnownMemory | undefined
 
@@ -33,12 +36,18 @@ export class KnownMemories {
     return this.#known.size
   }
 
+  /** Begins a call, whose chunks stay until the next one begins. */
+  begin(): void {
+    this.#call++
+  }
+
   /** Returns the entry of a chunk, if the worker has the rights that a call needs. */
   find(chunk: SharedChunk, isWritten: boolean): KnownMemory | undefined {
     let entry = this.#last
     if (entry?.chunk !== chunk) entry = this.#known.get(chunk)
     if (entry === undefined || (isWritten && !entry.isWritable)) return undefined
     entry.wasUsed = true
+    entry.call = this.#call
     return (this.#last = entry)
   }
 
@@ -49,9 +58,10 @@ export class KnownMemories {
    */
   add(chunk: SharedChunk, isWritable: boolean, released: (id: number) => void): KnownMemory {
     this.remove(chunk, released)
-    if (this.#known.size >= this.#most) this.remove(this.#leastUsed(), released)
+    const least = this.#known.size < this.#most ? undefined : this.#leastUsed()
+    if (least !== undefined) this.remove(least, released)
     const unlisten = chunk.onClose(() => this.remove(chunk, released))
-    const entry = { id: this.#nextId++, chunk, isWritable, wasUsed: true, unlisten }
+    const entry = { id: this.#nextId++, chunk, isWritable, wasUsed: false, call: this.#call, unlisten }
     this.#known.set(chunk, entry)
     return (this.#last = entry)
   }
@@ -78,13 +88,15 @@ export class KnownMemories {
   }
 
   /** The map keeps the order in which entries were looked at last, so its beginning is the hand of the clock. */
-  #leastUsed(): SharedChunk {
-    for (;;) {
+  #leastUsed(): SharedChunk | undefined {
+    for (let left = 2 * this.#known.size; left > 0; left--) {
       const [chunk, entry] = this.#known.entries().next().value!
-      if (!entry.wasUsed) return chunk
-      entry.wasUsed = false
+      const isNeeded = entry.call === this.#call
+      if (!isNeeded && !entry.wasUsed) return chunk
+      if (!isNeeded) entry.wasUsed = false
       this.#known.delete(chunk)
       this.#known.set(chunk, entry)
     }
+    return undefined
   }
 }

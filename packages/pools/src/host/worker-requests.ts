@@ -36,6 +36,7 @@ export class WorkerRequests {
   /** Adds the request of a call, after those that prepare what it needs. */
   add(execution: Execution): void {
     const { kernel, operands, body } = execution.call
+    this.#memories.begin()
     execution.known = this.#kernels.find(kernel) ?? this.#prepareKernel(kernel, execution)
     for (const operand of operands) {
       if (operand !== null && this.#memories.find(operand.chunk, operand.isWritten) === undefined) {

@@ -1,10 +1,11 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { channel } from 'node:diagnostics_channel'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { QueueFullError, ScopeClosedError, ScopeHeldError, tensor } from '@tenon/core'
 import { CONSTANTS } from '@tenon/core/internal'
 import { describe, expect, test, vi } from 'vitest'
-import { KernelCrashError } from '../../src/host/errors.ts'
+import { KernelCrashError, WorkerLostError } from '../../src/host/errors.ts'
 import { SharedMemory } from '../../src/memory/shared-memory.ts'
 import { WorkerProcess } from '../../src/host/worker-process.ts'
 import { Workers } from '../../src/host/workers.ts'
@@ -337,8 +338,21 @@ describe('rule 9', () => {
   test('a call that lost its worker twice before it had begun fails with WorkerLostError', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ restart: unlimited })
-    const calls = [FAULT.SEGV, FAULT.NONE].map((fault) => bench.call(fault, { affinity: 'same' }))
-    const [, second] = await workers.runBatch(calls)
-    expect(second).toMatchObject({ status: 'fulfilled' })
+    // The next worker is killed before it can begin the second call.
+    const killer = (message: unknown): void => {
+      process.kill((message as { worker: { process: number } }).worker.process, 'SIGKILL')
+      channel('tenon:isolate:start').unsubscribe(killer)
+    }
+    channel('tenon:isolate:start').subscribe(killer)
+    const [first, second, third] = await workers.runBatch([FAULT.SEGV, FAULT.NONE].map((fault) => bench.call(fault)))
+    expect(first).toMatchObject({ reason: { code: 'TENON_KERNEL_CRASH' } })
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'TENON_WORKER_LOST' } })
+    const { reason } = second as PromiseRejectedResult
+    expect(reason).toBeInstanceOf(WorkerLostError)
+    expect(reason.message).toContain('faulty lost its worker before it had begun')
+    expect(reason.cause).toBeInstanceOf(KernelCrashError)
+    expect(third).toBeUndefined()
+    expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+    expect(bench.released).toBe(3)
   })
 })

@@ -235,6 +235,20 @@ describe('rules 19 and 20', () => {
   })
 })
 
+test('in guard mode a write to an operand names the operand and the byte', async () => {
+  using bench = new Bench()
+  await using workers = await Workers.open({ guard: true, restart: unlimited })
+  expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+  for (const run of [
+    async () => workers.run(bench.call(FAULT.WRITE_OPERAND)),
+    async () => workers.runAsync(bench.call(FAULT.WRITE_OPERAND)),
+  ]) {
+    const error = await failureOf(run())
+    expect(error.message).toContain('faulty crashed: SIGSEGV writing at byte 12 of operand 1, which has 64 bytes')
+    expect(error.details).toMatchObject({ operand: 1, byteOffset: 12, access: 'write', signal: 'SIGSEGV' })
+  }
+})
+
 describe('closeAsync()', () => {
   test('waits for all calls, refuses new ones, and can be repeated', async () => {
     using bench = new Bench()
