@@ -1,4 +1,4 @@
-import { addressOf, checkSize, describe, wrongType } from '@tenon/core/internal'
+import { addressOf, checkSize, wrongType } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { Chunk } from './chunk.ts'
 import { closeDescriptor, describeDescriptor, duplicateDescriptor } from './descriptor.ts'
@@ -37,7 +37,7 @@ export function chunkHandle(chunk: Chunk): ChunkHandle {
   return { id, byteSize, descriptor, identity, ...(threads === undefined ? {} : { shared: threads }) }
 }
 
-/** Opens the memory of a handle. @throws as {@link openChunkHandle} */
+/** Opens the memory of a handle. @throws {ArgumentError | ArgumentRangeError | PoolsError} */
 export function openHandle(handle: MemoryHandle): ImportedMemory {
   if (typeof handle !== 'object' || handle === null || handle.kind !== 'tenon.memory')
     throw wrongType('handle', 'the handle() of shared memory', handle)
@@ -45,12 +45,23 @@ export function openHandle(handle: MemoryHandle): ImportedMemory {
   if (typeof identity !== 'string' || typeof label !== 'string' || !Array.isArray(chunks))
     throw wrongType('handle', 'the handle() of shared memory', handle)
   return new ImportedMemory({ identity, label, tensors: copyLocations(tensors) }, (parts) => {
-    for (const each of chunks as readonly ChunkHandle[]) addChunk(parts, openChunkHandle(each, parts))
+    for (const each of chunks as readonly ChunkHandle[]) {
+      const chunk = openChunkHandle(each, parts)
+      if (chunk !== undefined) addChunk(parts, chunk)
+    }
+    if (chunks.length === 0 || parts.chunks.size > 0) return
+    throw new PoolsError(
+      'INVALID_ARGUMENT',
+      'the handle must be that of open memory of this process, got a closed one',
+      {
+        hint: 'Import the handle before its owner closes the memory, and in the same process.',
+      },
+    )
   })
 }
 
-/** Opens a chunk of a handle. @throws {ArgumentError | ArgumentRangeError} @throws {PoolsError} if its memory was closed. */
-function openChunkHandle(handle: ChunkHandle, owner: { readonly open: boolean }): Chunk {
+/** Opens a chunk of a handle; undefined if its owner has closed it. @throws {ArgumentError | ArgumentRangeError | PoolsError} */
+function openChunkHandle(handle: ChunkHandle, owner: { readonly open: boolean }): Chunk | undefined {
   if (typeof handle !== 'object' || handle === null) throw wrongType('a chunk of the handle', 'an object', handle)
   const { id, byteSize, descriptor, identity, shared } = handle
   const number = checkSize(id, 'id', 'the chunk')
@@ -58,15 +69,7 @@ function openChunkHandle(handle: ChunkHandle, owner: { readonly open: boolean })
   const copy = copyOf(descriptor, identity)
   if (shared instanceof SharedArrayBuffer && shared.byteLength === size && addressOf(shared) !== 0)
     return new Chunk(owner, copy, mappingOf(shared), true, number)
-  if (copy === -1) {
-    throw new PoolsError(
-      'INVALID_ARGUMENT',
-      `chunk ${describe(id)} of the handle must be open memory of this process`,
-      {
-        hint: 'Import the handle before its owner closes the memory, and in the same process.',
-      },
-    )
-  }
+  if (copy === -1) return undefined
   try {
     return mapMemory(copy, { id: number, byteSize: size }, owner)
   } catch (error) {

@@ -48,7 +48,7 @@ export function tensorAt(location: TensorLocation, segmentOf: (chunk: number) =>
   const segment = segmentOf(chunk)
   if (segment === undefined) {
     throw new ArgumentError(`chunk must be one of the imported memory, got ${describe(chunk)}`, {
-      hint: 'Import the memory again: its owner has added the chunk later.',
+      hint: 'Import the memory again, because its owner has added the chunk later, or keep the tensor alive in the owner.',
     })
   }
   return tensor(dtype, shape as readonly number[], segment.asSlice(offset), {

@@ -43,7 +43,7 @@ describe.runIf(process.platform === 'linux')('handle()', () => {
     const handle = memory.handle({ tensors: { x, y } })
     expect(handle.chunks[0]!.shared).toBeInstanceOf(SharedArrayBuffer)
     const worker = start(
-      `using memory = SharedMemory.ofHandle(workerData)
+      `const memory = SharedMemory.ofHandle(workerData)
        const x = memory.tensor('x')
        memory.tensor('y').set(x.toArray().map((value) => 2 * value))
        parentPort.postMessage([memory.identity, String(memory), internal.sharedChunkOf(x) !== undefined])`,
@@ -123,6 +123,18 @@ describe.runIf(process.platform === 'linux')('handle()', () => {
     expect(await collectUntil(() => mappingsOf('outlives') === 0)).toBe(true)
   })
 
+  test('a chunk that its owner has closed meanwhile is left out', async () => {
+    using memory = SharedMemory.open({ chunk: '1 MiB' })
+    const x = floats(memory, [1])
+    let weights: Tensor | undefined = memory.freeze(tensor([1, 2]))
+    const handle = memory.handle({ tensors: { x, weights } })
+    weights = undefined
+    expect(await collectUntil(() => memory.usage.chunks === 1)).toBe(true)
+    using imported = SharedMemory.ofHandle(handle)
+    expect(imported.tensor('x').toArray()).toEqual([1])
+    expect(() => imported.tensor('weights')).toThrow(/^chunk must be one of the imported memory, got 1/)
+  })
+
   test('raw views in a worker stay valid when its memory is closed', async () => {
     using memory = SharedMemory.open({ chunk: '1 MiB' })
     const worker = start(
@@ -146,7 +158,7 @@ describe.runIf(process.platform === 'linux')('handle()', () => {
     using other = SharedMemory.open({ chunk: '1 MiB' })
     other.allocate(1)
     const before = openDescriptors()
-    expect(() => SharedMemory.ofHandle(handle)).toThrow(/^chunk 0 of the handle must be open memory of this process/)
+    expect(() => SharedMemory.ofHandle(handle)).toThrow(/^the handle must be that of open memory of this process/)
     const copy = duplicateDescriptor(handle.chunks[0]!.descriptor)
     expect(openDescriptors()).toBe(before + 1)
     process.getBuiltinModule('node:fs').closeSync(copy)
@@ -168,9 +180,9 @@ describe.runIf(process.platform === 'linux')('handle()', () => {
       [{ ...handle, chunks: [{ ...chunk, id: -1 }] }, /^id must be a whole number/],
       [{ ...handle, chunks: [chunk, chunk] }, /^the chunks of a memory must have different numbers, got 0 twice/],
       [withoutBuffers({ ...handle, chunks: [{ ...chunk, byteSize: 2 * MIB }] }), /it has 1048576/],
-      [withoutBuffers({ ...handle, chunks: [{ ...chunk, descriptor: 0 }] }), /must be open memory/],
-      [withoutBuffers({ ...handle, chunks: [{ ...chunk, descriptor: -5 }] }), /must be open memory/],
-      [withoutBuffers({ ...handle, chunks: [{ ...chunk, descriptor: 2 ** 40 }] }), /must be open memory/],
+      [withoutBuffers({ ...handle, chunks: [{ ...chunk, descriptor: 0 }] }), /must be that of open memory/],
+      [withoutBuffers({ ...handle, chunks: [{ ...chunk, descriptor: -5 }] }), /must be that of open memory/],
+      [withoutBuffers({ ...handle, chunks: [{ ...chunk, descriptor: 2 ** 40 }] }), /must be that of open memory/],
     ]
     for (const [value, message] of bad) expect(() => SharedMemory.ofHandle(value as MemoryHandle)).toThrow(message)
     expect(openDescriptors()).toBe(before)
@@ -264,8 +276,9 @@ describe.runIf(process.platform === 'linux')('leaks', () => {
   test('opening, sharing and closing 200 memories leaves descriptors, mappings and pages as they were', async () => {
     const worker = start(
       `parentPort.on('message', (handle) => {
-         using memory = SharedMemory.ofHandle(handle)
+         const memory = SharedMemory.ofHandle(handle)
          parentPort.postMessage(memory.tensor('x').toArray()[0])
+         memory.close()
          globalThis.gc?.()
        })`,
     )

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs' // prettier-ignore
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runScript } from '@tenon/core/testing'
 import { tensor } from '@tenon/core'
@@ -61,7 +62,7 @@ describe.runIf(process.platform === 'linux')('export() and openNamed()', () => {
       expect(lstatSync(exported.path).mode & 0o777).toBe(0o600)
       expect(readdirSync(join(directory, 'tenon'))).toEqual(['images'])
       const printed = await inOtherProcess(
-        `using memory = await SharedMemory.openNamed('images')
+        `const memory = await SharedMemory.openNamed('images')
          const x = memory.tensor('x')
          memory.tensor('y').set(x.toNested().map((row) => row.map((value) => value * 10)))
          console.log(memory.identity, Object.keys(memory.locations).join())`,
@@ -214,6 +215,8 @@ describe.runIf(process.platform === 'linux')('hostile programs', () => {
     if (!isOpen) closeDescriptor(channel)
     const message = await opened
     if (isOpen) closeDescriptor(channel)
+    // Descriptors of others are closed by another thread.
+    for (let i = 0; i < 400 && openDescriptors() !== before; i++) await sleep(5)
     expect(openDescriptors()).toBe(before)
     closeDescriptor(listener)
     rmSync(path)
