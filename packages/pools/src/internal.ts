@@ -9,5 +9,5 @@ export type {
   WorkerKernel,
   WorkerOperand,
 } from './host/worker-call.ts'
-export { WORKERS_OPTIONS } from './host/settings.ts'
+
 export { Workers } from './host/workers.ts'

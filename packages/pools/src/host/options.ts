@@ -62,7 +62,7 @@ export interface WorkerHealth {
   readonly index: number
   /** The number of its process; 0 if there is none. */
   readonly process: number
-  readonly state: 'starting' | 'idle' | 'preparing' | 'running' | 'calling back' | 'restarting' | 'ended'
+  readonly state: 'starting' | 'idle' | 'preparing' | 'running' | 'calling back' | 'restarting'
   /** The kernel in progress. */
   readonly kernel: string | undefined
   /** The calls that this process has answered. */

@@ -54,7 +54,7 @@ export class Supervisor {
     const { settings, clock, alarm } = this.#crew
     const worker = new Worker(index, settings, clock, this.#listener)
     const ring = (): void => {
-      worker.host.drain()
+      worker.rang()
       this.#listener.collect(seat)
     }
     seat.take(worker, ring, () => this.ended(seat))

@@ -13,6 +13,9 @@ const PREVIOUS = 8
 /** The most functions that a worker calls before other events of the event loop have a turn. */
 const MOST_IN_A_ROW = 64
 
+/** The most times that a worker rings without a call that makes progress. */
+const MOST_RINGS = 10_000
+
 /** What a worker reports. */
 export interface WorkerListener {
   /** The worker has answered the request of its start. */
@@ -55,6 +58,7 @@ export class Worker implements RingOwner, WorkerIdentity {
   readonly #ring: RequestRing
   readonly #requests: WorkerRequests
   #fault: string | undefined
+  #rings = 0
 
   /** @param clock see {@link RingOwner}. @throws {NativeError | UnsupportedError} if it cannot be started */
   constructor(index: number, settings: Settings, clock: number, listener: WorkerListener) {
@@ -119,12 +123,12 @@ export class Worker implements RingOwner, WorkerIdentity {
    * when its state changes, and may not sleep
    */
   post(): boolean {
-    this.#ring.post(this.#rings)
-    return this.#rings && this.#ring.hasAnswer
+    this.#ring.post(this.#mustRing)
+    return this.#mustRing && this.#ring.hasAnswer
   }
 
   /** Whether the event loop waits for the next answer. A synchronous call that was given up is not waited for by its thread. */
-  get #rings(): boolean {
+  get #mustRing(): boolean {
     if (!this.isReady || this.#ring.hasBacklog) return true
     const [current] = this.executions
     return current !== undefined && (current.isAsync || current.isSettled)
@@ -135,13 +139,19 @@ export class Worker implements RingOwner, WorkerIdentity {
     return this.#ring.exchange(execution.slot < 0 ? this.#ring.lastSlot : execution.slot, timeout)
   }
 
+  /** The worker has rung. One that does nothing else would keep the event loop busy for ever. */
+  rang(): void {
+    this.host.drain()
+    if (++this.#rings > MOST_RINGS) this.#fault ??= 'a worker must not ring without an answer'
+  }
+
   /** Reads the answers, and settles the calls. @returns whether there are more, for which this method is called again */
   collect(): boolean {
     for (let count = 0; count < MOST_IN_A_ROW; count++) {
       if (this.isEnded) return false
       this.#fault ??= this.#ring.collect(true)
       if (this.isEnded || this.fault !== undefined) return false
-      const rings = this.#rings
+      const rings = this.#mustRing
       if (this.#ring.isDirty) this.#ring.post(rings)
       else if (rings && !this.#ring.isEmpty) this.host.memory.askForRing()
       // Looks again, because the worker does not ring for an answer from before it was asked to.
@@ -168,7 +178,7 @@ export class Worker implements RingOwner, WorkerIdentity {
 
   /** Sends the requests that nobody waits for. */
   flush(): void {
-    if (this.#ring.isDirty && !this.isEnded) this.#ring.post(this.#rings)
+    if (this.#ring.isDirty && !this.isEnded) this.#ring.post(this.#mustRing)
   }
 
   /** Frees all that the process had. The watches of its descriptors must be closed. */
@@ -187,6 +197,7 @@ export class Worker implements RingOwner, WorkerIdentity {
   /** @internal */
   callBack(execution: Execution, body: Uint8Array): Uint8Array | undefined {
     const { call } = execution
+    this.#rings = 0
     if (call.callBack === undefined) return undefined
     try {
       const result = call.callBack(body)
@@ -225,6 +236,7 @@ export class Worker implements RingOwner, WorkerIdentity {
   #leave(execution: Execution): void {
     this.executions.splice(this.executions.indexOf(execution), 1)
     execution.place = -1
+    this.#rings = 0
     this.oldestSince = performance.now()
     this.calls++
     this.previous.push(execution.call.kernel.name)

@@ -10,17 +10,22 @@ import type { WorkerCall, WorkerKernel } from '../../src/host/worker-call.ts'
 import { Workers } from '../../src/host/workers.ts'
 import { SharedMemory } from '../../src/memory/shared-memory.ts'
 import { operandOf, ReportedError } from './faulty.ts'
-import { failureOf, usage } from './support.ts'
+import { eventually, failureOf, usage } from './support.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-script-'))
 const path = join(directory, 'kernels.mjs')
 writeFileSync(
   path,
-  `export const double = ([x], [y]) => y.set(x.toArray().map((value) => 2 * value))
+  `import { Worker } from 'node:worker_threads'
+  export const double = ([x], [y]) => y.set(x.toArray().map((value) => 2 * value))
   export const fail = () => { throw new RangeError('failed on purpose') }
   export const exit = () => process.exit(3)
   export const spin = () => { for (;;); }
   export const eat = () => { const kept = []; for (;;) kept.push(new Uint8Array(1 << 20).fill(1)) }
+  export const flood = () => {
+    const write = "for (const fs = require('node:fs'), bytes = Buffer.alloc(1 << 16);;) try { fs.writeSync(4, bytes) } catch {}"
+    new Worker(write, { eval: true })
+  }
   export const print = ([x], [y]) => { console.log('printed'); throw new Error('after the output') }
   `,
 )
@@ -77,4 +82,16 @@ test.each(['run', 'runAsync'] as const)('rule 20: a worker in Node.js above its 
   expect(error.details.used).toBeGreaterThan(300 * 2 ** 20)
   expect(workers.metrics().retries).toBe(0)
   expect(await workers[form](callOf('double'))).toEqual([2, 4])
+})
+
+test('a worker that rings without end is ended, and the event loop goes on', async () => {
+  await using workers = await Workers.open({ host: 'node', restart })
+  const { process } = workers.health().workers[0]!
+  await workers.runAsync(callOf('flood'))
+  let turns = 0
+  const timer = setInterval(() => turns++, 1)
+  await eventually(() => workers.health().workers[0]!.process !== process)
+  clearInterval(timer)
+  expect(turns).toBeGreaterThan(0)
+  expect(await workers.runAsync(callOf('double'))).toEqual([2, 4])
 })

@@ -27,6 +27,9 @@ typedef struct {
 
 #define WAITER_OF_32_BITS 2u
 
+/* The most times that the doorbell is read at once. */
+#define MOST_READS 16
+
 /* -1: not known. */
 static _Atomic int has_waitv = -1;
 
@@ -182,8 +185,9 @@ int32_t tn_host_cancel(tn_host_t *host, uint64_t id) {
 
 int32_t tn_host_drain(tn_host_t *host) {
   TN_REQUIRE(host != NULL, "the worker must not be null");
-  char bytes[256];
-  while (recv(host->doorbell, bytes, sizeof bytes, MSG_DONTWAIT) > 0) continue;
+  /* A worker that writes without end must not keep this thread here. */
+  char bytes[4096];
+  for (int i = 0; i < MOST_READS && recv(host->doorbell, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) continue;
   return TN_OK;
 }
 
