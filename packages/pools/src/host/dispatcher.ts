@@ -1,6 +1,6 @@
 import { residentMemory } from './call-metrics.ts'
 import { Crew } from './crew.ts'
-import { CANCEL_AGAIN, nextTime, START_TIMEOUT } from './due-times.ts'
+import { CANCEL_AGAIN, MEMORY_INTERVAL, nextTime, START_TIMEOUT } from './due-times.ts'
 import { hasSubscribers, publish } from './events.ts'
 import type { Execution } from './execution.ts'
 import { deadlineError, detailsOf, memoryError } from './failures.ts'
@@ -36,7 +36,9 @@ export class Dispatcher implements SupervisorListener {
   send(seat: Seat, execution: Execution, now: number): void {
     const worker = seat.worker!
     worker.add(execution, now)
-    if (execution.isAsync && worker.post()) setImmediate(() => this.collect(seat))
+    if (!execution.isAsync) return
+    if (worker.post()) setImmediate(() => this.collect(seat))
+    if (this.crew.watchesMemory) this.crew.alarm.by(now + MEMORY_INTERVAL)
   }
 
   advance(): void {

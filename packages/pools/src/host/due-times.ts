@@ -6,7 +6,7 @@ export const START_TIMEOUT = 10_000
 /** The time between two requests to cancel the same call, in ms, because the worker may not have taken it yet. */
 export const CANCEL_AGAIN = 10
 /** The time between two looks at the memory of a worker, in ms. */
-const MEMORY_INTERVAL = 50
+export const MEMORY_INTERVAL = 50
 
 /** When the next thing is due, in ms of `performance.now()`. */
 export function nextTime(crew: Crew): number {

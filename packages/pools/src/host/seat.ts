@@ -8,7 +8,7 @@ export class Seat {
   readonly backoff: Backoff
   worker: Worker | undefined
   /** When the next process is started, in ms of `performance.now()`, if there is none. */
-  startsAt = Infinity
+  startsAt: number = Infinity
   /** Whether the worker is replaced after its calls. */
   mustReplace = false
   /** The number of processes that were started. */

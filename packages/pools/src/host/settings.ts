@@ -24,8 +24,7 @@ export interface Settings {
   readonly grace: number
 }
 
-/** The names of the options of {@link WorkersOptions}. */
-export const WORKERS_OPTIONS = [
+const OPTIONS = [
   'workers',
   'deadline',
   'memory',
@@ -58,7 +57,7 @@ const UNITS: Readonly<Record<string, number>> = {
 
 /** @throws {ArgumentError | ArgumentRangeError} if an option does not exist or is not valid */
 export function checkSettings(options: WorkersOptions | undefined): Settings {
-  const known = checkOptions(options, WORKERS_OPTIONS)
+  const known = checkOptions(options, OPTIONS)
   // Each option is read once, because it may be a getter.
   const {
     workers = 1,
