@@ -97,14 +97,14 @@ export {
   type PoolOptions,
   shareReadOnly,
 } from './memory/create-pool.ts'
-export {
-  type ArenaOptions,
-  type ExportOptions,
-  type HandleOptions,
-  type MemoryUsage,
-  SharedMemory,
-  type SharedMemoryOptions,
-} from './memory/shared-memory.ts'
+export { SharedMemory } from './memory/shared-memory.ts'
+export type {
+  ArenaOptions,
+  ExportOptions,
+  HandleOptions,
+  MemoryUsage,
+  SharedMemoryOptions,
+} from './memory/shared-memory-options.ts'
 export type { MemoryBacking } from './memory/memory-backing.ts'
 export { MemoryExport } from './memory/memory-export.ts'
 export type { OpenNamedOptions } from './memory/open-named.ts'

@@ -187,7 +187,7 @@ export class ChunkHeap {
     throw new AllocationError(
       `the shared memory must have at most ${limit} bytes, got ${this.#byteSize} in its chunks and ${byteSize} more`,
       {
-        hint: 'Open the memory with a higher limit, close its arenas, or drop the tensors in it.',
+        hint: 'Open the memory with a higher limit, close its arenas, or drop tensors in it and let the event loop run.',
         details: { limit, byteSize: this.#byteSize, requested: byteSize, usedBytes: this.#usedBytes },
       },
     )

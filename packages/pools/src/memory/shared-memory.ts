@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { totalmem } from 'node:os'
 import {
   ArgumentError,
   ArgumentRangeError,
@@ -27,12 +26,13 @@ import {
 import { byteCount } from './byte-count.ts'
 import type { Chunk } from './chunk.ts'
 import { ChunkHeap } from './chunk-heap.ts'
+import { closeAtThreadEnd } from './close-at-thread-end.ts'
 import { closeDescriptor } from './descriptor.ts'
 import { roundUp, type Span, SPAN_UNIT } from './free-list.ts'
 import { FrozenPart } from './frozen-part.ts'
 import type { ImportedMemory } from './imported-memory.ts'
 import { MemoryArena } from './memory-arena.ts'
-import { checkBacking, type MemoryBacking } from './memory-backing.ts'
+import { checkBacking } from './memory-backing.ts'
 import { type ExportedMessages, MemoryExport } from './memory-export.ts'
 import { chunkHandle, type MemoryHandle, openHandle } from './memory-handle.ts'
 import { locateTensor, type TensorLocation } from './tensor-location.ts'
@@ -40,69 +40,19 @@ import { MemoryRange } from './memory-range.ts'
 import { encodeDescription } from './named-message.ts'
 import { openByName, type OpenNamedOptions } from './open-named.ts'
 import { type OwnFile, removeOwn } from './own-file.ts'
+import {
+  type ArenaOptions,
+  byteLimit,
+  chunkSize,
+  type ExportOptions,
+  type HandleOptions,
+  type MemoryUsage,
+  type SharedMemoryOptions,
+  usualLimit,
+} from './shared-memory-options.ts'
 import { createShmFile } from './shm-file.ts'
 
-/** The smallest chunk, and the smallest limit, in bytes. */
-const LEAST_CHUNK = 2 ** 20
-
-const USUAL_CHUNK = 2 ** 26
-
-/** The options of {@link SharedMemory.open}. Sizes are numbers of bytes, or texts such as `'64 MiB'`. */
-export interface SharedMemoryOptions {
-  /**
-   * The size of the chunks in which the memory grows: a power of two from 1 MiB, by default 64 MiB. A larger tensor gets a chunk of
-   * its own. Pages without contents take no memory.
-   */
-  readonly chunk?: number | string
-  /** The most bytes of all chunks together, from 1 MiB; by default the memory of the machine. */
-  readonly limit?: number | string
-  /** The name of the memory in messages and in `/proc`. */
-  readonly label?: string
-  /**
-   * Whether each allocation has pages of its own and ends at the end of the last one, so that the guard mode of isolated libraries
-   * finds each byte that is used beyond it. By default false.
-   */
-  readonly guard?: boolean
-  /**
-   * By default `memfd`: memory without a name that nobody can make smaller. `shm` is a file in `/dev/shm` for programs that need one. It
-   * has one chunk of the size `limit`, can be neither sealed nor posted, and is removed when the memory is closed.
-   */
-  readonly backing?: MemoryBacking
-  /** The name of the file in `/dev/shm`: 1 to 64 letters, digits, dots, dashes and underlines. */
-  readonly name?: string
-}
-
 const OPTIONS = ['chunk', 'limit', 'label', 'guard', 'backing', 'name'] as const
-
-/** The options of {@link SharedMemory.arena}. */
-export interface ArenaOptions {
-  /** The size of the first block, a number of bytes or a text; by default 64 KiB. Later blocks are larger. */
-  readonly byteSize?: number | string
-}
-
-/** The memory that a {@link SharedMemory} uses, in bytes. */
-export interface MemoryUsage {
-  readonly chunks: number
-  /** The bytes of all chunks. Only pages with contents take memory of the machine. */
-  readonly byteSize: number
-  /** The bytes that tensors, arenas and calls have. */
-  readonly usedBytes: number
-  readonly limit: number
-}
-
-/** The options of {@link SharedMemory.handle}. */
-export interface HandleOptions {
-  /** Tensors of the memory that the receiver finds by name. The caller keeps them alive as long as the receiver uses them. */
-  readonly tensors?: Readonly<Record<string, Tensor>>
-}
-
-/** The options of {@link SharedMemory.export}. */
-export interface ExportOptions extends HandleOptions {
-  /** From 1 to 64 letters, digits, dots, dashes and underlines. */
-  readonly name: string
-  /** The directory of the socket, with the mode 0700; by default `tenon` in `$XDG_RUNTIME_DIR`. It is made if it does not exist. */
-  readonly directory?: string
-}
 
 const ranges = new Cleaner<{ readonly heap: ChunkHeap; readonly span: Span<Chunk> }>(({ heap, span }) =>
   heap.give(span),
@@ -142,6 +92,7 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
     this.#name = name
     this.#heap = heap
     heaps.watch(this, { heap, file }, heap)
+    closeAtThreadEnd(this)
   }
 
   /**
@@ -160,9 +111,8 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
         hint: 'Give the name to export(), or pass a label.',
       })
     }
-    const most = limit === undefined ? Math.max(totalmem(), LEAST_CHUNK) : byteLimit(limit)
-    const size = chunk === undefined ? Math.min(USUAL_CHUNK, 2 ** Math.floor(Math.log2(most))) : chunkSize(chunk)
-    if (size > most) throw new ArgumentRangeError(`limit must be at least the ${size} bytes of a chunk, got ${most}`)
+    const most = limit === undefined ? usualLimit() : byteLimit(limit)
+    const size = chunkSize(chunk, most)
     return new SharedMemory(label, new ChunkHeap({ chunk: size, limit: most, label: label.slice(0, 60), guard }))
   }
 
@@ -201,7 +151,8 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
   }
 
   /**
-   * Allocates zeroed memory, which is free again when the last segment, tensor or raw view over it is collected.
+   * Allocates zeroed memory, which is free again when the last segment, tensor or raw view over it was collected and the event loop
+   * runs. A loop that does not return to the event loop uses an {@link arena}.
    *
    * @param byteAlignment a power of two, by default and at least 64.
    * @throws {AllocationError} if the limit would be exceeded, or the system has no memory. @throws {ScopeClosedError}
@@ -375,18 +326,6 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
     const { usedBytes, byteSize } = this.#heap
     return `SharedMemory ${name}(${this.isAlive ? `${usedBytes} of ${byteSize} bytes in use` : 'closed'})`
   }
-}
-
-function byteLimit(value: unknown): number {
-  const bytes = value === Infinity ? Number.MAX_SAFE_INTEGER : byteCount(value, 'limit')
-  if (bytes >= LEAST_CHUNK) return bytes
-  throw new ArgumentRangeError(`limit must be at least 1 MiB (${LEAST_CHUNK} bytes), got ${describe(value)}`)
-}
-
-function chunkSize(value: unknown): number {
-  const bytes = byteCount(value, 'chunk')
-  if (bytes >= LEAST_CHUNK && Number.isInteger(Math.log2(bytes))) return bytes
-  throw new ArgumentRangeError(`chunk must be a power of two from 1 MiB (${LEAST_CHUNK} bytes), got ${describe(value)}`)
 }
 
 const NOT_CLONEABLE = Symbol('shared memory cannot be posted: post its handle(), and use SharedMemory.ofHandle() there')

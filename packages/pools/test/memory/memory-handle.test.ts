@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ScopeClosedError, tensor, type Tensor } from '@tenon/core'
 import { sharedChunkOf } from '@tenon/core/internal'
@@ -273,6 +274,27 @@ describe.runIf(process.platform === 'linux')('rights', () => {
 })
 
 describe.runIf(process.platform === 'linux')('leaks', () => {
+  test('a worker that ends closes the memory that it left open', async () => {
+    using memory = SharedMemory.open({ chunk: '1 MiB' })
+    const x = floats(memory, [1])
+    const before = openDescriptors()
+    const worker = start(
+      `globalThis.kept = SharedMemory.ofHandle(workerData)
+       globalThis.own = SharedMemory.open({ chunk: '1 MiB', label: 'left-open' })
+       own.allocate(100)
+       const closed = SharedMemory.open()
+       closed.close()
+       parentPort.postMessage(kept.tensor('x').toArray())`,
+      memory.handle({ tensors: { x } }),
+    )
+    const end = once(worker, 'exit')
+    expect(await nextMessage(worker)).toEqual([1])
+    await end
+    expect(mappingsOf('left-open')).toBe(0)
+    for (let i = 0; i < 200 && openDescriptors() > before; i++) await sleep(5)
+    expect(openDescriptors()).toBeLessThanOrEqual(before)
+  })
+
   test('opening, sharing and closing 200 memories leaves descriptors, mappings and pages as they were', async () => {
     const worker = start(
       `parentPort.on('message', (handle) => {
