@@ -24,6 +24,7 @@ _Static_assert(TN_HOST_OUTPUT_OFFSET + sizeof(tn_host_output_t) <= TN_HOST_COMMA
 
 /* The words of command memory that both sides change at any time. */
 #define TN__WORD(place) ((_Atomic uint32_t *)(void *)(place))
+#define TN__LONG(place) ((_Atomic uint64_t *)(void *)(place))
 
 static inline tn_host_slot_t *tn__host_slot(uint8_t *command, uint32_t index) {
   return (tn_host_slot_t *)(void *)(command + TN_HOST_SLOTS_OFFSET + (size_t)index * TN_HOST_SLOT_SIZE);

@@ -53,8 +53,8 @@ int32_t tn_host_take(uint32_t *slot, int64_t timeout) {
   const tn_host_slot_t *request = tn__host_slot(tn__host_command, next);
   header->slot = next;
   header->refused_bytes = 0;
-  header->deadline = request->deadline;
-  header->id = request->id;
+  atomic_store(TN__LONG(&header->deadline), request->deadline);
+  atomic_store(TN__LONG(&header->id), request->id);
   atomic_store(TN__WORD(&header->phase), request->operation == TN_HOST_RUN      ? TN_HOST_RUNNING
                                          : request->operation == TN_HOST_KERNEL ? TN_HOST_PREPARING
                                                                                 : TN_HOST_CONTROLLING);
@@ -69,7 +69,7 @@ int32_t tn_host_answer(uint32_t slot) {
   tn_host_slot_t *answered = tn__host_slot(tn__host_command, slot);
   /* So that the error has what the kernel wrote before. */
   if (answered->status != TN_OK && (header->flags & TN_HOST_CAPTURE) != 0) tn__host_move_output();
-  header->deadline = UINT64_MAX;
+  atomic_store(TN__LONG(&header->deadline), UINT64_MAX);
   atomic_store(TN__WORD(&header->phase), TN_HOST_IDLE);
   atomic_store(TN__WORD(&answered->state), TN_HOST_DONE);
   respond();
@@ -120,7 +120,7 @@ int32_t tn_host_is_cancelled(void) {
   if (tn__host_command == NULL) return 0;
   tn_host_header_t *header = tn__host_header();
   if (*TN__WORD(&header->phase) == TN_HOST_IDLE) return 0;
-  return *TN__WORD(&header->cancel) == (uint32_t)header->id || tn__host_now() > header->deadline;
+  return *TN__WORD(&header->cancel) == (uint32_t)*TN__LONG(&header->id) || tn__host_now() > *TN__LONG(&header->deadline);
 }
 
 #else

@@ -27,7 +27,7 @@ static void put(tn_host_output_t *output, record_t head, const char *bytes) {
   memcpy(output->bytes + at, &head, sizeof head);
   if (bytes != NULL) memcpy(output->bytes + at + sizeof head, bytes, head.length);
   written += sizeof head + (head.length + 7u) / 8 * 8;
-  atomic_store((_Atomic uint64_t *)(void *)&output->total, written);
+  atomic_store(TN__LONG(&output->total), written);
 }
 
 static void append(uint32_t stream, const char *bytes, uint32_t length) {

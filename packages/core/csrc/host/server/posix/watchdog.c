@@ -15,7 +15,7 @@
 
 static bool is_overdue(void) {
   tn_host_header_t *header = tn__host_header();
-  const uint64_t deadline = header->deadline;
+  const uint64_t deadline = *TN__LONG(&header->deadline);
   if (*TN__WORD(&header->phase) == TN_HOST_IDLE || deadline == UINT64_MAX) return false;
   const uint64_t now = tn__host_now();
   return now > deadline && now - deadline > header->grace + SLACK;
