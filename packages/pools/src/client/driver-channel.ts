@@ -295,7 +295,7 @@ export class DriverChannel {
     try {
       return use()
     } catch (error) {
-      if (error instanceof PeerGone) throw this.#die()
+      if (error instanceof PeerGone) throw this.#readToEnd()
       if (error instanceof PoolsError && error.status === 'GENERAL_FAILURE') throw this.#breach('a malformed message')
       throw error
     }
@@ -310,6 +310,17 @@ export class DriverChannel {
       return this.#breach('a farewell that makes no sense')
     }
     return this.#die(reason.sentence, reason.details)
+  }
+
+  /** Reads the messages of a driver that is gone: the last one may say why. */
+  #readToEnd(): PoolsError {
+    try {
+      for (let found = this.#link.receive(0); found !== undefined; found = this.#link.receive(0))
+        this.#settle(this.#checkAnswer(found))
+    } catch {
+      // It has no more messages, or its last one was read.
+    }
+    return this.#die()
   }
 
   /** The doorbell of a driver at a path ends before the message that says why. */

@@ -36,6 +36,16 @@ export class RemoteBackend implements Home.Backend {
     this.#end = end
   }
 
+  /** Whether the driver is connected. */
+  get isAlive(): boolean {
+    return this.#channel.isAlive
+  }
+
+  /** Calls a function once, when the driver is no longer connected. */
+  onEnd(listener: () => void): void {
+    this.#channel.onEnd(listener)
+  }
+
   async prepare(model: Model<Pool>, options: Home.AsyncRequestOptions): Promise<Home.BackendModel> {
     const late = (id: number): void => this.#channel.notify(operations.RELEASE_MODEL, { id })
     const id = await this.#sendModel(operations.PREPARE, model, (body) => u32(body.field('id')), options, late)
@@ -242,10 +252,12 @@ class RemoteModel implements Home.BackendModel {
         if (id !== undefined) return { isToken: false, id }
         // A device buffer of another driver has the token 0 here, which is refused (Q11).
         const { buffer } = pool as Home.BackendPool
-        return {
-          isToken: true,
-          id: buffer instanceof RemoteBuffer && buffer.channel === this.channel ? buffer.token : 0,
-        }
+        if (!(buffer instanceof RemoteBuffer)) return { isToken: true, id: 0 }
+        if (!buffer.channel.isAlive)
+          throw new PoolsError('DEAD_OBJECT', 'the driver of a device buffer has disconnected', {
+            hint: 'Allocate the device buffer again.',
+          })
+        return { isToken: true, id: buffer.channel === this.channel ? buffer.token : 0 }
       })
     } finally {
       for (const pool of ids.keys()) this.#pools.unuse(pool as Pool)

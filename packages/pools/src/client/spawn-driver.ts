@@ -12,6 +12,7 @@ import { type PortEnd, PortLink, portPair } from '../link/port-link.ts'
 import { connectTo, socketPair } from '../link/socket.ts'
 import { checkMilliseconds } from '../nnapi/driver/request-options.ts'
 import { Driver } from '../nnapi/driver/driver-client.ts'
+import { ReconnectingBackend } from './reconnecting-backend.ts'
 import { RemoteBackend } from './remote-backend.ts'
 import { DESCRIPTOR_VARIABLE, linkOf, type WorkerData } from '../server/serve-driver.ts'
 
@@ -106,20 +107,34 @@ export async function workerDriver(options?: WorkerOptions): Promise<Driver> {
   }
 }
 
+/** The options of {@link connectDriver}. */
+export interface ConnectOptions extends StartOptions {
+  /**
+   * Whether to connect again when the driver ends, for example because the kernel of another client crashed. Requests in flight
+   * fail with `DEAD_OBJECT`, and so does `run()` until the event loop has connected. Requests whose answer is awaited wait up to
+   * 10 s. Models are prepared again. Device buffers are lost. The default is false.
+   */
+  readonly reconnect?: boolean
+}
+
 /**
  * Connects to a driver that serves at a path.
  *
  * @param path the path that the driver passed to `serveDriver`.
- * @throws {PoolsError} `DEVICE_UNAVAILABLE` if no driver serves there.
+ * @throws {PoolsError} `DEVICE_UNAVAILABLE` if no driver serves there, `RESOURCE_EXHAUSTED_TRANSIENT` if it has too many clients.
  * @example
  * const driver = await connectDriver('/run/user/1000/tenon.sock')
  * await driver.closeAsync()
  */
-export async function connectDriver(path: string, options?: StartOptions): Promise<Driver> {
+export async function connectDriver(path: string, options?: ConnectOptions): Promise<Driver> {
   checkName(path, 'path')
-  const { deadline } = checkOptions(options, ['deadline'])
+  const { deadline, reconnect = false } = checkOptions(options, ['deadline', 'reconnect'])
   checkMilliseconds(deadline, 'deadline')
-  return introduce(openChannel(connectTo(path)), async () => {}, deadline)
+  if (typeof reconnect !== 'boolean') throw new ArgumentError(`reconnect must be a boolean, got ${describe(reconnect)}`)
+  const connect = (limit: number | undefined): Promise<RemoteBackend> =>
+    introduce(openChannel(connectTo(path)), async () => {}, limit)
+  const first = await connect(deadline)
+  return new Driver(reconnect ? new ReconnectingBackend(first, connect) : first)
 }
 
 /** Takes over one end of a channel to a process or worker that was started, and which ends with the driver. */
@@ -150,16 +165,16 @@ async function introduceStarted(
     const channel = openChannel(end)
     // A worker that fails before it serves, or runs out of memory, cannot close its channel.
     if (started instanceof Worker) void exited.then(() => channel.close())
-    return await introduce(channel, stop, deadline)
+    return new Driver(await introduce(channel, stop, deadline))
   } catch (error) {
     await stop()
     throw failure === undefined ? error : cannotStart(what, failure)
   }
 }
 
-async function introduce(channel: DriverChannel, stop: () => Promise<void>, deadline?: number): Promise<Driver> {
+async function introduce(channel: DriverChannel, stop: () => Promise<void>, deadline?: number): Promise<RemoteBackend> {
   await channel.hello(deadline)
-  return new Driver(new RemoteBackend(channel, stop))
+  return new RemoteBackend(channel, stop)
 }
 
 function openChannel(end: number | PortEnd): DriverChannel {
