@@ -5,13 +5,14 @@ import { describe, expect, test } from 'vitest'
 import { calledIn, isPublic, sources } from './public-api.ts'
 import { root } from './reader.ts'
 
-/** Functions of other software that hints name: NumPy's, Vue's, and those of JavaScript. */
+/** Functions of other software that hints name: NumPy's, Vue's, and those of JavaScript and of C. */
 const foreign = new Set([
   'np.save',
   'x.astype',
   'x.reshape',
   'x.view',
   'array.subarray',
+  'tn_cancelled',
   'toRaw',
   'transfer',
   'Worker',

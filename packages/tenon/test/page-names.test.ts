@@ -29,6 +29,7 @@ const foreign = new Set([
   'postMessage',
   'strlen',
   'terminate',
+  'tn_cancelled',
   'f',
   'matmul',
   'rms_norm',

@@ -8,7 +8,7 @@ import { conventions, deviceConventions } from './call-conventions.ts'
 import { callKernel } from './call-kernel.ts'
 import type { CallFlags } from './call-flags.ts'
 import type { Definition, Values } from './definition.ts'
-import { isolateArguments, refuseIsolateFlags } from './isolate-flags.ts'
+import { refuseIsolateFlags } from './isolate-flags.ts'
 import { kernelFlags, kernelUsage, refuseKernelFlags, unknownFlagHint } from './kernel-flags.ts'
 import type { Invocation, SubCommand } from './sub-command.ts'
 import { commandUsage } from './usage.ts'
@@ -78,7 +78,30 @@ const args = {
     type: 'boolean',
     description: 'call a typed handler that was built for a newer XLA FFI than tenon supports',
   },
-  ...isolateArguments,
+  isolate: {
+    type: 'boolean',
+    description: 'run the kernel in a process of its own; a crash there is an error with exit code 3',
+  },
+  deadline: {
+    type: 'string',
+    valueHint: '1s',
+    description: 'with --isolate, the longest time of a run: 500ms, 1s, 2min, or inf; by default 30s',
+  },
+  memory: {
+    type: 'string',
+    valueHint: '512MiB',
+    description: 'with --isolate, the private memory that the kernel may have; by default without limit',
+  },
+  guard: {
+    type: 'boolean',
+    description:
+      'with --isolate, give operands exact bounds and make them read-only, so that a write beside them is an error',
+  },
+  workers: {
+    type: 'string',
+    valueHint: 'n',
+    description: 'with --isolate, the number of processes that share the runs of --repeat; by default 1',
+  },
   repeat: { type: 'string', valueHint: 'n', description: 'run it n more times and print the duration of a run' },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition

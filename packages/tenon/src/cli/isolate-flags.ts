@@ -1,35 +1,6 @@
 import type { CallFlags } from './call-flags.ts'
-import type { Definition } from './definition.ts'
 import { parseDuration, parseSize } from './units.ts'
 import { UsageError } from './usage-error.ts'
-
-/** The flags with which a kernel runs in a process of its own. */
-export const isolateArguments = {
-  isolate: {
-    type: 'boolean',
-    description: 'run the kernel in a process of its own; a crash there is an error with exit code 3',
-  },
-  deadline: {
-    type: 'string',
-    valueHint: '1s',
-    description: 'with --isolate, the longest time of a run: 500ms, 1s, 2min, or inf; by default 30s',
-  },
-  memory: {
-    type: 'string',
-    valueHint: '512MiB',
-    description: 'with --isolate, the private memory that the kernel may have; by default without limit',
-  },
-  guard: {
-    type: 'boolean',
-    description:
-      'with --isolate, give operands exact bounds and make them read-only, so that a write beside them is an error',
-  },
-  workers: {
-    type: 'string',
-    valueHint: 'n',
-    description: 'with --isolate, the number of processes that share the runs of --repeat; by default 1',
-  },
-} as const satisfies Definition
 
 /** The options of `Library.isolate()` that the command line states. */
 export interface IsolateSettings {
@@ -40,12 +11,7 @@ export interface IsolateSettings {
 }
 
 /** The flags that only have a meaning with `--isolate`. */
-const dependent = [
-  'deadline',
-  'memory',
-  'guard',
-  'workers',
-] as const satisfies readonly (keyof typeof isolateArguments)[]
+const dependent = ['deadline', 'memory', 'guard', 'workers'] as const
 
 /** Refuses flags that have no effect in this process. @throws {UsageError} */
 export function refuseIsolateFlags(flags: CallFlags): void {
