@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { testExamples } from '@tenon/config/examples'
+import * as core from '@tenon/core'
 import { afterAll } from 'vitest'
 import * as hidl from '../src/hidl.ts'
 import * as pools from '../src/index.ts'
@@ -13,7 +14,13 @@ writeFileSync(join(directory, 'weights.bin'), Buffer.alloc(4096))
 const driver = pools.localDriver()
 const model = addModel([1, 2])
 const prepared = await driver.prepare(model)
+// The memory of the examples of SharedMemory, in the directory that a user has.
+process.env['XDG_RUNTIME_DIR'] = directory
+const memory = pools.SharedMemory.open({ chunk: '1 MiB' })
+const image = core.tensor('f32', [2], undefined, { allocator: memory })
+await memory.export({ name: 'images', tensors: { image } })
 afterAll(async () => {
+  memory.close()
   await driver.closeAsync()
   model[Symbol.dispose]()
   rmSync(directory, { recursive: true })
@@ -21,6 +28,7 @@ afterAll(async () => {
 
 testExamples(fileURLToPath(new URL('..', import.meta.url)), {
   modules: {
+    '@tenon/core': core,
     '@tenon/pools': {
       ...pools,
       // Examples name files and drivers as users have them.
@@ -35,6 +43,9 @@ testExamples(fileURLToPath(new URL('..', import.meta.url)), {
     model,
     prepared,
     request: { inputs: [], outputs: [], pools: [] },
+    memory,
+    image,
+    worker: { postMessage() {} },
     negate: { plan: () => ({ dimensions: [] }) },
     console: { error() {} },
   }),

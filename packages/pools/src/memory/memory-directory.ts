@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ArgumentError } from '@tenon/core'
+import { ArgumentError, UnsupportedError } from '@tenon/core'
 import { checkName, describe, wrongType } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 
@@ -17,8 +17,11 @@ export function checkMemoryName(name: unknown): string {
  *
  * @param directory by default `tenon` in `$XDG_RUNTIME_DIR`. @param isMade whether it is made if it does not exist.
  * @throws {ArgumentError} if there is no default, or others can enter the directory. @throws {PoolsError} if it does not exist.
+ * @throws {UnsupportedError} on systems other than Linux.
  */
 export function memoryDirectory(directory: string | undefined, isMade: boolean): string {
+  if (process.platform !== 'linux')
+    throw new UnsupportedError(`memory has names only on Linux, got ${process.platform}`)
   const path = directory === undefined ? defaultDirectory() : checkName(directory, 'directory')
   try {
     if (isMade) mkdirSync(path, { mode: 0o700 })

@@ -33,8 +33,8 @@ const TURN = 64
  * is. Made by {@link SharedMemory.export}.
  *
  * @example
- * using exported = await memory.export({ name: 'images' })
- * exported.path // /run/user/1000/tenon/images
+ * using exported = await memory.export({ name: 'batch' })
+ * exported.path.endsWith('/tenon/batch') // true
  */
 export class MemoryExport extends ManagedLifetime {
   /** The path of the socket. */

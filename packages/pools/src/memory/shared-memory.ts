@@ -43,6 +43,7 @@ import { type OwnFile, removeOwn } from './own-file.ts'
 import {
   type ArenaOptions,
   byteLimit,
+  checkSystem,
   chunkSize,
   type ExportOptions,
   type HandleOptions,
@@ -98,9 +99,10 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
   /**
    * Opens new memory, which the caller closes. It takes no memory of the machine until something is allocated.
    *
-   * @throws {ArgumentError | ArgumentRangeError} if an option is not valid.
+   * @throws {ArgumentError | ArgumentRangeError} if an option is not valid. @throws {UnsupportedError} on Windows and in Electron.
    */
   static open(options?: SharedMemoryOptions): SharedMemory {
+    checkSystem()
     const given = checkOptions(options, OPTIONS)
     const { chunk, limit, label = '', guard = false, backing = 'memfd' } = given
     if (typeof label !== 'string' || label.includes('\0')) throw wrongType('label', 'a string without NUL', label)
@@ -141,6 +143,7 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
    * runtime cannot share buffers between threads.
    */
   static ofHandle(handle: MemoryHandle): ImportedMemory {
+    checkSystem()
     return openHandle(handle)
   }
 
@@ -255,6 +258,7 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
    * @throws {ArgumentError} if an option is not valid. @throws {UnsupportedError} on systems other than Linux.
    */
   static async openNamed(name: string, options?: OpenNamedOptions): Promise<ImportedMemory> {
+    checkSystem()
     return await openByName(name, options)
   }
 
