@@ -3,6 +3,7 @@ import type { TenonError } from '@tenon/core'
 import { Alarm } from './alarm.ts'
 import { CallMetrics } from './call-metrics.ts'
 import { CallQueue } from './call-queue.ts'
+import { publish } from './events.ts'
 import type { Execution } from './execution.ts'
 import { closedError } from './failures.ts'
 import { Seat } from './seat.ts'
@@ -94,8 +95,13 @@ export class Crew {
     this.isClosed = true
     this.rejectQueue(closedError())
     for (const seat of this.seats) {
-      const rest = seat.worker?.executions.splice(0) ?? []
+      const { worker } = seat
+      const rest = worker?.executions.splice(0) ?? []
       seat.empty()
+      if (worker !== undefined) {
+        const { index, process } = worker
+        publish('exit', () => ({ worker: { index, process }, ending: 'closed' }))
+      }
       for (const execution of rest) {
         execution.reject(closedError())
         this.release(execution)

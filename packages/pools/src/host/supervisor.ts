@@ -92,7 +92,9 @@ export class Supervisor {
   #replace(seat: Seat, worker: Worker, end: ProcessEnd): void {
     const { ending, index, process } = worker
     const rest = worker.executions.splice(0)
-    const victim = worker.hasBegun ? rest[0] : undefined
+    // Its caller waits for the end of this call, whether the worker has taken it or not.
+    const isCause = ending === 'deadline' || ending === 'memory'
+    const victim = isCause || worker.hasBegun ? rest[0] : undefined
     const isCrash = ending === undefined || ending === 'fault' || ending === 'start' || ending === 'memory'
     const error = this.#errorOf(worker, victim, end)
     seat.empty()

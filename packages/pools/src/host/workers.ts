@@ -84,12 +84,9 @@ export class Workers implements AsyncDisposable {
   #run<T>(call: WorkerCall<T>): T {
     const execution = this.#admit(call)
     const dispatcher = this.#dispatcher
-    const { crew } = dispatcher
-    const seat = crew.freeSeat(execution.seat)
-    if (seat === undefined) this.#enqueue(execution)
-    else dispatcher.send(seat, execution as Execution, execution.startedAt)
+    this.#begin(execution as Execution)
     waitFor(dispatcher, execution as Execution)
-    crew.metrics.settled(execution as Execution, performance.now())
+    dispatcher.crew.metrics.settled(execution as Execution, performance.now())
     return execution.take()
   }
 
@@ -260,26 +257,26 @@ export class Workers implements AsyncDisposable {
 
   #submit(execution: Execution): void {
     const { crew } = this.#dispatcher
-    const seat = crew.freeSeat(execution.seat)
-    if (seat !== undefined) {
-      this.#dispatcher.send(seat, execution, execution.startedAt)
-    } else {
-      try {
-        this.#enqueue(execution)
-      } catch (error) {
-        for (const each of execution.group()) each.reject(error)
-      }
-    }
+    this.#begin(execution)
     for (const each of execution.group()) crew.alarm.by(each.deadlineAt)
   }
 
-  #enqueue(execution: Execution): void {
-    const { queue } = this.#dispatcher.crew
-    if (queue.length + execution.weight <= this.#settings.queue) return queue.add(execution)
-    for (const each of execution.group()) each.release()
-    throw new QueueFullError(`the queue of the workers must have at most ${this.#settings.queue} calls`, {
+  /** Gives a call and its followers to a worker or the queue, or rejects them if the queue is full. */
+  #begin(execution: Execution): void {
+    const { crew } = this.#dispatcher
+    const seat = crew.freeSeat(execution.seat)
+    if (seat !== undefined) return this.#dispatcher.send(seat, execution, execution.startedAt)
+    if (crew.queue.length + execution.weight <= this.#settings.queue) return crew.queue.add(execution)
+    for (const each of execution.group()) {
+      each.reject(this.#fullError(each))
+      crew.release(each)
+    }
+  }
+
+  #fullError({ call }: Execution): QueueFullError {
+    return new QueueFullError(`the queue of the workers must have at most ${this.#settings.queue} calls`, {
       hint: 'Wait for the promises of earlier calls, use more workers, or set the option queue.',
-      details: { queue: this.#settings.queue, kernel: execution.call.kernel.name },
+      details: { queue: this.#settings.queue, kernel: call.kernel.name },
     })
   }
 

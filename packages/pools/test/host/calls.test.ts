@@ -33,6 +33,7 @@ describe('rule 1', () => {
     expect(() => workers.run(bench.call(FAULT.NONE))).toThrow(QueueFullError)
     expect(await Promise.all(calls)).toEqual([DOUBLED, DOUBLED, DOUBLED])
     expect(bench.released).toBe(5)
+    expect(workers.metrics().failures).toEqual({ QueueFullError: 2 })
   })
 
   test('calls of a higher priority go first', async () => {

@@ -34,6 +34,7 @@ describe('rule 39', () => {
       await workers.runAsync(bench.call(FAULT.OUTPUT))
       await failureOf(workers.runAsync(bench.call(FAULT.ABORT)))
       expect(workers.health().state).toBe('failed')
+      await workers.closeAsync()
       expect(messagesOf('start').length).toBe(4)
       expect(messagesOf('ready').length).toBe(4)
       expect(messagesOf('exit').length).toBe(4)
