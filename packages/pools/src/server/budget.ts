@@ -11,7 +11,7 @@ export interface ByteTotals {
 }
 
 /** The sums of a budget, in the order in which shared memory has them. */
-export const BUDGETED = ['poolBytes', 'workingBytes', 'bufferBytes'] as const satisfies (keyof ByteTotals)[]
+export const BUDGETED: readonly (keyof ByteTotals)[] = ['poolBytes', 'workingBytes', 'bufferBytes']
 
 const NAMES: Readonly<Record<keyof ByteTotals, string>> = {
   poolBytes: 'pools',

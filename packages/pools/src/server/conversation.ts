@@ -68,7 +68,7 @@ export class Conversation {
   /** The time of its turns, in milliseconds, for comparison with other clients. */
   time = 0
   /** When its last turn ended, as of `performance.now()`. */
-  lastTurn = -Infinity
+  lastTurn: number = -Infinity
 
   /** Takes the link over. */
   constructor(id: number, link: Link, client: Client, turns: Turns) {
