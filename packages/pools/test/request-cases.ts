@@ -66,8 +66,11 @@ export const brokenRequests: readonly (readonly [rule: string, what: string, mod
   [
     'Q7',
     'a scalar with dimensions',
-    handModel((m) => (m.main.operands[0] = operand({ type: 'INT32', dimensions: [], lifetime: 'SUBGRAPH_INPUT' }))),
-    request({ inputs: [argument({ location: { length: 4 }, dimensions: [1] })] }),
+    handModel((m) => {
+      m.main.operands[2] = operand({ type: 'INT32', dimensions: [], lifetime: 'SUBGRAPH_INPUT' })
+      m.main.inputIndexes = [0, 2]
+    }),
+    request({ inputs: [argument(), argument({ location: { length: 4 }, dimensions: [1] })] }),
   ],
   ['Q8', 'a byte too little', model, request({ inputs: [argument({ location: { length: 15 } })] })],
   ['Q8', 'a byte too many', model, request({ inputs: [argument({ location: { length: 17 } })] })],

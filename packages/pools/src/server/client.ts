@@ -5,6 +5,7 @@ import { importPool } from '../memory/import-pool.ts'
 import type { Pool } from '../memory/pool.ts'
 import { checkAllocate, checkCopyFrom, type AllocateDescription } from '../nnapi/driver/allocate.ts'
 import { copyRange, DeviceMemory, type PoolRange, refuseToken } from '../nnapi/engine/device-memory.ts'
+import { checkGraph, readConstant } from '../nnapi/engine/check-graph.ts'
 import { EngineModel } from '../nnapi/engine/engine-model.ts'
 import type { DriverLimits } from '../nnapi/engine/limits.ts'
 import { PrivateMemory } from '../nnapi/engine/memory.ts'
@@ -109,9 +110,10 @@ export class Client {
     this.closeUnusedPools()
   }
 
-  supportedOperations(model: Model): boolean[] {
+  /** Returns for each operation whether a request can run it. */
+  supportedOperations(model: Model<Pool>): boolean[] {
     checkModel(model)
-    return model.main.operations.map(({ type }) => this.kernels.has(type))
+    return checkGraph(this.kernels, model.main, (i) => readConstant(model, i)).map((fault) => fault === undefined)
   }
 
   allocate(models: readonly (EngineModel | undefined)[], description: AllocateDescription): DeviceMemory {

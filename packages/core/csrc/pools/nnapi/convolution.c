@@ -96,13 +96,14 @@ static int32_t convolve(const tn_nn__call_t *call, const tn_nn_tensor_t *input, 
         int64_t at = batch * to.batch + y * to.row + x * to.column;
         for (int64_t channel = 0; channel < channels; channel++, at += to.channel) {
           total_t total = start_with(bias, (uint64_t)channel);
+          int64_t source = depthwise ? channel / per_input * from.channel : 0;
           for (int64_t i = rows.first; i < rows.end; i++) {
             int64_t row = batch * from.batch + (rows.origin + i * numbers[DILATION_HEIGHT]) * from.row;
             for (int64_t k = columns.first; k < columns.end; k++) {
               int64_t pixel = row + (columns.origin + k * numbers[DILATION_WIDTH]) * from.column;
               int64_t tap = i * filter_width + k;
               if (depthwise) {
-                add_products(&total, input, (uint64_t)(pixel + channel / per_input * from.channel), 0, filter,
+                add_products(&total, input, (uint64_t)(pixel + source), 0, filter,
                              (uint64_t)(tap * channels + channel), 0, 1);
               } else {
                 add_pixel(&total, input, &from, pixel, filter,

@@ -72,7 +72,7 @@ int32_t tn_nn__cast(const tn_nn__call_t *call, const tn_nn_tensor_t *input, cons
   int truncates = !tn_nn__is_float(to.type);
   for (uint64_t i = 0; i < to.count; i++) {
     double value = tn_nn__load(&from, i);
-    tn_nn__store(&to, i, truncates ? trunc(value) : value);
+    tn_nn__store_any(&to, i, truncates ? trunc(value) : value);
   }
   return TN_NN_OK;
 }

@@ -71,6 +71,7 @@ static int32_t broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
   broadcast_strides(a, output, a_strides);
   broadcast_strides(b, output, b_strides);
   uint64_t at_a = 0, at_b = 0;
+  int is_plain = output->type != TN_NN_INT32 && output->type != TN_NN_BOOL8;
   int wraps = output->type == TN_NN_INT32 && is_arithmetic(call->step->operation);
   for (uint64_t i = 0; i < output->count; i++) {
     if (wraps) {
@@ -79,7 +80,10 @@ static int32_t broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
         return TN_NN_DIVIDED_BY_ZERO;
     } else {
       double value = combine(call->step->operation, tn_nn__load(a, at_a), tn_nn__load(b, at_b));
-      tn_nn__store(output, i, tn_nn__bound(value, bounds));
+      if (is_plain)
+        tn_nn__store(output, i, tn_nn__bound(value, bounds));
+      else
+        tn_nn__store_any(output, i, value);
     }
     for (uint32_t axis = output->rank; axis-- > 0;) {
       at_a += a_strides[axis];
@@ -121,29 +125,15 @@ int32_t tn_nn__binary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, co
   return TN_NN_OK;
 }
 
-static double apply(uint32_t operation, double value) {
-  switch (operation) {
-    case TN_NN_TANH:
-      return tanh(value);
-    case TN_NN_LOGISTIC:
-      return 1 / (1 + (double)expf((float)-value));
-    case TN_NN_ABS:
-      return fabs(value);
-    case TN_NN_NEG:
-      return -value;
-    case TN_NN_EXP:
-      return exp(value);
-    case TN_NN_SQRT:
-      return sqrt(value);
-    case TN_NN_RSQRT:
-      return 1 / sqrt(value);
-    case TN_NN_HARD_SWISH:
-      return value * (tn_nn__bound(value + 3, tn_nn__bounds(TN_NN_BOUND_RELU6)) / 6);
-    case TN_NN_LOGICAL_NOT:
-      return value == 0;
-    default: /* RELU, RELU1 and RELU6 follow each other, as the activations do. */
-      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU + (int32_t)(operation - TN_NN_RELU)));
+static void bound_all(const tn_nn_tensor_t *input, const tn_nn_tensor_t *output, tn_nn__bounds_t bounds) {
+  const uint64_t count = output->count;
+  if (output->type == TN_NN_FLOAT32) {
+    const float *from = input->data;
+    float *result = output->data;
+    FLOAT_LOOP(from[i]);
+    return;
   }
+  for (uint64_t i = 0; i < count; i++) tn_nn__store(output, i, tn_nn__bound(tn_nn__load(input, i), bounds));
 }
 
 /* ABS and NEG of the least integer wrap around. */
@@ -152,22 +142,52 @@ static void apply_whole(uint32_t operation, const int32_t *from, int32_t *to, ui
     to[i] = operation == TN_NN_NEG || from[i] < 0 ? (int32_t)(0 - (uint32_t)from[i]) : from[i];
 }
 
+/* Stores a function of each element, and returns. A loop for each function keeps the choice out of the loop. */
+#define EACH(expression)                                                                          \
+  for (uint64_t i = 0; i < output->count; i++) {                                                 \
+    double value = tn_nn__load(input, i);                                                         \
+    tn_nn__store(output, i, expression);                                                          \
+  }                                                                                               \
+  return TN_NN_OK
+
 /* RELU, RELU1, RELU6, TANH, LOGISTIC, ABS, NEG, EXP, SQRT, RSQRT, HARD_SWISH, LOGICAL_NOT. */
 int32_t tn_nn__unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  const uint32_t operation = call->step->operation;
   if (output->type == TN_NN_INT32) {
-    apply_whole(call->step->operation, input->data, output->data, output->count);
+    apply_whole(operation, input->data, output->data, output->count);
     return TN_NN_OK;
   }
-  for (uint64_t i = 0; i < output->count; i++)
-    tn_nn__store(output, i, apply(call->step->operation, tn_nn__load(input, i)));
-  return TN_NN_OK;
+  switch (operation) {
+    case TN_NN_TANH:
+      EACH(tanh(value));
+    case TN_NN_LOGISTIC:
+      EACH(1 / (1 + (double)expf((float)-value)));
+    case TN_NN_ABS:
+      EACH(fabs(value));
+    case TN_NN_NEG:
+      EACH(-value);
+    case TN_NN_EXP:
+      EACH(exp(value));
+    case TN_NN_SQRT:
+      EACH(sqrt(value));
+    case TN_NN_RSQRT:
+      EACH(1 / sqrt(value));
+    case TN_NN_HARD_SWISH:
+      EACH(value * (tn_nn__bound(value + 3, (tn_nn__bounds_t){0, 6}) / 6));
+    case TN_NN_LOGICAL_NOT:
+      for (uint64_t i = 0; i < output->count; i++) tn_nn__store_any(output, i, tn_nn__load(input, i) == 0);
+      return TN_NN_OK;
+    default: /* RELU, RELU1 and RELU6 follow each other, as the activations do. */
+      bound_all(input, output, tn_nn__bounds(TN_NN_BOUND_RELU + (int32_t)(operation - TN_NN_RELU)));
+      return TN_NN_OK;
+  }
 }
 
 /* SELECT: a condition, and two tensors of its shape. */
 int32_t tn_nn__select(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   const tn_nn_tensor_t *a = tn_nn__input(call, 1), *b = tn_nn__input(call, 2);
   for (uint64_t i = 0; i < output->count; i++)
-    tn_nn__store(output, i, tn_nn__load(((const uint8_t *)input->data)[i] != 0 ? a : b, i));
+    tn_nn__store_any(output, i, tn_nn__load(((const uint8_t *)input->data)[i] != 0 ? a : b, i));
   return TN_NN_OK;
 }
 

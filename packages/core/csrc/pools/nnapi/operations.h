@@ -95,12 +95,19 @@ static inline void tn_nn__store(const tn_nn_tensor_t *tensor, uint64_t i, double
     ((float *)tensor->data)[i] = (float)value;
   } else if (tensor->type == TN_NN_FLOAT16) {
     ((uint16_t *)tensor->data)[i] = tn_nn__to_half(value);
-  } else if (tensor->type == TN_NN_INT32) {
+  } else {
+    ((uint8_t *)tensor->data)[i] = (uint8_t)tn_nn__quantize(tensor, value);
+  }
+}
+
+/* Stores an element of any type. tn_nn__store() is faster, and knows floats and quantized types only. */
+static inline void tn_nn__store_any(const tn_nn_tensor_t *tensor, uint64_t i, double value) {
+  if (tensor->type == TN_NN_INT32) {
     ((int32_t *)tensor->data)[i] = tn_nn__whole(value);
   } else if (tensor->type == TN_NN_BOOL8) {
     ((uint8_t *)tensor->data)[i] = value != 0;
   } else {
-    ((uint8_t *)tensor->data)[i] = (uint8_t)tn_nn__quantize(tensor, value);
+    tn_nn__store(tensor, i, value);
   }
 }
 

@@ -20,13 +20,13 @@ static int32_t pool(const tn_nn__call_t *call, const tn_nn_tensor_t *input, cons
         int64_t left = x * numbers[STRIDE_WIDTH] - numbers[PAD_LEFT];
         int64_t right = at_most(left + numbers[WINDOW_WIDTH], from.width);
         int64_t at = batch * to.batch + y * to.row + x * to.column;
-        for (int64_t channel = 0; channel < to.channels; channel++, at += to.channel) {
+        int64_t first = batch * from.batch;
+        for (int64_t channel = 0; channel < to.channels; channel++, at += to.channel, first += from.channel) {
           double largest = 0, sum = 0;
           int64_t count = 0;
           for (int64_t row = at_least(top, 0); row < bottom; row++) {
             for (int64_t column = at_least(left, 0); column < right; column++, count++) {
-              int64_t pixel = batch * from.batch + row * from.row + column * from.column;
-              double value = tn_nn__load(input, (uint64_t)(pixel + channel * from.channel));
+              double value = tn_nn__load(input, (uint64_t)(first + row * from.row + column * from.column));
               if (count == 0 || value > largest) largest = value;
               sum += value;
             }

@@ -58,7 +58,7 @@ int32_t tn_nn__reduce(const tn_nn__call_t *call, const tn_nn_tensor_t *input, co
       }
       total = accumulate(operation, total, tn_nn__load(input, kept.at + rest.at));
     }
-    tn_nn__store(output, i, operation == TN_NN_MEAN ? total / (double)size : total);
+    tn_nn__store_any(output, i, operation == TN_NN_MEAN ? total / (double)size : total);
   }
   return TN_NN_OK;
 }

@@ -6,6 +6,7 @@ import type { Model } from '../model/model.ts'
 import { isFullySpecified, operandTypes } from '../model/operand-types.ts'
 import { checkModel } from '../model/validate-model.ts'
 import type { Pool } from '../../memory/pool.ts'
+import { checkGraph } from './check-graph.ts'
 import type { DriverLimits } from './limits.ts'
 import { type Account, isAligned, type MemoryKind, placeIn, PrivateMemory } from './memory.ts'
 import { Plan, type PlanInput, type PlanModel, type Places } from './plan.ts'
@@ -47,16 +48,32 @@ export class EngineModel {
     const isSettled = inputIndexes.every((i) => isFullySpecified(operands[i]!.type, operands[i]!.dimensions))
     const hasScalarInput = inputIndexes.some((i) => !operandTypes[operands[i]!.type].isTensor)
     try {
-      if (isSettled && !hasScalarInput) {
-        this.planFor(new Map(inputIndexes.map((i) => [i, operands[i]!.dimensions])), () => {
-          throw new PlansLater()
-        })
-      }
+      if (!isSettled || hasScalarInput || !this.#canPlanNow()) this.#checkOperations()
     } catch (error) {
-      if (error instanceof PlansLater) return
       this.release()
       throw error
     }
+  }
+
+  /** Plans the operations, and returns false if the plan depends on values of requests. */
+  #canPlanNow(): boolean {
+    const { operands, inputIndexes } = this.model.main
+    try {
+      this.planFor(new Map(inputIndexes.map((i) => [i, operands[i]!.dimensions])), () => {
+        throw new PlansLater()
+      })
+      return true
+    } catch (error) {
+      if (error instanceof PlansLater) return false
+      throw error
+    }
+  }
+
+  /** Refuses a model with an operation that no request can run. */
+  #checkOperations(): void {
+    const { kernels, graph, constants } = this.#planModel
+    const fault = checkGraph(kernels, graph, (i) => constants[i]?.bytes).find((error) => error !== undefined)
+    if (fault !== undefined) throw fault
   }
 
   planFor(inputDimensions: PlanInput['inputDimensions'], inputValue: PlanInput['inputValue']): Plan {

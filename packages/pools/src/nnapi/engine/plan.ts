@@ -1,9 +1,10 @@
-import { failed, PoolsError } from '../../error-status.ts'
-import type { KernelInput, KernelPlan, KernelRegistry } from '../kernels/kernel.ts'
+import { PoolsError } from '../../error-status.ts'
+import type { KernelInput, KernelPlan, KernelRegistry, NativeStep } from '../kernels/kernel.ts'
 import type { Operation, Subgraph } from '../model/model.ts'
 import { numbersOf } from '../model/values.ts'
-import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
+import { operandByteSize } from '../model/operand-types.ts'
 import type { Place, PrivateMemory } from './memory.ts'
+import { notKnownBeforeRun, planOperation } from './plan-operation.ts'
 import { Program, type ProgramStep } from './program.ts'
 
 /** The place of each operand of a model during a run; undefined for absent operands. */
@@ -98,18 +99,9 @@ export class Plan {
 
   #planOperation(operation: Operation, path: string): void {
     const { graph, kernels } = this.#input
-    const kernel = kernels.get(operation.type)
-    if (kernel === undefined) throw failed('M19', `the driver does not have the operation ${operation.type}`, path)
     const inputs = operation.inputs.map((i) => this.#kernelInput(i))
-    const outputs = operation.outputs.map((i) => graph.operands[i]!)
-    let plan: KernelPlan
-    try {
-      plan = kernel.plan(inputs, outputs)
-    } catch (error) {
-      if (!(error instanceof PoolsError)) throw error
-      throw new PoolsError(error.status, error.sentence, { path, cause: error })
-    }
-    operation.outputs.forEach((operand, i) => this.#settleOutput(operand, plan.dimensions[i], path))
+    const { plan, dimensions } = planOperation(kernels, graph, operation, inputs, path)
+    operation.outputs.forEach((operand, i) => (this.dimensions[operand] = dimensions[i]))
     this.#addPart(plan, operation)
   }
 
@@ -118,25 +110,20 @@ export class Plan {
       this.#parts.push({ run: run!, inputs, outputs })
       return
     }
-    const used = [...native.inputs.map((i) => inputs[i]!), outputs[0]!]
+    for (const step of [native].flat()) this.#addStep(step, inputs, outputs)
+  }
+
+  #addStep(native: NativeStep, inputs: readonly number[], outputs: readonly number[]): void {
+    const written = native.outputs ?? [0]
+    const used = [...native.inputs.map((i) => inputs[i]!), ...written.map((i) => outputs[i]!)]
     const absent = used.find((operand) => this.dimensions[operand] === undefined)
     if (absent !== undefined) throw new PoolsError('INVALID_ARGUMENT', `operand ${absent} must have a value`)
     for (const operand of used) if (!this.#tensorOf.has(operand)) this.#tensorOf.set(operand, this.#tensorOf.size)
-    const first = this.#steps.push({ native, tensors: used.map((operand) => this.#tensorOf.get(operand)!) }) - 1
+    const tensors = used.map((operand) => this.#tensorOf.get(operand)!)
+    const first = this.#steps.push({ native, tensors, inputCount: native.inputs.length }) - 1
     const last = this.#parts.at(-1)
     if (last !== undefined && 'first' in last) last.count++
     else this.#parts.push({ first, count: 1 })
-  }
-
-  #settleOutput(operand: number, found: readonly number[] | undefined, path: string): void {
-    const { type, dimensions } = this.#input.graph.operands[operand]!
-    const combined = found === undefined ? undefined : combineDimensions(dimensions, found)
-    if (combined === undefined || (operandTypes[type].isTensor && combined.includes(0))) {
-      const sentence = `${path} makes [${found?.join(', ')}], but its output is declared as [${dimensions.join(', ')}]`
-      throw new PoolsError('INVALID_ARGUMENT', sentence, { path })
-    }
-    operandByteSize(type, combined, path)
-    this.dimensions[operand] = combined
   }
 
   #kernelInput(index: number): KernelInput {
@@ -145,6 +132,7 @@ export class Plan {
     return {
       ...operand,
       dimensions: dimensions ?? [],
+      rank: dimensions?.length,
       isPresent: dimensions !== undefined,
       numbers: () => {
         const isInput = operand.lifetime === 'SUBGRAPH_INPUT' && dimensions !== undefined
@@ -152,8 +140,7 @@ export class Plan {
         const bytes = isInput ? this.#input.inputValue(index) : this.#input.constants[index]?.bytes
         const numbers = bytes === undefined || dimensions === undefined ? undefined : numbersOf(operand.type, bytes)
         if (numbers !== undefined) return numbers
-        const sentence = `operand ${index} must have a value of numbers that is known before the run`
-        throw new PoolsError('INVALID_ARGUMENT', sentence)
+        throw notKnownBeforeRun(index)
       },
     }
   }

@@ -14,9 +14,10 @@ import { operandTypes } from '../model/operand-types.ts'
 
 export type ProgramTensor = Pick<Operand, 'type' | 'dimensions' | 'scale' | 'zeroPoint' | 'channelQuant'>
 
-/** A step, and the indices of its tensors: the inputs, then the output. */
+/** A step, and the indices of its tensors: the inputs, then the outputs. */
 export interface ProgramStep {
   readonly native: NativeStep
+  readonly inputCount: number
   readonly tensors: readonly number[]
 }
 
@@ -108,7 +109,7 @@ export class Program {
     channelQuant.scales.forEach((one, i) => view.setFloat32(scalesAt + 4 * i, one, true))
   }
 
-  #writeStep(at: number, { native, tensors }: ProgramStep, firstOperand: number): void {
+  #writeStep(at: number, { native, inputCount }: ProgramStep, firstOperand: number): void {
     const view = this.#view
     const { operation, activation = 0, numbers = [], reals = [] } = native
     if (numbers.length > NUMBERS || reals.length > REALS) {
@@ -116,7 +117,7 @@ export class Program {
       throw new PoolsError('GENERAL_FAILURE', sentence)
     }
     view.setUint32(at + STEP.operation, operation, true)
-    view.setUint32(at + STEP.input_count, tensors.length - 1, true)
+    view.setUint32(at + STEP.input_count, inputCount, true)
     view.setUint32(at + STEP.first_operand, firstOperand, true)
     view.setInt32(at + STEP.activation, activation, true)
     numbers.forEach((number, i) => view.setInt32(at + STEP.numbers + i * 4, number, true))

@@ -14,6 +14,8 @@ export interface KernelOperand {
 
 /** An input, as a kernel sees it when it plans. */
 export interface KernelInput extends KernelOperand {
+  /** The number of dimensions; undefined while it is open, in the check of models whose shapes come with requests. */
+  readonly rank: number | undefined
   /** Whether the operand has a value. */
   readonly isPresent: boolean
   /**
@@ -29,6 +31,8 @@ export interface NativeStep {
   readonly operation: number
   /** Which inputs of the operation it takes, by index. */
   readonly inputs: readonly number[]
+  /** Which outputs of the operation it writes, by index; the first by default. */
+  readonly outputs?: readonly number[]
   readonly activation?: number
   readonly numbers?: readonly number[]
   readonly reals?: readonly number[]
@@ -38,8 +42,8 @@ export interface NativeStep {
 export interface KernelPlan {
   /** The dimensions of each output. */
   readonly dimensions: readonly (readonly number[])[]
-  /** The step in C. */
-  readonly native?: NativeStep
+  /** The steps in C. */
+  readonly native?: NativeStep | readonly NativeStep[]
   /** Or the step in TypeScript, with the bytes of the present inputs and of the outputs. Others may change them meanwhile. */
   readonly run?: (inputs: readonly Uint8Array[], outputs: readonly Uint8Array[]) => void
 }

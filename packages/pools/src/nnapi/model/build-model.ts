@@ -111,10 +111,21 @@ export class ModelBuilder {
    * @returns the operand that it writes.
    */
   operation(type: string, inputs: readonly OperandHandle[], output: OutputType): OperandHandle {
+    return this.operationOf(type, inputs, [output])[0]!
+  }
+
+  /**
+   * Adds an operation that writes any number of operands, for example `SPLIT`.
+   *
+   * @returns the operands that it writes.
+   */
+  operationOf(type: string, inputs: readonly OperandHandle[], outputs: readonly OutputType[]): OperandHandle[] {
     const read = inputs.map((input, i) => this.#indexOf(input, `inputs[${i}]`))
-    const handle = this.#add(output.type, output.dimensions, output, 'TEMPORARY_VARIABLE', NOWHERE)
-    this.#operations.push({ type, inputs: read, outputs: [handle.index] })
-    return handle
+    const handles = outputs.map((output) =>
+      this.#add(output.type, output.dimensions, output, 'TEMPORARY_VARIABLE', NOWHERE),
+    )
+    this.#operations.push({ type, inputs: read, outputs: handles.map(({ index }) => index) })
+    return handles
   }
 
   /** Makes the operand that an operation writes an output of the model. */
