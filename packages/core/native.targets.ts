@@ -2,6 +2,12 @@ import { names, type NativePackage } from '@tenon/build'
 
 const includes = ['csrc/include', 'include']
 
+/** What the faults of faulty kernels import. */
+const faults = names(`
+  _Unwind_* _ZNSt* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0 _exit abort close execve exit fork free getpid kill malloc
+  memset mkstemp mmap nanosleep pthread_create pthread_exit pthread_join raise snprintf tn_host_is_cancelled unlink write
+`)
+
 /** Every native artifact of @tenon/core. The platform packages carry the shared ones. */
 export default {
   platformPackages: 'npm',
@@ -186,29 +192,23 @@ export default {
       // Kernels that crash. Workers run them.
       name: 'faulty',
       kind: 'shared',
+      systems: ['linux'],
       fixture: true,
       sources: ['csrc/fixture/faulty/{faults,kernels,counter}.c', 'csrc/fixture/faulty/throw.cc'],
       includes,
       libraries: ['pthread'],
       uses: ['tenon'],
-      imports: names(`
-        _Unwind_* _ZNSt* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0 _exit abort atoi close execve exit fork free
-        getpid kill malloc memcmp memcpy memset mkstemp mmap nanosleep pthread_create pthread_exit pthread_join raise
-        snprintf strlen strtol tn_host_is_cancelled unlink vsnprintf write XLA_FFI_GetApi XlaCustomCallStatus*
-      `),
+      imports: [...faults, ...names('atoi memcmp memcpy strlen strtol vsnprintf XLA_FFI_GetApi XlaCustomCallStatus*')],
     },
     {
       name: 'faulty_packed',
       kind: 'shared',
+      systems: ['linux'],
       fixture: true,
       sources: ['csrc/fixture/faulty/{faults,packed,values}.c', 'csrc/fixture/faulty/throw.cc'],
       includes,
       libraries: ['pthread'],
-      imports: names(`
-        _Unwind_* _ZNSt* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0 _exit abort close execve exit fork free
-        getpid kill malloc memset mkstemp mmap nanosleep pthread_create pthread_exit pthread_join raise snprintf
-        tn_host_is_cancelled unlink write
-      `),
+      imports: faults,
       unresolved: ['TVMFFI*'],
     },
     {
@@ -230,6 +230,7 @@ export default {
     {
       name: 'faulty_legacy',
       kind: 'shared',
+      systems: ['linux'],
       fixture: true,
       sources: ['csrc/fixture/faulty/legacy.c'],
       includes,
@@ -336,16 +337,25 @@ export default {
       kind: 'test',
       // Tests make pools of their own, whose threads end sooner than those of the core.
       sources: [
-        'csrc/test/**/*.c',
+        'csrc/test/*.c',
+        'csrc/test/!(host)/**/*.c',
+        'csrc/test/host/*.c',
         'csrc/call/{job_pool,thread_limit}.c',
         'csrc/base/{posix|win32}/thread.c',
-        // The functions of a worker, for tests in one process.
-        'csrc/host/kernels/*.c',
-        'csrc/tvm/host/ffi.c',
       ],
       includes: [...includes, 'csrc', 'csrc/test'],
       uses: ['tenon', 'tenon_guard', 'tenon_nnapi', 'tvm_ffi', 'tenon_packed', 'tvm_runtime'],
       libraries: ['dl', 'pthread', 'm'],
+    },
+    {
+      // The functions of a worker, in one process with their client.
+      name: 'host_test',
+      kind: 'test',
+      systems: ['linux'],
+      sources: ['csrc/test/main.c', 'csrc/test/host/kernels/*.c', 'csrc/host/kernels/*.c', 'csrc/tvm/host/ffi.c'],
+      includes: [...includes, 'csrc', 'csrc/test'],
+      uses: ['tenon'],
+      libraries: ['dl', 'pthread'],
     },
     {
       name: 'xla_frame_fuzz',
@@ -360,6 +370,15 @@ export default {
       sources: ['csrc/fuzz/pools/message_fuzz.c'],
       includes: [...includes, 'csrc'],
       uses: ['tenon'],
+    },
+    {
+      name: 'host_requests_fuzz',
+      kind: 'fuzz',
+      systems: ['linux'],
+      sources: ['csrc/{fuzz/host/requests_fuzz,host/kernels/*}.c', 'csrc/test/host/kernels/support.c', 'csrc/tvm/host/ffi.c'],
+      includes: [...includes, 'csrc', 'csrc/test', 'csrc/test/host/kernels'],
+      uses: ['tenon', 'tenon_guard'],
+      libraries: ['dl', 'pthread'],
     },
     {
       name: 'nnapi_fuzz',

@@ -1,5 +1,4 @@
 /* Every fault of libfaulty, in a worker: how the process ends, and what its record says. */
-#if defined(__linux__)
 #include "../../../fixture/faulty/faults.h"
 
 #include <dlfcn.h>
@@ -224,4 +223,3 @@ TEST(host_faults_of_every_kind_end_as_they_should_in_every_convention_and_mode) 
   CHECK(wrong == 0);
   CHECK(tn_host_live() == 0 && tn_host_unreaped() == 0);
 }
-#endif

@@ -107,6 +107,17 @@ TEST(host_memory_requests_are_checked) {
   CHECK(is_refused(ask(TN_HOST_RELEASE_MEMORY, id, NULL, 0), TN_NOT_FOUND, "no memory"));
 }
 
+/* The mappings of memories, those of the client included. */
+static int count_mappings(void) {
+  FILE *maps = fopen("/proc/self/maps", "r");
+  char line[512];
+  int count = 0;
+  if (maps == NULL) abort();
+  while (fgets(line, sizeof line, maps) != NULL) count += strstr(line, "memfd:test") != NULL;
+  fclose(maps);
+  return count;
+}
+
 TEST(host_memories_above_the_limit_take_the_place_of_those_not_used_lately) {
   enum { COUNT = TN__MAPPED_MEMORIES + 40 };
   static uint32_t ids[COUNT];
@@ -124,6 +135,7 @@ TEST(host_memories_above_the_limit_take_the_place_of_those_not_used_lately) {
       CHECK(favourite != NULL && favourite[0] == 0);
     }
   }
+  CHECK(count_mappings() == COUNT + TN__MAPPED_MEMORIES);
   /* One request with all of them is refused, and leaves nothing broken. */
   tn__request_t request = request_of();
   int reached = 0;
