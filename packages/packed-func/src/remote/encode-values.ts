@@ -18,7 +18,7 @@ export interface ValueReferences {
 }
 
 /**
- * Encodes the arguments of a packed function that runs in another process, as `csrc/host/value.h` of the core describes.
+ * Encodes the arguments of a packed function that runs in another process, as `csrc/host/kernels/value.h` of the core describes.
  *
  * @throws {PackedFuncTypeError} for an argument that cannot cross. @throws {ArgumentRangeError} for an integer beyond int64.
  */

@@ -1,6 +1,6 @@
 import { ArgumentRangeError } from '@tenon/core'
 
-/** The numbers of the extension types, as the header of `csrc/host/value.h` defines them. */
+/** The numbers of the extension types, as the header of `csrc/host/kernels/value.h` defines them. */
 export const EXTENSION = { tensor: 1, shape: 2, dtype: 3, device: 4, function: 5, part: 6, copy: 7 } as const
 
 /** The largest message in bytes. An array can claim any length. */
