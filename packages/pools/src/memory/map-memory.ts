@@ -1,6 +1,6 @@
 import { failed } from '../error-status.ts'
 import { Chunk } from './chunk.ts'
-import { type DescriptorInfo, seals } from './descriptor.ts'
+import { seals } from './descriptor.ts'
 import { describeMemory } from './import-pool.ts'
 import { openMapping } from './mapping.ts'
 
@@ -16,14 +16,9 @@ export function mapMemory(
   owner: { readonly open: boolean },
 ): Chunk {
   const info = describeMemory('shared', descriptor)
-  checkMemorySize(info, expected.byteSize)
+  if (expected.byteSize < 1 || info.byteSize < expected.byteSize)
+    throw failed('P15', `the memory must have ${expected.byteSize} bytes, it has ${info.byteSize}`)
   const isWritable = (info.seals & (seals.WRITE | seals.FUTURE_WRITE)) === 0 && info.canWrite
   const mapping = openMapping(descriptor, 0, expected.byteSize, { isShared: isWritable, isGuarded: false })
   return new Chunk(owner, descriptor, mapping, isWritable, expected.id)
-}
-
-/** @throws {PoolsError} P15 */
-export function checkMemorySize(info: DescriptorInfo, byteSize: number): void {
-  if (byteSize < 1 || info.byteSize < byteSize)
-    throw failed('P15', `the memory must have ${byteSize} bytes, it has ${info.byteSize}`)
 }
