@@ -12,13 +12,11 @@ interface Sent {
   /** The place in the list of those that were sent. */
   index: number
   uses: number
-  /** Whether it was used since the search for room passed it. */
-  wasUsed: boolean
 }
 
 /**
  * The pools that a driver has received. Each is sent once, at its first use, and is named by its id afterwards. When the driver
- * takes no more, one that was not used for long is released.
+ * takes no more, any one that is not in use is released.
  */
 export class SentPools {
   readonly #channel: DriverChannel
@@ -39,7 +37,6 @@ export class SentPools {
   use(pool: Pool): number {
     const sent = this.#sent.get(pool) ?? this.#send(pool)
     sent.uses++
-    sent.wasUsed = true
     return sent.id
   }
 
@@ -63,7 +60,7 @@ export class SentPools {
     const image = pool instanceof ImagePool ? encodeBufferDescription(pool.description) : undefined
     const message = { id, kind, byteSize, byteOffset, isWritable, isFrozen, image }
     this.#channel.notify(operations.REGISTER_POOL, message, [attachment])
-    const sent = { pool, id, index: this.#list.length, uses: 0, wasUsed: false }
+    const sent = { pool, id, index: this.#list.length, uses: 0 }
     this.#sent.set(pool, sent)
     this.#list.push(sent)
     this.#byteSize += memorySize
@@ -81,17 +78,15 @@ export class SentPools {
   }
 
   /**
-   * Finds a pool to release by second chance. The search begins anywhere, so that requests that use one pool more than the driver
-   * takes, in turn, seldom need the one that was released just before.
+   * Finds a pool that is not in use, from a random place on. Requests that use one pool more than the driver takes, in turn, then
+   * seldom need the one that was released just before: by age, or by second chance, each would need it.
    */
   #findUnused(): Sent | undefined {
     const { length } = this.#list
     const first = Math.floor(Math.random() * length)
-    for (let i = 0; i < 2 * length; i++) {
+    for (let i = 0; i < length; i++) {
       const sent = this.#list[(first + i) % length]!
-      if (sent.uses > 0) continue
-      if (!sent.wasUsed) return sent
-      sent.wasUsed = false
+      if (sent.uses === 0) return sent
     }
     return undefined
   }
