@@ -14,7 +14,7 @@ const at = (shape: readonly number[], position: readonly number[]): number =>
     0,
   )
 
-const positions = function* (shape: readonly number[]): Generator<number[]> {
+export const positions = function* (shape: readonly number[]): Generator<number[]> {
   const total = count(shape)
   for (let index = 0; index < total; index++) {
     let rest = index
@@ -27,11 +27,11 @@ const positions = function* (shape: readonly number[]): Generator<number[]> {
   }
 }
 
-const make = (shape: readonly number[], value: (position: number[]) => number): Array4 => ({
+export const make = (shape: readonly number[], value: (position: number[]) => number): Array4 => ({
   shape,
   values: [...positions(shape)].map(value),
 })
-const get = ({ shape, values }: Array4, position: readonly number[]): number => values[at(shape, position)]!
+export const get = ({ shape, values }: Array4, position: readonly number[]): number => values[at(shape, position)]!
 
 export const activations: readonly ((value: number) => number)[] = [
   (value) => value,
@@ -93,7 +93,7 @@ export function concatenation(parts: readonly Array4[], axis: number): Array4 {
   })
 }
 
-const rowMajor = (shape: readonly number[], position: readonly number[]): number =>
+export const rowMajor = (shape: readonly number[], position: readonly number[]): number =>
   shape.reduce((index, size, axis) => index * size + position[axis]!, 0)
 
 export function gather(a: Array4, indices: Array4, axis: number): Array4 {

@@ -64,12 +64,13 @@ const capacity = ({ type, dimensions }: Operand): number =>
     ? 1 << 18
     : reference.count(dimensions) * operandTypes[type].byteSize
 
-function typed(type: OperandType, bytes: Uint8Array<ArrayBuffer>): Iterable<number> {
+/** The numbers of a value, as they lie in memory. */
+export function typed(type: OperandType, bytes: Uint8Array<ArrayBuffer>): Iterable<number> {
   if (type === 'TENSOR_FLOAT32') return new Float32Array(bytes.buffer)
   if (type === 'TENSOR_FLOAT16')
     return [...new Uint16Array(bytes.buffer)].map((bits) => decodeMiniFloat('float16', bits))
   if (type === 'TENSOR_INT32') return new Int32Array(bytes.buffer)
-  return type === 'TENSOR_QUANT8_ASYMM' ? bytes : new Int8Array(bytes.buffer)
+  return type === 'TENSOR_QUANT8_ASYMM' || type === 'TENSOR_BOOL8' ? bytes : new Int8Array(bytes.buffer)
 }
 
 let seed = 1
