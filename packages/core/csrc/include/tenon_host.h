@@ -137,13 +137,16 @@ typedef struct tn_host_slot {
   int32_t status;    /* TN_OK or another status */
   int32_t code;
   uint32_t error;    /* TN_HOST_NO_ERROR, ... */
-  uint32_t value;    /* of an answer: the id of a value that the worker keeps until it is fetched and released; 0 for none */
+  uint32_t value;    /* of an answer: the id of a value that the worker keeps until it is fetched and released, or 0; of an XLA
+                        error or an exception: the stage of the call. host/kernels/value.h has all answers. */
   uint64_t native_time; /* of an answer: ns in the kernel */
 } tn_host_slot_t;
 
 #define TN_HOST_OPERANDS 40u
 #define TN_HOST_MANY 1u      /* operand 0 is a range of memory with `operands` tn_host_operand_t */
-#define TN_HOST_LONG_BODY 2u /* the last operand (not counted in `operands`) is a range of memory with the body */
+/* The operand of the slot after the others (number 1 with TN_HOST_MANY, else number `operands`, which does not count it) is a
+ * range of memory with the body. In an answer: the body is the size of a kept value that does not fit. */
+#define TN_HOST_LONG_BODY 2u
 
 #define TN_HOST_READ_ONLY 1u /* the kernel does not write to it */
 #define TN_HOST_NULL 2u      /* the operand is missing; its pointer is null */
