@@ -7,6 +7,8 @@ export interface CrashRun {
   /** The library with the faults of `csrc/fixture/faulty`. */
   readonly library: string
   readonly crashes: number
+  /** The crashes before that, after which all that is kept for later is there: compiled code, and the arenas of malloc. */
+  readonly warmup: number
   /** The numbers of the faults, which are committed in turn. */
   readonly faults: readonly number[]
 }
@@ -25,10 +27,8 @@ export interface CrashReport {
 }
 
 const COUNT = 1024
-/** The crashes after which all that is kept for later is there. */
-const WARMUP = 100
 
-export async function main({ library: path, crashes, faults }: CrashRun): Promise<CrashReport> {
+export async function main({ library: path, crashes, warmup, faults }: CrashRun): Promise<CrashReport> {
   const options = { restart: { limit: 1e9, window: 1000, backoff: 1 }, deadline: 20_000 }
   const crashing = await Library.isolate(path, options)
   const others = await Library.isolate(path, { workers: 4, deadline: 60_000 })
@@ -80,10 +80,10 @@ export async function main({ library: path, crashes, faults }: CrashRun): Promis
     await Promise.all(loads)
     return processFacts()
   }
-  const before = await crashUnderLoad(WARMUP)
+  const before = await crashUnderLoad(warmup)
   const after = await crashUnderLoad(crashes)
   await Promise.all([crashing.closeAsync(), others.closeAsync()])
-  const sorted = recoveries.slice(WARMUP).toSorted((a, b) => a - b)
+  const sorted = recoveries.slice(warmup).toSorted((a, b) => a - b)
   const at = (part: number): number => Number(sorted[Math.floor(part * (sorted.length - 1))]!.toFixed(2))
   return {
     crashes,
