@@ -27,10 +27,13 @@ describe('defence 13: a driver that dies', () => {
             g.operation(operation, [g.input('TENSOR_FLOAT32', [0])], { type: 'TENSOR_FLOAT32', dimensions: [0] }),
           ),
         )
-        using prepared = await driver.prepare(model)
         using pool = createPool(64)
         const args = { inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [2])], outputs: [pool.slice(16, 8)] }
-        await expectFailure(() => (isSync ? prepared.run(args) : prepared.runAsync(args)), 'DEAD_OBJECT')
+        await expectFailure(async () => {
+          // A kernel that dies while it plans dies when the model is prepared.
+          using prepared = await driver.prepare(model)
+          return isSync ? prepared.run(args) : await prepared.runAsync(args)
+        }, 'DEAD_OBJECT')
         pool.write(0, Uint8Array.of(1))
       })
     }
