@@ -57,7 +57,7 @@ if (process.platform === 'linux') {
     ['computes forever', 9, ['--deadline', '0.3s'], /^faulty did not finish within 300 ms and was killed$/],
     ['takes all memory', 10, ['--memory', '256MiB'], /^faulty needed 67108864 bytes more than the 268435456 bytes/],
     ['throws on a thread of its own', 14, [], /^faulty crashed: SIGABRT$/],
-    ['ends its thread', 15, [], /^faulty ended its process/],
+    ['ends its thread', 15, [], /^faulty ended its main thread$/],
     [
       'writes past its result',
       17,
