@@ -64,6 +64,24 @@ static bool is_stack(uint64_t address, const ucontext_t *context) {
   return address - pointer + STACK_REACH < 2 * (uint64_t)STACK_REACH;
 }
 
+static uint64_t program_counter(const ucontext_t *context) {
+#if defined(__x86_64__)
+  return (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+  return context->uc_mcontext.pc;
+#else
+  (void)context;
+  return 0;
+#endif
+}
+
+/* The number of frames before the one that was interrupted. After a jump to nowhere the backtrace does not have it. */
+static int frames_of_handler(void *const *frames, int count, uint64_t interrupted) {
+  for (int i = 0; i < count; i++)
+    if ((uint64_t)(uintptr_t)frames[i] == interrupted) return i;
+  return 0;
+}
+
 /* Appends text. Returns the new end. */
 static char *append(char *at, const char *end, const char *text) {
   while (*text != '\0' && at < end) *at++ = *text++;
@@ -115,10 +133,10 @@ static void write_record(int number, const siginfo_t *info, const ucontext_t *co
   record->crash_target = tn__host_target();
   atomic_store((_Atomic uint32_t *)&record->crash_kind, 1);
   void *frames[32];
-  const int count = backtrace(frames, 32);
-  for (int i = 0; i < count; i++) record->crash_pcs[i] = (uint64_t)(uintptr_t)frames[i];
-  record->crash_frames = (uint32_t)count;
-  name_frames(frames, count);
+  const int count = backtrace(frames, 32), first = frames_of_handler(frames, count, program_counter(context));
+  for (int i = first; i < count; i++) record->crash_pcs[i - first] = (uint64_t)(uintptr_t)frames[i];
+  record->crash_frames = (uint32_t)(count - first);
+  name_frames(frames + first, count - first);
 }
 
 static void handle(int number, siginfo_t *info, void *context) {

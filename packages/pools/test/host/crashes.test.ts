@@ -14,14 +14,14 @@ const FAULTS: readonly (readonly [keyof typeof FAULT, object, RegExp])[] = [
     /crashed: SIGSEGV writing at address 0xdead000/,
   ],
   ['ABORT', { signal: 'SIGABRT' }, /crashed: SIGABRT/],
-  ['STACK', { signal: 'SIGSEGV' }, /crashed: SIGSEGV/],
+  ['STACK', { signal: 'SIGSEGV', stackOverflow: true }, /crashed: SIGSEGV because its stack is full/],
   ['EXIT', { exitCode: 3 }, /ended its process with exit code 3/],
   ['EXIT_NOW', { exitCode: 0 }, /ended its process with exit code 0/],
   ['TRAP', { signal: 'SIGILL' }, /crashed: SIGILL/],
   ['KILL', { signal: 'SIGKILL' }, /crashed: SIGKILL/],
   ['HEAP', {}, /crashed: SIG(ABRT|SEGV)/],
   ['THREAD_THROW', { signal: 'SIGABRT' }, /crashed: SIGABRT/],
-  ['THREAD_EXIT', {}, /ended its/],
+  ['THREAD_EXIT', {}, /ended its main thread/],
   ['DIVIDE', { signal: 'SIGFPE' }, /crashed: SIGFPE/],
   ['NON_CANONICAL', { signal: 'SIGSEGV' }, /crashed: SIGSEGV/],
   ['BUS', { signal: 'SIGBUS' }, /crashed: SIGBUS/],
@@ -50,6 +50,15 @@ describe('rules 13 and 14', () => {
       expect(bench.released).toBe(4)
     },
   )
+
+  test('the backtrace begins with the kernel, and not with the handler of the signal', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited })
+    const { details } = await failureOf(() => workers.run(bench.call(FAULT.SEGV)))
+    const [first, second] = details.backtrace as string[]
+    expect(first).toContain('(libfaulty.so)')
+    expect(second).toMatch(/^faulty_status\+0x[0-9a-f]+ \(libfaulty.so\)$/)
+  })
 
   test.each(['CLOSE', 'GARBAGE', 'EXEC', 'FORK', 'THROW', 'ERROR'] as const)(
     '%s is an error or nothing, and later calls are right',
