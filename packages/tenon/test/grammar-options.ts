@@ -2,13 +2,14 @@ import * as core from '@tenon/core'
 import * as calls from '@tenon/custom-call'
 import * as packed from '@tenon/packed-func'
 import * as pools from '@tenon/pools'
+import { Workers } from '@tenon/pools/internal'
 import * as scopes from '@tenon/scope'
 import * as strings from '@tenon/tstring'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { Linker, SymbolLookup } from '@tenon/scope/linker'
 import { assertClose } from '../src/entries/testing.ts'
-import { encodeNpyHeader, Library } from '../src/index.ts'
+import { encodeNpyHeader, Library, type IsolatedLibrary } from '../src/index.ts'
 import {
   clip,
   clipCall,
@@ -42,6 +43,14 @@ interface Refusal {
 const splitKernel = (): calls.Kernel<unknown> =>
   calls.targetCall<unknown>(calls.defineTarget('split', '(x: f32[n]) -> (a: f32[n], b: f32[n])'), clip())
 
+/** Makes a call that uses a library in a worker. */
+const isolated =
+  (name: string, use: (library: IsolatedLibrary, options: never) => unknown) =>
+  async (options: never): Promise<unknown> => {
+    await using library = await Library.isolate(kernelLibrary(name))
+    return await use(library, options)
+  }
+
 /** A call of every function that takes options, by package. */
 export const refusals: readonly Refusal[] = Object.entries<Record<string, (options: never) => unknown>>({
   core: {
@@ -58,6 +67,21 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
         vector(1),
         { resources },
       ),
+    'Library.isolate': async (options) => Library.isolate(kernelLibrary('kernels'), options),
+    'IsolatedLibrary.closeAsync': isolated('kernels', async (library, options) => library.closeAsync(options)),
+    'an isolated kernel, resources': isolated('kernels', (library, resources) =>
+      library.kernel('softmax')(vector(1), {}, { resources }),
+    ),
+    'an isolated kernel without a signature': isolated('kernels', (library, options) =>
+      library.kernel('clip_v4')(vector(1), options),
+    ),
+    'an isolated packed function': isolated('packed', (library, options) => library.packed('sum').with(options)),
+    'an isolated kernel in TypeScript, resources': async (resources) => {
+      await using library = await Library.isolate(new URL('isolation/script-kernels.ts', import.meta.url), {
+        host: 'node',
+      })
+      return library.kernel('later', { signature: '(x: f32[n]) -> (y: f32[n])' })(vector(1), { resources })
+    },
     assertClose: (options) => assertClose(1, 1, options),
     encodeNpyHeader: (options) => encodeNpyHeader('float32', [1], options),
   },
@@ -133,6 +157,12 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     buildModel: (options) => pools.buildModel(() => {}, options),
     'ModelBuilder.input': (options) => pools.buildModel((g) => void g.input('TENSOR_FLOAT32', [1], options)),
     validateRequest: (options) => pools.validateRequest(model(), request() as never, options),
+    'Workers.open': async (options) => Workers.open(options),
+    'Workers.open, restart': async (restart) => Workers.open({ restart }),
+    'Workers.closeAsync': async (options) => {
+      await using workers = await Workers.open()
+      await workers.closeAsync(options)
+    },
     spawnDriver: (options) => pools.spawnDriver(options),
     workerDriver: (options) => pools.workerDriver(options),
     connectDriver: (options) => pools.connectDriver('/absent', options),

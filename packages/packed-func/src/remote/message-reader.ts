@@ -22,7 +22,7 @@ export function readMessage(bytes: Uint8Array, extension: ReadExtension): unknow
 /** The error of bytes that another process wrote, and that are not values. */
 export function malformed(): RuntimeError {
   return new RuntimeError('a worker answered with bytes that are not a value', {
-    hint: 'The kernel has damaged the memory of its worker: call restart() of the isolated library.',
+    hint: 'Restart the isolated library, because the kernel has damaged the memory of its worker.',
   })
 }
 

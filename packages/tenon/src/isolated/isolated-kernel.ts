@@ -47,7 +47,9 @@ export interface IsolatedKernel<Result = Tensor> {
    *
    * @throws {ArgumentError} (rejects with) if `calls` is not an array.
    * @example
-   * const [a, b] = await softmax.batch([[x], [y, { temperature: 2 }]])
+   * await using library = await Library.isolate('./libkernels.so')
+   * const [a, b] = await library.kernel('softmax').batch([[x], [x, { temperature: 2 }]])
+   * a.status // 'fulfilled'
    */
   batch(calls: readonly (readonly IsolatedArgument[])[]): Promise<PromiseSettledResult<Result>[]>
   readonly name: string

@@ -108,8 +108,9 @@ export class IsolatedLibrary implements AsyncDisposable {
    * @throws {ArgumentError} if the kernel has neither a signature nor a convention, or an option cannot be kept in another process
    * @throws {SignatureError} if the option `signature` cannot be read. @throws {ScopeClosedError} after close
    * @example
+   * await using library = await Library.isolate('./libkernels.so')
    * const softmax = library.kernel('softmax')
-   * const y = await softmax.async(x, { temperature: 2 }, { deadline: 100 })
+   * const y = await softmax.async(x, { temperature: 2 }, { deadline: 1000 })
    */
   kernel<Result = Tensor>(name: string, options?: KernelOptions): IsolatedKernel<Result> {
     this.#lifetime.checkOpen()
@@ -142,8 +143,8 @@ export class IsolatedLibrary implements AsyncDisposable {
    *
    * @throws {PackedFuncError} of kind `AttributeError` if there is no such function. @throws {ScopeClosedError} after close
    * @example
-   * const sum = library.packed('sum')
-   * await sum.async(1, 2) // 3
+   * await using packed = await Library.isolate('./libpacked.so')
+   * await packed.packed('sum').async(1, 2) // 3
    */
   packed(name: string): IsolatedPackedFunc {
     this.#lifetime.checkOpen()
@@ -188,6 +189,7 @@ export class IsolatedLibrary implements AsyncDisposable {
    * @param options `deadline`: the time in milliseconds after which calls in progress are ended as well. By default, each has its own.
    * @throws (rejects with) {ArgumentError | ArgumentRangeError} if the deadline is not valid.
    * @example
+   * const library = await Library.isolate('./libkernels.so')
    * await library.closeAsync({ deadline: 1000 })
    */
   async closeAsync(options?: { readonly deadline?: number }): Promise<void> {

@@ -27,7 +27,8 @@ export interface IsolatedPackedFunc {
    *
    * @throws {ArgumentError | ArgumentRangeError} if an option is not valid.
    * @example
-   * const total = library.packed('sum').with({ deadline: 100 })(1, 2)
+   * await using packed = await Library.isolate('./libpacked.so')
+   * const total = packed.packed('sum').with({ deadline: 1000 })(1, 2) // 3
    */
   with(options: IsolatedRunOptions): IsolatedPackedFunc
   readonly name: string
