@@ -1,16 +1,10 @@
 import type { NativeLibrary } from '@tenon/core'
 import type { RunAsyncOptions } from './async/run-later.ts'
-import {
-  callable,
-  callFunction,
-  preparedCalls,
-  type CallResults,
-  type ResultOptions,
-  type ResultSpec,
-} from './call/call-function.ts'
+import { callable, callFunction, type CallResults, type ResultOptions, type ResultSpec } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
 import { DEFAULT_FRAMES } from './call/kept-frames.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
+import { preparedCalls } from './call/prepared-calls.ts'
 import {
   hostFunction,
   type HostFunctionOptions,

@@ -9,7 +9,8 @@ import type {
   TensorsFor,
 } from './schema/define-target.ts'
 import type { DefinedParameter } from './schema/parameter.ts'
-import { callable, preparedCalls } from './call/call-function.ts'
+import { callable } from './call/call-function.ts'
+import { preparedCalls } from './call/prepared-calls.ts'
 import { kernelFunction, type KernelForms } from './call/kernel-function.ts'
 import type { KernelAsyncOptions, KernelCallOptions, KernelPrepareOptions } from './call/kernel-options.ts'
 import { kernelTarget } from './call/kernel-target.ts'

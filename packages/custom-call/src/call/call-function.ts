@@ -7,7 +7,6 @@ import { allocateResult } from './allocate-result.ts'
 import type { Tensors } from './call-target.ts'
 import type { Begun } from './kernel-batch.ts'
 import { makeKeptFrames, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
-import { runTaken, type PreparedCall } from './prepared-call.ts'
 import type { RemoteCallee, RemoteRun } from './remote-callee.ts'
 import { FIRST_TENSOR, isTensor, makeList, MAKE_TENSORS, refuseTensor } from './taken.ts'
 
@@ -65,18 +64,6 @@ export interface CallMaker<Call extends FrameCall> {
   runAsync(call: Call, operands: Tensors, results: Tensors, options: RunAsyncOptions): Promise<void>
   /** For calls that run in another process. */
   readonly remote?: RemoteCallee<Call>
-}
-
-/** The maker of functions whose calls run in this process. */
-export const preparedCalls: Pick<CallMaker<PreparedCall>, 'run' | 'runAsync'> = {
-  run: runTaken,
-  runAsync: async (call, operands, results, options) => {
-    try {
-      await call.runAsync(operands, results, options)
-    } finally {
-      call.closeAfterRun()
-    }
-  },
 }
 
 /** Makes functions that prepare a call and run it. The synchronous one keeps the frames of calls for later calls that are alike. */

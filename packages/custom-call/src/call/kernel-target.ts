@@ -5,7 +5,7 @@ import { ApiVersion, apiVersionName } from '../targets/api-version.ts'
 import { TypedHandler } from '../targets/typed-handler.ts'
 import { type UntypedFunction } from '../targets/untyped-function.ts'
 import type { KernelCallee } from './kernel-function.ts'
-import { preparedCalls } from './call-function.ts'
+import { preparedCalls } from './prepared-calls.ts'
 import type { PreparedCall } from './prepared-call.ts'
 
 const RESOURCES = ['userData', 'hostScratch', 'deviceOrdinal'] as const

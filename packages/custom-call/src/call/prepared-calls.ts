@@ -1,0 +1,14 @@
+import type { CallMaker } from './call-function.ts'
+import { runTaken, type PreparedCall } from './prepared-call.ts'
+
+/** The maker of functions whose calls run in this process. */
+export const preparedCalls: Pick<CallMaker<PreparedCall>, 'run' | 'runAsync'> = {
+  run: runTaken,
+  runAsync: async (call, operands, results, options) => {
+    try {
+      await call.runAsync(operands, results, options)
+    } finally {
+      call.closeAfterRun()
+    }
+  },
+}
