@@ -375,7 +375,11 @@ export default {
       name: 'host_requests_fuzz',
       kind: 'fuzz',
       systems: ['linux'],
-      sources: ['csrc/{fuzz/host/requests_fuzz,host/kernels/*}.c', 'csrc/test/host/kernels/support.c', 'csrc/tvm/host/ffi.c'],
+      sources: [
+        'csrc/{fuzz/host/requests_fuzz,host/kernels/*}.c',
+        'csrc/test/host/kernels/support.c',
+        'csrc/tvm/host/ffi.c',
+      ],
       includes: [...includes, 'csrc', 'csrc/test', 'csrc/test/host/kernels'],
       uses: ['tenon', 'tenon_guard'],
       libraries: ['dl', 'pthread'],
