@@ -20,7 +20,7 @@ import {
   type Kwargs,
 } from '../../src/index.ts'
 import { collect, kernel, live, thrownBy } from '../support.ts'
-import { call, fixture, liveObjects, make, type Any, type AnyClass } from './fixture.ts'
+import { fixture, liveObjects, make, type Any, type AnyClass } from './fixture.ts'
 
 const { Point, Point3, Record, Node, Custom, Hostile } = fixture as Record<string, AnyClass> & { Point: AnyClass }
 
@@ -398,4 +398,3 @@ it('rule 34: structural functions are those of the library in use', () => {
     expect(error.hint).toContain('TENON_TVM_FFI_LIBRARY')
   }
 })
-void call
