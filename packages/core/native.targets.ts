@@ -96,7 +96,7 @@ export default {
         memset mincore mmap mprotect msync munmap open pipe2 poll posix_memalign posix_spawn posix_spawn_file_actions_*
         posix_spawnattr_* ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal
         pthread_cond_timedwait pthread_condattr_* pthread_create pthread_key_create pthread_mutex_init
-        pthread_mutex_lock pthread_mutex_unlock pthread_mutexattr_* pthread_setspecific pthread_sigmask qsort read
+        pthread_mutex_lock pthread_mutex_unlock pthread_mutexattr_* pthread_self pthread_setspecific pthread_sigmask qsort read
         realloc recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigemptyset
         sigfillset signal socket socketpair strcmp strerror strlen strncmp syscall sysconf vsnprintf waitid write
       `),

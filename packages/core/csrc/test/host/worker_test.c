@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -132,6 +133,29 @@ TEST(worker_whose_life_word_is_damaged_is_polled) {
     CHECK(tn_host_exchange(host, 10, -1) == TN_CLOSED);
     tn_host_close(host);
   }
+}
+
+TEST(worker_and_caller_keep_their_processors_after_exchanges) {
+  tn_host_t *host = start();
+  CHECK(host != NULL);
+  const pid_t process = (pid_t)info_of(host).process;
+  cpu_set_t caller, worker, now;
+  CHECK(sched_getaffinity(0, sizeof caller, &caller) == 0 && sched_getaffinity(process, sizeof worker, &worker) == 0);
+  for (uint32_t i = 1; i < 1000; i++) {
+    ask(host, i % TN_HOST_SLOTS);
+    CHECK(tn_host_exchange(host, i % TN_HOST_SLOTS, 10 * (int64_t)SECOND) == TN_OK);
+    CHECK(sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &caller));
+    CHECK(sched_getaffinity(process, sizeof now, &now) == 0 && CPU_EQUAL(&now, &worker));
+  }
+  /* Also if the worker dies meanwhile, or does not answer. */
+  kill(process, SIGSTOP);
+  ask(host, 1000 % TN_HOST_SLOTS);
+  CHECK(tn_host_exchange(host, 1000 % TN_HOST_SLOTS, SECOND / 100) == TN_TIMED_OUT);
+  CHECK(sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &caller));
+  kill(process, SIGKILL);
+  CHECK(tn_host_exchange(host, 1000 % TN_HOST_SLOTS, -1) == TN_CLOSED);
+  CHECK(sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &caller));
+  tn_host_close(host);
 }
 
 static void *kill_later(void *data) {

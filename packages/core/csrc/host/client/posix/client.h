@@ -2,6 +2,8 @@
 #ifndef TENON_HOST_CLIENT_H
 #define TENON_HOST_CLIENT_H
 
+#include <pthread.h>
+#include <sched.h>
 #include <sys/types.h>
 
 #include "../../command.h"
@@ -13,6 +15,10 @@ struct tn_host {
   int doorbell;
   int control;
   int output[2];
+  uint32_t near_calls;   /* the exchanges for which the worker stays on the processor of its caller */
+  pthread_t near_thread; /* the thread that makes them */
+  cpu_set_t of_caller;   /* the processors that this thread may use otherwise */
+  cpu_set_t of_worker;
   bool is_reaped;
   int32_t end_kind;
   int32_t end_value;

@@ -7,6 +7,7 @@
 
 #if defined(__linux__)
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -141,25 +142,52 @@ int32_t tn_host_wait(tn_host_t *host, uint32_t slot, int64_t timeout) {
   }
 }
 
-/* Moves the main thread of an idle worker to this processor, which is free as soon as this thread waits. To wake another
- * processor that sleeps takes ten times as long as the rest of a short call. The worker may leave it again at once. */
-static void bring_near(tn_host_t *host) {
-  const int here = sched_getcpu();
-  const uint32_t there = *TN__WORD(&tn__host_header(host)->processor);
-  if (here < 0 || there == 0 || there == (uint32_t)here + 1) return;
-  cpu_set_t allowed, only;
-  if (sched_getaffinity(host->process, sizeof allowed, &allowed) != 0 || !CPU_ISSET((size_t)here, &allowed)) return;
+/* The number of exchanges for which a worker and its caller stay on one processor once one of them has left it. */
+#define NEAR_CALLS 256
+
+static void set_processors(pid_t thread, const cpu_set_t *processors) {
+  sched_setaffinity(thread, sizeof *processors, processors);
+}
+
+/* Has the next exchanges of this thread keep the worker on the processor of the caller. The scheduler moves whoever is woken
+ * to a processor that sleeps, and to wake that one takes ten times as long as the rest of a short call, although the
+ * processor of the caller is free as soon as the caller waits. */
+static void begin_near(tn_host_t *host) {
+  if (sched_getaffinity(0, sizeof host->of_caller, &host->of_caller) != 0 ||
+      sched_getaffinity(host->process, sizeof host->of_worker, &host->of_worker) != 0)
+    return;
+  host->near_thread = pthread_self();
+  host->near_calls = NEAR_CALLS;
+}
+
+/* Both threads stay on this processor while the worker is woken, and the caller until it is. Threads that the kernel starts
+ * may run anywhere. */
+static int32_t exchange_near(tn_host_t *host, int here, uint32_t slot, int64_t timeout) {
+  cpu_set_t only;
   CPU_ZERO(&only);
   CPU_SET((size_t)here, &only);
-  if (sched_setaffinity(host->process, sizeof only, &only) == 0)
-    sched_setaffinity(host->process, sizeof allowed, &allowed);
+  host->near_calls--;
+  set_processors(0, &only);
+  set_processors(host->process, &only);
+  int32_t status = tn_host_post(host, 0);
+  set_processors(host->process, &host->of_worker);
+  if (status == TN_OK) status = tn_host_wait(host, slot, timeout);
+  set_processors(0, &host->of_caller);
+  return status;
 }
 
 int32_t tn_host_exchange(tn_host_t *host, uint32_t slot, int64_t timeout) {
   TN_REQUIRE(host != NULL, "the worker must not be null");
-  bring_near(host);
+  const int here = sched_getcpu();
+  if (here >= 0 && host->near_calls > 0 && pthread_equal(host->near_thread, pthread_self()) &&
+      CPU_ISSET((size_t)here, &host->of_worker))
+    return exchange_near(host, here, slot, timeout);
   TN_TRY(tn_host_post(host, 0));
-  return tn_host_wait(host, slot, timeout);
+  const int32_t status = tn_host_wait(host, slot, timeout);
+  const bool has_left =
+      sched_getcpu() != here || *TN__WORD(&tn__host_header(host)->processor) != (uint32_t)here + 1;
+  if (here >= 0 && has_left && !host->is_reaped) begin_near(host);
+  return status;
 }
 
 int32_t tn_host_wait_any(tn_host_t *const *hosts, const uint32_t *seen, size_t count, int64_t timeout) {
