@@ -55,7 +55,7 @@ export function startProcess(settings: Settings): number {
   return Number(out[0])
 }
 
-export function unsupported(): UnsupportedError {
+function unsupported(): UnsupportedError {
   return new UnsupportedError(`kernels cannot run in processes of their own on ${process.platform}`, {
     hint: 'Use workerDriver() or worker_threads, which do not survive a crash of a kernel.',
   })

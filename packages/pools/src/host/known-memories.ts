@@ -14,7 +14,7 @@ export interface KnownMemory {
 }
 
 /** The most chunks that a worker knows at a time. */
-export const MOST_MEMORIES = 1024
+const MOST_MEMORIES = 1024
 
 /**
  * The chunks that a worker knows. When there are too many, the next one that was not used since the last search is released, so

@@ -1,5 +1,6 @@
 import { checkOptions, checkSize, describe, isPlainObject, wrongType, wrongValue } from '@tenon/core/internal'
 import { ArgumentError } from '@tenon/core'
+import { byteCount } from '../memory/byte-count.ts'
 import type { RestartOptions, WorkersOptions } from './options.ts'
 import type { RestartLimits } from './restart-policy.ts'
 
@@ -43,17 +44,6 @@ const OPTIONS = [
 
 const MOST_WORKERS = 64
 const DEFAULT_ENVIRONMENT = ['PATH', 'LD_LIBRARY_PATH', 'HOME', 'TMPDIR', 'OMP_NUM_THREADS']
-const UNITS: Readonly<Record<string, number>> = {
-  '': 1,
-  b: 1,
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  kib: 2 ** 10,
-  mib: 2 ** 20,
-  gib: 2 ** 30,
-  tib: 2 ** 40,
-}
 
 /** @throws {ArgumentError | ArgumentRangeError} if an option does not exist or is not valid */
 export function checkSettings(options: WorkersOptions | undefined): Settings {
@@ -73,7 +63,7 @@ export function checkSettings(options: WorkersOptions | undefined): Settings {
   return {
     workers: checkCount(workers, 'workers', MOST_WORKERS),
     deadline: checkDuration(deadline, 'deadline'),
-    memory: memory === undefined ? 0 : parseMemory(memory),
+    memory: memory === undefined ? 0 : checkMemory(memory),
     guard: checkFlag(guard, 'guard'),
     idempotent: checkFlag(idempotent, 'idempotent'),
     restart: checkRestart(restart),
@@ -127,20 +117,10 @@ function checkRestart(value: unknown): RestartLimits {
   }
 }
 
-/** Parses a number of bytes such as `512 MiB`. @throws {ArgumentError | ArgumentRangeError} */
-export function parseMemory(value: unknown): number {
-  const expected = 'a number of bytes, or a text such as 512 MiB'
-  if (typeof value !== 'string') {
-    if (typeof value !== 'number') throw wrongType('memory', expected, value)
-    const size = checkSize(value, 'memory')
-    if (size === 0) throw wrongValue('memory', 'at least 1 byte', value)
-    return size
-  }
-  const parts = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?b|)\s*$/i.exec(value)
-  const unit = UNITS[parts?.[2]?.toLowerCase() ?? '?']
-  const size = Math.floor(Number(parts?.[1]) * (unit ?? Number.NaN))
-  if (!Number.isSafeInteger(size) || size === 0) throw wrongValue('memory', expected, value)
-  return size
+function checkMemory(value: unknown): number {
+  const bytes = byteCount(value, 'memory')
+  if (bytes === 0) throw wrongValue('memory', 'at least 1 byte', value)
+  return bytes
 }
 
 function environmentOf(env: unknown): string[] {

@@ -25,7 +25,6 @@ export const operations = {
 
 const { size, offsets: AT } = LAYOUTS.tn_frame_t
 export const HEADER_SIZE: number = size
-export const HEADER_FLAGS: number = AT.flags
 export const HEADER_ID: number = AT.id
 export const HEADER_TIMEOUT: number = AT.timeout
 const { TN_FRAME_MAGIC: MAGIC, TN_FRAME_VERSION: VERSION, TN_FRAME_REPLY: REPLY, TN_FRAME_RING: RING } = CONSTANTS
