@@ -14,7 +14,7 @@ export interface ScriptCall {
  * borrows both until it returns, or until its promise settles. An operand that the caller omits is null.
  *
  * @example
- * export const double: ScriptKernel = ([x], [y]) => x.toArray().forEach((value, i) => y.set([i], 2 * value))
+ * const double: ScriptKernel = ([x], [y]) => x.toArray().forEach((value, i) => y.set([i], 2 * value))
  */
 export type ScriptKernel = (
   operands: readonly Tensor[],
