@@ -8,6 +8,9 @@ const faults = names(`
   memset mkstemp mmap nanosleep pthread_create pthread_exit pthread_join raise snprintf tn_host_is_cancelled unlink write
 `)
 
+/** The libraries for tests. */
+const fixture = { kind: 'shared', fixture: true, includes } as const
+
 /** Every native artifact of @tenon/core. The platform packages carry the shared ones. */
 export default {
   platformPackages: 'npm',
@@ -160,10 +163,8 @@ export default {
     },
     {
       name: 'core_fixture',
-      kind: 'shared',
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/{fixture,foreign_calls}.c'],
-      includes,
       uses: ['tenon'],
       libraries: ['pthread'],
       imports: names(
@@ -172,41 +173,33 @@ export default {
     },
     {
       name: 'fast_math',
-      kind: 'shared',
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/fast_math.c'],
-      includes,
       flags: ['-O3', '-ffast-math'],
       imports: [],
     },
     {
       name: 'overrun',
-      kind: 'shared',
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/overrun.c'],
-      includes,
       libraries: ['pthread'],
       imports: names('memcmp memcpy memset nanosleep pthread_create pthread_detach snprintf strlen vsnprintf'),
     },
     {
       // Kernels that crash. Workers run them.
       name: 'faulty',
-      kind: 'shared',
       systems: ['linux'],
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/faulty/{faults,kernels,counter}.c', 'csrc/fixture/faulty/throw.cc'],
-      includes,
       libraries: ['pthread'],
       uses: ['tenon'],
       imports: [...faults, ...names('atoi memcmp memcpy strlen strtol vsnprintf XLA_FFI_GetApi XlaCustomCallStatus*')],
     },
     {
       name: 'faulty_packed',
-      kind: 'shared',
       systems: ['linux'],
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/faulty/{faults,packed,values}.c', 'csrc/fixture/faulty/throw.cc'],
-      includes,
       libraries: ['pthread'],
       imports: faults,
       unresolved: ['TVMFFI*'],
@@ -214,10 +207,9 @@ export default {
     {
       // Kernels that attack the client of their worker.
       name: 'hostile',
-      kind: 'shared',
-      fixture: true,
+      ...fixture,
+      systems: ['linux'],
       sources: ['csrc/fixture/hostile/*.c'],
-      includes,
       libraries: ['pthread'],
       imports: names(`
         _exit abort close dup dup2 execve exit fallocate fcntl fork free ftruncate getenv getpid getppid madvise malloc
@@ -229,54 +221,42 @@ export default {
     },
     {
       name: 'faulty_legacy',
-      kind: 'shared',
       systems: ['linux'],
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/faulty/legacy.c'],
-      includes,
       imports: [],
       unresolved: ['TVMAPISetLastError'],
     },
     {
       name: 'structs',
-      kind: 'shared',
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/structs.c'],
-      includes,
       imports: [],
     },
     {
       name: 'tstring_peers',
-      kind: 'shared',
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/tstring_peers.c'],
-      includes,
       uses: ['tenon'],
       imports: ['memcpy', 'memset', 'tn_tstring_*'],
     },
     {
       name: 'core_fixture_dependency',
-      kind: 'shared',
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/dependency.c'],
-      includes,
       imports: [],
     },
     {
       name: 'core_fixture_dependent',
-      kind: 'shared',
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/dependent.c'],
-      includes,
       uses: ['core_fixture_dependency'],
       imports: ['fixture_dependency'],
     },
     {
       name: 'core_fixture_unresolved',
-      kind: 'shared',
-      fixture: true,
+      ...fixture,
       sources: ['csrc/fixture/unresolved.c'],
-      includes,
       imports: [],
       unresolved: ['fixture_nobody_has_this'],
     },
