@@ -95,7 +95,7 @@ const args = {
   guard: {
     type: 'boolean',
     description:
-      'with --isolate, give operands exact bounds and make them read-only, so that a write beside them is an error',
+      'with --isolate, make operands read-only, and a write beside an operand or result an error; up to 63 bytes behind it are not checked',
   },
   workers: {
     type: 'string',
