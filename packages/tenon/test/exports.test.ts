@@ -22,9 +22,12 @@ const builtNames = async (entry: string): Promise<string[]> => Object.keys(await
 const entries = ['binary', 'core', 'scope', 'custom-call', 'packed-func', 'tstring', 'pools'].flatMap((name) => {
   const path = new URL(`../../${name}/package.json`, import.meta.url)
   const { exports } = JSON.parse(readFileSync(path, 'utf8')) as typeof manifest
-  return Object.keys(exports)
-    .filter((entry) => entry !== './internal' && entry !== './package.json')
-    .map((entry) => `${name}${entry.slice(1)}`)
+  return (
+    Object.keys(exports)
+      // The program of workers is started by its path, and never imported.
+      .filter((entry) => !['./internal', './package.json', './worker-process'].includes(entry))
+      .map((entry) => `${name}${entry.slice(1)}`)
+  )
 })
 
 test('every entry of every package is an entry of tenon', () => {

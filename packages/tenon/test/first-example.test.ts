@@ -14,8 +14,8 @@ const screen = blocks.slice(0, end)
 const directory = mkdtempSync(join(tmpdir(), 'tenon-first-example-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
-test('the first screen has a kernel of at most 15 lines, its compile line, its calls and its module', () => {
-  expect(screen.map(({ language }) => language)).toEqual(['c', 'sh', 'ts', 'console', 'sh', 'ts', 'console'])
+test('the first screen has a kernel of at most 15 lines, its compile line, its calls, its module and its isolation', () => {
+  expect(screen.map(({ language }) => language)).toEqual(['c', 'sh', 'ts', 'console', 'sh', 'ts', 'console', 'ts'])
   expect(screen[0]!.code.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
 })
 

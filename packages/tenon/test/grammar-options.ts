@@ -184,6 +184,13 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     'Burst.runAsync': async (options) => closing((await prepared()).burst()).runAsync(request(), options),
     serveDriver: (options) => pools.serveDriver(options),
     'localDriver, limits': (options) => pools.localDriver({ limits: options }),
+    'SharedMemory.open': (options) => pools.SharedMemory.open(options),
+    'SharedMemory.arena': (options) => closing(pools.SharedMemory.open()).arena(options),
+    'SharedMemory.handle': (options) => closing(pools.SharedMemory.open()).handle(options),
+    'SharedMemory.export': async (options: object) =>
+      closing(pools.SharedMemory.open()).export({ name: 'grammar', ...options }),
+    'SharedMemory.openNamed': async (options) => pools.SharedMemory.openNamed('absent', options),
+    'serveDriver, totals': async (options) => pools.serveDriver({ path: '/absent/driver', totals: options }),
     createPool: (options) => pools.createPool(64, options),
     createImagePool: (options: object) =>
       pools.createImagePool({ width: 1, height: 1, format: 'R8G8B8A8_UNORM', ...options }),

@@ -11,7 +11,7 @@ import type { PreparedCall } from './prepared-call.ts'
 const RESOURCES = ['userData', 'hostScratch', 'deviceOrdinal'] as const
 
 /**
- * Makes the callee of a handler or an untyped function with a signature.
+ * @internal Makes the callee of a handler or an untyped function with a signature.
  *
  * @param limit the greatest number of frames that the kernel keeps.
  * @throws {ArgumentError} if the function cannot have the attributes of the signature.

@@ -88,6 +88,8 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
 
   private constructor(name: string, heap: ChunkHeap, file?: OwnFile) {
     super()
+    if (!(heap instanceof ChunkHeap))
+      throw wrongType('heap', 'a ChunkHeap', heap, 'Open memory with SharedMemory.open().')
     this.#file = file
     this.gate.notCloneable = NOT_CLONEABLE
     this.#name = name

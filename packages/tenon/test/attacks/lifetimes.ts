@@ -102,7 +102,7 @@ export const lifetimes: Attempts = {
     const running = Array.from({ length: 4 }, () => prepared.runAsync(args).then(() => {}, () => {}))
     const closing = [driver.closeAsync(), driver.closeAsync()].map((each) => attemptLater(() => each)); attempt(() => pool.close()); await Promise.all([...running, ...closing])
     await attemptLater(() => prepared.runAsync(args)); attempt(() => prepared.run(args)); await attemptLater(() => driver.prepare(model)); model.close(); attempt(() => model.close())`,
-    'TENON_SCOPE_HELD, TENON_SCOPE_CLOSED, gave undefined, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED, TENON_POOLS, TENON_SCOPE_CLOSED',
+    'gave undefined, TENON_SCOPE_CLOSED, gave undefined, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED, TENON_POOLS, TENON_SCOPE_CLOSED',
   ],
   'symbols dispose everything twice': [
     `    for (const made of [arena(), confined(), Library.open(KERNELS), StringTensor.from(['a', long], { storage: 'malloc' }), add.prepare({ operands: [type, type], results: [type] }), target(() => {}), packedFunc(() => 1), echo([1]), pools.createPool(64), pools.createFence()])

@@ -56,7 +56,7 @@ export class DeviceMemory implements PoolFacts {
     this.#users++
   }
 
-  /** Ends one use. The last one frees the memory. */
+  /** @internal Ends one use. The last one frees the memory. */
   release(): void {
     if (--this.#users === 0) this.#owned.release()
   }

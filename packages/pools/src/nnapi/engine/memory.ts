@@ -21,7 +21,7 @@ export function isAligned({ address }: Place, type: OperandType): boolean {
   return address % operandTypes[type].byteSize === 0
 }
 
-export class Layout {
+export class OperandLayout {
   byteSize = 0
 
   add(byteSize: number): number {
@@ -95,7 +95,7 @@ export class PrivateMemory {
 
   /** Allocates one block, and returns the place of each value in it. @throws as {@link allocate} */
   allocateAll(byteSizes: readonly number[], values: string): readonly Place[] {
-    const layout = new Layout()
+    const layout = new OperandLayout()
     const offsets = byteSizes.map((byteSize) => layout.add(byteSize))
     const memory = this.allocate(layout.byteSize, values)
     return byteSizes.map((byteSize, i) => placeIn(memory, offsets[i]!, byteSize))

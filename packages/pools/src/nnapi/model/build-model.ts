@@ -1,7 +1,7 @@
 import { ArgumentError } from '@tenon/core'
 import { checkOptions, describe, inspectAsText, ManagedLifetime, wrongType } from '@tenon/core/internal'
 import { counted } from '../../counted.ts'
-import { Layout } from '../engine/memory.ts'
+import { OperandLayout } from '../engine/memory.ts'
 import { invalid } from '../../error-status.ts'
 import { createFrozenPool } from '../../memory/create-pool.ts'
 import { type Pool, PoolSlice } from '../../memory/pool.ts'
@@ -192,7 +192,7 @@ export class ModelBuilder {
   }
 
   #placeLargeValues(): Pool | undefined {
-    const layout = new Layout()
+    const layout = new OperandLayout()
     const offsets = this.#large.map(({ bytes }) => layout.add(bytes.length))
     if (offsets.length === 0) return undefined
     const contents = new Uint8Array(layout.byteSize)
