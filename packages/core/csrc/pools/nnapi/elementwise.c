@@ -1,17 +1,13 @@
 /* Operations on each element: arithmetic with broadcasting, activations, softmax. */
 #include "operations.h"
 
-/* NaN wins in MAXIMUM and MINIMUM. */
-static double combine(uint32_t operation, double a, double b) {
+/* NaN wins in MAXIMUM and MINIMUM. The compiler moves the choices of the first four out of loops. */
+static inline double combine(uint32_t operation, double a, double b) {
+  if (operation == TN_NN_ADD) return a + b;
+  if (operation == TN_NN_SUB) return a - b;
+  if (operation == TN_NN_MUL) return a * b;
+  if (operation == TN_NN_DIV) return a / b;
   switch (operation) {
-    case TN_NN_ADD:
-      return a + b;
-    case TN_NN_SUB:
-      return a - b;
-    case TN_NN_MUL:
-      return a * b;
-    case TN_NN_DIV:
-      return a / b;
     case TN_NN_MAXIMUM:
       return a >= b || a != a ? a : b;
     case TN_NN_MINIMUM:
@@ -71,6 +67,7 @@ static int32_t broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
   broadcast_strides(a, output, a_strides);
   broadcast_strides(b, output, b_strides);
   uint64_t at_a = 0, at_b = 0;
+  int is_same = a->count == output->count && b->count == output->count;
   int is_plain = output->type != TN_NN_INT32 && output->type != TN_NN_BOOL8;
   int wraps = output->type == TN_NN_INT32 && is_arithmetic(call->step->operation);
   for (uint64_t i = 0; i < output->count; i++) {
@@ -84,6 +81,10 @@ static int32_t broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
         tn_nn__store(output, i, tn_nn__bound(value, bounds));
       else
         tn_nn__store_any(output, i, value);
+    }
+    if (is_same) {
+      at_a = at_b = i + 1;
+      continue;
     }
     for (uint32_t axis = output->rank; axis-- > 0;) {
       at_a += a_strides[axis];
@@ -144,11 +145,30 @@ static void apply_whole(uint32_t operation, const int32_t *from, int32_t *to, ui
 
 /* Stores a function of each element, and returns. A loop for each function keeps the choice out of the loop. */
 #define EACH(expression)                                                                          \
-  for (uint64_t i = 0; i < output->count; i++) {                                                 \
+  for (uint64_t i = 0; is_float && i < output->count; i++) {                                     \
+    double value = (double)((const float *)from)[i];                                              \
+    ((float *)to)[i] = (float)(expression);                                                       \
+  }                                                                                               \
+  for (uint64_t i = 0; !is_float && i < output->count; i++) {                                    \
     double value = tn_nn__load(input, i);                                                         \
     tn_nn__store(output, i, expression);                                                          \
   }                                                                                               \
   return TN_NN_OK
+
+/* Elements of 8 bits: computes the result of each of the 256 values once. */
+static int32_t look_up(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  uint8_t values[256], results[256];
+  for (uint32_t i = 0; i < 256; i++) values[i] = (uint8_t)i;
+  tn_nn_tensor_t all = *input, each = *output;
+  all.data = values;
+  each.data = results;
+  all.count = each.count = 256;
+  int32_t outcome = tn_nn__unary(call, &all, &each);
+  const uint8_t *from = input->data;
+  uint8_t *to = output->data;
+  for (uint64_t i = 0, count = output->count; i < count; i++) to[i] = results[from[i]];
+  return outcome;
+}
 
 /* RELU, RELU1, RELU6, TANH, LOGISTIC, ABS, NEG, EXP, SQRT, RSQRT, HARD_SWISH, LOGICAL_NOT. */
 int32_t tn_nn__unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
@@ -157,6 +177,11 @@ int32_t tn_nn__unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, con
     apply_whole(operation, input->data, output->data, output->count);
     return TN_NN_OK;
   }
+  if (output->count > 256 && tn_nn__element_size(input) == 1 && tn_nn__element_size(output) == 1)
+    return look_up(call, input, output);
+  const int is_float = output->type == TN_NN_FLOAT32;
+  const void *from = input->data;
+  void *to = output->data;
   switch (operation) {
     case TN_NN_TANH:
       EACH(tanh(value));
