@@ -8,7 +8,10 @@ export interface WorkersOptions {
   readonly deadline?: number
   /** The private memory that a worker may have: a number of bytes, or a text such as `512 MiB`. The default is no limit. */
   readonly memory?: number | string
-  /** Whether operands have exact bounds, and are read-only unless they are results. The default is false. */
+  /**
+   * Whether operands lie between pages without access, up to 63 bytes before the second one, and are read-only unless they are results.
+   * The default is false.
+   */
   readonly guard?: boolean
   /** Whether a call whose worker crashed runs once more on another worker. The default is false. */
   readonly idempotent?: boolean

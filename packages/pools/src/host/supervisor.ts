@@ -1,6 +1,7 @@
 import type { TenonError } from '@tenon/core'
 import type { Crew } from './crew.ts'
 import { START_TIMEOUT } from './due-times.ts'
+import { KernelMemoryError } from './errors.ts'
 import { publish } from './events.ts'
 import type { Execution } from './execution.ts'
 import { closedError, crashError, deadlineError, detailsOf, lostError, loopError, memoryError } from './failures.ts'
@@ -103,7 +104,7 @@ export class Supervisor {
       [end.kind === 'exit' ? 'exitCode' : 'signal']: end.value,
       ending,
     }))
-    if (isCrash) publish(ending === 'memory' ? 'memory' : 'crash', () => error.details)
+    if (isCrash) publish(error instanceof KernelMemoryError ? 'memory' : 'crash', () => error.details)
     if (ending === 'deadline') publish('deadline', () => error.details)
     this.#settle(rest, victim, error, { index, process })
     if (this.#crew.isClosed) return
