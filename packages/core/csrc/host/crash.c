@@ -21,7 +21,9 @@
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
 
 static tn_host_header_t *record;
-static atomic_flag is_recorded = ATOMIC_FLAG_INIT;
+
+/* The thread that writes the record; 0 for none. */
+static _Atomic long recorder;
 
 /* 0 unknown, 1 read, 2 write */
 static uint32_t access_of(const ucontext_t *context) {
@@ -140,11 +142,18 @@ static void write_record(int number, const siginfo_t *info, const ucontext_t *co
 }
 
 static void handle(int number, siginfo_t *info, void *context) {
-  signal(number, SIG_DFL);
-  signal(SIGALRM, SIG_DFL);
-  alarm(LONGEST);
-  if (!atomic_flag_test_and_set(&is_recorded)) write_record(number, info, context);
+  const long thread = syscall(SYS_gettid);
+  long first = 0;
+  if (atomic_compare_exchange_strong(&recorder, &first, thread)) {
+    signal(SIGALRM, SIG_DFL);
+    alarm(LONGEST);
+    write_record(number, info, context);
+  } else if (first != thread) {
+    /* Threads that run the same code fault together. The first one ends the process once its record is complete. */
+    for (;;) pause();
+  }
   /* The default action ends the process with this signal, also if nothing faults again. */
+  signal(number, SIG_DFL);
   raise(number);
 }
 

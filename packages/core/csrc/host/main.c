@@ -49,7 +49,8 @@ int main(void) {
       say_hello(command, slot, is_filtered);
     else
       tn__host_serve(command, slot);
-    if (request->operation == TN_HOST_LOAD) tn__record_crashes(command);
+    /* Both open libraries: the runtime of packed functions comes with the first of their kernels. */
+    if (request->operation == TN_HOST_LOAD || request->operation == TN_HOST_KERNEL) tn__record_crashes(command);
     tn_host_answer(slot);
   }
 }

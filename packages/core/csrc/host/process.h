@@ -5,7 +5,7 @@
 #include "tenon_host.h"
 
 /* crash.c: makes signals of faults write the record of a crash in the command memory. Called again once a library was
- * loaded, because it may have installed handlers of its own. */
+ * loaded or a kernel was made, because their code may have installed handlers of its own. */
 void tn__record_crashes(uint8_t *command);
 
 /* allocation.c: makes allocations that are refused write their size into the command memory. */

@@ -37,6 +37,7 @@ export const FAULT = {
   FORK: 28,
   SLEEP: 29,
   READ_PAST: 30,
+  THREADS_SEGV: 31,
 } as const
 
 export const faultyLibrary: string = join(dirname(coreLibrary().path), 'libfaulty.so')

@@ -172,8 +172,15 @@ static const expected_t all[] = {
     {FAULT_NON_CANONICAL, SIGSEGV, -1, 0, NONE, 0},
     {FAULT_BUS, SIGBUS, -1, 0, NONE, 0},
     {FAULT_THREAD_SEGV, SIGSEGV, -1, 0, NONE, 0},
+    {FAULT_THREADS_SEGV, SIGSEGV, -1, 0, NONE, 2},
     {FAULT_OUTPUT, 0, -1, 0, NONE, 0},
 };
+
+/* Whether the record of a crash is complete. SIGKILL leaves none. */
+static bool is_recorded(const tn_host_header_t *header, int32_t signal) {
+  if (signal == SIGKILL) return header->crash_kind == 0;
+  return header->crash_kind == 1 && header->crash_signal == signal && header->crash_frames > 0 && header->crash_text[0] != '\0';
+}
 
 /* Whether a worker ends as expected. Prints why not. */
 static bool ends_as_expected(const expected_t *expected, uint32_t convention, bool is_guarded) {
@@ -190,7 +197,8 @@ static bool ends_as_expected(const expected_t *expected, uint32_t convention, bo
     if (goes_on) {
       is_right = status == TN_OK;
     } else if (status == TN_CLOSED && tn_host_reap(client.host, 5 * SECOND, &kind, &value) == TN_OK) {
-      is_right = expected->signal != 0 ? kind == 2 && value == expected->signal : kind == 1 && value == expected->exit_code;
+      is_right = expected->signal != 0 ? kind == 2 && value == expected->signal && is_recorded(header, value)
+                                       : kind == 1 && value == expected->exit_code;
 #if defined(__SANITIZE_ADDRESS__)
       /* The runtime of a sanitizer ends the process itself when it finds the fault. */
       is_right = is_right || (kind == 1 && value == 1);
