@@ -108,6 +108,9 @@ static int place_all(const tn_host_start_t *start, const descriptors_t *opened, 
     failure = posix_spawn_file_actions_adddup2(actions, opened->output[0][0], TN_HOST_STDOUT);
   if (failure == 0 && captures)
     failure = posix_spawn_file_actions_adddup2(actions, opened->output[1][0], TN_HOST_STDERR);
+  /* Else the worker would inherit what this process has open at these numbers without close-on-exec. */
+  for (int number = TN_HOST_STDOUT; number <= TN_HOST_STDERR && failure == 0 && !captures; number++)
+    failure = posix_spawn_file_actions_addclose(actions, number);
   return failure;
 }
 
