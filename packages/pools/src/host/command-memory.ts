@@ -65,11 +65,12 @@ export class CommandMemory {
     words[at + OPERANDS] = 0
     words[at + ID] = id
     words[at + ID + 1] = id / TWO_32
-    if (deadline === Infinity) {
+    const time = Math.max(deadline * 1e6, 0)
+    // Times that the words cannot hold would wrap around, and be in the past.
+    if (time >= TWO_32 * TWO_32) {
       words[at + DEADLINE] = NEVER
       words[at + DEADLINE + 1] = NEVER
     } else {
-      const time = Math.max(deadline * 1e6, 0)
       words[at + DEADLINE] = time % TWO_32
       words[at + DEADLINE + 1] = time / TWO_32
     }

@@ -19,6 +19,9 @@ const { offsets: START, size: START_SIZE } = LAYOUTS.tn_host_start_t
 /** The program of a worker in Node.js needs this much beside the memory of its kernels, in MiB. */
 const LEAST_HEAP = 16
 
+/** The longest grace that the header of command memory holds, in ns: 292 years. */
+const LONGEST_GRACE = 2 ** 63
+
 /** Starts the process of a worker. @returns its address, which `tn_host_close()` frees. @throws {NativeError | UnsupportedError} */
 export function startProcess(settings: Settings): number {
   const { program, args } = commandOf(settings)
@@ -41,7 +44,7 @@ export function startProcess(settings: Settings): number {
   start.setBigUint64(START.arguments, list([program, ...args]), true)
   start.setBigUint64(START.environment, list(settings.environment), true)
   start.setBigUint64(START.memory_limit, BigInt(settings.host === 'native' ? settings.memory : 0), true)
-  start.setBigUint64(START.grace, BigInt(Math.round(settings.grace * 1e6)), true)
+  start.setBigUint64(START.grace, BigInt(Math.round(Math.min(settings.grace * 1e6, LONGEST_GRACE))), true)
   start.setUint32(START.flags, flagsOf(settings), true)
   start.setUint32(START.ignores_output, settings.output === 'ignore' ? 1 : 0, true)
   // The end of a thread closes the workers that it has started, if the core knows the thread.

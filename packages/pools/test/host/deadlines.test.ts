@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { KernelDeadlineError } from '../../src/host/errors.ts'
 import { Workers } from '../../src/host/workers.ts'
@@ -24,6 +25,20 @@ describe('rule 10', () => {
     expect(workers.run(bench.call(FAULT.SLEEP, { deadline: Infinity }))).toEqual(DOUBLED)
     expect((await failureOf(() => workers.run(bench.call(FAULT.SPIN)))).details.deadline).toBe(20)
   })
+
+  test.each([Number.MAX_SAFE_INTEGER, 1e300, Infinity])(
+    'a deadline of %d ms, and as long a grace, do not pass',
+    async (time) => {
+      using bench = new Bench()
+      await using workers = await Workers.open({ deadline: time, grace: time, restart: { limit: 0 } })
+      const abort = new AbortController()
+      const call = workers.runAsync(bench.call(FAULT.UNTIL_CANCELLED, { signal: abort.signal }))
+      expect(await Promise.race([call.catch(() => 'ended'), sleep(100, 'running')])).toBe('running')
+      abort.abort()
+      expect((await failureOf(call)).name).toBe('AbortError')
+      expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
+    },
+  )
 })
 
 describe('rule 11', () => {

@@ -18,7 +18,8 @@ static bool is_overdue(void) {
   const uint64_t deadline = *TN__LONG(&header->deadline);
   if (*TN__WORD(&header->phase) == TN_HOST_IDLE || deadline == UINT64_MAX) return false;
   const uint64_t now = tn__host_now();
-  return now > deadline && now - deadline > header->grace + SLACK;
+  /* Without an overflow, because there are graces without an end. */
+  return now > deadline && now - deadline > SLACK && now - deadline - SLACK > header->grace;
 }
 
 static void watch(void *data) {
