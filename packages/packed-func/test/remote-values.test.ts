@@ -164,8 +164,16 @@ describe('the values of packed functions in another process', () => {
   })
 
   test('hostile bytes are refused with an error', () => {
+    // Bytes without any order, and extensions, which random bytes seldom are.
+    const extension = fc
+      .tuple(
+        fc.constantFrom(1, 2, 4, 8, 16),
+        fc.integer({ min: 0, max: 9 }),
+        fc.uint8Array({ minLength: 16, maxLength: 16 }),
+      )
+      .map(([size, type, body]) => Uint8Array.of(0xd4 + Math.log2(size), type, ...body.subarray(0, size)))
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+      fc.property(fc.oneof(fc.uint8Array({ maxLength: 64 }), extension), (bytes) => {
         for (const decode of [
           () => decodeValue(bytes, read),
           () => decodeCallback(bytes, read),
@@ -180,6 +188,8 @@ describe('the values of packed functions in another process', () => {
       }),
       { numRuns: 3000 },
     )
+    // A data type with a type code that DLPack does not have.
+    expect(() => decodeValue(Uint8Array.of(0xd6, 3, 76, 42, 156, 33), read)).toThrow(RuntimeError)
     // An array and a text that claim more than there is.
     expect(() => decodeValue(Uint8Array.of(0xdd, 0xff, 0xff, 0xff, 0xff), read)).toThrow(RuntimeError)
     expect(() => decodeValue(Uint8Array.of(0xdb, 0xff, 0xff, 0xff, 0xff), read)).toThrow(RuntimeError)

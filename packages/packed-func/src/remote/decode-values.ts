@@ -124,10 +124,15 @@ function readType(body: DataView, at: number, shape: readonly number[]): TensorT
 const isSameType = (type: TensorType, own: TensorType): boolean =>
   type.dtype === own.dtype && type.shape.length === own.shape.length && type.shape.every((n, i) => n === own.shape[i])
 
+/** @throws {RuntimeError} for a type code that DLPack does not have. */
 function dataTypeOf(word: number): DataType {
   const stack = openStack()
   return stack.frame(0, (slot) => {
     stack.set(slot, TypeIndex.DataType, word | 0, 0)
-    return dataTypeAt(stack, slot)
+    try {
+      return dataTypeAt(stack, slot)
+    } catch {
+      throw malformed()
+    }
   })
 }
