@@ -1,4 +1,4 @@
-import { renameSync, rmSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { checkCircles } from './circles.ts'
@@ -6,7 +6,7 @@ import { findToolchain, type Language, languageOf, runCompiler } from './compile
 import { linkFlags } from './flags.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { type Build, compileObjects, planFuzzDriver, planObjects } from './object-files.ts'
-import { artifactName, sharedLibraryName, variantDirectory } from './platform.ts'
+import { artifactName, buildDirectory, hostPlatform, type Platform, sharedLibraryName } from './platform.ts'
 import { hashOf, Stamps } from './stamps.ts'
 import { checkSymbols } from './symbols.ts'
 import { isLoadable, isShipped, type NativeTarget, type Variant } from './targets.ts'
@@ -20,27 +20,37 @@ export interface Artifact {
   readonly rebuilt: boolean
 }
 
+/** What {@link buildPackage} builds. */
+export interface BuildOptions {
+  readonly variant: Variant
+  /** The kinds of targets to build. */
+  readonly kinds: readonly NativeTarget['kind'][]
+  /** By default the platform of this process. */
+  readonly platform?: Platform
+  /**
+   * The directory of the artifacts and objects, relative to the package. By default `build/VARIANT`, or `build/PLATFORM/VARIANT`
+   * for a platform other than that of this process.
+   */
+  readonly directory?: string
+}
+
 /**
  * Builds the targets of some kinds in the order of the table. A target is only built if its inputs changed.
  *
  * @throws {ToolError} with the message of the compiler.
  */
-export async function buildPackage(
-  pkg: LoadedPackage,
-  variant: Variant,
-  kinds: readonly NativeTarget['kind'][],
-): Promise<Artifact[]> {
+export async function buildPackage(pkg: LoadedPackage, options: BuildOptions): Promise<Artifact[]> {
+  const { variant, kinds, platform = hostPlatform, directory = buildDirectory(variant, platform) } = options
   const targets = pkg.native.targets.filter(
-    ({ kind, systems }) => kinds.includes(kind) && systems?.includes(process.platform) !== false,
+    ({ kind, systems }) => kinds.includes(kind) && systems?.includes(platform.os) !== false,
   )
-  const toolchain = await findToolchain(
-    targets.flatMap((target) => neededLanguages(pkg, target)),
-    variant,
-  )
-  const stamps = new Stamps(join(pkg.directory, variantDirectory(variant)))
+  const languages = targets.flatMap((target) => neededLanguages(pkg, target))
+  const toolchain = await findToolchain(languages, { variant, platform })
+  const stamps = new Stamps(join(pkg.directory, directory))
+  const build = { pkg, variant, platform, directory, toolchain, stamps }
   const artifacts: Artifact[] = []
   try {
-    for (const target of targets) artifacts.push(await buildTarget({ pkg, variant, toolchain, stamps }, target))
+    for (const target of targets) artifacts.push(await buildTarget(build, target))
   } finally {
     stamps.save()
   }
@@ -66,34 +76,36 @@ function hasCxx(target: NativeTarget): boolean {
 }
 
 async function buildTarget(build: Build, target: NativeTarget): Promise<Artifact> {
-  const { pkg, variant, toolchain, stamps } = build
+  const { pkg, variant, platform, directory, toolchain, stamps } = build
   const own = planObjects(build, target)
   const driver = target.kind === 'fuzz' && variant !== 'libfuzzer' ? planFuzzDriver(build) : []
   const objects = [...own, ...driver]
 
-  const directory = variantDirectory(variant)
-  const output = artifactName(target)
+  const output = artifactName(target, platform)
   const path = join(pkg.directory, directory, output)
-  const used = (target.uses ?? []).map((name) => `${directory}/${sharedLibraryName(name)}`)
-  const flags = linkFlags(target, variant, used)
+  const used = (target.uses ?? []).map((name) => `${directory}/${sharedLibraryName(name, platform)}`)
+  const flags = linkFlags(target, build, used)
   const linker = toolchain.get(linkLanguage(pkg, target))!
   const hash = hashOf([linker.identity, JSON.stringify(target), ...flags, ...objects.map((object) => object.hash)])
   if (stamps.isCurrent(output, hash)) return { target, path, rebuilt: false }
 
   await compileObjects(build, objects)
-  // The linker writes a temporary file, which is renamed, so that a process that has mapped the old library keeps it.
-  const temporary = `${directory}/${output}.${process.pid}`
+  // The linker writes to a directory of this process, from which the file is moved, so that a process that has mapped the old
+  // library keeps it. The file has its final name there, because a DLL contains its name.
+  const temporary = `${directory}/${process.pid}`
+  const linked = join(pkg.directory, temporary, output)
   const inputs = objects.map((object) => `${directory}/${object.output}`)
+  mkdirSync(join(pkg.directory, temporary), { recursive: true })
   try {
-    await runCompiler(linker, ['-o', temporary, ...inputs, ...flags], pkg, output)
+    await runCompiler(linker, ['-o', `${temporary}/${output}`, ...inputs, ...flags], pkg, output)
     if (isShipped(target) && variant === 'release') {
       const sources = own.map((object) => [object.source, join(pkg.directory, directory, object.output)] as const)
       await checkCircles(target.name, new Map(sources))
-      await checkSymbols(join(pkg.directory, temporary), target, hasCxx(target))
+      await checkSymbols(linked, target, hasCxx(target))
     }
-    renameSync(join(pkg.directory, temporary), path)
+    renameSync(linked, path)
   } finally {
-    rmSync(join(pkg.directory, temporary), { force: true })
+    rmSync(join(pkg.directory, temporary), { recursive: true, force: true })
   }
   stamps.set(output, hash)
   return { target, path, rebuilt: true }

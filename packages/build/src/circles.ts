@@ -1,3 +1,4 @@
+import { hostPlatform } from './platform.ts'
 import { listSymbols } from './symbols.ts'
 import { ToolError } from './tool-error.ts'
 
@@ -39,7 +40,7 @@ function reach(start: string, uses: ReadonlyMap<string, readonly string[]>): Set
 
 /** Runs on Linux only, because it needs the `nm` of Linux. @throws {ToolError} that names the files of each circle. */
 export async function checkCircles(library: string, objects: ReadonlyMap<string, string>): Promise<void> {
-  if (process.platform !== 'linux') return
+  if (hostPlatform.os !== 'linux') return
   const symbols = await Promise.all(
     Array.from(objects, async ([source, path]) => ({ source, ...(await listSymbols(path, '-g')) })),
   )

@@ -1,5 +1,7 @@
 import type { Language } from './compiler.ts'
+import type { LoadedPackage } from './load-package.ts'
 import { importedNodeSymbols } from './node-symbols.ts'
+import type { Platform } from './platform.ts'
 import { isLoadable, type NativeTarget, type Variant } from './targets.ts'
 import { ToolError } from './tool-error.ts'
 
@@ -35,13 +37,22 @@ function isSanitized(variant: Variant): boolean {
   return variants[variant].link.some((flag) => flag.startsWith('-fsanitize='))
 }
 
-export function compileFlags(target: NativeTarget, language: Language, variant: Variant, version: string): string[] {
-  const defines = { TN_VERSION: `"${version}"`, ...target.defines }
+/** What flags depend on, apart from the target. */
+interface FlagContext {
+  readonly pkg: LoadedPackage
+  readonly variant: Variant
+  readonly platform: Platform
+}
+
+export function compileFlags(target: NativeTarget, language: Language, context: FlagContext): string[] {
+  const { pkg, variant, platform } = context
+  const windows = platform.os === 'win32'
+  const defines = { TN_VERSION: `"${pkg.version}"`, ...target.defines }
   return [
-    ...languageFlags(language),
+    ...languageFlags(language, platform),
     ...(language === 'assembly' ? [] : codeFlags(variant)),
-    ...(process.platform === 'win32' ? [] : ['-fPIC']),
-    ...(target.kind === 'addon' && process.platform === 'win32' ? [importedNodeSymbols] : []),
+    ...(windows ? [] : ['-fPIC']),
+    ...(target.kind === 'addon' && windows ? [importedNodeSymbols] : []),
     ...(target.includes ?? []).map((directory) => `-I${directory}`),
     ...Object.entries(defines).map(([name, value]) => `-D${name}=${value}`),
     ...(target.flags ?? []),
@@ -55,34 +66,37 @@ function codeFlags(variant: Variant): string[] {
   return [...variants[variant].compile, '-fvisibility=hidden', ...exceptions, ...warnings]
 }
 
-/** The flags that compile the fuzz driver, which must not report its own coverage. */
-export const driverFlags: readonly string[] = [...languageFlags('c'), '-O2', '-g1', ...warnings]
+/** In strict C11, the headers of the system hide the POSIX and Linux functions that the core needs. */
+const cFlags = ['-std=c11', '-D_GNU_SOURCE']
 
-function languageFlags(language: Language): string[] {
+/** The flags that compile the fuzz driver, which must not report its own coverage. */
+export const driverFlags: readonly string[] = [...cFlags, '-O2', '-g1', ...warnings]
+
+function languageFlags(language: Language, { os }: Platform): string[] {
   // Without a note in the source, the linker would make the stack of the whole process executable.
-  if (language === 'assembly') return ['-g', ...(process.platform === 'linux' ? ['-Wa,--noexecstack'] : [])]
-  // In strict C11, the headers of the system hide the POSIX and Linux functions that the core needs.
-  return language === 'c' ? ['-std=c11', '-D_GNU_SOURCE'] : ['-std=c++17']
+  if (language === 'assembly') return ['-g', ...(os === 'linux' ? ['-Wa,--noexecstack'] : [])]
+  return language === 'c' ? cFlags : ['-std=c++17']
 }
 
 /** The libraries that are part of the C library on Windows. */
 const inWindowsRuntime = new Set(['dl', 'm', 'pthread'])
 
-export function linkFlags(target: NativeTarget, variant: Variant, used: readonly string[]): string[] {
+export function linkFlags(target: NativeTarget, context: FlagContext, used: readonly string[]): string[] {
+  const { variant, platform } = context
   // libFuzzer defines a main function, which a library must not contain.
   const ofLibraries = variant === 'tsan' ? threadSanitizer : sanitizers
   const sanitize = isLoadable(target) && isSanitized(variant) ? [ofLibraries] : variants[variant].link
   const libraries = (target.libraries ?? [])
-    .filter((name) => process.platform !== 'win32' || !inWindowsRuntime.has(name))
+    .filter((name) => platform.os !== 'win32' || !inWindowsRuntime.has(name))
     .map((name) => `-l${name}`)
-  return [...sanitize, ...platformLinkFlags(target, variant), ...used, ...libraries]
+  return [...sanitize, ...platformLinkFlags(target, variant, platform), ...used, ...libraries]
 }
 
-function platformLinkFlags(target: NativeTarget, variant: Variant): string[] {
+function platformLinkFlags(target: NativeTarget, variant: Variant, { os }: Platform): string[] {
   const loadable = isLoadable(target)
   const unresolved = target.kind === 'shared' ? (target.unresolved ?? []) : []
-  if (process.platform === 'win32') return [...(loadable ? ['-shared'] : []), '-static-libgcc', '-static-libstdc++']
-  if (process.platform === 'darwin') {
+  if (os === 'win32') return [...(loadable ? ['-shared'] : []), '-static-libgcc', '-static-libstdc++']
+  if (os === 'darwin') {
     const rpath = '-Wl,-rpath,@loader_path'
     if (!loadable) return [rpath]
     if (target.kind === 'addon') return ['-bundle', rpath, '-Wl,-undefined,dynamic_lookup']

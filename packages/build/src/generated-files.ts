@@ -12,7 +12,7 @@ export function generateFiles(pkg: LoadedPackage, { write }: { write: boolean })
   for (const [output, wanted] of Object.entries(renderAll(pkg))) {
     const path = join(pkg.directory, output)
     if (existsSync(path) && readFileSync(path, 'utf8') === wanted) continue
-    if (!write) throw new ToolError(`${pkg.name}: ${output} is stale. Run native-build and commit it.`)
+    if (!write) throw new ToolError(`${pkg.name}: ${output} is stale. Run tenon-build and commit it.`)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, wanted)
   }

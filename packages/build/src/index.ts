@@ -1,8 +1,17 @@
-export { type Artifact, buildPackage } from './build.ts'
+export { type Artifact, type BuildOptions, buildPackage } from './build.ts'
 export { ToolError, runMain } from './tool-error.ts'
 export { type LoadedPackage, loadPackage } from './load-package.ts'
 export { names } from './names.ts'
-export { artifactName, platformName, sharedLibraryName } from './platform.ts'
+export {
+  artifactName,
+  findPlatform,
+  hostPlatform,
+  packageSuffix,
+  type Platform,
+  type PlatformName,
+  platforms,
+  sharedLibraryName,
+} from './platform.ts'
 export { type CommandOptions, type CommandResult, describeEnd, runCommand } from './run-command.ts'
 export { type NativeReport, type NativeTestResult, runNativeTests } from './run-tests.ts'
 export { isShipped } from './targets.ts'

@@ -1,11 +1,11 @@
 import { globSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-import { type Compiler, languageOf, machineOf, runCompiler, type Toolchain } from './compiler.ts'
+import { type Compiler, languageOf, runCompiler, type Toolchain } from './compiler.ts'
 import { compileFlags, driverFlags } from './flags.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { writeNodeSymbols } from './node-symbols.ts'
-import { variantDirectory } from './platform.ts'
+import type { Platform } from './platform.ts'
 import { findSources, hashHeaders } from './sources.ts'
 import { hashOf, type Stamps } from './stamps.ts'
 import type { NativeTarget, Variant } from './targets.ts'
@@ -15,6 +15,9 @@ const PARALLEL = 2
 export interface Build {
   readonly pkg: LoadedPackage
   readonly variant: Variant
+  readonly platform: Platform
+  /** The directory of the artifacts and objects, relative to the package. */
+  readonly directory: string
   readonly toolchain: Toolchain
   readonly stamps: Stamps
 }
@@ -24,20 +27,21 @@ export interface ObjectFile {
   readonly source: string
   readonly compiler: Compiler
   readonly flags: readonly string[]
-  /** The path relative to the directory of the variant. */
+  /** The path relative to the directory of the build. */
   readonly output: string
   readonly hash: string
 }
 
-export function planObjects({ pkg, variant, toolchain }: Build, target: NativeTarget): ObjectFile[] {
-  const sources = findSources(pkg.directory, target, machineOf(toolchain))
-  if (target.kind === 'addon' && process.platform === 'win32')
-    sources.push(writeNodeSymbols(pkg.directory, `${variantDirectory(variant)}/node_symbols.c`))
+export function planObjects(build: Build, target: NativeTarget): ObjectFile[] {
+  const { pkg, platform, directory, toolchain } = build
+  const sources = findSources(pkg.directory, target, platform)
+  if (target.kind === 'addon' && platform.os === 'win32')
+    sources.push(writeNodeSymbols(pkg.directory, `${directory}/node_symbols.c`))
   const headers = hashHeaders(pkg.directory, target, sources)
   return sources.map((source) => {
     const language = languageOf(source)
     const compiler = toolchain.get(language)!
-    const flags = compileFlags(target, language, variant, pkg.version)
+    const flags = compileFlags(target, language, build)
     const content = readFileSync(join(pkg.directory, source))
     const output = `objects/${target.name}/${source}.o`
     return { source, compiler, flags, output, hash: hashOf([compiler.identity, ...flags, headers, source, content]) }
@@ -61,12 +65,12 @@ export function planFuzzDriver({ pkg, toolchain }: Build): ObjectFile[] {
 }
 
 /** Compiles the objects that are not up to date. The first failure stops the rest from starting. */
-export async function compileObjects({ pkg, variant, stamps }: Build, objects: readonly ObjectFile[]): Promise<void> {
+export async function compileObjects({ pkg, directory, stamps }: Build, objects: readonly ObjectFile[]): Promise<void> {
   const queue = objects.filter((object) => !stamps.isCurrent(object.output, object.hash))
   const compileNext = async (): Promise<void> => {
     for (let object = queue.shift(); object !== undefined; object = queue.shift()) {
       const { source, compiler, flags, output, hash } = object
-      const path = `${variantDirectory(variant)}/${output}`
+      const path = `${directory}/${output}`
       mkdirSync(dirname(join(pkg.directory, path)), { recursive: true })
       // Debug information has paths relative to the package, which do not depend on the checkout.
       const relocated = `-ffile-prefix-map=${pkg.directory}=.`

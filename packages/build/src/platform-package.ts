@@ -5,16 +5,20 @@ import { basename, join } from 'node:path'
 import type { Artifact } from './build.ts'
 import { ToolError } from './tool-error.ts'
 import type { LoadedPackage } from './load-package.ts'
-import { platformName } from './platform.ts'
+import { hostPlatform, packageSuffix, type Platform } from './platform.ts'
 import { isShipped } from './targets.ts'
 
 /** Omits libraries for tests, and writes `SHA256SUMS.json`. @throws {ToolError} without a package for this platform. */
-export function fillPlatformPackage(pkg: LoadedPackage, artifacts: readonly Artifact[]): string {
+export function fillPlatformPackage(
+  pkg: LoadedPackage,
+  artifacts: readonly Artifact[],
+  platform: Platform = hostPlatform,
+): string {
   if (!pkg.native.platformPackages) throw new ToolError(`${pkg.name} has no platform packages`)
-  const platformPackage = join(pkg.directory, pkg.native.platformPackages, platformName)
+  const platformPackage = join(pkg.directory, pkg.native.platformPackages, packageSuffix(platform))
   if (!existsSync(join(platformPackage, 'package.json'))) {
     throw new ToolError(
-      `${pkg.name} has no platform package for ${platformName}: ${platformPackage} has no package.json`,
+      `${pkg.name} has no platform package for ${platform.name}: ${platformPackage} has no package.json`,
     )
   }
   const directory = join(platformPackage, 'lib')

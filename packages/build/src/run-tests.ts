@@ -28,7 +28,7 @@ export interface NativeReport {
  * @throws {ToolError} if the build fails, or the package has no test program.
  */
 export async function runNativeTests(pkg: LoadedPackage, variant: Variant): Promise<NativeReport> {
-  const artifacts = await buildPackage(pkg, variant, ['shared', 'executable', 'test'])
+  const artifacts = await buildPackage(pkg, { variant, kinds: ['shared', 'executable', 'test'] })
   const programs = artifacts.filter(({ target }) => target.kind === 'test')
   if (programs.length === 0) throw new ToolError(`${pkg.name} has no test target in native.targets.ts`)
   const tests: NativeTestResult[] = []

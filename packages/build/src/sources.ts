@@ -2,14 +2,14 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 import { ToolError } from './tool-error.ts'
-import { choosePlatform } from './platform.ts'
+import { choosePlatform, type Platform } from './platform.ts'
 import { hashOf } from './stamps.ts'
 import type { NativeTarget } from './targets.ts'
 
 /** Returns sorted paths relative to the package. @throws {ToolError} if a glob matches no file. */
-export function findSources(directory: string, target: NativeTarget, machine: string): string[] {
+export function findSources(directory: string, target: NativeTarget, platform: Platform): string[] {
   const found = new Set<string>()
-  for (const pattern of target.sources.map((source) => choosePlatform(source, machine))) {
+  for (const pattern of target.sources.map((source) => choosePlatform(source, platform))) {
     const matches = globSync(pattern, { cwd: directory })
     if (matches.length === 0) throw new ToolError(`${target.name}: no source matches ${pattern} in ${directory}`)
     for (const match of matches) found.add(match.replaceAll('\\', '/'))

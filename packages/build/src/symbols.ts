@@ -1,7 +1,7 @@
 import { matches } from './names.ts'
 import { ToolError } from './tool-error.ts'
 import { runCommand } from './run-command.ts'
-import { artifactName } from './platform.ts'
+import { artifactName, hostPlatform } from './platform.ts'
 import type { AddonTarget, ExecutableTarget, SharedTarget } from './targets.ts'
 
 export interface LibrarySymbols {
@@ -84,7 +84,7 @@ export async function readSymbols(path: string): Promise<LibrarySymbols> {
 
 /** Runs on Linux only. @throws {ToolError} that names every symbol and library that is not allowed. */
 export async function checkSymbols(path: string, target: ShippedTarget, hasCxx: boolean): Promise<void> {
-  if (process.platform !== 'linux') return
+  if (hostPlatform.os !== 'linux') return
   const violations = findViolations(await readSymbols(path), target, hasCxx)
   if (violations.length > 0) {
     throw new ToolError(

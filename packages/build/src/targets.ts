@@ -65,7 +65,7 @@ export interface ExecutableTarget extends ShippedTarget {
 }
 
 /**
- * A program for development. A `test` prints a line for each of its tests (see `native-test`). A `fuzz` target defines
+ * A program for development. A `test` prints a line for each of its tests (see `tenon-test`). A `fuzz` target defines
  * LLVMFuzzerTestOneInput() and gets a driver, which takes `--seconds N --corpus DIR --seeds DIR`, or files to run.
  */
 export interface ProgramTarget extends TargetBase {
@@ -88,7 +88,7 @@ export function isShipped(target: NativeTarget): target is SharedTarget | AddonT
 /** The default export of a package's `native.targets.ts`. */
 export interface NativePackage {
   readonly targets: readonly NativeTarget[]
-  /** The directory of the platform packages, which `native-build --package` fills. */
+  /** The directory of the platform packages, which `tenon-build --package` fills. */
   readonly platformPackages?: string
   /** A status table in C, and the TypeScript file that is generated from it. */
   readonly statusTable?: { readonly source: string; readonly output: string }

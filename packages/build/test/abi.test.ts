@@ -178,7 +178,7 @@ test('layouts and constants become TypeScript, and C that proves them', () => {
     expect(proof).toContain(`${line}\n`)
 })
 
-describe('native-build', () => {
+describe('tenon-build', () => {
   const native: NativePackage = {
     targets: [
       { name: 'x', kind: 'shared', sources: ['x.c'], includes: ['.'], imports: [], exports: ['x_*'] },
@@ -207,7 +207,7 @@ describe('native-build', () => {
     const stale = runBin('build', fixture, ['--check'])
     expect(stale).toMatchObject({
       code: 1,
-      stderr: 'fixture: functions.ts is stale. Run native-build and commit it.\n',
+      stderr: 'fixture: functions.ts is stale. Run tenon-build and commit it.\n',
     })
     expect(runBin('build', fixture).code).toBe(0)
     expect(readFileSync(join(fixture.directory, 'layouts.ts'), 'utf8')).toContain('offsets: { a: 0, b: 4 }')
@@ -215,7 +215,7 @@ describe('native-build', () => {
     fixture.write('x.h', header.replace('uint8_t a', 'uint64_t a'))
     expect(runBin('build', fixture, ['--check'])).toMatchObject({
       code: 1,
-      stderr: 'fixture: layouts.ts is stale. Run native-build and commit it.\n',
+      stderr: 'fixture: layouts.ts is stale. Run tenon-build and commit it.\n',
     })
   }, 60_000)
 

@@ -27,7 +27,10 @@ const files = {
 }
 
 async function rebuilt(fixture: Fixture): Promise<string[]> {
-  const artifacts = await buildPackage(await loadPackage(fixture.directory), 'release', ['shared', 'test'])
+  const artifacts = await buildPackage(await loadPackage(fixture.directory), {
+    variant: 'release',
+    kinds: ['shared', 'test'],
+  })
   return artifacts.filter((artifact) => artifact.rebuilt).map((artifact) => artifact.target.name)
 }
 

@@ -15,7 +15,7 @@ export interface Fixture {
 
 /** Makes a package with these native targets and files. */
 export function makePackage(native: NativePackage, files: Record<string, string>): Fixture {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'native-build-')))
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'tenon-build-')))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const write = (path: string, content: string): void => {
     mkdirSync(dirname(join(directory, path)), { recursive: true })
@@ -27,7 +27,7 @@ export function makePackage(native: NativePackage, files: Record<string, string>
   return { directory, write }
 }
 
-/** Runs `native-build` or `native-test` as a user does. */
+/** Runs `tenon-build` or `tenon-test` as a user does. */
 export function runBin(
   bin: 'build' | 'test',
   fixture: Fixture,

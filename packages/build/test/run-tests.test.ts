@@ -38,7 +38,7 @@ describe('readTestOutput', () => {
   })
 })
 
-test('native-test writes the report and fails with a program that crashes', () => {
+test('tenon-test writes the report and fails with a program that crashes', () => {
   const crash =
     '#include <stdio.h>\n#include <signal.h>\nint main(void) { printf("1..1\\n# dies\\n"); fflush(stdout); return raise(SIGABRT); }\n'
   const good = '#include <stdio.h>\nint main(void) { printf("1..1\\n# lives\\nok - lives\\n"); return 0; }\n'
@@ -64,7 +64,7 @@ test('native-test writes the report and fails with a program that crashes', () =
   })
 })
 
-test('native-test fails without test programs', () => {
+test('tenon-test fails without test programs', () => {
   expect(runBin('test', makePackage({ targets: [] }, {})).stderr).toBe(
     'fixture has no test target in native.targets.ts\n',
   )

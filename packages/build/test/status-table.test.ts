@@ -33,7 +33,7 @@ test('--check fails on a stale file, and a build makes it fresh', () => {
   )
   const stale = runBin('build', fixture, ['--check'])
   expect(stale.code).toBe(1)
-  expect(stale.stderr).toBe('fixture: src/status.ts is stale. Run native-build and commit it.\n')
+  expect(stale.stderr).toBe('fixture: src/status.ts is stale. Run tenon-build and commit it.\n')
   expect(readFileSync(join(fixture.directory, 'src/status.ts'), 'utf8')).toBe('// stale\n')
   expect(runBin('build', fixture).code).toBe(0)
   expect(runBin('build', fixture, ['--check']).code).toBe(0)

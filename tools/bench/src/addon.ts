@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 
 /**
- * Loads a Node-API addon of `csrc`, which `native-build` has built: the peer that a user would write without Tenon. The type
+ * Loads a Node-API addon of `csrc`, which `tenon-build` has built: the peer that a user would write without Tenon. The type
  * parameter describes its exports.
  *
  * @param name the name of its target: `custom_call_addon`.

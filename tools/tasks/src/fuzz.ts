@@ -71,7 +71,7 @@ async function canRun(command: string): Promise<boolean> {
 async function fuzzPrograms(directory: string, variant: 'fuzz' | 'libfuzzer', seconds: number): Promise<TestSummary> {
   const pkg = await loadPackage(directory)
   if (!pkg.native.targets.some(({ kind }) => kind === 'fuzz')) return addSummaries([])
-  const artifacts = await buildPackage(pkg, variant, ['shared', 'fuzz'])
+  const artifacts = await buildPackage(pkg, { variant, kinds: ['shared', 'fuzz'] })
   const summaries = []
   for (const artifact of artifacts.filter(({ target }) => target.kind === 'fuzz')) {
     summaries.push(await fuzzProgram(directory, artifact, variant, seconds))

@@ -1,6 +1,6 @@
 /**
  * The command `pnpm release`, which publishes the packages whose version is not in the registry yet. It fills the platform
- * package of this platform. Those of the others must have been filled on their platforms with `native-build --package`.
+ * package of this platform. Those of the others must have been filled on their platforms with `tenon-build --package`.
  */
 import { runMain, ToolError } from '@tenon/build'
 

@@ -36,7 +36,7 @@ await runMain(async () => {
   const tested = await listTestedPackages(args)
   for (const { name, directory } of withNativeTargets(await listPackages())) {
     const pkg = await loadPackage(directory)
-    await buildPackage(pkg, 'asan', ['shared', 'addon'])
+    await buildPackage(pkg, { variant: 'asan', kinds: ['shared', 'addon'] })
     const hasTests = pkg.native.targets.some(({ kind }) => kind === 'test')
     if (!hasTests || !tested.some((other) => other.name === name)) continue
     await runNativeTests(pkg, 'asan')

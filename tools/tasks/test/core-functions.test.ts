@@ -29,7 +29,7 @@ test('refuses the name of a core function in any string', () => {
 
 test('refuses a declaration from a hand-written signature', () => {
   const text = "functionAt(address, 'int32_t', ['uintptr_t'])"
-  const problem = 'calls functionAt(): declare the function in a header, and native-build generates its signature'
+  const problem = 'calls functionAt(): declare the function in a header, and tenon-build generates its signature'
   expect(find(text)).toEqual([`packages/pools/src/native/core.ts:1 ${problem}`])
   expect(find('coreLibrary().bindCore(address)')).toHaveLength(1)
   expect(find(text, 'packages/custom-call/src/cuda/driver-functions.ts')).toEqual([])

@@ -35,7 +35,7 @@ test('findFileProblems() reports a file that is missing, or differs from its dig
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const wanted = platformFiles(native, 'darwin-x64').map((file) => file.replace('.dylib', '.so'))
   expect(findFileProblems('pkg', directory, wanted)).toEqual([
-    'pkg has no libraries. Run native-build --package on its platform.',
+    'pkg has no libraries. Run tenon-build --package on its platform.',
   ])
 
   mkdirSync(join(directory, 'lib'))

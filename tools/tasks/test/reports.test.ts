@@ -68,7 +68,7 @@ test('counts an error outside of tests, no tests, and a missing report as failur
   ])
 })
 
-test('reads the report of native-test', () => {
+test('reads the report of tenon-test', () => {
   const tests = [
     { name: 'p > a', ok: true },
     { name: 'p > b', ok: false, message: 'why' },

@@ -4,7 +4,7 @@ import { POINTER, SIZES, type CType, type Declarations, type FunctionDeclaration
 import { headerError } from './tokens.ts'
 
 const WIDTH = 120
-const NOTE = 'Generated from the C headers by native-build. Do not edit.'
+const NOTE = 'Generated from the C headers by tenon-build. Do not edit.'
 
 export function renderTable(summary: string, name: string, lines: readonly string[]): string {
   return [`/**\n * ${summary}\n *\n * ${NOTE}\n */`, `export const ${name} = {`, ...lines, '} as const', ''].join('\n')

@@ -7,10 +7,11 @@ import { generateFiles } from '../generated-files.ts'
 import { ToolError, runMain } from '../tool-error.ts'
 import { loadPackage } from '../load-package.ts'
 import { fillPlatformPackage } from '../platform-package.ts'
+import { hostPlatform } from '../platform.ts'
 import type { NativeTarget, Variant } from '../targets.ts'
 import { parseVariant } from '../flags.ts'
 
-const usage = `native-build: builds the native targets of the package in the current directory
+const usage = `tenon-build: builds the native targets of the package in the current directory
 
   --variant NAME  release (default), debug, fast-math, asan, tsan, or, with fuzz programs, fuzz or libfuzzer;
                   TENON_VARIANT replaces the default
@@ -31,7 +32,10 @@ await runMain(async () => {
   const variant = options.package ? 'release' : parseVariant(options.variant ?? process.env['TENON_VARIANT'])
   const pkg = await loadPackage(process.cwd())
   generateFiles(pkg, { write: !options.check })
-  const artifacts = await buildPackage(pkg, variant, kindsToBuild(variant, Boolean(options.all || options.check)))
+  const artifacts = await buildPackage(pkg, {
+    variant,
+    kinds: kindsToBuild(variant, Boolean(options.all || options.check)),
+  })
   for (const { path, rebuilt } of artifacts) {
     process.stdout.write(`${relative(pkg.directory, path)}${rebuilt ? '' : ' (up to date)'}\n`)
   }
@@ -43,7 +47,7 @@ function kindsToBuild(variant: Variant, all: boolean): NativeTarget['kind'][] {
   if (variant === 'fuzz' || variant === 'libfuzzer') return ['shared', 'fuzz']
   if (!all) return ['shared', 'addon', 'executable']
   // The fuzz driver forks, which Windows cannot.
-  return process.platform === 'win32'
+  return hostPlatform.os === 'win32'
     ? ['shared', 'addon', 'executable', 'test']
     : ['shared', 'addon', 'executable', 'test', 'fuzz']
 }

@@ -1,7 +1,7 @@
 /**
  * The functions of each C library, each with its result and its parameters.
  *
- * Generated from the C headers by native-build. Do not edit.
+ * Generated from the C headers by tenon-build. Do not edit.
  */
 export const FUNCTIONS = {
   tenon: {

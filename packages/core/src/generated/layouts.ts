@@ -1,7 +1,7 @@
 /**
  * The sizes of C structs and the offsets of their members, in bytes.
  *
- * Generated from the C headers by native-build. Do not edit.
+ * Generated from the C headers by tenon-build. Do not edit.
  */
 export const LAYOUTS = {
   tn_xla_api_version_t: {
@@ -476,7 +476,7 @@ export const LAYOUTS = {
 /**
  * The constants that the C headers define.
  *
- * Generated from the C headers by native-build. Do not edit.
+ * Generated from the C headers by tenon-build. Do not edit.
  */
 export const CONSTANTS = {
   TN_XLA_ARRAY: 1,

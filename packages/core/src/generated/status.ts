@@ -1,7 +1,7 @@
 /**
  * The status codes of the C core, by name.
  *
- * Generated from the C headers by native-build. Do not edit.
+ * Generated from the C headers by tenon-build. Do not edit.
  */
 export const STATUS = {
   OK: { value: 0, text: 'success' },

@@ -44,7 +44,7 @@ function findIn({ path, text }: SourceFile): string[] {
     if (node.type === 'CallExpression' && !foreign.has(path)) {
       const callee = calleeOf(node)
       if (callee !== undefined && declaring.has(callee))
-        report(node, `calls ${callee}(): declare the function in a header, and native-build generates its signature`)
+        report(node, `calls ${callee}(): declare the function in a header, and tenon-build generates its signature`)
     }
   })
   return problems

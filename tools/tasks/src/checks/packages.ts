@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 
-import { platformName, runCommand } from '@tenon/build'
+import { hostPlatform, packageSuffix, runCommand } from '@tenon/build'
 
 import { runNativeBuild } from '../lib/native.ts'
 import { findPlatformProblems } from '../lib/platform-packages.ts'
@@ -40,7 +40,8 @@ export const packagesCheck: Check = {
       if (filled.code !== 0) return { problems: [filled.stderr] }
     }
     // The packages of other platforms contain libraries only where they were built.
-    const published = packages.filter((pkg) => !pkg.private && (pkg.platform ?? platformName) === platformName)
+    const here = packageSuffix(hostPlatform)
+    const published = packages.filter((pkg) => !pkg.private && (pkg.platform ?? here) === here)
     const directory = mkdtempSync(join(tmpdir(), 'tenon-pack-'))
     try {
       const found = [...(await findPlatformProblems(published)), ...(await checkDeclarations(published))]

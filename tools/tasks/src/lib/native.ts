@@ -6,5 +6,5 @@ import { root } from './root.ts'
 
 export function runNativeBuild(directory: string, args: readonly string[]): Promise<CommandResult> {
   const script = join(root, 'packages/build/src/bin/build.ts')
-  return runCommand(process.execPath, [script, ...args], { cwd: directory })
+  return runCommand(process.execPath, ['--conditions=@tenon/source', script, ...args], { cwd: directory })
 }

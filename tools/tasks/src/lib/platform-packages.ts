@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import { artifactName, isShipped, loadPackage, type NativePackage } from '@tenon/build'
+import { artifactName, isShipped, loadPackage, type NativePackage, packageSuffix, platforms } from '@tenon/build'
 
 import { type WorkspacePackage, withNativeTargets } from './workspace.ts'
 
-/** The files that the package of a platform (`linux-x64`) must contain: its libraries, addons and programs, without those for tests. */
-export function platformFiles({ targets }: NativePackage, platform: string): string[] {
-  const system = platform.split('-', 1)[0] as NodeJS.Platform
+/** The files that the package of a platform, such as `linux-x64`, must contain: its libraries, addons and programs, without those for tests. */
+export function platformFiles({ targets }: NativePackage, suffix: string): string[] {
+  const platform = platforms.find((one) => packageSuffix(one) === suffix)
+  if (!platform) return []
   return targets
-    .filter((target) => isShipped(target) && !target.fixture && target.systems?.includes(system) !== false)
-    .map((target) => artifactName(target, system))
+    .filter((target) => isShipped(target) && !target.fixture && target.systems?.includes(platform.os) !== false)
+    .map((target) => artifactName(target, platform))
 }
 
 /** A sentence for each file of the platform packages that is missing, or is not the one that was built. */
@@ -31,7 +32,7 @@ export async function findPlatformProblems(packages: readonly WorkspacePackage[]
 
 export function findFileProblems(name: string, directory: string, wanted: readonly string[]): string[] {
   const sums = join(directory, 'lib/SHA256SUMS.json')
-  if (!existsSync(sums)) return [`${name} has no libraries. Run native-build --package on its platform.`]
+  if (!existsSync(sums)) return [`${name} has no libraries. Run tenon-build --package on its platform.`]
   const digests = JSON.parse(readFileSync(sums, 'utf8')) as Record<string, string>
   return [...new Set([...wanted, ...Object.keys(digests)])].flatMap((file) => {
     const path = join(directory, 'lib', file)

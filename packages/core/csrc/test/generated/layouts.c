@@ -1,5 +1,5 @@
 /* Proves the layouts and constants that TypeScript relies on.
- * Generated from the C headers by native-build. Do not edit. */
+ * Generated from the C headers by tenon-build. Do not edit. */
 #include <stddef.h>
 
 #include "tenon/xla_ffi.h"
