@@ -6,6 +6,7 @@ export {
   type ImportedSymbol,
   type SymbolKind,
 } from './binary-info.ts'
+export { hostPlatformName } from './host-platform.ts'
 export { nativeFormat, readBinary } from './read-binary.ts'
 export { readHiddenFunctions } from './read-hidden-functions.ts'
 export { readTextConstants } from './read-text-constants.ts'

@@ -39,6 +39,7 @@ export { type NativeFunction, type Signature } from './native/native-function.ts
 export { doorInfo, type DoorInfo } from './native/call/door-info.ts'
 export { type ForeignThread, type StubOptions } from './native/call/stubs.ts'
 export { NativeLibrary } from './native/native-library.ts'
+export { platformLibrary, type PlatformLibraryOptions } from './native/platform-library.ts'
 export { type ValueType } from './native/value-type.ts'
 export { formatSignature } from './signatures/format-signature.ts'
 export {

@@ -56,6 +56,7 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
   core: {
     'NativeLibrary.function': (options) => kernels().function('do_custom_call', options),
     runScript: (options) => runScript('', options),
+    platformLibrary: (options) => core.platformLibrary('file:///x.js', options),
     parseSignature: (options) => core.parseSignature('name', '() -> ()', options),
     tensorType: (options) => core.tensorType('f32', [1], options),
     tensor: (options) => core.tensor('f32', [1], undefined, options),
