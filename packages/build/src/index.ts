@@ -12,6 +12,9 @@ export {
   platforms,
   sharedLibraryName,
 } from './platform.ts'
+export { defineConfig, type KernelLibrary, type KernelTest, type ProjectConfig } from './project/config.ts'
+export { headersDirectory } from './project/headers.ts'
+export { loadProject, type Project } from './project/load-project.ts'
 export { type CommandOptions, type CommandResult, describeEnd, runCommand } from './run-command.ts'
 export { type NativeReport, type NativeTestResult, runNativeTests } from './run-tests.ts'
 export { isShipped } from './targets.ts'
