@@ -111,7 +111,8 @@ it('a destructor that calls a function of the ending worker gets an error', asyn
        keep(list, back)\`)
      console.log(JSON.stringify(counts().map((count, i) => count - before[i])))`,
   )
-  expect(JSON.parse(output)).toEqual([0, 0])
+  // The garbage collector may find objects of the main thread meanwhile.
+  expect((JSON.parse(output) as number[]).map((count) => Math.max(count, 0))).toEqual([0, 0])
 })
 
 it('objects that native code holds stay after the worker that made them', async () => {
