@@ -133,10 +133,19 @@ const testProgram = objectOf<KernelTest>(
   'a test program: { name, sources }',
 )
 
+const packageNameRule = 'that of an npm package in lower case, such as my-kernels or @me/my-kernels'
+
+const isPackageName = (name: string): boolean =>
+  name.length <= 214 && /^(?:@[a-z\d][\w.-]*\/)?[a-z\d][a-z\d._-]*$/.test(name)
+
 const packageName: Reader<string> = (value, place) => {
-  if (typeof value === 'string' && value.length <= 214 && /^(?:@[a-z\d-][\w.-]*\/)?[a-z\d-][a-z\d._-]*$/.test(value))
-    return value
-  throw wrong(place, 'the name of an npm package in lower case, such as @me/my-kernels', value)
+  if (typeof value === 'string' && isPackageName(value)) return value
+  throw wrong(place, packageNameRule, value)
+}
+
+/** @throws {ToolError} if it is not the name of an npm package in lower case */
+export function checkPackageName(name: string): void {
+  if (!isPackageName(name)) throw new ToolError(`the name must be ${packageNameRule}, got ${name || 'nothing'}`)
 }
 
 const readConfig = objectOf<ProjectConfig>(

@@ -89,7 +89,7 @@ test.for<[text: string, message: string]>([
   ],
   [
     'export default { libraries: [{ name: "a", sources: ["a.c"] }], name: "Upper" }',
-    'name must be the name of an npm package in lower case',
+    'name must be that of an npm package in lower case',
   ],
   [
     'export default { libraries: [{ name: "a", sources: ["a.c"] }], tests: [{ name: "t", sources: ["t.c"], uses: ["b"] }] }',
