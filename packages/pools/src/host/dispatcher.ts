@@ -155,6 +155,9 @@ export class Dispatcher implements SupervisorListener {
 
   #tickWorker(seat: Seat, worker: Worker, now: number): void {
     if (worker.ending !== undefined) return
+    // A synchronous call waits for its own answer, so nobody may have read that of the start.
+    if (!worker.isReady) this.collect(seat)
+    if (seat.worker !== worker || worker.ending !== undefined) return
     if (!worker.isReady && now >= worker.startedAt + START_TIMEOUT) return this.supervisor.end(seat, 'start')
     const [current] = worker.executions
     if (current === undefined) return

@@ -67,6 +67,15 @@ describe('rule 11', () => {
     expect(workers.health().workers[0]!.process).toBe(process)
   })
 
+  test.each(forms)('%s: a kernel that hangs in a worker that has just started has begun', async (_, run) => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ grace: 20 })
+    for (const fault of [FAULT.SEGV, FAULT.HANG]) {
+      const error = await failureOf(run(workers, bench.call(fault, { deadline: 300 })))
+      expect(error.details['stage']).toBe(fault === FAULT.HANG ? 'killed' : undefined)
+    }
+  })
+
   test.each(forms)('%s: a kernel that spins or hangs is killed after the grace', async (_, run) => {
     using bench = new Bench()
     await using workers = await Workers.open({ grace: 20 })
