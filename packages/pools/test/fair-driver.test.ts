@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ArgumentError } from '@tenon/core'
 import { PeerGone } from '../src/link/link.ts'
@@ -21,6 +24,7 @@ import { Server, type ServerOptions } from './server.ts'
 import { addModel, expectFailure, floats, thrownBy, until } from './support.ts'
 
 const MIB = 2 ** 20
+const execute = promisify(execFile)
 let server: Server
 const workers: PathClient[] = []
 const serve = async (limits = {}, options: ServerOptions = {}): Promise<void> => {
@@ -153,6 +157,14 @@ describe('rule 34: turns', () => {
     expect(late.done - before).toBeLessThanOrEqual(20)
     await stop()
   })
+
+  test('processes that block in their requests have equal shares', async () => {
+    const script = join(import.meta.dirname, 'fixtures/loop.js')
+    const args = [script, server.path, String(Date.now() + 2000)]
+    const outputs = await Promise.all(Array.from({ length: 4 }, () => execute(process.execPath, args)))
+    const counts = outputs.map(({ stdout }) => Number(stdout))
+    expect(Math.min(...counts)).toBeGreaterThan(Math.max(...counts) / 2)
+  })
 })
 
 describe('rule 35: deadlines', () => {
@@ -188,7 +200,7 @@ describe('rule 35: deadlines', () => {
         expect(performance.now() - start).toBeLessThan(3000)
       } else {
         const running = prepared.runAsync(args).catch((error: PoolsError) => error.status)
-        await new Promise((resolve) => setTimeout(resolve, 30))
+        await sleep(30)
         await driver.closeAsync()
         expect(await running).toBe('DEAD_OBJECT')
       }
@@ -202,7 +214,7 @@ describe('rule 35: deadlines', () => {
   test.each(['deadline', 'client that leaves'])('an operation that cannot be asked ends at a %s', async (how) => {
     const [busy, neighbour] = [await connect(), await connect('RELU')]
     const running = thrownBy(() => busy.run(60_000, how === 'deadline' ? { deadline: 50 } : {}))
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await sleep(30)
     const waiting = thrownBy(() => neighbour.run(1))
     if (how !== 'deadline') await workers.splice(0, 1)[0]!.close()
     expect((await running).status).toBe(how === 'deadline' ? 'MISSED_DEADLINE_TRANSIENT' : 'DEAD_OBJECT')
@@ -266,8 +278,8 @@ describe('rule 36: totals', () => {
     expect(outcomes.filter((outcome) => outcome === 'NONE')).toHaveLength(4)
     expect(outcomes.filter((outcome) => outcome === 'RESOURCE_EXHAUSTED_TRANSIENT')).toHaveLength(4)
     for (const driver of drivers.splice(0, 4)) await driver.closeAsync()
-    await server.isIdle().catch(() => {})
-    expect(await allocate(drivers[0]!)).toBe('NONE')
+    // An executor notices a moment later that a client has left.
+    for (let tries = 0; (await allocate(drivers[0]!)) !== 'NONE'; tries++) expect(tries).toBeLessThan(1000)
     for (const driver of drivers) await driver.closeAsync()
   })
 
@@ -297,33 +309,44 @@ describe('rule 36: totals', () => {
     own = server = await Server.start({}, { executors: 1, totals: { requests: 8 } })
     const [one, other] = [await connect(), await connect()]
     const first = one.run(150)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await sleep(50)
     const runs = Array.from({ length: 8 }, (_, i) => (i % 2 ? one : other).run(0, {}, i + 1))
     const refused = other.run(0, {}, 20)
     await expectFailure(() => refused, 'RESOURCE_EXHAUSTED_TRANSIENT')
     await Promise.all([first, ...runs])
   })
 
-  test('the memory of clients that have left is given back at once', async () => {
+  test('memory is back within 5 % of the start when clients have left', async () => {
     own = server = await Server.start({}, {})
-    const size = (32 * MIB) / 4
-    using models = unary('TANH', size)
+    using model = unary('TANH', (32 * MIB) / 4)
     using pool = createPool(32 * MIB)
-    const before = server.residentBytes('RssAnon')
-    const drivers = await Promise.all(Array.from({ length: 4 }, () => connectDriver(server.path)))
-    for (const driver of drivers) {
-      const prepared = await driver.prepare(models)
-      for (let i = 0; i < 2; i++) {
-        const buffer = await driver.allocate({ roles: [prepared.input(0)] })
-        await buffer.copyFrom(pool.slice(0, 32 * MIB))
+    const memory = (): number => server.residentBytes('RssAnon')
+    /** Clients come, fill 256 MiB together, and leave. */
+    const visit = async (): Promise<void> => {
+      const before = memory()
+      const drivers = await Promise.all(Array.from({ length: 4 }, () => connectDriver(server.path)))
+      for (const driver of drivers) {
+        const prepared = await driver.prepare(model)
+        for (let i = 0; i < 2; i++) {
+          const buffer = await driver.allocate({ roles: [prepared.input(0)] })
+          await buffer.copyFrom(pool.slice(0, 32 * MIB))
+        }
       }
+      expect(memory() - before).toBeGreaterThan(200 * MIB)
+      for (const driver of drivers) await driver.closeAsync()
+      await until(() => memory() - before < 16 * MIB, 'device buffers are given back at once')
     }
-    expect(server.residentBytes('RssAnon') - before).toBeGreaterThan(200 * MIB)
-    for (const driver of drivers) await driver.closeAsync()
-    await until(
-      () => server.residentBytes('RssAnon') < before * 1.1,
-      () => `RssAnon is back at ${before}`,
-    )
+    await visit()
+    // The start is a driver that had such clients before, so that all code is compiled, and that was idle for a while since.
+    await sleep(2000)
+    const start = memory()
+    for (let round = 0; round < 2; round++) {
+      await visit()
+      await until(
+        () => memory() < start * 1.05,
+        () => `RssAnon is back from ${memory()} at ${start}`,
+      )
+    }
   })
 })
 

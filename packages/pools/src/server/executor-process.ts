@@ -54,7 +54,7 @@ export class ExecutorProcess {
     )
     const [bell] = this.#bell.attachments as readonly number[]
     try {
-      this.#child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
+      this.#child = spawn(process.execPath, [...process.execArgv, '--expose-gc', ...process.argv.slice(1)], {
         stdio: ['ignore', 'inherit', 'inherit', theirs, memory, bell!],
         // Large blocks have mappings of their own, which are given back when they are freed.
         env: { ...process.env, MALLOC_MMAP_THRESHOLD_: '65536', [EXECUTOR_VARIABLE]: identity },

@@ -23,7 +23,7 @@ export interface ExecutorParts {
   readonly wake: () => void
 }
 
-/** The time after which the turns that a client had are forgotten, in milliseconds. */
+/** The time after which the turns of a client are forgotten, and an executor without clients gives memory back, in ms. */
 const IDLE = 1000
 /** The most time by which a client that had few turns comes before others, in milliseconds. */
 const CREDIT = 100
@@ -46,6 +46,8 @@ export class Executor implements Turns {
   #turns = 0
   /** The most time that a client had. A client that comes begins with it, so that it does not keep others waiting. */
   #floor = 0
+  /** Whether the memory of the start, and of clients that have left, was given back. */
+  #isTidy = false
 
   /** @param set watches descriptors; undefined between threads without sockets. */
   constructor(parts: ExecutorParts, set: PollSet | undefined) {
@@ -130,6 +132,7 @@ export class Executor implements Turns {
   #listen(): readonly number[] {
     const isIdle = this.#ready.size === 0
     const found = this.#set!.wait(isIdle ? this.#timeLeft() : 0)
+    if (found.length === 0 && this.#conversations.size === 0) this.#tidy()
     for (const descriptor of found) {
       const owner = this.#owners.get(descriptor)
       if (owner === undefined) continue
@@ -143,8 +146,18 @@ export class Executor implements Turns {
     return found
   }
 
-  /** Returns the time until an execution fails because of its fences, in milliseconds; -1 for any time. */
+  /**
+   * Gives the memory of JavaScript objects back, while nobody waits. V8 does so by itself only in an idle event loop, which an
+   * executor does not use.
+   */
+  #tidy(): void {
+    this.#isTidy = true
+    globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' })
+  }
+
+  /** Returns the time until an execution fails because of its fences, or memory is given back, in ms; -1 for any time. */
   #timeLeft(): number {
+    if (this.#conversations.size === 0) return this.#isTidy ? -1 : IDLE
     let first = Infinity
     for (const { deadline } of this.#waiting) first = Math.min(first, deadline)
     return first === Infinity ? -1 : Math.max(first - performance.now(), 0)
@@ -204,6 +217,7 @@ export class Executor implements Turns {
   }
 
   #end(conversation: Conversation): void {
+    this.#isTidy = false
     this.#conversations.delete(conversation)
     this.#ready.delete(conversation)
     this.#waiting.delete(conversation)
