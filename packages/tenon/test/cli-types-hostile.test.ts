@@ -8,7 +8,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import { isDeclarable } from '@tenon/packed-func'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeLibrary } from '../src/cli/describe-library.ts'
-import { declarations, wrappers } from '../src/cli/generate-types.ts'
+import { declarations, relativePlace, wrappers } from '../src/cli/generate-types.ts'
 import { usedNames } from '../src/cli/used-names.ts'
 import { writeSidecar } from './signature-library.ts'
 
@@ -57,7 +57,7 @@ describe('tenon types of hostile libraries', () => {
     const library = 'lib\nexport const evil = 1 \u2028export const evil = 2 */.so'
     const exported = { kernels, functions: [] }
     writeFileSync(join(directory, 'kernels.d.ts'), declarations(library, exported).text)
-    writeFileSync(join(directory, 'kernels.js'), wrappers('./absent.so', exported))
+    writeFileSync(join(directory, 'kernels.js'), wrappers([{ place: relativePlace('./absent.so'), exported }]))
     const options = { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, skipLibCheck: false, types: [] }
     const use = `import * as kernels from './kernels.js'\n// @ts-expect-error\nkernels.evil\n`
     writeFileSync(join(directory, 'use.ts'), use)

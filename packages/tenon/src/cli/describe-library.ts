@@ -26,17 +26,19 @@ export interface DescribeOptions {
   readonly registered: boolean
   /** Only types and functions below this key are included, of those that are registered with tvm-ffi. */
   readonly prefix?: string | undefined
+  /** Whether a library without kernels is described as well. */
+  readonly mayBeEmpty?: boolean
 }
 
 /**
  * The kernels and packed functions of a library that have types, and what it registers. The library is loaded only for the
  * metadata of packed functions that have no complete signature, and for `registered`.
  *
- * @throws {InputError} if there are none
+ * @throws {InputError} if there are none, unless `mayBeEmpty`
  */
 export function describeLibrary(
   path: string,
-  { registered, prefix }: DescribeOptions,
+  { registered, prefix, mayBeEmpty = false }: DescribeOptions,
 ): { exported: Exported; left: readonly LeftOut[] } {
   const info = readBinary(path)
   // What is registered is found by comparing before and after, so that nothing else may load the library first.
@@ -71,7 +73,9 @@ export function describeLibrary(
       names: found.filter((one) => !reachable.includes(one)).map(({ signature }) => signature.name),
     },
   ].filter((one) => one.names.length > 0)
-  if (used.length + classes.names.size + called.names.size === 0) throw nothingFound(path, info, registered, prefix)
+  if (!mayBeEmpty && used.length + classes.names.size + called.names.size === 0) {
+    throw nothingFound(path, info, registered, prefix)
+  }
   const named: NamedRegistered = {
     types: types.filter(({ key }) => classes.names.has(key)),
     functions: globals.filter(({ name }) => called.names.has(name)),

@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import type { KernelSignature } from '@tenon/core'
 import { declarationTypes } from '@tenon/packed-func'
 import { DeclarationContext, type MemberNaming } from '../registered/declaration-context.ts'
@@ -46,7 +45,11 @@ interface AsyncOptions<Into> extends Omit<KernelAsyncOptions, 'into'> {
   readonly into?: Into
 }`
 
-/** The declarations of a library. Packed functions without metadata accept and return any value. */
+/**
+ * The declarations of a library, or of several together. Packed functions without metadata accept and return any value.
+ *
+ * @param library the name in the first comment
+ */
 export function declarations(
   library: string,
   { kernels, functions, registered = noneRegistered }: Exported,
@@ -66,7 +69,7 @@ export function declarations(
   ]
   const text = [...(kernels.length === 0 ? [] : [optionTypes]), ...parts].join('\n\n')
   const lines = [
-    `// Written by tenon types: declarations for ${inComment(basename(library))}.`,
+    `// Written by tenon types: declarations for ${inComment(library)}.`,
     ...importsFor(text),
     '',
     text,
@@ -91,55 +94,99 @@ function importsFor(text: string): string[] {
   return imports.flatMap(([names, from]) => (names === '' ? [] : [`import type { ${names} } from '${from}'`]))
 }
 
+/** The place of a library, as a written module finds it. */
+export interface LibraryPlace {
+  /** The statement that imports what `path` uses. */
+  readonly imports: string
+  /** The expression for the path of the file. It is evaluated at the first call. */
+  readonly path: string
+}
+
+/** The place of a library at a path or URL relative to the module. */
+export const relativePlace = (place: string): LibraryPlace => ({
+  imports: `import { fileURLToPath as $filePath } from 'node:url'`,
+  path: `$filePath(new URL('${place}', import.meta.url))`,
+})
+
+/** A library of a written module. */
+export interface WrittenLibrary {
+  readonly place: LibraryPlace
+  readonly exported: Exported
+}
+
 /**
- * A module that opens the library at the first call, so that it can be imported where the library does not exist. `place` is the
- * library's path or URL relative to the module. Names that begin with a dollar sign are those of the module itself.
+ * A module that opens each library at the first call of one of its functions, so that it can be imported where the libraries do not
+ * exist. At most one library has registered types. Names that begin with a dollar sign are those of the module itself.
  */
-export function wrappers(place: string, { kernels, functions, registered = noneRegistered }: Exported): string {
-  const { types, functions: globals, classNames, functionNames } = registered
-  const usesModule = functions.length + types.length + globals.length > 0
+export function wrappers(libraries: readonly WrittenLibrary[]): string {
+  const all = libraries.map((library, i) => ({ ...library, end: i === 0 ? '' : String(i + 1) }))
+  const functions = all.flatMap(({ exported: { functions: own } }) => own)
+  const { types, functions: globals } = registeredOf(libraries)
   const packed = [
-    ...(usesModule ? ['Module'] : []),
+    ...(all.some(usesModule) ? ['Module'] : []),
     ...(globals.length > 0 ? ['getGlobal'] : []),
     ...(globals.some(({ metadata }) => isTyped(metadata)) ? ['functionMetadata'] : []),
     ...(types.length > 0 ? ['objectClass'] : []),
     ...([...functions, ...globals].some(({ metadata }) => isTyped(metadata)) ? ['typedBy'] : []),
   ]
+  const hasKernels = all.some(usesLibrary)
   const imported = packed.map((name) => `${name} as $${name}`).join(', ')
   return [
     '// Written by tenon types.',
-    `import { fileURLToPath as $filePath } from 'node:url'`,
-    ...(kernels.length === 0 ? [] : [`import { Library as $Library } from 'tenon'`]),
-    ...(usesModule ? [`import { ${imported} } from 'tenon/packed-func'`] : []),
+    ...new Set(all.map(({ place }) => place.imports)),
+    ...(hasKernels ? [`import { Library as $Library } from 'tenon'`] : []),
+    ...(packed.length > 0 ? [`import { ${imported} } from 'tenon/packed-func'`] : []),
     '',
-    `const $path = $filePath(new URL('${place}', import.meta.url))`,
-    ...(kernels.length === 0 ? [] : ['const $library = $once(() => $Library.open($path))']),
-    ...(usesModule ? ['const $module = $once(() => $Module.open($path))'] : []),
+    ...all.flatMap((library) => [
+      `const $path${library.end} = () => ${library.place.path}`,
+      ...(usesLibrary(library)
+        ? [`const $library${library.end} = $once(() => $Library.open($path${library.end}()))`]
+        : []),
+      ...(usesModule(library)
+        ? [`const $module${library.end} = $once(() => $Module.open($path${library.end}()))`]
+        : []),
+    ]),
     '',
-    ...kernels.map(({ name }) => `export const ${name} = $called('${name}', () => $library().kernel('${name}'))`),
+    ...all.flatMap(({ exported, end }) => exportsOf(exported, end)),
+    once,
+    ...(hasKernels || functions.length + globals.length > 0 ? [called] : []),
+    ...(types.length > 0 ? [lazyClass] : []),
+  ].join('\n')
+}
+
+const registeredOf = (libraries: readonly WrittenLibrary[]): NamedRegistered =>
+  libraries.find(({ exported }) => exported.registered !== undefined)?.exported.registered ?? noneRegistered
+
+const usesLibrary = ({ exported }: WrittenLibrary): boolean => exported.kernels.length > 0
+
+const usesModule = ({ exported: { functions, registered = noneRegistered } }: WrittenLibrary): boolean =>
+  functions.length + registered.types.length + registered.functions.length > 0
+
+/** The statements that export what a library has. `end` distinguishes the library from others of the module. */
+function exportsOf({ kernels, functions, registered = noneRegistered }: Exported, end: string): string[] {
+  const { types, functions: globals, classNames, functionNames } = registered
+  return [
+    ...kernels.map(({ name }) => `export const ${name} = $called('${name}', () => $library${end}().kernel('${name}'))`),
     ...functions.map(({ name, metadata }) => {
-      const found = `$module().get('${name}')`
-      const call = isTyped(metadata) ? `$typedBy(${found}, $module().metadata('${name}'), '${name}')` : found
+      const found = `$module${end}().get('${name}')`
+      const call = isTyped(metadata) ? `$typedBy(${found}, $module${end}().metadata('${name}'), '${name}')` : found
       return `export const ${name} = $called('${name}', () => ${call})`
     }),
     ...types.map(({ key }) => {
       const name = classNames.get(key)!
-      return exported(name, `$class(${quote(name)}, ${quote(key)})`)
+      return exportAs(name, `$class(${quote(name)}, ${quote(key)})`)
     }),
     ...globals.map(({ name: full, metadata }) => {
       const [name, text] = [functionNames.get(full)!, quote(full)]
       const call = isTyped(metadata)
         ? `$typedBy($getGlobal(${text}), $functionMetadata(${text}), ${text})`
         : `$getGlobal(${text})`
-      return exported(name, `$called('${name}', () => ($module(), ${call}))`)
+      return exportAs(name, `$called('${name}', () => ($module(), ${call}))`)
     }),
-    once,
-    ...(kernels.length + functions.length + globals.length > 0 ? [called] : []),
-    ...(types.length > 0 ? [lazyClass] : []),
-  ].join('\n')
+  ]
 }
 
-function exported(name: string, value: string): string {
+function exportAs(name: string, value: string): string {
   const local = localName(name)
   return local === name
     ? `export const ${name} = ${value}`

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, relative, resolve, sep } from 'node:path'
+import { basename, dirname, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describeLibrary } from './describe-library.ts'
 import { readRefinements } from '../registered/refinements.ts'
 import { NOTHING } from '../registered/registered.ts'
-import { declarations, wrappers } from './generate-types.ts'
+import { declarations, relativePlace, wrappers } from './generate-types.ts'
 import { InputError } from './input-error.ts'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
@@ -60,12 +60,12 @@ export const typesCommand: SubCommand = defineSubCommand({
     }
     const { exported, left } = describeLibrary(library, { registered, prefix })
     const refinements = refine === undefined ? undefined : readRefinements(refine, exported.registered ?? NOTHING)
-    const { text: declared, undeclared } = declarations(library, exported, { naming: names, refinements })
+    const { text: declared, undeclared } = declarations(basename(library), exported, { naming: names, refinements })
     if (output === undefined) printData(declared.trimEnd())
     else {
       const isModule = !/\.d\.m?ts$/.test(output)
       const files: [path: string, text: string][] = [[output.replace(/(?<!\.d)\.(m?)js$/, '.d.$1ts'), declared]]
-      if (isModule) files.push([output, wrappers(placeFrom(output, library), exported)])
+      if (isModule) files.push([output, wrappers([{ place: relativePlace(placeFrom(output, library)), exported }])])
       for (const [path, text] of files) (check ? compare : write)(path, text)
     }
     for (const one of left) printTalk(`left out, because ${one.reason}: ${namesText(one.names)}`)
