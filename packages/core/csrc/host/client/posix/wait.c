@@ -70,7 +70,10 @@ static uint32_t responses_of(tn_host_t *host) { return *TN__WORD(&tn__host_heade
 /* Sleeps until a worker has responded or ended, or until `end`. May return early. */
 static void sleep_by_futex(const waiter_t *waiters, uint32_t count, uint64_t end) {
   const struct timespec until = {.tv_sec = (time_t)(end / 1000000000u), .tv_nsec = (long)(end % 1000000000u)};
-  syscall(SYS_futex_waitv, waiters, count, 0, end == UINT64_MAX ? NULL : &until, CLOCK_MONOTONIC);
+  /* A filter of system calls that this process has set since then may refuse it. The next wait polls. */
+  if (syscall(SYS_futex_waitv, waiters, count, 0, end == UINT64_MAX ? NULL : &until, CLOCK_MONOTONIC) < 0 &&
+      (errno == ENOSYS || errno == EPERM))
+    has_waitv = 0;
 }
 
 /* Likewise, by the doorbells that the workers ring. `seen` are the response counts before which no thread sleeps. */
