@@ -1,5 +1,8 @@
 /* The filter of system calls. It is defence in depth: whoever does not trust a kernel at all needs a container. */
+#include <asm/ioctls.h>
+#include <asm/sockios.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -23,15 +26,32 @@ static const unsigned refused[] = {
     SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_bpf, SYS_mount,
     SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_unshare, SYS_setns, SYS_keyctl, SYS_add_key, SYS_request_key,
     SYS_perf_event_open, SYS_userfaultfd, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_reboot,
-    SYS_setpgid, SYS_setsid,
+    SYS_setpgid, SYS_setsid, SYS_kexec_load, SYS_swapon, SYS_swapoff, SYS_acct, SYS_quotactl, SYS_sethostname,
+    SYS_setdomainname, SYS_syslog, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime,
+    SYS_fanotify_init, SYS_open_by_handle_at, SYS_vhangup,
+#if defined(SYS_iopl)
+    SYS_iopl, SYS_ioperm,
+#endif
+#if defined(SYS_kexec_file_load)
+    SYS_kexec_file_load,
+#endif
 #if defined(SYS_fork)
     SYS_fork, SYS_vfork,
 #endif
     424 /* pidfd_send_signal */, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */,
-    434 /* pidfd_open */, 438 /* pidfd_getfd */, 440 /* process_madvise */, 448 /* process_mrelease */,
+    428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */, 431 /* fsconfig */, 432 /* fsmount */,
+    433 /* fspick */, 434 /* pidfd_open */, 438 /* pidfd_getfd */, 440 /* process_madvise */, 442 /* mount_setattr */,
+    448 /* process_mrelease */,
 };
 /* Only this process may be named by their first argument. 0 is this process. */
-static const unsigned own_only[] = {SYS_tgkill, SYS_prlimit64};
+static const unsigned own_only[] = {SYS_tgkill, SYS_prlimit64, SYS_migrate_pages, SYS_move_pages};
+/* Commands, which are second arguments, that have the system send signals to other processes, or type on a terminal. */
+static const struct {
+  unsigned call, command;
+} refused_commands[] = {
+    {SYS_fcntl, F_SETOWN},   {SYS_fcntl, F_SETOWN_EX}, {SYS_fcntl, F_SETSIG},   {SYS_ioctl, FIOSETOWN},
+    {SYS_ioctl, SIOCSPGRP}, {SYS_ioctl, TIOCSTI},     {SYS_ioctl, TIOCLINUX},
+};
 
 #define CLONE3 435u
 #define MOST 256
@@ -78,6 +98,13 @@ bool tn__filter_system_calls(void) {
     EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
     EMIT(REFUSE);
     EMIT(RETURN(SECCOMP_RET_ALLOW));
+  }
+  for (size_t i = 0; i < sizeof refused_commands / sizeof *refused_commands; i++) {
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused_commands[i].call, 0, 4));
+    EMIT(LOAD(args[1]));
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused_commands[i].command, 0, 1));
+    EMIT(REFUSE);
+    EMIT(LOAD(nr));
   }
   EMIT(RETURN(SECCOMP_RET_ALLOW));
 #undef EMIT
