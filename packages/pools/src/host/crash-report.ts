@@ -14,7 +14,7 @@ const SIGNAL = 1
 const MAIN_THREAD_ENDED = 2
 
 /** The signals of an invalid access. */
-const FAULTS: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS'])
+export const FAULTS: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS'])
 
 /** Some signals have two names, of which the first one is the usual one. */
 const signalNames = new Map(
@@ -27,7 +27,12 @@ const signalNames = new Map(
 export interface CrashReport {
   /** The part of the message behind the name of the kernel: `crashed: SIGSEGV`. */
   readonly sentence: string
-  readonly details: Readonly<Record<string, unknown>>
+  readonly details: {
+    readonly signal?: string
+    readonly exitCode?: number
+    readonly stackOverflow?: boolean
+    readonly [name: string]: unknown
+  }
 }
 
 /**

@@ -101,7 +101,8 @@ export class Dispatcher implements SupervisorListener {
 
   #rejectLate(execution: Execution, stage: 'queued' | 'cancelled', worker?: Worker): void {
     if (execution.isSettled) return
-    const error = deadlineError(execution, stage, performance.now(), worker)
+    const isRestarting = this.crew.seats.every((seat) => seat.worker === undefined)
+    const error = deadlineError(execution, stage, performance.now(), worker, isRestarting)
     publish('deadline', () => error.details)
     execution.reject(error)
   }

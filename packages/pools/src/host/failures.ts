@@ -1,5 +1,5 @@
 import { ScopeClosedError } from '@tenon/core'
-import { coreFileOf, reportCrash } from './crash-report.ts'
+import { coreFileOf, type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
 import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError, WorkerLostError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { RestartLimits } from './restart-policy.ts'
@@ -18,12 +18,16 @@ export function detailsOf(worker: Worker, { call, outputMark }: Execution): Work
   return { kernel: call.kernel.name, worker: { index, process }, output: outputSince(host.memory, outputMark) }
 }
 
-/** @param worker the worker that has the call, whose memory can still be read */
+/**
+ * @param worker the worker that has the call, whose memory can still be read.
+ * @param isRestarting whether the call had no worker because those that crashed had not been replaced.
+ */
 export function deadlineError(
   execution: Execution,
   stage: DeadlineStage,
   now: number,
   worker?: Worker,
+  isRestarting = false,
 ): KernelDeadlineError {
   const { call, deadline, startedAt } = execution
   const { name } = call.kernel
@@ -31,9 +35,11 @@ export function deadlineError(
   const end = stage === 'cancelled' || stage === 'killed' ? ` and was ${stage}` : ''
   const details = worker === undefined ? { kernel: name, output: '' } : detailsOf(worker, execution)
   return new KernelDeadlineError(`${name} did not ${isQueued ? 'begin' : 'finish'} within ${deadline} ms${end}`, {
-    hint: isQueued
-      ? 'Use more workers, make fewer calls at a time, or set a longer deadline.'
-      : 'Set a longer deadline, or let the kernel read tn_cancelled() and return.',
+    hint: isRestarting
+      ? 'The workers crashed, and start again after restart.backoff ms at most: find the crash, or set a longer deadline.'
+      : isQueued
+        ? 'Use more workers, make fewer calls at a time, or set a longer deadline.'
+        : 'Set a longer deadline, or let the kernel read tn_cancelled() and return.',
     details: { ...details, deadline, elapsed: now - startedAt, stage },
   })
 }
@@ -81,7 +87,7 @@ export function crashError(
   const report = reportCrash(end, memory.copyHeader(), execution?.call.operands, fault)
   const coreFile = settings.coreDumps ? coreFileOf(process) : undefined
   const crash = new KernelCrashError(`${execution?.call.kernel.name ?? 'a worker'} ${report.sentence}`, {
-    hint: hintOf(previous, settings),
+    hint: hintOf(report.details, previous, settings),
     details: {
       ...details,
       ...report.details,
@@ -93,10 +99,19 @@ export function crashError(
   return memoryError(execution, details, settings.memory, { refusedBytes }, crash)
 }
 
-function hintOf(previous: readonly string[], { guard, recycle }: Settings): string {
-  const guards = guard ? 'Read details.backtrace.' : 'Use guard: true to find accesses outside of operands.'
-  if (previous.length === 0 || recycle === 1) return guards
-  return `${guards} An earlier call on this worker may have damaged its memory: see details.previous, and use recycle: 1.`
+/** What to do about a worker that ended in this way. */
+function hintOf(
+  { signal, exitCode, stackOverflow }: CrashReport['details'],
+  previous: readonly string[],
+  { guard, recycle }: Settings,
+): string {
+  if (exitCode !== undefined) return 'Let the kernel return an error instead of ending its process or its thread.'
+  if (stackOverflow === true) return 'Use less recursion, or smaller local variables, in the kernel.'
+  if (signal === 'SIGKILL') return 'Look in the log of the system for a lack of memory, and set the option memory.'
+  const mayGuard = !guard && (signal === undefined || FAULTS.has(signal))
+  const first = mayGuard ? 'Use guard: true to find accesses outside of operands.' : 'Read details.backtrace.'
+  if (previous.length === 0 || recycle === 1) return first
+  return `${first} An earlier call on this worker may have damaged its memory: see details.previous, and use recycle: 1.`
 }
 
 /** A call lost its worker twice before it had begun. */

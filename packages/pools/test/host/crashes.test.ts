@@ -51,6 +51,19 @@ describe('rules 13 and 14', () => {
     },
   )
 
+  test.each([
+    ['SEGV', /^Use guard: true to find/],
+    ['ABORT', /^Read details\.backtrace\./],
+    ['DIVIDE', /^Read details\.backtrace\./],
+    ['STACK', /^Use less recursion/],
+    ['EXIT', /^Let the kernel return an error/],
+    ['KILL', /lack of memory/],
+  ] as const)('the hint of %s fits how the worker ended', async (name, hint) => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited })
+    expect((await failureOf(() => workers.run(bench.call(FAULT[name])))).hint).toMatch(hint)
+  })
+
   test('the backtrace begins with the kernel, and not with the handler of the signal', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ restart: unlimited })

@@ -19,6 +19,18 @@ describe('rule 10', () => {
     expect(bench.released).toBe(2)
   })
 
+  test('the hint says whether a call waited for other calls or for the start of a worker after crashes', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: { limit: 100 } })
+    const slow = workers.runAsync(bench.call(FAULT.SLEEP))
+    const behind = await failureOf(workers.runAsync(bench.call(FAULT.NONE, { deadline: 5 })))
+    expect(behind.hint).toContain('Use more workers')
+    await slow
+    for (let crash = 0; crash < 6; crash++) await failureOf(() => workers.run(bench.call(FAULT.SEGV)))
+    const waiting = await failureOf(() => workers.run(bench.call(FAULT.NONE, { deadline: 5 })))
+    expect(waiting.hint).toContain('The workers crashed, and start again')
+  })
+
   test('an infinite deadline is allowed, and a default one comes from the options', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ deadline: 20 })
