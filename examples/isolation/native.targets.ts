@@ -1,6 +1,7 @@
 import type { NativePackage } from '@tenon/build'
 
 export default {
+  acyclic: true,
   targets: [
     {
       name: 'embedding',

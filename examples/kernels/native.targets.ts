@@ -41,6 +41,7 @@ function embedded(generation: '21' | '22' | '26'): SharedTarget {
 
 /** The kernel libraries. They do not link with Tenon, of which they use only the headers. */
 export default {
+  acyclic: true,
   targets: [
     library(
       'kernels',

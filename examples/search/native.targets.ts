@@ -4,6 +4,7 @@ const includes = ['../../packages/core/include']
 
 /** One library for each convention: a packed function of TVM, and custom calls of XLA. */
 export default {
+  acyclic: true,
   targets: [
     {
       name: 'text',

@@ -13,6 +13,7 @@ const fixture = { kind: 'shared', fixture: true, includes } as const
 
 /** Every native artifact of @tenon/core. The platform packages carry the shared ones. */
 export default {
+  acyclic: true,
   platformPackages: 'npm',
   statusTable: { source: 'csrc/include/status.def', output: 'src/generated/status.ts' },
   abi: {
@@ -362,6 +363,15 @@ export default {
       ],
       includes: [...includes, 'csrc', 'csrc/test', 'csrc/test/host/kernels'],
       uses: ['tenon', 'tenon_guard'],
+      libraries: ['dl', 'pthread'],
+    },
+    {
+      name: 'host_memory_fuzz',
+      kind: 'fuzz',
+      systems: ['linux'],
+      sources: ['csrc/fuzz/host/memory_fuzz.c'],
+      includes: [...includes, 'csrc', 'csrc/test'],
+      uses: ['tenon'],
       libraries: ['dl', 'pthread'],
     },
     {

@@ -48,6 +48,7 @@ const pages: SharedTarget = {
 }
 
 export default {
+  acyclic: true,
   // On Windows, an addon must be linked with node.exe.
   targets: process.platform === 'win32' ? [] : [...addons, kernels, pages],
 } satisfies NativePackage

@@ -41,6 +41,12 @@ export interface BinaryInfo {
   readonly libc?: 'glibc' | 'musl' | 'bionic'
   /** The oldest glibc that has every required symbol version, such as `2.34`. */
   readonly minimumGlibc?: string
+  /** The oldest macOS for which the file was built, such as `11.0` (Mach-O). */
+  readonly minimumMacos?: string
+  /** Whether the file has a code signature (Mach-O). */
+  readonly signed?: boolean
+  /** Whether the file contains only the symbols that loading needs, and not those for debuggers. */
+  readonly stripped?: boolean
   /** The path of the loader, which executables record. */
   readonly interpreter?: string
   /** The name by which other files refer to this file: soname (ELF), install name (Mach-O) or DLL name (PE). */

@@ -119,7 +119,7 @@ export function elfImage({ bits, littleEndian, machine }: ElfOptions): Buffer {
 /** A thin arm64 dylib: exports `answer`, imports `puts` from libSystem, needs an @rpath library, has an LC_RPATH. */
 export function machOImage(cpuType = 0x100000c): Buffer {
   const image = new Image(0x400, true)
-  image.u32(0, 0xfeedfacf, cpuType, 0, 6, 6, 0x148, 0, 0)
+  image.u32(0, 0xfeedfacf, cpuType, 0, 6, 8, 0x148, 0, 0)
   let at = 32
   const command = (type: number, size: number): number => {
     image.u32(at, type, size)
@@ -142,6 +142,9 @@ export function machOImage(cpuType = 0x100000c): Buffer {
   const rpath = command(0x8000001c, 32)
   image.u32(rpath + 8, 12).text(rpath + 12, '@loader_path/lib\0')
   const symtab = command(0x2, 24)
+  // For macOS 11.3, built with the SDK of 14.0.
+  image.u32(command(0x32, 24) + 8, 1, 0x000b0300, 0x000e0000, 0)
+  image.u32(command(0x1d, 16) + 8, 0x3f0, 16)
   const names = '\0_answer\0_puts\0_local\0'
   image.u32(symtab + 8, 0x300, 3, 0x380, names.length)
   image.u32(0x300, 1).u8(0x304, 0x0f, 1).u16(0x306, 0x80).u64(0x308, 0x3f40)

@@ -49,6 +49,7 @@ describe('a hand-made ELF file', () => {
       needed: ['libneeded.so.1'],
       rpath: [],
       runpath: ['$ORIGIN/../lib', '/opt/lib'],
+      stripped: true,
       exports: [
         { name: 'answer', kind: 'function', address: 0x40n, byteSize: 12, weak: false },
         { name: 'table', kind: 'object', address: 0x80n, byteSize: 64, weak: true },
@@ -103,7 +104,7 @@ if (linux)
       const bytes = readFileSync(path)
       bytes.writeBigUInt64LE(0n, 40)
       bytes.writeUInt16LE(0, 60)
-      expect(parse(bytes)).toEqual(info)
+      expect(parse(bytes)).toEqual({ ...info, stripped: true })
     })
 
     test('a library without exports and section headers is read', () => {
@@ -118,7 +119,7 @@ if (linux)
       const bytes = readFileSync(path)
       bytes.writeBigUInt64LE(0n, 40)
       bytes.writeUInt16LE(0, 60)
-      expect(parse(bytes)).toEqual(info)
+      expect(parse(bytes)).toEqual({ ...info, stripped: true })
     })
 
     if (process.arch === 'x64')
@@ -190,6 +191,9 @@ describe('Mach-O', () => {
     needed: ['/usr/lib/libSystem.B.dylib'],
     rpath: ['@loader_path/lib'],
     runpath: [],
+    minimumMacos: '11.3',
+    signed: true,
+    stripped: false,
     exports: [{ name: 'answer', kind: 'function', address: 0x3f40n, weak: true }],
     imports: [{ name: 'puts', weak: false, library: '/usr/lib/libSystem.B.dylib' }],
   }
@@ -230,6 +234,7 @@ describe('PE', () => {
       needed: ['ucrtbase.dll'],
       rpath: [],
       runpath: [],
+      stripped: true,
       exports: [
         { name: 'answer', kind: 'function', address: 0x1300n, weak: false },
         { name: 'forward', kind: 'function', address: 0x10a0n, weak: false },

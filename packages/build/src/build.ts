@@ -1,14 +1,14 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { checkCircles } from './circles.ts'
+import { checkCircles } from './checks/circles.ts'
+import { checkLibrary } from './checks/library.ts'
 import { findToolchain, type Language, languageOf, runCompiler } from './compiler.ts'
 import { linkFlags } from './flags.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { type Build, compileObjects, planFuzzDriver, planObjects } from './object-files.ts'
 import { artifactName, buildDirectory, hostPlatform, type Platform, sharedLibraryName } from './platform.ts'
 import { hashOf, Stamps } from './stamps.ts'
-import { checkSymbols } from './symbols.ts'
 import { isLoadable, isShipped, type NativeTarget, type Variant } from './targets.ts'
 
 /** The built file of a target. */
@@ -99,9 +99,11 @@ async function buildTarget(build: Build, target: NativeTarget): Promise<Artifact
   try {
     await runCompiler(linker, ['-o', `${temporary}/${output}`, ...inputs, ...flags], pkg, output)
     if (isShipped(target) && variant === 'release') {
-      const sources = own.map((object) => [object.source, join(pkg.directory, directory, object.output)] as const)
-      await checkCircles(target.name, new Map(sources))
-      await checkSymbols(linked, target, hasCxx(target))
+      if (pkg.native.acyclic) {
+        const sources = own.map((object) => [object.source, join(pkg.directory, directory, object.output)] as const)
+        await checkCircles(target.name, new Map(sources))
+      }
+      checkLibrary(linked, target, { platform, hasCxx: hasCxx(target) })
     }
     renameSync(linked, path)
   } finally {

@@ -1,3 +1,4 @@
+export { findReleaseProblems, type ReleaseRules } from './checks/release.ts'
 export { type Artifact, type BuildOptions, buildPackage } from './build.ts'
 export { ToolError, runMain } from './tool-error.ts'
 export { type LoadedPackage, loadPackage } from './load-package.ts'

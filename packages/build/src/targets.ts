@@ -31,8 +31,10 @@ interface TargetBase {
 
 /** The common part of what a package ships. Names in the lists may end in `*`. */
 interface ShippedTarget extends TargetBase {
-  /** The symbols it may import from the system and from what it `uses`, without version (checked on Linux). */
+  /** The symbols that a release may import from the system and from what it `uses`, without version. */
   readonly imports: readonly string[]
+  /** Further imports on systems whose C library has other names. */
+  readonly systemImports?: Partial<Readonly<Record<'darwin' | 'win32', readonly string[]>>>
   /** Whether it is for tests of the package, and not part of the platform packages. */
   readonly fixture?: boolean
 }
@@ -42,7 +44,7 @@ export interface SharedTarget extends ShippedTarget {
   readonly kind: 'shared'
   /** The symbols that stay undefined, because the process that loads the library provides them. */
   readonly unresolved?: readonly string[]
-  /** The symbols that it may export. Those without `*` are required (checked on Linux). */
+  /** The symbols that it may export. Those without `*` are required. */
   readonly exports?: readonly string[]
 }
 
@@ -60,7 +62,7 @@ export interface AddonTarget extends ShippedTarget {
 /** A program that a package ships beside its libraries, which it finds there. */
 export interface ExecutableTarget extends ShippedTarget {
   readonly kind: 'executable'
-  /** The symbols that it exports for the libraries that it loads. Those without `*` are required (checked on Linux). */
+  /** The symbols that it exports for the libraries that it loads. Those without `*` are required. */
   readonly exports?: readonly string[]
 }
 
@@ -88,6 +90,8 @@ export function isShipped(target: NativeTarget): target is SharedTarget | AddonT
 /** The default export of a package's `native.targets.ts`. */
 export interface NativePackage {
   readonly targets: readonly NativeTarget[]
+  /** Whether a library whose files depend on each other in a circle is refused (on Linux). */
+  readonly acyclic?: boolean
   /** The directory of the platform packages, which `tenon-build --package` fills. */
   readonly platformPackages?: string
   /** A status table in C, and the TypeScript file that is generated from it. */

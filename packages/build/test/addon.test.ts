@@ -95,14 +95,14 @@ if (process.platform !== 'win32')
     })
   })
 
-// Only ELF libraries tell what they import.
+// The messages are those of the linker of Linux.
 if (process.platform === 'linux') {
   test('an addon may leave only the functions of Node.js undefined', () => {
     const source = addonSource('extern void *host(void); if (host()) return exports;')
     const { code, stderr } = runBin('build', makePackage(table, { ...files, 'src/addon.c': source }))
     expect(code).toBe(1)
     expect(stderr).toBe(
-      'sum_node.node violates its entry in native.targets.ts:\n  its imports must be listed in "imports", got host\n',
+      'sum_node.node violates its entry in the table of targets:\n  its imports must be listed in "imports", got host\n',
     )
   })
 

@@ -2,7 +2,7 @@ import { elfMachines, elfMachines64, machineName } from '../architecture.ts'
 import type { BinaryInfo } from '../binary-info.ts'
 import type { BinaryReader } from '../binary-reader.ts'
 import { Tag, readElfDynamic, type ElfDynamic } from './elf-dynamic.ts'
-import { PT_INTERP, readElfHeader, type ElfHeader } from './elf-header.ts'
+import { PT_INTERP, SHT_SYMTAB, readElfHeader, type ElfHeader } from './elf-header.ts'
 import { readElfSymbols } from './elf-symbols.ts'
 import { minimumGlibc, readNeededVersions, type NeededVersion } from './elf-versions.ts'
 
@@ -34,6 +34,7 @@ export function readElf(file: BinaryReader): BinaryInfo {
     ...(libc === undefined ? {} : { libc }),
     ...(glibc === undefined ? {} : { minimumGlibc: glibc }),
     ...(soname === undefined ? {} : { soname }),
+    stripped: !header.sections.some(({ type }) => type === SHT_SYMTAB),
     ...readElfSymbols(header, dynamic, versions),
   }
 }

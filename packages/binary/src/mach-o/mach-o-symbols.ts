@@ -25,16 +25,20 @@ export function readMachOSymbols(
   command: Fields | undefined,
   codeSections: readonly boolean[],
   libraries: readonly string[],
-): { exports: ExportedSymbol[]; imports: ImportedSymbol[] } {
+): { exports: ExportedSymbol[]; imports: ImportedSymbol[]; stripped: boolean } {
   const exports: ExportedSymbol[] = []
   const imports: ImportedSymbol[] = []
-  if (command === undefined) return { exports, imports }
+  let stripped = true
+  if (command === undefined) return { exports, imports, stripped }
   const size = bits === 64 ? 16 : 12
   const symbols = reader.fields(command.u32(8), command.u32(12) * size, 'symbol table')
   const names = new StringTable(reader.fields(command.u32(16), command.u32(20), 'string table'))
   for (let at = 0; at < symbols.byteSize; at += size) {
     const type = symbols.u8(at + 4)
-    if ((type & N_STAB) !== 0 || (type & N_EXT) === 0 || (type & N_PEXT) !== 0) continue
+    if ((type & N_STAB) !== 0 || (type & N_EXT) === 0 || (type & N_PEXT) !== 0) {
+      stripped = false
+      continue
+    }
     const name = names.at(symbols.u32(at)).replace(/^_/, '')
     const description = symbols.u16(at + 6)
     if ((type & N_TYPE) === N_UNDF) {
@@ -51,5 +55,5 @@ export function readMachOSymbols(
       weak: (description & N_WEAK_DEF) !== 0,
     })
   }
-  return { exports, imports }
+  return { exports, imports, stripped }
 }

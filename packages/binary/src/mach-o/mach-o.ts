@@ -18,7 +18,16 @@ const thinMagics: Readonly<Record<number, { bits: 32 | 64; littleEndian: boolean
 const MAX_FAT_ENTRIES = 32
 
 const LC_REQ_DYLD = 0x80000000
-const Command = { segment32: 0x1, symtab: 0x2, idDylib: 0xd, segment64: 0x19, rpath: 0x1c } as const
+const Command = {
+  segment32: 0x1,
+  symtab: 0x2,
+  idDylib: 0xd,
+  segment64: 0x19,
+  rpath: 0x1c,
+  codeSignature: 0x1d,
+  minimumVersion: 0x24,
+  buildVersion: 0x32,
+} as const
 
 /** The commands that name a library, and whether loading fails without it. */
 const libraryCommands: ReadonlyMap<number, boolean> = new Map([
@@ -109,7 +118,7 @@ function readHeader(part: BinaryReader): { reader: BinaryReader; bits: 32 | 64; 
 function readThin(part: BinaryReader): BinaryInfo {
   const { reader, bits, header, headerSize } = readHeader(part)
   const arch = machineName(machOMachines, header.u32(4))
-  const { name, needed, rpath, libraries, symbols, codeSections } = readCommands(
+  const { name, needed, rpath, libraries, symbols, codeSections, ...facts } = readCommands(
     reader.fields(headerSize, header.u32(20), 'load commands'),
     header.u32(16),
     bits,
@@ -125,6 +134,7 @@ function readThin(part: BinaryReader): BinaryInfo {
     needed,
     rpath,
     runpath: [],
+    ...facts,
     ...readMachOSymbols(reader, bits, symbols, codeSections, libraries),
   }
 }
@@ -138,6 +148,8 @@ interface Commands {
   symbols?: Fields
   /** Whether each section has instructions, in the order in which symbols number them from 1. */
   codeSections: boolean[]
+  minimumMacos?: string
+  signed: boolean
 }
 
 /** Every command is { cmd u32 0, cmdsize u32 4, ... }. */
@@ -152,7 +164,7 @@ function* commandsOf(fields: Fields, count: number): Generator<{ command: number
 
 /** The word at 8 of a command is the offset of its text. */
 function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
-  const commands: Commands = { needed: [], libraries: [], rpath: [], codeSections: [] }
+  const commands: Commands = { needed: [], libraries: [], rpath: [], codeSections: [], signed: false }
   for (const { command, body } of commandsOf(fields, count)) {
     const required = libraryCommands.get(command)
     if (required !== undefined) {
@@ -162,11 +174,22 @@ function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
     } else if (command === Command.idDylib) commands.name = body.text(body.u32(8))
     else if (command === Command.rpath) commands.rpath.push(body.text(body.u32(8)))
     else if (command === Command.symtab) commands.symbols = body
+    else if (command === Command.codeSignature) commands.signed = true
+    else if (command === Command.minimumVersion) commands.minimumMacos = versionOf(body.u32(8))
+    else if (command === Command.buildVersion && body.u32(8) === PLATFORM_MACOS)
+      commands.minimumMacos = versionOf(body.u32(12))
     else if (command === (bits === 64 ? Command.segment64 : Command.segment32)) {
       commands.codeSections.push(...codeSectionsOf(body, bits))
     }
   }
   return commands
+}
+
+const PLATFORM_MACOS = 1
+
+/** Versions have 16, 8 and 8 bits. */
+function versionOf(packed: number): string {
+  return `${packed >>> 16}.${(packed >>> 8) & 0xff}`
 }
 
 const S_ATTR_PURE_INSTRUCTIONS = 0x80000000

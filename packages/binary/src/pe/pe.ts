@@ -48,6 +48,8 @@ export function readPe(file: BinaryReader): BinaryInfo {
     needed,
     rpath: [],
     runpath: [],
+    // The number of symbols for debuggers.
+    stripped: header.u32(16) === 0,
     exports,
     imports,
   }

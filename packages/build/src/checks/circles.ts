@@ -1,7 +1,8 @@
-import { hostPlatform } from './platform.ts'
-import { listSymbols } from './symbols.ts'
-import { ToolError } from './tool-error.ts'
+import { hostPlatform } from '../platform.ts'
+import { runCommand } from '../run-command.ts'
+import { ToolError } from '../tool-error.ts'
 
+/** The global symbols of an object file. */
 export interface ObjectSymbols {
   /** The source file, relative to the package. */
   readonly source: string
@@ -42,10 +43,22 @@ function reach(start: string, uses: ReadonlyMap<string, readonly string[]>): Set
 export async function checkCircles(library: string, objects: ReadonlyMap<string, string>): Promise<void> {
   if (hostPlatform.os !== 'linux') return
   const symbols = await Promise.all(
-    Array.from(objects, async ([source, path]) => ({ source, ...(await listSymbols(path, '-g')) })),
+    Array.from(objects, async ([source, path]) => ({ source, ...(await listSymbols(path)) })),
   )
   const circles = findCircles(symbols)
   if (circles.length === 0) return
   const lines = circles.map((circle) => `\n  ${circle.join(', ')}`)
   throw new ToolError(`Files of ${library} use each other in a circle:${lines.join('')}`)
+}
+
+/** Lists the global symbols of an object file. */
+async function listSymbols(path: string): Promise<{ used: string[]; defined: string[] }> {
+  const result = await runCommand('nm', ['-g', '-P', path], { env: { ...process.env, LC_ALL: 'C' } })
+  if (result.code !== 0) throw new ToolError(`nm -g -P ${path} failed:\n${result.stderr}`)
+  const [used, defined]: [string[], string[]] = [[], []]
+  for (const [, name, type] of result.stdout.matchAll(/^([^ @]+)\S* (\S)/gm)) {
+    const list = /[Uvw]/.test(type!) ? used : defined
+    list.push(name!)
+  }
+  return { used, defined }
 }
