@@ -23,6 +23,9 @@ const signalNames = new Map(
     .toReversed(),
 )
 
+/** The usual name of a signal, such as `SIGSEGV`. */
+export const signalName = (number: number): string => signalNames.get(number) ?? `signal ${number}`
+
 /** How a worker ended, for a message and for `details`. */
 export interface CrashReport {
   /** The part of the message behind the name of the kernel: `crashed: SIGSEGV`. */
@@ -56,7 +59,7 @@ export function reportCrash(
     const what = kind === MAIN_THREAD_ENDED ? 'main thread' : `process with exit code ${exitCode}`
     return { sentence: `ended its ${what}`, details: { exitCode, backtrace } }
   }
-  const signal = signalNames.get(end.value) ?? `signal ${end.value}`
+  const signal = signalName(end.value)
   const hasRecord = kind === SIGNAL && view.getInt32(HEADER.crash_signal, true) === end.value
   const place = hasRecord && FAULTS.has(signal) ? placeOf(view, operands) : undefined
   return { sentence: `crashed: ${signal}${place?.text ?? ''}`, details: { signal, ...place?.details, backtrace } }

@@ -1,5 +1,6 @@
 import type { TenonError } from '@tenon/core'
 import type { Crew } from './crew.ts'
+import { signalName } from './crash-report.ts'
 import { START_TIMEOUT } from './due-times.ts'
 import { KernelMemoryError } from './errors.ts'
 import { publish } from './events.ts'
@@ -101,7 +102,7 @@ export class Supervisor {
     seat.empty()
     publish('exit', () => ({
       worker: { index, process },
-      [end.kind === 'exit' ? 'exitCode' : 'signal']: end.value,
+      ...(end.kind === 'exit' ? { exitCode: end.value } : { signal: signalName(end.value) }),
       ending,
     }))
     if (isCrash) publish(error instanceof KernelMemoryError ? 'memory' : 'crash', () => error.details)

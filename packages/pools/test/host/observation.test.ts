@@ -41,6 +41,7 @@ describe('rule 39', () => {
       expect(messagesOf('restart').length).toBe(3)
       expect(messagesOf('crash')[0]).toBe(error.details)
       expect(messagesOf('crash')[0]).toMatchObject({ signal: 'SIGSEGV', kernel: 'faulty' })
+      expect(messagesOf('exit')[0]).toMatchObject({ signal: 'SIGSEGV', worker: { index: 0 } })
       expect(messagesOf('deadline')).toMatchObject([{ stage: 'killed' }])
       expect(messagesOf('memory')).toMatchObject([{ refusedBytes: 2 ** 26 }])
       expect(messagesOf('crash').length).toBe(2)
