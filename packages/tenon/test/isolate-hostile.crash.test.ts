@@ -1,41 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { attacks } from './isolation/attacks.ts'
 import { fixture, runClient } from './isolation/run-client.ts'
 import type { HostileReport } from './isolation/hostile-client.ts'
-
-/** The attacks of `csrc/fixture/hostile`. */
-const attacks = [
-  'words',
-  'fill',
-  'header',
-  'life',
-  'counters',
-  'own answer',
-  'all answers',
-  'lengths',
-  'bodies',
-  'tensors',
-  'callbacks',
-  'output',
-  'crash record',
-  'race',
-  'operands',
-  'unmap',
-  'close',
-  'swap',
-  'shut',
-  'flood doorbell',
-  'flood output',
-  'flood sockets',
-  'shrink',
-  'signals',
-  'limits',
-  'spawn',
-  'end',
-  'stop',
-  'descriptors',
-  'handlers',
-  'self',
-]
 
 const isSoak = process.env['TENON_SOAK'] === '1'
 /** The tries of one attack: 31 attacks with 8 seeds are 248 tries. */

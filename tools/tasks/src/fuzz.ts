@@ -71,6 +71,10 @@ async function canRun(command: string): Promise<boolean> {
 async function fuzzPrograms(directory: string, variant: 'fuzz' | 'libfuzzer', seconds: number): Promise<TestSummary> {
   const pkg = await loadPackage(directory)
   if (!pkg.native.targets.some(({ kind }) => kind === 'fuzz')) return addSummaries([])
+  // Programs that start workers start those with sanitizers, which no program for libFuzzer can be.
+  if (pkg.native.targets.some(({ kind }) => kind === 'executable')) {
+    await buildPackage(pkg, { variant: 'asan', kinds: ['shared', 'executable'] })
+  }
   const artifacts = await buildPackage(pkg, { variant, kinds: ['shared', 'fuzz'] })
   const summaries = []
   for (const artifact of artifacts.filter(({ target }) => target.kind === 'fuzz')) {
