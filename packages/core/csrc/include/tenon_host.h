@@ -68,7 +68,7 @@ typedef struct tn_host_header {
   uint64_t refused_bytes; /* the size of the last allocation that the limit refused during this call; 0 for none */
   uint8_t reserved4[216];
   /* 512: the record of a crash, written by the signal handler or by the end of the process */
-  uint32_t crash_kind;    /* 0 none, 1 signal, 2 the end of the main thread */
+  uint32_t crash_kind;    /* 0 none, 1 signal, 2 the end of the main thread, 3 the watchdog: the client did not end a late call */
   int32_t crash_signal;
   int32_t crash_code;     /* si_code of a signal */
   uint32_t crash_operand; /* UINT32_MAX if the address is not in or beside an operand */

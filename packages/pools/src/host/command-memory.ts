@@ -34,6 +34,8 @@ const [MEMORY, OPERAND_FLAGS, OFFSET, OPERAND_LENGTH] = [
 
 const TWO_32 = 2 ** 32
 const NEVER = 0xffffffff
+/** The record of a watchdog: see `crash_kind`. */
+const OVERDUE = 3
 const EMPTY = new Uint8Array(0)
 
 /**
@@ -170,6 +172,11 @@ export class CommandMemory {
   /** The size of the last allocation that the memory limit refused during the call; 0 for none. */
   get refusedBytes(): number {
     return this.#words[HEADER.refused_bytes / 4]! + this.#words[HEADER.refused_bytes / 4 + 1]! * TWO_32
+  }
+
+  /** Whether the worker ended itself, because this process was stopped long beyond a deadline. A kernel can lie about it. */
+  get isOverdue(): boolean {
+    return this.#words[HEADER.crash_kind / 4] === OVERDUE
   }
 
   /** The number of bytes that were written to the output, modulo 2^32, which is enough for differences. */

@@ -92,8 +92,10 @@ export class Supervisor {
   }
 
   #replace(seat: Seat, worker: Worker, end: ProcessEnd): void {
-    const { ending, index, process } = worker
     const rest = worker.executions.splice(0)
+    const isLate = worker.host.memory.isOverdue && rest[0] !== undefined && rest[0].deadlineAt < performance.now()
+    if (isLate) worker.ending ??= 'deadline'
+    const { ending, index, process } = worker
     // Its caller waits for the end of this call, whether the worker has taken it or not.
     const isCause = ending === 'deadline' || ending === 'memory'
     const victim = isCause || worker.hasBegun ? rest[0] : undefined

@@ -33,7 +33,11 @@ static void watch(void *data) {
   };
   for (;;) {
     if (poll(entries, 3, INTERVAL) < 0 && errno != EINTR) break;
-    if (entries[0].revents != 0 || is_overdue()) break;
+    if (entries[0].revents != 0) break;
+    if (is_overdue()) {
+      *TN__WORD(&tn__host_header()->crash_kind) = 3;
+      break;
+    }
     if (((entries[1].revents | entries[2].revents) & POLLIN) != 0) tn__host_move_output();
     /* A kernel that closes all its ends of a pipe would make poll() return at once for ever. */
     for (int i = 1; i <= 2; i++)
