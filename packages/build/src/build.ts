@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { withLock } from './build-lock.ts'
 import { checkCircles } from './checks/circles.ts'
 import { checkLibrary } from './checks/library.ts'
 import { findToolchain, type Language, languageOf, runCompiler } from './compiler.ts'
@@ -46,15 +47,17 @@ export async function buildPackage(pkg: LoadedPackage, options: BuildOptions): P
   )
   const languages = targets.flatMap((target) => neededLanguages(pkg, target))
   const toolchain = await findToolchain(languages, { variant, platform })
-  const stamps = new Stamps(join(pkg.directory, directory))
-  const build = { pkg, variant, platform, directory, toolchain, stamps }
-  const artifacts: Artifact[] = []
-  try {
-    for (const target of targets) artifacts.push(await buildTarget(build, target))
-  } finally {
-    stamps.save()
-  }
-  return artifacts
+  return withLock(join(pkg.directory, directory, 'lock'), async () => {
+    const stamps = new Stamps(join(pkg.directory, directory))
+    const build = { pkg, variant, platform, directory, toolchain, stamps }
+    const artifacts: Artifact[] = []
+    try {
+      for (const target of targets) artifacts.push(await buildTarget(build, target))
+    } finally {
+      stamps.save()
+    }
+    return artifacts
+  })
 }
 
 function neededLanguages(pkg: LoadedPackage, target: NativeTarget): Language[] {

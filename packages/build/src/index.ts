@@ -5,6 +5,7 @@ export { type LoadedPackage, loadPackage } from './load-package.ts'
 export { names } from './names.ts'
 export {
   artifactName,
+  buildDirectory,
   findPlatform,
   hostPlatform,
   packageSuffix,
@@ -29,3 +30,10 @@ export type {
   SharedTarget,
   Variant,
 } from './targets.ts'
+export type { WatchedLibrary } from './watch/published.ts'
+export {
+  type PackageWatcher,
+  watchPackage,
+  type WatchedBuild,
+  type WatchPackageOptions,
+} from './watch/watch-package.ts'

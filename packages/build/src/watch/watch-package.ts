@@ -1,0 +1,108 @@
+import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { type Artifact, buildPackage } from '../build.ts'
+import { loadProject, type Project } from '../project/load-project.ts'
+import type { Variant } from '../targets.ts'
+import { inputsVersion } from './inputs.ts'
+import { Published, type WatchedLibrary } from './published.ts'
+
+/** How often the files are looked at. A change is built when the files have been the same for this time. In milliseconds. */
+const INTERVAL = 50
+
+/** A build of a project that is watched. */
+export interface WatchedBuild {
+  readonly project: Project
+  /** All libraries, in the build directory of the variant. */
+  readonly artifacts: readonly Artifact[]
+  /** Copies of the libraries that have changed since the last build. */
+  readonly changed: readonly WatchedLibrary[]
+}
+
+/** What {@link watchPackage} builds, and whom it informs. */
+export interface WatchPackageOptions {
+  /** By default `release`. */
+  readonly variant?: Variant
+  /** Whether modules in other processes, which `tenon build` has written, use the newest libraries. By default they do not. */
+  readonly announce?: boolean
+  /** Called after each build that succeeds, before its libraries are announced. */
+  onBuild(build: WatchedBuild): void
+  /** Called after each build that fails, and with what `onBuild` throws. The libraries of the last build that succeeded stay in use. */
+  onError(error: unknown): void
+}
+
+/** A project that is built after each change. */
+export interface PackageWatcher {
+  /** Ends the watching. A build that runs is not reported any more. */
+  close(): void
+}
+
+/**
+ * Builds a project at once and after each change of its sources, headers and configuration. The process stays alive until `close()`.
+ *
+ * @param directory of the project
+ */
+export function watchPackage(directory: string, options: WatchPackageOptions): PackageWatcher {
+  const watcher = new Watcher(resolve(directory), options)
+  void watcher.run()
+  return { close: () => watcher.close() }
+}
+
+class Watcher {
+  readonly #directory: string
+  readonly #options: WatchPackageOptions
+  readonly #closing = new AbortController()
+  #published: Published | undefined
+  #project: Project | undefined
+
+  constructor(directory: string, options: WatchPackageOptions) {
+    this.#directory = directory
+    this.#options = options
+  }
+
+  async run(): Promise<void> {
+    while (!this.#isClosed()) {
+      const version = this.#version()
+      await this.#build()
+      await this.#changeSince(version)
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed()) return
+    this.#closing.abort()
+    if (this.#options.announce) this.#published?.retract()
+  }
+
+  #isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  #version(): string {
+    return inputsVersion(this.#directory, this.#project)
+  }
+
+  /** Waits until the files have changed, and then until they stay as they are. */
+  async #changeSince(version: string): Promise<void> {
+    for (let last = version; !this.#isClosed();) {
+      await sleep(INTERVAL, undefined, { signal: this.#closing.signal }).catch(() => {})
+      const now = this.#version()
+      if (now !== version && now === last) return
+      last = now
+    }
+  }
+
+  async #build(): Promise<void> {
+    const { variant = 'release', announce = false, onBuild, onError } = this.#options
+    try {
+      this.#project = await loadProject(this.#directory)
+      const artifacts = await buildPackage(this.#project, { variant, kinds: ['shared'] })
+      if (this.#isClosed()) return
+      this.#published ??= new Published(this.#directory)
+      onBuild.call(this.#options, { project: this.#project, artifacts, changed: this.#published.add(artifacts) })
+      if (announce && !this.#isClosed()) this.#published.announce()
+    } catch (error) {
+      if (!this.#isClosed()) onError.call(this.#options, error)
+    }
+  }
+}
