@@ -5,7 +5,7 @@ const includes = ['csrc/include', 'include']
 /** What the faults of faulty kernels import. */
 const faults = names(`
   _Unwind_* _ZNSt* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0 _exit abort close execve exit fork free getpid kill malloc
-  memset mkstemp mmap nanosleep pthread_barrier_init pthread_barrier_wait pthread_create pthread_exit pthread_join raise snprintf tn_host_is_cancelled unlink write
+  memset mkstemp mmap nanosleep pthread_barrier_init pthread_barrier_wait pthread_create pthread_exit pthread_join puts raise snprintf tn_host_is_cancelled unlink write
 `)
 
 /** The libraries for tests. */
@@ -148,8 +148,8 @@ export default {
       exports: ['aligned_alloc', 'calloc', 'malloc', 'memalign', 'posix_memalign', 'realloc'],
       imports: names(`
         XlaCustomCallStatusSetSuccess __errno_location __libc_calloc __libc_malloc __libc_memalign __libc_realloc
-        __libc_start_main alarm backtrace close dladdr fprintf free fstat getpid memcpy memmove memset mmap mprotect munmap
-        pause prctl pthread_mutex_lock pthread_mutex_unlock raise setrlimit sigaction sigaltstack sigemptyset signal snprintf stderr
+        __libc_start_main alarm backtrace close dladdr fprintf free fstat getpid getrlimit memcpy memmove memset mmap mprotect
+        munmap pause prctl pthread_mutex_lock pthread_mutex_unlock raise setrlimit setvbuf sigaction sigaltstack sigemptyset signal snprintf stderr stdout
         strerror strlen strrchr strstr syscall tn_* vsnprintf
       `),
     },

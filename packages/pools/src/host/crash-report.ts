@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs'
 import { constants } from 'node:os'
-import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { hex, LAYOUTS } from '@tenon/core/internal'
 import type { WorkerOperand } from './worker-call.ts'
 import type { ProcessEnd } from './worker-process.ts'
@@ -8,6 +9,8 @@ const { offsets: HEADER } = LAYOUTS.tn_host_header_t
 const TEXT_SIZE = 512
 const NO_OPERAND = 0xffff_ffff
 const NO_ADDRESS = 2n ** 64n - 1n
+/** Times of files lag behind the clock by up to this many ms. */
+const CLOCK_STEP = 20
 
 /** The kinds of records. */
 const SIGNAL = 1
@@ -109,7 +112,15 @@ const printable = (bytes: Uint8Array): string =>
     .toString('utf8')
     .replaceAll(/[^\n\P{Cc}]/gu, '?')
 
-/** The core file of a process in the working directory, if the system has written one there. */
-export function coreFileOf(process: number): string | undefined {
-  return [`core.${process}`, 'core'].find((file) => existsSync(file))
+/**
+ * The path of the core file of a process, if the system has written one to the working directory.
+ *
+ * @param since when the process started, as ms since the epoch. An older file is of another crash.
+ */
+export function coreFileOf(process: number, since: number): string | undefined {
+  const file = [`core.${process}`, 'core'].find((name) => {
+    const stats = statSync(name, { throwIfNoEntry: false })
+    return stats?.isFile() === true && stats.mtimeMs >= since - CLOCK_STEP
+  })
+  return file === undefined ? undefined : resolve(file)
 }

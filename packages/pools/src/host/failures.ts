@@ -85,7 +85,7 @@ export function crashError(
     output: outputSince(memory, mark) + restOfOutput(output),
   }
   const report = reportCrash(end, memory.copyHeader(), execution?.call.operands, fault)
-  const coreFile = settings.coreDumps ? coreFileOf(process) : undefined
+  const coreFile = settings.coreDumps ? coreFileOf(process, performance.timeOrigin + worker.startedAt) : undefined
   const crash = new KernelCrashError(`${execution?.call.kernel.name ?? 'a worker'} ${report.sentence}`, {
     hint: hintOf(report.details, previous, settings),
     details: {
