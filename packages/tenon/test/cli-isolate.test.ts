@@ -91,7 +91,9 @@ if (process.platform === 'linux') {
         ['-c', 'ulimit -c unlimited; exec "$@"', 'sh', process.execPath, tenonProgram, ...call(fault, ...flags)],
         { cwd, encoding: 'utf8' },
       )
-      const [first, ...rest] = stderr.trimEnd().split('\n')
+      // What the C++ runtime prints comes before.
+      const lines = stderr.trimEnd().split('\n')
+      const [first, ...rest] = lines.slice(lines.findIndex((line) => line.startsWith('tenon call: ')))
       expect({ status, stdout, rest: rest.length <= 1 }).toEqual({ status: 3, stdout: '', rest: true })
       expect(first!.replace('tenon call: ', '')).toMatch(message)
       if (rest.length > 0) expect(rest[0]).toMatch(/^hint: /)
@@ -108,6 +110,12 @@ if (process.platform === 'linux') {
     ])('%s', (_name, fault) => {
       expect(run(...call(fault))).toEqual({ code: 0, stdout: twice, stderr: '' })
     })
+  })
+
+  test('what a kernel prints appears on stdout, or in the details of --json', () => {
+    expect(run(...call(32))).toMatchObject({ code: 3, stdout: 'printed\n' })
+    const { stdout } = run(...call(32, '--json'))
+    expect(JSON.parse(stdout)).toMatchObject({ error: { details: { output: 'printed\n' } } })
   })
 
   test('--json prints the details of the error', () => {

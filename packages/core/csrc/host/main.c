@@ -31,6 +31,8 @@ static int fail(const char *what) {
 
 int main(void) {
   close_inherited();
+  /* What kernels print is seen line by line. A pipe or a file would get it when the buffer is full, and nothing after a crash. */
+  setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   uint8_t *command;
   if (tn_host_attach(&command) != TN_OK) return fail("cannot attach to the client");
   const tn_host_header_t *header = (const tn_host_header_t *)(const void *)command;

@@ -38,6 +38,7 @@ export const FAULT = {
   SLEEP: 29,
   READ_PAST: 30,
   THREADS_SEGV: 31,
+  PRINT: 32,
 } as const
 
 export const faultyLibrary: string = join(dirname(coreLibrary().path), 'libfaulty.so')

@@ -141,6 +141,12 @@ describe('rule 41', () => {
     expect((await failureOf(() => workers.run(bench.call(FAULT.ERROR)))).details.output).toBe('')
   })
 
+  test('lines that a kernel has printed and not flushed are captured', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open({ restart: unlimited })
+    expect((await failureOf(() => workers.run(bench.call(FAULT.PRINT)))).details.output).toBe('printed\n')
+  })
+
   test('ignored output is not captured', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ output: 'ignore', restart: unlimited })

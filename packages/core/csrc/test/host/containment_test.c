@@ -66,6 +66,23 @@ TEST(workers_have_no_descriptors_of_their_client) {
   CHECK(was_mine && close(null) == 0);
 }
 
+TEST(workers_without_capture_have_the_streams_of_their_client) {
+  /* As in Node.js, which makes all descriptors close-on-exec. */
+  int flags[3];
+  for (int stream = 1; stream <= 2; stream++) {
+    flags[stream] = fcntl(stream, F_GETFD);
+    CHECK(flags[stream] >= 0 && fcntl(stream, F_SETFD, FD_CLOEXEC) == 0);
+  }
+  tn_host_t *host;
+  CHECK(start_program(program(), TN_HOST_CORE_DUMPS, &host) == TN_OK);
+  CHECK(tn_host_wait(host, 0, 10 * (int64_t)SECOND) == TN_OK);
+  for (int stream = 1; stream <= 2; stream++) {
+    CHECK(has_open(host, stream));
+    CHECK(fcntl(stream, F_SETFD, flags[stream]) == 0);
+  }
+  tn_host_close(host);
+}
+
 TEST(workers_have_the_environment_they_are_given_and_no_other) {
   CHECK(setenv("TENON_TEST_SECRET", "1", 1) == 0);
   tn_host_t *host;

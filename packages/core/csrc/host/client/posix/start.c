@@ -2,6 +2,7 @@
 #include "tenon_host.h"
 
 #if defined(__linux__)
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,7 +20,7 @@
 typedef struct {
   int command, null;
   int control[2], doorbell[2]; /* of the client, of the worker */
-  int output[2][2];            /* by stream: reading, writing */
+  int output[2][2];            /* by stream: reading, writing; without capture only writing */
 } descriptors_t;
 
 #define NO_DESCRIPTORS {-1, -1, {-1, -1}, {-1, -1}, {{-1, -1}, {-1, -1}}}
@@ -59,13 +60,17 @@ static int32_t open_all(const tn_host_start_t *start, descriptors_t *opened) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, opened->control) != 0 ||
       socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, opened->doorbell) != 0)
     return failed("cannot open the sockets of a worker");
-  if ((start->flags & TN_HOST_CAPTURE) != 0)
-    for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; i++)
+    if ((start->flags & TN_HOST_CAPTURE) != 0) {
       /* Only the reading ends do not block, because kernels expect that writing works. */
       if (pipe2(opened->output[i], O_CLOEXEC) != 0 || fcntl(opened->output[i][0], F_SETFL, O_NONBLOCK) != 0)
         return failed("cannot open the pipes of a worker");
       TN_TRY(move_up(&opened->output[i][0]));
       TN_TRY(move_up(&opened->output[i][1]));
+    } else if (start->ignores_output == 0) {
+      /* A duplicate, because Node.js makes its own streams close-on-exec. A stream that is closed here is ignored. */
+      opened->output[i][1] = fcntl(i + 1, F_DUPFD_CLOEXEC, FIRST_FREE);
+      if (opened->output[i][1] < 0 && errno != EBADF) return failed("cannot duplicate a descriptor of a worker");
     }
   TN_TRY(move_up(&opened->command));
   TN_TRY(move_up(&opened->null));
@@ -96,11 +101,10 @@ static void prepare(const tn_host_start_t *start, uint8_t *command) {
 static int place_all(const tn_host_start_t *start, const descriptors_t *opened, posix_spawn_file_actions_t *actions) {
   const bool captures = (start->flags & TN_HOST_CAPTURE) != 0;
   int failure = posix_spawn_file_actions_adddup2(actions, opened->null, 0);
-  for (int stream = 1; stream <= 2 && failure == 0; stream++)
-    if (captures)
-      failure = posix_spawn_file_actions_adddup2(actions, opened->output[stream - 1][1], stream);
-    else if (start->ignores_output)
-      failure = posix_spawn_file_actions_adddup2(actions, opened->null, stream);
+  for (int stream = 1; stream <= 2 && failure == 0; stream++) {
+    const int end = opened->output[stream - 1][1];
+    failure = posix_spawn_file_actions_adddup2(actions, end >= 0 ? end : opened->null, stream);
+  }
   if (failure == 0) failure = posix_spawn_file_actions_adddup2(actions, opened->control[1], TN_HOST_CONTROL);
   if (failure == 0) failure = posix_spawn_file_actions_adddup2(actions, opened->doorbell[1], TN_HOST_DOORBELL);
   if (failure == 0) failure = posix_spawn_file_actions_adddup2(actions, opened->command, TN_HOST_COMMAND);
