@@ -107,7 +107,7 @@ function hintOf(
 ): string {
   if (exitCode !== undefined) return 'Let the kernel return an error instead of ending its process or its thread.'
   if (stackOverflow === true) return 'Use less recursion, or smaller local variables, in the kernel.'
-  if (signal === 'SIGKILL') return 'Look in the log of the system for a lack of memory, and set the option memory.'
+  if (signal === 'SIGKILL') return 'Look in the log of the system for a lack of memory.'
   const mayGuard = !guard && (signal === undefined || FAULTS.has(signal))
   const first = mayGuard ? 'Use guard: true to find accesses outside of operands.' : 'Read details.backtrace.'
   if (previous.length === 0 || recycle === 1) return first
