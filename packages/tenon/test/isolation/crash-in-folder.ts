@@ -31,8 +31,11 @@ export async function main({ library, fault, options, before }: FaultyCall): Pro
       writeFileSync('core', 'of another crash')
       utimesSync('core', 1, 1)
     }
-    await using isolated = await Library.isolate(library, options)
-    const error = errorOf(() => isolated.kernel('faulty')(tensor([1, 2, 3]), { fault }))
+    const isolated = await Library.isolate(library, options)
+    // Scripts run without a compiler, and Node.js 22 does not have `await using`.
+    const error = await errorOf(() => isolated.kernel('faulty')(tensor([1, 2, 3]), { fault })).finally(() =>
+      isolated.closeAsync(),
+    )
     const files = readdirSync('.')
     if (error === undefined) return { name: 'none', output: '', files }
     const { output, coreFile } = error.details as { output: string; coreFile?: string }
@@ -45,7 +48,7 @@ export async function main({ library, fault, options, before }: FaultyCall): Pro
   }
 }
 
-function errorOf(call: () => unknown): TenonError | undefined {
+async function errorOf(call: () => unknown): Promise<TenonError | undefined> {
   try {
     call()
     return undefined
