@@ -18,6 +18,7 @@ export { defineConfig, type KernelLibrary, type KernelTest, type ProjectConfig }
 export { headersDirectory } from './project/headers.ts'
 export { newProject, type NewProject, type NewProjectOptions } from './project/new-project.ts'
 export { loadProject, type Project } from './project/load-project.ts'
+export { type ProjectTestReport, testProject } from './project/test-project.ts'
 export { type CommandOptions, type CommandResult, describeEnd, runCommand } from './run-command.ts'
 export { type NativeReport, type NativeTestResult, runNativeTests } from './run-tests.ts'
 export { isShipped } from './targets.ts'

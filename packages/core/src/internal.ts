@@ -4,6 +4,7 @@
  */
 export { Callback, liveCallbacks, takeReleasedCallbacks, type CallbackFunction } from './callbacks/callback.ts'
 export { door, type Door } from './native/call/door.ts'
+export { libraryFileName } from './native/locate.ts'
 export { WORDS } from './native/call/frame-layout.ts'
 export { words } from './native/call/frame.ts'
 export { functionAt, type PlainFunction } from './native/call/function-at.ts'

@@ -115,7 +115,7 @@ describe('rule 34: tenon types', () => {
       'kernels.d.ts: written\nkernels.js: written\n',
     )
     expect(readFileSync(join(directory, 'kernels.js'), 'utf8')).toContain(
-      "export const softmax = $called('softmax', () => $library().kernel('softmax'))",
+      "export const softmax = $called('softmax', $once(() => $library().kernel('softmax')))",
     )
     writeFileSync(
       join(directory, 'use.js'),

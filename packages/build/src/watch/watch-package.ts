@@ -25,7 +25,7 @@ export interface WatchPackageOptions {
   readonly variant?: Variant
   /** Whether modules in other processes, which `tenon build` has written, use the newest libraries. By default they do not. */
   readonly announce?: boolean
-  /** Called after each build that succeeds, before its libraries are announced. */
+  /** Called after each build that succeeds, after its libraries were announced. */
   onBuild(build: WatchedBuild): void
   /** Called after each build that fails, and with what `onBuild` throws. The libraries of the last build that succeeded stay in use. */
   onError(error: unknown): void
@@ -99,8 +99,9 @@ class Watcher {
       const artifacts = await buildPackage(this.#project, { variant, kinds: ['shared'] })
       if (this.#isClosed()) return
       this.#published ??= new Published(this.#directory)
-      onBuild.call(this.#options, { project: this.#project, artifacts, changed: this.#published.add(artifacts) })
-      if (announce && !this.#isClosed()) this.#published.announce()
+      const changed = this.#published.add(artifacts)
+      if (announce) this.#published.announce()
+      onBuild.call(this.#options, { project: this.#project, artifacts, changed })
     } catch (error) {
       if (!this.#isClosed()) onError.call(this.#options, error)
     }

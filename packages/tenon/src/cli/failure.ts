@@ -29,6 +29,8 @@ interface Explanation {
 function explain(error: unknown): Explanation {
   if (error instanceof UsageError) return { text: error.message, hint: error.hint, code: ExitCode.usage }
   if (error instanceof InputError) return { text: error.message, hint: error.hint, code: ExitCode.userError }
+  if (error instanceof Error && error.name === 'ToolError')
+    return { ...splitHint(error.message), code: ExitCode.userError }
   if (error instanceof TenonError) return { text: error.sentence, hint: hintFor(error), code: exitCodeOf(error) }
   if (isSystemError(error)) return { text: systemText(error), hint: undefined, code: ExitCode.userError }
   return {
@@ -36,6 +38,12 @@ function explain(error: unknown): Explanation {
     hint: 'This is a defect of tenon. Run it again with TENON_DEBUG=stack, and report the output.',
     code: ExitCode.userError,
   }
+}
+
+/** Errors of the build tool, which may be another copy of it, have their instruction in the last line. */
+function splitHint(message: string): Pick<Explanation, 'text' | 'hint'> {
+  const [, text = message, hint] = /^(.*)\n((?:Install|Run|Use|Keep|Choose|Add|Set|Or set) .*)$/s.exec(message) ?? []
+  return { text, hint }
 }
 
 /** Packed functions refuse their arguments with errors of these kinds. */

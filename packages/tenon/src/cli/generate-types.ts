@@ -100,6 +100,8 @@ export interface LibraryPlace {
   readonly imports: string
   /** The expression for the path of the file. It is evaluated at the first call. */
   readonly path: string
+  /** Whether the path is evaluated at each call, and the library opened again when the path has changed. */
+  readonly changes?: boolean
 }
 
 /** The place of a library at a path or URL relative to the module. */
@@ -139,16 +141,13 @@ export function wrappers(libraries: readonly WrittenLibrary[]): string {
     '',
     ...all.flatMap((library) => [
       `const $path${library.end} = () => ${library.place.path}`,
-      ...(usesLibrary(library)
-        ? [`const $library${library.end} = $once(() => $Library.open($path${library.end}()))`]
-        : []),
-      ...(usesModule(library)
-        ? [`const $module${library.end} = $once(() => $Module.open($path${library.end}()))`]
-        : []),
+      ...(usesLibrary(library) ? [`const $library${library.end} = ${opened(library, '$Library')}`] : []),
+      ...(usesModule(library) ? [`const $module${library.end} = ${opened(library, '$Module')}`] : []),
     ]),
     '',
-    ...all.flatMap(({ exported, end }) => exportsOf(exported, end)),
+    ...all.flatMap(exportsOf),
     once,
+    ...(libraries.some(({ place }) => place.changes) ? [from] : []),
     ...(hasKernels || functions.length + globals.length > 0 ? [called] : []),
     ...(types.length > 0 ? [lazyClass] : []),
   ].join('\n')
@@ -162,15 +161,35 @@ const usesLibrary = ({ exported }: WrittenLibrary): boolean => exported.kernels.
 const usesModule = ({ exported: { functions, registered = noneRegistered } }: WrittenLibrary): boolean =>
   functions.length + registered.types.length + registered.functions.length > 0
 
-/** The statements that export what a library has. `end` distinguishes the library from others of the module. */
-function exportsOf({ kernels, functions, registered = noneRegistered }: Exported, end: string): string[] {
+/** A library of a written module, and what distinguishes its names from those of other libraries. */
+interface NumberedLibrary extends WrittenLibrary {
+  readonly end: string
+}
+
+/** The expression for the function that opens a library. */
+function opened({ place, end }: NumberedLibrary, name: '$Library' | '$Module'): string {
+  const open = `() => ${name}.open($path${end}())`
+  return place.changes ? `$from($path${end}, ${open})` : `$once(${open})`
+}
+
+/** The statements that export what a library has. */
+function exportsOf({
+  place,
+  exported: { kernels, functions, registered = noneRegistered },
+  end,
+}: NumberedLibrary): string[] {
   const { types, functions: globals, classNames, functionNames } = registered
+  const kept = (owner: string, found: string): string =>
+    place.changes ? `$from(${owner}${end}, () => ${found})` : `$once(() => ${found})`
   return [
-    ...kernels.map(({ name }) => `export const ${name} = $called('${name}', () => $library${end}().kernel('${name}'))`),
+    ...kernels.map(({ name }) => {
+      const found = `$library${end}().kernel('${name}')`
+      return `export const ${name} = $called('${name}', ${kept('$library', found)})`
+    }),
     ...functions.map(({ name, metadata }) => {
       const found = `$module${end}().get('${name}')`
       const call = isTyped(metadata) ? `$typedBy(${found}, $module${end}().metadata('${name}'), '${name}')` : found
-      return `export const ${name} = $called('${name}', () => ${call})`
+      return `export const ${name} = $called('${name}', ${kept('$module', call)})`
     }),
     ...types.map(({ key }) => {
       const name = classNames.get(key)!
@@ -181,7 +200,7 @@ function exportsOf({ kernels, functions, registered = noneRegistered }: Exported
       const call = isTyped(metadata)
         ? `$typedBy($getGlobal(${text}), $functionMetadata(${text}), ${text})`
         : `$getGlobal(${text})`
-      return exportAs(name, `$called('${name}', () => ($module(), ${call}))`)
+      return exportAs(name, `$called('${name}', $once(() => ($module(), ${call})))`)
     }),
   ]
 }
@@ -200,8 +219,22 @@ function $once(make) {
 }
 `
 
-const called = `function $called(name, find) {
-  const kernel = $once(find)
+const from = `// What is made of the value of a function, which is made again when the value has changed.
+function $from(source, make) {
+  let at
+  let value
+  return () => {
+    const now = source()
+    if (now !== at) {
+      value = make()
+      at = now
+    }
+    return value
+  }
+}
+`
+
+const called = `function $called(name, kernel) {
   const call = (...values) => kernel()(...values)
   const async = (...values) => kernel().async(...values)
   return Object.defineProperties(call, { name: { value: name }, async: { value: async } })

@@ -23,7 +23,7 @@ export function defineSubCommand<const T extends Definition>({
   meta,
   args,
   run,
-}: Pick<SubCommand, 'meta'> & { readonly args: T; run(values: Values<T>): ExitCode | void }): SubCommand {
+}: Pick<SubCommand, 'meta'> & { readonly args: T; run(values: Values<T>): ReturnType<Invocation['run']> }): SubCommand {
   return {
     meta,
     start: (rawArgs) => ({

@@ -1,0 +1,93 @@
+import { relative } from 'node:path'
+import type { Artifact, Platform, Project, Variant } from '@tenon/build'
+import { buildModule, writeModule } from './build-module.ts'
+import { type BuildTool, loadBuildTool } from './build-tool.ts'
+import type { Definition } from './definition.ts'
+import { defineSubCommand, type SubCommand } from './sub-command.ts'
+import { printData } from './terminal.ts'
+import { UsageError } from './usage-error.ts'
+import { watchProject } from './watch-project.ts'
+
+const args = {
+  target: {
+    type: 'string',
+    valueHint: 'platform',
+    description: 'the platform, such as linux-arm64-gnu, or all platforms of tenon.config.ts; by default this machine',
+  },
+  variant: {
+    type: 'enum',
+    options: ['release', 'debug', 'asan'],
+    description: 'how to compile; asan finds memory errors',
+  },
+  watch: { type: 'boolean', description: 'build again after every change, until the command is interrupted' },
+  json: { type: 'boolean', description: 'print one JSON document' },
+} as const satisfies Definition
+
+/** The libraries of a platform. */
+interface Built {
+  readonly platform: Platform
+  readonly variant: Variant
+  readonly artifacts: readonly Artifact[]
+}
+
+/** The command `tenon build`, which builds the libraries of a package of kernels and writes its module. */
+export const buildCommand: SubCommand = defineSubCommand({
+  meta: { name: 'build', description: 'Build a package of kernels: its libraries, and its module with types' },
+  args,
+  async run({ target, variant = 'release', watch, json }) {
+    for (const [flag, isSet] of Object.entries({ target: target !== undefined, json })) {
+      if (watch && isSet) throw new UsageError(`--watch cannot be combined with --${flag}`)
+    }
+    const tool = await loadBuildTool('build')
+    if (watch) return watchProject(tool, process.cwd(), variant)
+    const project = await tool.loadProject(process.cwd())
+    const built: Built[] = []
+    for (const platform of platformsOf(tool, project, target)) {
+      const artifacts = await tool.buildPackage(project, { variant, platform, kinds: ['shared'] })
+      built.push({ platform, variant, artifacts })
+    }
+    const files = await writeModuleFrom(tool, project, built)
+    if (json) printData(JSON.stringify(report(project, built, files), undefined, 2))
+    else
+      printData([...built.flatMap(({ artifacts }) => artifacts.map((one) => line(project, one))), ...files].join('\n'))
+  },
+})
+
+function platformsOf(tool: BuildTool, project: Project, target: string | undefined): readonly Platform[] {
+  if (target === undefined) return [tool.hostPlatform]
+  if (target === 'all') return project.config.platforms.map((name) => tool.findPlatform(name))
+  const found = tool.platforms.find(({ name }) => name === target)
+  if (found !== undefined) return [found]
+  const names = tool.platforms.map(({ name }) => name)
+  throw new UsageError(`--target must be all or one of ${names.join(', ')}, got ${target}`)
+}
+
+/**
+ * The module has the signatures of the release libraries of this machine, which it opens, or else of libraries for another one.
+ *
+ * @returns the paths of its files relative to the project
+ */
+async function writeModuleFrom(tool: BuildTool, project: Project, built: readonly Built[]): Promise<string[]> {
+  const own = built.find(({ platform }) => platform === tool.hostPlatform)
+  const { files } =
+    own?.variant === 'release' || own === undefined
+      ? writeModule(project, (own ?? built[0]!).artifacts)
+      : await buildModule(tool, project)
+  return files.map((file) => relative(project.directory, file))
+}
+
+const line = ({ directory }: Project, { path, rebuilt }: Artifact): string =>
+  `${relative(directory, path)}${rebuilt ? '' : ' (up to date)'}`
+
+function report({ name, version }: Project, built: readonly Built[], files: readonly string[]): object {
+  return {
+    name,
+    version,
+    platforms: built.map(({ platform, variant, artifacts }) => ({
+      name: platform.name,
+      variant,
+      libraries: artifacts.map(({ target, path, rebuilt }) => ({ name: target.name, path, rebuilt })),
+    })),
+    module: files,
+  }
+}

@@ -1,0 +1,36 @@
+import { relative } from 'node:path'
+import { packageVersion } from '../version.ts'
+import { loadBuildTool } from './build-tool.ts'
+import type { Definition } from './definition.ts'
+import { defineSubCommand, type SubCommand } from './sub-command.ts'
+import { printData } from './terminal.ts'
+import { UsageError } from './usage-error.ts'
+
+const args = {
+  what: { type: 'positional', required: true, description: 'kernel' },
+  name: {
+    type: 'positional',
+    required: true,
+    description: 'the name of the npm package, such as my-kernels or @me/my-kernels',
+  },
+} as const satisfies Definition
+
+/** The command `tenon new`, which makes a package of kernels. */
+export const newCommand: SubCommand = defineSubCommand({
+  meta: { name: 'new', description: 'Make a package of kernels: a kernel in C, its test and its configuration' },
+  args,
+  async run({ what, name }) {
+    if (what !== 'kernel') {
+      throw new UsageError(`tenon new makes a kernel, got ${what}`, 'Run tenon new kernel NAME.')
+    }
+    const { newProject } = await loadBuildTool('new')
+    const { directory, files } = newProject({ name, tenon: packageVersion() })
+    const folder = relative(process.cwd(), directory)
+    const lines = [
+      ...files.map((file) => `${folder}/${file}`),
+      '',
+      `next: cd ${folder} && npm install && npx tenon build && npx tenon test`,
+    ]
+    printData(lines.join('\n'))
+  },
+})

@@ -1,0 +1,1 @@
+export { projectLibrary } from '../project/project-library.ts'
