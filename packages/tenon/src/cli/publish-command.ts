@@ -1,0 +1,45 @@
+import { findPackageProblems } from '../pack/check-packages.ts'
+import { publishPackages } from '../pack/publish-packages.ts'
+import { readPackages } from '../pack/read-packages.ts'
+import { loadBuildTool } from './build-tool.ts'
+import type { Definition } from './definition.ts'
+import { InputError } from './input-error.ts'
+import { defineSubCommand, type SubCommand } from './sub-command.ts'
+import { printData, printTalk } from './terminal.ts'
+import { UsageError } from './usage-error.ts'
+
+const args = {
+  'dry-run': { type: 'boolean', description: 'check the packages, and publish nothing' },
+  registry: { type: 'string', valueHint: 'url', description: "the registry; by default that of npm's configuration" },
+  tag: {
+    type: 'string',
+    valueHint: 'next',
+    description: 'the tag under which users find the version; by default latest',
+  },
+  access: {
+    type: 'enum',
+    options: ['public', 'restricted'],
+    description: 'who may install a package whose name has a scope',
+  },
+} as const satisfies Definition
+
+/** The command `tenon publish`, which checks the packages that `tenon pack` has written, and publishes them with npm. */
+export const publishCommand: SubCommand = defineSubCommand({
+  meta: { name: 'publish', description: 'Check the packages in dist/npm, and publish them with npm' },
+  args,
+  async run({ 'dry-run': isDryRun, registry, tag, access }) {
+    if (registry !== undefined && !URL.canParse(registry)) {
+      throw new UsageError(`--registry must be a URL, got ${registry}`)
+    }
+    if (tag !== undefined && !/^[a-z][\w.-]*$/i.test(tag)) {
+      throw new UsageError(`--tag must be a letter, followed by letters, digits, dots and dashes, got ${tag}`)
+    }
+    const tool = await loadBuildTool('publish')
+    const project = await tool.loadProject(process.cwd())
+    const tarballs = readPackages(project.directory, project.name)
+    const problems = findPackageProblems(tool, project, tarballs)
+    if (problems.length > 0) throw new InputError(`nothing was published:\n  ${problems.join('\n  ')}`)
+    for (const { name, version, files } of tarballs) printData(`${name}@${version}: ${files.size} files, checked`)
+    if (!isDryRun) publishPackages(tarballs, { registry, tag, access }, printTalk)
+  },
+})

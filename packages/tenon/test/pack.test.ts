@@ -1,0 +1,233 @@
+import { execFileSync } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import * as tool from '@tenon/build'
+import { hostPlatformName } from '@tenon/binary'
+import { runScript } from '@tenon/core/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkProject } from '../bench/declaration-project.ts'
+import { findBuilds } from '../src/pack/find-builds.ts'
+import { digestsPath, packProject, sha256, type PackedProject } from '../src/pack/pack-project.ts'
+import { readTarball, type PackedFile } from '../src/pack/tarball.ts'
+import { packageManifest } from '../src/version.ts'
+import { install, makeProject, projectFiles } from './kernel-project.ts'
+
+const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
+const here = hostPlatformName()
+const other = here === 'linux-arm64-gnu' ? 'linux-x64-gnu' : 'linux-arm64-gnu'
+
+const made: string[] = []
+afterAll(() => made.forEach((directory) => rmSync(directory, { recursive: true })))
+
+const project = (...options: Parameters<typeof projectFiles>): string => {
+  const directory = makeProject(projectFiles(...options))
+  made.push(directory)
+  return directory
+}
+
+async function pack(directory: string): Promise<PackedProject> {
+  const loaded = await tool.loadProject(directory)
+  return packProject(tool, loaded, await findBuilds(tool, loaded))
+}
+
+/** The files of a packed package, by path. */
+function filesOf({ packages }: PackedProject, name: string): ReadonlyMap<string, Buffer> {
+  const { path } = packages.find((one) => one.name === name)!
+  return new Map(readTarball(basename(path), readFileSync(path)).map((file: PackedFile) => [file.path, file.bytes]))
+}
+
+const manifestOf = (packed: PackedProject, name: string): unknown =>
+  JSON.parse(filesOf(packed, name).get('package.json')!.toString())
+
+const library = '{ name: "adders", sources: ["src/*.c"] }'
+
+describe('the packages of a project', () => {
+  let packed: PackedProject
+  let directory: string
+  beforeAll(async () => {
+    directory = project({
+      description: 'Adds.',
+      keywords: ['sum'],
+      license: 'MIT',
+      repository: 'github:me/adders',
+      scripts: { postinstall: 'exit 1' },
+      dependencies: { tenon: '^0.0.0', lodash: '^4.0.0' },
+      devDependencies: { '@tenon/build': 'workspace:*' },
+    })
+    packed = await pack(directory)
+  })
+
+  test('are one for the module and one for each platform, as tarballs in dist/npm', () => {
+    expect(packed.packages.map(({ name, path }) => [name, path])).toEqual([
+      ['@me/adders', join(directory, 'dist/npm/me-adders-1.2.3.tgz')],
+      [`@me/adders-${here}`, join(directory, `dist/npm/me-adders-${here}-1.2.3.tgz`)],
+    ])
+    expect(readdirSync(join(directory, 'dist/npm'))).toHaveLength(2)
+    expect(readdirSync(join(directory, 'dist'))).toEqual(['npm'])
+  })
+
+  test('the main package depends on tenon, and optionally on every platform package in its own version', () => {
+    expect(manifestOf(packed, '@me/adders')).toEqual({
+      name: '@me/adders',
+      version: '1.2.3',
+      description: 'Adds.',
+      keywords: ['sum'],
+      license: 'MIT',
+      repository: 'github:me/adders',
+      type: 'module',
+      exports: { '.': { types: './index.d.ts', default: './index.js' }, './package.json': './package.json' },
+      files: ['index.js', 'index.d.ts'],
+      dependencies: { tenon: '^0.0.0' },
+      optionalDependencies: { [`@me/adders-${here}`]: '1.2.3' },
+      engines: packageManifest().engines,
+    })
+    expect([...filesOf(packed, '@me/adders').keys()]).toEqual([
+      'package.json',
+      'LICENSE',
+      'README.md',
+      'index.d.ts',
+      'index.js',
+    ])
+  })
+
+  test('a platform package has its libraries and their digests, and nothing that runs', () => {
+    const [os, cpu, libc] = here.split('-')
+    expect(manifestOf(packed, `@me/adders-${here}`)).toEqual({
+      name: `@me/adders-${here}`,
+      version: '1.2.3',
+      description: `The libraries of @me/adders for ${here}.`,
+      license: 'MIT',
+      repository: 'github:me/adders',
+      os: [os],
+      cpu: [cpu],
+      ...(libc !== undefined && { libc: [libc === 'gnu' ? 'glibc' : libc] }),
+      exports: { './package.json': './package.json', './lib/*': './lib/*' },
+      files: ['lib'],
+      preferUnplugged: true,
+    })
+    const files = filesOf(packed, `@me/adders-${here}`)
+    const file = tool.sharedLibraryName('adders')
+    expect([...files.keys()]).toEqual(['package.json', 'LICENSE', 'README.md', `lib/${file}`, digestsPath])
+    expect(JSON.parse(files.get(digestsPath)!.toString())).toEqual({ [file]: sha256(files.get(`lib/${file}`)!) })
+  })
+
+  test('are the same bytes when nothing has changed', async () => {
+    const before = packed.packages.map(({ path }) => readFileSync(path))
+    const again = await pack(directory)
+    expect(again.packages.map(({ path }, i) => readFileSync(path).equals(before[i]!))).toEqual([true, true])
+  })
+
+  test('run where they are installed, and open the library at the first call', async () => {
+    const user = mkdtempSync(join(tmpdir(), 'tenon-user-'))
+    made.push(user)
+    install(user)
+    for (const { name, path } of packed.packages) {
+      mkdirSync(join(user, 'node_modules', name), { recursive: true })
+      execFileSync('tar', ['-xzf', path, '--strip-components=1', '-C', join(user, 'node_modules', name)])
+    }
+    const source = `
+      import { tensor } from 'tenon'
+      import { add_one, add_two } from '@me/adders'
+      console.log(add_one(tensor('f32', [4], [1, 2, 3, 4])).toArray(), (await add_two.async(tensor('f32', [4]))).toArray())`
+    const { stdout, stderr } = await runScript(source, { cwd: user })
+    expect([stdout, stderr]).toEqual(['[ 2, 3, 4, 5 ] [ 2, 2, 2, 2 ]\n', ''])
+    rmSync(join(user, `node_modules/@me/adders-${here}`), { recursive: true })
+    const absent = await runScript(
+      `import { add_one } from '@me/adders'
+      try { add_one() } catch (error) { console.log(error.code, error.sentence) }`,
+      { cwd: user },
+    )
+    expect(absent.stdout).toBe(
+      `TENON_LOAD no platform package of @me/adders is installed: @me/adders is published for ${here}, ` +
+        `this process runs on ${here}\n`,
+    )
+  })
+
+  test.each([
+    { module: 'nodenext', skipLibCheck: false },
+    { module: 'bundler', skipLibCheck: false },
+  ] as const)('have declarations that compile with %j', (options) => {
+    const user = mkdtempSync(join(tmpdir(), 'tenon-user-'))
+    made.push(user)
+    install(user)
+    mkdirSync(join(user, 'node_modules/@types'))
+    symlinkSync(
+      fileURLToPath(new URL('../../../node_modules/@types/node', import.meta.url)),
+      join(user, 'node_modules/@types/node'),
+    )
+    mkdirSync(join(user, 'node_modules/@me/adders'), { recursive: true })
+    const [main] = packed.packages
+    execFileSync('tar', ['-xzf', main!.path, '--strip-components=1', '-C', join(user, 'node_modules/@me/adders')])
+    writeFileSync(join(user, 'package.json'), '{ "type": "module" }')
+    const use = `import { tensor, type Tensor } from 'tenon'
+import { add_one } from '@me/adders'
+export const y: Tensor<'float32'> = add_one(tensor('f32', [4]))\n`
+    writeFileSync(join(user, 'use.ts'), use)
+    expect(checkProject(user, compiler, options)).toBe('')
+    writeFileSync(join(user, 'use.ts'), use.replace("'f32'", "'s32'"))
+    expect(checkProject(user, compiler, options)).toContain('TS2345')
+  })
+})
+
+describe('tenon pack', () => {
+  test('builds what has changed before it packs the library of this machine', async () => {
+    const directory = project()
+    await pack(directory)
+    writeFileSync(join(directory, 'src/three.c'), projectFiles()['src/one.c']!.replaceAll('add_one', 'add_three'))
+    expect((await pack(directory)).module.names).toContain('add_three')
+  })
+
+  test('leaves out platforms that are not built, and names them', async () => {
+    const directory = project({}, `{ libraries: [${library}], platforms: ['${here}', '${other}', 'darwin-arm64'] }`)
+    const loaded = await tool.loadProject(directory)
+    const { builds, missing } = await findBuilds(tool, loaded)
+    expect(builds.map(({ platform }) => platform.name)).toEqual([here])
+    expect(missing.map(({ name }) => name)).toEqual([other, 'darwin-arm64'])
+  })
+
+  test('packs builds of other machines, and refuses those that are older than a source', async () => {
+    const directory = project({}, `{ libraries: [${library}], platforms: ['${here}', '${other}'] }`)
+    const file = join(directory, tool.buildDirectory('release', tool.findPlatform(other)), 'libadders.so')
+    mkdirSync(join(file, '..'), { recursive: true })
+    writeFileSync(file, 'a library')
+    expect((await pack(directory)).packages.map(({ name }) => name)).toEqual([
+      '@me/adders',
+      `@me/adders-${here}`,
+      `@me/adders-${other}`,
+    ])
+    utimesSync(file, 1, 1)
+    await expect(pack(directory)).rejects.toThrow(`libadders.so is older than src/one.c`)
+  })
+
+  test('refuses a platform whose build lacks a library', async () => {
+    const second = '{ name: "others", sources: ["src/*.c"] }'
+    const directory = project({}, `{ libraries: [${library}, ${second}], platforms: ['${here}', '${other}'] }`)
+    const file = join(directory, tool.buildDirectory('release', tool.findPlatform(other)), 'libadders.so')
+    mkdirSync(join(file, '..'), { recursive: true })
+    writeFileSync(file, 'a library')
+    await expect(pack(directory)).rejects.toThrow(`the build for ${other} lacks others`)
+  })
+
+  test('refuses a project without a build, without a README, or with a name that is too long', async () => {
+    const unbuilt = project({}, `{ libraries: [${library}], platforms: ['${other}'] }`)
+    await expect(pack(unbuilt)).rejects.toThrow(
+      `@me/adders is not built for any platform of its configuration: ${other}`,
+    )
+    const silent = project()
+    rmSync(join(silent, 'README.md'))
+    await expect(pack(silent)).rejects.toThrow('has no README.md')
+    const long = project({ name: 'a'.repeat(210) })
+    await expect(pack(long)).rejects.toThrow('the name of a package must have at most 214 characters')
+  })
+})
