@@ -7,7 +7,7 @@ import { duplicateDescriptor } from '../../src/memory/descriptor.ts'
 import type { MemoryHandle } from '../../src/memory/memory-handle.ts'
 import { SharedMemory } from '../../src/memory/shared-memory.ts'
 import { elementSamples } from './element-samples.ts'
-import { collectUntil, mappingsOf, openDescriptors, residentBytes } from './memory-status.ts'
+import { collectUntil, hasOwnBuffers, mappingsOf, openDescriptors, residentBytes } from './memory-status.ts'
 import { nextMessage, startWorker } from './memory-worker.ts'
 
 const MIB = 2 ** 20
@@ -37,24 +37,27 @@ const withoutBuffers = (handle: MemoryHandle): MemoryHandle => ({
 })
 
 describe.runIf(process.platform === 'linux')('handle()', () => {
-  test.each([true, false])('a worker reads and writes the same memory, with SharedArrayBuffers: %s', async (has) => {
-    using memory = SharedMemory.open({ chunk: '1 MiB', label: 'threads' })
-    const x = floats(memory, [1, 2, 3])
-    const y = floats(memory, [0, 0, 0])
-    const handle = memory.handle({ tensors: { x, y } })
-    expect(handle.chunks[0]!.shared).toBeInstanceOf(SharedArrayBuffer)
-    const worker = start(
-      `const memory = SharedMemory.ofHandle(workerData)
+  test.each([hasOwnBuffers, false])(
+    'a worker reads and writes the same memory, with SharedArrayBuffers: %s',
+    async (has) => {
+      using memory = SharedMemory.open({ chunk: '1 MiB', label: 'threads' })
+      const x = floats(memory, [1, 2, 3])
+      const y = floats(memory, [0, 0, 0])
+      const handle = memory.handle({ tensors: { x, y } })
+      expect(handle.chunks[0]!.shared instanceof SharedArrayBuffer).toBe(hasOwnBuffers)
+      const worker = start(
+        `const memory = SharedMemory.ofHandle(workerData)
        const x = memory.tensor('x')
        memory.tensor('y').set(x.toArray().map((value) => 2 * value))
        parentPort.postMessage([memory.identity, String(memory), internal.sharedChunkOf(x) !== undefined])`,
-      has ? handle : withoutBuffers(handle),
-    )
-    expect(await nextMessage(worker)).toEqual([memory.identity, 'ImportedMemory "threads" (1048576 bytes)', true])
-    expect(y.toArray()).toEqual([2, 4, 6])
-  })
+        has ? handle : withoutBuffers(handle),
+      )
+      expect(await nextMessage(worker)).toEqual([memory.identity, 'ImportedMemory "threads" (1048576 bytes)', true])
+      expect(y.toArray()).toEqual([2, 4, 6])
+    },
+  )
 
-  test('Atomics.wait() and notify() work over one buffer', async () => {
+  test.runIf(hasOwnBuffers)('Atomics.wait() and notify() work over one buffer', async () => {
     using memory = SharedMemory.open({ chunk: '1 MiB' })
     const handle = memory.handle({ tensors: { x: tensor('i32', [2], undefined, { allocator: memory }) } })
     const shared = handle.chunks[0]!.shared!
@@ -105,24 +108,27 @@ describe.runIf(process.platform === 'linux')('handle()', () => {
       expect(imported.tensor(memory.locate(view)).toNested()).toEqual(view.toNested())
   })
 
-  test('memory in a worker lives on after the owner has closed its memory, and goes with the worker', async () => {
-    const memory = SharedMemory.open({ chunk: '1 MiB', label: 'outlives' })
-    const x = floats(memory, [1, 2, 3])
-    const worker = start(
-      `const memory = SharedMemory.ofHandle(workerData)
+  test.runIf(hasOwnBuffers)(
+    'memory in a worker lives on after the owner has closed its memory, and goes with the worker',
+    async () => {
+      const memory = SharedMemory.open({ chunk: '1 MiB', label: 'outlives' })
+      const x = floats(memory, [1, 2, 3])
+      const worker = start(
+        `const memory = SharedMemory.ofHandle(workerData)
        const x = memory.tensor('x')
        parentPort.postMessage('ready')
        parentPort.once('message', () => parentPort.postMessage(x.toArray()))`,
-      memory.handle({ tensors: { x } }),
-    )
-    await nextMessage(worker)
-    memory.close()
-    const answer = nextMessage(worker)
-    worker.postMessage('closed', [])
-    expect(await answer).toEqual([1, 2, 3])
-    await worker.terminate()
-    expect(await collectUntil(() => mappingsOf('outlives') === 0)).toBe(true)
-  })
+        memory.handle({ tensors: { x } }),
+      )
+      await nextMessage(worker)
+      memory.close()
+      const answer = nextMessage(worker)
+      worker.postMessage('closed', [])
+      expect(await answer).toEqual([1, 2, 3])
+      await worker.terminate()
+      expect(await collectUntil(() => mappingsOf('outlives') === 0)).toBe(true)
+    },
+  )
 
   test('a chunk that its owner has closed meanwhile is left out', async () => {
     using memory = SharedMemory.open({ chunk: '1 MiB' })
@@ -136,7 +142,7 @@ describe.runIf(process.platform === 'linux')('handle()', () => {
     expect(() => imported.tensor('weights')).toThrow(/^chunk must be one of the imported memory, got 1/)
   })
 
-  test('raw views in a worker stay valid when its memory is closed', async () => {
+  test.runIf(hasOwnBuffers)('raw views in a worker stay valid when its memory is closed', async () => {
     using memory = SharedMemory.open({ chunk: '1 MiB' })
     const worker = start(
       `const memory = SharedMemory.ofHandle(workerData)
@@ -251,7 +257,7 @@ describe.runIf(process.platform === 'linux')('rights', () => {
     expect(sharedChunkOf(large)!.isWritable).toBe(false)
   })
 
-  test('a sealed memory gives its chunks back and zeroes what it uses again', async () => {
+  test.runIf(hasOwnBuffers)('a sealed memory gives its chunks back and zeroes what it uses again', async () => {
     using memory = SharedMemory.open({ chunk: '4 MiB' })
     memory.readOnly()
     const kept = memory.allocate(64)

@@ -1,5 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { coreLibrary } from '@tenon/core/internal'
+
+/** With koffi, memory ends when it is closed, and not with its last view, and there are no SharedArrayBuffers over it. */
+export const hasOwnBuffers: boolean = coreLibrary().driver.kind !== 'koffi'
 
 /** The resident bytes of this process of one kind. */
 export function residentBytes(kind: 'RssShmem' | 'RssAnon'): number {
