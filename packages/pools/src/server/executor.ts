@@ -174,6 +174,8 @@ export class Executor implements Turns {
   #open(id: number, link: Link): Conversation {
     const { kernels, limits, budget } = this.#parts
     const conversation = new Conversation(id, link, new Client(kernels, limits, budget), this)
+    // Its first messages may run before it is ever ready.
+    conversation.time = this.#floor
     this.#conversations.add(conversation)
     return conversation
   }
