@@ -1,4 +1,6 @@
 /** The functions and types that the `tenon` package uses besides the public entry. They may change at any time. */
+export { checkCallOptions } from './host/call-options.ts'
+
 export type {
   Answer,
   CallPriority,
@@ -9,5 +11,7 @@ export type {
   WorkerKernel,
   WorkerOperand,
 } from './host/worker-call.ts'
+
+export { WORKERS_OPTIONS } from './host/settings.ts'
 
 export { Workers } from './host/workers.ts'

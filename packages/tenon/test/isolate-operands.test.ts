@@ -194,7 +194,7 @@ describe('options', () => {
     const softmax = library.kernel('softmax')
     const { copiedBytes } = library.metrics()
     const wrong: Readonly<Record<string, unknown[]>> = {
-      deadline: [0, -1, Number.NaN, '1s', 2 ** 31],
+      deadline: [0, -1, Number.NaN, '1s'],
       priority: ['urgent', 1],
       affinity: [1, {}],
       idempotent: ['yes'],
@@ -207,6 +207,13 @@ describe('options', () => {
     expect(() => softmax(row(2), {}, { priorty: 'high' } as never)).toThrow('Did you mean priority?')
     expect(() => softmax(row(2), { deadline: 5 })).toThrow('softmax does not have an attribute named deadline')
     expect(library.metrics().copiedBytes).toBe(copiedBytes)
+  })
+
+  test.each([0.5, 2 ** 40, Infinity])('a call may have the deadline %d ms, as a library may', async (deadline) => {
+    await using own = await Library.isolate(kernelLibrary('kernels'), { deadline })
+    const call = { deadline: Math.max(deadline, 10_000) }
+    expect((await library.kernel('softmax').async(row(2), {}, call)).shape).toEqual([2])
+    expect(own.health().state).toBe('ready')
   })
 
   test('each is read once, and hostile values are errors', async () => {

@@ -25,7 +25,8 @@ export interface Settings {
   readonly grace: number
 }
 
-const OPTIONS = [
+/** The names of the options of workers. */
+export const WORKERS_OPTIONS = [
   'workers',
   'deadline',
   'memory',
@@ -47,7 +48,7 @@ const DEFAULT_ENVIRONMENT = ['PATH', 'LD_LIBRARY_PATH', 'HOME', 'TMPDIR', 'OMP_N
 
 /** @throws {ArgumentError | ArgumentRangeError} if an option does not exist or is not valid */
 export function checkSettings(options: WorkersOptions | undefined): Settings {
-  const known = checkOptions(options, OPTIONS)
+  const known = checkOptions(options, WORKERS_OPTIONS)
   // Each option is read once, because it may be a getter.
   const {
     workers = 1,
@@ -62,7 +63,7 @@ export function checkSettings(options: WorkersOptions | undefined): Settings {
   const { env = DEFAULT_ENVIRONMENT, grace = 100 } = known
   return {
     workers: checkCount(workers, 'workers', MOST_WORKERS),
-    deadline: checkDuration(deadline, 'deadline'),
+    deadline: checkDeadline(deadline),
     memory: memory === undefined ? 0 : checkMemory(memory),
     guard: checkFlag(guard, 'guard'),
     idempotent: checkFlag(idempotent, 'idempotent'),
@@ -83,6 +84,13 @@ export function checkDuration(value: unknown, name: string): number {
   if (typeof value !== 'number') throw wrongType(name, 'a number of milliseconds', value)
   if (!(value >= 0)) throw wrongValue(name, 'a number of milliseconds from 0, or Infinity', value)
   return value
+}
+
+/** Checks the longest time of a call. @throws {ArgumentError | ArgumentRangeError} */
+export function checkDeadline(value: unknown): number {
+  const deadline = checkDuration(value, 'deadline')
+  if (deadline === 0) throw wrongValue('deadline', 'a number of milliseconds above 0, or Infinity', value)
+  return deadline
 }
 
 export function checkFlag(value: unknown, name: string): boolean {

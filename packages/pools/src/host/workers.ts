@@ -1,5 +1,6 @@
 import { QueueFullError } from '@tenon/core'
-import { checkOptions, CONSTANTS, inspectAsText, wrongType } from '@tenon/core/internal'
+import { checkOptions, CONSTANTS, inspectAsText } from '@tenon/core/internal'
+import { checkCallOptions } from './call-options.ts'
 import { seatOf } from './call-queue.ts'
 import { LONGEST_TIMER } from './alarm.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -8,13 +9,12 @@ import { Execution } from './execution.ts'
 import { closedError } from './failures.ts'
 import type { CloseOptions, IsolateHealth, IsolateMetrics, WorkerHealth, WorkersOptions } from './options.ts'
 import type { Seat } from './seat.ts'
-import { checkChoice, checkDuration, checkFlag, checkSettings, type Settings } from './settings.ts'
+import { checkDuration, checkSettings, type Settings } from './settings.ts'
 import { waitFor } from './synchronous-wait.ts'
 import type { WorkerCall, WorkerKernel } from './worker-call.ts'
 
 /** The most calls of a batch that one worker gets at once: a slot for each. */
 const GROUP = CONSTANTS.TN_HOST_SLOTS
-const PRIORITIES = ['low', 'medium', 'high'] as const
 const { TN_HOST_CONTROLLING, TN_HOST_PREPARING, TN_HOST_RUNNING, TN_HOST_CALLING_BACK } = CONSTANTS
 const PHASES: Readonly<Record<number, WorkerHealth['state']>> = {
   [TN_HOST_CONTROLLING]: 'preparing',
@@ -218,19 +218,16 @@ export class Workers implements AsyncDisposable {
     this.#checkAlive()
     const { failure } = this.#dispatcher.crew
     if (failure !== undefined) throw failure
-    const { deadline, priority, affinity, idempotent, signal } = call
-    if (priority !== undefined) checkChoice(priority, PRIORITIES, 'priority')
-    if (affinity !== undefined && typeof affinity !== 'string') throw wrongType('affinity', 'a string', affinity)
-    if (signal !== undefined) {
-      if (!(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal)
-      if (signal.aborted) throw signal.reason
-    }
+    checkCallOptions(call)
+    const { affinity } = call
+    const { deadline = this.#settings.deadline, idempotent = this.#settings.idempotent, signal } = call
+    if (signal?.aborted === true) throw signal.reason
     return new Execution(
       call,
       this.#nextId++,
       affinity === undefined ? -1 : seatOf(affinity, this.#settings.workers),
-      deadline === undefined ? this.#settings.deadline : checkDuration(deadline, 'deadline'),
-      idempotent === undefined ? this.#settings.idempotent : checkFlag(idempotent, 'idempotent'),
+      deadline,
+      idempotent,
       performance.now(),
     )
   }

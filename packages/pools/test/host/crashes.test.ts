@@ -360,6 +360,7 @@ test('options and calls that are not valid are refused by name', async () => {
   await using workers = await Workers.open()
   const calls: [object, RegExp][] = [
     [{ deadline: '5' }, /deadline must be a number of milliseconds/],
+    [{ deadline: 0 }, /deadline must be a number of milliseconds above 0/],
     [{ priority: 'urgent' }, /priority must be 'low' or 'medium' or 'high'/],
     [{ affinity: 5 }, /affinity must be a string/],
     [{ idempotent: 1 }, /idempotent must be a boolean/],

@@ -105,7 +105,7 @@ describe('rule 11', () => {
     using bench = new Bench()
     await using workers = await Workers.open({ grace: 0, restart: { limit: 0 } })
     for (let round = 0; round < 20; round++) {
-      await expect(workers.runAsync(bench.call(FAULT.SPIN, { deadline: round % 4 }))).rejects.toThrow(
+      await expect(workers.runAsync(bench.call(FAULT.SPIN, { deadline: round % 4 || 0.5 }))).rejects.toThrow(
         KernelDeadlineError,
       )
     }

@@ -1,5 +1,6 @@
 import { checkOptions, wrongType } from '@tenon/core/internal'
 import type { WorkersOptions } from '@tenon/pools'
+import { WORKERS_OPTIONS } from '@tenon/pools/internal'
 
 /** The options of {@link Library.isolate}. */
 export interface IsolateOptions extends WorkersOptions {
@@ -9,23 +10,6 @@ export interface IsolateOptions extends WorkersOptions {
    */
   readonly callbacks?: 'refuse' | 'relay'
 }
-
-const OF_WORKERS = [
-  'workers',
-  'deadline',
-  'memory',
-  'guard',
-  'idempotent',
-  'restart',
-  'recycle',
-  'output',
-  'sandbox',
-  'coreDumps',
-  'queue',
-  'host',
-  'env',
-  'grace',
-] as const satisfies readonly (keyof WorkersOptions)[]
 
 /** The options of the workers, which they check themselves, and those of the library. */
 export interface SplitOptions {
@@ -38,7 +22,7 @@ export interface SplitOptions {
 /** Reads the options once. @throws {ArgumentError} */
 export function splitOptions(options: IsolateOptions | undefined): SplitOptions {
   const { callbacks = 'refuse', ...ofWorkers } = {
-    ...checkOptions(options, [...OF_WORKERS, 'callbacks'], 'the options of Library.isolate()'),
+    ...checkOptions(options, [...WORKERS_OPTIONS, 'callbacks'], 'the options of Library.isolate()'),
   }
   if (callbacks !== 'refuse' && callbacks !== 'relay') throw wrongType('callbacks', "'refuse' or 'relay'", callbacks)
   return {
