@@ -1,0 +1,2 @@
+export * from '@tenon/build'
+export { watch, type Watch, type WatchOptions } from '../authoring/watch.ts'
