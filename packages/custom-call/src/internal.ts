@@ -8,7 +8,6 @@ export { type KernelCallee, type KernelCallShape } from './call/kernel-function.
 export { checkOpaque } from './call/kernel-target.ts'
 export { checkTaken } from './call/patch-pointers.ts'
 export { positional } from './call/positional.ts'
-export { type RemoteCallee, type RemoteRun } from './call/remote-callee.ts'
 export { FIRST_TENSOR } from './call/taken.ts'
 export { makeKernel } from './make-kernel.ts'
 export { encodeCall } from './native/encode-call.ts'

@@ -1,6 +1,6 @@
 import type { Tensor, TensorType } from '@tenon/core'
 import { Cleaner, type Gated } from '@tenon/core/internal'
-import { FIRST_TENSOR, type FrameCall, type KernelCallee, type RemoteRun } from '@tenon/custom-call/internal'
+import { FIRST_TENSOR, type FrameCall, type KernelCallee } from '@tenon/custom-call/internal'
 import type { Answer, WorkerCall, WorkerDetails, WorkerKernel, Workers } from '@tenon/pools/internal'
 import type { IsolatedContext } from './isolated-context.ts'
 import { checkRunOptions, RUN_OPTIONS } from './run-options.ts'
@@ -27,13 +27,24 @@ export interface CallPlan {
   readonly body?: Uint8Array
 }
 
+/** A prepared call whose runs are calls of workers. */
+export interface RemoteCall extends FrameCall {
+  /**
+   * Makes one run of the call.
+   *
+   * @param tensors the operands before the results. @param options all options, which were read once.
+   * @throws {TenonError} if an option or a tensor is not valid.
+   */
+  begin(tensors: readonly Tensor[], options: object): WorkerCall
+}
+
 /** Lets the workers forget the kernels of calls that were collected. */
 const collected = new Cleaner<{ readonly workers: Workers; readonly kernel: WorkerKernel }>(({ workers, kernel }) =>
   workers.forget(kernel),
 )
 
 /** A prepared call of an isolated kernel. Several runs can be in progress at the same time. */
-export class IsolatedCall implements FrameCall {
+export class IsolatedCall implements RemoteCall {
   readonly memory = { running: false }
   readonly shape: IsolatedCallFacts['shape']
   isAlive = true
@@ -60,11 +71,6 @@ export class IsolatedCall implements FrameCall {
     if (!this.isAlive && this.#runs === 0) this.#context.workers.forget(this.#facts.kernel)
   }
 
-  /**
-   * Makes one run of the call.
-   *
-   * @param options all options, which were read once. @throws {TenonError} if an option or a tensor is not valid.
-   */
   begin(tensors: readonly Tensor[], options: object): WorkerCall<void> {
     const { plan, kernel, failure } = this.#facts
     const { memory, gate } = this.#context
@@ -93,27 +99,30 @@ export class IsolatedCall implements FrameCall {
 const NO_OPTIONS = Object.freeze({})
 
 /** Makes the part of a callee that is the same for all conventions. */
-export function runsInWorkers({
+export function runsInWorkers<Call extends RemoteCall>({
   workers,
   memory,
-}: IsolatedContext): Pick<Required<KernelCallee<IsolatedCall>>, 'run' | 'runAsync' | 'remote'> {
-  const beginOne = ({ call, operands, results, options }: RemoteRun<IsolatedCall>): WorkerCall<void> =>
-    call.begin([...operands, ...results], options)
+}: IsolatedContext): Pick<Required<KernelCallee<Call>>, 'run' | 'runAsync' | 'remote'> {
   return {
     run: (call, taken: readonly Gated[], options = NO_OPTIONS) => {
       // Kernels that the run calls back may use the call as well.
       call.memory.running = false
       workers.run(call.begin(taken.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[], options))
     },
-    runAsync: async (call, operands, results, options) =>
-      workers.runAsync(call.begin([...operands, ...results], options)),
+    runAsync: async (call, operands, results, options) => {
+      await workers.runAsync(call.begin([...operands, ...results], options))
+    },
     remote: {
       allocator: memory,
       options: RUN_OPTIONS,
       runBatch: (runs) =>
         settleAll(
           workers,
-          runs.map((run) => () => beginOne(run)),
+          runs.map(
+            ({ call, operands, results, options }) =>
+              () =>
+                call.begin([...operands, ...results], options),
+          ),
         ),
     },
   }

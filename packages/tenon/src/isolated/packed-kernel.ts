@@ -1,16 +1,16 @@
 import type { KernelSignature, Tensor } from '@tenon/core'
-import { callable, FIRST_TENSOR, makeKernel } from '@tenon/custom-call/internal'
+import { callable, makeKernel } from '@tenon/custom-call/internal'
 import type { Argument } from '@tenon/packed-func'
 import type { RemoteValue } from '@tenon/packed-func/internal'
 import type { WorkerCall } from '@tenon/pools/internal'
 import { checkPackedAttributes } from '../kernels/packed-attribute.ts'
 import { preparePackedCall, type PackedCall } from '../kernels/packed-call.ts'
-import { settleAll } from './isolated-call.ts'
+import { type RemoteCall, runsInWorkers, settleAll } from './isolated-call.ts'
 import type { IsolatedKernel, IsolatedRunOptions } from './isolated-kernel.ts'
 import type { IsolatedPackedFunc } from './isolated-packed-func.ts'
 import { beginPacked, type PackedTarget } from './packed-run.ts'
 import { refusePrepare } from './refusals.ts'
-import { checkRunOptions, readRunOptions, RUN_OPTIONS } from './run-options.ts'
+import { checkRunOptions, readRunOptions } from './run-options.ts'
 
 const isAlwaysWritten = (): boolean => true
 
@@ -49,39 +49,24 @@ export function isolatedPackedKernel(target: PackedTarget, signature: KernelSign
     return isolatedPackedFunc(target, name, {}, { signature }) as unknown as IsolatedKernel
   }
   checkPackedAttributes(signature)
-  const { workers, memory, gate } = target.context
-  const begin = (call: PackedCall, tensors: readonly Tensor[], options: object): WorkerCall<RemoteValue> => {
-    const runOptions = checkRunOptions(options)
-    const values = call.order(tensors)
-    const results = new Set(tensors.slice(call.operandCount))
-    const operands = new Set(tensors.slice(0, call.operandCount))
-    // Tensors that are neither are temporaries.
-    const isWritten = (tensor: Tensor): boolean => results.has(tensor) || !operands.has(tensor)
-    return beginPacked(target, values, isWritten, runOptions)
-  }
-  return makeKernel<PackedCall, undefined>(signature, undefined, {
-    frames: { limit: frames, gate },
+  const { context } = target
+  return makeKernel<PackedCall & RemoteCall, undefined>(signature, undefined, {
+    frames: { limit: frames, gate: context.gate },
     refusePrepare: () => refusePrepare(name),
-    prepare: (shape) => preparePackedCall(signature, shape),
-    run: (call, taken, options = {}) => {
-      call.memory.running = false
-      workers.run(begin(call, taken.slice(FIRST_TENSOR) as never as Tensor[], options))
+    prepare: (shape) => {
+      const call = preparePackedCall(signature, shape)
+      return Object.assign(call, {
+        begin: (tensors: readonly Tensor[], options: object) => {
+          const runOptions = checkRunOptions(options)
+          const values = call.order(tensors)
+          const results = new Set(tensors.slice(call.operandCount))
+          const operands = new Set(tensors.slice(0, call.operandCount))
+          // Tensors that are neither are temporaries.
+          const isWritten = (tensor: Tensor): boolean => results.has(tensor) || !operands.has(tensor)
+          return beginPacked(target, values, isWritten, runOptions)
+        },
+      })
     },
-    runAsync: async (call, operands, results, options) => {
-      await workers.runAsync(begin(call, [...operands, ...results], options))
-    },
-    remote: {
-      allocator: memory,
-      options: RUN_OPTIONS,
-      runBatch: (runs) =>
-        settleAll(
-          workers,
-          runs.map(
-            ({ call, operands, results, options }) =>
-              () =>
-                begin(call, [...operands, ...results], options),
-          ),
-        ),
-    },
+    ...runsInWorkers(context),
   }) as unknown as IsolatedKernel
 }
