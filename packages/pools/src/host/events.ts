@@ -2,22 +2,14 @@ import type { Channel, TracingChannel } from 'node:diagnostics_channel'
 
 const { channel, tracingChannel } = process.getBuiltinModule('node:diagnostics_channel')
 
+const EVENTS = ['start', 'ready', 'exit', 'crash', 'deadline', 'memory', 'restart', 'failed', 'output'] as const
+
 /** The names of the events of workers. */
-export type WorkerEvent = 'start' | 'ready' | 'exit' | 'crash' | 'deadline' | 'memory' | 'restart' | 'failed' | 'output'
+export type WorkerEvent = (typeof EVENTS)[number]
 
-const named = (event: WorkerEvent): Channel => channel(`tenon:isolate:${event}`)
-
-const channels: Readonly<Record<WorkerEvent, Channel>> = {
-  start: named('start'),
-  ready: named('ready'),
-  exit: named('exit'),
-  crash: named('crash'),
-  deadline: named('deadline'),
-  memory: named('memory'),
-  restart: named('restart'),
-  failed: named('failed'),
-  output: named('output'),
-}
+const channels = Object.fromEntries(EVENTS.map((event) => [event, channel(`tenon:isolate:${event}`)])) as Readonly<
+  Record<WorkerEvent, Channel>
+>
 
 /** Publishes an event. Its message is made only if somebody subscribes. */
 export function publish(event: WorkerEvent, makeMessage: () => Readonly<Record<string, unknown>>): void {
