@@ -17,7 +17,7 @@ export {
 export { defineConfig, type KernelLibrary, type KernelTest, type ProjectConfig } from './project/config.ts'
 export { headersDirectory } from './project/headers.ts'
 export { newProject, type NewProject, type NewProjectOptions } from './project/new-project.ts'
-export { loadProject, type Project } from './project/load-project.ts'
+export { loadProject, type LoadProjectOptions, type Project } from './project/load-project.ts'
 export { type ProjectTestReport, testProject } from './project/test-project.ts'
 export { type CommandOptions, type CommandResult, describeEnd, runCommand } from './run-command.ts'
 export { type NativeReport, type NativeTestResult, runNativeTests } from './run-tests.ts'

@@ -11,6 +11,8 @@ export interface LoadedPackage {
   readonly name: string
   readonly version: string
   readonly native: NativePackage
+  /** Called with the messages of a compiler that has succeeded. By default they are dropped. */
+  readonly onWarning?: ((text: string) => void) | undefined
 }
 
 /**

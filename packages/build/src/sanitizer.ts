@@ -10,7 +10,7 @@ function runtimeNames(): string[] {
 
 /**
  * The variables with which Node.js can load libraries of the variant `asan`: their sanitizer is preloaded, with the C++ runtime whose
- * exceptions it observes. Options in `ASAN_OPTIONS` have priority.
+ * exceptions it observes, and tensors have pages of their own. Options in `ASAN_OPTIONS` have priority.
  *
  * @throws {ToolError} on other systems than Linux, and for a compiler without the sanitizer
  */
@@ -33,7 +33,9 @@ export async function sanitizerEnvironment(
     .filter(Boolean)
     .join(':')
   const preload = [runtime, cxx, environment['LD_PRELOAD']].filter(Boolean).join(':')
-  return { LD_PRELOAD: preload, ASAN_OPTIONS: options }
+  // The sanitizer does not know where the tensors in a slab of memory end. In guard mode, each has pages of its own.
+  const debug = [environment['TENON_DEBUG'], 'guard'].filter(Boolean).join(',')
+  return { LD_PRELOAD: preload, ASAN_OPTIONS: options, TENON_DEBUG: debug }
 }
 
 /** A compiler prints the name as it is if it does not have the file. */

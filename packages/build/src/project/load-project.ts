@@ -18,6 +18,12 @@ export interface Project extends LoadedPackage {
   readonly configPath: string
 }
 
+/** The options of {@link loadProject}. */
+export interface LoadProjectOptions {
+  /** Called with the warnings of the compiler when the project is built. By default they are dropped. */
+  readonly onWarning?: ((text: string) => void) | undefined
+}
+
 const fileNames = ['tenon.config.ts', 'tenon.config.mts', 'tenon.config.js', 'tenon.config.mjs']
 
 /**
@@ -25,7 +31,7 @@ const fileNames = ['tenon.config.ts', 'tenon.config.mts', 'tenon.config.js', 'te
  *
  * @throws {ToolError} if one is missing or not valid, or the C headers of Tenon are not installed
  */
-export async function loadProject(directory: string): Promise<Project> {
+export async function loadProject(directory: string, { onWarning }: LoadProjectOptions = {}): Promise<Project> {
   const configPath = findConfig(directory)
   const manifest = readManifest(directory)
   const config = checkConfig(await importConfig(configPath), configPath)
@@ -37,6 +43,7 @@ export async function loadProject(directory: string): Promise<Project> {
     version: manifest.version,
     native: nativePackage(complete, relative(directory, headersDirectory(directory)).replaceAll('\\', '/')),
     config: complete,
+    onWarning,
     configPath,
   }
 }

@@ -25,6 +25,8 @@ export interface WatchPackageOptions {
   readonly variant?: Variant
   /** Whether modules in other processes, which `tenon build` has written, use the newest libraries. By default they do not. */
   readonly announce?: boolean
+  /** Called with the warnings of the compiler. By default they are dropped. */
+  readonly onWarning?: (text: string) => void
   /** Called after each build that succeeds, after its libraries were announced. */
   onBuild(build: WatchedBuild): void
   /** Called after each build that fails, and with what `onBuild` throws. The libraries of the last build that succeeded stay in use. */
@@ -93,9 +95,9 @@ class Watcher {
   }
 
   async #build(): Promise<void> {
-    const { variant = 'release', announce = false, onBuild, onError } = this.#options
+    const { variant = 'release', announce = false, onWarning, onBuild, onError } = this.#options
     try {
-      this.#project = await loadProject(this.#directory)
+      this.#project = await loadProject(this.#directory, { onWarning })
       const artifacts = await buildPackage(this.#project, { variant, kinds: ['shared'] })
       if (this.#isClosed()) return
       this.#published ??= new Published(this.#directory)

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import type { Artifact, Platform, Project, Variant } from '@tenon/build'
-import { buildModule, writeModule } from './build-module.ts'
+import { buildModule, printWarning, writeModule } from './build-module.ts'
 import { type BuildTool, loadBuildTool } from './build-tool.ts'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
@@ -40,7 +40,7 @@ export const buildCommand: SubCommand = defineSubCommand({
     }
     const tool = await loadBuildTool('build')
     if (watch) return watchProject(tool, process.cwd(), variant)
-    const project = await tool.loadProject(process.cwd())
+    const project = await tool.loadProject(process.cwd(), { onWarning: printWarning })
     const built: Built[] = []
     for (const platform of platformsOf(tool, project, target)) {
       const artifacts = await tool.buildPackage(project, { variant, platform, kinds: ['shared'] })

@@ -20,3 +20,6 @@ export function writeModule(project: Project, artifacts: readonly Artifact[]): W
   for (const { reason, names } of module.left) printTalk(`left out, because ${reason}: ${printable(names.join(', '))}`)
   return module
 }
+
+/** Prints a warning of the compiler. */
+export const printWarning = (text: string): void => printTalk(printable(text))

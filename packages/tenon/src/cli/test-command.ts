@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { loadBuildTool } from './build-tool.ts'
-import { buildModule } from './build-module.ts'
+import { buildModule, printWarning } from './build-module.ts'
 import type { Definition } from './definition.ts'
 import { ExitCode } from './failure.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
@@ -20,7 +20,7 @@ export const testCommand: SubCommand = defineSubCommand({
   args,
   async run({ variant = 'release' }) {
     const tool = await loadBuildTool('test')
-    const project = await tool.loadProject(process.cwd())
+    const project = await tool.loadProject(process.cwd(), { onWarning: printWarning })
     await buildModule(tool, project)
     const report = await tool.testProject(project, variant, ({ name, ok, message = '' }) =>
       printData(printable(ok ? `ok - ${name}` : `not ok - ${name}: ${message}`)),

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import type { Project, Variant } from '@tenon/build'
-import { writeModule } from './build-module.ts'
+import { printWarning, writeModule } from './build-module.ts'
 import type { BuildTool } from './build-tool.ts'
 import { reportFailure } from './failure.ts'
 import { printData, printTalk } from './terminal.ts'
@@ -14,6 +14,7 @@ export function watchProject(tool: BuildTool, directory: string, variant: Varian
   const watcher = tool.watchPackage(directory, {
     variant,
     announce: true,
+    onWarning: printWarning,
     onBuild({ project, artifacts, changed }) {
       writeModule(project, artifacts)
       for (const { path } of changed) printData(`${timeOf(new Date())} ${inProject(project, path)}`)

@@ -27,8 +27,10 @@ class ProjectFolder {
 
   constructor(directory: string) {
     this.#directory = directory
-    this.#isWatched = this.#readCurrent()
-    if (!this.#isWatched) this.#lookForWatcher()
+    // Whoever names a variant does not want that of the watcher.
+    const isChosen = Boolean(process.env['TENON_BUILD_VARIANT'])
+    this.#isWatched = !isChosen && this.#readCurrent()
+    if (!isChosen && !this.#isWatched) this.#lookForWatcher()
   }
 
   path(library: string): string {
@@ -68,9 +70,11 @@ class ProjectFolder {
   #builtPath(library: string): string {
     const known = this.#paths.get(library)
     if (known !== undefined) return known
-    const path = join(this.#directory, 'build', variantOf(process.env), libraryFileName(library))
+    const variant = variantOf(process.env)
+    const path = join(this.#directory, 'build', variant, libraryFileName(library))
     if (!existsSync(path)) {
-      throw new LoadError(`${path} has not been built`, { hint: `Run npx tenon build in ${this.#directory}.` })
+      const command = variant === 'release' ? 'tenon build' : `tenon build --variant ${variant}`
+      throw new LoadError(`${path} has not been built`, { hint: `Run npx ${command} in ${this.#directory}.` })
     }
     this.#paths.set(library, path)
     return path
