@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { DriverChannel } from '../src/client/driver-channel.ts'
-import { SentPools } from '../src/client/sent-pools.ts'
+import { type PoolReceiver, SentPools } from '../src/client/sent-pools.ts'
 import { createPool } from '../src/index.ts'
 import { operations } from '../src/wire/frame.ts'
 
@@ -9,7 +8,7 @@ test('requests that use one pool more than a driver takes, in turn, seldom send 
   const channel = {
     agreement: { pools: 64, poolBytes: Infinity, requests: 1 },
     notify: (operation: number) => void counts.set(operation, (counts.get(operation) ?? 0) + 1),
-  } as unknown as DriverChannel
+  } as PoolReceiver
   const sent = new SentPools(channel)
   const pools = Array.from({ length: 65 }, () => createPool(64))
   for (let round = 0; round < 50; round++)
@@ -29,7 +28,7 @@ test('a pool that is in use is not released', () => {
     agreement: { pools: 3, poolBytes: Infinity, requests: 1 },
     notify: (operation: number, { id }: { id: number }) =>
       operation === operations.RELEASE_POOL ? released.push(id) : undefined,
-  } as unknown as DriverChannel
+  } as PoolReceiver
   const sent = new SentPools(channel)
   const pools = Array.from({ length: 5 }, () => createPool(64))
   const [held, second, third, fourth, fifth] = pools

@@ -59,7 +59,7 @@ export class ReconnectingBackend implements Home.Backend {
 
   /** Waits until the driver is connected. @throws {PoolsError} `DEAD_OBJECT` if it does not come back. */
   async ready(): Promise<void> {
-    if (this.#current.isAlive) return
+    if (this.#current.connection.isAlive) return
     this.#waiting++
     this.#timer?.ref()
     try {
@@ -67,7 +67,7 @@ export class ReconnectingBackend implements Home.Backend {
     } finally {
       this.#waiting--
     }
-    if (!this.#current.isAlive)
+    if (!this.#current.connection.isAlive)
       throw new PoolsError('DEAD_OBJECT', 'the driver has disconnected, and cannot be reached again', {
         hint: 'Start the driver, and try again.',
       })
@@ -78,7 +78,7 @@ export class ReconnectingBackend implements Home.Backend {
   }
 
   #follow(backend: RemoteBackend): void {
-    backend.onEnd(() => {
+    backend.connection.onEnd(() => {
       if (!this.#isClosed) this.#attempt ??= this.#reconnect()
     })
   }
@@ -93,7 +93,7 @@ export class ReconnectingBackend implements Home.Backend {
         const next = await this.#connect(Math.max(end - performance.now(), 1))
         for (const model of this.#models) await model.prepareAgain(next)
         if (this.#isClosed) await next.close()
-        if (!next.isAlive) continue
+        if (!next.connection.isAlive) continue
         this.#current = next
         for (const model of this.#models) model.use()
         this.#attempt = undefined

@@ -1,12 +1,11 @@
 import { failed, PoolsError, type OutputShape } from '../error-status.ts'
 import type { FencedOutcome } from '../nnapi/engine/fenced-run.ts'
 import { boolean, encodeBody, type Reader, u32 } from '../wire/body.ts'
-import type { CallOptions, DriverChannel } from './driver-channel.ts'
-import { readResult, writeExecute } from '../wire/execute-frame.ts'
+import type { CallOptions, Connection } from './connection.ts'
+import { type PoolName, readResult, writeExecute } from '../wire/execute-frame.ts'
 import { readOutcome } from '../server/fenced-runs.ts'
 import { HEADER_SIZE, operations, viewOf, writeHeader } from '../wire/frame.ts'
 import { modelMessage } from '../wire/model-codec.ts'
-import { SentPools } from './sent-pools.ts'
 import type { Model, Operand } from '../nnapi/model/model.ts'
 import { combineDimensions, isU32, operandByteSize, operandTypes } from '../nnapi/model/operand-types.ts'
 import { closeDescriptor } from '../memory/descriptor.ts'
@@ -25,31 +24,19 @@ let lastFenced = 0
 
 /** A driver behind a channel: in a worker, in a child process, or at a path. */
 export class RemoteBackend implements Home.Backend {
-  readonly #channel: DriverChannel
-  readonly #pools: SentPools
+  readonly connection: Connection
   readonly #end: () => Promise<void>
 
-  /** @param end stops the process or worker of the driver, after the channel is closed. */
-  constructor(channel: DriverChannel, end: () => Promise<void>) {
-    this.#channel = channel
-    this.#pools = new SentPools(channel)
+  /** @param end stops the process or worker of the driver, after the connection is closed. */
+  constructor(connection: Connection, end: () => Promise<void>) {
+    this.connection = connection
     this.#end = end
   }
 
-  /** Whether the driver is connected. */
-  get isAlive(): boolean {
-    return this.#channel.isAlive
-  }
-
-  /** Calls a function once, when the driver is no longer connected. */
-  onEnd(listener: () => void): void {
-    this.#channel.onEnd(listener)
-  }
-
   async prepare(model: Model<Pool>, options: Home.AsyncRequestOptions): Promise<Home.BackendModel> {
-    const late = (id: number): void => this.#channel.notify(operations.RELEASE_MODEL, { id })
+    const late = (id: number): void => this.connection.notify(operations.RELEASE_MODEL, { id })
     const id = await this.#sendModel(operations.PREPARE, model, (body) => u32(body.field('id')), options, late)
-    return new RemoteModel(this.#channel, this.#pools, model, id)
+    return new RemoteModel(this.connection, model, id)
   }
 
   async supportedOperations(model: Model<Pool>, options: Home.AsyncRequestOptions): Promise<boolean[]> {
@@ -63,17 +50,19 @@ export class RemoteBackend implements Home.Backend {
     options: Home.AsyncRequestOptions,
   ): Promise<Home.BackendBuffer> {
     // The driver refuses the id 0, which no model has (D4).
-    const ids = models.map((model) => (model instanceof RemoteModel && model.channel === this.#channel ? model.id : 0))
-    const late = (unused: number): void => this.#channel.notify(operations.RELEASE_BUFFER, { token: unused })
+    const ids = models.map((model) =>
+      model instanceof RemoteModel && model.connection === this.connection ? model.id : 0,
+    )
+    const late = (unused: number): void => this.connection.notify(operations.RELEASE_BUFFER, { token: unused })
     const message = { models: ids, description }
     const call = { ...callOptions(options), late }
-    const token = await this.#channel.request(operations.ALLOCATE, message, (body) => u32(body.field('token')), call)
+    const token = await this.connection.request(operations.ALLOCATE, message, (body) => u32(body.field('token')), call)
     if (token === 0) throw failed('D13', 'the driver sent no token')
-    return new RemoteBuffer(this.#channel, this.#pools, token)
+    return new RemoteBuffer(this.connection, token)
   }
 
   async close(): Promise<void> {
-    this.#channel.close()
+    this.connection.close()
     await this.#end()
   }
 
@@ -84,27 +73,23 @@ export class RemoteBackend implements Home.Backend {
     options: Home.AsyncRequestOptions,
     late: (value: T) => void = () => {},
   ): Promise<T> {
-    const used: Pool[] = []
-    const settled = (): void => used.forEach((pool) => this.#pools.unuse(pool))
+    const { pools } = this.connection
+    const ids = pools.useAll(model.pools)
+    const settled = (): void => pools.unuseAll(ids.keys())
     const call = { ...callOptions(options), settled, late }
-    const idOf = (pool: Pool): number => {
-      const id = this.#pools.use(pool)
-      used.push(pool)
-      return id
-    }
     let message: unknown
     let memory: Pool | undefined
     try {
-      message = { model: modelMessage(model, idOf) }
+      message = { model: modelMessage(model, (pool) => ids.get(pool)!) }
       const body = encodeBody(message)
       if (HEADER_SIZE + body.length > FRAME_MAXIMUM) memory = createFrozenPool(body, { label: 'model' })
     } catch (error) {
       settled()
       throw error
     }
-    if (memory === undefined) return this.#channel.request(operation, message, read, call)
+    if (memory === undefined) return this.connection.request(operation, message, read, call)
     try {
-      return await this.#channel.request(operation, {}, read, { ...call, attachments: [memory.attachment!] })
+      return await this.connection.request(operation, {}, read, { ...call, attachments: [memory.attachment!] })
     } finally {
       memory.close()
     }
@@ -126,28 +111,26 @@ interface Encoded {
 }
 
 class RemoteModel implements Home.BackendModel {
-  readonly channel: DriverChannel
+  readonly connection: Connection
   readonly id: number
-  readonly #pools: SentPools
   readonly #model: Model<Pool>
   #last: Encoded | undefined
 
-  constructor(channel: DriverChannel, pools: SentPools, model: Model<Pool>, id: number) {
-    this.channel = channel
+  constructor(connection: Connection, model: Model<Pool>, id: number) {
+    this.connection = connection
     this.id = id
-    this.#pools = pools
     this.#model = model
   }
 
   run(execution: Home.BackendExecution, { priority = 'medium', deadline }: Home.RequestOptions): Home.ExecutionResult {
     const { frame, read, settle } = this.#begin(execution)
-    return this.channel.callSync(operations.EXECUTE, frame, read, deadline, priorities[priority], settle)
+    return this.connection.callSync(operations.EXECUTE, frame, read, deadline, priorities[priority], settle)
   }
 
   async runAsync(execution: Home.BackendExecution, options: Home.AsyncRequestOptions): Promise<Home.ExecutionResult> {
     const { frame, read, settle } = this.#begin(execution)
-    this.channel.sent.bytes.set(frame)
-    return this.channel.call(operations.EXECUTE, frame.length, read, { ...callOptions(options), settled: settle })
+    this.connection.sent.bytes.set(frame)
+    return this.connection.call(operations.EXECUTE, frame.length, read, { ...callOptions(options), settled: settle })
   }
 
   /** The driver receives one end of a fence and the fences to wait for. It answers at the launch and at the end. */
@@ -169,7 +152,7 @@ class RemoteModel implements Home.BackendModel {
         writeHeader(viewOf(execute), execute.length, { operation: operations.EXECUTE, id })
         const message = { id, execute, timeoutAfterFences }
         const call = { timeout, attachments: [signal, ...waitFor], late: () => this.#forget(id) }
-        launched = this.channel.request(operations.EXECUTE_FENCED, message, () => undefined, call)
+        launched = this.connection.request(operations.EXECUTE_FENCED, message, () => undefined, call)
       } finally {
         closeDescriptor(signal)
       }
@@ -186,82 +169,80 @@ class RemoteModel implements Home.BackendModel {
 
   /** Asks for the outcome of an execution, which the driver keeps until then. */
   #forget(id: number): void {
-    this.channel.request(operations.FENCED_INFO, { id }, () => undefined).catch(() => {})
+    this.connection.request(operations.FENCED_INFO, { id }, () => undefined).catch(() => {})
   }
 
   async #outcomeOf(id: number, request: Request, settled: () => void): Promise<FencedOutcome> {
-    const outcome = await this.channel.request(operations.FENCED_INFO, { id }, readOutcome, { settled })
+    const outcome = await this.connection.request(operations.FENCED_INFO, { id }, readOutcome, { settled })
     if (outcome.error === undefined) this.#checkShapes(outcome.outputs, request)
     return outcome
   }
 
   pin(pool: Pool): () => void {
-    this.#pools.use(pool)
-    return () => this.#pools.unuse(pool)
+    const { pools } = this.connection
+    pools.use(pool)
+    return () => pools.unuse(pool)
   }
 
   release(): void {
-    this.channel.notify(operations.RELEASE_MODEL, { id: this.id })
+    this.connection.notify(operations.RELEASE_MODEL, { id: this.id })
   }
 
-  /** Encodes an execution, and keeps its pools registered until `settle` is called. @throws {PoolsError} and keeps nothing */
+  /** Returns the message of an execution, whose pools the driver keeps until `settle` is called. @throws {PoolsError} and keeps nothing */
   #begin(execution: Home.BackendExecution): Encoded {
+    const { pools } = this.connection
+    const last = this.#last
     try {
-      const encoded = this.#encode(execution)
-      for (const pool of encoded.pools) this.#pools.use(pool)
-      return encoded
+      // The last message is kept, because encoding takes 0.55 µs of a round trip of 11 µs.
+      if (last?.execution !== execution || last.generation !== pools.generation)
+        return (this.#last = this.#encode(execution))
+      for (const pool of last.pools) pools.use(pool)
+      return last
     } catch (error) {
       execution.release()
       throw error
     }
   }
 
-  /** Returns the message of a request. The last is kept, because encoding takes 0.55 µs of a round trip of 11 µs. */
   #encode(execution: Home.BackendExecution): Encoded {
-    const last = this.#last
-    if (last?.execution === execution && last.generation === this.#pools.generation) return last
+    const { pools: table, sent } = this.connection
     const { request } = execution
-    const pools = request.pools.filter((pool): pool is Pool => pool.kind !== 'token')
-    const length = this.#write(request, pools)
-    const encoded: Encoded = {
-      execution,
-      pools,
-      generation: this.#pools.generation,
-      frame: Buffer.from(this.channel.sent.bytes.subarray(0, length)),
-      read: ({ received }) => {
-        const result = readResult(received.view)
-        this.#checkShapes(result.outputs, request)
-        return result
-      },
-      settle: () => {
-        for (const pool of pools) this.#pools.unuse(pool)
-        execution.release()
-      },
+    const ids = table.useAll(request.pools.filter((pool): pool is Pool => pool.kind !== 'token'))
+    const pools = [...ids.keys()]
+    try {
+      const length = writeExecute(sent.view, this.id, request, (pool) => {
+        const id = ids.get(pool as Pool)
+        return id === undefined ? this.#tokenOf(pool as Home.BackendPool) : { isToken: false, id }
+      })
+      return {
+        execution,
+        pools,
+        generation: table.generation,
+        frame: Buffer.from(sent.bytes.subarray(0, length)),
+        read: ({ received }) => {
+          const result = readResult(received.view)
+          this.#checkShapes(result.outputs, request)
+          return result
+        },
+        settle: () => {
+          table.unuseAll(pools)
+          execution.release()
+        },
+      }
+    } catch (error) {
+      table.unuseAll(pools)
+      throw error
     }
-    this.#last = encoded
-    return encoded
   }
 
-  /** Writes the message of a request. While it is written, none of its pools makes room for another. */
-  #write(request: Home.BackendRequest, pools: readonly Pool[]): number {
-    const ids = new Map<unknown, number>()
-    try {
-      for (const pool of new Set(pools)) ids.set(pool, this.#pools.use(pool))
-      return writeExecute(this.channel.sent.view, this.id, request, (pool) => {
-        const id = ids.get(pool)
-        if (id !== undefined) return { isToken: false, id }
-        // A device buffer of another driver has the token 0 here, which is refused (Q11).
-        const { buffer } = pool as Home.BackendPool
-        if (!(buffer instanceof RemoteBuffer)) return { isToken: true, id: 0 }
-        if (!buffer.channel.isAlive)
-          throw new PoolsError('DEAD_OBJECT', 'the driver of a device buffer has disconnected', {
-            hint: 'Allocate the device buffer again.',
-          })
-        return { isToken: true, id: buffer.channel === this.channel ? buffer.token : 0 }
+  /** Names a device buffer. One of another driver has the token 0 here, which is refused (Q11). */
+  #tokenOf({ buffer }: Home.BackendPool): PoolName {
+    const isRemote = buffer instanceof RemoteBuffer
+    if (isRemote && !buffer.connection.isAlive)
+      throw new PoolsError('DEAD_OBJECT', 'the driver of a device buffer has disconnected', {
+        hint: 'Allocate the device buffer again.',
       })
-    } finally {
-      for (const pool of ids.keys()) this.#pools.unuse(pool as Pool)
-    }
+    return { isToken: true, id: isRemote && buffer.connection === this.connection ? buffer.token : 0 }
   }
 
   /** Checks that shapes from the driver, which may lie, fit the model, the request and the memory (Q14). */
@@ -284,13 +265,11 @@ function fits({ dimensions, isSufficient }: OutputShape, request: Request, i: nu
 }
 
 class RemoteBuffer implements Home.BackendBuffer {
-  readonly channel: DriverChannel
+  readonly connection: Connection
   readonly token: number
-  readonly #pools: SentPools
 
-  constructor(channel: DriverChannel, pools: SentPools, token: number) {
-    this.channel = channel
-    this.#pools = pools
+  constructor(connection: Connection, token: number) {
+    this.connection = connection
     this.token = token
   }
 
@@ -303,12 +282,13 @@ class RemoteBuffer implements Home.BackendBuffer {
   }
 
   release(): void {
-    this.channel.notify(operations.RELEASE_BUFFER, { token: this.token })
+    this.connection.notify(operations.RELEASE_BUFFER, { token: this.token })
   }
 
   async #copy(operation: number, { pool, byteOffset, byteSize }: PoolSlice, more: object): Promise<void> {
-    const range = { pool: this.#pools.use(pool), offset: byteOffset, length: byteSize }
+    const { pools } = this.connection
+    const range = { pool: pools.use(pool), offset: byteOffset, length: byteSize }
     const message = { token: this.token, ...range, ...more }
-    await this.channel.request(operation, message, () => undefined, { settled: () => this.#pools.unuse(pool) })
+    await this.connection.request(operation, message, () => undefined, { settled: () => pools.unuse(pool) })
   }
 }

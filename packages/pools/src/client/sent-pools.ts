@@ -2,9 +2,22 @@ import { exhausted } from '../server/client.ts'
 import { PoolsError } from '../error-status.ts'
 import { encodeBufferDescription } from '../memory/buffer-description.ts'
 import { ImagePool } from '../memory/image-pool.ts'
+import type { Attachment } from '../link/link.ts'
 import type { Pool } from '../memory/pool.ts'
-import type { DriverChannel } from './driver-channel.ts'
 import { operations } from '../wire/frame.ts'
+
+/** What a driver takes from one client. */
+export interface Agreement {
+  readonly pools: number
+  readonly poolBytes: number
+  readonly requests: number
+}
+
+/** Takes pools for a driver. */
+export interface PoolReceiver {
+  readonly agreement: Agreement
+  notify(operation: number, value: unknown, attachments?: readonly Attachment[]): void
+}
 
 interface Sent {
   readonly pool: Pool
@@ -19,7 +32,7 @@ interface Sent {
  * takes no more, any one that is not in use is released.
  */
 export class SentPools {
-  readonly #channel: DriverChannel
+  readonly #driver: PoolReceiver
   readonly #sent = new Map<Pool, Sent>()
   readonly #list: Sent[] = []
   /** Pools that are released when they are closed. */
@@ -29,8 +42,8 @@ export class SentPools {
   /** Increases whenever an id ends. */
   generation = 0
 
-  constructor(channel: DriverChannel) {
-    this.#channel = channel
+  constructor(driver: PoolReceiver) {
+    this.#driver = driver
   }
 
   /** Keeps a pool with the driver until {@link unuse}, and sends it first if need be. Returns the id for messages. */
@@ -45,11 +58,27 @@ export class SentPools {
     if (sent !== undefined) sent.uses--
   }
 
+  /** Uses pools together: none of them makes room for another. Returns the ids. @throws {PoolsError} and uses none */
+  useAll(pools: readonly Pool[]): ReadonlyMap<Pool, number> {
+    const ids = new Map<Pool, number>()
+    try {
+      for (const pool of pools) if (!ids.has(pool)) ids.set(pool, this.use(pool))
+    } catch (error) {
+      this.unuseAll(ids.keys())
+      throw error
+    }
+    return ids
+  }
+
+  unuseAll(pools: Iterable<Pool>): void {
+    for (const pool of pools) this.unuse(pool)
+  }
+
   #send(pool: Pool): Sent {
     const { attachment, byteSize, identityOffset: byteOffset, kind, memorySize, rights } = pool
     if (attachment === undefined)
       throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor can only be used in its own process')
-    const { pools, poolBytes } = this.#channel.agreement
+    const { pools, poolBytes } = this.#driver.agreement
     while (this.#list.length >= pools || this.#byteSize + memorySize > poolBytes) {
       const unused = this.#findUnused()
       if (unused === undefined) throw exhausted(`${pools} pools of ${poolBytes} bytes`)
@@ -59,7 +88,7 @@ export class SentPools {
     const [isWritable, isFrozen] = [rights === 'writable', rights === 'frozen']
     const image = pool instanceof ImagePool ? encodeBufferDescription(pool.description) : undefined
     const message = { id, kind, byteSize, byteOffset, isWritable, isFrozen, image }
-    this.#channel.notify(operations.REGISTER_POOL, message, [attachment])
+    this.#driver.notify(operations.REGISTER_POOL, message, [attachment])
     const sent = { pool, id, index: this.#list.length, uses: 0 }
     this.#sent.set(pool, sent)
     this.#list.push(sent)
@@ -100,6 +129,6 @@ export class SentPools {
     }
     this.generation++
     this.#byteSize -= sent.pool.memorySize
-    this.#channel.notify(operations.RELEASE_POOL, { id: sent.id })
+    this.#driver.notify(operations.RELEASE_POOL, { id: sent.id })
   }
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import { ArgumentError } from '@tenon/core'
 import { checkName, checkOptions, describe } from '@tenon/core/internal'
-import { DriverChannel } from './driver-channel.ts'
+import { Connection } from './connection.ts'
 import { PoolsError } from '../error-status.ts'
 import { closeDescriptor } from '../memory/descriptor.ts'
 import { socketDoorbell } from '../link/doorbell.ts'
@@ -132,7 +132,7 @@ export async function connectDriver(path: string, options?: ConnectOptions): Pro
   checkMilliseconds(deadline, 'deadline')
   if (typeof reconnect !== 'boolean') throw new ArgumentError(`reconnect must be a boolean, got ${describe(reconnect)}`)
   const connect = (limit: number | undefined): Promise<RemoteBackend> =>
-    introduce(openChannel(connectTo(path)), async () => {}, limit)
+    introduce(openConnection(connectTo(path)), async () => {}, limit)
   const first = await connect(deadline)
   return new Driver(reconnect ? new ReconnectingBackend(first, connect) : first)
 }
@@ -162,25 +162,25 @@ async function introduceStarted(
     clearTimeout(timer)
   }
   try {
-    const channel = openChannel(end)
+    const connection = openConnection(end)
     // A worker that fails before it serves, or runs out of memory, cannot close its channel.
-    if (started instanceof Worker) void exited.then(() => channel.close())
-    return new Driver(await introduce(channel, stop, deadline))
+    if (started instanceof Worker) void exited.then(() => connection.close())
+    return new Driver(await introduce(connection, stop, deadline))
   } catch (error) {
     await stop()
     throw failure === undefined ? error : cannotStart(what, failure)
   }
 }
 
-async function introduce(channel: DriverChannel, stop: () => Promise<void>, deadline?: number): Promise<RemoteBackend> {
-  await channel.hello(deadline)
-  return new RemoteBackend(channel, stop)
+async function introduce(connection: Connection, stop: () => Promise<void>, deadline?: number): Promise<RemoteBackend> {
+  await connection.hello(deadline)
+  return new RemoteBackend(connection, stop)
 }
 
-function openChannel(end: number | PortEnd): DriverChannel {
+function openConnection(end: number | PortEnd): Connection {
   const link = linkOf(end)
   try {
-    return new DriverChannel(link, link instanceof PortLink ? (onRing) => link.listen(onRing) : socketDoorbell)
+    return new Connection(link, link instanceof PortLink ? (onRing) => link.listen(onRing) : socketDoorbell)
   } catch (error) {
     link.close()
     throw error

@@ -10,14 +10,14 @@ export interface ByteTotals {
   readonly bufferBytes: number
 }
 
-/** The sums of a budget, in the order in which shared memory has them. */
-export const BUDGETED: readonly (keyof ByteTotals)[] = ['poolBytes', 'workingBytes', 'bufferBytes']
-
 const NAMES: Readonly<Record<keyof ByteTotals, string>> = {
   poolBytes: 'pools',
   workingBytes: 'working memory',
   bufferBytes: 'device buffers',
 }
+
+/** The sums of a budget, in the order in which shared memory has them. */
+export const BUDGETED = Object.keys(NAMES) as readonly (keyof ByteTotals)[]
 
 /**
  * The bytes that the clients of a driver have together. Each executor writes its own sums, which lie in memory that all executors

@@ -5,9 +5,18 @@ import { ring, Socket } from '../link/socket.ts'
 import { discardDescriptor } from '../memory/descriptor.ts'
 import { bindExecution } from '../nnapi/engine/execute.ts'
 import type { FencedRun } from '../nnapi/engine/fenced-run.ts'
-import { binary, decodeBody, encodeBody, number, type Reader, u32 } from '../wire/body.ts'
+import { binary, decodeBody, number, type Reader, u32, writeBody } from '../wire/body.ts'
 import { writeResult } from '../wire/execute-frame.ts'
-import { type FrameHeader, HEADER_SIZE, operations, readHeader, viewOf, writeHeader } from '../wire/frame.ts'
+import {
+  type FrameHeader,
+  HEADER_ID,
+  HEADER_SIZE,
+  operations,
+  readHeader,
+  readU64,
+  viewOf,
+  writeHeader,
+} from '../wire/frame.ts'
 import { errorMessage } from '../wire/model-codec.ts'
 import { type Client, exhausted } from './client.ts'
 import { FencedRuns, outcomeMessage, type Watch } from './fenced-runs.ts'
@@ -175,7 +184,11 @@ export class Conversation {
       return false
     }
     const length = writeResult(sent.view, bound.outputShapes, Math.round((performance.now() - start) * 1e6))
-    writeHeader(sent.view, length, { operation: operations.EXECUTE, id: this.#last.idOf(received), isReply: true })
+    writeHeader(sent.view, length, {
+      operation: operations.EXECUTE,
+      id: readU64(received.view, HEADER_ID),
+      isReply: true,
+    })
     this.#link.send(length, [], 0)
     return true
   }
@@ -309,9 +322,7 @@ export class Conversation {
   }
 
   #reply(value: unknown): number {
-    const body = encodeBody(value)
-    this.#link.sent.bytes.set(body, HEADER_SIZE)
-    return HEADER_SIZE + body.length
+    return writeBody(this.#link.sent.bytes, value)
   }
 
   #registerPool(inline: Buffer, attachment: Attachment): void {

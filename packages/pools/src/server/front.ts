@@ -5,8 +5,8 @@ import { PollSet } from '../link/poll-set.ts'
 import { acceptFrom, peerUser, Socket } from '../link/socket.ts'
 import { closeDescriptor, createSharedMemory } from '../memory/descriptor.ts'
 import { openMapping } from '../memory/mapping.ts'
-import { encodeBody } from '../wire/body.ts'
-import { HEADER_SIZE, operations, readHeader, writeHeader } from '../wire/frame.ts'
+import { writeBody } from '../wire/body.ts'
+import { type FrameHeader, operations, readHeader, writeHeader } from '../wire/frame.ts'
 import { errorMessage } from '../wire/model-codec.ts'
 import { Budget } from './budget.ts'
 import { type ExecutorEnd, ExecutorProcess } from './executor-process.ts'
@@ -180,7 +180,7 @@ export class Front {
     place.clients.delete(number)
     this.#set.remove(descriptor)
     if (error === undefined) closeDescriptor(descriptor)
-    else farewell(descriptor, { operation: operations.HELLO, id: 0 }, error)
+    else leave(descriptor, error, () => ({ operation: operations.HELLO, id: 0 }))
   }
 }
 
@@ -196,40 +196,26 @@ function crashOf({ exitCode, signal, reason }: ExecutorEnd): PoolsError {
 
 /** Answers the first message of a connection with an error, and ends the connection. */
 function refuse(descriptor: number, error: PoolsError): void {
-  const socket = new Socket(descriptor)
-  try {
+  leave(descriptor, error, (socket) => {
     socket.receive(0)?.forEach(discardAttachment)
-    const { operation, id } = readHeader(socket.received.view)
-    sendError(socket, { operation, id }, error)
-  } catch {
-    // The client has left, or has sent no message.
-  }
-  socket.shut()
+    return readHeader(socket.received.view)
+  })
 }
 
-/** Sends an error as the last message of a connection, and ends it. */
-function farewell(
+/** Sends an error as the answer to a message, and ends the connection. */
+function leave(
   descriptor: number,
-  to: { readonly operation: number; readonly id: number },
   error: PoolsError,
+  messageOf: (socket: Socket) => Pick<FrameHeader, 'operation' | 'id'>,
 ): void {
   const socket = new Socket(descriptor)
   try {
-    sendError(socket, to, error)
+    const { operation, id } = messageOf(socket)
+    const length = writeBody(socket.sent.bytes, errorMessage(error))
+    writeHeader(socket.sent.view, length, { operation, id, isReply: true, status: errorStatus[error.status] })
+    socket.send(length, [], 0)
   } catch {
-    // The client has left, or does not read.
+    // The client has left, does not read, or has sent no message.
   }
   socket.shut()
-}
-
-function sendError(
-  socket: Socket,
-  { operation, id }: { readonly operation: number; readonly id: number },
-  error: PoolsError,
-): void {
-  const body = encodeBody(errorMessage(error))
-  socket.sent.bytes.set(body, HEADER_SIZE)
-  const length = HEADER_SIZE + body.length
-  writeHeader(socket.sent.view, length, { operation, id, isReply: true, status: errorStatus[error.status] })
-  socket.send(length, [], 0)
 }

@@ -1,7 +1,7 @@
 import { CONSTANTS, LAYOUTS } from '@tenon/core/internal'
 import type { MessageBuffer } from '../link/link.ts'
 import type { BoundExecution } from '../nnapi/engine/execute.ts'
-import { HEADER_ID, HEADER_SIZE, HEADER_TIMEOUT, readU64 } from '../wire/frame.ts'
+import { HEADER_SIZE, HEADER_TIMEOUT, readU64 } from '../wire/frame.ts'
 
 const { offsets: AT } = LAYOUTS.tn_frame_t
 
@@ -29,10 +29,6 @@ export class LastExecution {
   ofFrame(frame: Buffer, generation: number): BoundExecution | undefined {
     const isSame = this.#generation === generation && this.#body?.equals(frame.subarray(HEADER_SIZE)) === true
     return isSame ? this.#repeatable() : undefined
-  }
-
-  idOf({ view }: MessageBuffer): number {
-    return readU64(view, HEADER_ID)
   }
 
   /** Takes an execution over in place of the last one. */

@@ -1,12 +1,22 @@
 import { Decoder, encode } from '@msgpack/msgpack'
 import { PoolsError } from '../error-status.ts'
 import { isU32 } from '../nnapi/model/operand-types.ts'
+import { HEADER_SIZE } from './frame.ts'
 
 const LIST_MAXIMUM = 1_000_000
 const STRING_MAXIMUM = 4096
 
 export function encodeBody(value: unknown): Uint8Array {
   return encode(value, { ignoreUndefined: true })
+}
+
+/** Writes a body behind the header of a message; returns the length of the message. @throws {PoolsError} if it is too long */
+export function writeBody(message: Uint8Array, value: unknown): number {
+  const body = encodeBody(value)
+  const length = HEADER_SIZE + body.length
+  if (length > message.length) throw new PoolsError('INVALID_ARGUMENT', `a message must fit ${message.length} bytes`)
+  message.set(body, HEADER_SIZE)
+  return length
 }
 
 /** Reads a body from a peer. {@link Reader} checks its shape. @throws {PoolsError} */

@@ -2,9 +2,10 @@ import { errorStatus, PoolsError, statusOf } from '../error-status.ts'
 import type { Doorbell } from '../link/doorbell.ts'
 import { discardAttachment, PeerGone, type Attachment, type Link } from '../link/link.ts'
 import { LONGEST_TIMER } from '../link/readable.ts'
-import { decodeBody, encodeBody, number, type Read as ReadBody, record, u32 } from '../wire/body.ts'
+import { decodeBody, number, type Read as ReadBody, record, u32, writeBody } from '../wire/body.ts'
 import { HEADER_SIZE, operations, readHeader, writeHeader, type FrameHeader, type HeaderFields } from '../wire/frame.ts'
 import { readError } from '../wire/model-codec.ts'
+import { type Agreement, type PoolReceiver, SentPools } from './sent-pools.ts'
 
 /** How long a driver may leave messages unread before a send gives up, in milliseconds. */
 const SEND_TIMEOUT = 5000
@@ -12,12 +13,6 @@ const SEND_TIMEOUT = 5000
 /** The time for the last message of a driver that has ended, in milliseconds. */
 const LAST_MESSAGE_TIME = 1000
 const END_PERIOD = 5
-
-export interface Agreement {
-  readonly pools: number
-  readonly poolBytes: number
-  readonly requests: number
-}
 
 /** Reads the answer to a request, which lies in the link's buffer until the next message. */
 type Read<T> = (link: Link, header: FrameHeader) => T
@@ -43,10 +38,10 @@ export interface CallOptions {
 }
 
 /**
- * The client's end of a channel, which sends requests and matches answers to them. Blocking calls read answers directly. For the
- * others the driver rings the doorbell.
+ * The client's end of a channel, which sends requests and matches answers to them, and knows which pools the driver has. Blocking
+ * calls read answers directly. For the others the driver rings the doorbell.
  */
-export class DriverChannel {
+export class Connection implements PoolReceiver {
   readonly #link: Link
   readonly #doorbell: Doorbell
   readonly #pending = new Map<number, Pending>()
@@ -54,6 +49,8 @@ export class DriverChannel {
   #lastId = 0
   #dead: PoolsError | undefined
   agreement: Agreement = { pools: 1, poolBytes: Number.MAX_SAFE_INTEGER, requests: 1 }
+  /** The pools that the driver has. */
+  readonly pools: SentPools = new SentPools(this)
 
   /** Takes the link over. @param install makes the doorbell, which calls these functions when it rings and when it ends. */
   constructor(link: Link, install: (onRing: () => void, onEnd: () => void) => Doorbell) {
@@ -96,7 +93,7 @@ export class DriverChannel {
   /** Sends a message without an answer, unless the driver has disconnected. */
   notify(operation: number, value: unknown, attachments: readonly Attachment[] = []): void {
     if (this.#dead !== undefined) return
-    const length = this.#writeBody(value)
+    const length = writeBody(this.#link.sent.bytes, value)
     try {
       this.#send(length, { operation, id: ++this.#lastId, descriptors: attachments.length }, attachments)
     } catch (error) {
@@ -105,7 +102,7 @@ export class DriverChannel {
   }
 
   async request<T>(operation: number, value: unknown, read: ReadBody<T>, options: CallOptions = {}): Promise<T> {
-    return this.call(operation, this.#writeBody(value), readBody(read), options)
+    return this.call(operation, writeBody(this.#link.sent.bytes, value), readBody(read), options)
   }
 
   /** Sends a request that was written into {@link sent} and awaits the answer. @throws {PoolsError} */
@@ -223,30 +220,22 @@ export class DriverChannel {
     }
   }
 
-  #writeBody(value: unknown): number {
-    const body = encodeBody(value)
-    const { bytes } = this.#link.sent
-    if (HEADER_SIZE + body.length > bytes.length)
-      throw new PoolsError('INVALID_ARGUMENT', `a message must fit ${bytes.length} bytes`)
-    bytes.set(body, HEADER_SIZE)
-    return HEADER_SIZE + body.length
-  }
-
   #send(length: number, fields: HeaderFields, attachments: readonly Attachment[]): void {
     writeHeader(this.#link.sent.view, length, fields)
     this.#guard(() => this.#link.send(length, attachments, SEND_TIMEOUT))
   }
 
   #drain(): void {
+    // If no request is pending, there is no answer to read. Anything else is found with a later message.
+    this.#settleAll(() => (this.#pending.size > 0 ? this.#receive(0) : undefined))
+  }
+
+  /** Settles the requests whose answers have arrived. If the channel ends meanwhile, #die() has rejected all others. */
+  #settleAll(receive: () => readonly Attachment[] | undefined): void {
     try {
-      // If no request is pending, there is no answer to read. Anything else is found with a later message.
-      while (this.#pending.size > 0) {
-        const attachments = this.#receive(0)
-        if (attachments === undefined) return
-        this.#settle(this.#checkAnswer(attachments))
-      }
+      for (let found = receive(); found !== undefined; found = receive()) this.#settle(this.#checkAnswer(found))
     } catch {
-      // #die() has rejected the pending requests.
+      // There are no more messages.
     }
   }
 
@@ -314,25 +303,14 @@ export class DriverChannel {
 
   /** Reads the messages of a driver that is gone: the last one may say why. */
   #readToEnd(): PoolsError {
-    try {
-      for (let found = this.#link.receive(0); found !== undefined; found = this.#link.receive(0))
-        this.#settle(this.#checkAnswer(found))
-    } catch {
-      // It has no more messages, or its last one was read.
-    }
+    this.#settleAll(() => this.#link.receive(0))
     return this.#die()
   }
 
   /** The doorbell of a driver at a path ends before the message that says why. */
   #awaitEnd(left: number): void {
-    if (this.#dead !== undefined) return
-    try {
-      for (let found = this.#receive(0); found !== undefined; found = this.#receive(0))
-        this.#settle(this.#checkAnswer(found))
-    } catch {
-      // #die() has rejected the pending requests.
-      return
-    }
+    if (this.isAlive) this.#settleAll(() => this.#receive(0))
+    if (!this.isAlive) return
     if (left <= 0) this.#die()
     else setTimeout(() => this.#awaitEnd(left - END_PERIOD), END_PERIOD)
   }
