@@ -25,7 +25,8 @@ int32_t tn_nn__shift(const tn_nn__call_t *call, const tn_nn_tensor_t *input, con
   int is_quantized = output->type == TN_NN_QUANT8 || output->type == TN_NN_QUANT8_SIGNED;
   int zero = is_quantized ? (uint8_t)output->zero_point : 0;
   uint8_t *to = output->data;
-  for (uint64_t rows = output->count / (uint64_t)width; rows > 0; rows--, to += (size_t)width * size) {
+  for (uint64_t rows = output->count / (uint64_t)width, done = 0; rows > 0; rows--, to += (size_t)width * size) {
+    if (tn_nn__ends_after(&done, (uint64_t)width)) return TN_NN_CANCELLED;
     int is_inside = 1;
     int64_t row = 0;
     for (uint32_t axis = 0; axis < last; axis++) {
@@ -53,7 +54,8 @@ int32_t tn_nn__tile(const tn_nn__call_t *call, const tn_nn_tensor_t *input, cons
   size_t line = input->dimensions[last] * tn_nn__element_size(output);
   uint32_t repeats = output->dimensions[last] / input->dimensions[last];
   uint8_t *to = output->data;
-  for (uint64_t rows = output->count / output->dimensions[last]; rows > 0; rows--) {
+  for (uint64_t rows = output->count / output->dimensions[last], done = 0; rows > 0; rows--) {
+    if (tn_nn__ends_after(&done, output->dimensions[last])) return TN_NN_CANCELLED;
     uint64_t row = 0;
     for (uint32_t axis = 0; axis < last; axis++)
       row = row * input->dimensions[axis] + position[axis] % input->dimensions[axis];
@@ -64,7 +66,7 @@ int32_t tn_nn__tile(const tn_nn__call_t *call, const tn_nn_tensor_t *input, cons
 }
 
 /* CAST: converts stored numbers, without scales and zero points. Integers are truncated and saturate. */
-int32_t tn_nn__cast(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+static int32_t cast(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   (void)call;
   tn_nn_tensor_t from = *input, to = *output;
   from.scale = to.scale = 1;
@@ -75,4 +77,9 @@ int32_t tn_nn__cast(const tn_nn__call_t *call, const tn_nn_tensor_t *input, cons
     tn_nn__store_any(&to, i, truncates ? trunc(value) : value);
   }
   return TN_NN_OK;
+}
+
+int32_t tn_nn__cast(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  (void)input, (void)output;
+  return tn_nn__run_blocks(call, cast);
 }

@@ -66,27 +66,36 @@ static int32_t broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
   uint32_t position[TN_NN_RANK] = {0};
   broadcast_strides(a, output, a_strides);
   broadcast_strides(b, output, b_strides);
-  uint64_t at_a = 0, at_b = 0;
-  int is_same = a->count == output->count && b->count == output->count;
+  /* Operands of one shape are one row. The steps of at_a and at_b are those along the last axis. */
+  const int is_same = a->count == output->count && b->count == output->count;
+  const uint32_t last = output->rank - 1;
+  const uint64_t width = is_same ? output->count : output->dimensions[last];
+  const uint64_t step_a = is_same ? 1 : a_strides[last], step_b = is_same ? 1 : b_strides[last];
+  uint64_t at_a = 0, at_b = 0, column = 0, done = 0;
   int is_plain = output->type != TN_NN_INT32 && output->type != TN_NN_BOOL8;
   int wraps = output->type == TN_NN_INT32 && is_arithmetic(call->step->operation);
-  for (uint64_t i = 0; i < output->count; i++) {
-    if (wraps) {
-      const int32_t *whole_a = a->data, *whole_b = b->data;
-      if (!combine_whole(call->step->operation, whole_a[at_a], whole_b[at_b], (int32_t *)output->data + i))
-        return TN_NN_DIVIDED_BY_ZERO;
-    } else {
-      double value = combine(call->step->operation, tn_nn__load(a, at_a), tn_nn__load(b, at_b));
-      if (is_plain)
-        tn_nn__store(output, i, tn_nn__bound(value, bounds));
-      else
-        tn_nn__store_any(output, i, value);
+  for (uint64_t i = 0; i < output->count;) {
+    const uint64_t count = width - column < TN_NN__BLOCK ? width - column : TN_NN__BLOCK;
+    if (tn_nn__ends_after(&done, count)) return TN_NN_CANCELLED;
+    for (const uint64_t end = i + count; i < end; i++, at_a += step_a, at_b += step_b) {
+      if (wraps) {
+        const int32_t *whole_a = a->data, *whole_b = b->data;
+        if (!combine_whole(call->step->operation, whole_a[at_a], whole_b[at_b], (int32_t *)output->data + i))
+          return TN_NN_DIVIDED_BY_ZERO;
+      } else {
+        double value = combine(call->step->operation, tn_nn__load(a, at_a), tn_nn__load(b, at_b));
+        if (is_plain)
+          tn_nn__store(output, i, tn_nn__bound(value, bounds));
+        else
+          tn_nn__store_any(output, i, value);
+      }
     }
-    if (is_same) {
-      at_a = at_b = i + 1;
-      continue;
-    }
-    for (uint32_t axis = output->rank; axis-- > 0;) {
+    column += count;
+    if (is_same || column < width) continue;
+    column = 0;
+    at_a -= step_a * width;
+    at_b -= step_b * width;
+    for (uint32_t axis = last; axis-- > 0;) {
       at_a += a_strides[axis];
       at_b += b_strides[axis];
       if (++position[axis] < output->dimensions[axis]) break;
@@ -107,7 +116,7 @@ static inline float bound_float(float value, tn_nn__bounds_t bounds) {
 
 /* ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, PRELU, comparisons, LOGICAL_AND and LOGICAL_OR: two inputs of one type, whose
  * shapes broadcast against each other. */
-int32_t tn_nn__binary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+static int32_t binary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   const tn_nn_tensor_t *right = tn_nn__input(call, 1);
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
   const uint32_t operation = call->step->operation;
@@ -124,6 +133,11 @@ int32_t tn_nn__binary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, co
   if (operation == TN_NN_MAXIMUM) FLOAT_LOOP(a[i] >= b[i] || a[i] != a[i] ? a[i] : b[i]);
   if (operation == TN_NN_MINIMUM) FLOAT_LOOP(a[i] <= b[i] || a[i] != a[i] ? a[i] : b[i]);
   return TN_NN_OK;
+}
+
+int32_t tn_nn__binary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  (void)input, (void)output;
+  return tn_nn__run_blocks(call, binary);
 }
 
 static void bound_all(const tn_nn_tensor_t *input, const tn_nn_tensor_t *output, tn_nn__bounds_t bounds) {
@@ -155,6 +169,8 @@ static void apply_whole(uint32_t operation, const int32_t *from, int32_t *to, ui
   }                                                                                               \
   return TN_NN_OK
 
+static int32_t unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output);
+
 /* Elements of 8 bits: computes the result of each of the 256 values once. */
 static int32_t look_up(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   uint8_t values[256], results[256];
@@ -163,7 +179,7 @@ static int32_t look_up(const tn_nn__call_t *call, const tn_nn_tensor_t *input, c
   all.data = values;
   each.data = results;
   all.count = each.count = 256;
-  int32_t outcome = tn_nn__unary(call, &all, &each);
+  int32_t outcome = unary(call, &all, &each);
   const uint8_t *from = input->data;
   uint8_t *to = output->data;
   for (uint64_t i = 0, count = output->count; i < count; i++) to[i] = results[from[i]];
@@ -171,7 +187,7 @@ static int32_t look_up(const tn_nn__call_t *call, const tn_nn_tensor_t *input, c
 }
 
 /* RELU, RELU1, RELU6, TANH, LOGISTIC, ABS, NEG, EXP, SQRT, RSQRT, HARD_SWISH, LOGICAL_NOT. */
-int32_t tn_nn__unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+static int32_t unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   const uint32_t operation = call->step->operation;
   if (output->type == TN_NN_INT32) {
     apply_whole(operation, input->data, output->data, output->count);
@@ -208,12 +224,22 @@ int32_t tn_nn__unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, con
   }
 }
 
+int32_t tn_nn__unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  (void)input, (void)output;
+  return tn_nn__run_blocks(call, unary);
+}
+
 /* SELECT: a condition, and two tensors of its shape. */
-int32_t tn_nn__select(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+static int32_t choose(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   const tn_nn_tensor_t *a = tn_nn__input(call, 1), *b = tn_nn__input(call, 2);
   for (uint64_t i = 0; i < output->count; i++)
     tn_nn__store_any(output, i, tn_nn__load(((const uint8_t *)input->data)[i] != 0 ? a : b, i));
   return TN_NN_OK;
+}
+
+int32_t tn_nn__select(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  (void)input, (void)output;
+  return tn_nn__run_blocks(call, choose);
 }
 
 /* SOFTMAX: numbers[0] is the axis, reals[0] beta. */
@@ -222,7 +248,8 @@ int32_t tn_nn__softmax(const tn_nn__call_t *call, const tn_nn_tensor_t *input, c
   double beta = (double)call->step->reals[0];
   uint64_t outer = tn_nn__extent(input, 0, axis), size = input->dimensions[axis];
   uint64_t inner = tn_nn__extent(input, axis + 1, input->rank);
-  for (uint64_t line = 0; line < outer * inner; line++) {
+  for (uint64_t line = 0, done = 0; line < outer * inner; line++) {
+    if (tn_nn__ends_after(&done, size)) return TN_NN_CANCELLED;
     uint64_t first = line / inner * size * inner + line % inner;
     double largest = -(double)INFINITY, sum = 0;
     for (uint64_t i = 0; i < size; i++) {

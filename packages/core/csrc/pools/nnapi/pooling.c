@@ -7,7 +7,7 @@ enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, WINDOW_WIDTH, WINDOW_HEIG
 static int64_t at_least(int64_t value, int64_t bound) { return value < bound ? bound : value; }
 static int64_t at_most(int64_t value, int64_t bound) { return value > bound ? bound : value; }
 
-/* Its callers pass the type and `average` as constants. Otherwise the compiler leaves their choices in the inner loop. */
+/* Its callers pass constants as `type` and `average`, so that no choice stays in the inner loop. */
 static inline __attribute__((always_inline)) int32_t pool_type(const tn_nn__call_t *call, tn_nn_tensor_t input,
                                                                tn_nn_tensor_t output, uint32_t type, int average) {
   input.type = output.type = type;
