@@ -100,8 +100,9 @@ export class Front {
     place.ends = isReady ? 1 : place.ends + 1
     if (place.ends > FALSE_STARTS)
       throw new PoolsError('DEVICE_UNAVAILABLE', `the driver at ${this.#path} cannot serve: ${error.sentence}`)
-    const pause = place.ends === 1 ? 0 : Math.min(10 * 2 ** (place.ends - 2), LONGEST_PAUSE)
-    setTimeout(() => this.#start(place), pause)
+    // Its clients may be back before the event loop runs a timer of 0 ms.
+    if (place.ends === 1) this.#start(place)
+    else setTimeout(() => this.#start(place), Math.min(10 * 2 ** (place.ends - 2), LONGEST_PAUSE))
   }
 
   #accept(): void {
