@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type FaultyCall, type FaultyReport } from './isolation/crash-in-folder.ts'
+import { type FaultyCall, type FaultyReport } from './isolation/folder-client.ts'
 import { fixture, runClient } from './isolation/run-client.ts'
 
 /** The numbers of faults, as in csrc/fixture/faulty/faults.h. */
@@ -8,7 +8,7 @@ const [ABORT, OUTPUT] = [2, 20]
 
 async function call(given: Omit<FaultyCall, 'library'>): Promise<FaultyReport & { stdout: string; stderr: string }> {
   const argument = { library: fixture('faulty'), ...given }
-  const { code, stdout, stderr } = await runClient('./crash-in-folder.ts', argument, { timeout: 30_000 })
+  const { code, stdout, stderr } = await runClient('./folder-client.ts', argument, { timeout: 30_000 })
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
   const lines = stdout.trimEnd().split('\n')
   const report = JSON.parse(lines.pop()!) as FaultyReport
