@@ -37,11 +37,13 @@ describe('hints', () => {
     const packages = new Set(hints.map(({ path }) => path.split('/')[1]))
     expect([...packages]).toEqual([
       'binary',
+      'build',
       'core',
       'custom-call',
       'packed-func',
       'pools',
       'scope',
+      'serve',
       'tenon',
       'tstring',
     ])

@@ -1,12 +1,16 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methodsByClass } from '@tenon/config/public-methods'
+import * as serve from '../../serve/src/index.ts'
+import * as build from '../src/entries/build.ts'
+import * as project from '../src/entries/project.ts'
 import * as testing from '../src/entries/testing.ts'
 import * as tenon from '../src/index.ts'
 import { root } from './reader.ts'
 
 const entries = [
   'binary',
+  'build',
   'core',
   'core/testing',
   'scope',
@@ -17,13 +21,14 @@ const entries = [
   'tstring',
   'pools',
   'pools/hidl',
+  'build',
 ]
 
 const modules = await Promise.all(entries.map((entry) => import(`@tenon/${entry}`) as Promise<object>))
 
 /** Everything that the entries of the packages export, by name. */
 const exported: ReadonlyMap<string, unknown> = new Map(
-  [...modules, tenon, testing].flatMap((module) => Object.entries(module)),
+  [...modules, tenon, testing, serve].flatMap((module) => Object.entries(module)),
 )
 
 /** The sources of the packages. */

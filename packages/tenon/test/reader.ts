@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process'
-import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,7 +55,10 @@ export function readerDirectory(): string {
   writeFileSync(at('package.json'), JSON.stringify({ type: 'module' }))
   for (const folder of ['node_modules', 'drivers']) mkdirSync(at(folder))
   symlinkSync(join(root, 'packages/tenon'), at('node_modules/tenon'))
-  symlinkSync(join(root, 'packages/tenon/node_modules/@tenon'), at('node_modules/@tenon'))
+  mkdirSync(at('node_modules/@tenon'))
+  const parts = join(root, 'packages/tenon/node_modules/@tenon')
+  for (const name of readdirSync(parts)) symlinkSync(join(parts, name), at('node_modules/@tenon', name))
+  symlinkSync(join(root, 'packages/serve'), at('node_modules/@tenon/serve'))
   symlinkSync(join(root, 'node_modules/@types'), at('node_modules/@types'))
   for (const name of ['packages', 'examples']) symlinkSync(join(root, name), at(name))
 

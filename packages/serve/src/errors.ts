@@ -1,0 +1,31 @@
+import { defineKind, SimpleError } from '@tenon/core/internal'
+
+/** A request cannot be understood, or contradicts its model. The status is 400. */
+export class InvalidRequestError extends SimpleError {
+  static override readonly kind: string = 'InvalidRequestError'
+}
+defineKind(InvalidRequestError)
+
+/** The server has no such model or no such version of it. The status is 404. */
+export class ModelNotFoundError extends SimpleError {
+  static override readonly kind: string = 'ModelNotFoundError'
+}
+defineKind(ModelNotFoundError)
+
+/** A model cannot answer now: it is not loaded, or the server is closing. The status is 503. */
+export class ModelUnavailableError extends SimpleError {
+  static override readonly kind: string = 'ModelUnavailableError'
+}
+defineKind(ModelUnavailableError)
+
+/** A request has more bytes than the server accepts. The status is 413. */
+export class RequestTooLargeError extends SimpleError {
+  static override readonly kind: string = 'RequestTooLargeError'
+}
+defineKind(RequestTooLargeError)
+
+/** A model of a repository cannot be loaded. The server answers for the others, unless it was told to need all. */
+export class ModelLoadError extends SimpleError {
+  static override readonly kind: string = 'ModelLoadError'
+}
+defineKind(ModelLoadError)

@@ -1,0 +1,105 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { InvalidRequestError, ModelUnavailableError } from '../errors.ts'
+import { parseJson } from '../protocol/parse-json.ts'
+import { readInferRequest } from '../protocol/read-infer-request.ts'
+import type { Cancellation } from '../service/cancellation.ts'
+import { countInference } from '../service/count-inference.ts'
+import { Inference } from '../service/inference.ts'
+import type { Metrics } from '../service/metrics.ts'
+import type { ModelRegistry } from '../service/model-registry.ts'
+import type { Answer } from './answer.ts'
+import { BodyReader, type BodyLimits } from './body-reader.ts'
+import { modelConfig, modelMetadata, modelStatistics } from './metadata.ts'
+import { Router, type PathParts } from './router.ts'
+
+/** What the handlers of paths know of their server. */
+export interface ServerState {
+  readonly name: string
+  readonly version: string
+  readonly registry: ModelRegistry
+  readonly limits: BodyLimits
+  readonly metrics: Metrics
+  /** The open connections. */
+  readonly connections: Set<Socket>
+  /** Whether the server says that it is ready, and whether it answers requests. */
+  readonly life: { readonly isReady: boolean; readonly isOpen: boolean }
+}
+
+/** One request, and what ends with it. */
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly parts: PathParts
+  /** Cancelled when the client is gone. */
+  readonly cancellation: Cancellation
+  /** Adds an action that runs once the answer was written, or the client is gone. */
+  onEnd(action: () => Promise<void>): void
+}
+
+/** Answers the requests of one path. @throws (rejects with) the error to answer. */
+export type Handler = (exchange: Exchange) => Answer | Promise<Answer>
+
+const EXTENSIONS = ['binary_tensor_data', 'parameters', 'statistics', 'model_configuration']
+
+/** The paths of the protocol. */
+export function routesOf(state: ServerState): Router<Handler> {
+  const { registry } = state
+  const router = new Router<Handler>()
+  const ofModel = (verb: string, rest: string, handler: Handler): void => {
+    router.add(verb, `/v2/models/:model${rest}`, handler)
+    router.add(verb, `/v2/models/:model/versions/:version${rest}`, handler)
+  }
+  const found = ({ parts }: Exchange) => registry.find(parts['model']!, parts['version'])
+
+  router.add('GET', '/v2', () => ok({ name: state.name, version: state.version, extensions: EXTENSIONS }))
+  router.add('GET', '/v2/health/live', () => ok({ live: true }))
+  router.add('GET', '/v2/health/ready', () => readiness(state.life.isReady))
+  router.add('GET', '/v2/models/stats', () => ok({ model_stats: registry.all().map(modelStatistics) }))
+  router.add('GET', '/metrics', async () => ({ status: 200, ...(await state.metrics.text()) }))
+  ofModel('GET', '', (exchange) => ok(modelMetadata(found(exchange), registry.versions(exchange.parts['model']!))))
+  ofModel('GET', '/ready', (exchange) => {
+    const { model } = found(exchange)
+    return { ...readiness(state.life.isReady), text: JSON.stringify({ name: model.name, ready: state.life.isReady }) }
+  })
+  ofModel('GET', '/config', (exchange) => ok(modelConfig(found(exchange))))
+  ofModel('GET', '/stats', (exchange) => ok({ model_stats: [modelStatistics(found(exchange))] }))
+  ofModel('POST', '/infer', (exchange) => infer(state, exchange))
+  return router
+}
+
+const ok = (value: object): Answer => ({ status: 200, text: JSON.stringify(value) })
+
+/** KServe reads `ready`, and the text of the protocol says `live`. */
+const readiness = (isReady: boolean): Answer => ({
+  status: isReady ? 200 : 503,
+  text: JSON.stringify({ live: true, ready: isReady }),
+})
+
+async function infer({ life, limits, metrics, registry }: ServerState, exchange: Exchange): Promise<Answer> {
+  const { request, parts, cancellation, onEnd } = exchange
+  if (!life.isOpen) throw new ModelUnavailableError('the server is closing', { hint: 'Send the request again later.' })
+  const served = registry.find(parts['model']!, parts['version'])
+  return countInference(served, metrics, cancellation, async () => {
+    const reader = new BodyReader(request, limits)
+    const isExact = served.model.inputs.some(({ dtype }) => dtype === 'int64' || dtype === 'uint64')
+    const inferRequest = readInferRequest(parseJson(await reader.read(headerLength(request)), isExact))
+    const inference = new Inference(served, inferRequest, limits.bytes)
+    onEnd(() => inference.closeAsync())
+    await reader.readInto(inference.places)
+    await reader.expectEnd()
+    const { json, binary } = await inference.run(cancellation)
+    return { status: 200, text: json, binary }
+  })
+}
+
+/** The size of the JSON before the binary tensors, or undefined if all of the body is JSON. @throws {InvalidRequestError} */
+function headerLength({ headers }: IncomingMessage): number | undefined {
+  const text = headers['inference-header-content-length']
+  if (text === undefined) return undefined
+  const size = typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  const whole = headers['content-encoding'] === undefined ? headers['content-length'] : undefined
+  if (size > 0 && (whole === undefined || size <= Number(whole))) return size
+  throw new InvalidRequestError(
+    `Inference-Header-Content-Length must be the bytes of the JSON, got ${String(text).slice(0, 60)}`,
+  )
+}

@@ -1,0 +1,71 @@
+import type { TensorSpec } from '../model/tensor-spec.ts'
+import type { ServedModel } from '../service/served-model.ts'
+import type { Duration } from '../service/statistics.ts'
+
+const tensorMetadata = ({ name, datatype, shape }: TensorSpec) => ({ name, datatype, shape })
+
+/** The answer to `GET /v2/models/{model}`. */
+export function modelMetadata({ model }: ServedModel, versions: readonly string[]): object {
+  const { name, inputs, outputs } = model
+  return {
+    name,
+    versions,
+    platform: 'tenon_kernel',
+    inputs: inputs.map(tensorMetadata),
+    outputs: outputs.map(tensorMetadata),
+  }
+}
+
+/** Dimensions in configurations lack the first axis of models with batches. */
+const tensorConfig = ({ name, datatype, shape }: TensorSpec, isBatched: boolean) => ({
+  name,
+  data_type: `TYPE_${datatype}`,
+  dims: isBatched ? shape.slice(1) : shape,
+})
+
+/** The answer to `GET /v2/models/{model}/config`, in the names of Triton's `model_config.proto`. */
+export function modelConfig({ model }: ServedModel): object {
+  const { name, inputs, outputs, instances, batching } = model
+  const isBatched = batching.maxBatchSize > 0
+  const dynamic = {
+    preferred_batch_size: batching.preferredSizes,
+    max_queue_delay_microseconds: Math.round(1000 * batching.delay),
+    preserve_ordering: batching.preserveOrdering,
+    priority_levels: batching.levels,
+    default_priority_level: batching.defaultLevel,
+  }
+  return {
+    name,
+    platform: 'tenon_kernel',
+    backend: 'tenon',
+    max_batch_size: batching.maxBatchSize,
+    input: inputs.map((spec) => tensorConfig(spec, isBatched)),
+    output: outputs.map((spec) => tensorConfig(spec, isBatched)),
+    ...(isBatched ? { dynamic_batching: dynamic } : {}),
+    instance_group: [{ name, kind: 'KIND_CPU', count: instances }],
+  }
+}
+
+const duration = ({ count, ns }: Duration) => ({ count, ns })
+
+/** One entry of the answer to `GET /v2/models/stats`. */
+export function modelStatistics({ model, statistics }: ServedModel): object {
+  return {
+    name: model.name,
+    version: model.version,
+    last_inference: statistics.lastInference,
+    inference_count: statistics.inferenceCount,
+    execution_count: statistics.executionCount,
+    inference_stats: {
+      success: duration(statistics.durationOf('success')),
+      fail: duration(statistics.durationOf('fail')),
+      queue: duration(statistics.durationOf('queue')),
+      compute_input: duration(statistics.durationOf('computeInput')),
+      compute_infer: duration(statistics.durationOf('computeInfer')),
+      compute_output: duration(statistics.durationOf('computeOutput')),
+      cache_hit: { count: 0, ns: 0 },
+      cache_miss: { count: 0, ns: 0 },
+    },
+    batch_stats: statistics.executionsByRows.map(([rows, count]) => ({ batch_size: rows, compute_infer: { count } })),
+  }
+}

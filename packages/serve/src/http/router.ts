@@ -1,0 +1,52 @@
+import { HttpError } from './failure-status.ts'
+
+/** The parts of a path that a pattern names, decoded: `{ model: 'rms_norm' }`. */
+export type PathParts = Readonly<Record<string, string>>
+
+interface Route<Handler> {
+  readonly verb: string
+  readonly pattern: readonly string[]
+  readonly handler: Handler
+}
+
+/** Finds the handler of a verb and a path. Patterns match whole paths, and `:name` matches one part. */
+export class Router<Handler> {
+  readonly #routes: Route<Handler>[] = []
+
+  /** @param pattern such as `/v2/models/:model/infer`. Earlier routes win. */
+  add(verb: string, pattern: string, handler: Handler): void {
+    this.#routes.push({ verb, pattern: pattern.split('/'), handler })
+  }
+
+  /** @throws {HttpError} 404 for an unknown path, 405 for another verb, 400 for a path that cannot be decoded. */
+  find(verb: string, path: string): { readonly handler: Handler; readonly parts: PathParts } {
+    const given = path.split('/')
+    const verbs: string[] = []
+    for (const { verb: wanted, pattern, handler } of this.#routes) {
+      if (!fits(pattern, given)) continue
+      if (wanted === verb) return { handler, parts: readParts(pattern, given) }
+      verbs.push(wanted)
+    }
+    if (verbs.length === 0) throw new HttpError(404, 'there is no such path')
+    const allow = [...new Set(verbs)].join(', ')
+    throw new HttpError(405, `the verb of this path must be ${allow}`, { allow })
+  }
+}
+
+const fits = (pattern: readonly string[], given: readonly string[]): boolean =>
+  pattern.length === given.length &&
+  pattern.every((part, i) => (part.startsWith(':') ? given[i] !== '' : part === given[i]))
+
+function readParts(pattern: readonly string[], given: readonly string[]): PathParts {
+  const parts: Record<string, string> = {}
+  for (const [i, part] of pattern.entries()) if (part.startsWith(':')) parts[part.slice(1)] = decode(given[i]!)
+  return parts
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new HttpError(400, 'the path must be encoded in percent signs and hexadecimal digits')
+  }
+}

@@ -1,0 +1,14 @@
+export {
+  InvalidRequestError,
+  ModelLoadError,
+  ModelNotFoundError,
+  ModelUnavailableError,
+  RequestTooLargeError,
+} from './errors.ts'
+export { type HttpOptions, type LogError } from './http/http-server.ts'
+export { defineModel, type Model, type ModelFunction, type ModelOptions, type RequestMemory } from './model/model.ts'
+export { type ParameterValue, type RunContext } from './model/run-context.ts'
+export { type TensorSpec } from './model/tensor-spec.ts'
+export { createServer, type InferenceServer, type ServerOptions } from './server.ts'
+export { type BatchingOptions, type QueuePolicy } from './scheduler/batching-options.ts'
+export { ModelRepository } from './repository/model-repository.ts'

@@ -1,0 +1,258 @@
+import {
+  ArgumentError,
+  parseSignature,
+  Tensor,
+  type KernelSignature,
+  type NativeAllocator,
+  type TensorType,
+} from '@tenon/core'
+import { checkName, checkOptions, isSignature, resolveAttributes, resolveCall, wrongType } from '@tenon/core/internal'
+import type { IsolatedKernel } from 'tenon'
+import { InvalidRequestError } from '../errors.ts'
+import { readBatching, type Batching, type BatchingOptions } from '../scheduler/batching-options.ts'
+import type { RunContext } from './run-context.ts'
+import type { InputsOf } from './signature-types.ts'
+import { describeTensors, type TensorSpec } from './tensor-spec.ts'
+
+/**
+ * A function that answers requests. It gets the inputs by name, and returns the outputs by name, or the output itself if there is
+ * only one.
+ */
+export type ModelFunction<Signature extends string = string> = (
+  inputs: InputsOf<Signature>,
+  context: RunContext,
+) => Outputs | Promise<Outputs>
+
+type Outputs = Tensor | Readonly<Record<string, Tensor>>
+
+/** Shared memory with an end, in which the tensors of one request lie. */
+export interface RequestMemory extends NativeAllocator {
+  close(): void
+}
+
+/** The options of {@link defineModel}. */
+export interface ModelOptions<Signature extends string = string> {
+  /** The name in the paths of requests. It must not contain `/`, and must not be `stats`. */
+  readonly name: string
+  /** Decimal digits. Default: `1`. */
+  readonly version?: string
+  /** A kernel of an isolated library. */
+  readonly kernel?: IsolatedKernel<unknown>
+  /** A function of this process, instead of a kernel. */
+  readonly run?: ModelFunction<Signature>
+  /** The inputs and outputs in the signature language. Required for a function; by default, that of the kernel. */
+  readonly signature?: Signature
+  /** The attributes of the kernel. */
+  readonly attributes?: Readonly<Record<string, unknown>>
+  /** The memory of the kernel's library (`library.memory`), into which requests are read, so that no operand is copied. */
+  readonly memory?: { arena(): RequestMemory }
+  /** The longest time for one run in milliseconds. Default: 30,000. */
+  readonly deadline?: number
+  /** The runs at the same time. Further requests wait. Default: 1. */
+  readonly instances?: number
+  /** The most rows of one run, which several requests can share. The first axis of all inputs and outputs is then the same size. Default: 0, no batches. */
+  readonly maxBatchSize?: number
+  /** How requests wait and become batches. */
+  readonly batching?: BatchingOptions
+  /** Whether a request whose process ended may run once more. Default: true. */
+  readonly idempotent?: boolean
+}
+
+const OPTIONS = [
+  'attributes',
+  'batching',
+  'deadline',
+  'idempotent',
+  'instances',
+  'kernel',
+  'maxBatchSize',
+  'memory',
+  'name',
+  'run',
+  'signature',
+  'version',
+] as const
+
+/** A kernel or a function that answers requests of the protocol, under a name and a version. Made by {@link defineModel}. */
+export interface Model {
+  readonly name: string
+  readonly version: string
+  readonly inputs: readonly TensorSpec[]
+  readonly outputs: readonly TensorSpec[]
+  readonly deadline: number
+  readonly instances: number
+  readonly batching: Batching
+  readonly idempotent: boolean
+  readonly memory: { arena(): RequestMemory } | undefined
+  /**
+   * Checks the types of the inputs of one request, in the order of {@link inputs}.
+   *
+   * @throws {InvalidRequestError} with the input that contradicts the signature, and the reason.
+   */
+  check(types: readonly TensorType[]): void
+  /** Runs once. @returns the outputs in the order of {@link outputs}. @throws (rejects with) what the kernel or function throws. */
+  run(inputs: readonly Tensor[], context: RunContext, allocator: NativeAllocator | undefined): Promise<Tensor[]>
+}
+
+/**
+ * Defines a model: a kernel or a function that answers requests of the Open Inference Protocol.
+ *
+ * @throws {ArgumentError} if an option is not valid, or the protocol cannot describe a parameter of the signature.
+ * @throws {SignatureError} if the signature cannot be read.
+ * @example
+ * const double = defineModel({
+ *   name: 'double',
+ *   signature: '(x: f32[n]) -> (y: f32[n])',
+ *   run: ({ x }) => tensor('f32', x.shape, x.toArray().map((value) => 2 * value)),
+ * })
+ */
+export function defineModel<const Signature extends string>(options: ModelOptions<Signature>): Model {
+  const given = checkOptions<ModelOptions>(options, OPTIONS)
+  const name = checkModelName(given.name)
+  const version = checkVersion(given.version ?? '1')
+  const { kernel, run, memory } = given
+  checkOneSource(name, kernel, run)
+  const signature = signatureOf(name, given.signature, kernel)
+  // A signature among the options describes only the tensors of a kernel.
+  const attributes = resolveAttributes(kernel?.signature ?? signature, { ...given.attributes })
+  const inputs = describeTensors(signature, 'operands')
+  const outputs = describeTensors(signature, 'results')
+  const batching = readBatching(given.maxBatchSize ?? 0, given.batching)
+  if (batching.maxBatchSize > 0) checkFirstAxes(signature)
+  const model: Model = Object.freeze({
+    name,
+    version,
+    inputs,
+    outputs,
+    deadline: checkPositive(given.deadline ?? 30_000, 'deadline'),
+    instances: checkCount(given.instances ?? 1, 'instances'),
+    batching,
+    idempotent: given.idempotent !== false,
+    memory,
+    check: (types: readonly TensorType[]) => checkTypes(signature, types, attributes),
+    run:
+      kernel === undefined
+        ? functionRunner(run as ModelFunction, signature, outputs)
+        : kernelRunner(kernel, given, outputs),
+  })
+  models.add(model)
+  return model
+}
+
+const models = new WeakSet<object>()
+
+/** Whether a value was made by {@link defineModel}. */
+export function isModel(value: unknown): value is Model {
+  return typeof value === 'object' && value !== null && models.has(value)
+}
+
+function checkOneSource(name: string, kernel: unknown, run: unknown): void {
+  if ((kernel === undefined) === (run === undefined)) {
+    throw new ArgumentError(`the model ${name} must have either a kernel or the function run`, {
+      hint: 'Pass kernel: library.kernel(name), or run: (inputs) => outputs.',
+    })
+  }
+  if (kernel !== undefined && !isKernel(kernel)) {
+    throw wrongType('kernel', 'a kernel of an isolated library', kernel, 'Open the library with Library.isolate(path).')
+  }
+  if (run !== undefined && typeof run !== 'function') throw wrongType('run', 'a function', run)
+}
+
+const isKernel = (value: unknown): value is IsolatedKernel<unknown> =>
+  typeof value === 'function' && 'batch' in value && 'signature' in value && isSignature(value.signature)
+
+function signatureOf(
+  name: string,
+  text: string | undefined,
+  kernel: IsolatedKernel<unknown> | undefined,
+): KernelSignature {
+  if (text !== undefined) return parseSignature(name, text)
+  if (kernel !== undefined) return kernel.signature
+  throw new ArgumentError(`the model ${name} must have a signature, because it runs a function`, {
+    hint: "Add the inputs and outputs, for example signature: '(x: f32[rows, 4]) -> (y: f32[rows, 4])'.",
+  })
+}
+
+/** @throws {ArgumentError} unless the first axis of all inputs and outputs is the same size. */
+function checkFirstAxes({ name, operands, results }: KernelSignature): void {
+  const firsts = [...operands, ...results].map(({ shape }) => shape?.[0])
+  if (firsts.every((first) => typeof first === 'string' && first === firsts[0])) return
+  throw new ArgumentError(`the inputs and outputs of the model ${name} must have the same first axis to make batches`, {
+    hint: "Name it in the option signature, for example '(x: f32[rows, 4]) -> (y: f32[rows, 4])', or omit maxBatchSize.",
+  })
+}
+
+function checkModelName(value: unknown): string {
+  const name = checkName(value, 'name')
+  if (name !== 'stats' && !name.includes('/')) return name
+  throw new ArgumentError(
+    `the name of a model must be without a slash and other than "stats", got ${JSON.stringify(name)}`,
+    {
+      hint: 'Use another name, because the name is a part of the path of requests.',
+    },
+  )
+}
+
+function checkVersion(value: unknown): string {
+  if (typeof value === 'string' && /^\d{1,19}$/.test(value)) return value
+  throw wrongType('version', 'a text of decimal digits', value)
+}
+
+function checkPositive(value: unknown, name: string): number {
+  if (typeof value === 'number' && value > 0) return value
+  throw wrongType(name, 'a number of milliseconds above 0', value)
+}
+
+function checkCount(value: unknown, name: string): number {
+  if (Number.isSafeInteger(value) && (value as number) > 0) return value as number
+  throw wrongType(name, 'a whole number above 0', value)
+}
+
+function checkTypes(
+  signature: KernelSignature,
+  operands: readonly TensorType[],
+  attributes: Readonly<Record<string, unknown>>,
+): void {
+  try {
+    resolveCall(signature, { operands, attributes })
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error
+    throw new InvalidRequestError(error.sentence, { details: error.details, cause: error })
+  }
+}
+
+type Runner = Model['run']
+
+function kernelRunner(
+  kernel: IsolatedKernel<unknown>,
+  { attributes = {}, deadline = 30_000 }: Partial<ModelOptions>,
+  outputs: readonly TensorSpec[],
+): Runner {
+  const hasAttributes = kernel.signature.attributes.length > 0
+  return async (inputs, { signal }, allocator) => {
+    const options = { deadline, signal, ...(allocator === undefined ? {} : { allocator }) }
+    const made = await kernel.async(...inputs, ...(hasAttributes ? [attributes, options] : [options]))
+    return outputs.map(({ name }) => (outputs.length === 1 ? made : (made as Record<string, unknown>)[name]) as Tensor)
+  }
+}
+
+function functionRunner(run: ModelFunction, signature: KernelSignature, outputs: readonly TensorSpec[]): Runner {
+  const names = signature.operands.map(({ name }) => name)
+  return async (inputs, context) => {
+    const made = await run(Object.fromEntries(names.map((name, i) => [name, inputs[i]!])), context)
+    const results = outputs.map(({ name }) =>
+      checkOutput(signature.name, name, made instanceof Tensor ? { [outputs[0]!.name]: made } : made),
+    )
+    resolveCall(signature, { operands: typesOf(inputs), attributes: {}, results: typesOf(results) })
+    return results
+  }
+}
+
+const typesOf = (tensors: readonly Tensor[]): TensorType[] => tensors.map(({ type }) => type)
+
+/** @throws {ArgumentError} if a function does not return the output that its signature promises. */
+function checkOutput(model: string, name: string, made: Readonly<Record<string, Tensor>>): Tensor {
+  const output = made?.[name]
+  if (output instanceof Tensor) return output
+  throw wrongType(`the output ${name} of the model ${model}`, 'a tensor', output, `Return { ${name}: tensor(...) }.`)
+}

@@ -1,0 +1,10 @@
+/** A parameter of a request. Integers beyond 2^53 are bigints. */
+export type ParameterValue = boolean | number | bigint | string
+
+/** What a function that answers requests knows besides its inputs. */
+export interface RunContext {
+  /** The parameters of the request that the protocol does not reserve. */
+  readonly parameters: Readonly<Record<string, ParameterValue>>
+  /** Aborted at the deadline, and when the client is gone. */
+  readonly signal: AbortSignal
+}

@@ -1,0 +1,32 @@
+import type { ParameterValue } from '../model/run-context.ts'
+
+/** A request for one inference, as both transports pass it on. The contents are not checked against a model yet. */
+export interface InferRequest {
+  readonly id: string | undefined
+  /** The parameters that the protocol does not reserve. */
+  readonly parameters: Readonly<Record<string, ParameterValue>>
+  /** 1 is the highest, and 0 is that of the model. */
+  readonly priority: number
+  /** The longest time in the queue in microseconds, or 0 for that of the model. */
+  readonly timeout: number
+  readonly inputs: readonly InferInput[]
+  /** The outputs to return, or undefined for all of them. */
+  readonly outputs: readonly RequestedOutput[] | undefined
+  /** Whether outputs are binary if they do not say it themselves. */
+  readonly isBinary: boolean
+}
+
+/** An input of a request, whose elements are in the JSON or behind it. */
+export interface InferInput {
+  readonly name: string
+  readonly datatype: string
+  readonly shape: readonly number[]
+  readonly source: { readonly data: unknown } | { readonly byteSize: number }
+}
+
+/** An output that a client asks for. */
+export interface RequestedOutput {
+  readonly name: string
+  /** Undefined if the request decides. */
+  readonly isBinary: boolean | undefined
+}

@@ -1,0 +1,155 @@
+import { InvalidRequestError } from '../errors.ts'
+import type { ParameterValue } from '../model/run-context.ts'
+import type { InferInput, InferRequest, RequestedOutput } from './infer-request.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const HIGHEST_RANK = 32
+
+/** Parameters of requests that other parts of the protocol define, and that this server answers without. */
+const SEQUENCE = new Set(['sequence_id', 'sequence_start', 'sequence_end'])
+
+/**
+ * Reads the JSON of a request. Unknown fields are ignored.
+ *
+ * @throws {InvalidRequestError} with the path of the field that is missing or wrong.
+ */
+export function readInferRequest(json: unknown): InferRequest {
+  const request = readObject(json, 'the request')
+  const id = own(request, 'id')
+  if (id !== undefined && typeof id !== 'string') throw wrong('id', 'a text', id)
+  const given = readParameters(own(request, 'parameters'), 'parameters')
+  const inputs = readArray(own(request, 'inputs'), 'inputs').map((input, i) => readInput(input, `inputs[${i}]`))
+  checkDistinct(inputs, 'inputs')
+  const asked = own(request, 'outputs')
+  const outputs = asked === undefined ? undefined : readOutputs(asked)
+  return { id, inputs, outputs: outputs?.length === 0 ? undefined : outputs, ...splitParameters(given) }
+}
+
+function readOutputs(value: unknown): RequestedOutput[] {
+  const outputs = readArray(value, 'outputs').map((output, i) => readOutput(output, `outputs[${i}]`))
+  checkDistinct(outputs, 'outputs')
+  return outputs
+}
+
+function readInput(value: unknown, path: string): InferInput {
+  const input = readObject(value, path)
+  const name = readText(own(input, 'name'), `${path}.name`)
+  const datatype = readText(own(input, 'datatype'), `${path}.datatype`)
+  const shape = readShape(own(input, 'shape'), `${path}.shape`)
+  const parameters = readParameters(own(input, 'parameters'), `${path}.parameters`)
+  if (parameters['shared_memory_region'] !== undefined) {
+    throw new InvalidRequestError(
+      `the input ${name} must be in the request, because this server shares no memory with its clients`,
+    )
+  }
+  const data = own(input, 'data')
+  const size = parameters['binary_data_size']
+  if ((data === undefined) === (size === undefined)) {
+    throw new InvalidRequestError(`the input ${name} must have either data or the parameter binary_data_size`)
+  }
+  if (size === undefined) return { name, datatype, shape, source: { data } }
+  if (!isSize(size)) throw wrong(`${path}.parameters.binary_data_size`, 'a number of bytes', size)
+  return { name, datatype, shape, source: { byteSize: size } }
+}
+
+function readOutput(value: unknown, path: string): RequestedOutput {
+  const output = readObject(value, path)
+  const name = readText(own(output, 'name'), `${path}.name`)
+  const { binary_data, classification, shared_memory_region } = readParameters(
+    own(output, 'parameters'),
+    `${path}.parameters`,
+  )
+  if (binary_data !== undefined && typeof binary_data !== 'boolean') {
+    throw wrong(`${path}.parameters.binary_data`, 'true or false', binary_data)
+  }
+  if (classification !== undefined || shared_memory_region !== undefined) {
+    const extension = classification === undefined ? 'shared memory' : 'classification'
+    throw new InvalidRequestError(`the output ${name} must not ask for ${extension}, which this server does not have`)
+  }
+  return { name, isBinary: binary_data }
+}
+
+/** Takes those parameters out that the protocol reserves. */
+function splitParameters(
+  given: Readonly<Record<string, ParameterValue>>,
+): Pick<InferRequest, 'parameters' | 'priority' | 'timeout' | 'isBinary'> {
+  const { binary_data_output: isBinary = false, timeout = 0, priority = 0, headers: _, ...others } = given
+  if (typeof isBinary !== 'boolean') throw wrong('parameters.binary_data_output', 'true or false', isBinary)
+  if (!isSize(timeout)) throw wrong('parameters.timeout', 'a whole number of microseconds', timeout)
+  if (!isSize(priority)) throw wrong('parameters.priority', 'a whole number', priority)
+  const parameters: Record<string, ParameterValue> = {}
+  for (const [name, value] of Object.entries(others)) {
+    if (!SEQUENCE.has(name)) {
+      if (!name.startsWith('triton_')) parameters[name] = value
+    } else if (value !== 0 && value !== '' && value !== false) {
+      throw new InvalidRequestError(
+        `the parameter ${name} must be absent, because models of this server have no sequences`,
+      )
+    }
+  }
+  return { parameters, priority, timeout, isBinary }
+}
+
+function readParameters(value: unknown, path: string): Readonly<Record<string, ParameterValue>> {
+  if (value === undefined) return {}
+  const parameters = readObject(value, path)
+  for (const [name, one] of Object.entries(parameters)) {
+    if (!['boolean', 'number', 'bigint', 'string'].includes(typeof one)) {
+      throw wrong(`${path}.${name}`, 'a boolean, a number or a text', one)
+    }
+  }
+  return parameters as Readonly<Record<string, ParameterValue>>
+}
+
+function readShape(value: unknown, path: string): readonly number[] {
+  const shape = readArray(value, path)
+  if (shape.length > HIGHEST_RANK) throw wrong(path, `at most ${HIGHEST_RANK} sizes`, `${shape.length} of them`)
+  return shape.map((size, i) => {
+    // JSON has a -0.
+    if (isSize(size)) return size === 0 ? 0 : size
+    throw wrong(`${path}[${i}]`, 'a whole number from 0', size)
+  })
+}
+
+const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** Reads a field without those that objects inherit. */
+const own = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
+
+function readObject(value: unknown, path: string): Json {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
+  throw wrong(path, 'an object', value)
+}
+
+function readArray(value: unknown, path: string): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw wrong(path, 'an array', value)
+}
+
+function readText(value: unknown, path: string): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw wrong(path, 'a text', value)
+}
+
+function checkDistinct(named: readonly { readonly name: string }[], path: string): void {
+  const seen = new Set<string>()
+  for (const { name } of named) {
+    if (seen.has(name))
+      throw new InvalidRequestError(`${path} must have each name once, got ${JSON.stringify(name)} twice`)
+    seen.add(name)
+  }
+}
+
+/** The error for a field. Values are cut off, because clients choose them. */
+export function wrong(path: string, expected: string, received: unknown): InvalidRequestError {
+  const text =
+    typeof received === 'object' && received !== null
+      ? Array.isArray(received)
+        ? 'an array'
+        : 'an object'
+      : String(received)
+  return new InvalidRequestError(
+    `${path} must be ${expected}, got ${text.length > 60 ? `${text.slice(0, 60)}...` : text}`,
+  )
+}

@@ -1,0 +1,84 @@
+import {
+  array,
+  boolean,
+  integer,
+  minLength,
+  minValue,
+  number,
+  optional,
+  picklist,
+  pipe,
+  record,
+  safeParse,
+  strictObject,
+  string,
+  unknown,
+} from 'valibot'
+import { ModelLoadError } from '../errors.ts'
+import type { ModelOptions } from '../model/model.ts'
+
+const name = pipe(string(), minLength(1))
+const count = pipe(number(), integer(), minValue(1))
+const whole = pipe(number(), integer(), minValue(0))
+
+const queuePolicy = strictObject({
+  timeoutAction: optional(picklist(['reject', 'delay'])),
+  defaultTimeoutMicroseconds: optional(whole),
+  allowTimeoutOverride: optional(boolean()),
+  maxQueueSize: optional(count),
+})
+
+const modelFile = strictObject({
+  library: name,
+  kernel: name,
+  signature: optional(name),
+  attributes: optional(record(string(), unknown())),
+  maxBatchSize: optional(whole),
+  batching: optional(
+    strictObject({
+      preferredBatchSize: optional(array(count)),
+      maxQueueDelayMicroseconds: optional(whole),
+      preserveOrdering: optional(boolean()),
+      priorityLevels: optional(count),
+      defaultPriorityLevel: optional(count),
+      defaultQueuePolicy: optional(queuePolicy),
+      priorityQueuePolicy: optional(record(string(), queuePolicy)),
+    }),
+  ),
+  deadline: optional(pipe(number(), minValue(1))),
+  instances: optional(count),
+  idempotent: optional(boolean()),
+  memory: optional(name),
+  guard: optional(boolean()),
+})
+
+/** The contents of `model.json`: a kernel of a library, and the options of its model and of its processes. */
+export interface ModelFile extends Pick<
+  ModelOptions,
+  'attributes' | 'batching' | 'deadline' | 'idempotent' | 'instances' | 'maxBatchSize' | 'signature'
+> {
+  /** The file name in the folder of each version. */
+  readonly library: string
+  readonly kernel: string
+  /** The memory of one process, such as `512 MiB`. */
+  readonly memory?: string
+  readonly guard?: boolean
+}
+
+/** Reads `model.json`. @param path for messages. @throws {ModelLoadError} with the field that is missing, unknown or wrong. */
+export function readModelFile(text: string, path: string): ModelFile {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new ModelLoadError(`${path} must be JSON: ${(error as Error).message}`, { cause: error })
+  }
+  const { success, output, issues } = safeParse(modelFile, json)
+  if (success) return output as ModelFile
+  const [issue] = issues
+  const place = issue.path?.map(({ key }) => String(key)).join('.') ?? 'the file'
+  throw new ModelLoadError(`${path}: ${place} is not valid. ${issue.message}.`, {
+    hint: `The fields are ${Object.keys(modelFile.entries).join(', ')}.`,
+    details: { path, field: place },
+  })
+}

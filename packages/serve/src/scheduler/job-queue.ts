@@ -1,0 +1,44 @@
+import type { Job } from './job.ts'
+
+/** The requests that wait, the highest priority first, and those of one priority in the order in which they came. */
+export class JobQueue {
+  readonly #levels = new Map<number, Set<Job>>()
+  /** Requests that waited too long, and run after all others. */
+  readonly #delayed = new Set<Job>()
+
+  get size(): number {
+    let size = this.#delayed.size
+    for (const jobs of this.#levels.values()) size += jobs.size
+    return size
+  }
+
+  /** The requests of one priority. */
+  sizeOf(level: number): number {
+    return this.#levels.get(level)?.size ?? 0
+  }
+
+  add(job: Job): void {
+    const jobs = this.#levels.get(job.level)
+    if (jobs !== undefined) {
+      jobs.add(job)
+      return
+    }
+    this.#levels.set(job.level, new Set([job]))
+  }
+
+  /** Puts a request behind all others. */
+  delay(job: Job): void {
+    this.#levels.get(job.level)?.delete(job)
+    this.#delayed.add(job)
+  }
+
+  delete(job: Job): void {
+    this.#levels.get(job.level)?.delete(job)
+    this.#delayed.delete(job)
+  }
+
+  *[Symbol.iterator](): Generator<Job> {
+    for (const level of [...this.#levels.keys()].toSorted((a, b) => a - b)) yield* this.#levels.get(level)!
+    yield* this.#delayed
+  }
+}

@@ -1,0 +1,51 @@
+import { ArgumentError, IsolationError, QueueFullError, TenonError } from '@tenon/core'
+import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError } from 'tenon/pools'
+import { InvalidRequestError, ModelNotFoundError, ModelUnavailableError, RequestTooLargeError } from '../errors.ts'
+
+/** The kinds of failures of a request, which both transports have statuses for. */
+export type FailureKind = 'invalid' | 'not-found' | 'too-large' | 'unavailable' | 'deadline' | 'failed'
+
+/** A failure as a client may know it. */
+export interface Failure {
+  readonly kind: FailureKind
+  /** Without paths and addresses of this machine. */
+  readonly message: string
+}
+
+/**
+ * Describes an error for a client. The message of a request's own error is passed on. Those of kernels and functions are passed on
+ * too, because clients need them; what Tenon says of workers is shortened, because it has addresses and paths.
+ */
+export function describeFailure(error: unknown, model?: string): Failure {
+  if (error instanceof InvalidRequestError) return { kind: 'invalid', message: textOf(error) }
+  if (error instanceof ModelNotFoundError) return { kind: 'not-found', message: textOf(error) }
+  if (error instanceof RequestTooLargeError) return { kind: 'too-large', message: textOf(error) }
+  if (error instanceof ModelUnavailableError || error instanceof QueueFullError)
+    return { kind: 'unavailable', message: textOf(error) }
+  if (error instanceof KernelDeadlineError) {
+    return {
+      kind: 'deadline',
+      message: `the model ${model} did not answer within ${String(error.details['deadline'])} ms`,
+    }
+  }
+  if (error instanceof IsolationError) return describeEnd(error, model)
+  const name = model === undefined ? 'the server failed' : `the model ${model} failed`
+  if (error instanceof TenonError && !(error instanceof ArgumentError))
+    return { kind: 'failed', message: `${name}: ${error.sentence}` }
+  return { kind: 'failed', message: name }
+}
+
+function describeEnd(error: IsolationError, model: string | undefined): Failure {
+  if (error instanceof CrashLoopError)
+    return { kind: 'unavailable', message: `the model ${model} crashes again and again` }
+  if (error instanceof KernelMemoryError)
+    return { kind: 'failed', message: `the model ${model} needed more memory than it may have` }
+  const { signal, exitCode } = error.details
+  const how =
+    typeof signal === 'string' ? ` by ${signal}` : exitCode === undefined ? '' : ` with exit code ${String(exitCode)}`
+  if (error instanceof KernelCrashError)
+    return { kind: 'failed', message: `the model ${model} ended its process${how}` }
+  return { kind: 'failed', message: `the model ${model} lost its process` }
+}
+
+const textOf = ({ sentence, hint }: TenonError): string => (hint === undefined ? sentence : `${sentence}. ${hint}`)

@@ -1,0 +1,113 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { ModelRegistry } from './model-registry.ts'
+import type { ServedModel } from './served-model.ts'
+
+/** Why a request failed, in the words of Triton. */
+export type FailureReason = 'REJECTED' | 'CANCELED' | 'BACKEND' | 'OTHER'
+
+const labelNames = ['model', 'version'] as const
+
+/** The buckets of request times in seconds. */
+const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/**
+ * What Prometheus reads from a server. Triton's names have Triton's meaning (`metrics.md`), so that its dashboards work. A model's name
+ * is a label only if the server has the model.
+ */
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #failures: Counter<'model' | 'version' | 'reason'>
+  readonly #seconds: Histogram<'model' | 'version'>
+  /** The histograms of the models, which would be looked up by their labels otherwise. */
+  readonly #secondsOf = new WeakMap<ServedModel, Histogram.Internal<'model' | 'version'>>()
+
+  constructor(models: ModelRegistry, connections: () => number) {
+    const registers = [this.#registry]
+    const counter = (name: string, help: string, valueOf: (served: ServedModel) => number): void => {
+      const own = new Counter({
+        name,
+        help,
+        labelNames,
+        registers,
+        collect: () => {
+          own.reset()
+          for (const served of models.all()) own.inc(labelsOf(served), valueOf(served))
+        },
+      })
+    }
+    const microseconds = (
+      name: string,
+      part: Parameters<ServedModel['statistics']['durationOf']>[0],
+      help: string,
+    ): void =>
+      counter(`nv_inference_${name}_duration_us`, help, ({ statistics }) =>
+        Math.round(statistics.durationOf(part).ns / 1000),
+      )
+
+    counter(
+      'nv_inference_request_success',
+      'Requests that were answered',
+      ({ statistics }) => statistics.durationOf('success').count,
+    )
+    counter(
+      'nv_inference_count',
+      'Inferences, counted in rows of batches',
+      ({ statistics }) => statistics.inferenceCount,
+    )
+    counter('nv_inference_exec_count', 'Runs of the model', ({ statistics }) => statistics.executionCount)
+    microseconds('request', 'success', 'Time of answered requests in microseconds')
+    microseconds('queue', 'queue', 'Time in the queue in microseconds')
+    microseconds('compute_input', 'computeInput', 'Time for inputs in microseconds')
+    microseconds('compute_infer', 'computeInfer', 'Time of runs in microseconds')
+    microseconds('compute_output', 'computeOutput', 'Time for outputs in microseconds')
+    const pending = new Gauge({
+      name: 'nv_inference_pending_request_count',
+      help: 'Requests that wait or run',
+      labelNames,
+      registers,
+      collect: () => {
+        for (const served of models.all()) pending.set(labelsOf(served), served.scheduler.pending)
+      },
+    })
+    const open: Gauge = new Gauge({
+      name: 'tenon_connections',
+      help: 'Open connections',
+      registers,
+      collect: () => open.set(connections()),
+    })
+    this.#failures = new Counter({
+      name: 'nv_inference_request_failure',
+      help: 'Requests that failed',
+      labelNames: [...labelNames, 'reason'],
+      registers,
+    })
+    this.#seconds = new Histogram({
+      name: 'tenon_request_seconds',
+      help: 'Time of requests in seconds',
+      labelNames,
+      buckets,
+      registers,
+    })
+  }
+
+  /** Counts an answered request. */
+  addSuccess(served: ServedModel, seconds: number): void {
+    let own = this.#secondsOf.get(served)
+    if (own === undefined) {
+      own = this.#seconds.labels(labelsOf(served))
+      this.#secondsOf.set(served, own)
+    }
+    own.observe(seconds)
+  }
+
+  addFailure(served: ServedModel, reason: FailureReason): void {
+    this.#failures.inc({ ...labelsOf(served), reason })
+  }
+
+  /** The metrics in the text format of Prometheus, and its content type. */
+  async text(): Promise<{ readonly text: string; readonly contentType: string }> {
+    return { text: await this.#registry.metrics(), contentType: this.#registry.contentType }
+  }
+}
+
+const labelsOf = ({ model: { name, version } }: ServedModel) => ({ model: name, version })

@@ -1,0 +1,75 @@
+/** How often something happened, and how long it took in all. */
+export interface Duration {
+  readonly count: number
+  readonly ns: number
+}
+
+/** The times of one inference in nanoseconds. */
+export interface InferenceTimes {
+  readonly queue: number
+  readonly computeInput: number
+  readonly computeInfer: number
+  readonly computeOutput: number
+}
+
+type Part = 'success' | 'fail' | 'queue' | 'computeInput' | 'computeInfer' | 'computeOutput'
+
+const PARTS: readonly Part[] = ['success', 'fail', 'queue', 'computeInput', 'computeInfer', 'computeOutput']
+
+/** What one model has done, counted as Triton counts it (`extension_statistics.md`): failures are no inferences. */
+export class ModelStatistics {
+  readonly #durations = new Map<Part, { count: number; ns: number }>(PARTS.map((part) => [part, { count: 0, ns: 0 }]))
+  #last = 0
+  #inferences = 0
+  /** The number of runs by their rows. */
+  readonly #executions = new Map<number, number>()
+
+  /** @param rows those of the request: the size along the first axis of a model with batches, or 1. */
+  addSuccess(rows: number, times: InferenceTimes): void {
+    const { queue, computeInput, computeInfer, computeOutput } = times
+    this.#last = Date.now()
+    this.#inferences += rows
+    this.#add('success', queue + computeInput + computeInfer + computeOutput)
+    this.#add('queue', queue)
+    this.#add('computeInput', computeInput)
+    this.#add('computeInfer', computeInfer)
+    this.#add('computeOutput', computeOutput)
+  }
+
+  /** @param rows those of all requests that run together. */
+  addExecution(rows: number): void {
+    this.#executions.set(rows, (this.#executions.get(rows) ?? 0) + 1)
+  }
+
+  addFailure(ns: number): void {
+    this.#add('fail', ns)
+  }
+
+  #add(part: Part, ns: number): void {
+    const duration = this.#durations.get(part)!
+    duration.count++
+    duration.ns += ns
+  }
+
+  get inferenceCount(): number {
+    return this.#inferences
+  }
+
+  get executionCount(): number {
+    return this.executionsByRows.reduce((sum, [, count]) => sum + count, 0)
+  }
+
+  /** The number of runs for each number of rows, the smallest first. */
+  get executionsByRows(): readonly (readonly [rows: number, count: number])[] {
+    return [...this.#executions].toSorted(([a], [b]) => a - b)
+  }
+
+  /** The time of the last inference in milliseconds since 1970, or 0. */
+  get lastInference(): number {
+    return this.#last
+  }
+
+  durationOf(part: Part): Duration {
+    return this.#durations.get(part)!
+  }
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
+import { double, echo, input, Served } from './support.ts'
+
+const bytesOf = (...values: number[]): Buffer => Buffer.from(new Float32Array(values).buffer)
+
+const binary = (shape: readonly number[], size: number): object => ({
+  name: 'x',
+  datatype: 'FP32',
+  shape,
+  parameters: { binary_data_size: size },
+})
+
+const errorOf = ({ status, body }: { status: number; body: Buffer }): unknown => [status, JSON.parse(body.toString())]
+
+describe('tensors as bytes', () => {
+  test('rules 12 and 16: bytes behind the JSON in both directions', async () => {
+    const served = await Served.start([double])
+    const request = { inputs: [binary([1, 4], 16)], parameters: { binary_data_output: true } }
+    const { status, headers, body } = await served.inferBinary('double', request, [bytesOf(1, 2, 3, 4)])
+    const size = Number(headers['inference-header-content-length'])
+    expect([status, headers['content-type']]).toEqual([200, 'application/octet-stream'])
+    expect(JSON.parse(body.subarray(0, size).toString())).toEqual({
+      model_name: 'double',
+      model_version: '1',
+      outputs: [{ name: 'y', datatype: 'FP32', shape: [1, 4], parameters: { binary_data_size: 16 } }],
+    })
+    expect(body.subarray(size)).toEqual(bytesOf(2, 4, 6, 8))
+  })
+
+  test('rule 16: an output decides for itself, and without a binary one the answer is JSON', async () => {
+    const served = await Served.start([double])
+    const outputs = (binary_data: boolean) => [{ name: 'y', parameters: { binary_data } }]
+    const inputs = [input('x', 'FP32', [1, 4], [1, 2, 3, 4])]
+    const asJson = await served.inferBinary(
+      'double',
+      { inputs, outputs: outputs(false), parameters: { binary_data_output: true } },
+      [],
+    )
+    expect([asJson.headers['content-type'], asJson.headers['inference-header-content-length']]).toEqual([
+      'application/json',
+      undefined,
+    ])
+    const asBytes = await served.inferBinary('double', { inputs, outputs: outputs(true) }, [])
+    expect(asBytes.body.subarray(-16)).toEqual(bytesOf(2, 4, 6, 8))
+    const unknown = await served.infer('double', { inputs, outputs: [{ name: 'z' }] })
+    expect(unknown).toEqual([400, { error: 'the model double has no output "z". Its outputs are y.' }])
+  })
+
+  test('rule 12: the size of the JSON is decimal digits within the body', async () => {
+    const served = await Served.start([double])
+    const json = JSON.stringify({ inputs: [binary([1, 4], 16)] })
+    const body = Buffer.concat([Buffer.from(json), bytesOf(1, 2, 3, 4)])
+    for (const size of ['-1', 'NaN', '1e3', '0x10', '', ' ', '1.0', '9'.repeat(16), String(body.length + 1), '0']) {
+      const headers = { 'inference-header-content-length': size }
+      const reply = await served.send('POST', '/v2/models/double/infer', body, headers)
+      expect([size, reply.status]).toEqual([size, 400])
+    }
+    const headers = { 'inference-header-content-length': String(json.length) }
+    expect((await served.send('POST', '/v2/models/double/infer', body, headers)).status).toBe(200)
+  })
+
+  test('rule 13: the bytes are exactly those of the inputs', async () => {
+    const served = await Served.start([double])
+    const request = { inputs: [binary([1, 4], 16)] }
+    expect(errorOf(await served.inferBinary('double', request, [bytesOf(1, 2, 3)]))).toEqual([
+      400,
+      { error: 'the body must have all bytes of the binary inputs, but it ended before' },
+    ])
+    expect(errorOf(await served.inferBinary('double', request, [bytesOf(1, 2, 3, 4), Buffer.from('x')]))).toEqual([
+      400,
+      { error: 'the body must have no bytes behind the binary inputs' },
+    ])
+    expect(errorOf(await served.inferBinary('double', { inputs: [binary([1, 4], 12)] }, [bytesOf(1, 2, 3)]))).toEqual([
+      400,
+      { error: 'the binary_data_size of x must be 16 for 4 elements, got 12' },
+    ])
+    const both = { ...(input('x', 'FP32', [1, 4], [1, 2, 3, 4]) as object), parameters: { binary_data_size: 16 } }
+    for (const one of [both, { name: 'x', datatype: 'FP32', shape: [1, 4] }]) {
+      expect(errorOf(await served.inferBinary('double', { inputs: [one] }, []))).toEqual([
+        400,
+        { error: 'the input x must have either data or the parameter binary_data_size' },
+      ])
+    }
+    for (const size of [-1, 1.5, '16', 2 ** 53, true]) {
+      const one = { name: 'x', datatype: 'FP32', shape: [1, 4], parameters: { binary_data_size: size } }
+      expect((await served.inferBinary('double', { inputs: [one] }, [bytesOf(1, 2, 3, 4)])).status).toBe(400)
+    }
+  })
+
+  test('rule 14: booleans are bytes of 0 and 1', async () => {
+    const served = await Served.start([echo('pred', 'bools')])
+    const one = { name: 'x', datatype: 'BOOL', shape: [3], parameters: { binary_data_size: 3 } }
+    expect(errorOf(await served.inferBinary('bools', { inputs: [one] }, [Buffer.from([0, 1, 2])]))).toEqual([
+      400,
+      { error: 'element 2 of x must be 0 or 1, got 2' },
+    ])
+    const reply = await served.inferBinary('bools', { inputs: [one] }, [Buffer.from([0, 1, 1])])
+    expect(JSON.parse(reply.body.toString())).toMatchObject({ outputs: [{ data: [false, true, true] }] })
+  })
+
+  test('rule 18: bytes at any offset and in any chunks reach aligned memory', async () => {
+    const served = await Served.start([double])
+    for (const id of ['', 'a', 'ab', 'abc']) {
+      const request = { id, inputs: [binary([256, 4], 4096)], parameters: { binary_data_output: true } }
+      const values = Array.from({ length: 1024 }, (_, i) => i)
+      const { status, body } = await served.inferBinary('double', request, [bytesOf(...values)])
+      expect([status, body.subarray(-4096)]).toEqual([200, bytesOf(...values.map((value) => 2 * value))])
+    }
+  })
+
+  test('rule 19: compressed requests are inflated, and answers are compressed if the client asks', async () => {
+    const served = await Served.start([double])
+    const values = Array.from({ length: 1024 }, (_, i) => i)
+    const json = Buffer.from(
+      JSON.stringify({ inputs: [binary([256, 4], 4096)], parameters: { binary_data_output: true } }),
+    )
+    const body = Buffer.concat([json, bytesOf(...values)])
+    const wanted = bytesOf(...values.map((value) => 2 * value))
+    for (const [encoding, compress] of [
+      ['gzip', gzipSync],
+      ['deflate', deflateSync],
+    ] as const) {
+      const headers = { 'content-encoding': encoding, 'inference-header-content-length': String(json.length) }
+      const plain = await served.send('POST', '/v2/models/double/infer', compress(body), headers)
+      expect([plain.status, plain.headers['content-encoding'], plain.body.subarray(-4096)]).toEqual([
+        200,
+        undefined,
+        wanted,
+      ])
+      const packed = await served.send('POST', '/v2/models/double/infer', compress(body), {
+        ...headers,
+        'accept-encoding': encoding,
+      })
+      const inflate = encoding === 'gzip' ? gunzipSync : inflateSync
+      expect([packed.headers['content-encoding'], inflate(packed.body).subarray(-4096)]).toEqual([encoding, wanted])
+    }
+    const wrong = await served.send('POST', '/v2/models/double/infer', body, { 'content-encoding': 'gzip' })
+    expect(errorOf(wrong)).toEqual([400, { error: 'the body must be compressed as its content-encoding states' }])
+    expect((await served.send('POST', '/v2/models/double/infer', body, { 'content-encoding': 'br' })).status).toBe(415)
+  })
+
+  test('rules 19 and 40: a small body that inflates to a large one is refused', async () => {
+    const served = await Served.start([double], { maxRequestBytes: 2 ** 20 })
+    const bomb = gzipSync(Buffer.alloc(64 * 2 ** 20))
+    const headers = { 'content-encoding': 'gzip' }
+    const { status } = await served.send('POST', '/v2/models/double/infer', bomb, headers)
+    expect(status).toBe(413)
+  })
+})

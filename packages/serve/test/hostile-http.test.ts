@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import { readdirSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { describe, expect, test, vi } from 'vitest'
+import { double, echo, input, Served } from './support.ts'
+
+const request = JSON.stringify({ inputs: [input('x', 'FP32', [1, 4], [1, 2, 3, 4])] })
+
+/** Writes bytes on a connection of its own, and returns all that comes until the server ends it. */
+function converse(served: Served, bytes: string | Uint8Array, isHalfClosed = false): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect({ port: served.server.port, host: '127.0.0.1', allowHalfOpen: true })
+    let received = ''
+    socket.setTimeout(3000, () => socket.destroy())
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')))
+    socket.on('error', () => {})
+    socket.on('end', () => socket.end())
+    socket.on('close', () => resolve(received))
+    socket.write(bytes)
+    if (isHalfClosed) socket.end()
+  })
+}
+
+const head = (...lines: string[]): string =>
+  ['POST /v2/models/double/infer HTTP/1.1', 'host: localhost', 'connection: close', ...lines, '', ''].join('\r\n')
+
+const descriptors = (): number => readdirSync('/proc/self/fd').length
+
+/** Whether the server still answers as it did before. */
+const isWell = async (served: Served): Promise<void> => {
+  const reply = await served.send('POST', '/v2/models/double/infer', request)
+  expect([reply.status, JSON.parse(reply.body.toString())]).toMatchObject([200, { outputs: [{ data: [2, 4, 6, 8] }] }])
+}
+
+describe('hostile requests', () => {
+  test('rule 40: sizes in the headers that no body has', async () => {
+    const served = await Served.start([double])
+    const status = async (bytes: string): Promise<string> => (await converse(served, bytes)).slice(9, 12)
+    expect(await status(head('content-length: 9223372036854775808'))).toBeOneOf(['400', '413'])
+    expect(await status(head(`content-length: ${2 ** 40}`) + request)).toBe('413')
+    expect(await status(head('content-length: -1') + request)).toBe('400')
+    expect(await status(head('content-length: 1e3') + request)).toBe('400')
+    expect(await status(head('content-length: 5', 'content-length: 6') + request)).toBe('400')
+    expect(await status(head('content-length: 5', 'transfer-encoding: chunked') + request)).toBe('400')
+    expect(await status(head('transfer-encoding: chunked') + 'zz\r\n')).toBe('400')
+    expect(await status(head('transfer-encoding: chunked', 'transfer-encoding: identity') + '0\r\n\r\n')).toBe('400')
+    expect(await status(head(`x: ${'y'.repeat(20_000)}`))).toBe('431')
+    expect(await status('GET / HTTP/9.9\r\n\r\n')).toBe('400')
+    expect(await status('\0\0\0\0\r\n\r\n')).toBe('400')
+    await isWell(served)
+  })
+
+  test('rule 40: a chunked body is counted, and ends at the limit', async () => {
+    const served = await Served.start([double], { maxRequestBytes: 100_000 })
+    const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`
+    expect((await converse(served, head('transfer-encoding: chunked') + chunk.repeat(50))).slice(9, 12)).toBe('413')
+    const tiny = '1\r\n \r\n'.repeat(70_000)
+    const larger = await Served.start([double])
+    expect((await converse(larger, head('transfer-encoding: chunked') + tiny)).slice(9, 12)).toBe('413')
+    await isWell(served)
+  })
+
+  test('rule 40: a client that sends slowly gets 408, and others are answered', async () => {
+    const served = await Served.start([double], { requestTimeout: 300 })
+    const slow: Socket[] = []
+    const answers: string[] = []
+    for (let i = 0; i < 200; i++) {
+      const socket = connect(served.server.port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.on('data', (chunk) => answers.push(chunk.toString().slice(9, 12)))
+      socket.write(i % 2 === 0 ? 'POST /v2' : head('content-length: 1000') + '{')
+      slow.push(socket)
+    }
+    await isWell(served)
+    await vi.waitFor(() => expect(slow.every(({ closed }) => closed)).toBe(true), { timeout: 5000 })
+    expect(new Set(answers)).toEqual(new Set(['408']))
+  })
+
+  test('a half-closed connection still gets its answer', async () => {
+    const served = await Served.start([double])
+    const answer = await converse(served, head(`content-length: ${request.length}`) + request, true)
+    expect(answer).toContain('"data":[2,4,6,8]')
+  })
+
+  test('decision 36: requests of web pages and of other names are refused', async () => {
+    const served = await Served.start([double])
+    for (const headers of [
+      { origin: 'https://example.com' },
+      { host: 'example.com' },
+      { host: 'localhost.example.com:80' },
+    ]) {
+      expect((await served.send('POST', '/v2/models/double/infer', request, headers)).status).toBe(403)
+    }
+    for (const host of ['localhost', '127.0.0.1:8000', '[::1]:9', 'LOCALHOST']) {
+      expect((await served.send('POST', '/v2/models/double/infer', request, { host })).status).toBe(200)
+    }
+  })
+
+  test('clients that leave at any byte leave nothing behind', async () => {
+    const served = await Served.start([double])
+    await isWell(served)
+    const before = descriptors()
+    const bytes = Buffer.from(head(`content-length: ${request.length}`) + request)
+    for (let at = 0; at <= bytes.length; at += 3) {
+      const socket = connect(served.server.port, '127.0.0.1')
+      socket.on('error', () => {})
+      await new Promise((resolve) => socket.once('connect', resolve))
+      socket.write(bytes.subarray(0, at))
+      if (at % 2 === 0) socket.resetAndDestroy()
+      else socket.destroy()
+    }
+    await isWell(served)
+    await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before))
+  })
+
+  test('property: bytes of any kind get an answer of the protocol, never a 500', { timeout: 60_000 }, async () => {
+    const served = await Served.start([double, echo('s64', 'echo'), echo('pred', 'bools')])
+    const value: fc.Arbitrary<unknown> = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.constantFrom(-1, 2 ** 53, 1e300, 'x', '', null, true, [], {}, [[]], 'FP32', 'INT64', 'BOOL', 'BYTES'),
+    )
+    const tensor = fc.record(
+      {
+        name: fc.oneof(fc.constantFrom('x', 'y', '__proto__'), value),
+        datatype: fc.oneof(fc.constantFrom('FP32', 'INT64', 'BOOL'), value),
+        shape: fc.oneof(fc.constantFrom([1, 4], [4], [0], [2 ** 40, 2 ** 40]), value),
+        data: fc.oneof(fc.constantFrom([1, 2, 3, 4], [true, 0, 1, false]), value),
+        parameters: fc.oneof(fc.record({ binary_data_size: value }), value),
+      },
+      { requiredKeys: [] },
+    )
+    const body = fc.oneof(
+      fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)),
+      fc
+        .record(
+          { id: value, inputs: fc.oneof(fc.array(tensor), value), outputs: value, parameters: value },
+          { requiredKeys: [] },
+        )
+        .map((json) => Buffer.from(JSON.stringify(json))),
+    )
+    const headers = fc.record(
+      {
+        'inference-header-content-length': fc.oneof(
+          fc.constantFrom('0', '-1', 'NaN', '1e3', '0x1', '10'),
+          fc.nat().map(String),
+        ),
+        'content-encoding': fc.constantFrom('gzip', 'deflate', 'br', 'identity', 'GZIP'),
+        'accept-encoding': fc.constantFrom('gzip', 'deflate;q=0, *', ',,;', 'gzip;q=0'),
+      },
+      { requiredKeys: [] },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('double', 'echo', 'bools'), body, headers, async (model, bytes, given) => {
+        const reply = await served.send('POST', `/v2/models/${model}/infer`, bytes, given as Record<string, string>)
+        expect(reply.status).toBeOneOf([200, 400, 413, 415])
+        if (reply.status !== 200) expect(JSON.parse(reply.body.toString())).toEqual({ error: expect.any(String) })
+      }),
+      { numRuns: 400 },
+    )
+    await isWell(served)
+  })
+})

@@ -1,0 +1,203 @@
+import { coreLibrary } from '@tenon/core/internal'
+import { kernelLibrary } from '@tenon/kernels'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ModelRepository } from '../src/index.ts'
+import { input, Served } from './support.ts'
+
+const libfaulty = join(dirname(coreLibrary().path), 'libfaulty.so')
+
+/** Makes a folder with models: files by path, whose contents are JSON, text, or copies of libraries. */
+function makeRepository(files: Readonly<Record<string, object | string | { copy: string }>>): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tenon-models-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true })
+    if (typeof content === 'string') writeFileSync(join(directory, path), content)
+    else if ('copy' in content) copyFileSync(content.copy, join(directory, path))
+    else writeFileSync(join(directory, path), JSON.stringify(content))
+  }
+  return directory
+}
+
+const softmax = {
+  library: 'libkernels.so',
+  kernel: 'softmax',
+  signature: '(x: f32[rows, columns]) -> (y: f32[rows, columns])',
+  attributes: { temperature: 2 },
+  maxBatchSize: 8,
+}
+
+const module = `
+  import { defineModel } from ${JSON.stringify(join(import.meta.dirname, '../src/index.ts'))}
+  export default defineModel({ name: 'same', signature: '(x: f32[n]) -> (y: f32[n])', run: ({ x }) => x })`
+
+describe('a folder with models', () => {
+  test('has kernels of libraries in versions, and functions', async () => {
+    const directory = makeRepository({
+      'softmax/model.json': softmax,
+      'softmax/1/libkernels.so': { copy: kernelLibrary('kernels') },
+      'softmax/3/libkernels.so': { copy: kernelLibrary('kernels') },
+      'same/model.ts': module,
+      '.hidden/x': '',
+    })
+    await using repository = await ModelRepository.load(directory)
+    expect(repository.models.map(({ name, version }) => `${name}/${version}`)).toEqual([
+      'same/1',
+      'softmax/1',
+      'softmax/3',
+    ])
+    const served = await Served.start(repository.models)
+    const request = { inputs: [input('x', 'FP32', [1, 2], [0, 0])] }
+    expect(await served.infer('softmax', request)).toMatchObject([
+      200,
+      { model_version: '3', outputs: [{ data: [0.5, 0.5] }] },
+    ])
+    expect(await served.infer('same', { inputs: [input('x', 'FP32', [1], [7])] })).toMatchObject([
+      200,
+      { outputs: [{ data: [7] }] },
+    ])
+  })
+
+  test('is refused with the file and the field that is wrong, and leaves nothing open', async () => {
+    const good = { 'a/model.json': softmax, 'a/1/libkernels.so': { copy: kernelLibrary('kernels') } }
+    const errorOf = async (files: Parameters<typeof makeRepository>[0]): Promise<string> => {
+      const error: Error = await ModelRepository.load(makeRepository(files)).then(
+        () => expect.fail('loaded'),
+        (reason: Error) => reason,
+      )
+      expect(error.name).toBe('ModelLoadError')
+      return error.message
+    }
+    expect(await errorOf({})).toContain('must have a folder for each model')
+    expect(await errorOf({ ...good, 'b/x': '' })).toContain('must contain model.json or one of model.ts')
+    expect(await errorOf({ ...good, 'b/model.json': '{' })).toContain('must be JSON')
+    expect(await errorOf({ ...good, 'b/model.json': { ...softmax, kernel: 1 } })).toContain('kernel is not valid')
+    expect(await errorOf({ ...good, 'b/model.json': { ...softmax, maxBatch: 1 } })).toContain('maxBatch is not valid')
+    expect(await errorOf({ ...good, 'b/model.json': { ...softmax, batching: { preferredBatchSize: [0] } } })).toContain(
+      'batching.preferredBatchSize.0',
+    )
+    expect(await errorOf({ ...good, 'b/model.json': softmax })).toContain('must have a folder for each version')
+    expect(await errorOf({ ...good, 'b/model.json': softmax, 'b/1/x': '' })).toContain("failed to load 'b'")
+    expect(
+      await errorOf({
+        ...good,
+        'b/model.json': { ...softmax, kernel: 'sofmax' },
+        'b/1/libkernels.so': { copy: kernelLibrary('kernels') },
+      }),
+    ).toContain('softmax')
+    expect(await errorOf({ ...good, 'b/model.js': 'export default 1' })).toContain('must be a model with this name')
+    expect(await errorOf({ ...good, 'b/model.js': 'throw new Error("x")' })).toContain('cannot be imported')
+  })
+})
+
+/** Starts the command, and waits until it listens. */
+async function startCommand(...args: string[]): Promise<{ child: ChildProcess; url: string; lines: string[] }> {
+  const script = join(import.meta.dirname, '../src/bin.ts')
+  const child = spawn(process.execPath, ['--conditions=@tenon/source', '--no-warnings', script, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines: string[] = []
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stderr!.on('data', (chunk: Buffer) => {
+      lines.push(...chunk.toString().trim().split('\n'))
+      const listening = lines.find((line) => line.includes('"listening"'))
+      if (listening !== undefined) resolve((JSON.parse(listening) as { http: string }).http)
+    })
+    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${lines.join('\n')}`)))
+  })
+  return { child, url, lines }
+}
+
+async function run(...args: string[]): Promise<[code: number | null, stderr: string]> {
+  const script = join(import.meta.dirname, '../src/bin.ts')
+  const child = spawn(process.execPath, ['--conditions=@tenon/source', '--no-warnings', script, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr!.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return [code, stderr]
+}
+
+const infer = async (url: string, model: string): Promise<[status: number, json: unknown]> => {
+  const body = JSON.stringify({ inputs: [input('x', 'FP32', [4], [1, 2, 3, 4])] })
+  const reply = await fetch(`${url}/v2/models/${model}/infer`, { method: 'POST', body })
+  return [reply.status, await reply.json()]
+}
+
+const faulty = (fault: number, others: object = {}): object => ({
+  library: basename(libfaulty),
+  kernel: 'faulty',
+  attributes: { fault },
+  ...others,
+})
+
+describe('tenon serve', () => {
+  test('rule 35: answers until SIGTERM, finishes what runs, and ends with 0', { timeout: 60_000 }, async () => {
+    const directory = makeRepository({
+      'double/model.json': faulty(0),
+      'double/1/libfaulty.so': { copy: libfaulty },
+      'crash/model.json': faulty(1),
+      'crash/1/libfaulty.so': { copy: libfaulty },
+      'sleep/model.json': faulty(29, { instances: 2 }),
+      'sleep/1/libfaulty.so': { copy: libfaulty },
+    })
+    const { child, url, lines } = await startCommand(directory, '--http-port', '0')
+    expect(await infer(url, 'double')).toMatchObject([200, { outputs: [{ data: [2, 4, 6, 8] }] }])
+    expect((await infer(url, 'crash'))[0]).toBe(500)
+    expect((await infer(url, 'double'))[0]).toBe(200)
+    const running = Array.from({ length: 20 }, () => infer(url, 'sleep'))
+    await infer(url, 'double')
+    child.kill('SIGTERM')
+    const [code] = (await once(child, 'exit')) as [number]
+    const statuses = (await Promise.all(running)).map(([status]) => status)
+    expect([code, new Set(statuses)]).toEqual([0, new Set([200])])
+    const messages = lines.map((line) => (JSON.parse(line) as { message: string }).message)
+    expect(messages.at(-1)).toBe('drained')
+  })
+
+  test(
+    'rule 35: what is not done at the end of the drain ends with 4, and a second signal with 130',
+    { timeout: 60_000 },
+    async () => {
+      const directory = makeRepository({ 'hang/model.json': faulty(8), 'hang/1/libfaulty.so': { copy: libfaulty } })
+      for (const [signals, wanted] of [
+        [1, 4],
+        [2, 130],
+      ] as const) {
+        const { child, url } = await startCommand(directory, '--http-port', '0', '--drain-timeout', '1')
+        const lost = infer(url, 'hang').catch(() => 'lost')
+        while (!(await fetch(`${url}/v2/models/hang/stats`).then((reply) => reply.text())).includes('hang')) continue
+        await new Promise((resolve) => setTimeout(resolve, 200))
+        for (let i = 0; i < signals; i++) {
+          child.kill('SIGTERM')
+          await new Promise((resolve) => setTimeout(resolve, 50))
+        }
+        const [code] = (await once(child, 'exit')) as [number]
+        expect([code, await lost]).toEqual([wanted, 'lost'])
+      }
+    },
+  )
+
+  test(
+    'ends with 1 for a model that cannot be loaded, and with 2 for a wrong command line',
+    { timeout: 60_000 },
+    async () => {
+      const directory = makeRepository({ 'a/model.json': '{' })
+      expect(await run(directory)).toEqual([1, expect.stringContaining('must be JSON')])
+      expect(await run()).toEqual([2, 'tenon serve: one folder with models must be given, got 0\n'])
+      expect(await run(directory, '--http-port', 'x')).toEqual([
+        2,
+        expect.stringContaining('--http-port must be a whole number'),
+      ])
+      expect(await run(directory, '--what')).toEqual([2, expect.stringContaining('--what')])
+      expect(existsSync(directory)).toBe(true)
+    },
+  )
+})

@@ -1,0 +1,100 @@
+import { tensor } from '@tenon/core'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { onTestFinished } from 'vitest'
+import { createServer, defineModel, type InferenceServer, type Model, type ServerOptions } from '../src/index.ts'
+
+/** Doubles a matrix with rows of 4. */
+export const double: Model = defineModel({
+  name: 'double',
+  signature: '(x: f32[rows, 4]) -> (y: f32[rows, 4])',
+  run: ({ x }) =>
+    tensor(
+      'f32',
+      x.shape,
+      x.toArray().map((value) => 2 * value),
+    ),
+})
+
+/** Returns its input, for one element type. */
+export function echo(dtype: string, name: string = `echo_${dtype}`): Model {
+  return defineModel({ name, signature: `(x: ${dtype}[n]) -> (y: ${dtype}[n])`, run: ({ x }) => x })
+}
+
+/** What a client got. */
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** A server that is closed at the end of the test, and a client for it. */
+export class Served {
+  readonly server: InferenceServer
+  readonly errors: unknown[]
+
+  private constructor(server: InferenceServer, errors: unknown[]) {
+    this.server = server
+    this.errors = errors
+  }
+
+  static async start(models: readonly Model[], options: Partial<ServerOptions> = {}): Promise<Served> {
+    const errors: unknown[] = []
+    const server = await createServer({
+      models,
+      http: { port: 0 },
+      logError: (error) => void errors.push(error),
+      ...options,
+    })
+    onTestFinished(() => server[Symbol.asyncDispose]())
+    return new Served(server, errors)
+  }
+
+  /** Sends one request on a connection of its own. */
+  send(
+    method: string,
+    path: string,
+    body?: Uint8Array | string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(
+        { host: '127.0.0.1', port: this.server.port, method, path, headers, agent: false },
+        (response) => {
+          const chunks: Buffer[] = []
+          response.on('data', (chunk: Buffer) => chunks.push(chunk))
+          response.on('error', reject)
+          response.on('end', () => {
+            resolve({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks) })
+          })
+        },
+      )
+      request.on('error', reject)
+      request.end(body)
+    })
+  }
+
+  async get(path: string): Promise<[status: number, json: unknown]> {
+    const { status, body } = await this.send('GET', path)
+    return [status, JSON.parse(body.toString())]
+  }
+
+  async infer(model: string, request: object): Promise<[status: number, json: Record<string, unknown>]> {
+    const { status, body } = await this.send('POST', `/v2/models/${model}/infer`, JSON.stringify(request))
+    return [status, JSON.parse(body.toString()) as Record<string, unknown>]
+  }
+
+  /** Sends tensors as bytes behind the JSON. */
+  async inferBinary(model: string, request: object, parts: readonly Uint8Array[]): Promise<Reply> {
+    const json = Buffer.from(JSON.stringify(request))
+    const headers = { 'inference-header-content-length': String(json.length) }
+    return this.send('POST', `/v2/models/${model}/infer`, Buffer.concat([json, ...parts]), headers)
+  }
+}
+
+/** The input of a request with elements in JSON. */
+export const input = (name: string, datatype: string, shape: readonly number[], data: unknown): object => ({
+  name,
+  datatype,
+  shape,
+  data,
+})
