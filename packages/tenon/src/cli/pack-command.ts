@@ -35,8 +35,9 @@ export const packCommand: SubCommand = defineSubCommand({
     }
     for (const { reason, names } of module.left)
       printTalk(`left out, because ${reason}: ${printable(names.join(', '))}`)
-    for (const { name } of found.missing) {
-      printTalk(`${name} is left out, because it is not built. Run tenon build --target ${name}.`)
+    if (found.missing.length > 0) {
+      const names = found.missing.map(({ name }) => name).join(', ')
+      printTalk(`left out, because they are not built: ${names}\nhint: Run tenon build --target all, and pack again.`)
     }
   },
 })

@@ -1,4 +1,5 @@
 import { findPackageProblems } from '../pack/check-packages.ts'
+import { platformPackageName } from '../pack/manifests.ts'
 import { publishPackages } from '../pack/publish-packages.ts'
 import { readPackages } from '../pack/read-packages.ts'
 import { loadBuildTool } from './build-tool.ts'
@@ -40,6 +41,13 @@ export const publishCommand: SubCommand = defineSubCommand({
     const problems = findPackageProblems(tool, project, tarballs)
     if (problems.length > 0) throw new InputError(`nothing was published:\n  ${problems.join('\n  ')}`)
     for (const { name, version, files } of tarballs) printData(`${name}@${version}: ${files.size} files, checked`)
+    const absent = project.config.platforms.filter(
+      (platform) => !tarballs.some(({ name }) => name === platformPackageName(project.name, platform)),
+    )
+    if (absent.length > 0) {
+      // A platform cannot be added to a version that is published.
+      printTalk(`without a package, so that calls fail there: ${absent.join(', ')}`)
+    }
     if (!isDryRun) publishPackages(tarballs, { registry, tag, access }, printTalk)
   },
 })

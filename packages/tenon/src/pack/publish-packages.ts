@@ -79,7 +79,9 @@ function errorIn(text: string): { readonly code?: string; readonly summary?: str
 
 function npm(args: readonly string[], options: SpawnSyncOptions): { status: number | null; stdout: unknown } {
   // npm is a script on Windows, which only a shell runs.
-  const result = spawnSync('npm', args, { ...options, shell: process.platform === 'win32' })
+  const windows = process.platform === 'win32'
+  const quoted = windows ? args.map((one) => `"${one.replaceAll('"', '')}"`) : args
+  const result = spawnSync('npm', quoted, { ...options, shell: windows })
   if (result.error === undefined) return result
   throw new InputError(`npm could not be run: ${result.error.message}`, 'Install npm, which publishes the packages.')
 }
