@@ -8,6 +8,7 @@ import * as strings from '@tenon/tstring'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { Linker, SymbolLookup } from '@tenon/scope/linker'
+import { watch } from '../src/entries/build.ts'
 import { assertClose } from '../src/entries/testing.ts'
 import { encodeNpyHeader, Library, type IsolatedLibrary } from '../src/index.ts'
 import {
@@ -62,6 +63,7 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     tensor: (options) => core.tensor('f32', [1], undefined, options),
   },
   tenon: {
+    watch: (options) => watch(file('tenon.config.ts'), () => {}, options),
     'Library.kernel': (options) => closing(Library.open(kernelLibrary('kernels'))).kernel('softmax', options),
     'a packed kernel, resources': (resources) =>
       closing(Library.open(kernelLibrary('packed'))).kernel('add_one', { signature: '(x: f32[n]) -> (y: f32[n])' })(

@@ -12,6 +12,8 @@ import * as linker from '@tenon/scope/linker'
 import * as scopeTesting from '@tenon/scope/testing'
 import * as strings from '@tenon/tstring'
 import { describe, expect, test } from 'vitest'
+import * as build from '../src/entries/build.ts'
+import * as project from '../src/entries/project.ts'
 import * as testing from '../src/entries/testing.ts'
 import * as tenon from '../src/index.ts'
 import { cleanUp } from './grammar-makers.ts'
@@ -23,6 +25,8 @@ type Class = abstract new (...args: never) => object
 const entries = {
   tenon,
   'tenon/testing': testing,
+  'tenon/build': build,
+  'tenon/project': project,
   'tenon/binary': binary,
   'tenon/core': core,
   'tenon/core/testing': coreTesting,
@@ -210,8 +214,9 @@ describe('options', () => {
 })
 
 describe('errors', () => {
-  const bases = new Set(['TenonError', 'SimpleError'])
-  const errors = [...classes].filter(([name, value]) => isError(value) && !bases.has(name))
+  // A ToolError is the message of a command, which prints it.
+  const others = new Set(['TenonError', 'SimpleError', 'ToolError'])
+  const errors = [...classes].filter(([name, value]) => isError(value) && !others.has(name))
   const pages = new Set(readdirSync(new URL('../../../docs/errors', import.meta.url)))
 
   /** The code of an error class: derived from its kind, or in the source of the class or of its nearest base. */

@@ -28,7 +28,7 @@ const modules = await Promise.all(entries.map((entry) => import(`@tenon/${entry}
 
 /** Everything that the entries of the packages export, by name. */
 const exported: ReadonlyMap<string, unknown> = new Map(
-  [...modules, tenon, testing, serve].flatMap((module) => Object.entries(module)),
+  [...modules, tenon, build, project, testing, serve].flatMap((module) => Object.entries(module)),
 )
 
 /** The sources of the packages. */
