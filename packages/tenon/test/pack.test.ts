@@ -219,6 +219,24 @@ describe('tenon pack', () => {
     await expect(pack(directory)).rejects.toThrow(`the build for ${other} lacks others`)
   })
 
+  test('needs no library with symbols of the process on Windows, where it cannot be built', async () => {
+    const packed = '{ name: "packed", sources: ["src/one.c"], unresolved: ["TVMFFI*"] }'
+    const directory = project({}, `{ libraries: [${library}, ${packed}], platforms: ['win32-x64', 'darwin-arm64'] }`)
+    for (const [name, file] of [
+      ['win32-x64', 'adders.dll'],
+      ['darwin-arm64', 'libadders.dylib'],
+    ] as const) {
+      const place = join(directory, tool.buildDirectory('release', tool.findPlatform(name)))
+      mkdirSync(place, { recursive: true })
+      writeFileSync(join(place, file), 'a library')
+    }
+    const loaded = await tool.loadProject(directory)
+    await expect(findBuilds(tool, loaded)).rejects.toThrow('the build for darwin-arm64 lacks packed')
+    rmSync(join(directory, 'build/darwin-arm64'), { recursive: true })
+    const { builds } = await findBuilds(tool, loaded)
+    expect(builds.map(({ libraries }) => libraries.map(({ name }) => name))).toEqual([['adders']])
+  })
+
   test('refuses a project without a build, without a README, or with a name that is too long', async () => {
     const unbuilt = project({}, `{ libraries: [${library}], platforms: ['${other}'] }`)
     await expect(pack(unbuilt)).rejects.toThrow(

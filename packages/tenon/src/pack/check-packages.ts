@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { BinaryFormatError } from '@tenon/core'
 import type { Platform, Project } from '@tenon/build'
 import type { BuildTool } from '../cli/build-tool.ts'
+import { isRequired } from './find-builds.ts'
 import { isRange, platformManifest, platformPackageName, type Manifest } from './manifests.ts'
 import { digestsPath, sha256 } from './pack-project.ts'
 import type { Tarball } from './read-packages.ts'
@@ -123,11 +124,13 @@ function findPlatformProblems(tool: BuildTool, project: Project, tarball: Tarbal
   const added = ['dependencies', 'optionalDependencies', 'peerDependencies', 'engines', 'main', 'bin'].filter(
     (field) => manifest[field] !== undefined,
   )
-  const targets = project.native.targets.filter(({ kind }) => kind === 'shared')
-  const optional = new Set(project.config.libraries.filter((one) => one.optional === true).map((one) => one.name))
-  const libraries = targets
+  const required = new Set(
+    project.config.libraries.filter((one) => isRequired(one, platform)).map((library) => library.name),
+  )
+  const libraries = project.native.targets
+    .filter(({ kind }) => kind === 'shared')
     .map((target) => ({ target, path: `lib/${tool.artifactName(target, platform)}` }))
-    .filter(({ target, path }) => !optional.has(target.name) || files.has(path))
+    .filter(({ target, path }) => required.has(target.name) || files.has(path))
   const paths = libraries.map(({ path }) => path)
   const structure = [
     ...wrong.map(

@@ -1,6 +1,6 @@
 import { globSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { NativeTarget, Platform, Project } from '@tenon/build'
+import type { KernelLibrary, NativeTarget, Platform, Project } from '@tenon/build'
 import type { BuildTool } from '../cli/build-tool.ts'
 import { InputError } from '../cli/input-error.ts'
 
@@ -63,14 +63,21 @@ function findLibrary(
   return statSync(path, { throwIfNoEntry: false }) === undefined ? [] : [{ name: target.name, path }]
 }
 
-/** A library that is optional is left out where its compiler is not installed. */
-function refuseIncomplete({ config }: Project, { name }: Platform, libraries: readonly LibraryFile[]): void {
-  const required = config.libraries.filter((library) => library.optional !== true)
+/**
+ * Whether every build for a platform has a library. One that is optional is left out where its compiler is not installed, and one
+ * with symbols of the process is left out on Windows, where a library cannot leave symbols undefined.
+ */
+export function isRequired({ optional, unresolved = [] }: KernelLibrary, { os }: Platform): boolean {
+  return optional !== true && (os !== 'win32' || unresolved.length === 0)
+}
+
+function refuseIncomplete({ config }: Project, platform: Platform, libraries: readonly LibraryFile[]): void {
+  const required = config.libraries.filter((library) => isRequired(library, platform))
   const absent = required.filter((library) => !libraries.some((one) => one.name === library.name))
   if (absent.length === 0) return
   throw new InputError(
-    `the build for ${name} lacks ${absent.map((library) => library.name).join(', ')}`,
-    `Run tenon build --target ${name}.`,
+    `the build for ${platform.name} lacks ${absent.map((library) => library.name).join(', ')}`,
+    `Run tenon build --target ${platform.name}.`,
   )
 }
 
