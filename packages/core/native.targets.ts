@@ -85,10 +85,8 @@ export default {
         // Only the addon calls Node.js.
         'csrc/call/!(tenon_node|node_buffer).c',
         'csrc/call/{sysv_x64|aapcs64|win64}.S',
-        // Pools have no files for Windows.
-        'csrc/{base,call,pools}/{posix|win32}/*.c',
-        // Only Linux has workers.
-        'csrc/host/{client,server}/{posix|win32}/*.c',
+        // Pools and workers have no files for Windows.
+        'csrc/{base,call,pools,host/client,host/server}/{posix|win32}/*.c',
       ],
       includes,
       libraries: ['dl', 'm', 'pthread'],
@@ -104,6 +102,16 @@ export default {
         realloc recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigemptyset
         sigfillset signal socket socketpair strcmp strerror strlen strncmp syscall sysconf vsnprintf waitid write
       `),
+      systemImports: {
+        darwin: names(`
+          _FE_DFL_ENV __error accept arc4random chmod getpeereid kevent kqueue nanosleep pipe
+          pthread_cond_timedwait_relative_np shm_open shm_unlink snprintf sysctlbyname
+        `),
+        win32: names(`
+          CreateThread FlushInstructionCache FormatMessageA GetFullPathNameW GetModuleHandleExW GetProcessAffinityMask
+          GetSystemInfo GetTickCount64 LoadLibraryExW SetLastError VirtualAlloc VirtualFree wcspbrk
+        `),
+      },
     },
     {
       name: 'tenon_guard',
@@ -141,13 +149,15 @@ export default {
       name: 'tenon-host',
       kind: 'executable',
       systems: ['linux'],
+      // musl has no backtrace().
+      libc: 'gnu',
       sources: ['csrc/host/*.c', 'csrc/host/kernels/*.c', 'csrc/tvm/host/ffi.c'],
       includes,
       libraries: ['dl', 'pthread'],
       uses: ['tenon'],
       exports: ['aligned_alloc', 'calloc', 'malloc', 'memalign', 'posix_memalign', 'realloc'],
       imports: names(`
-        XlaCustomCallStatusSetSuccess __errno_location __libc_calloc __libc_malloc __libc_memalign __libc_realloc
+        XlaCustomCallStatusSetSuccess abort __errno_location __libc_calloc __libc_malloc __libc_memalign __libc_realloc
         __libc_start_main alarm backtrace close dladdr fprintf free fstat getpid getrlimit memcpy memmove memset mmap mprotect
         munmap pause prctl pthread_mutex_lock pthread_mutex_unlock raise setrlimit setvbuf sigaction sigaltstack sigemptyset signal snprintf stderr stdout
         strerror strlen strrchr strstr syscall tn_* vsnprintf
@@ -160,7 +170,7 @@ export default {
       includes,
       libraries: ['m'],
       exports: ['tn_nn_check', 'tn_nn_run', 'tn_nn_watch'],
-      imports: ['exp', 'expf', 'memcpy', 'memmove', 'memset', 'round', 'sqrt', 'tanh'],
+      imports: names('exp expf floor memcpy memmove memset round sqrt sqrtf tanh trunc'),
     },
     {
       name: 'core_fixture',
@@ -276,6 +286,10 @@ export default {
         stderr strcmp strlen strncmp strtol tn_guard_call tn_last_error tn_library_open tn_library_process
         tn_library_symbol vsnprintf
       `),
+      systemImports: {
+        darwin: ['__stderrp', 'pthread_cond_timedwait_relative_np'],
+        win32: ['GetModuleFileNameA', 'GetModuleHandleExA'],
+      },
     },
     {
       name: 'tenon_packed',
@@ -297,6 +311,12 @@ export default {
         snprintf strlen strtol sysconf tn_callback_* tn_completion_post tn_environment_* tn_guard_call tn_jobs_add
         tn_last_error tn_library_symbol tn_memory_allocate tn_memory_free
       `),
+      systemImports: {
+        darwin: ['pthread_cond_timedwait_relative_np', 'sysctlbyname'],
+        win32: names(`
+          CreateThread GetModuleFileNameW GetModuleHandleExW GetProcessAffinityMask GetSystemInfo tn_library_open
+        `),
+      },
     },
     {
       // The convention before tvm-ffi. Loaded for kernels that use it.

@@ -45,7 +45,7 @@ export interface BinaryInfo {
   readonly minimumMacos?: string
   /** Whether the file has a code signature (Mach-O). */
   readonly signed?: boolean
-  /** Whether the file contains only the symbols that loading needs, and not those for debuggers. */
+  /** Whether the file contains no symbols for debuggers. */
   readonly stripped?: boolean
   /** The path of the loader, which executables record. */
   readonly interpreter?: string

@@ -1,16 +1,16 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { withLock } from './build-lock.ts'
-import { checkCircles } from './checks/circles.ts'
-import { checkLibrary } from './checks/library.ts'
-import { findToolchain, type Language, languageOf, runCompiler } from './compiler.ts'
-import { linkFlags } from './flags.ts'
+import { type Language, languageOf } from './compiler.ts'
+import { defaultArchitectures } from './cuda.ts'
+import { linkLanguage, linkTarget, planLink } from './link.ts'
 import type { LoadedPackage } from './load-package.ts'
-import { type Build, compileObjects, planFuzzDriver, planObjects } from './object-files.ts'
-import { artifactName, buildDirectory, hostPlatform, type Platform, sharedLibraryName } from './platform.ts'
+import { type Build, planFuzzDriver, planObjects } from './object-files.ts'
+import { artifactName, buildDirectory, hostPlatform, type Platform } from './platform.ts'
+import { chooseTargets } from './choose-targets.ts'
 import { hashOf, Stamps } from './stamps.ts'
-import { isLoadable, isShipped, type NativeTarget, type Variant } from './targets.ts'
+import type { NativeTarget, Variant } from './targets.ts'
+import { findToolchain } from './toolchain.ts'
 
 /** The built file of a target. */
 export interface Artifact {
@@ -29,27 +29,36 @@ export interface BuildOptions {
   /** By default the platform of this process. */
   readonly platform?: Platform
   /**
+   * Whether the code runs on the oldest supported version of the platform, such as glibc 2.28, and not only on this machine's. It is
+   * built by zig. Always true for other platforms, and by default false for the platform of this process.
+   */
+  readonly portable?: boolean
+  /**
    * The directory of the artifacts and objects, relative to the package. By default `build/VARIANT`, or `build/PLATFORM/VARIANT`
-   * for a platform other than that of this process.
+   * if the build is portable.
    */
   readonly directory?: string
+  /** Called with a sentence for each target that is left out because it is optional. By default it is printed to stderr. */
+  readonly onWarning?: (message: string) => void
 }
 
 /**
- * Builds the targets of some kinds in the order of the table. A target is only built if its inputs changed.
+ * Builds the targets of some kinds in the order of the table. A target is only built if its inputs changed. A release for another
+ * platform, or for older systems, contains no fixtures, tests and fuzz programs.
  *
  * @throws {ToolError} with the message of the compiler.
  */
 export async function buildPackage(pkg: LoadedPackage, options: BuildOptions): Promise<Artifact[]> {
-  const { variant, kinds, platform = hostPlatform, directory = buildDirectory(variant, platform) } = options
-  const targets = pkg.native.targets.filter(
-    ({ kind, systems }) => kinds.includes(kind) && systems?.includes(platform.os) !== false,
-  )
-  const languages = targets.flatMap((target) => neededLanguages(pkg, target))
-  const toolchain = await findToolchain(languages, { variant, platform })
+  const { variant, platform = hostPlatform, portable = platform !== hostPlatform } = options
+  const { directory = buildDirectory(variant, platform, portable) } = options
+  const targets = await chooseTargets(pkg, { ...options, platform, portable })
+  const languages = targets.flatMap((target) => neededLanguages(pkg, target, portable))
+  const toolchain = await findToolchain(languages, { variant, platform, portable, directory: pkg.directory })
+  const nvcc = toolchain.compilers.get('cuda')
+  const architectures = nvcc && targets.some(({ cuda }) => !cuda) ? await defaultArchitectures(nvcc) : []
   return withLock(join(pkg.directory, directory, 'lock'), async () => {
     const stamps = new Stamps(join(pkg.directory, directory))
-    const build = { pkg, variant, platform, directory, toolchain, stamps }
+    const build = { pkg, variant, platform, directory, toolchain, architectures, stamps }
     const artifacts: Artifact[] = []
     try {
       for (const target of targets) artifacts.push(await buildTarget(build, target))
@@ -60,58 +69,25 @@ export async function buildPackage(pkg: LoadedPackage, options: BuildOptions): P
   })
 }
 
-function neededLanguages(pkg: LoadedPackage, target: NativeTarget): Language[] {
-  return [
-    ...target.sources.map(languageOf),
-    linkLanguage(pkg, target),
-    ...(target.kind === 'fuzz' ? ['c' as const] : []),
-  ]
-}
-
-/** A program that uses a C++ library is linked as C++, because it must contain the sanitizers of C++. */
-function linkLanguage(pkg: LoadedPackage, target: NativeTarget): Language {
-  const used = pkg.native.targets.filter(({ name }) => !isLoadable(target) && target.uses?.includes(name))
-  return [target, ...used].some(hasCxx) ? 'c++' : 'c'
-}
-
-function hasCxx(target: NativeTarget): boolean {
-  return target.sources.some((source) => languageOf(source) === 'c++')
+function neededLanguages(pkg: LoadedPackage, target: NativeTarget, portable: boolean): Language[] {
+  // zig links C++ as C, and the fuzz driver is in C.
+  const more: Language[] = portable || target.kind === 'fuzz' ? ['c'] : []
+  return [...target.sources.map(languageOf), linkLanguage(pkg, target), ...more]
 }
 
 async function buildTarget(build: Build, target: NativeTarget): Promise<Artifact> {
-  const { pkg, variant, platform, directory, toolchain, stamps } = build
-  const own = planObjects(build, target)
+  const { pkg, variant, platform, directory, stamps } = build
   const driver = target.kind === 'fuzz' && variant !== 'libfuzzer' ? planFuzzDriver(build) : []
-  const objects = [...own, ...driver]
-
+  const link = planLink(build, target, [...planObjects(build, target), ...driver])
   const output = artifactName(target, platform)
   const path = join(pkg.directory, directory, output)
-  const used = (target.uses ?? []).map((name) => `${directory}/${sharedLibraryName(name, platform)}`)
-  const flags = linkFlags(target, build, used)
-  const linker = toolchain.get(linkLanguage(pkg, target))!
-  const hash = hashOf([linker.identity, JSON.stringify(target), ...flags, ...objects.map((object) => object.hash)])
+  const hashes = link.objects.map((object) => object.hash)
+  const hash = hashOf([format, link.linker.identity, JSON.stringify(target), ...link.flags, ...hashes])
   if (stamps.isCurrent(output, hash)) return { target, path, rebuilt: false }
-
-  await compileObjects(build, objects)
-  // The linker writes to a directory of this process, from which the file is moved, so that a process that has mapped the old
-  // library keeps it. The file has its final name there, because a DLL contains its name.
-  const temporary = `${directory}/${process.pid}`
-  const linked = join(pkg.directory, temporary, output)
-  const inputs = objects.map((object) => `${directory}/${object.output}`)
-  mkdirSync(join(pkg.directory, temporary), { recursive: true })
-  try {
-    await runCompiler(linker, ['-o', `${temporary}/${output}`, ...inputs, ...flags], pkg, output)
-    if (isShipped(target) && variant === 'release') {
-      if (pkg.native.acyclic) {
-        const sources = own.map((object) => [object.source, join(pkg.directory, directory, object.output)] as const)
-        await checkCircles(target.name, new Map(sources))
-      }
-      checkLibrary(linked, target, { platform, hasCxx: hasCxx(target) })
-    }
-    renameSync(linked, path)
-  } finally {
-    rmSync(join(pkg.directory, temporary), { recursive: true, force: true })
-  }
+  await linkTarget(build, link, hash)
   stamps.set(output, hash)
   return { target, path, rebuilt: true }
 }
+
+/** Changes when files are linked in another way. */
+const format = '2'

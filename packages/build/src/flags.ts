@@ -1,7 +1,9 @@
 import type { Language } from './compiler.ts'
+import { architectureFlags, nvccFlags } from './cuda.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { importedNodeSymbols } from './node-symbols.ts'
 import type { Platform } from './platform.ts'
+import type { Toolchain } from './toolchain.ts'
 import { isLoadable, type NativeTarget, type Variant } from './targets.ts'
 import { ToolError } from './tool-error.ts'
 
@@ -42,28 +44,38 @@ interface FlagContext {
   readonly pkg: LoadedPackage
   readonly variant: Variant
   readonly platform: Platform
+  readonly toolchain: Toolchain
+  /** The architectures for CUDA sources that do not name any. */
+  readonly architectures: readonly string[]
 }
 
 export function compileFlags(target: NativeTarget, language: Language, context: FlagContext): string[] {
-  const { pkg, variant, platform } = context
+  const { pkg, variant, platform, toolchain, architectures } = context
   const windows = platform.os === 'win32'
   const defines = { TN_VERSION: `"${pkg.version}"`, ...target.defines }
-  return [
+  const flags = [
     ...languageFlags(language, platform),
     ...(language === 'assembly' ? [] : codeFlags(variant)),
+    // A release of zig is stripped when it is linked, and its debug information would name directories of this machine.
+    ...(toolchain.zig && variant === 'release' ? ['-g0'] : []),
+    ...(language === 'cuda' ? [] : ['-Wextra', '-Werror']),
+    // The printf of msvcrt.dll does not know %zu. Headers for kernels declare functions of the core without dllexport.
+    ...(windows ? ['-D__USE_MINGW_ANSI_STDIO=1', '-Wno-dll-attribute-on-redeclaration'] : []),
     ...(windows ? [] : ['-fPIC']),
     ...(target.kind === 'addon' && windows ? [importedNodeSymbols] : []),
     ...(target.includes ?? []).map((directory) => `-I${directory}`),
     ...Object.entries(defines).map(([name, value]) => `-D${name}=${value}`),
     ...(target.flags ?? []),
   ]
+  if (language !== 'cuda') return flags
+  return [...architectureFlags(target.cuda?.architectures ?? architectures), ...nvccFlags(flags)]
 }
 
 /** The flags of languages from which the compiler makes code. */
 function codeFlags(variant: Variant): string[] {
   // The C++ exception of a kernel passes through frames of the core to the guard, from any instruction.
   const exceptions = ['-fexceptions', '-fasynchronous-unwind-tables']
-  return [...variants[variant].compile, '-fvisibility=hidden', ...exceptions, ...warnings]
+  return [...variants[variant].compile, '-fvisibility=hidden', ...exceptions, '-Wall']
 }
 
 /** In strict C11, the headers of the system hide the POSIX and Linux functions that the core needs. */
@@ -78,32 +90,41 @@ function languageFlags(language: Language, { os }: Platform): string[] {
   return language === 'c' ? cFlags : ['-std=c++17']
 }
 
+/** The flags that leave symbols for debuggers out of a linked file. */
+export function stripFlags({ os }: Platform, zig: boolean): string[] {
+  return os === 'darwin' && !zig ? ['-Wl,-S', '-Wl,-x'] : ['-s']
+}
+
 /** The libraries that are part of the C library on Windows. */
 const inWindowsRuntime = new Set(['dl', 'm', 'pthread'])
 
 export function linkFlags(target: NativeTarget, context: FlagContext, used: readonly string[]): string[] {
-  const { variant, platform } = context
+  const { variant, platform, toolchain } = context
   // libFuzzer defines a main function, which a library must not contain.
   const ofLibraries = variant === 'tsan' ? threadSanitizer : sanitizers
   const sanitize = isLoadable(target) && isSanitized(variant) ? [ofLibraries] : variants[variant].link
   const libraries = (target.libraries ?? [])
     .filter((name) => platform.os !== 'win32' || !inWindowsRuntime.has(name))
     .map((name) => `-l${name}`)
-  return [...sanitize, ...platformLinkFlags(target, variant, platform), ...used, ...libraries]
+  return [...sanitize, ...platformLinkFlags(target, variant, platform, toolchain.zig), ...used, ...libraries]
 }
 
-function platformLinkFlags(target: NativeTarget, variant: Variant, { os }: Platform): string[] {
+function platformLinkFlags(target: NativeTarget, variant: Variant, { os }: Platform, zig: boolean): string[] {
   const loadable = isLoadable(target)
   const unresolved = target.kind === 'shared' ? (target.unresolved ?? []) : []
-  if (os === 'win32') return [...(loadable ? ['-shared'] : []), '-static-libgcc', '-static-libstdc++']
+  if (os === 'win32')
+    return [...(loadable ? ['-shared'] : []), ...(zig ? ['-lunwind'] : ['-static-libgcc', '-static-libstdc++'])]
   if (os === 'darwin') {
     const rpath = '-Wl,-rpath,@loader_path'
     if (!loadable) return [rpath]
-    if (target.kind === 'addon') return ['-bundle', rpath, '-Wl,-undefined,dynamic_lookup']
+    const bundle = zig ? '-dynamiclib' : '-bundle'
+    if (target.kind === 'addon') return [bundle, rpath, '-Wl,-undefined,dynamic_lookup']
     // macOS does not have nodelete. Libraries are opened with RTLD_NODELETE instead.
     const name = `-Wl,-install_name,@rpath/lib${target.name}.dylib`
-    const open = isSanitized(variant) ? ['-Wl,-undefined,dynamic_lookup'] : []
-    return ['-dynamiclib', rpath, name, ...open, ...unresolved.map((symbol) => `-Wl,-U,_${symbol}`)]
+    // zig's linker does not know -U.
+    const isOpen = isSanitized(variant) || (zig && unresolved.length > 0)
+    const open = isOpen ? ['-Wl,-undefined,dynamic_lookup'] : unresolved.map((symbol) => `-Wl,-U,_${symbol}`)
+    return ['-dynamiclib', rpath, name, ...open]
   }
   const hardened = ['-Wl,-z,now', '-Wl,-z,relro', '-Wl,-rpath,$ORIGIN']
   if (!loadable) return hardened

@@ -1,3 +1,4 @@
+export { isBuiltFor } from './choose-targets.ts'
 export { findReleaseProblems, type ReleaseRules } from './checks/release.ts'
 export { type Artifact, type BuildOptions, buildPackage } from './build.ts'
 export { ToolError, runMain } from './tool-error.ts'

@@ -84,9 +84,17 @@ export function artifactName(target: NativeTarget, platform: Platform = hostPlat
   return platform.os === 'win32' ? `${target.name}.exe` : target.name
 }
 
-/** Returns the directory of the artifacts of a variant, relative to the package. */
-export function buildDirectory(variant: Variant, platform: Platform): string {
-  return platform === hostPlatform ? `build/${variant}` : `build/${platform.name}/${variant}`
+/**
+ * Returns the directory of the artifacts of a variant, relative to the package.
+ *
+ * @param portable whether the build is for more than this machine. Always true for other platforms.
+ */
+export function buildDirectory(
+  variant: Variant,
+  platform: Platform,
+  portable: boolean = platform !== hostPlatform,
+): string {
+  return portable ? `build/${platform.name}/${variant}` : `build/${variant}`
 }
 
 /**

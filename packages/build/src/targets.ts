@@ -10,7 +10,7 @@ interface TargetBase {
   /** Unique in the package, and by default the name of the artifact without prefix and extension: `tenon` for `libtenon.so`. */
   readonly name: string
   /**
-   * The source files as globs. The extension determines the language: `.c` is C11, `.cc` is C++17, and `.S` is assembly for the
+   * The source files as globs. The extension determines the language: `.c` is C11, `.cc` is C++17, `.cu` is CUDA, and `.S` is assembly for the
    * C preprocessor, in the syntax of GNU. Of `{posix|win32}` and `{sysv_x64|aapcs64|win64}`, the word for the system and
    * processor of the compiler is taken. A glob that matches no file is an error.
    */
@@ -25,8 +25,19 @@ interface TargetBase {
   readonly uses?: readonly string[]
   /** Further compiler flags for every source. */
   readonly flags?: readonly string[]
+  /** The architectures of GPUs for `.cu` sources, such as `sm_90` and `compute_75`. By default those of this machine's GPUs. */
+  readonly cuda?: { readonly architectures: readonly string[] }
+  /** Whether a build without the compiler for a source leaves the target out. */
+  readonly optional?: boolean
+  /**
+   * Links zig's C++ runtime into a library for another platform, for sources that use containers, streams or `std::string`. Then no
+   * C++ exception or object may cross the border of the library. By default the library uses the C++ runtime of the process.
+   */
+  readonly cxxRuntime?: 'static'
   /** The systems on which the target is built. By default all. */
   readonly systems?: readonly NodeJS.Platform[]
+  /** The only C library of Linux with which the target is built. By default all. */
+  readonly libc?: 'gnu' | 'musl'
 }
 
 /** The common part of what a package ships. Names in the lists may end in `*`. */

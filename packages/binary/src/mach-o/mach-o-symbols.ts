@@ -35,10 +35,8 @@ export function readMachOSymbols(
   const names = new StringTable(reader.fields(command.u32(16), command.u32(20), 'string table'))
   for (let at = 0; at < symbols.byteSize; at += size) {
     const type = symbols.u8(at + 4)
-    if ((type & N_STAB) !== 0 || (type & N_EXT) === 0 || (type & N_PEXT) !== 0) {
-      stripped = false
-      continue
-    }
+    if ((type & N_STAB) !== 0) stripped = false
+    if ((type & N_STAB) !== 0 || (type & N_EXT) === 0 || (type & N_PEXT) !== 0) continue
     const name = names.at(symbols.u32(at)).replace(/^_/, '')
     const description = symbols.u16(at + 6)
     if ((type & N_TYPE) === N_UNDF) {

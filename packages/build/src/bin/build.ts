@@ -1,23 +1,29 @@
 #!/usr/bin/env node
-import { relative } from 'node:path'
+import { basename, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { buildPackage } from '../build.ts'
-import { generateFiles } from '../generated-files.ts'
-import { ToolError, runMain } from '../tool-error.ts'
-import { loadPackage } from '../load-package.ts'
-import { fillPlatformPackage } from '../platform-package.ts'
-import { hostPlatform } from '../platform.ts'
-import type { NativeTarget, Variant } from '../targets.ts'
+import { type Artifact, buildPackage } from '../build.ts'
+import { findReleaseProblems } from '../checks/release.ts'
 import { parseVariant } from '../flags.ts'
+import { generateFiles } from '../generated-files.ts'
+import { type LoadedPackage, loadPackage } from '../load-package.ts'
+import { fillPlatformPackage } from '../platform-package.ts'
+import { findPlatform, hostPlatform, type Platform, platforms } from '../platform.ts'
+import { isShipped, type NativeTarget, type Variant } from '../targets.ts'
+import { ToolError, runMain } from '../tool-error.ts'
 
 const usage = `tenon-build: builds the native targets of the package in the current directory
 
   --variant NAME  release (default), debug, fast-math, asan, tsan, or, with fuzz programs, fuzz or libfuzzer;
                   TENON_VARIANT replaces the default
+  --target NAME   build with zig for a platform, or for all; the code runs on its oldest supported version:
+                  ${platforms
+                    .map(({ name }) => name)
+                    .join(', ')
+                    .replace(', darwin', ',\n                  darwin')}
   --all           build tests and fuzz programs too, not only libraries and addons
   --check         like --all, but fail if a generated file is stale instead of writing it
-  --package       copy the release libraries and addons into this platform's package, with SHA256SUMS.json
+  --package       copy the release libraries and addons into the platform's package, with SHA256SUMS.json
 `
 
 await runMain(async () => {
@@ -32,31 +38,60 @@ await runMain(async () => {
   const variant = options.package ? 'release' : parseVariant(options.variant ?? process.env['TENON_VARIANT'])
   const pkg = await loadPackage(process.cwd())
   generateFiles(pkg, { write: !options.check })
-  const artifacts = await buildPackage(pkg, {
-    variant,
-    kinds: kindsToBuild(variant, Boolean(options.all || options.check)),
-  })
-  for (const { path, rebuilt } of artifacts) {
-    process.stdout.write(`${relative(pkg.directory, path)}${rebuilt ? '' : ' (up to date)'}\n`)
+  for (const platform of platformsOf(options.target)) {
+    const kinds = kindsToBuild(variant, platform, Boolean(options.all || options.check))
+    const portable = options.target !== undefined
+    const artifacts = await buildPackage(pkg, { variant, platform, kinds, portable })
+    printArtifacts(pkg, artifacts)
+    if (portable && variant === 'release') printProblems(pkg, platform, artifacts)
+    if (options.package) {
+      const filled = fillPlatformPackage(pkg, artifacts, platform)
+      process.stdout.write(`${relative(pkg.directory, filled)}\n`)
+    }
   }
-  if (options.package) process.stdout.write(`${relative(pkg.directory, fillPlatformPackage(pkg, artifacts))}\n`)
 })
 
+function platformsOf(target: string | undefined): readonly Platform[] {
+  if (target === undefined) return [hostPlatform]
+  return target === 'all' ? platforms : [findPlatform(target)]
+}
+
+function printArtifacts({ directory }: LoadedPackage, artifacts: readonly Artifact[]): void {
+  for (const { path, rebuilt } of artifacts)
+    process.stdout.write(`${relative(directory, path)}${rebuilt ? '' : ' (up to date)'}\n`)
+}
+
+/** Says what keeps files from being published, because a developer may use them nevertheless. */
+function printProblems(pkg: LoadedPackage, platform: Platform, artifacts: readonly Artifact[]): void {
+  const shipped = artifacts.filter(({ target }) => isShipped(target) && !target.fixture)
+  const files = shipped.map(({ path }) => basename(path))
+  for (const { path } of shipped) {
+    for (const problem of findReleaseProblems(path, { platform, files, builtIn: pkg.directory }))
+      process.stdout.write(`  ${basename(path)} cannot be published: ${problem}\n`)
+  }
+}
+
 /** Fuzz variants build fuzz programs only, because their code needs the fuzz driver. */
-function kindsToBuild(variant: Variant, all: boolean): NativeTarget['kind'][] {
+function kindsToBuild(variant: Variant, { os }: Platform, all: boolean): NativeTarget['kind'][] {
   if (variant === 'fuzz' || variant === 'libfuzzer') return ['shared', 'fuzz']
   if (!all) return ['shared', 'addon', 'executable']
   // The fuzz driver forks, which Windows cannot.
-  return hostPlatform.os === 'win32'
-    ? ['shared', 'addon', 'executable', 'test']
-    : ['shared', 'addon', 'executable', 'test', 'fuzz']
+  return ['shared', 'addon', 'executable', 'test', ...(os === 'win32' ? [] : ['fuzz' as const])]
 }
 
-function readOptions(): { variant?: string; all?: boolean; check?: boolean; package?: boolean; help?: boolean } {
+function readOptions(): {
+  variant?: string
+  target?: string
+  all?: boolean
+  check?: boolean
+  package?: boolean
+  help?: boolean
+} {
   try {
     return parseArgs({
       options: {
         variant: { type: 'string' },
+        target: { type: 'string' },
         all: { type: 'boolean' },
         check: { type: 'boolean' },
         package: { type: 'boolean' },

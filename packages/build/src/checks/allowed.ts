@@ -1,9 +1,12 @@
+import { names } from '../names.ts'
 import type { Platform } from '../platform.ts'
 
 /** What every process of a system has. Names may end in `*`. */
 export interface AllowedNames {
   /** The symbols that compilers and start files use. */
   readonly symbols: readonly string[]
+  /** The symbols that the compiler's own part of the C library exports from every library. */
+  readonly exports: readonly string[]
   /** The libraries that every process of the system has. */
   readonly libraries: readonly string[]
   /** The C++ runtime of the process, for targets with C++ sources. */
@@ -25,14 +28,19 @@ const elfSymbols = [
   '__tls_get_addr',
 ]
 
+/** The functions that old versions of glibc have in each library instead of in libc.so.6. They use the errno of libc.so.6. */
+const stats = ['stat', 'lstat', 'fstat', 'fstatat', 'mknod', 'mknodat'].flatMap((name) => [name, `${name}64`])
+
 const glibc: AllowedNames = {
   symbols: elfSymbols,
+  exports: ['errno', '__GI_*', ...stats, ...stats.map((name) => `__${name}`)],
   libraries: ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'ld-linux*'],
   cxxLibraries: ['libstdc++.so.6', 'libgcc_s.so.1'],
 }
 
 const musl: AllowedNames = {
   symbols: elfSymbols,
+  exports: ['_fini', '_init'],
   libraries: ['libc.so', 'libc.musl-*'],
   cxxLibraries: ['libstdc++.so.6', 'libgcc_s.so.1'],
 }
@@ -42,73 +50,37 @@ const macos: AllowedNames = {
     ...everywhere,
     '__bzero',
     '__chkstk_darwin',
+    '_availability_version_check',
     '_tlv_bootstrap',
     'bzero',
     'dyld_stub_binder',
+    'sys_icache_invalidate',
     'memset_pattern*',
   ],
+  exports: [],
   libraries: ['/usr/lib/libSystem.B.dylib'],
   cxxLibraries: ['/usr/lib/libc++.1.dylib'],
 }
 
-/** MinGW links its start files, its printf and the emulation of POSIX threads into every DLL. */
+/** MinGW and zig link start files, a printf, the unwinder and the C++ runtime into every DLL that uses them. */
 const windows: AllowedNames = {
   symbols: [
     ...everywhere,
-    'CloseHandle',
-    'CreateEventA',
-    'CreateSemaphoreA',
-    'DeleteCriticalSection',
-    'EnterCriticalSection',
-    'FreeLibrary',
-    'GetCurrentProcess',
-    'GetCurrentProcessId',
-    'GetCurrentThread',
-    'GetCurrentThreadId',
-    'GetLastError',
-    'GetModuleHandleA',
-    'GetModuleHandleW',
-    'GetProcAddress',
-    'GetStartupInfoA',
-    'GetSystemTimeAsFileTime',
-    'InitializeCriticalSection',
-    'IsDBCSLeadByteEx',
-    'LeaveCriticalSection',
-    'LoadLibraryA',
-    'LoadLibraryW',
-    'MultiByteToWideChar',
-    'QueryPerformanceCounter',
-    'Rtl*',
-    'SetUnhandledExceptionFilter',
-    'Sleep',
-    'TerminateProcess',
-    'Tls*',
-    'UnhandledExceptionFilter',
-    'VirtualProtect',
-    'VirtualQuery',
-    'WideCharToMultiByte',
-    '_*',
-    'abort',
-    'calloc',
-    'exit',
-    'fputc',
-    'fputs',
-    'fputwc',
-    'free',
-    'fwrite',
-    'getc',
-    'localeconv',
-    'malloc',
-    'realloc',
-    'setlocale',
-    'signal',
-    'strerror',
-    'strlen',
-    'strncmp',
-    'ungetc',
-    'vfprintf',
-    'wcslen',
+    ...names(`
+      _* abort AcquireSRWLockExclusive calloc CloseHandle CreateEventA CreateSemaphoreA DeleteCriticalSection
+      EnterCriticalSection exit fflush FlsAlloc FlsGetValue FlsSetValue fputc fputs fputwc free FreeLibrary fwrite
+      getc GetCurrentProcess GetCurrentProcessId GetCurrentThread GetCurrentThreadId GetLastError GetModuleHandleA
+      GetModuleHandleW GetProcAddress GetStartupInfoA GetSystemTimeAsFileTime GetSystemTimePreciseAsFileTime
+      GetThreadId InitializeCriticalSection InitOnceExecuteOnce IsDBCSLeadByteEx isxdigit LeaveCriticalSection
+      LoadLibraryA LoadLibraryW localeconv malloc memchr MultiByteToWideChar QueryPerformanceCounter
+      QueryPerformanceFrequency RaiseException realloc ReleaseSRWLockExclusive Rtl* setlocale
+      SetUnhandledExceptionFilter signal Sleep SleepConditionVariableSRW strerror strlen strncmp SwitchToThread
+      TerminateProcess Tls* TryAcquireSRWLockExclusive TryEnterCriticalSection ungetc UnhandledExceptionFilter
+      vfprintf VirtualProtect VirtualQuery WaitForSingleObjectEx WakeAllConditionVariable WakeConditionVariable
+      wcslen WideCharToMultiByte
+    `),
   ],
+  exports: ['_GCC_specific_handler', '_Unwind_*', '__unw_*', 'unw_*'],
   libraries: ['KERNEL32.dll', 'ucrtbase.dll', 'api-ms-win-crt-*', 'msvcrt.dll'],
   cxxLibraries: [],
 }

@@ -41,7 +41,7 @@ export function findViolations(
   { platform, hasCxx }: { readonly platform: Platform; readonly hasCxx: boolean },
 ): string[] {
   const { unresolved = [], exports = ['*'] } = rulesOf(target)
-  const { symbols: toolchainSymbols, libraries, cxxLibraries } = allowedNames(platform)
+  const { symbols: toolchainSymbols, exports: toolchainExports, libraries, cxxLibraries } = allowedNames(platform)
   const ofSystem = platform.os === 'linux' ? [] : (target.systemImports?.[platform.os] ?? [])
   const importable = [...toolchainSymbols, ...target.imports, ...ofSystem, ...unresolved]
   const loadable = [
@@ -53,7 +53,10 @@ export function findViolations(
   const listed = (target.libraries ?? []).map((name) => fileOf(name, platform))
   const findings: [sentence: string, names: string[]][] = [
     ['its imports must be listed in "imports", got', symbols.imports.filter(excludedBy(importable))],
-    ['its exports must be listed in "exports", got', symbols.exports.filter(excludedBy(exports))],
+    [
+      'its exports must be listed in "exports", got',
+      symbols.exports.filter(excludedBy([...exports, ...toolchainExports])),
+    ],
     ['it must export the symbols in "exports", but lacks', missing],
     [
       'it must not depend on libraries that may be absent, got',
@@ -79,7 +82,8 @@ const excludedBy =
 export function librarySymbols(info: BinaryInfo): LibrarySymbols {
   return {
     imports: unique(info.imports.map(({ name }) => plainName(name))),
-    exports: unique(info.exports.map(({ name }) => name)),
+    // zig links functions for compilers into files for macOS, where the first library that has such a function provides it for all.
+    exports: unique(info.exports.filter(({ weak }) => !(weak && info.format === 'mach-o')).map(({ name }) => name)),
     needed: info.needed,
   }
 }

@@ -181,20 +181,21 @@ NAME(tn__stub_common):
   .cfi_endproc
 END(tn__stub_common)
 
-/* 4096 stubs of TN__STUB_CODE_SIZE bytes each, one for each slot of 32 bytes in tn__static_slots. */
+/* 4096 stubs of TN__STUB_CODE_SIZE bytes each, one for each slot of 32 bytes in tn__static_slots.
+ * Labels that begin with L stay out of the symbol table of Mach-O. */
 .p2align 5
 .globl NAME(tn__static_stubs)
 HIDDEN(tn__static_stubs)
 FUNCTION(tn__static_stubs)
 NAME(tn__static_stubs):
-.set slot, 0
+.set Lslot, 0
 .rept 4096
   BTI_C
-  adrp x17, PAGE(tn__static_slots, slot)
-  add x17, x17, IN_PAGE(tn__static_slots, slot)
+  adrp x17, PAGE(tn__static_slots, Lslot)
+  add x17, x17, IN_PAGE(tn__static_slots, Lslot)
   b NAME(tn__stub_common)
   .p2align 5
-  .set slot, slot + 32
+  .set Lslot, Lslot + 32
 .endr
 END(tn__static_stubs)
 

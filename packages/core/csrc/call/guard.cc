@@ -1,6 +1,7 @@
 /* The exception guard, the only C++ of the core. A library of its own, so that the core needs no C++ runtime. */
 #include <unwind.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -23,6 +24,16 @@ extern "C" {
 #endif
 #if defined(TN_ASAN)
 #include <sanitizer/asan_interface.h>
+#endif
+
+#if defined(__GLIBC__) && !defined(__GLIBCXX__)
+/* glibc throws it to cancel a thread, through the C++ runtime of the process. The headers of libc++ lack it. */
+namespace __cxxabiv1 {
+class __forced_unwind {
+  virtual ~__forced_unwind() throw();
+  virtual void __pure_dummy() = 0;
+};
+}  // namespace __cxxabiv1
 #endif
 
 namespace {
@@ -101,7 +112,7 @@ int32_t run(void (*body)(void *), void *context, char *message, size_t capacity)
   try {
     body(context);
     return TN_OK;
-#if defined(__GLIBCXX__)
+#if defined(__GLIBCXX__) || defined(__GLIBC__)
   } catch (const abi::__forced_unwind &) {
     throw;  // The thread is being cancelled; stopping that would abort the process.
 #endif
@@ -112,16 +123,16 @@ int32_t run(void (*body)(void *), void *context, char *message, size_t capacity)
   return status;
 }
 
-// Where a frame of tn__invoke() goes on.
-_Unwind_Ptr landing_of(_Unwind_Context *frame) {
-  void *const data = _Unwind_GetLanguageSpecificData(frame);
+// Where a frame of tn__invoke() goes on. The headers of GNU and LLVM have different types for addresses.
+uintptr_t landing_of(_Unwind_Context *frame) {
+  const uintptr_t data = (uintptr_t)_Unwind_GetLanguageSpecificData(frame);
 #if defined(_WIN32)
   // The data are in a section of their own, and contain the distance of the code.
   int32_t distance;
-  std::memcpy(&distance, data, sizeof distance);
-  return reinterpret_cast<_Unwind_Ptr>(data) + distance;
+  std::memcpy(&distance, reinterpret_cast<const void *>(data), sizeof distance);
+  return data + distance;
 #else
-  return reinterpret_cast<_Unwind_Ptr>(data);
+  return data;
 #endif
 }
 
@@ -130,7 +141,7 @@ int32_t unwind(int32_t actions, void *exception, void *context) {
   if (actions & _UA_FORCE_UNWIND) return _URC_CONTINUE_UNWIND;
   if (actions & _UA_SEARCH_PHASE) return _URC_HANDLER_FOUND;
   _Unwind_Context *const frame = static_cast<_Unwind_Context *>(context);
-  _Unwind_SetGR(frame, __builtin_eh_return_data_regno(0), reinterpret_cast<_Unwind_Word>(exception));
+  _Unwind_SetGR(frame, __builtin_eh_return_data_regno(0), reinterpret_cast<uintptr_t>(exception));
   _Unwind_SetIP(frame, landing_of(frame));
   return _URC_INSTALL_CONTEXT;
 }

@@ -174,20 +174,21 @@ NAME(tn__stub_common):
   .cfi_endproc
 END(tn__stub_common)
 
-/* 4096 stubs of 16 bytes each, one for each slot of 32 bytes in tn__static_slots. */
+/* 4096 stubs of 16 bytes each, one for each slot of 32 bytes in tn__static_slots.
+ * Labels that begin with L stay out of the symbol table of Mach-O. */
 .p2align 4
 .globl NAME(tn__static_stubs)
 HIDDEN(tn__static_stubs)
 FUNCTION(tn__static_stubs)
 NAME(tn__static_stubs):
-.set slot, 0
+.set Lslot, 0
 .rept 4096
   endbr64
-  leaq NAME(tn__static_slots) + slot(%rip), %r11
+  leaq NAME(tn__static_slots) + Lslot(%rip), %r11
   /* A jump with 4 bytes of distance, whatever the distance is. */
   .byte 0xe9
   .long NAME(tn__stub_common) - . - 4
-  .set slot, slot + 32
+  .set Lslot, Lslot + 32
 .endr
 END(tn__static_stubs)
 

@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import { artifactName, isShipped, loadPackage, type NativePackage, packageSuffix, platforms } from '@tenon/build'
+import {
+  artifactName,
+  isBuiltFor,
+  isShipped,
+  loadPackage,
+  type NativePackage,
+  packageSuffix,
+  platforms,
+} from '@tenon/build'
 
 import { type WorkspacePackage, withNativeTargets } from './workspace.ts'
 
@@ -11,7 +19,7 @@ export function platformFiles({ targets }: NativePackage, suffix: string): strin
   const platform = platforms.find((one) => packageSuffix(one) === suffix)
   if (!platform) return []
   return targets
-    .filter((target) => isShipped(target) && !target.fixture && target.systems?.includes(platform.os) !== false)
+    .filter((target) => isShipped(target) && !target.fixture && isBuiltFor(target, platform))
     .map((target) => artifactName(target, platform))
 }
 

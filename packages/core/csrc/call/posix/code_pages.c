@@ -2,6 +2,9 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#if defined(__APPLE__)
+#include <libkern/OSCacheControl.h>
+#endif
 
 /* Writes the code of one stub, which loads the address of its slot and jumps to `common` of the slot. */
 static void write_stub(uint8_t *code, const tn__stub_t *slot) {
@@ -31,6 +34,24 @@ static void write_stub(uint8_t *code, const tn__stub_t *slot) {
   memcpy(code, text, sizeof text);
 }
 
+/* Makes processors read new code. zig's __clear_cache() is in an object with other functions,
+ * such as a memcpy() that would be used instead of that of the C library. */
+static void publish_code(uint8_t *start, uint8_t *end) {
+#if defined(__aarch64__) && defined(__linux__)
+  uint64_t cache;
+  __asm__("mrs %0, ctr_el0" : "=r"(cache));
+  const size_t data_line = (size_t)4 << (cache >> 16 & 15), code_line = (size_t)4 << (cache & 15);
+  for (uint8_t *at = start; at < end; at += data_line) __asm__ volatile("dc cvau, %0" : : "r"(at) : "memory");
+  __asm__ volatile("dsb ish" : : : "memory");
+  for (uint8_t *at = start; at < end; at += code_line) __asm__ volatile("ic ivau, %0" : : "r"(at) : "memory");
+  __asm__ volatile("dsb ish\n\tisb" : : : "memory");
+#elif defined(__APPLE__)
+  sys_icache_invalidate(start, (size_t)(end - start));
+#else
+  __builtin___clear_cache((char *)start, (char *)end);
+#endif
+}
+
 int tn__code_pages_open(size_t count, void (*common)(void), const void **code, tn__stub_t **slots) {
   /* The slots follow the code in one mapping, so that the distance between them is small. */
   const size_t code_size = count * TN__STUB_CODE_SIZE, size = code_size + count * sizeof(tn__stub_t);
@@ -45,7 +66,7 @@ int tn__code_pages_open(size_t count, void (*common)(void), const void **code, t
     munmap(memory, size);
     return 0;
   }
-  __builtin___clear_cache((char *)memory, (char *)memory + code_size);
+  publish_code(memory, memory + code_size);
   *code = memory;
   *slots = made;
   return 1;

@@ -6,6 +6,12 @@
 
 #include "../guard.h"
 
+#if defined(__clang__)
+/* The header of libunwind lacks it. */
+extern EXCEPTION_DISPOSITION _GCC_specific_handler(PEXCEPTION_RECORD exception, void *frame, PCONTEXT context,
+                                                   PDISPATCHER_CONTEXT dispatcher, _Unwind_Personality_Fn personality);
+#endif
+
 EXCEPTION_DISPOSITION tn__exception_handler(PEXCEPTION_RECORD exception, void *frame, PCONTEXT context,
                                             PDISPATCHER_CONTEXT dispatcher);
 

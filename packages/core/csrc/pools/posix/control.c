@@ -4,6 +4,9 @@
 
 #include "control.h"
 
+/* CMSG_NXTHDR of musl compares a size with a difference of pointers. */
+#pragma GCC diagnostic ignored "-Wsign-compare"
+
 void tn__control_write(struct msghdr *message, tn__control_t *control, const int32_t *descriptors, size_t count) {
   memset(control, 0, sizeof *control);
   message->msg_control = control->room;

@@ -3,7 +3,7 @@
 #if defined(__GLIBC__) || defined(__APPLE__)
 #include <execinfo.h>
 #endif
-#if defined(__linux__)
+#if defined(__GLIBC__)
 #include <link.h>
 #endif
 
@@ -36,7 +36,7 @@ void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *con
 }
 
 bool tn__is_function(const void *address) {
-#if defined(__linux__)
+#if defined(__GLIBC__)
   Dl_info info;
   const ElfW(Sym) *symbol = NULL;
   if (dladdr1(address, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) == 0 || symbol == NULL) return true;

@@ -1,0 +1,61 @@
+import { languageOf } from './compiler.ts'
+import { findNvcc, MissingNvccError } from './cuda.ts'
+import type { LoadedPackage } from './load-package.ts'
+import type { Platform } from './platform.ts'
+import { isShipped, type NativeTarget, type Variant } from './targets.ts'
+
+/** What targets are chosen for. */
+export interface Choice {
+  readonly variant: Variant
+  readonly kinds: readonly NativeTarget['kind'][]
+  readonly platform: Platform
+  readonly portable: boolean
+  readonly onWarning?: (message: string) => void
+}
+
+/** Returns the targets of a package that are built. Those that are optional are left out with a warning if they need nvcc. */
+export async function chooseTargets(pkg: LoadedPackage, choice: Choice): Promise<NativeTarget[]> {
+  const { variant, kinds, platform, portable, onWarning = printWarning } = choice
+  const targets = pkg.native.targets.filter(
+    (target) =>
+      kinds.includes(target.kind) &&
+      isBuiltFor(target, platform) &&
+      (!portable || variant !== 'release' || isReleased(target, platform)),
+  )
+  const optional = targets.filter((target) => target.optional && isCuda(target))
+  const reason =
+    optional.length === 0 ? undefined : portable ? 'CUDA is not built for other platforms' : await lackOfNvcc()
+  if (reason === undefined) return targets
+  for (const { name } of optional) onWarning(`${name} was left out: ${reason}`)
+  return targets.filter((target) => !optional.includes(target))
+}
+
+/** Whether a target has a build for a platform. */
+export function isBuiltFor({ systems, libc }: NativeTarget, platform: Platform): boolean {
+  const fits = libc === undefined || platform.libc === undefined || libc === platform.libc
+  return fits && systems?.includes(platform.os) !== false
+}
+
+/** Whether a release for other machines contains a target. A DLL cannot leave symbols undefined. */
+function isReleased(target: NativeTarget, { os }: Platform): boolean {
+  if (!isShipped(target) || target.fixture) return false
+  return os !== 'win32' || target.kind !== 'shared' || (target.unresolved ?? []).length === 0
+}
+
+function isCuda({ sources }: NativeTarget): boolean {
+  return sources.some((source) => languageOf(source) === 'cuda')
+}
+
+async function lackOfNvcc(): Promise<string | undefined> {
+  try {
+    await findNvcc()
+    return undefined
+  } catch (error) {
+    if (error instanceof MissingNvccError) return error.message.split('\n')[0]!
+    throw error
+  }
+}
+
+function printWarning(message: string): void {
+  process.stderr.write(`${message}\n`)
+}
