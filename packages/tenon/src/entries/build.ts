@@ -1,2 +1,3 @@
 export * from '@tenon/build'
+export { loadInline } from '../authoring/load-inline.ts'
 export { watch, type Watch, type WatchOptions } from '../authoring/watch.ts'
