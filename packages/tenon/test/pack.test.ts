@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -217,6 +218,19 @@ describe('tenon pack', () => {
     mkdirSync(join(file, '..'), { recursive: true })
     writeFileSync(file, 'a library')
     await expect(pack(directory)).rejects.toThrow(`the build for ${other} lacks others`)
+  })
+
+  test('prefers the build for older systems of this machine, which tenon build --target makes', async () => {
+    const directory = project()
+    const loaded = await tool.loadProject(directory)
+    const [built] = await tool.buildPackage(loaded, { variant: 'release', kinds: ['shared'] })
+    const portable = join(directory, tool.buildDirectory('release', tool.hostPlatform, true))
+    mkdirSync(portable, { recursive: true })
+    copyFileSync(built!.path, join(portable, basename(built!.path)))
+    const { builds } = await findBuilds(tool, loaded)
+    expect(builds.map(({ libraries }) => libraries.map(({ path }) => path))).toEqual([
+      [join(portable, basename(built!.path))],
+    ])
   })
 
   test('needs no library with symbols of the process on Windows, where it cannot be built', async () => {

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import * as tool from '@tenon/build'
 import { hostPlatformName } from '@tenon/binary'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { peImage } from '../../binary/test/binary-images.ts'
 import { findPackageProblems } from '../src/pack/check-packages.ts'
 import { findBuilds } from '../src/pack/find-builds.ts'
-import type { Manifest } from '../src/pack/manifests.ts'
+import { platformManifest, type Manifest } from '../src/pack/manifests.ts'
 import { digestsPath, packProject, sha256 } from '../src/pack/pack-project.ts'
 import { publishPackages } from '../src/pack/publish-packages.ts'
 import { readPackages, type Tarball } from '../src/pack/read-packages.ts'
@@ -23,7 +24,9 @@ let project: tool.Project
 let platform: Tarball
 let main: Tarball
 beforeAll(async () => {
-  directory = makeProject(projectFiles({ license: 'MIT' }))
+  directory = makeProject(
+    projectFiles({ license: 'MIT' }, `{ libraries: [{ name: 'adders', sources: ['src/*.c'], libraries: ['m'] }] }`),
+  )
   project = await tool.loadProject(directory)
   packProject(tool, project, await findBuilds(tool, project))
   const read = readPackages(directory, project.name)
@@ -161,6 +164,25 @@ describe('the checks before publishing', () => {
     const found = problems(...make())
     expect(found.join('\n')).toContain(sentence)
     expect(found.every((line) => line.startsWith('me-adders-'))).toBe(true)
+  })
+
+  test('refuse a library for Windows that needs msvcrt.dll', () => {
+    const windows = tool.findPlatform('win32-x64')
+    const manifest = platformManifest({ name: project.name, version: '1.2.3', project: {}, platforms: [] }, windows)
+    const packaged = (bytes: Buffer): Tarball => ({
+      ...withFiles(platform, {
+        [library]: undefined,
+        'lib/adders.dll': bytes,
+        [digestsPath]: JSON.stringify({ 'adders.dll': sha256(bytes) }),
+      }),
+      name: manifest['name'] as string,
+      manifest,
+    })
+    const user = withManifest(main, { optionalDependencies: { [manifest['name'] as string]: '1.2.3' } })
+    const universal = peImage()
+    expect(problems(packaged(universal), user)).toEqual([])
+    const old = Buffer.from(universal.toString('latin1').replace('ucrtbase.dll', 'msvcrt.dll\0\0'), 'latin1')
+    expect(problems(packaged(old), user).join('\n')).toContain("the C library of today's Windows, got msvcrt.dll")
   })
 
   test('refuse a platform package that is missing, and a package of another name', () => {

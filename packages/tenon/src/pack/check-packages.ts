@@ -173,7 +173,7 @@ function findLibraryProblems(
 ): string[] {
   const temporary = mkdtempSync(join(tmpdir(), 'tenon-publish-'))
   const libraries = config.libraries.flatMap((one) =>
-    (one.libraries ?? []).map((name) => libraryPattern(name, platform)),
+    (one.libraries ?? []).flatMap((name) => libraryFiles(name, platform)),
   )
   try {
     return paths.flatMap((path, i) => {
@@ -201,8 +201,8 @@ function problemsOf(check: () => string[]): string[] {
   }
 }
 
-/** The files of a library that the configuration lists by its `-l` name. */
-function libraryPattern(name: string, { os }: Platform): string {
-  if (os === 'win32') return `${name}*`
-  return os === 'darwin' ? `/usr/lib/lib${name}*` : `lib${name}.so*`
+/** The files of a library that the configuration lists by its `-l` name, for the check of needed libraries. */
+function libraryFiles(name: string, { os }: Platform): string[] {
+  if (os === 'win32') return [`${name}.dll`, `lib${name}.dll`, `lib${name}-*`]
+  return os === 'darwin' ? [`/usr/lib/lib${name}.dylib`, `/usr/lib/lib${name}.*`] : [`lib${name}.so`, `lib${name}.so.*`]
 }

@@ -1,4 +1,4 @@
-import { globSync, statSync } from 'node:fs'
+import { existsSync, globSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { KernelLibrary, NativeTarget, Platform, Project } from '@tenon/build'
 import type { BuildTool } from '../cli/build-tool.ts'
@@ -23,44 +23,47 @@ export interface FoundBuilds {
 }
 
 /**
- * Finds the release builds of a project for the platforms of its configuration. That for this machine is brought up to date first.
- * Those for other platforms are taken as they are, because they may come from other machines, and refused if a source is newer.
+ * Finds the release builds of a project for the platforms of its configuration. They are in the folder of their platform, from
+ * `tenon build --target` or another machine, and are taken as they are, unless a source is newer. If there is none for this
+ * machine, that of `tenon build` is brought up to date and taken.
  *
  * @throws {ToolError} if the libraries for this machine cannot be built
  * @throws {InputError} if there is no build, or one is older than a source or lacks a library
  */
 export async function findBuilds(tool: BuildTool, project: Project): Promise<FoundBuilds> {
-  const { directory, config } = project
-  const targets = project.native.targets.filter(({ kind }) => kind === 'shared')
   const builds: PlatformBuild[] = []
   const missing: Platform[] = []
-  for (const platform of config.platforms.map((name) => tool.findPlatform(name))) {
-    const isHost = platform === tool.hostPlatform
-    if (isHost) await tool.buildPackage(project, { variant: 'release', kinds: ['shared'] })
-    const libraries = targets.flatMap((target) => findLibrary(tool, project, target, platform))
-    if (libraries.length === 0) missing.push(platform)
+  for (const platform of project.config.platforms.map((name) => tool.findPlatform(name))) {
+    const build = findPortable(tool, project, platform) ?? (await buildHere(tool, project, platform))
+    if (build === undefined) missing.push(platform)
     else {
-      refuseIncomplete(project, platform, libraries)
-      if (!isHost) refuseOld(directory, targets, platform, libraries)
-      builds.push({ platform, libraries })
+      refuseIncomplete(project, build)
+      builds.push(build)
     }
   }
   if (builds.length > 0) return { builds, missing }
   throw new InputError(
-    `${project.name} is not built for any platform of its configuration: ${config.platforms.join(', ')}`,
+    `${project.name} is not built for any platform of its configuration: ${project.config.platforms.join(', ')}`,
     'Run tenon build --target all.',
   )
 }
 
-function findLibrary(
-  tool: BuildTool,
-  { directory }: Project,
-  target: NativeTarget,
-  platform: Platform,
-): readonly LibraryFile[] {
-  const file = tool.artifactName(target, platform)
-  const path = join(directory, tool.buildDirectory('release', platform), file)
-  return statSync(path, { throwIfNoEntry: false }) === undefined ? [] : [{ name: target.name, path }]
+const sharedTargets = ({ native }: Project): NativeTarget[] => native.targets.filter(({ kind }) => kind === 'shared')
+
+function findPortable(tool: BuildTool, project: Project, platform: Platform): PlatformBuild | undefined {
+  const directory = join(project.directory, tool.buildDirectory('release', platform, true))
+  const libraries = sharedTargets(project)
+    .map((target) => ({ name: target.name, path: join(directory, tool.artifactName(target, platform)) }))
+    .filter(({ path }) => existsSync(path))
+  if (libraries.length === 0) return undefined
+  refuseOld(project, platform, libraries)
+  return { platform, libraries }
+}
+
+async function buildHere(tool: BuildTool, project: Project, platform: Platform): Promise<PlatformBuild | undefined> {
+  if (platform !== tool.hostPlatform) return undefined
+  const artifacts = await tool.buildPackage(project, { variant: 'release', kinds: ['shared'] })
+  return { platform, libraries: artifacts.map(({ target: { name }, path }) => ({ name, path })) }
 }
 
 /**
@@ -71,7 +74,7 @@ export function isRequired({ optional, unresolved = [] }: KernelLibrary, { os }:
   return optional !== true && (os !== 'win32' || unresolved.length === 0)
 }
 
-function refuseIncomplete({ config }: Project, platform: Platform, libraries: readonly LibraryFile[]): void {
+function refuseIncomplete({ config }: Project, { platform, libraries }: PlatformBuild): void {
   const required = config.libraries.filter((library) => isRequired(library, platform))
   const absent = required.filter((library) => !libraries.some((one) => one.name === library.name))
   if (absent.length === 0) return
@@ -81,13 +84,10 @@ function refuseIncomplete({ config }: Project, platform: Platform, libraries: re
   )
 }
 
-function refuseOld(
-  directory: string,
-  targets: readonly NativeTarget[],
-  { name }: Platform,
-  libraries: readonly LibraryFile[],
-): void {
-  const sources = targets.flatMap((target) => target.sources.flatMap((glob) => globSync(glob, { cwd: directory })))
+function refuseOld(project: Project, { name }: Platform, libraries: readonly LibraryFile[]): void {
+  const { directory } = project
+  const globs = sharedTargets(project).flatMap((target) => target.sources)
+  const sources = globSync(globs, { cwd: directory })
   const timeOf = (path: string): number => statSync(path).mtimeMs
   for (const { path } of libraries) {
     const newer = sources.find((source) => timeOf(join(directory, source)) > timeOf(path))

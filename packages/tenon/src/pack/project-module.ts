@@ -1,6 +1,8 @@
+import { readBinary } from '@tenon/core'
 import { describeLibrary, type LeftOut } from '../cli/describe-library.ts'
 import { declarations, wrappers, type LibraryPlace } from '../cli/generate-types.ts'
 import { InputError } from '../cli/input-error.ts'
+import { readSignatures } from '../signatures/read-signatures.ts'
 
 /** A built library of a project, whose functions the module of the project exports. */
 export interface BuiltLibrary {
@@ -26,9 +28,10 @@ export interface ProjectModule {
  * Writes the module of a project: the functions that `tenon types` writes for each of its libraries. Libraries without kernels,
  * which others use, export nothing.
  *
- * @throws {InputError} if no library describes a kernel, or two libraries have kernels of the same name
+ * @throws {InputError} if a signature cannot be read, no library describes a kernel, or two libraries have kernels of the same name
  */
 export function projectModule(libraries: readonly BuiltLibrary[]): ProjectModule {
+  for (const { path } of libraries) refuseUnreadable(path)
   const described = libraries.map(({ name, path, place }) => ({
     name,
     place,
@@ -64,5 +67,17 @@ export function projectModule(libraries: readonly BuiltLibrary[]): ProjectModule
     declarations: text,
     names: [...owners.keys()],
     left: described.flatMap(({ left }) => left),
+  }
+}
+
+/** The author of a text with a mistake does not want a package without the kernel. */
+function refuseUnreadable(path: string): void {
+  for (const { signature, unreadable } of readSignatures(path, readBinary(path))) {
+    const [first] = unreadable
+    if (signature.source !== 'none' || first === undefined) continue
+    throw new InputError(
+      `the signature of ${signature.name} cannot be read: ${first.reason}`,
+      'Correct the text of its TN_KERNEL or TN_SIGNATURE.',
+    )
   }
 }
