@@ -3,6 +3,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { BinaryFormatError, missingDependencies, nativeFormat, readBinary } from '@tenon/binary'
 import { LoadError } from '../errors/kinds.ts'
 import { suggest } from '../errors/suggest.ts'
+import { undefinedSymbolHint } from './undefined-symbol-hint.ts'
 
 /**
  * The error for a library that the system's loader refused. It names the problem that the file's headers show, and has the
@@ -56,6 +57,8 @@ function explain(
         hint: 'Build its kernels into a library that does not use Python, because Tenon does not load the Python interpreter.',
       }
     }
+    const hint = undefinedSymbolHint(reason)
+    if (hint !== undefined) return { hint }
     // The file in this directory may be valid, but the loader searched elsewhere.
     return basename(path) === path ? { hint: `Write ./${path} for the file in this directory.` } : undefined
   } catch (error) {
