@@ -1,3 +1,5 @@
+import { hostPlatformName } from '@tenon/binary'
+
 import type { NativeTarget, Variant } from './targets.ts'
 import { ToolError } from './tool-error.ts'
 
@@ -48,22 +50,11 @@ export function findPlatform(name: string): Platform {
 export const hostPlatform: Platform = findHost()
 
 function findHost(): Platform {
-  const { platform: os, arch: cpu } = process
-  const libc = os === 'linux' ? { libc: usesGlibc() ? ('gnu' as const) : ('musl' as const) } : {}
-  const name = [os, cpu, ...Object.values(libc)].join('-')
-  return platforms.find((one) => one.name === name) ?? ({ name, os, cpu, ...libc, machine: name } as Platform)
-}
-
-function usesGlibc(): boolean {
-  const report = process.report as typeof process.report & { excludeNetwork: boolean }
-  const { excludeNetwork } = report
-  // Without this, the report asks the network for the names of addresses.
-  report.excludeNetwork = true
-  try {
-    return Object.hasOwn((report.getReport() as { header: object }).header, 'glibcVersionRuntime')
-  } finally {
-    report.excludeNetwork = excludeNetwork
-  }
+  const name = hostPlatformName()
+  const [os, cpu, libc] = name.split('-')
+  return (
+    platforms.find((one) => one.name === name) ?? ({ name, os, cpu, ...(libc && { libc }), machine: name } as Platform)
+  )
 }
 
 /** Returns the name of a platform in the names of platform packages, such as `linux-x64` or `linux-x64-musl`. */
