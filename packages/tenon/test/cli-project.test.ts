@@ -108,6 +108,20 @@ describe('a new package of kernels', () => {
     })
   }
 
+  test('says what is wrong in a signature, and which library is missing', slow, () => {
+    edit('src/silu.c', '(x: f32[...s]) ->', '(x: f32[...s] ->')
+    const { code, stderr } = run(directory, 'build')
+    expect(code).toBe(1)
+    expect(stderr).toContain('the signature of silu cannot be read: ')
+    expect(stderr).toContain('hint: Correct the text of its TN_KERNEL or TN_SIGNATURE.')
+    edit('src/silu.c', '(x: f32[...s] ->', '(x: f32[...s]) ->')
+    edit('tenon.config.ts', `, libraries: ['m']`, '')
+    edit('src/silu.c', 'expf(', 'erff(')
+    expect(run(directory, 'build').stderr).toMatch(/hint: Add the library .* such as m for those of math\.h/)
+    edit('src/silu.c', 'erff(', 'expf(')
+    edit('tenon.config.ts', `sources: ['src/*.c']`, `sources: ['src/*.c'], libraries: ['m']`)
+  })
+
   test('shows the warnings of the compiler, and stops at errors with the line', slow, () => {
     edit('src/silu.c', '  float *to', '  int unused;\n  float *to')
     const warned = run(directory, 'build')

@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { ArgumentError, ScopeClosedError, tensor } from '../src/index.ts'
@@ -149,6 +149,9 @@ test(
       await builder.line()
       expect(await ask('call')).toBe(String(answer))
     }
+    edit(answering(6).replace('(flag', '((flag'))
+    await expect.poll(() => existsSync(join(directory, 'build/watch/6'))).toBe(true)
+    expect(await ask('call')).toBe('5')
     builder.child.kill('SIGINT')
     await new Promise((resolve) => builder.child.on('close', resolve))
     expect(builder.child.exitCode).toBe(0)

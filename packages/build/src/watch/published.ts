@@ -21,6 +21,7 @@ export class Published {
   readonly #directory: string
   readonly #versions = new Map<string, string>()
   readonly #libraries: Record<string, string> = {}
+  #isAnnounced = false
 
   /** @param directory of the project */
   constructor(directory: string) {
@@ -56,10 +57,11 @@ export class Published {
     const temporary = `${path}.${process.pid}`
     writeFileSync(temporary, JSON.stringify({ pid: process.pid, libraries: this.#libraries }))
     renameSync(temporary, path)
+    this.#isAnnounced = true
   }
 
   retract(): void {
-    rmSync(join(this.#directory, 'current.json'), { force: true })
+    if (this.#isAnnounced) rmSync(join(this.#directory, 'current.json'), { force: true })
   }
 
   /** Another process may take the same number. */

@@ -17,17 +17,20 @@ export interface WatchedBuild {
   readonly artifacts: readonly Artifact[]
   /** Copies of the libraries that have changed since the last build. */
   readonly changed: readonly WatchedLibrary[]
+  /**
+   * Lets modules in other processes, which `tenon build` has written, use these libraries from their next call on. Without it, they go on
+   * with those of the last build that was announced.
+   */
+  announce(): void
 }
 
 /** What {@link watchPackage} builds, and whom it informs. */
 export interface WatchPackageOptions {
   /** By default `release`. */
   readonly variant?: Variant
-  /** Whether modules in other processes, which `tenon build` has written, use the newest libraries. By default they do not. */
-  readonly announce?: boolean
   /** Called with the warnings of the compiler. By default they are dropped. */
   readonly onWarning?: (text: string) => void
-  /** Called after each build that succeeds, after its libraries were announced. */
+  /** Called after each build that succeeds. */
   onBuild(build: WatchedBuild): void
   /** Called after each build that fails, and with what `onBuild` throws. The libraries of the last build that succeeded stay in use. */
   onError(error: unknown): void
@@ -73,7 +76,7 @@ class Watcher {
   close(): void {
     if (this.#isClosed()) return
     this.#closing.abort()
-    if (this.#options.announce) this.#published?.retract()
+    this.#published?.retract()
   }
 
   #isClosed(): boolean {
@@ -95,15 +98,18 @@ class Watcher {
   }
 
   async #build(): Promise<void> {
-    const { variant = 'release', announce = false, onWarning, onBuild, onError } = this.#options
+    const { variant = 'release', onWarning, onBuild, onError } = this.#options
     try {
       this.#project = await loadProject(this.#directory, { onWarning })
       const artifacts = await buildPackage(this.#project, { variant, kinds: ['shared'] })
       if (this.#isClosed()) return
       this.#published ??= new Published(this.#directory)
-      const changed = this.#published.add(artifacts)
-      if (announce) this.#published.announce()
-      onBuild.call(this.#options, { project: this.#project, artifacts, changed })
+      const published = this.#published
+      const changed = published.add(artifacts)
+      const announce = (): void => {
+        if (!this.#isClosed()) published.announce()
+      }
+      onBuild.call(this.#options, { project: this.#project, artifacts, changed, announce })
     } catch (error) {
       if (!this.#isClosed()) onError.call(this.#options, error)
     }

@@ -18,12 +18,14 @@ interface Watched {
   changes(count: number): Promise<WatchedBuild[]>
 }
 
-function watched({ directory }: ProjectFolder, announce = false): Watched {
+function watched({ directory }: ProjectFolder, isAnnounced = false): Watched {
   const builds: WatchedBuild[] = []
   const errors: unknown[] = []
   const watcher = watchPackage(directory, {
-    announce,
-    onBuild: (build) => void builds.push(build),
+    onBuild(build) {
+      builds.push(build)
+      if (isAnnounced) build.announce()
+    },
     onError: (error) => void errors.push(error),
   })
   onTestFinished(() => watcher.close())

@@ -40,9 +40,14 @@ function explain(error: unknown): Explanation {
   }
 }
 
-/** Errors of the build tool, which may be another copy of it, have their instruction in the last line. */
+const missingLibrary =
+  'Add the library that has these functions to libraries: [...] of tenon.config.ts, such as m for those of math.h, or add the source.'
+
+/** Errors of the build tool, which may be another copy of it, have their instruction in the last lines. */
 function splitHint(message: string): Pick<Explanation, 'text' | 'hint'> {
-  const [, text = message, hint] = /^(.*)\n((?:Install|Run|Use|Keep|Choose|Add|Set|Or set) .*)$/s.exec(message) ?? []
+  if (/undefined reference to|undefined symbol|Undefined symbols/.test(message))
+    return { text: message, hint: missingLibrary }
+  const [, text = message, hint] = /^(.*?)\n((?:Install|Run|Use|Keep|Choose|Add|Set) .*)$/s.exec(message) ?? []
   return { text, hint }
 }
 

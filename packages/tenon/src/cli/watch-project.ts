@@ -13,10 +13,11 @@ export function watchProject(tool: BuildTool, directory: string, variant: Varian
   let hasFailed = false
   const watcher = tool.watchPackage(directory, {
     variant,
-    announce: true,
     onWarning: printWarning,
-    onBuild({ project, artifacts, changed }) {
+    onBuild({ project, artifacts, changed, announce }) {
+      // Kernels whose signature is wrong are not announced.
       writeModule(project, artifacts)
+      announce()
       for (const { path } of changed) printData(`${timeOf(new Date())} ${inProject(project, path)}`)
       if (changed.length === 0 && hasFailed) printData(`${timeOf(new Date())} as before`)
       hasFailed = false
