@@ -26,7 +26,7 @@ export interface Settings {
 }
 
 /** The names of the options of workers. */
-export const WORKERS_OPTIONS = [
+export const WORKERS_OPTIONS: readonly (keyof WorkersOptions)[] = [
   'workers',
   'deadline',
   'memory',
@@ -41,7 +41,7 @@ export const WORKERS_OPTIONS = [
   'host',
   'env',
   'grace',
-] as const satisfies readonly (keyof WorkersOptions)[]
+]
 
 const MOST_WORKERS = 64
 const DEFAULT_ENVIRONMENT = ['PATH', 'LD_LIBRARY_PATH', 'HOME', 'TMPDIR', 'OMP_NUM_THREADS']
