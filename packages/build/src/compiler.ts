@@ -12,13 +12,13 @@ export interface Compiler {
 /** The languages of sources. */
 export type Language = 'c' | 'c++' | 'assembly' | 'cuda'
 
-const extensions: Readonly<Record<string, Language>> = { '.c': 'c', '.cc': 'c++', '.S': 'assembly', '.cu': 'cuda' }
+const extensions: Readonly<Record<string, Language>> = { '.c': 'c', '.cc': 'c++', '.cpp': 'c++', '.cxx': 'c++', '.S': 'assembly', '.cu': 'cuda' }
 
 /** Returns the language of a source by its extension. @throws {ToolError} for another extension */
 export function languageOf(source: string): Language {
   const language = extensions[/\.\w+$/.exec(source)?.[0] ?? '']
   if (language) return language
-  throw new ToolError(`a source must be a .c, .cc, .cu or .S file, got ${source}`)
+  throw new ToolError(`a source must be a .c, .cc, .cpp, .cxx, .cu or .S file, got ${source}`)
 }
 
 /** Whether code in a language needs the C++ runtime. */

@@ -58,7 +58,7 @@ test('refuses a source in another language', () => {
     'build',
     makePackage({ targets: [{ name: 'a', kind: 'shared', sources: ['a.s'], imports: [] }] }, { 'a.s': '' }),
   )
-  expect(stderr).toContain('a source must be a .c, .cc, .cu or .S file, got a.s')
+  expect(stderr).toContain('a source must be a .c, .cc, .cpp, .cxx, .cu or .S file, got a.s')
 })
 
 for (const compiler of ['gcc', 'clang'].filter((command) => spawnSync(command, ['--version']).status === 0)) {

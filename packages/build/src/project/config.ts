@@ -4,7 +4,7 @@ import type { PlatformName } from '../platform.ts'
 export interface KernelLibrary {
   /** The name of the file without prefix and extension: `my_kernels` for `libmy_kernels.so`. */
   readonly name: string
-  /** The source files as globs: `.c` is C11, `.cc` C++17, `.cu` CUDA, and `.S` assembly. A glob that matches no file is an error. */
+  /** The source files as globs: `.c` is C11, `.cc`, `.cpp` and `.cxx` C++17, `.cu` CUDA, and `.S` assembly. A glob that matches no file is an error. */
   readonly sources: readonly string[]
   /** Further directories for `#include`. Those of Tenon's headers and of the sources need not be listed. */
   readonly includes?: readonly string[]

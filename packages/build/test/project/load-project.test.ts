@@ -39,6 +39,20 @@ test('warnings of the compiler do not end the build of a project', async () => {
   expect(artifacts).toHaveLength(1)
 })
 
+test('sources in C++ may end in .cpp and .cxx', async () => {
+  const { directory } = makeProject({
+    'tenon.config.ts': configText({ libraries: [{ name: 'my_kernels', sources: ['src/*.cpp', 'src/*.cxx'] }] }),
+    'src/one.cpp': 'extern "C" __attribute__((visibility("default"))) int one() { return 1; }\n',
+    'src/two.cxx': 'extern "C" __attribute__((visibility("default"))) int two() { return 2; }\n',
+  })
+  const [built] = await buildPackage(await loadProject(directory), { variant: 'release', kinds: ['shared'] })
+  expect(
+    readBinary(built!.path)
+      .exports.map(({ name }) => name)
+      .toSorted(),
+  ).toEqual(['one', 'two'])
+})
+
 test('an edited configuration is loaded again in the same process', async () => {
   const { directory, write } = makeProject({
     'tenon.config.mjs': configText({ libraries: [library] }),
