@@ -1,17 +1,21 @@
 import { ArgumentError } from '@tenon/core'
-import type { Socket } from 'node:net'
 import { checkOptions, wrongType } from '@tenon/core/internal'
-import { HttpServer, type HttpOptions, type LogError } from './http/http-server.ts'
+import type { Socket } from 'node:net'
+import { GrpcServer, type GrpcOptions } from './grpc/grpc-server.ts'
+import { HttpServer, type HttpOptions } from './http/http-server.ts'
 import { logLine } from './log.ts'
 import { isModel, type Model } from './model/model.ts'
 import { Metrics } from './service/metrics.ts'
 import { ModelRegistry } from './service/model-registry.ts'
+import { ServerLife, type LogError } from './service/server-state.ts'
 import { version } from './version.ts'
 
 /** The options of {@link createServer}. */
 export interface ServerOptions {
   readonly models: readonly Model[]
   readonly http?: HttpOptions
+  /** Default: false, no gRPC. */
+  readonly grpc?: GrpcOptions | false
   /** The name in the metadata of the server. Default: `tenon`. */
   readonly name?: string
   /** The most bytes of one request. Default: 64 MiB. */
@@ -22,65 +26,42 @@ export interface ServerOptions {
   readonly logError?: LogError
 }
 
-const OPTIONS = ['http', 'logError', 'maxRequestBytes', 'models', 'name', 'requestTimeout'] as const
+const OPTIONS = ['grpc', 'http', 'logError', 'maxRequestBytes', 'models', 'name', 'requestTimeout'] as const
 
 /** The most bytes of the JSON of one request. */
 const JSON_BYTES = 16 * 2 ** 20
 
-/** Whether a server says that it is ready, and whether it answers. It does both until it closes. */
-interface Life {
-  isReady: boolean
-  isOpen: boolean
-}
-
 /** A running server. Made by {@link createServer}. */
 export class InferenceServer implements AsyncDisposable {
   readonly #http: HttpServer
-  readonly #life: Life
-
-  private constructor(http: HttpServer, life: Life) {
-    this.#http = http
-    this.#life = life
-  }
-
-  static async #open(options: ServerOptions): Promise<InferenceServer> {
-    const given = checkOptions<ServerOptions>(options, OPTIONS)
-    const { models, logError = logToStderr, maxRequestBytes = 64 * 2 ** 20, requestTimeout = 30_000 } = given
-    if (!Array.isArray(models) || !models.every(isModel))
-      throw wrongType('models', 'an array of models', models, 'Make models with defineModel().')
-    checkAtLeastOne(maxRequestBytes, 'maxRequestBytes')
-    checkAtLeastOne(requestTimeout, 'requestTimeout')
-    const life = { isReady: true, isOpen: true }
-    const registry = new ModelRegistry(models)
-    const connections = new Set<Socket>()
-    const state = {
-      name: given.name ?? 'tenon',
-      version,
-      registry,
-      limits: { bytes: maxRequestBytes, jsonBytes: Math.min(JSON_BYTES, maxRequestBytes), timeout: requestTimeout },
-      metrics: new Metrics(registry, () => connections.size),
-      connections,
-      life,
-    }
-    return new InferenceServer(await HttpServer.listen(state, given.http ?? {}, logError), life)
-  }
+  readonly #grpc: GrpcServer | undefined
+  readonly #life: ServerLife
 
   /** @internal */
-  static readonly open = (options: ServerOptions): Promise<InferenceServer> => InferenceServer.#open(options)
+  constructor(http: HttpServer, grpc: GrpcServer | undefined, life: ServerLife) {
+    this.#http = http
+    this.#grpc = grpc
+    this.#life = life
+  }
 
   /** The port on which HTTP is answered. */
   get port(): number {
     return this.#http.port
   }
 
+  /** The port on which gRPC is answered, or undefined without gRPC. */
+  get grpcPort(): number | undefined {
+    return this.#grpc?.port
+  }
+
   /** Says that the server is not ready, so that load balancers send no new requests. Requests are still answered. */
   announceEnd(): void {
-    this.#life.isReady = false
+    this.#life.announceEnd()
     this.#http.endConnections()
   }
 
   /**
-   * Stops the server. New requests get the status 503, and those in progress are answered.
+   * Stops the server. New requests get the status 503 or UNAVAILABLE, and those in progress are answered.
    *
    * @param options `deadline` is the number of milliseconds after which connections are ended. Default: 30,000.
    * @returns whether all requests were answered before the deadline.
@@ -88,13 +69,14 @@ export class InferenceServer implements AsyncDisposable {
   async closeAsync(options: { readonly deadline?: number } = {}): Promise<boolean> {
     const { deadline = 30_000 } = options
     this.announceEnd()
-    this.#life.isOpen = false
+    this.#life.close()
     let isDrained = true
     const timer = setTimeout(() => {
       isDrained = false
       this.#http.abort()
+      this.#grpc?.abort()
     }, deadline)
-    await this.#http.close()
+    await Promise.all([this.#http.close(), this.#grpc?.close()])
     clearTimeout(timer)
     return isDrained
   }
@@ -105,15 +87,49 @@ export class InferenceServer implements AsyncDisposable {
 }
 
 /**
- * Starts a server for models over the Open Inference Protocol. It listens on this machine only, unless `http.host` says otherwise.
+ * Starts a server for models over the Open Inference Protocol. It listens on this machine only, unless `http.host` and `grpc.host` say
+ * otherwise.
  *
  * @throws (rejects with) {ArgumentError} if an option is not valid, or two models have the same name and version.
- * @throws (rejects with) the system's error if the address is in use.
+ * @throws (rejects with) the system's error if an address is in use.
  * @example
  * await using server = await createServer({ models: [double], http: { port: 0 } })
  * await fetch(`http://127.0.0.1:${server.port}/v2/models/double`)
  */
-export const createServer: (options: ServerOptions) => Promise<InferenceServer> = InferenceServer.open
+export async function createServer(options: ServerOptions): Promise<InferenceServer> {
+  const given = checkOptions<ServerOptions>(options, OPTIONS)
+  const {
+    grpc = false,
+    models,
+    logError = logToStderr,
+    maxRequestBytes = 64 * 2 ** 20,
+    requestTimeout = 30_000,
+  } = given
+  if (!Array.isArray(models) || !models.every(isModel)) {
+    throw wrongType('models', 'an array of models', models, 'Make models with defineModel().')
+  }
+  checkAtLeastOne(maxRequestBytes, 'maxRequestBytes')
+  checkAtLeastOne(requestTimeout, 'requestTimeout')
+  const registry = new ModelRegistry(models)
+  const connections = new Set<Socket>()
+  const life = new ServerLife()
+  const state = {
+    name: given.name ?? 'tenon',
+    version,
+    registry,
+    limits: { bytes: maxRequestBytes, jsonBytes: Math.min(JSON_BYTES, maxRequestBytes), timeout: requestTimeout },
+    metrics: new Metrics(registry, () => connections.size),
+    life,
+    logError,
+  }
+  const http = await HttpServer.listen(state, given.http ?? {}, connections)
+  try {
+    return new InferenceServer(http, grpc === false ? undefined : await GrpcServer.listen(state, grpc), life)
+  } catch (error) {
+    await http.close()
+    throw error
+  }
+}
 
 function checkAtLeastOne(value: unknown, name: string): void {
   if (typeof value === 'number' && value >= 1) return

@@ -63,7 +63,7 @@ describe('the paths of the protocol', () => {
       {
         name: 'mine',
         version: 'source',
-        extensions: ['binary_tensor_data', 'parameters', 'statistics', 'model_configuration'],
+        extensions: ['binary_tensor_data', 'parameters', 'statistics', 'model_configuration', 'schedule_policy'],
       },
     ])
   })

@@ -190,7 +190,7 @@ describe('tensors in JSON', () => {
     const served = await Served.start(models)
     for (const datatype of ['FP16', 'BF16']) {
       expect(await echoed(served, datatype, '1')).toBe(
-        `${datatype} has no form in JSON. Send the tensor with the parameter binary_data_size.`,
+        `the elements of ${datatype} must be sent as bytes. Use the parameter binary_data_size, or raw_input_contents of gRPC.`,
       )
       const binary = { name: 'x', datatype, shape: [2], parameters: { binary_data_size: 4 } }
       const bytes = Buffer.from([1, 2, 3, 4])

@@ -1,3 +1,4 @@
+import { Client, credentials } from '@grpc/grpc-js'
 import { coreLibrary } from '@tenon/core/internal'
 import { kernelLibrary } from '@tenon/kernels'
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -5,6 +6,7 @@ import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ModelRepository } from '../src/index.ts'
 import { input, Served } from './support.ts'
@@ -148,8 +150,12 @@ describe('tenon serve', () => {
       'sleep/model.json': faulty(29, { instances: 2 }),
       'sleep/1/libfaulty.so': { copy: libfaulty },
     })
-    const { child, url, lines } = await startCommand(directory, '--http-port', '0')
+    const { child, url, lines } = await startCommand(directory, '--http-port', '0', '--grpc-port', '0')
     expect(await infer(url, 'double')).toMatchObject([200, { outputs: [{ data: [2, 4, 6, 8] }] }])
+    const { grpc } = JSON.parse(lines.find((line) => line.includes('"listening"'))!) as { grpc: string }
+    const client = new Client(grpc, credentials.createInsecure())
+    onTestFinished(() => client.close())
+    await promisify(client.waitForReady.bind(client))(Date.now() + 5000)
     expect((await infer(url, 'crash'))[0]).toBe(500)
     expect((await infer(url, 'double'))[0]).toBe(200)
     const running = Array.from({ length: 20 }, () => infer(url, 'sleep'))
@@ -171,7 +177,7 @@ describe('tenon serve', () => {
         [1, 4],
         [2, 130],
       ] as const) {
-        const { child, url } = await startCommand(directory, '--http-port', '0', '--drain-timeout', '1')
+        const { child, url } = await startCommand(directory, '--http-port', '0', '--no-grpc', '--drain-timeout', '1')
         const lost = infer(url, 'hang').catch(() => 'lost')
         while (!(await fetch(`${url}/v2/models/hang/stats`).then((reply) => reply.text())).includes('hang')) continue
         await new Promise((resolve) => setTimeout(resolve, 200))

@@ -12,6 +12,8 @@ const usage = `tenon serve: serves the models of a folder over the Open Inferenc
 
   --host ADDRESS             the address to listen on (127.0.0.1)
   --http-port PORT           the port of HTTP (PORT of the environment, or 8000)
+  --grpc-port PORT           the port of gRPC (8001)
+  --no-grpc                  no gRPC
   --max-request-bytes BYTES  the most bytes of one request (67108864)
   --drain-delay SECONDS      how long requests are answered after SIGTERM (0)
   --drain-timeout SECONDS    how long requests in progress may take then (30)
@@ -52,6 +54,8 @@ interface Flags {
   readonly folder: string
   readonly host: string
   readonly port: number
+  /** Undefined for no gRPC. */
+  readonly grpcPort: number | undefined
   readonly maxRequestBytes: number
   /** In milliseconds. */
   readonly drainDelay: number
@@ -68,10 +72,16 @@ async function serve(flags: Flags): Promise<number> {
 }
 
 async function serveModels(models: readonly Model[], flags: Flags): Promise<number> {
-  const { host, port, maxRequestBytes, drainDelay, drainTimeout } = flags
-  const server = await createServer({ models, http: { host, port }, maxRequestBytes })
+  const { host, port, grpcPort, maxRequestBytes, drainDelay, drainTimeout } = flags
+  const server = await createServer({
+    models,
+    http: { host, port },
+    grpc: grpcPort === undefined ? false : { host, port: grpcPort },
+    maxRequestBytes,
+  })
   const names = models.map(({ name, version }) => `${name}/${version}`)
-  logLine('info', 'listening', { http: `http://${host}:${server.port}`, models: names })
+  const grpc = server.grpcPort === undefined ? {} : { grpc: `${host}:${server.grpcPort}` }
+  logLine('info', 'listening', { http: `http://${host}:${server.port}`, ...grpc, models: names })
   return new Promise((resolve, reject) => {
     let isDraining = false
     const end = (signal: NodeJS.Signals): void => {
@@ -106,6 +116,8 @@ function readFlags(argv: readonly string[]): Flags {
       options: {
         host: { type: 'string', default: '127.0.0.1' },
         'http-port': { type: 'string', default: process.env['PORT'] ?? '8000' },
+        'grpc-port': { type: 'string', default: '8001' },
+        'no-grpc': { type: 'boolean', default: false },
         'max-request-bytes': { type: 'string', default: String(64 * 2 ** 20) },
         'drain-delay': { type: 'string', default: '0' },
         'drain-timeout': { type: 'string', default: '30' },
@@ -125,6 +137,7 @@ function readFlags(argv: readonly string[]): Flags {
     folder,
     host: values.host,
     port: readNumber('--http-port', values['http-port'], 65_535),
+    grpcPort: values['no-grpc'] ? undefined : readNumber('--grpc-port', values['grpc-port'], 65_535),
     maxRequestBytes: readNumber('--max-request-bytes', values['max-request-bytes'], Number.MAX_SAFE_INTEGER),
     drainDelay: 1000 * readNumber('--drain-delay', values['drain-delay'], 86_400),
     drainTimeout: 1000 * readNumber('--drain-timeout', values['drain-timeout'], 86_400),

@@ -2,14 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib'
 import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
+import type { RequestLimits } from '../service/server-state.ts'
 import { HttpError } from './failure-status.ts'
-
-/** What limits the body of one request, in bytes and milliseconds. */
-export interface BodyLimits {
-  readonly bytes: number
-  readonly jsonBytes: number
-  readonly timeout: number
-}
 
 /** The most chunks with contents of one body, so that a client cannot send 64 MiB byte by byte. */
 const MOST_CHUNKS = 65_536
@@ -19,14 +13,14 @@ const MOST_CHUNKS = 65_536
  * nothing is kept beyond the chunk that arrived last.
  */
 export class BodyReader {
-  readonly #limits: BodyLimits
+  readonly #limits: RequestLimits
   readonly #stream: Readable
   #chunk: Uint8Array = new Uint8Array()
   #read = 0
   #count = 0
 
   /** @throws {HttpError} for an encoding that is not gzip, deflate or identity. @throws {RequestTooLargeError} */
-  constructor(request: IncomingMessage, limits: BodyLimits) {
+  constructor(request: IncomingMessage, limits: RequestLimits) {
     this.#limits = limits
     const length = request.headers['content-length']
     if (length !== undefined && Number(length) > limits.bytes) throw this.#tooLarge()

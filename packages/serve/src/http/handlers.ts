@@ -1,30 +1,18 @@
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
-import { InvalidRequestError, ModelUnavailableError } from '../errors.ts'
+import { InvalidRequestError } from '../errors.ts'
+import { EXTENSIONS } from '../protocol/extensions.ts'
+import { encodeAsJson } from '../protocol/infer-response.ts'
 import { parseJson } from '../protocol/parse-json.ts'
 import { readInferRequest } from '../protocol/read-infer-request.ts'
 import type { Cancellation } from '../service/cancellation.ts'
 import { countInference } from '../service/count-inference.ts'
+import { findModel } from '../service/find-model.ts'
 import { Inference } from '../service/inference.ts'
-import type { Metrics } from '../service/metrics.ts'
-import type { ModelRegistry } from '../service/model-registry.ts'
+import type { ServerState } from '../service/server-state.ts'
 import type { Answer } from './answer.ts'
-import { BodyReader, type BodyLimits } from './body-reader.ts'
+import { BodyReader } from './body-reader.ts'
 import { modelConfig, modelMetadata, modelStatistics } from './metadata.ts'
 import { Router, type PathParts } from './router.ts'
-
-/** What the handlers of paths know of their server. */
-export interface ServerState {
-  readonly name: string
-  readonly version: string
-  readonly registry: ModelRegistry
-  readonly limits: BodyLimits
-  readonly metrics: Metrics
-  /** The open connections. */
-  readonly connections: Set<Socket>
-  /** Whether the server says that it is ready, and whether it answers requests. */
-  readonly life: { readonly isReady: boolean; readonly isOpen: boolean }
-}
 
 /** One request, and what ends with it. */
 export interface Exchange {
@@ -38,8 +26,6 @@ export interface Exchange {
 
 /** Answers the requests of one path. @throws (rejects with) the error to answer. */
 export type Handler = (exchange: Exchange) => Answer | Promise<Answer>
-
-const EXTENSIONS = ['binary_tensor_data', 'parameters', 'statistics', 'model_configuration']
 
 /** The paths of the protocol. */
 export function routesOf(state: ServerState): Router<Handler> {
@@ -75,10 +61,9 @@ const readiness = (isReady: boolean): Answer => ({
   text: JSON.stringify({ live: true, ready: isReady }),
 })
 
-async function infer({ life, limits, metrics, registry }: ServerState, exchange: Exchange): Promise<Answer> {
-  const { request, parts, cancellation, onEnd } = exchange
-  if (!life.isOpen) throw new ModelUnavailableError('the server is closing', { hint: 'Send the request again later.' })
-  const served = registry.find(parts['model']!, parts['version'])
+async function infer(state: ServerState, { request, parts, cancellation, onEnd }: Exchange): Promise<Answer> {
+  const { limits, metrics } = state
+  const served = findModel(state, parts['model']!, parts['version'])
   return countInference(served, metrics, cancellation, async () => {
     const reader = new BodyReader(request, limits)
     const isExact = served.model.inputs.some(({ dtype }) => dtype === 'int64' || dtype === 'uint64')
@@ -87,8 +72,7 @@ async function infer({ life, limits, metrics, registry }: ServerState, exchange:
     onEnd(() => inference.closeAsync())
     await reader.readInto(inference.places)
     await reader.expectEnd()
-    const { json, binary } = await inference.run(cancellation)
-    return { status: 200, text: json, binary }
+    return { status: 200, ...(await inference.run(cancellation, encodeAsJson)) }
   })
 }
 

@@ -2,9 +2,10 @@ import { createServer, STATUS_CODES, type IncomingMessage, type Server, type Ser
 import type { AddressInfo, Socket } from 'node:net'
 import { Cancellation } from '../service/cancellation.ts'
 import { describeFailure } from '../service/describe-failure.ts'
+import type { LogError, ServerState } from '../service/server-state.ts'
 import { sendAnswer, type Answer } from './answer.ts'
 import { HttpError, STATUS_OF } from './failure-status.ts'
-import { routesOf, type Handler, type ServerState } from './handlers.ts'
+import { routesOf, type Handler } from './handlers.ts'
 import type { Router } from './router.ts'
 
 /** Where a server listens. */
@@ -14,9 +15,6 @@ export interface HttpOptions {
   /** Default: 8000. 0 takes a free port. */
   readonly port?: number
 }
-
-/** Receives each error that a client was told of. */
-export type LogError = (error: unknown, request: { readonly method: string; readonly path: string }) => void
 
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
@@ -29,10 +27,10 @@ export class HttpServer {
   /** Whether connections end after their next answer. */
   #isClosing = false
 
-  private constructor(state: ServerState, host: string, logError: LogError) {
+  private constructor(state: ServerState, host: string, connections: Set<Socket>) {
     this.#router = routesOf(state)
     this.#isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
-    this.#logError = logError
+    this.#logError = state.logError
     this.#server = createServer(
       {
         requestTimeout: state.limits.timeout,
@@ -45,16 +43,16 @@ export class HttpServer {
     )
     this.#server.maxConnections = 20_000
     this.#server.on('connection', (socket) => {
-      state.connections.add(socket)
-      socket.once('close', () => state.connections.delete(socket))
+      connections.add(socket)
+      socket.once('close', () => connections.delete(socket))
     })
     this.#server.on('clientError', answerBroken)
   }
 
   /** @throws (rejects with) the system's error if the address is in use, or not one of this machine. */
-  static async listen(state: ServerState, options: HttpOptions, logError: LogError): Promise<HttpServer> {
+  static async listen(state: ServerState, options: HttpOptions, connections: Set<Socket>): Promise<HttpServer> {
     const { host = '127.0.0.1', port = 8000 } = options
-    const http = new HttpServer(state, host, logError)
+    const http = new HttpServer(state, host, connections)
     await new Promise<void>((resolve, reject) => {
       http.#server.once('error', reject)
       http.#server.listen({ host, port }, () => {

@@ -57,8 +57,8 @@ function elementReader({ kind, bits, openInference }: DTypeInfo): ReadElement {
   if (kind === 'bool') return readBool
   if (kind === 'float') {
     if (bits === 16) {
-      throw new InvalidRequestError(`${openInference} has no form in JSON`, {
-        hint: 'Send the tensor with the parameter binary_data_size.',
+      throw new InvalidRequestError(`the elements of ${openInference} must be sent as bytes`, {
+        hint: 'Use the parameter binary_data_size, or raw_input_contents of gRPC.',
       })
     }
     return readFinite

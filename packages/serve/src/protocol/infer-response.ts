@@ -27,28 +27,35 @@ export function chooseOutputs(model: Model, request: InferRequest): readonly Cho
   })
 }
 
-/** An answer: JSON, and the bytes of the binary outputs behind it. */
-export interface EncodedResponse {
-  readonly json: string
+/** One output of an answer. */
+export interface AnsweredOutput extends ChosenOutput {
+  readonly tensor: Tensor
+}
+
+/** An answer to one request, before a transport encodes it. */
+export interface InferResponse {
+  readonly model: Model
+  readonly id: string | undefined
+  readonly outputs: readonly AnsweredOutput[]
+}
+
+/** An answer of HTTP: JSON, and the bytes of the binary outputs behind it. */
+export interface JsonResponse {
+  readonly text: string
   readonly binary: readonly Uint8Array[]
 }
 
-/** Encodes the outputs of one request. @throws {InvalidRequestError} for elements that JSON does not have. */
-export function encodeResponse(
-  model: Model,
-  id: string | undefined,
-  chosen: readonly ChosenOutput[],
-  tensors: readonly Tensor[],
-): EncodedResponse {
+/** Encodes an answer for HTTP. @throws {InvalidRequestError} for elements that JSON does not have. */
+export function encodeAsJson({ model, id, outputs }: InferResponse): JsonResponse {
   const binary: Uint8Array[] = []
-  const outputs = chosen.map(({ spec: { name, datatype }, index, isBinary }) => {
-    const tensor = tensors[index]!
-    const described = { name, datatype, shape: tensor.shape }
-    if (!isBinary) return { ...described, data: elementsForJson(name, tensor) }
+  const described = outputs.map(({ spec: { name, datatype }, isBinary, tensor }) => {
+    const { shape } = tensor
+    if (!isBinary) return { name, datatype, shape, data: elementsForJson(name, tensor) }
     const bytes = bytesForBody(tensor)
     binary.push(bytes)
-    return { ...described, parameters: { binary_data_size: bytes.length } }
+    return { name, datatype, shape, parameters: { binary_data_size: bytes.length } }
   })
   const named = id === undefined ? {} : { id }
-  return { json: JSON.stringify({ model_name: model.name, model_version: model.version, ...named, outputs }), binary }
+  const { name, version } = model
+  return { text: JSON.stringify({ model_name: name, model_version: version, ...named, outputs: described }), binary }
 }

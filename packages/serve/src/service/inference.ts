@@ -3,7 +3,7 @@ import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
 import type { RequestMemory } from '../model/model.ts'
 import { fillTensor } from '../protocol/fill-tensor.ts'
 import type { InferInput, InferRequest } from '../protocol/infer-request.ts'
-import { chooseOutputs, encodeResponse, type ChosenOutput, type EncodedResponse } from '../protocol/infer-response.ts'
+import { chooseOutputs, type ChosenOutput, type InferResponse } from '../protocol/infer-response.ts'
 import type { Cancellation } from './cancellation.ts'
 import { closeWhenFree } from './close-when-free.ts'
 import type { JobOutputs } from '../scheduler/job.ts'
@@ -63,10 +63,10 @@ export class Inference {
   /**
    * Waits for its turn, runs the model, and encodes its outputs.
    *
-   * @param cancellation says when the client is gone.
+   * @param cancellation says when the client is gone. @param encode makes the answer of a transport, while the outputs are in memory.
    * @throws (rejects with) {InvalidRequestError | QueueFullError | KernelDeadlineError}, or what the model throws.
    */
-  async run(cancellation: Cancellation): Promise<EncodedResponse> {
+  async run<Encoded>(cancellation: Cancellation, encode: (response: InferResponse) => Encoded): Promise<Encoded> {
     const { model, scheduler, statistics } = this.#served
     const { id, parameters, priority, timeout } = this.#request
     const inputs = this.#inputs
@@ -77,7 +77,8 @@ export class Inference {
     const outputs = await scheduler.run({ inputs, parameters, priority, timeout, cancellation, begin })
     this.#outputs = outputs
     const ended = now()
-    const response = encodeResponse(model, id, this.#chosen, outputs.tensors)
+    const answered = this.#chosen.map((chosen) => ({ ...chosen, tensor: outputs.tensors[chosen.index]! }))
+    const response = encode({ model, id, outputs: answered })
     statistics.addSuccess(model.batching.maxBatchSize === 0 ? 1 : inputs[0]!.shape[0]!, {
       queue: begun - read,
       computeInput: read - this.#start,
