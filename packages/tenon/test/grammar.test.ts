@@ -120,7 +120,7 @@ function isHidden(name: string): boolean {
     })
 }
 
-const sources = ['binary', 'core', 'custom-call', 'packed-func', 'pools', 'scope', 'tenon', 'tstring'].flatMap(
+const sources = ['binary', 'build', 'core', 'custom-call', 'packed-func', 'pools', 'scope', 'tenon', 'tstring'].flatMap(
   (name) => {
     const directory = new URL(`../../${name}/src/`, import.meta.url)
     return readdirSync(directory, { recursive: true, encoding: 'utf8' })

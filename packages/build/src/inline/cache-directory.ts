@@ -39,12 +39,13 @@ export function cachePath(option: string | undefined, environment: NodeJS.Proces
  * @throws {CompileError} that says what is wrong with the directory
  */
 export function openCacheDirectory(path: string): string {
+  let real: string
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
+    real = realpathSync(path)
   } catch (error) {
     throw unusable(path, `cannot be made: ${(error as Error).message}`, error)
   }
-  const real = realpathSync(path)
   const stats = statSync(real)
   if (!stats.isDirectory()) throw unusable(path, 'is not a directory')
   const uid = process.getuid?.()

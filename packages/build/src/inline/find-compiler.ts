@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 
 import { hostPlatform } from '../platform.ts'
@@ -88,9 +88,16 @@ function programPath(command: string): string | undefined {
   return candidates.map((path) => resolve(path)).find(isRunnable)
 }
 
+/** `PATH` may have directories that this user cannot read. */
 function isRunnable(path: string): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  return stats?.isFile() === true && (hostPlatform.os === 'win32' || (stats.mode & 0o111) !== 0)
+  try {
+    const stats = statSync(path)
+    if (!stats.isFile()) return false
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function isScript(path: string): boolean {

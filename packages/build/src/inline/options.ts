@@ -60,7 +60,12 @@ export function readOptions(source: unknown, options: unknown = {}): CompileRequ
   if (typeof options !== 'object' || options === null) throw invalid('options', 'an object', options)
   const given: Readonly<Record<string, unknown>> = { ...options }
   const other = Object.keys(given).find((name) => !known.includes(name))
-  if (other !== undefined) throw invalid('options', `an object with ${known.join(', ')}`, `the option ${other}`)
+  if (other !== undefined) {
+    throw new TenonError('TENON_ARGUMENT', `options must not have the option ${JSON.stringify(other)}`, {
+      hint: `Use some of ${known.join(', ')}.`,
+      details: { path: 'options', received: other },
+    })
+  }
   const { compiler, cacheDirectory, signal, timeout = 60_000 } = given
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid('signal', 'an AbortSignal', signal)
   if (typeof timeout !== 'number' || !(timeout > 0))

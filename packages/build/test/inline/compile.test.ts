@@ -127,6 +127,14 @@ test('CC chooses the compiler, with its arguments', slow, async () => {
   expect(error.diagnostics[0]).toMatchObject({ line: 2, severity: 'error' })
 })
 
+test('directories of PATH that do not exist or are no directories are passed over', slow, () => {
+  const file = temporary('file')
+  fs.writeFileSync(file, '')
+  vi.stubEnv('PATH', `/no/such/directory:${file}::${process.env['PATH']}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  expect(compileSync(answering(1), { cacheDirectory: temporary('cache') }).cached).toBe(false)
+})
+
 test('a compiler that was replaced is asked for its version again', slow, () => {
   const cacheDirectory = temporary('cache')
   const compiler = temporary('my compiler')
@@ -233,7 +241,7 @@ test.each<[unknown, unknown, string]>([
   [1, {}, 'source must be a string, got 1'],
   ['\0', {}, 'source must be text without NUL, got "\\u0000"'],
   ['', null, 'options must be an object, got null'],
-  ['', { nmae: 'x' }, 'options must be an object with language, name, '],
+  ['', { nmae: 'x' }, 'options must not have the option "nmae"'],
   ['', { language: 'rust' }, 'language must be one of c, c++, cuda, got "rust"'],
   ['', { variant: 'tsan' }, 'variant must be one of release, debug, asan, got "tsan"'],
   ['', { name: 'a\nb' }, 'name must be text without control characters, got "a\\nb"'],

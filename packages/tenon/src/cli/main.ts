@@ -16,6 +16,7 @@ const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   test: async () => (await import('./test-command.ts')).testCommand,
   pack: async () => (await import('./pack-command.ts')).packCommand,
   publish: async () => (await import('./publish-command.ts')).publishCommand,
+  cache: async () => (await import('./cache-command.ts')).cacheCommand,
   include: async () => (await import('./include-command.ts')).includeCommand,
   strings: async () => (await import('./strings-command.ts')).stringsCommand,
   doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
