@@ -20,7 +20,7 @@ test('findLongFiles() refuses files of C with more than 500 lines', () => {
 
 describe('packages', () => {
   test('findMisplacedFiles() reports missing files and files of tests', () => {
-    const files = ['package.json', 'dist/index.js', 'test/a.test.ts', 'src/testing/helper.ts']
+    const files = ['package.json', 'dist/index.js', 'test/a.test.ts', 'src/testing/helper.ts', 'templates/test/a.ts']
     expect(findMisplacedFiles('pkg', files, ['package.json', 'LICENSE', 'dist/index.js'])).toEqual([
       'pkg is packed without LICENSE',
       'pkg is packed with test/a.test.ts',

@@ -17,6 +17,8 @@ const everywhere = ['package.json', 'README.md', 'LICENSE']
 export function findMisplacedFiles(name: string, files: readonly string[], wanted: readonly string[]): string[] {
   const missing = wanted.filter((file) => !files.includes(file)).map((file) => `${name} is packed without ${file}`)
   const unwanted = files
+    // A template of a package has a test, which the package is not tested with.
+    .filter((file) => !file.startsWith('templates/'))
     .filter((file) => /(^|\/)(test|bench|reports|node_modules|\.turbo)\/|tsbuildinfo$/.test(file))
     .map((file) => `${name} is packed with ${file}`)
   return [...missing, ...unwanted]
