@@ -19,6 +19,7 @@ const crash = (fault: number, details: Fault['details']): Fault => ({ fault, err
 
 const faults: Readonly<Record<string, Fault>> = {
   'writes to a bad address': crash(1, { signal: 'SIGSEGV', address: '0xdead000', access: 'write' }),
+  'writes to a null pointer': crash(33, { signal: 'SIGSEGV', address: '0x8', access: 'write' }),
   'calls abort()': crash(2, { signal: 'SIGABRT' }),
   'overflows the stack': crash(3, { signal: 'SIGSEGV' }),
   'calls exit(3)': crash(4, { exitCode: 3 }),

@@ -37,6 +37,8 @@ export interface CrashReport {
     readonly signal?: string
     readonly exitCode?: number
     readonly stackOverflow?: boolean
+    /** The address of an invalid access, in hexadecimal digits with `0x`. */
+    readonly address?: string
     readonly [name: string]: unknown
   }
 }
@@ -72,7 +74,7 @@ export function reportCrash(
 function placeOf(
   view: DataView,
   operands: readonly WorkerOperand[] | undefined,
-): { readonly text: string; readonly details: Readonly<Record<string, unknown>> } | undefined {
+): { readonly text: string; readonly details: Omit<CrashReport['details'], 'signal' | 'exitCode'> } | undefined {
   const address = view.getBigUint64(HEADER.crash_address, true)
   if (address === NO_ADDRESS) return undefined
   const access = ([undefined, 'read', 'write'] as const)[view.getUint32(HEADER.crash_access, true)]

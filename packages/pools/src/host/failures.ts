@@ -99,17 +99,25 @@ export function crashError(
   return memoryError(execution, details, settings.memory, { refusedBytes }, crash)
 }
 
+/** The addresses below it are those of fields and elements at a null pointer: systems map no page there. */
+const FIRST_PAGE = 4096
+
 /** What to do about a worker that ended in this way. */
 function hintOf(
-  { signal, exitCode, stackOverflow }: CrashReport['details'],
+  { signal, exitCode, stackOverflow, address }: CrashReport['details'],
   previous: readonly string[],
   { guard, recycle }: Settings,
 ): string {
   if (exitCode !== undefined) return 'Let the kernel return an error instead of ending its process or its thread.'
   if (stackOverflow === true) return 'Use less recursion, or smaller local variables, in the kernel.'
   if (signal === 'SIGKILL') return 'Look in the log of the system for a lack of memory.'
-  const mayGuard = !guard && (signal === undefined || FAULTS.has(signal))
-  const first = mayGuard ? 'Use guard: true to find accesses outside of operands.' : 'Read details.backtrace.'
+  const isNull = address !== undefined && Number(address) < FIRST_PAGE
+  const mayGuard = !guard && !isNull && (signal === undefined || FAULTS.has(signal))
+  const first = mayGuard
+    ? 'Use guard: true to find accesses outside of operands.'
+    : isNull
+      ? 'Find the null pointer with details.backtrace.'
+      : 'Read details.backtrace.'
   if (previous.length === 0 || recycle === 1) return first
   return `${first} An earlier call on this worker may have damaged its memory: see details.previous, and use recycle: 1.`
 }

@@ -13,6 +13,7 @@ const FAULTS: readonly (readonly [keyof typeof FAULT, object, RegExp])[] = [
     { signal: 'SIGSEGV', address: '0xdead000', access: 'write' },
     /crashed: SIGSEGV writing at address 0xdead000/,
   ],
+  ['NULL', { signal: 'SIGSEGV', address: '0x8', access: 'write' }, /crashed: SIGSEGV writing at address 0x8/],
   ['ABORT', { signal: 'SIGABRT' }, /crashed: SIGABRT/],
   ['STACK', { signal: 'SIGSEGV', stackOverflow: true }, /crashed: SIGSEGV because its stack is full/],
   ['EXIT', { exitCode: 3 }, /ended its process with exit code 3/],
@@ -53,6 +54,7 @@ describe('rules 13 and 14', () => {
 
   test.each([
     ['SEGV', /^Use guard: true to find/],
+    ['NULL', /^Find the null pointer with details\.backtrace\./],
     ['ABORT', /^Read details\.backtrace\./],
     ['DIVIDE', /^Read details\.backtrace\./],
     ['STACK', /^Use less recursion/],

@@ -39,6 +39,7 @@ export const FAULT = {
   READ_PAST: 30,
   THREADS_SEGV: 31,
   PRINT: 32,
+  NULL: 33,
 } as const
 
 export const faultyLibrary: string = join(dirname(coreLibrary().path), 'libfaulty.so')

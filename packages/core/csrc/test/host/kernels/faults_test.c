@@ -154,6 +154,7 @@ typedef struct {
 #define NONE UINT32_MAX
 static const expected_t all[] = {
     {FAULT_SEGV, SIGSEGV, -1, 0, NONE, 2},
+    {FAULT_NULL, SIGSEGV, -1, 0, NONE, 2},
     {FAULT_ABORT, SIGABRT, -1, 0, NONE, 0},
     {FAULT_STACK, SIGSEGV, -1, 0, NONE, 0},
     {FAULT_EXIT, 0, 3, 0, NONE, 0},
