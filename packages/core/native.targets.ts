@@ -21,18 +21,10 @@ export default {
       {
         source: 'include/tenon/xla_ffi.h',
         include: 'tenon/xla_ffi.h',
-        only: [
-          'tn_xla_buffer_t',
-          'tn_xla_bundle_t',
-          'tn_xla_api_version_t',
-          'tn_xla_type_id_t',
-          'tn_xla_metadata_t',
-          'TN_XLA_ARRAY',
-          'TN_XLA_DICTIONARY',
-          'TN_XLA_SCALAR',
-          'TN_XLA_STRING',
-          'TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE',
-        ],
+        only: names(`
+          tn_xla_buffer_t tn_xla_bundle_t tn_xla_api_version_t tn_xla_type_id_t tn_xla_metadata_t TN_XLA_ARRAY
+          TN_XLA_DICTIONARY TN_XLA_SCALAR TN_XLA_STRING TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE
+        `),
       },
       {
         source: 'include/tenon/tvm_dlpack.h',
@@ -42,20 +34,10 @@ export default {
       {
         source: 'include/tenon/tvm_ffi.h',
         include: 'tenon/tvm_ffi.h',
-        only: [
-          'kTVMFFI*',
-          'TVMFFIObjectHandle',
-          'TVMFFIObject',
-          'TVMFFIAny',
-          'TVMFFIByteArray',
-          'TVMFFIShapeCell',
-          'TVMFFIFieldInfo',
-          'TVMFFIFieldGetter',
-          'TVMFFIMethodInfo',
-          'TVMFFIObjectCreator',
-          'TVMFFITypeMetadata',
-          'TVMFFITypeInfo',
-        ],
+        only: names(`
+          kTVMFFI* TVMFFIObjectHandle TVMFFIObject TVMFFIAny TVMFFIByteArray TVMFFIShapeCell TVMFFIFieldInfo
+          TVMFFIFieldGetter TVMFFIMethodInfo TVMFFIObjectCreator TVMFFITypeMetadata TVMFFITypeInfo
+        `),
       },
       {
         source: 'include/tenon/tvm_runtime.h',
