@@ -12,7 +12,14 @@ export interface Compiler {
 /** The languages of sources. */
 export type Language = 'c' | 'c++' | 'assembly' | 'cuda'
 
-const extensions: Readonly<Record<string, Language>> = { '.c': 'c', '.cc': 'c++', '.cpp': 'c++', '.cxx': 'c++', '.S': 'assembly', '.cu': 'cuda' }
+const extensions: Readonly<Record<string, Language>> = {
+  '.c': 'c',
+  '.cc': 'c++',
+  '.cpp': 'c++',
+  '.cxx': 'c++',
+  '.S': 'assembly',
+  '.cu': 'cuda',
+}
 
 /** Returns the language of a source by its extension. @throws {ToolError} for another extension */
 export function languageOf(source: string): Language {
@@ -35,7 +42,8 @@ export async function runCompiler(
 ): Promise<void> {
   const result = await runCommand(compiler.command, [...compiler.args, ...args], { cwd: pkg.directory })
   if (result.code === 0) {
-    if (result.stderr) pkg.onWarning?.(result.stderr.trimEnd())
+    // When it links, zig compiles parts of its C library, whose warnings are not those of the package.
+    if (result.stderr && args.includes('-c')) pkg.onWarning?.(result.stderr.trimEnd())
     return
   }
   const command = [compiler.command, ...compiler.args, ...args].join(' ')

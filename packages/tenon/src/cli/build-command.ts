@@ -1,10 +1,10 @@
-import { relative } from 'node:path'
+import { basename, relative } from 'node:path'
 import type { Artifact, Platform, Project, Variant } from '@tenon/build'
 import { buildModule, printWarning, writeModule } from './build-module.ts'
 import { type BuildTool, loadBuildTool } from './build-tool.ts'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
-import { printData } from './terminal.ts'
+import { printData, printTalk } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 import { watchProject } from './watch-project.ts'
 
@@ -12,7 +12,8 @@ const args = {
   target: {
     type: 'string',
     valueHint: 'platform',
-    description: 'the platform, such as linux-arm64-gnu, or all platforms of tenon.config.ts; by default this machine',
+    description:
+      'build only the libraries, for the oldest version of a platform such as linux-arm64-gnu, or for all of tenon.config.ts',
   },
   variant: {
     type: 'enum',
@@ -41,12 +42,14 @@ export const buildCommand: SubCommand = defineSubCommand({
     const tool = await loadBuildTool('build')
     if (watch) return watchProject(tool, process.cwd(), variant)
     const project = await tool.loadProject(process.cwd(), { onWarning: printWarning })
+    const portable = target !== undefined
     const built: Built[] = []
     for (const platform of platformsOf(tool, project, target)) {
-      const artifacts = await tool.buildPackage(project, { variant, platform, kinds: ['shared'] })
+      const artifacts = await tool.buildPackage(project, { variant, platform, portable, kinds: ['shared'] })
       built.push({ platform, variant, artifacts })
+      if (portable && variant === 'release') printProblems(tool, project, platform, artifacts)
     }
-    const files = await writeModuleFrom(tool, project, built)
+    const files = portable ? [] : await writeModuleFrom(tool, project, built[0]!)
     if (json) printData(JSON.stringify(report(project, built, files), undefined, 2))
     else
       printData([...built.flatMap(({ artifacts }) => artifacts.map((one) => line(project, one))), ...files].join('\n'))
@@ -63,17 +66,23 @@ function platformsOf(tool: BuildTool, project: Project, target: string | undefin
 }
 
 /**
- * The module has the signatures of the release libraries of this machine, which it opens, or else of libraries for another one.
+ * Writes the module, which has the signatures of the release libraries of this machine.
  *
  * @returns the paths of its files relative to the project
  */
-async function writeModuleFrom(tool: BuildTool, project: Project, built: readonly Built[]): Promise<string[]> {
-  const own = built.find(({ platform }) => platform === tool.hostPlatform)
-  const { files } =
-    own?.variant === 'release' || own === undefined
-      ? writeModule(project, (own ?? built[0]!).artifacts)
-      : await buildModule(tool, project)
+async function writeModuleFrom(tool: BuildTool, project: Project, { variant, artifacts }: Built): Promise<string[]> {
+  const { files } = variant === 'release' ? writeModule(project, artifacts) : await buildModule(tool, project)
   return files.map((file) => relative(project.directory, file))
+}
+
+/** Says early what `tenon publish` will refuse. */
+function printProblems(tool: BuildTool, project: Project, platform: Platform, artifacts: readonly Artifact[]): void {
+  const files = artifacts.map(({ path }) => basename(path))
+  for (const artifact of artifacts) {
+    const problems = tool.findReleaseProblems(artifact.path, { platform, files, builtIn: project.directory })
+    for (const problem of problems)
+      printTalk(`${relative(project.directory, artifact.path)} cannot be published: ${problem}`)
+  }
 }
 
 const line = ({ directory }: Project, { path, rebuilt }: Artifact): string =>
