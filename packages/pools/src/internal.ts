@@ -14,4 +14,6 @@ export type {
 
 export { WORKERS_OPTIONS } from './host/settings.ts'
 
+export { byteUnitsHint, parseByteCount } from './memory/byte-count.ts'
+
 export { Workers } from './host/workers.ts'

@@ -6,7 +6,10 @@ export interface WorkersOptions {
   readonly workers?: number
   /** The longest time for one call, in milliseconds, with the time in the queue. The default is 30,000; `Infinity` is allowed. */
   readonly deadline?: number
-  /** The private memory that a worker may have: a number of bytes, or a text such as `512 MiB`. The default is no limit. */
+  /**
+   * The private memory that a worker may have: a number of bytes, or a text such as `512 MiB`. Its units are B, KiB, MiB, GiB, TiB,
+   * kB, MB, GB and TB. The default is no limit.
+   */
   readonly memory?: number | string
   /**
    * Whether operands lie between pages without access, up to 63 bytes before the second one, and are read-only unless they are results.
