@@ -118,6 +118,17 @@ if (process.platform === 'linux') {
     expect(JSON.parse(stdout)).toMatchObject({ error: { details: { output: 'printed\n' } } })
   })
 
+  test.each([
+    ['an invalid address', call(1), /^Use --guard to find accesses outside of operands\.$/],
+    ['a null pointer', call(33), /^Find the null pointer with details\.backtrace, which --json prints\.$/],
+    ['a deadline', call(8, '--deadline', '300ms'), /^Pass a longer --deadline/],
+    ['a crash of a later run', call(1, '--repeat', '3', '--workers', '2'), /^Use --guard/],
+  ])('the hint of %s names flags, with --json too', (_name, args, hint) => {
+    const [, printed] = /^hint: (.*)$/m.exec(run(...args).stderr) ?? []
+    expect(printed).toMatch(hint)
+    expect(JSON.parse(run(...args, '--json').stdout)).toMatchObject({ error: { hint: printed } })
+  })
+
   test('--json prints the details of the error', () => {
     const { code, stdout, stderr } = run(...call(17, '--guard', '--json'))
     expect(code).toBe(3)

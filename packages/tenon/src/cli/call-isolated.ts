@@ -8,6 +8,7 @@ import { isPackedCall, printPackedReport, printReport, readRequest } from './cal
 import { callHere, makeCallCommand, type CommandCall } from './call-command.ts'
 import { writeResults, type CallRequest } from './call-custom.ts'
 import { readCall } from './call-kernel.ts'
+import { hintFor } from './failure.ts'
 import { readIsolateFlags } from './isolate-flags.ts'
 import { readOperand, splitLayout, type LayoutSpec } from './layout-spec.ts'
 import { packedArgument } from './packed-argument.ts'
@@ -53,8 +54,8 @@ async function callIsolated(call: CommandCall): Promise<void> {
 }
 
 function jsonError({ flags: { library, symbol } }: CommandCall, error: IsolationError): unknown {
-  const { code, sentence, hint, details } = error
-  return { library, symbol, error: { code, message: sentence, hint, details } }
+  const { code, sentence, details } = error
+  return { library, symbol, error: { code, message: sentence, hint: hintFor(error), details } }
 }
 
 /** Measures further runs, which all workers share. @param run runs once more and writes to the results of the first run */

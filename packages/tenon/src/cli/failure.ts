@@ -75,10 +75,12 @@ const isolationHints: Readonly<Record<string, string>> = {
 const commandHint = (hint: string | undefined): string | undefined =>
   hint
     ?.replace('guard: true', '--guard')
-    .replace('Read details.backtrace', 'Read details.backtrace, which --json prints')
+    .replace('Use more workers, make fewer calls at a time', 'Pass more --workers')
+    .replace('details.backtrace', 'details.backtrace, which --json prints')
+    .replace('see details.previous, and use recycle: 1.', 'see details.previous, which --json prints.')
 
-/** The hint for the command line, which differs from the error's own hint for TypeScript. */
-function hintFor(error: TenonError): string | undefined {
+/** Returns the hint for the command line, which differs from the error's own hint for TypeScript. */
+export function hintFor(error: TenonError): string | undefined {
   if (error instanceof IsolationError) return isolationHints[error.code] ?? commandHint(error.hint)
   if (error instanceof VersionSkewError)
     return 'Build it against headers of a supported version, or try --allow-newer-api.'
