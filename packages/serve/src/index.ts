@@ -14,3 +14,4 @@ export { createServer, type InferenceServer, type ServerOptions } from './server
 export { type BatchingOptions, type QueuePolicy } from './scheduler/batching-options.ts'
 export { ModelRepository } from './repository/model-repository.ts'
 export { type LogError } from './service/server-state.ts'
+export { type LoadedModel, type ModelOverrides, type ModelSource } from './repository/model-source.ts'

@@ -5,6 +5,8 @@ import { GrpcServer, type GrpcOptions } from './grpc/grpc-server.ts'
 import { HttpServer, type HttpOptions } from './http/http-server.ts'
 import { logLine } from './log.ts'
 import { isModel, type Model } from './model/model.ts'
+import type { ModelSource } from './repository/model-source.ts'
+import { ModelControl } from './service/model-control.ts'
 import { Metrics } from './service/metrics.ts'
 import { ModelRegistry } from './service/model-registry.ts'
 import { ServerLife, type LogError } from './service/server-state.ts'
@@ -12,7 +14,12 @@ import { version } from './version.ts'
 
 /** The options of {@link createServer}. */
 export interface ServerOptions {
-  readonly models: readonly Model[]
+  /** Models that the server has as long as it runs. */
+  readonly models?: readonly Model[]
+  /** Further models, which the server loads and closes. */
+  readonly repository?: ModelSource
+  /** `explicit` loads nothing of the repository at the start, and lets clients load and unload. Default: `none`. */
+  readonly modelControl?: 'none' | 'explicit'
   readonly http?: HttpOptions
   /** Default: false, no gRPC. */
   readonly grpc?: GrpcOptions | false
@@ -26,7 +33,17 @@ export interface ServerOptions {
   readonly logError?: LogError
 }
 
-const OPTIONS = ['grpc', 'http', 'logError', 'maxRequestBytes', 'models', 'name', 'requestTimeout'] as const
+const OPTIONS = [
+  'grpc',
+  'http',
+  'logError',
+  'maxRequestBytes',
+  'modelControl',
+  'models',
+  'name',
+  'repository',
+  'requestTimeout',
+] as const
 
 /** The most bytes of the JSON of one request. */
 const JSON_BYTES = 16 * 2 ** 20
@@ -36,12 +53,14 @@ export class InferenceServer implements AsyncDisposable {
   readonly #http: HttpServer
   readonly #grpc: GrpcServer | undefined
   readonly #life: ServerLife
+  readonly #control: ModelControl
 
   /** @internal */
-  constructor(http: HttpServer, grpc: GrpcServer | undefined, life: ServerLife) {
+  constructor(http: HttpServer, grpc: GrpcServer | undefined, life: ServerLife, control: ModelControl) {
     this.#http = http
     this.#grpc = grpc
     this.#life = life
+    this.#control = control
   }
 
   /** The port on which HTTP is answered. */
@@ -78,6 +97,7 @@ export class InferenceServer implements AsyncDisposable {
     }, deadline)
     await Promise.all([this.#http.close(), this.#grpc?.close()])
     clearTimeout(timer)
+    await this.#control.closeAsync()
     return isDrained
   }
 
@@ -91,6 +111,7 @@ export class InferenceServer implements AsyncDisposable {
  * otherwise.
  *
  * @throws (rejects with) {ArgumentError} if an option is not valid, or two models have the same name and version.
+ * @throws (rejects with) {ModelLoadError} if a model of the repository cannot be loaded.
  * @throws (rejects with) the system's error if an address is in use.
  * @example
  * await using server = await createServer({ models: [double], http: { port: 0 } })
@@ -98,19 +119,19 @@ export class InferenceServer implements AsyncDisposable {
  */
 export async function createServer(options: ServerOptions): Promise<InferenceServer> {
   const given = checkOptions<ServerOptions>(options, OPTIONS)
-  const {
-    grpc = false,
-    models,
-    logError = logToStderr,
-    maxRequestBytes = 64 * 2 ** 20,
-    requestTimeout = 30_000,
-  } = given
+  const { grpc = false, models = [], repository, modelControl = 'none', logError = logToStderr } = given
+  const { maxRequestBytes = 64 * 2 ** 20, requestTimeout = 30_000 } = given
   if (!Array.isArray(models) || !models.every(isModel)) {
     throw wrongType('models', 'an array of models', models, 'Make models with defineModel().')
   }
+  if (modelControl !== 'none' && modelControl !== 'explicit') {
+    throw wrongType('modelControl', "'none' or 'explicit'", modelControl)
+  }
   checkAtLeastOne(maxRequestBytes, 'maxRequestBytes')
   checkAtLeastOne(requestTimeout, 'requestTimeout')
-  const registry = new ModelRegistry(models)
+  const registry = new ModelRegistry()
+  registry.addAll(models)
+  const control = new ModelControl(registry, repository, modelControl === 'explicit')
   const connections = new Set<Socket>()
   const life = new ServerLife()
   const state = {
@@ -118,15 +139,20 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
     version,
     registry,
     limits: { bytes: maxRequestBytes, jsonBytes: Math.min(JSON_BYTES, maxRequestBytes), timeout: requestTimeout },
+    control,
     metrics: new Metrics(registry, () => connections.size),
     life,
     logError,
   }
-  const http = await HttpServer.listen(state, given.http ?? {}, connections)
+  let http: HttpServer | undefined
   try {
-    return new InferenceServer(http, grpc === false ? undefined : await GrpcServer.listen(state, grpc), life)
+    if (modelControl === 'none') await control.loadAll()
+    http = await HttpServer.listen(state, given.http ?? {}, connections)
+    const ofGrpc = grpc === false ? undefined : await GrpcServer.listen(state, grpc)
+    return new InferenceServer(http, ofGrpc, life, control)
   } catch (error) {
-    await http.close()
+    await http?.close()
+    await control.closeAsync()
     throw error
   }
 }

@@ -78,6 +78,12 @@ export class Served {
     return [status, JSON.parse(body.toString())]
   }
 
+  /** Sends JSON. The answer can be empty. */
+  async post(path: string, json: object): Promise<[status: number, json: unknown]> {
+    const { status, body } = await this.send('POST', path, JSON.stringify(json))
+    return [status, body.length === 0 ? undefined : JSON.parse(body.toString())]
+  }
+
   async infer(model: string, request: object): Promise<[status: number, json: Record<string, unknown>]> {
     const { status, body } = await this.send('POST', `/v2/models/${model}/infer`, JSON.stringify(request))
     return [status, JSON.parse(body.toString()) as Record<string, unknown>]

@@ -2,7 +2,6 @@ import { TenonError } from '@tenon/core'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { logLine } from '../log.ts'
-import type { Model } from '../model/model.ts'
 import { ModelRepository } from '../repository/model-repository.ts'
 import { createServer, type InferenceServer } from '../server.ts'
 
@@ -14,6 +13,7 @@ const usage = `tenon serve: serves the models of a folder over the Open Inferenc
   --http-port PORT           the port of HTTP (PORT of the environment, or 8000)
   --grpc-port PORT           the port of gRPC (8001)
   --no-grpc                  no gRPC
+  --model-control MODE       none (default) loads all models, explicit lets clients load and unload
   --max-request-bytes BYTES  the most bytes of one request (67108864)
   --drain-delay SECONDS      how long requests are answered after SIGTERM (0)
   --drain-timeout SECONDS    how long requests in progress may take then (30)
@@ -56,32 +56,24 @@ interface Flags {
   readonly port: number
   /** Undefined for no gRPC. */
   readonly grpcPort: number | undefined
+  readonly modelControl: 'none' | 'explicit'
   readonly maxRequestBytes: number
   /** In milliseconds. */
   readonly drainDelay: number
   readonly drainTimeout: number
 }
 
-async function serve(flags: Flags): Promise<number> {
-  const repository = await ModelRepository.load(flags.folder)
-  try {
-    return await serveModels(repository.models, flags)
-  } finally {
-    await repository.closeAsync()
-  }
-}
-
-async function serveModels(models: readonly Model[], flags: Flags): Promise<number> {
-  const { host, port, grpcPort, maxRequestBytes, drainDelay, drainTimeout } = flags
+async function serve({ folder, host, port, grpcPort, ...flags }: Flags): Promise<number> {
+  const { modelControl, maxRequestBytes, drainDelay, drainTimeout } = flags
   const server = await createServer({
-    models,
+    repository: ModelRepository.open(folder),
+    modelControl,
     http: { host, port },
     grpc: grpcPort === undefined ? false : { host, port: grpcPort },
     maxRequestBytes,
   })
-  const names = models.map(({ name, version }) => `${name}/${version}`)
   const grpc = server.grpcPort === undefined ? {} : { grpc: `${host}:${server.grpcPort}` }
-  logLine('info', 'listening', { http: `http://${host}:${server.port}`, ...grpc, models: names })
+  logLine('info', 'listening', { http: `http://${host}:${server.port}`, ...grpc })
   return new Promise((resolve, reject) => {
     let isDraining = false
     const end = (signal: NodeJS.Signals): void => {
@@ -118,6 +110,7 @@ function readFlags(argv: readonly string[]): Flags {
         'http-port': { type: 'string', default: process.env['PORT'] ?? '8000' },
         'grpc-port': { type: 'string', default: '8001' },
         'no-grpc': { type: 'boolean', default: false },
+        'model-control': { type: 'string', default: 'none' },
         'max-request-bytes': { type: 'string', default: String(64 * 2 ** 20) },
         'drain-delay': { type: 'string', default: '0' },
         'drain-timeout': { type: 'string', default: '30' },
@@ -138,10 +131,16 @@ function readFlags(argv: readonly string[]): Flags {
     host: values.host,
     port: readNumber('--http-port', values['http-port'], 65_535),
     grpcPort: values['no-grpc'] ? undefined : readNumber('--grpc-port', values['grpc-port'], 65_535),
+    modelControl: readMode(values['model-control']),
     maxRequestBytes: readNumber('--max-request-bytes', values['max-request-bytes'], Number.MAX_SAFE_INTEGER),
     drainDelay: 1000 * readNumber('--drain-delay', values['drain-delay'], 86_400),
     drainTimeout: 1000 * readNumber('--drain-timeout', values['drain-timeout'], 86_400),
   }
+}
+
+function readMode(text: string): 'none' | 'explicit' {
+  if (text === 'none' || text === 'explicit') return text
+  throw new UsageError(`--model-control must be none or explicit, got ${text || 'nothing'}`)
 }
 
 function readNumber(flag: string, text: string, most: number): number {

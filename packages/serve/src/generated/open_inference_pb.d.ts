@@ -948,6 +948,193 @@ export declare type ModelStatisticsResponse = Message<'inference.ModelStatistics
 export declare const ModelStatisticsResponseSchema: GenMessage<ModelStatisticsResponse>
 
 /**
+ * @generated from message inference.ModelRepositoryParameter
+ */
+export declare type ModelRepositoryParameter = Message<'inference.ModelRepositoryParameter'> & {
+  /**
+   * @generated from oneof inference.ModelRepositoryParameter.parameter_choice
+   */
+  parameterChoice:
+    | {
+        /**
+         * @generated from field: bool bool_param = 1;
+         */
+        value: boolean
+        case: 'boolParam'
+      }
+    | {
+        /**
+         * @generated from field: int64 int64_param = 2;
+         */
+        value: bigint
+        case: 'int64Param'
+      }
+    | {
+        /**
+         * @generated from field: string string_param = 3;
+         */
+        value: string
+        case: 'stringParam'
+      }
+    | {
+        /**
+         * @generated from field: bytes bytes_param = 4;
+         */
+        value: Uint8Array
+        case: 'bytesParam'
+      }
+    | { case: undefined; value?: undefined }
+}
+
+/**
+ * Describes the message inference.ModelRepositoryParameter.
+ * Use `create(ModelRepositoryParameterSchema)` to create a new message.
+ */
+export declare const ModelRepositoryParameterSchema: GenMessage<ModelRepositoryParameter>
+
+/**
+ * @generated from message inference.RepositoryIndexRequest
+ */
+export declare type RepositoryIndexRequest = Message<'inference.RepositoryIndexRequest'> & {
+  /**
+   * @generated from field: string repository_name = 1;
+   */
+  repositoryName: string
+
+  /**
+   * @generated from field: bool ready = 2;
+   */
+  ready: boolean
+}
+
+/**
+ * Describes the message inference.RepositoryIndexRequest.
+ * Use `create(RepositoryIndexRequestSchema)` to create a new message.
+ */
+export declare const RepositoryIndexRequestSchema: GenMessage<RepositoryIndexRequest>
+
+/**
+ * @generated from message inference.RepositoryIndexResponse
+ */
+export declare type RepositoryIndexResponse = Message<'inference.RepositoryIndexResponse'> & {
+  /**
+   * @generated from field: repeated inference.RepositoryIndexResponse.ModelIndex models = 1;
+   */
+  models: RepositoryIndexResponse_ModelIndex[]
+}
+
+/**
+ * Describes the message inference.RepositoryIndexResponse.
+ * Use `create(RepositoryIndexResponseSchema)` to create a new message.
+ */
+export declare const RepositoryIndexResponseSchema: GenMessage<RepositoryIndexResponse>
+
+/**
+ * @generated from message inference.RepositoryIndexResponse.ModelIndex
+ */
+export declare type RepositoryIndexResponse_ModelIndex = Message<'inference.RepositoryIndexResponse.ModelIndex'> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string
+
+  /**
+   * @generated from field: string version = 2;
+   */
+  version: string
+
+  /**
+   * @generated from field: string state = 3;
+   */
+  state: string
+
+  /**
+   * @generated from field: string reason = 4;
+   */
+  reason: string
+}
+
+/**
+ * Describes the message inference.RepositoryIndexResponse.ModelIndex.
+ * Use `create(RepositoryIndexResponse_ModelIndexSchema)` to create a new message.
+ */
+export declare const RepositoryIndexResponse_ModelIndexSchema: GenMessage<RepositoryIndexResponse_ModelIndex>
+
+/**
+ * @generated from message inference.RepositoryModelLoadRequest
+ */
+export declare type RepositoryModelLoadRequest = Message<'inference.RepositoryModelLoadRequest'> & {
+  /**
+   * @generated from field: string repository_name = 1;
+   */
+  repositoryName: string
+
+  /**
+   * @generated from field: string model_name = 2;
+   */
+  modelName: string
+
+  /**
+   * @generated from field: map<string, inference.ModelRepositoryParameter> parameters = 3;
+   */
+  parameters: { [key: string]: ModelRepositoryParameter }
+}
+
+/**
+ * Describes the message inference.RepositoryModelLoadRequest.
+ * Use `create(RepositoryModelLoadRequestSchema)` to create a new message.
+ */
+export declare const RepositoryModelLoadRequestSchema: GenMessage<RepositoryModelLoadRequest>
+
+/**
+ * @generated from message inference.RepositoryModelLoadResponse
+ */
+export declare type RepositoryModelLoadResponse = Message<'inference.RepositoryModelLoadResponse'> & {}
+
+/**
+ * Describes the message inference.RepositoryModelLoadResponse.
+ * Use `create(RepositoryModelLoadResponseSchema)` to create a new message.
+ */
+export declare const RepositoryModelLoadResponseSchema: GenMessage<RepositoryModelLoadResponse>
+
+/**
+ * @generated from message inference.RepositoryModelUnloadRequest
+ */
+export declare type RepositoryModelUnloadRequest = Message<'inference.RepositoryModelUnloadRequest'> & {
+  /**
+   * @generated from field: string repository_name = 1;
+   */
+  repositoryName: string
+
+  /**
+   * @generated from field: string model_name = 2;
+   */
+  modelName: string
+
+  /**
+   * @generated from field: map<string, inference.ModelRepositoryParameter> parameters = 3;
+   */
+  parameters: { [key: string]: ModelRepositoryParameter }
+}
+
+/**
+ * Describes the message inference.RepositoryModelUnloadRequest.
+ * Use `create(RepositoryModelUnloadRequestSchema)` to create a new message.
+ */
+export declare const RepositoryModelUnloadRequestSchema: GenMessage<RepositoryModelUnloadRequest>
+
+/**
+ * @generated from message inference.RepositoryModelUnloadResponse
+ */
+export declare type RepositoryModelUnloadResponse = Message<'inference.RepositoryModelUnloadResponse'> & {}
+
+/**
+ * Describes the message inference.RepositoryModelUnloadResponse.
+ * Use `create(RepositoryModelUnloadResponseSchema)` to create a new message.
+ */
+export declare const RepositoryModelUnloadResponseSchema: GenMessage<RepositoryModelUnloadResponse>
+
+/**
  * @generated from enum inference.DataType
  */
 export enum DataType {
@@ -1107,5 +1294,29 @@ export declare const GRPCInferenceService: GenService<{
     methodKind: 'unary'
     input: typeof ModelStatisticsRequestSchema
     output: typeof ModelStatisticsResponseSchema
+  }
+  /**
+   * @generated from rpc inference.GRPCInferenceService.RepositoryIndex
+   */
+  repositoryIndex: {
+    methodKind: 'unary'
+    input: typeof RepositoryIndexRequestSchema
+    output: typeof RepositoryIndexResponseSchema
+  }
+  /**
+   * @generated from rpc inference.GRPCInferenceService.RepositoryModelLoad
+   */
+  repositoryModelLoad: {
+    methodKind: 'unary'
+    input: typeof RepositoryModelLoadRequestSchema
+    output: typeof RepositoryModelLoadResponseSchema
+  }
+  /**
+   * @generated from rpc inference.GRPCInferenceService.RepositoryModelUnload
+   */
+  repositoryModelUnload: {
+    methodKind: 'unary'
+    input: typeof RepositoryModelUnloadRequestSchema
+    output: typeof RepositoryModelUnloadResponseSchema
   }
 }>

@@ -15,12 +15,19 @@ import {
   ModelStatisticsRequestSchema,
   ModelStatisticsResponseSchema,
   ModelStreamInferResponseSchema,
+  RepositoryIndexRequestSchema,
+  RepositoryIndexResponseSchema,
+  RepositoryModelLoadRequestSchema,
+  RepositoryModelLoadResponseSchema,
+  RepositoryModelUnloadRequestSchema,
+  RepositoryModelUnloadResponseSchema,
   ServerLiveResponseSchema,
   ServerMetadataResponseSchema,
   ServerReadyResponseSchema,
 } from '../generated/open_inference_pb.js'
 import { InvalidRequestError } from '../errors.ts'
-import { EXTENSIONS } from '../protocol/extensions.ts'
+import { extensionsOf } from '../protocol/extensions.ts'
+import { readOverrides } from '../repository/read-overrides.ts'
 import type { Cancellation } from '../service/cancellation.ts'
 import { describeFailure } from '../service/describe-failure.ts'
 import type { ServedModel } from '../service/served-model.ts'
@@ -54,7 +61,7 @@ export function unaryHandlers(state: ServerState): Readonly<Record<string, Unary
     ServerMetadata: () =>
       encode(
         ServerMetadataResponseSchema,
-        create(ServerMetadataResponseSchema, { name, version, extensions: [...EXTENSIONS] }),
+        create(ServerMetadataResponseSchema, { name, version, extensions: extensionsOf(state.control) }),
       ),
     ModelMetadata: (bytes) => {
       const served = found(decode(ModelMetadataRequestSchema, bytes))
@@ -68,6 +75,26 @@ export function unaryHandlers(state: ServerState): Readonly<Record<string, Unary
         ModelStatisticsResponseSchema,
         statisticsMessage(request.name === '' ? registry.all() : [found(request)]),
       )
+    },
+    RepositoryIndex: (bytes) => {
+      const { ready } = decode(RepositoryIndexRequestSchema, bytes)
+      const models = state.control.index(ready)
+      return encode(RepositoryIndexResponseSchema, create(RepositoryIndexResponseSchema, { models }))
+    },
+    RepositoryModelLoad: async (bytes, exchange) => {
+      const { modelName, parameters } = decode(RepositoryModelLoadRequestSchema, bytes)
+      exchange.model = modelName
+      const given = Object.entries(parameters).map(([key, { parameterChoice }]) => [key, parameterChoice.value])
+      await state.control.load(
+        modelName,
+        readOverrides(modelName, Object.fromEntries(given) as Record<string, unknown>),
+      )
+      return encode(RepositoryModelLoadResponseSchema, create(RepositoryModelLoadResponseSchema, {}))
+    },
+    RepositoryModelUnload: async (bytes, exchange) => {
+      exchange.model = decode(RepositoryModelUnloadRequestSchema, bytes).modelName
+      await state.control.unload(exchange.model)
+      return encode(RepositoryModelUnloadResponseSchema, create(RepositoryModelUnloadResponseSchema, {}))
     },
     ModelInfer: (bytes, exchange) => {
       const message = readInferMessage(bytes)

@@ -10,6 +10,7 @@ import type { Cancellation } from '../service/cancellation.ts'
 import { countInference } from '../service/count-inference.ts'
 import { findModel } from '../service/find-model.ts'
 import { Inference } from '../service/inference.ts'
+import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
 import { inferMessage } from './to-message.ts'
 import { readGrpcRequest } from './to-request.ts'
@@ -32,17 +33,25 @@ export function infer<Encoded>(
 ): Promise<Encoded> {
   const { modelName, modelVersion } = message
   const served = findModel(state, modelName, modelVersion === '' ? undefined : modelVersion)
+  served.enter()
   return countInference(served, state.metrics, cancellation, async () => {
-    const dtypeOf = (input: string) => served.model.inputs.find(({ name }) => name === input)?.dtype
-    const { request, raw } = readGrpcRequest(message, dtypeOf)
-    const inference = new Inference(served, request, state.limits.bytes)
+    let inference: Inference | undefined
     try {
+      const dtypeOf = (input: string) => served.model.inputs.find(({ name }) => name === input)?.dtype
+      const { request, raw } = readGrpcRequest(message, dtypeOf)
+      inference = new Inference(served, request, state.limits.bytes)
       inference.places.forEach((place, i) => place.set(raw[i]!))
       return await inference.run(cancellation, (response) => encode(inferMessage(response)))
     } finally {
-      void inference.closeAsync()
+      void end(served, inference)
     }
   })
+}
+
+/** The answer is encoded, so nothing needs the memory of its tensors. */
+async function end(served: ServedModel, inference: Inference | undefined): Promise<void> {
+  await inference?.closeAsync()
+  served.leave()
 }
 
 export const encodeInferMessage = (response: ModelInferResponse): Buffer =>

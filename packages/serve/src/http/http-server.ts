@@ -111,7 +111,7 @@ export class HttpServer {
       if (this.#isClosing || hasUnreadBody(request)) response.setHeader('connection', 'close')
       await sendAnswer(response, answer, request.headers['accept-encoding'])
     } finally {
-      for (const action of actions) await action()
+      for (const action of actions.toReversed()) await action()
     }
   }
 

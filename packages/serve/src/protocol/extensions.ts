@@ -1,8 +1,5 @@
-/** The extensions of the protocol that the server has, as its metadata lists them. */
-export const EXTENSIONS: readonly string[] = [
-  'binary_tensor_data',
-  'parameters',
-  'statistics',
-  'model_configuration',
-  'schedule_policy',
-]
+/** The extensions of the protocol that a server has, as its metadata lists them. */
+export function extensionsOf(control: { readonly isExplicit: boolean }): string[] {
+  const always = ['binary_tensor_data', 'parameters', 'statistics', 'model_configuration', 'schedule_policy']
+  return control.isExplicit ? [...always, 'model_repository'] : always
+}

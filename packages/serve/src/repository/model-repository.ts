@@ -6,6 +6,7 @@ import { Library, type IsolatedLibrary } from 'tenon'
 import { ModelLoadError } from '../errors.ts'
 import { defineModel, isModel, type Model } from '../model/model.ts'
 import { readModelFile, type ModelFile } from './model-file.ts'
+import type { LoadedModel, ModelOverrides, ModelSource } from './model-source.ts'
 
 /** The files with a model in TypeScript or JavaScript. They are code of the server, and can do what it can. */
 const MODULES = ['model.ts', 'model.mts', 'model.js', 'model.mjs']
@@ -13,60 +14,68 @@ const MODULES = ['model.ts', 'model.mts', 'model.js', 'model.mjs']
 /**
  * The models of a folder: `models/<name>/model.json` with a folder for each version, which has the library, or
  * `models/<name>/model.ts`, whose default export is a model.
+ *
+ * @example
+ * const repository = ModelRepository.open(folder)
+ * repository.names() // ['softmax']
  */
-export class ModelRepository implements AsyncDisposable {
-  readonly models: readonly Model[]
-  readonly #libraries: readonly IsolatedLibrary[]
+export class ModelRepository implements ModelSource {
+  readonly #directory: string
 
-  private constructor(models: readonly Model[], libraries: readonly IsolatedLibrary[]) {
-    this.models = models
-    this.#libraries = libraries
+  private constructor(directory: string) {
+    this.#directory = directory
   }
 
-  /** Loads all models. @throws (rejects with) {ModelLoadError} for the first one that cannot be loaded. Nothing stays open then. */
-  static async load(directory: string): Promise<ModelRepository> {
-    const models: Model[] = []
-    const libraries: IsolatedLibrary[] = []
+  /** @param directory the folder. @throws {ModelLoadError} if it cannot be read, or has no folder for a model. */
+  static open(directory: string): ModelRepository {
+    const repository = new ModelRepository(resolve(directory))
+    if (repository.names().length > 0) return repository
+    throw new ModelLoadError(`${directory} must have a folder for each model, but has none`, {
+      hint: 'Add models/<name>/model.json and models/<name>/1/<library>.',
+    })
+  }
+
+  /** The names of all models, in alphabetical order. @throws {ModelLoadError} if the folder cannot be read. */
+  names(): readonly string[] {
+    return foldersIn(this.#directory)
+  }
+
+  /**
+   * Loads all versions of a model.
+   *
+   * @param overrides replace fields of `model.json`. @throws (rejects with) {ModelLoadError} with the file and the field that is wrong.
+   */
+  async load(name: string, overrides: ModelOverrides = {}): Promise<LoadedModel> {
+    // Names come from clients, and must not lead out of the folder.
+    if (!this.names().includes(name)) {
+      throw new ModelLoadError(`failed to load '${name}': the repository has no such model`)
+    }
+    const opened: Opened[] = []
+    const closeAsync = async (): Promise<void> => {
+      await Promise.all(opened.map(({ library }) => library?.closeAsync()))
+    }
     try {
-      for (const name of foldersIn(resolve(directory))) {
-        for await (const { model, library } of loadModel(name, join(resolve(directory), name))) {
-          models.push(model)
-          if (library !== undefined) libraries.push(library)
-        }
-      }
-      if (models.length === 0) {
-        throw new ModelLoadError(`${directory} must have a folder for each model, but has none`, {
-          hint: 'Add models/<name>/model.json and models/<name>/1/<library>.',
-        })
-      }
-      return new ModelRepository(models, libraries)
+      for await (const one of openVersions(name, join(this.#directory, name), overrides)) opened.push(one)
+      return { models: opened.map(({ model }) => model), closeAsync }
     } catch (error) {
-      await Promise.all(libraries.map((library) => library.closeAsync()))
+      await closeAsync()
       throw error
     }
   }
-
-  /** Closes the libraries of all models. */
-  async closeAsync(): Promise<void> {
-    await Promise.all(this.#libraries.map((library) => library.closeAsync()))
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.closeAsync()
-  }
 }
 
-interface Loaded {
+/** One version of a model, and the library of its kernel. */
+interface Opened {
   readonly model: Model
   readonly library?: IsolatedLibrary
 }
 
-async function* loadModel(name: string, directory: string): AsyncGenerator<Loaded> {
+async function* openVersions(name: string, directory: string, overrides: ModelOverrides): AsyncGenerator<Opened> {
   const module = MODULES.find((file) => existsSync(join(directory, file)))
   const path = join(directory, 'model.json')
   if (module !== undefined) yield { model: await importModel(name, join(directory, module)) }
   else if (existsSync(path)) {
-    const file = readModelFile(readFileSync(path, 'utf8'), path)
+    const file = { ...readModelFile(readFileSync(path, 'utf8'), path), ...overrides }
     const versions = foldersIn(directory).filter((folder) => /^\d{1,19}$/.test(folder))
     if (versions.length === 0) {
       throw new ModelLoadError(`${directory} must have a folder for each version, but has none`, {
@@ -92,7 +101,7 @@ async function importModel(name: string, path: string): Promise<Model> {
   })
 }
 
-async function openKernel(name: string, version: string, path: string, file: ModelFile): Promise<Loaded> {
+async function openKernel(name: string, version: string, path: string, file: ModelFile): Promise<Opened> {
   const { library: _, kernel, signature, attributes, memory, guard, instances = 1, ...others } = file
   let library: IsolatedLibrary | undefined
   try {

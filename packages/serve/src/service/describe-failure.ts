@@ -1,9 +1,15 @@
-import { ArgumentError, IsolationError, QueueFullError, TenonError } from '@tenon/core'
+import { ArgumentError, IsolationError, QueueFullError, TenonError, UnsupportedError } from '@tenon/core'
 import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError } from 'tenon/pools'
-import { InvalidRequestError, ModelNotFoundError, ModelUnavailableError, RequestTooLargeError } from '../errors.ts'
+import {
+  InvalidRequestError,
+  ModelLoadError,
+  ModelNotFoundError,
+  ModelUnavailableError,
+  RequestTooLargeError,
+} from '../errors.ts'
 
 /** The kinds of failures of a request, which both transports have statuses for. */
-export type FailureKind = 'invalid' | 'not-found' | 'too-large' | 'unavailable' | 'deadline' | 'failed'
+export type FailureKind = 'invalid' | 'unsupported' | 'not-found' | 'too-large' | 'unavailable' | 'deadline' | 'failed'
 
 /** A failure as a client may know it. */
 export interface Failure {
@@ -18,6 +24,8 @@ export interface Failure {
  */
 export function describeFailure(error: unknown, model?: string): Failure {
   if (error instanceof InvalidRequestError) return { kind: 'invalid', message: textOf(error) }
+  if (error instanceof UnsupportedError) return { kind: 'unsupported', message: textOf(error) }
+  if (error instanceof ModelLoadError) return { kind: 'failed', message: withoutPaths(error) }
   if (error instanceof ModelNotFoundError) return { kind: 'not-found', message: textOf(error) }
   if (error instanceof RequestTooLargeError) return { kind: 'too-large', message: textOf(error) }
   if (error instanceof ModelUnavailableError || error instanceof QueueFullError)
@@ -47,5 +55,8 @@ function describeEnd(error: IsolationError, model: string | undefined): Failure 
     return { kind: 'failed', message: `the model ${model} ended its process${how}` }
   return { kind: 'failed', message: `the model ${model} lost its process` }
 }
+
+/** The reason why a model cannot be loaded, without the paths of the server. */
+const withoutPaths = ({ sentence }: TenonError): string => sentence.replaceAll(/(?:\/[^\s/:]+)+\/([^\s/:]+)/g, '$1')
 
 const textOf = ({ sentence, hint }: TenonError): string => (hint === undefined ? sentence : `${sentence}. ${hint}`)

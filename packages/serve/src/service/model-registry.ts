@@ -1,53 +1,93 @@
 import { ArgumentError } from '@tenon/core'
-import { ModelNotFoundError } from '../errors.ts'
+import { ModelNotFoundError, ModelUnavailableError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
+import type { LoadedModel } from '../repository/model-source.ts'
 import { ServedModel } from './served-model.ts'
+
+/** The states of a model, in the words of Triton. */
+export type ModelState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE'
+
+/** One model of a server. */
+export interface ModelEntry {
+  state: ModelState
+  /** Why it is not available, or empty. */
+  reason: string
+  versions: ReadonlyMap<string, ServedModel>
+  /** What is closed when it is unloaded. */
+  loaded: LoadedModel | undefined
+}
 
 /** The models of a server by name and version. */
 export class ModelRegistry {
-  readonly #models = new Map<string, Map<string, ServedModel>>()
+  readonly #entries = new Map<string, ModelEntry>()
 
-  /** @throws {ArgumentError} if two models have the same name and version. */
-  constructor(models: readonly Model[]) {
-    for (const model of models) {
-      const { name, version } = model
-      const versions = this.#models.get(name) ?? new Map<string, ServedModel>()
-      if (versions.has(version)) {
-        throw new ArgumentError(`models must have each name and version once, got version ${version} of ${name} twice`)
-      }
-      versions.set(version, new ServedModel(model))
-      this.#models.set(name, versions)
+  /** Adds models that stay. @throws {ArgumentError} if two have the same name and version. */
+  addAll(models: readonly Model[]): void {
+    for (const name of new Set(models.map((model) => model.name))) {
+      const versions = serve(models.filter((model) => model.name === name))
+      this.#entries.set(name, { state: 'READY', reason: '', versions, loaded: undefined })
     }
   }
 
-  /** All models in the order in which they were given. */
-  all(): ServedModel[] {
-    return [...this.#models.values()].flatMap((versions) => [...versions.values()])
+  /** The entry of a name, which is made if there is none. */
+  entry(name: string): ModelEntry {
+    let entry = this.#entries.get(name)
+    if (entry === undefined) {
+      entry = { state: 'UNAVAILABLE', reason: 'not loaded', versions: new Map(), loaded: undefined }
+      this.#entries.set(name, entry)
+    }
+    return entry
   }
 
-  /** The versions of a model, the lowest first. @throws {ModelNotFoundError} */
+  /** All names with their entries, in the order in which they were added. */
+  entries(): IterableIterator<[string, ModelEntry]> {
+    return this.#entries.entries()
+  }
+
+  /** All models that answer requests. */
+  all(): ServedModel[] {
+    return [...this.#entries.values()].flatMap(({ versions }) => [...versions.values()])
+  }
+
+  /** The versions of a model, the lowest first. @throws {ModelNotFoundError | ModelUnavailableError} */
   versions(name: string): string[] {
     return [...this.#versionsOf(name).keys()].toSorted(compareVersions)
   }
 
-  /** The model of a version, or that of the highest version. @throws {ModelNotFoundError} */
+  /** The model of a version, or that of the highest version. @throws {ModelNotFoundError | ModelUnavailableError} */
   find(name: string, version?: string): ServedModel {
     const versions = this.#versionsOf(name)
     const found = versions.get(version ?? this.versions(name).at(-1)!)
     if (found !== undefined) return found
     throw new ModelNotFoundError(
       `Request for unknown model: the model ${name} has no version ${JSON.stringify(version)}`,
-      {
-        hint: `Its versions are ${this.versions(name).join(', ')}.`,
-      },
+      { hint: `Its versions are ${this.versions(name).join(', ')}.` },
     )
   }
 
-  #versionsOf(name: string): Map<string, ServedModel> {
-    const versions = this.#models.get(name)
-    if (versions !== undefined) return versions
-    throw new ModelNotFoundError(`Request for unknown model: there is no model ${JSON.stringify(name.slice(0, 60))}`)
+  #versionsOf(name: string): ReadonlyMap<string, ServedModel> {
+    const entry = this.#entries.get(name)
+    if (entry === undefined) {
+      throw new ModelNotFoundError(`Request for unknown model: there is no model ${JSON.stringify(name.slice(0, 60))}`)
+    }
+    if (entry.versions.size > 0) return entry.versions
+    throw new ModelUnavailableError(`Request for unknown model: the model ${name} is not loaded`, {
+      hint: 'Load it, or send the request again later.',
+    })
   }
+}
+
+/** @throws {ArgumentError} if two models have the same version. */
+export function serve(models: readonly Model[]): ReadonlyMap<string, ServedModel> {
+  const versions = new Map<string, ServedModel>()
+  for (const model of models) {
+    const { name, version } = model
+    if (versions.has(version)) {
+      throw new ArgumentError(`models must have each name and version once, got version ${version} of ${name} twice`)
+    }
+    versions.set(version, new ServedModel(model))
+  }
+  return versions
 }
 
 const compareVersions = (a: string, b: string): number => (BigInt(a) < BigInt(b) ? -1 : 1)

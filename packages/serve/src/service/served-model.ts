@@ -7,9 +7,26 @@ export class ServedModel {
   readonly model: Model
   readonly scheduler: Scheduler
   readonly statistics: ModelStatistics = new ModelStatistics()
+  /** The requests between their arrival and the end of their answer. */
+  #users = 0
+  #onIdle: (() => void) | undefined
 
   constructor(model: Model) {
     this.model = model
     this.scheduler = new Scheduler(model, (rows) => this.statistics.addExecution(rows))
+  }
+
+  /** Counts a request, which calls {@link leave} once when its answer does not need the memory of the model any more. */
+  enter(): void {
+    this.#users++
+  }
+
+  leave(): void {
+    if (--this.#users === 0) this.#onIdle?.()
+  }
+
+  /** Resolves when no request uses the model. Called once, when no new request can reach it. */
+  async whenIdle(): Promise<void> {
+    if (this.#users > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
   }
 }

@@ -1,3 +1,4 @@
+import type { ModelControl } from './model-control.ts'
 import type { Metrics } from './metrics.ts'
 import type { ModelRegistry } from './model-registry.ts'
 
@@ -17,6 +18,7 @@ export interface ServerState {
   readonly version: string
   readonly registry: ModelRegistry
   readonly limits: RequestLimits
+  readonly control: ModelControl
   readonly metrics: Metrics
   readonly life: ServerLife
   readonly logError: LogError

@@ -1,0 +1,117 @@
+import { UnsupportedError } from '@tenon/core'
+import { ModelNotFoundError } from '../errors.ts'
+import type { ModelOverrides, ModelSource } from '../repository/model-source.ts'
+import { serve, type ModelEntry, type ModelRegistry } from './model-registry.ts'
+
+/** One line of the index of a repository. */
+export interface IndexLine {
+  readonly name: string
+  readonly version: string
+  readonly state: string
+  readonly reason: string
+}
+
+/** Loads and unloads models while a server runs. The changes of one model follow each other. */
+export class ModelControl {
+  readonly #registry: ModelRegistry
+  readonly #source: ModelSource | undefined
+  /** Whether requests of clients may load and unload. */
+  readonly isExplicit: boolean
+  /** The last change of each model. */
+  readonly #changes = new Map<string, Promise<unknown>>()
+
+  constructor(registry: ModelRegistry, source: ModelSource | undefined, isExplicit: boolean) {
+    this.#registry = registry
+    this.#source = source
+    this.isExplicit = isExplicit
+    for (const name of source?.names() ?? []) registry.entry(name)
+  }
+
+  /** All models with their states. @param isOnlyReady without those that do not answer. */
+  index(isOnlyReady: boolean): IndexLine[] {
+    for (const name of this.#source?.names() ?? []) this.#registry.entry(name)
+    return [...this.#registry.entries()].flatMap(([name, { state, reason, versions }]) => {
+      if (isOnlyReady && state !== 'READY') return []
+      return versions.size === 0
+        ? [{ name, version: '', state, reason }]
+        : [...versions.keys()].map((version) => ({ name, version, state, reason }))
+    })
+  }
+
+  /** Loads all models of the source. @throws (rejects with) {ModelLoadError} for the first one that cannot be loaded. */
+  async loadAll(): Promise<void> {
+    for (const name of this.#source?.names() ?? []) await this.#inTurn(name, () => this.#load(name, {}))
+  }
+
+  /**
+   * Loads a model, or loads it again. The old versions answer until the new ones can, and end after their last request.
+   *
+   * @throws (rejects with) {ModelLoadError} if it cannot be loaded. What was loaded before stays.
+   * @throws {UnsupportedError} if clients may not load models.
+   */
+  async load(name: string, overrides: ModelOverrides): Promise<void> {
+    this.#checkExplicit()
+    await this.#inTurn(name, () => this.#load(name, overrides))
+  }
+
+  /** Unloads a model after its last request. @throws {ModelNotFoundError | UnsupportedError} */
+  async unload(name: string): Promise<void> {
+    this.#checkExplicit()
+    if (!this.#source!.names().includes(name)) {
+      throw new ModelNotFoundError(`Request for unknown model: there is no model ${JSON.stringify(name.slice(0, 60))}`)
+    }
+    await this.#inTurn(name, () => this.#unload(name, 'unloaded'))
+  }
+
+  /** Unloads all models that the source has loaded. */
+  async closeAsync(): Promise<void> {
+    const names = Array.from(this.#registry.entries(), ([name]) => name)
+    await Promise.all(names.map((name) => this.#inTurn(name, () => this.#unload(name, 'the server is closed'))))
+  }
+
+  #checkExplicit(): void {
+    if (this.isExplicit && this.#source !== undefined) return
+    throw new UnsupportedError('models must not be loaded by requests, because the server was not told so', {
+      hint: "Start the server with --model-control explicit, or with modelControl: 'explicit'.",
+    })
+  }
+
+  #inTurn(name: string, change: () => Promise<void>): Promise<void> {
+    const before = this.#changes.get(name) ?? Promise.resolve()
+    const after = before.then(change, change)
+    this.#changes.set(
+      name,
+      after.catch(() => {}),
+    )
+    return after
+  }
+
+  async #load(name: string, overrides: ModelOverrides): Promise<void> {
+    const entry = this.#registry.entry(name)
+    const before = { ...entry }
+    entry.state = 'LOADING'
+    try {
+      const loaded = await this.#source!.load(name, overrides)
+      Object.assign(entry, { state: 'READY', reason: '', versions: serve(loaded.models), loaded } satisfies ModelEntry)
+    } catch (error) {
+      Object.assign(entry, before, before.versions.size > 0 ? {} : { reason: 'the model cannot be loaded' })
+      throw error
+    }
+    await retire(before)
+  }
+
+  async #unload(name: string, reason: string): Promise<void> {
+    const entry = this.#registry.entry(name)
+    const before = { ...entry }
+    if (before.loaded === undefined) return
+    Object.assign(entry, { state: 'UNLOADING', versions: new Map(), loaded: undefined })
+    await retire(before)
+    Object.assign(entry, { state: 'UNAVAILABLE', reason })
+  }
+}
+
+/** Waits for the last request of versions that get no new ones, and closes them. */
+async function retire({ versions, loaded }: ModelEntry): Promise<void> {
+  await Promise.all([...versions.values()].map((served) => served.whenIdle()))
+  await loaded?.closeAsync()
+}
