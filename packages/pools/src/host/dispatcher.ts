@@ -1,6 +1,6 @@
 import { residentMemory } from './call-metrics.ts'
 import { Crew } from './crew.ts'
-import { CANCEL_AGAIN, MEMORY_INTERVAL, nextTime, START_TIMEOUT } from './due-times.ts'
+import { CANCEL_AGAIN, elapsedTime, MEMORY_INTERVAL, nextTime, START_TIMEOUT } from './due-times.ts'
 import { hasSubscribers, publish } from './events.ts'
 import type { Execution } from './execution.ts'
 import { deadlineError, detailsOf, memoryError } from './failures.ts'
@@ -69,7 +69,7 @@ export class Dispatcher implements SupervisorListener {
   // --- As the listener of workers
 
   ready({ index, process, startedAt }: Worker): void {
-    publish('ready', () => ({ worker: { index, process }, elapsed: performance.now() - startedAt }))
+    publish('ready', () => ({ worker: { index, process }, elapsed: elapsedTime(startedAt, performance.now()) }))
     // The time of a call that was given up meanwhile begins now.
     this.crew.alarm.by(nextTime(this.crew))
   }

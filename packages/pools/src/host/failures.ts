@@ -1,5 +1,6 @@
 import { ScopeClosedError } from '@tenon/core'
 import { coreFileOf, type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
+import { elapsedTime } from './due-times.ts'
 import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError, WorkerLostError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { RestartLimits } from './restart-policy.ts'
@@ -12,7 +13,7 @@ import type { Worker } from './worker.ts'
 /** How far a call came before its deadline. */
 export type DeadlineStage = 'queued' | 'cancelled' | 'killed'
 
-/** The details that every error of a call has. */
+/** The details of an error of a call that this worker has. */
 export function detailsOf(worker: Worker, { call, outputMark }: Execution): WorkerDetails {
   const { index, process, host } = worker
   return { kernel: call.kernel.name, worker: { index, process }, output: outputSince(host.memory, outputMark) }
@@ -40,7 +41,7 @@ export function deadlineError(
       : isQueued
         ? 'Use more workers, make fewer calls at a time, or set a longer deadline.'
         : 'Set a longer deadline, or let the kernel read tn_cancelled() and return.',
-    details: { ...details, deadline, elapsed: now - startedAt, stage },
+    details: { ...details, deadline, elapsed: elapsedTime(startedAt, now), stage },
   })
 }
 

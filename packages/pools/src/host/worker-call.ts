@@ -52,11 +52,14 @@ export interface Answer {
   readonly nativeTime: number
 }
 
-/** The details that every error of an isolated call has. */
+/**
+ * The details that errors of a call have besides their own, if a worker had the call. Errors of a call that still waited for a
+ * worker have `kernel` and `output`.
+ */
 export interface WorkerDetails {
   /** The name of the kernel. */
   readonly kernel: string
-  /** The worker that ran it. */
+  /** The worker that had the call. */
   readonly worker: WorkerIdentity
   /** What the worker wrote to stdout and stderr during the call, at most 64 KiB. */
   readonly output: string

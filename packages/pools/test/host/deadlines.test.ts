@@ -15,8 +15,20 @@ describe('rule 10', () => {
     expect(error.message).toContain('faulty did not begin within 5 ms')
     expect(error.details).toMatchObject({ kernel: 'faulty', deadline: 5, stage: 'queued' })
     expect(error.details.elapsed).toBeGreaterThanOrEqual(5)
+    // No worker had the call.
+    expect(Object.keys(error.details)).not.toContain('worker')
     expect(await slow).toEqual(DOUBLED)
     expect(bench.released).toBe(2)
+  })
+
+  test('the elapsed time has whole microseconds', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open()
+    for (let round = 0; round < 8; round++) {
+      const { details } = await failureOf(() => workers.run(bench.call(FAULT.UNTIL_CANCELLED, { deadline: 2 })))
+      expect(String(details.elapsed)).toMatch(/^\d+(\.\d{1,3})?$/)
+      expect(details.worker).toMatchObject({ index: 0 })
+    }
   })
 
   test('the hint says whether a call waited for other calls or for the start of a worker after crashes', async () => {
