@@ -42,34 +42,32 @@ static int take_doubles(environment_t *environment) {
   return RETURNS;
 }
 
+#if defined(__x86_64__)
 /* Returns a struct of five numbers, which count up from the argument. */
 static int make_big(environment_t *environment) {
   runs++;
-#if defined(__aarch64__)
-  int64_t number = (int64_t)environment->frame->integers[0];
-#else
   int64_t number = (int64_t)environment->frame->integers[1];
-#endif
   for (int i = 0; i < 5; i++, number++) memcpy(environment->frame->stack + 8 * i, &number, sizeof number);
   return RETURNS;
 }
+#endif
 
 /* Native functions, which call the stub under test. */
 static void *called;
 static int64_t integer_result, sum_of_results;
 static double double_result;
+#if defined(__x86_64__)
 static big_t big, *big_result;
+#endif
 
 static void call_integers(void) { integer_result = ((integers_t *)code_at(called))(1, -2, 3, 4, 5, 6, 7, -8); }
 static void call_doubles(void) { double_result = ((doubles_t *)code_at(called))(.5, 1, 2, 3, 4, 5, 6, 7, 8, 9.25); }
+#if defined(__x86_64__)
 static void call_big(void) {
   memset(&big, 0xff, sizeof big);
-#if defined(__aarch64__)
-  big_result = &big;
-#else
   big_result = ((big_function_t *)code_at(called))(&big, 7);
-#endif
 }
+#endif
 
 static uint32_t enter_code(environment_t *environment, code_t *code) {
   return environment_call(environment, CODE_OF(code), 0, 0, 0);
