@@ -4,6 +4,7 @@ export const attacks: readonly string[] = [
   'fill',
   'header',
   'life',
+  'silence',
   'counters',
   'own answer',
   'all answers',

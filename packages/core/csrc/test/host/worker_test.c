@@ -3,6 +3,7 @@
 
 #if defined(__linux__)
 #include <errno.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -10,7 +11,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "../descriptors.h"
 #include "worker.h"
@@ -81,6 +84,58 @@ TEST(worker_whose_life_word_is_damaged_is_polled) {
     CHECK(tn_host_exchange(host, 10, -1) == TN_CLOSED);
     tn_host_close(host);
   }
+}
+
+static uint64_t processor_time(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+TEST(worker_whose_life_word_and_doorbell_are_damaged_does_not_keep_its_client_busy) {
+  tn_host_t *hosts[2] = {start(), start()};
+  CHECK(hosts[0] != NULL && hosts[1] != NULL);
+  header_of(hosts[0])->life_offset = 0;
+  /* The client reads the end of the stream, as it does after its worker has closed the doorbell. */
+  CHECK(shutdown(info_of(hosts[0]).doorbell, SHUT_RD) == 0);
+  const pid_t process = (pid_t)info_of(hosts[0]).process;
+  kill(process, SIGSTOP);
+  ask(hosts[0], 1);
+  uint64_t before = processor_time();
+  CHECK(tn_host_exchange(hosts[0], 1, SECOND) == TN_TIMED_OUT);
+  CHECK(processor_time() - before < SECOND / 4);
+  const uint32_t seen[] = {header_of(hosts[0])->responses, header_of(hosts[1])->responses};
+  before = processor_time();
+  CHECK(tn_host_wait_any(hosts, seen, 2, SECOND) == TN_TIMED_OUT);
+  CHECK(processor_time() - before < SECOND / 4);
+  /* Answers and ends are seen nevertheless. */
+  kill(process, SIGCONT);
+  CHECK(tn_host_wait(hosts[0], 1, 10 * (int64_t)SECOND) == TN_OK);
+  for (uint32_t slot = 2; slot < 10; slot++) {
+    ask(hosts[0], slot);
+    CHECK(tn_host_exchange(hosts[0], slot, 10 * (int64_t)SECOND) == TN_OK);
+  }
+  kill(process, SIGKILL);
+  ask(hosts[0], 10);
+  CHECK(tn_host_exchange(hosts[0], 10, 10 * (int64_t)SECOND) == TN_CLOSED);
+  tn_host_close(hosts[0]);
+  tn_host_close(hosts[1]);
+}
+
+TEST(waiting_ends_with_a_worker_whose_life_word_says_that_it_runs) {
+  tn_host_t *host = start();
+  CHECK(host != NULL);
+  const tn_host_info_t info = info_of(host);
+  _Atomic uint32_t *life = (_Atomic uint32_t *)(void *)(info.command + header_of(host)->life_offset);
+  kill((pid_t)info.process, SIGKILL);
+  CHECK(is_readable(info.lifeline, 10000));
+  /* As after a kernel has emptied the list of robust mutexes of its thread. */
+  *life = (uint32_t)info.process | FUTEX_WAITERS;
+  ask(host, 1);
+  CHECK(tn_host_wait(host, 1, 10 * (int64_t)SECOND) == TN_CLOSED);
+  const uint32_t seen = header_of(host)->responses;
+  CHECK(tn_host_wait_any(&host, &seen, 1, 10 * (int64_t)SECOND) == TN_OK);
+  tn_host_close(host);
 }
 
 TEST(worker_and_caller_keep_their_processors_after_exchanges) {

@@ -19,6 +19,7 @@ struct tn_host {
   pthread_t near_thread; /* the thread that makes them */
   cpu_set_t of_caller;   /* the processors that this thread may use otherwise */
   cpu_set_t of_worker;
+  bool is_silent; /* whether the worker has closed its end of the doorbell */
   bool is_reaped;
   int32_t end_kind;
   int32_t end_value;

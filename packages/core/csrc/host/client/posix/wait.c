@@ -2,7 +2,9 @@
  *
  * A thread sleeps on two futexes: the count of responses, and the life word of the worker, whose robust mutex makes the
  * kernel wake the thread whatever ends the worker. Before the worker has announced this word, after a kernel has written
- * over it, and on systems without FUTEX_WAITV, the thread polls the doorbell and the lifeline instead. */
+ * over it, and on systems without FUTEX_WAITV, the thread polls the doorbell and the lifeline instead. A kernel can damage
+ * the word, the list of robust mutexes and the doorbell, so each sleep has a longest time, after which the thread looks at the
+ * answer and at the lifeline, which the kernel cannot reach. */
 #include "tenon_host.h"
 
 #if defined(__linux__)
@@ -31,6 +33,11 @@ typedef struct {
 /* The most times that the doorbell is read at once. */
 #define MOST_READS 16
 
+/* The longest sleeps in ns: of a thread that whatever it waits for wakes, and of one that nothing wakes after an answer,
+ * because its worker has closed the doorbell. */
+#define LONGEST_SLEEP 1000000000u
+#define LONGEST_SILENCE 10000000u
+
 /* -1: not known. */
 static _Atomic int has_waitv = -1;
 
@@ -51,11 +58,11 @@ static _Atomic uint32_t *life_of(tn_host_t *host, uint32_t *expected) {
   return *word == *expected ? word : NULL;
 }
 
-/* Whether the main thread of the worker, which owns the life mutex, has ended. Asks the system only if the life word does
- * not tell it. */
-static bool has_died(tn_host_t *host) {
+/* Whether the main thread of the worker, which owns the life mutex, has ended. Believes a life word that says no only if
+ * `trusts`, because a kernel can keep the word as it is. */
+static bool has_died(tn_host_t *host, bool trusts) {
   uint32_t expected;
-  if (life_of(host, &expected) != NULL) return false;
+  if (trusts && life_of(host, &expected) != NULL) return false;
   const uint32_t offset = *TN__WORD(&tn__host_header(host)->life_offset);
   const size_t start = offsetof(tn_host_header_t, life);
   if (offset >= start && offset <= start + 60 && offset % 4 == 0 &&
@@ -65,13 +72,23 @@ static bool has_died(tn_host_t *host) {
   return host->is_reaped || poll(&entry, 1, 0) > 0;
 }
 
+/* The time until which a thread sleeps at most, if it waits until `end`. */
+static uint64_t longest_sleep(uint64_t end, uint64_t longest) {
+  const uint64_t most = tn__host_now() + longest;
+  return most < end ? most : end;
+}
+
+static struct timespec time_of(uint64_t nanoseconds) {
+  return (struct timespec){.tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
+}
+
 static uint32_t responses_of(tn_host_t *host) { return *TN__WORD(&tn__host_header(host)->responses); }
 
 /* Sleeps until a worker has responded or ended, or until `end`. May return early. */
 static void sleep_by_futex(const waiter_t *waiters, uint32_t count, uint64_t end) {
-  const struct timespec until = {.tv_sec = (time_t)(end / 1000000000u), .tv_nsec = (long)(end % 1000000000u)};
+  const struct timespec until = time_of(longest_sleep(end, LONGEST_SLEEP));
   /* A filter of system calls that this process has set since then may refuse it. The next wait polls. */
-  if (syscall(SYS_futex_waitv, waiters, count, 0, end == UINT64_MAX ? NULL : &until, CLOCK_MONOTONIC) < 0 &&
+  if (syscall(SYS_futex_waitv, waiters, count, 0, &until, CLOCK_MONOTONIC) < 0 &&
       (errno == ENOSYS || errno == EPERM))
     has_waitv = 0;
 }
@@ -79,19 +96,21 @@ static void sleep_by_futex(const waiter_t *waiters, uint32_t count, uint64_t end
 /* Likewise, by the doorbells that the workers ring. `seen` are the response counts before which no thread sleeps. */
 static void sleep_by_poll(tn_host_t *const *hosts, const uint32_t *seen, size_t count, uint64_t end) {
   struct pollfd entries[2 * TN_HOST_WAITED];
+  uint64_t longest = LONGEST_SLEEP;
   for (size_t i = 0; i < count; i++) {
     atomic_store(TN__WORD(&tn__host_header(hosts[i])->ring), 1);
-    entries[2 * i] = (struct pollfd){.fd = hosts[i]->doorbell, .events = POLLIN};
+    if (hosts[i]->is_silent) longest = LONGEST_SILENCE;
+    /* poll() ignores negative descriptors. */
+    entries[2 * i] = (struct pollfd){.fd = hosts[i]->is_silent ? -1 : hosts[i]->doorbell, .events = POLLIN};
     entries[2 * i + 1] = (struct pollfd){.fd = hosts[i]->lifeline, .events = POLLIN};
   }
   /* A response before the store has not rung. */
   for (size_t i = 0; i < count; i++)
     if (responses_of(hosts[i]) != seen[i]) return;
-  const uint64_t now = tn__host_now();
-  if (now >= end) return;
-  const uint64_t left = end - now;
-  const struct timespec time = {.tv_sec = (time_t)(left / 1000000000u), .tv_nsec = (long)(left % 1000000000u)};
-  if (ppoll(entries, 2 * count, end == UINT64_MAX ? NULL : &time, NULL) <= 0) return;
+  const uint64_t now = tn__host_now(), until = longest_sleep(end, longest);
+  if (now >= until) return;
+  const struct timespec time = time_of(until - now);
+  if (ppoll(entries, 2 * count, &time, NULL) <= 0) return;
   for (size_t i = 0; i < count; i++)
     if (entries[2 * i].revents != 0) tn_host_drain(hosts[i]);
 }
@@ -136,10 +155,10 @@ int32_t tn_host_wait(tn_host_t *host, uint32_t slot, int64_t timeout) {
              TN_HOST_SLOTS, slot);
   _Atomic uint32_t *state = TN__WORD(&tn__host_slot(host->command, slot)->state);
   const uint64_t end = tn__host_end_of(timeout);
-  for (;;) {
+  for (bool trusts = true;; trusts = false) {
     const uint32_t seen = responses_of(host);
     if (!is_pending(*state)) return TN_OK;
-    if (has_died(host)) return is_pending(*state) ? tn__fail(TN_CLOSED, "the worker has ended") : TN_OK;
+    if (has_died(host, trusts)) return is_pending(*state) ? tn__fail(TN_CLOSED, "the worker has ended") : TN_OK;
     if (end != UINT64_MAX && tn__host_now() >= end) return tn__fail(TN_TIMED_OUT, "the worker has not answered");
     sleep_for(&host, &seen, 1, end);
   }
@@ -197,9 +216,9 @@ int32_t tn_host_wait_any(tn_host_t *const *hosts, const uint32_t *seen, size_t c
   TN_REQUIRE(hosts != NULL && seen != NULL && count > 0 && count <= TN_HOST_WAITED,
              "there must be 1 to %u workers, got %zu", TN_HOST_WAITED, count);
   const uint64_t end = tn__host_end_of(timeout);
-  for (;;) {
+  for (bool trusts = true;; trusts = false) {
     for (size_t i = 0; i < count; i++)
-      if (responses_of(hosts[i]) != seen[i] || has_died(hosts[i])) return TN_OK;
+      if (responses_of(hosts[i]) != seen[i] || has_died(hosts[i], trusts)) return TN_OK;
     if (end != UINT64_MAX && tn__host_now() >= end) return tn__fail(TN_TIMED_OUT, "no worker has answered");
     sleep_for(hosts, seen, count, end);
   }
@@ -218,7 +237,10 @@ int32_t tn_host_drain(tn_host_t *host) {
   TN_REQUIRE(host != NULL, "the worker must not be null");
   /* A worker that writes without end must not keep this thread here. */
   char bytes[4096];
-  for (int i = 0; i < MOST_READS && recv(host->doorbell, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) continue;
+  ssize_t received = 1;
+  for (int i = 0; i < MOST_READS && received > 0; i++) received = recv(host->doorbell, bytes, sizeof bytes, MSG_DONTWAIT);
+  /* At its end it is readable for ever, and does not ring again. */
+  if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)) host->is_silent = true;
   return TN_OK;
 }
 
