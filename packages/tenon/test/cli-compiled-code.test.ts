@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cacheDirectory } from '../src/cli/cache-directory.ts'
+import { cacheDirectory, ownCacheDirectory } from '../src/cli/cache-directory.ts'
 import { writeNpy } from '../src/npy/npy-file.ts'
 import { runTenon, type Finished } from './run-tenon.ts'
 
@@ -33,6 +33,12 @@ if (process.platform === 'linux')
     expect(cacheDirectory({ HOME: '/home/u' })).toBe('/home/u/.cache')
     expect(cacheDirectory({ HOME: 'u' })).toBeUndefined()
     expect(cacheDirectory({})).toBeUndefined()
+  })
+
+if (process.platform === 'linux')
+  test('ownCacheDirectory() is undefined in a home in which no directory can be made', () => {
+    // The recursive mkdirSync() of Node.js 22 to 26 does not end there.
+    expect(ownCacheDirectory({ HOME: '/proc' })).toBeUndefined()
   })
 
 /** Runs the command with a cache directory of its own. */

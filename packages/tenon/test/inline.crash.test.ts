@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -9,6 +10,18 @@ const soon = { timeout: 30_000 }
 /** Whether this process may become another user, as in a container. */
 const isRoot = process.getuid?.() === 0
 const nobody = 65_534
+
+/** The user of programs that must not write everywhere, as root may. Undefined for the user of the tests. */
+const user = isRoot ? nobody : undefined
+
+/** In a checkout that belongs to root, another user may be unable to read the packages. */
+const testReadOnly = isRoot && !isReadable(nobody) ? () => {} : test
+
+function isReadable(uid: number): boolean {
+  const source = "require('node:fs').accessSync(require.resolve('tenon'))"
+  const cwd = join(import.meta.dirname, '..')
+  return spawnSync(process.execPath, ['--eval', source], { cwd, uid, gid: uid, stdio: 'ignore' }).status === 0
+}
 
 /** Prints the results of kernels that add 0 to 9 to [1, 2]. */
 const tenKernels = `
@@ -59,29 +72,35 @@ test('processes that compile the same ten kernels at once have the right results
 })
 
 describe('the cache', () => {
-  test('in a read-only home is a clear error, and TENON_CACHE_DIR is the way out', slow, async () => {
-    const home = temporary()
-    fs.chmodSync(home, 0o555)
-    // Root may write everywhere, so the home is that of another user.
-    const user = isRoot ? nobody : undefined
-    if (user !== undefined) fs.chownSync(home, user, user)
-    const { stdout } = await run(oneKernel, { HOME: home }, user)
+  test('in a home where nothing can be made is a clear error, and TENON_CACHE_DIR is the way out', slow, async () => {
+    // No user can make directories there.
+    const environment = { HOME: '/proc', LOCALAPPDATA: '/proc' }
+    const { stdout } = await run(oneKernel, environment)
     expect(stdout).toMatch(
-      /^CompileError TENON_COMPILE the cache of compiled sources \S+\/\.cache\/tenon cannot be made: EACCES/,
+      /^CompileError TENON_COMPILE the cache of compiled sources \/proc\/\S+ cannot be made: E/,
     )
     expect(stdout).toContain('Set TENON_CACHE_DIR, or the option cacheDirectory')
-    const writable = temporary()
-    if (user !== undefined) fs.chownSync(writable, user, user)
-    const environment = { HOME: home, TENON_CACHE_DIR: join(writable, 'cache') }
-    expect(await run(oneKernel, environment, user)).toMatchObject({ code: 0, stdout: '[2,3]\n' })
-    // Once it is filled, the cache itself can be read-only.
-    for (const directory of [join(writable, 'cache'), ...fs.globSync(join(writable, 'cache/*'))])
-      fs.chmodSync(directory, 0o555)
-    expect(await run(oneKernel, environment, user)).toMatchObject({ code: 0, stdout: '[2,3]\n' })
+    const cache = { ...environment, TENON_CACHE_DIR: join(temporary(), 'cache') }
+    expect(await run(oneKernel, cache)).toMatchObject({ code: 0, stdout: '[2,3]\n' })
+  })
+
+  testReadOnly('that is read-only can be read', slow, async () => {
+    const home = temporary()
+    if (user !== undefined) fs.chownSync(home, user, user)
+    const cache = join(home, '.cache/tenon')
+    expect(await run(oneKernel, { HOME: home }, user)).toMatchObject({ code: 0, stdout: '[2,3]\n' })
+    const directories = [cache, ...fs.globSync(join(cache, '*'))]
+    for (const directory of directories) fs.chmodSync(directory, 0o555)
+    onTestFinished(() => directories.forEach((directory) => fs.chmodSync(directory, 0o755)))
+    expect(await run(oneKernel, { HOME: home }, user)).toMatchObject({ code: 0, stdout: '[2,3]\n' })
     const other = oneKernel.replace('adding(1)', 'adding(2)')
-    expect((await run(other, environment, user)).stdout).toMatch(/cannot be written: EACCES/)
-    for (const directory of [join(writable, 'cache'), ...fs.globSync(join(writable, 'cache/*'))])
-      fs.chmodSync(directory, 0o755)
+    expect((await run(other, { HOME: home }, user)).stdout).toMatch(
+      /^CompileError TENON_COMPILE the cache of compiled sources \S+ cannot be written: EACCES/,
+    )
+    const empty = temporary()
+    fs.chmodSync(empty, 0o555)
+    if (user !== undefined) fs.chownSync(empty, user, user)
+    expect((await run(oneKernel, { HOME: empty }, user)).stdout).toMatch(/ cannot be made: EACCES/)
   })
 
   test.for<[string, (path: string) => void]>([

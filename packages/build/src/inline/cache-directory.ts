@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 
@@ -41,7 +41,7 @@ export function cachePath(option: string | undefined, environment: NodeJS.Proces
 export function openCacheDirectory(path: string): string {
   let real: string
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeDirectories(path)
     real = realpathSync(path)
   } catch (error) {
     throw unusable(path, `cannot be made: ${(error as Error).message}`, error)
@@ -61,6 +61,20 @@ export function openCacheDirectory(path: string): string {
       throw unusable(path, `is in ${parent}, where all users can rename directories (mode ${modeOf(above)})`)
   }
   return real
+}
+
+/** mkdirSync() of Node.js with `recursive` does not end in /proc, where directories exist in which none can be made. */
+function makeDirectories(path: string): void {
+  const missing: string[] = []
+  for (let at = path; !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.push(at)
+  for (const each of missing.toReversed()) {
+    try {
+      mkdirSync(each, 0o700)
+    } catch (error) {
+      // Another process may have made it.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
 }
 
 function modeOf({ mode }: Stats): string {

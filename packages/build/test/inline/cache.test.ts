@@ -75,10 +75,18 @@ test('a directory of another user is refused, also through a symbolic link', () 
     expect(() => new Cache(each)).toThrow(`belongs to the user ${getuid()}, and this process runs as 4711`)
 })
 
+test('a directory that cannot be made is refused', () => {
+  const text = temporary('text')
+  fs.writeFileSync(text, '')
+  expect(() => new Cache(join(text, 'a/cache'))).toThrow(/cannot be made: ENOTDIR/)
+  // mkdirSync() of Node.js 22 to 26 does not end there.
+  if (process.platform === 'linux') expect(() => new Cache('/proc/a/cache')).toThrow(/cannot be made: ENOENT/)
+})
+
 test('a file in place of the directory is refused', () => {
   const path = temporary('cache')
   fs.writeFileSync(path, '')
-  expect(() => new Cache(path)).toThrow(/the cache of compiled sources .* cannot be made: EEXIST/)
+  expect(() => new Cache(path)).toThrow(/the cache of compiled sources .* is not a directory/)
 })
 
 test('an entry is found when it is complete', () => {

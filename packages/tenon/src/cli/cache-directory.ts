@@ -11,12 +11,22 @@ export function ownCacheDirectory(environment: NodeJS.ProcessEnv): string | unde
   if (parent === undefined || environment['NODE_DISABLE_COMPILE_CACHE'] === '1') return undefined
   const directory = join(parent, 'tenon')
   try {
-    fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+    // With the option recursive, mkdirSync() does not end in /proc, where directories exist in which none can be made.
+    for (const each of [parent, directory]) if (!fs.existsSync(each)) makeDirectory(each)
     const { uid, mode } = fs.lstatSync(directory)
     const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0)
     return isOurs ? directory : undefined
   } catch {
     return undefined
+  }
+}
+
+function makeDirectory(path: string): void {
+  try {
+    fs.mkdirSync(path, 0o700)
+  } catch (error) {
+    // Another process may have made it.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
