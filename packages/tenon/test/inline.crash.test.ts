@@ -76,9 +76,7 @@ describe('the cache', () => {
     // No user can make directories there.
     const environment = { HOME: '/proc', LOCALAPPDATA: '/proc' }
     const { stdout } = await run(oneKernel, environment)
-    expect(stdout).toMatch(
-      /^CompileError TENON_COMPILE the cache of compiled sources \/proc\/\S+ cannot be made: E/,
-    )
+    expect(stdout).toMatch(/^CompileError TENON_COMPILE the cache of compiled sources \/proc\/\S+ cannot be made: E/)
     expect(stdout).toContain('Set TENON_CACHE_DIR, or the option cacheDirectory')
     const cache = { ...environment, TENON_CACHE_DIR: join(temporary(), 'cache') }
     expect(await run(oneKernel, cache)).toMatchObject({ code: 0, stdout: '[2,3]\n' })
