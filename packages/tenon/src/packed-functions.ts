@@ -1,4 +1,5 @@
 import type { BinaryInfo } from '@tenon/core'
+import { isSignatureSymbol } from './signatures/marks.ts'
 
 export interface PackedFunctions {
   /** The convention and its compilers; undefined without packed functions. */
@@ -21,7 +22,8 @@ export function packedFunctions({ exports }: BinaryInfo): PackedFunctions {
   if (names.has('__tvm_ffi_library_ctx')) return { generation: 'TVM 0.21', names: plainFunctions(exports) }
   const prefixed = exports
     .map(({ name }) => name)
-    .filter((name) => name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}_`) && !variables.has(name))
+    .filter((name) => name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}_`))
+    .filter((name) => !variables.has(name) && !isSignatureSymbol(name))
   if (prefixed.length === 0) return none
   return { generation: compilerOf(names), names: prefixed.map((name) => name.slice(PREFIX.length)).toSorted() }
 }

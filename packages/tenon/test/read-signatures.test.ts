@@ -31,6 +31,11 @@ describe('rule 21: TN_SIGNATURE() beside a function', () => {
       TN_SIGNATURE(status, "() -> (y: f32)");
       int __tvm_ffi_add(void *self) { return self != 0; }
       TN_SIGNATURE(add, "(a: f32[n], b: f32[n]) -> (c: f32[n])");
+      int __tvm_ffi_div(void *self) { return self != 0; }
+      TN_SIGNATURE(__tvm_ffi_div, "(a: f32[n]) -> (b: f32[n]) -- Signed by its symbol.");
+      int __tvm_ffi_both(void *self) { return self != 0; }
+      TN_SIGNATURE(__tvm_ffi_both, "() -> () -- By the symbol.");
+      TN_SIGNATURE(both, "() -> () -- By the name.");
       void marked(void *o, const void **i, const char *q, unsigned long l, void *s);
       void marked(void *o, const void **i, const char *q, unsigned long l, void *s) { (void)o; (void)i; (void)q; (void)l; (void)s; }
       TN_XLA_MARK_HOST_UNIFIED(marked);
@@ -40,13 +45,24 @@ describe('rule 21: TN_SIGNATURE() beside a function', () => {
     const found = read(path)
     expect(summary(found)).toEqual([
       'add | packed | library | (a: f32[n], b: f32[n]) -> (c: f32[n])',
+      'both | packed | library | () -> () -- By the name.',
+      'div | packed | library | (a: f32[n]) -> (b: f32[n]) -- Signed by its symbol.',
       'elsewhere | typed | library | () -> ()',
       'host | host | library | (x: f32[n]) -> (y: f32[n]) -- A host function.',
       'marked | host-unified | none | () -> ()',
       'status | host-status | library | () -> (y: f32)',
       'typed | typed | library | (x: f32[n]) -> (y: f32[n])',
     ])
-    expect(found.map(({ symbol }) => symbol)).toEqual(['__tvm_ffi_add', undefined, 'host', 'marked', 'status', 'typed'])
+    expect(found.map(({ symbol }) => symbol)).toEqual([
+      '__tvm_ffi_add',
+      '__tvm_ffi_both',
+      '__tvm_ffi_div',
+      undefined,
+      'host',
+      'marked',
+      'status',
+      'typed',
+    ])
     expect(found.find(({ signature }) => signature.name === 'marked')!.signature.isComplete).toBe(false)
   })
 

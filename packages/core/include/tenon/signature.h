@@ -9,7 +9,7 @@
  *   the function                                    what the text describes
  *   name alone                                      a typed handler, which needs no other mark (xla_ffi.h)
  *   name with TN_XLA_MARK_HOST*(name)               a host function of the marked convention (xla_custom_call.h)
- *   __tvm_ffi_<name>                                a packed function (tvm_ffi.h)
+ *   name or __tvm_ffi_name                          the packed function __tvm_ffi_name (tvm_ffi.h)
  *
  * Example, at file scope:
  *

@@ -1,5 +1,5 @@
 import type { BinaryInfo, KernelConvention } from '@tenon/core'
-import { packedFunctions, packedSymbol } from '../packed-functions.ts'
+import { packedFunctions, packedName, packedSymbol } from '../packed-functions.ts'
 import { isSignatureSymbol, readMark, SIGNATURE_SUFFIX } from './marks.ts'
 
 /** A function of a library whose convention the library's symbols determine. */
@@ -11,21 +11,28 @@ export interface LibraryKernel {
   readonly isStated: boolean
 }
 
+/**
+ * The name of the kernel whose signature a symbol is, or undefined for other symbols. The signature of a packed function is beside
+ * its name or beside its symbol.
+ */
+export function signedName(symbol: string): string | undefined {
+  return (isSignatureSymbol(symbol) && packedName(symbol.slice(0, -SIGNATURE_SUFFIX.length))) || undefined
+}
+
 /** The functions that are marked as custom calls, and the packed functions, by their names. No function is called. */
 export function libraryKernels(info: BinaryInfo): ReadonlyMap<string, LibraryKernel> {
   const kernels = new Map<string, LibraryKernel>()
   const exported = new Set(info.exports.map(({ name }) => name))
   const { generation, names } = packedFunctions(info)
-  const isSigned = (name: string): boolean => exported.has(name + SIGNATURE_SUFFIX)
+  const signed = new Set([...exported].map(signedName))
   const convention = generation === 'TVM to 0.20' ? 'legacy' : 'packed'
   for (const name of names) {
     const symbol = exported.has(packedSymbol(name)) ? packedSymbol(name) : name
-    kernels.set(name, { convention, symbol, isStated: isSigned(name) })
+    kernels.set(name, { convention, symbol, isStated: signed.has(name) })
   }
-  for (const symbol of exported) {
+  for (const name of signed) {
     // A function with a signature and without a mark is a typed handler, unless it is a packed function.
-    const name = isSignatureSymbol(symbol) ? symbol.slice(0, -SIGNATURE_SUFFIX.length) : ''
-    if (exported.has(name) && !kernels.has(name)) {
+    if (name !== undefined && exported.has(name) && !kernels.has(name)) {
       kernels.set(name, { convention: 'typed', symbol: name, isStated: true })
     }
   }

@@ -9,10 +9,10 @@ import {
   type SignatureSource,
 } from '@tenon/core'
 import { printedAsText } from '@tenon/core/internal'
+import { isPackedSymbol } from '../packed-functions.ts'
 import { contradicts } from './contradicts.ts'
 import { handlerSignatures, templateText } from './handler-signatures.ts'
-import { libraryKernels, onlyFunction, type LibraryKernel } from './library-kernels.ts'
-import { isSignatureSymbol, SIGNATURE_SUFFIX } from './marks.ts'
+import { libraryKernels, onlyFunction, signedName, type LibraryKernel } from './library-kernels.ts'
 import { metadataText } from './metadata-text.ts'
 import { SidecarError } from './sidecar-error.ts'
 import { readSidecar, sidecarPath, type SidecarKernel } from './sidecar.ts'
@@ -95,15 +95,19 @@ export function readSignatures(path: string, info: BinaryInfo, options: ReadSign
 }
 
 function libraryTexts(path: string, { exports }: BinaryInfo, only?: string): [name: string, text: SourceText][] {
-  const isWanted = (name: string): boolean =>
-    only === undefined ? isSignatureSymbol(name) && name !== SIGNATURE_SUFFIX : name === only + SIGNATURE_SUFFIX
-  const symbols = exports.filter(({ name }) => isWanted(name))
+  const symbols = exports
+    .filter(({ name }) => {
+      const kernel = signedName(name)
+      return kernel !== undefined && (only === undefined || kernel === only)
+    })
+    // Of two signatures of a packed function, the one beside its name is the last one, which is kept.
+    .toSorted((a, b) => Number(isPackedSymbol(b.name)) - Number(isPackedSymbol(a.name)))
   if (symbols.length === 0) return []
   const texts = readTextConstants(path, symbols)
   return symbols.map((symbol, index) => {
     const text = texts[index]!
     return [
-      symbol.name.slice(0, -SIGNATURE_SUFFIX.length),
+      signedName(symbol.name)!,
       typeof text === 'string' ? { source: 'library', text } : { source: 'library', reason: text.sentence },
     ]
   })
