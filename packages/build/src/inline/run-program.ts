@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 
 import { hostPlatform } from '../platform.ts'
 import { onProcessEnd } from './on-process-end.ts'
+import { giveSlot, takeSlot } from './slots.ts'
 
 /** A program that a step of a compilation runs. */
 export interface Program {
@@ -48,14 +49,24 @@ export async function runSteps<T>(steps: Steps<T>, signal: AbortSignal | undefin
   let step = steps.next()
   try {
     while (!step.done) {
-      const ended = await run(step.value, signal)
+      const ended = await runInSlot(step.value, signal)
       if (signal?.aborted === true) throw signal.reason
-      step = steps.next(ended)
+      step = steps.next(ended!)
     }
     return step.value
   } finally {
     // Runs the finally blocks of steps that were given up.
     steps.return(undefined as never)
+  }
+}
+
+/** Returns undefined if the signal was aborted before the program could start. */
+async function runInSlot(program: Program, signal: AbortSignal | undefined): Promise<Ended | undefined> {
+  if (!(await takeSlot(signal))) return undefined
+  try {
+    return await run(program, signal)
+  } finally {
+    giveSlot()
   }
 }
 

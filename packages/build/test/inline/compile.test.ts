@@ -1,5 +1,7 @@
 import * as fs from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { readBinary, TenonError } from '@tenon/binary'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -226,6 +228,48 @@ function processesThatMention(text: string): string[] {
     }
   })
 }
+
+describe('many compilations at once', () => {
+  /** A compiler that notes in a directory that it runs, and does not end before there is a file with the name go. */
+  function waitingCompiler(directory: string): string {
+    const compiler = join(directory, 'cc')
+    const wait = `touch ${directory}/runs-$$; while [ ! -e ${directory}/go ]; do sleep 0.02; done`
+    const script = `case $1 in -*version|-dumpmachine) echo 1;; *) ${wait}; exec gcc "$@";; esac`
+    fs.mkdirSync(directory)
+    fs.writeFileSync(compiler, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    return compiler
+  }
+  const running = (directory: string): number => fs.globSync(join(directory, 'runs-*')).length
+
+  test('run as many compilers as there are processors', slow, async () => {
+    const directory = temporary('compiler')
+    const options = { cacheDirectory: temporary('cache'), compiler: waitingCompiler(directory) }
+    const count = availableParallelism()
+    const all = Array.from({ length: count + 3 }, (_, i) => compile(answering(i), options))
+    await vi.waitFor(() => expect(running(directory)).toBe(count), 20_000)
+    // Nothing tells when another one would have started.
+    await sleep(300)
+    expect(running(directory)).toBe(count)
+    fs.writeFileSync(join(directory, 'go'), '')
+    expect(new Set((await Promise.all(all)).map(({ key }) => key)).size).toBe(count + 3)
+    expect(running(directory)).toBe(count + 3)
+  })
+
+  test('can be aborted while they wait, and the others go on', slow, async () => {
+    const directory = temporary('compiler')
+    const options = { cacheDirectory: temporary('cache'), compiler: waitingCompiler(directory) }
+    const all = Array.from({ length: availableParallelism() }, (_, i) => compile(answering(i), options))
+    await vi.waitFor(() => expect(running(directory)).toBe(all.length), 20_000)
+    const controller = new AbortController()
+    const aborted = compile(answering(-1), { ...options, signal: controller.signal })
+    const last = compile(answering(-2), options)
+    controller.abort(new Error('enough'))
+    await expect(aborted).rejects.toThrow('enough')
+    fs.writeFileSync(join(directory, 'go'), '')
+    expect((await Promise.all([...all, last])).every(({ cached }) => !cached)).toBe(true)
+    expect(fs.readdirSync(join(options.cacheDirectory, 'unfinished'))).toEqual([])
+  })
+})
 
 test('the output of a compiler is cut off after a mebibyte', slow, async () => {
   const compiler = temporary('cc')
