@@ -1,7 +1,7 @@
 import { CONSTANTS } from '@tenon/core/internal'
 import type { CommandMemory } from './command-memory.ts'
 import type { Execution } from './execution.ts'
-import type { Request } from './requests.ts'
+import type { PostedRequest } from './posted-requests.ts'
 import type { Answer } from './worker-call.ts'
 import type { WaitResult, WorkerProcess } from './worker-process.ts'
 
@@ -29,9 +29,9 @@ export class RequestRing {
   readonly #process: WorkerProcess
   readonly #memory: CommandMemory
   readonly #owner: RingOwner
-  readonly #requests = new Array<Execution | Request | undefined>(SLOTS).fill(undefined)
+  readonly #requests = new Array<Execution | PostedRequest | undefined>(SLOTS).fill(undefined)
   readonly #ids = new Float64Array(SLOTS)
-  readonly #backlog: (Execution | Request)[] = []
+  readonly #backlog: (Execution | PostedRequest)[] = []
   #first = 0
   #used = 0
   #nextId = FIRST_ID
@@ -41,7 +41,7 @@ export class RequestRing {
   #isOutOfOrder = false
 
   /** @param owner the worker, which the ring tells of answers. The first slot has the request of the start. */
-  constructor(process: WorkerProcess, owner: RingOwner, hello: Request) {
+  constructor(process: WorkerProcess, owner: RingOwner, hello: PostedRequest) {
     this.#process = process
     this.#memory = process.memory
     this.#owner = owner
@@ -93,7 +93,7 @@ export class RequestRing {
     return this.#used < SLOTS && !this.hasBacklog
   }
 
-  push(request: Execution | Request): void {
+  push(request: Execution | PostedRequest): void {
     if (this.hasRoom) this.#place(request)
     else this.#backlog.push(request)
   }
@@ -184,7 +184,7 @@ export class RequestRing {
     return undefined
   }
 
-  #place(request: Execution | Request): void {
+  #place(request: Execution | PostedRequest): void {
     const slot = (this.#first + this.#used) % SLOTS
     const memory = this.#memory
     if ('execution' in request) {

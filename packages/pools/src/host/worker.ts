@@ -1,7 +1,7 @@
 import { CONSTANTS } from '@tenon/core/internal'
 import type { Execution } from './execution.ts'
 import { RequestRing, type RingOwner } from './request-ring.ts'
-import { helloRequest } from './requests.ts'
+import { helloRequest } from './posted-requests.ts'
 import type { Settings } from './settings.ts'
 import type { Answer, WorkerIdentity, WorkerKernel } from './worker-call.ts'
 import { type WaitResult, WorkerProcess } from './worker-process.ts'

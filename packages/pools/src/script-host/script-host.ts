@@ -3,7 +3,7 @@ import { encode } from '@msgpack/msgpack'
 import type { Segment } from '@tenon/core'
 import { CONSTANTS, LAYOUTS, STATUS } from '@tenon/core/internal'
 import { check, out, outAddress, sharing } from '../native/core.ts'
-import { operandSize, readOperand, type Request, type RequestOperand } from './request.ts'
+import { operandSize, readOperand, type TakenRequest, type RequestOperand } from './taken-request.ts'
 import { ScriptHostError } from './script-host-error.ts'
 import { LoadedKernel, readKernelRequest, type ScriptCall } from './script-kernel.ts'
 import { ScriptMemory } from './script-memory.ts'
@@ -25,7 +25,7 @@ export class ScriptHost {
   readonly #call: ScriptCall = { isCancelled: () => sharing().tn_host_is_cancelled() !== 0 }
 
   /** Answers a request. Returns a promise only for a request that has to wait. */
-  serve(request: Request): Promise<void> | undefined {
+  serve(request: TakenRequest): Promise<void> | undefined {
     try {
       return this.#serve(request)?.catch((error: unknown) => refuse(request, error))
     } catch (error) {
@@ -34,7 +34,7 @@ export class ScriptHost {
     }
   }
 
-  #serve(request: Request): Promise<void> | undefined {
+  #serve(request: TakenRequest): Promise<void> | undefined {
     switch (request.operation) {
       case CONSTANTS.TN_HOST_RUN:
         return this.#run(request)
@@ -58,7 +58,7 @@ export class ScriptHost {
     }
   }
 
-  async #load(request: Request): Promise<void> {
+  async #load(request: TakenRequest): Promise<void> {
     const path = Buffer.from(this.#bodyOf(request)).toString()
     let loaded: Modules
     try {
@@ -72,7 +72,7 @@ export class ScriptHost {
     request.succeed()
   }
 
-  #prepare(request: Request): void {
+  #prepare(request: TakenRequest): void {
     const read = readKernelRequest(this.#bodyOf(request))
     const module = this.#modules.get(read.library)
     if (module === undefined) throw new ScriptHostError(`there is no module ${read.library}`)
@@ -80,7 +80,7 @@ export class ScriptHost {
     request.succeed()
   }
 
-  #receive(request: Request): void {
+  #receive(request: TakenRequest): void {
     const { target } = request
     check(sharing().tn_host_receive_memory(target, outAddress()), 'receiving memory')
     const descriptor = out.i32[0]!
@@ -95,7 +95,7 @@ export class ScriptHost {
     request.succeed()
   }
 
-  #run(request: Request): Promise<void> | undefined {
+  #run(request: TakenRequest): Promise<void> | undefined {
     const kernel = this.#kernels.get(request.target)
     if (kernel === undefined) throw new ScriptHostError(`there is no kernel ${request.target}`)
     const segments = this.#operandsOf(request).map((operand) => this.#segmentOf(operand))
@@ -119,14 +119,14 @@ export class ScriptHost {
     return returned instanceof Promise ? returned.then(end, fail) : void end()
   }
 
-  #operandsOf(request: Request): RequestOperand[] {
+  #operandsOf(request: TakenRequest): RequestOperand[] {
     const { count, flags } = request
     if ((flags & CONSTANTS.TN_HOST_MANY) === 0) return Array.from({ length: count }, (_, i) => request.operand(i))
     const list = this.#segmentOf(request.operand(0))!.view()
     return Array.from({ length: count }, (_, i) => readOperand(list, i * operandSize))
   }
 
-  #bodyOf(request: Request): Uint8Array {
+  #bodyOf(request: TakenRequest): Uint8Array {
     const { flags, count, length } = request
     if ((flags & CONSTANTS.TN_HOST_LONG_BODY) === 0) return request.body()
     const isMany = (flags & CONSTANTS.TN_HOST_MANY) !== 0
@@ -150,7 +150,7 @@ function hello(): Uint8Array {
   return new Uint8Array(view.buffer)
 }
 
-function refuse(request: Request, error: unknown): void {
+function refuse(request: TakenRequest, error: unknown): void {
   const status = error instanceof ScriptHostError ? error.status : STATUS.INVALID_ARGUMENT.value
   const text = error instanceof Error ? error.message : String(error)
   request.fail({ error: CONSTANTS.TN_HOST_REQUEST_ERROR, status, body: Buffer.from(text) })

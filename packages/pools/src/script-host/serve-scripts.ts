@@ -1,6 +1,6 @@
 import { bufferOver, CONSTANTS } from '@tenon/core/internal'
 import { check, out, outAddress, sharing } from '../native/core.ts'
-import { Request } from './request.ts'
+import { TakenRequest } from './taken-request.ts'
 import { ScriptHost } from './script-host.ts'
 
 /**
@@ -17,7 +17,7 @@ export async function serveScripts(): Promise<never> {
   for (;;) {
     check(functions.tn_host_take(outAddress(), -1), 'waiting for a request')
     const slot = out.u32[0]!
-    const served = host.serve(new Request(command, slot))
+    const served = host.serve(new TakenRequest(command, slot))
     if (served !== undefined) await served
     check(functions.tn_host_answer(slot), 'answering')
   }

@@ -17,7 +17,7 @@ export interface RequestFailure {
 }
 
 /** The request in one slot of command memory, and its answer. */
-export class Request {
+export class TakenRequest {
   readonly #slot: DataView
   readonly #body: Uint8Array
 

@@ -4,7 +4,7 @@ import type { Execution } from './execution.ts'
 import type { Answer, WorkerKernel } from './worker-call.ts'
 
 /** A request that prepares a call, or follows it. The request of the call itself is its {@link Execution}. */
-export interface Request {
+export interface PostedRequest {
   /** `TN_HOST_LOAD` and so on. */
   readonly operation: number
   readonly target: number
@@ -23,11 +23,11 @@ export interface Request {
 const nothing = (): void => {}
 
 /** A request without operands and body, whose answer does not matter. */
-export function plainRequest(operation: number, target: number): Request {
+export function plainRequest(operation: number, target: number): PostedRequest {
   return { operation, target, execution: undefined, write: nothing, answered: nothing }
 }
 
-export function helloRequest(answered: (answer: Answer) => void): Request {
+export function helloRequest(answered: (answer: Answer) => void): PostedRequest {
   return { operation: CONSTANTS.TN_HOST_HELLO, target: 0, execution: undefined, write: nothing, answered }
 }
 
@@ -38,7 +38,7 @@ export function bodyRequest(
   body: Uint8Array,
   execution: Execution,
   answered: (answer: Answer) => void,
-): Request {
+): PostedRequest {
   return { operation, target, execution, write: (memory, slot) => memory.writeBody(slot, body), answered }
 }
 
