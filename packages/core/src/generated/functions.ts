@@ -152,6 +152,8 @@ export const FUNCTIONS = {
     tn_descriptor_seals: ['int32_t', ['int32_t', 'uintptr_t']],
     tn_descriptor_duplicate: ['int32_t', ['int32_t', 'uintptr_t']],
     tn_descriptor_close: ['int32_t', ['int32_t']],
+    tn_thread_memory_add: ['int32_t', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']],
+    tn_thread_memory_remove: ['void', ['uintptr_t']],
     tn_descriptor_discard: ['int32_t', ['int32_t']],
     tn_dma_buf_create: ['int32_t', ['uint64_t', 'uintptr_t']],
     tn_dma_buf_access: ['int32_t', ['int32_t', 'uint32_t']],

@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads'
 import { NativeError } from '@tenon/core'
 import type { Dispatcher } from './dispatcher.ts'
 import { nextTime } from './due-times.ts'
@@ -5,6 +6,9 @@ import type { Execution } from './execution.ts'
 import { KILL_TIMEOUT } from './supervisor.ts'
 import type { Seat } from './seat.ts'
 import { waitForAny } from './worker-process.ts'
+
+/** The longest wait in native code, in ms: `worker.terminate()` ends a thread only when JavaScript goes on. */
+const LONGEST_WAIT = isMainThread ? Infinity : 100
 
 /** Waits on this thread until a call is settled. Once a worker has the call, only the functions that it calls are served. */
 export function waitFor(dispatcher: Dispatcher, execution: Execution): void {
@@ -19,7 +23,7 @@ function waitForAnswer(dispatcher: Dispatcher, execution: Execution, seat: Seat)
   const worker = seat.worker!
   const isAlone = crew.seats.length === 1 && crew.queue.length === 0 && worker.isReady && !crew.watchesMemory
   const next = isAlone && execution.cancelledAt === 0 ? execution.deadlineAt : nextTime(crew)
-  const result = worker.exchange(execution, next - performance.now())
+  const result = worker.exchange(execution, Math.min(next - performance.now(), LONGEST_WAIT))
   if (result === 'changed') dispatcher.collect(seat)
   else if (result === 'ended') supervisor.ended(seat, KILL_TIMEOUT)
   // A worker that damages its ring can end waits for ever.
@@ -41,7 +45,7 @@ function waitForTurn(dispatcher: Dispatcher, execution: Execution): void {
   for (const seat of seats) dispatcher.collect(seat)
   if (execution.place >= 0 || execution.isSettled) return
   const isSame = seats.every(({ worker }, index) => worker === workers[index])
-  const timeout = nextTime(crew) - performance.now()
+  const timeout = Math.min(nextTime(crew) - performance.now(), LONGEST_WAIT)
   if (isSame) waitForAny(workers.map(({ host }) => host), seen, timeout) // prettier-ignore
   for (const seat of seats) {
     supervisor.ended(seat)

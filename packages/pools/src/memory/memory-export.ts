@@ -9,6 +9,7 @@ import { checkMemoryName, memoryDirectory } from './memory-directory.ts'
 import { isListening } from './open-named.ts'
 import type { NamedMessage } from './named-message.ts'
 import { type OwnFile, ownFile, removeOwn } from './own-file.ts'
+import { addThreadMemory, leaveThreadMemory } from './thread-memory.ts'
 
 /** What is sent to a program that opens the memory. */
 export interface ExportedMessages {
@@ -42,6 +43,8 @@ export class MemoryExport extends ManagedLifetime {
   readonly #name: string
   readonly #describe: () => ExportedMessages
   readonly #listener: number
+  /** The entry of the core for the end of the thread. */
+  readonly #ofThread: number
   readonly #watch: ReadableWatch
   readonly #socket: OwnFile
 
@@ -62,6 +65,7 @@ export class MemoryExport extends ManagedLifetime {
       throw error
     }
     this.#listener = listener
+    this.#ofThread = addThreadMemory(listener, 0, 0)
     this.#watch.ref()
     this.addCloseAction(whenClosed)
   }
@@ -87,6 +91,7 @@ export class MemoryExport extends ManagedLifetime {
   protected override release(): void {
     this.#watch.close()
     removeOwn(this.#socket)
+    leaveThreadMemory(this.#ofThread)
     closeDescriptor(this.#listener)
   }
 

@@ -6,6 +6,8 @@ export interface ProcessFacts {
   readonly descriptors: number
   readonly children: number
   readonly mappings: number
+  /** Those of memory without a file, which other processes may share. */
+  readonly sharedMappings: number
   /** In bytes. */
   readonly rssAnon: number
   /** In bytes. */
@@ -23,10 +25,12 @@ export async function processFacts(): Promise<ProcessFacts> {
     globalThis.gc!()
     await sleep(20)
   }
+  const mappings = readFileSync('/proc/self/maps', 'utf8').split('\n')
   return {
     descriptors: readdirSync('/proc/self/fd').length,
     children: children().length,
-    mappings: readFileSync('/proc/self/maps', 'utf8').split('\n').length,
+    mappings: mappings.length,
+    sharedMappings: mappings.filter((line) => line.includes('/memfd:') || line.includes('/dev/shm/')).length,
     rssAnon: status('RssAnon'),
     rssShmem: status('RssShmem'),
   }
