@@ -40,10 +40,12 @@ export class Supervisor {
     for (const seat of this.#crew.seats) this.#launch(seat)
   }
 
-  /** Starts a worker again. A start that fails counts as a crash. */
+  /** Starts a worker again, unless a subscriber of the events before has done so. A start that fails counts as a crash. */
   start(seat: Seat): void {
-    this.#crew.metrics.restarts++
+    if (seat.worker !== undefined) return
     publish('restart', () => ({ worker: { index: seat.index, process: 0 }, starts: seat.starts }))
+    if (seat.worker !== undefined || this.#crew.isClosed) return
+    this.#crew.metrics.restarts++
     try {
       this.#launch(seat)
     } catch (error) {
