@@ -14,7 +14,7 @@
 #include "client.h"
 
 /* The descriptors of the worker stay clear of the numbers at which it gets them. */
-#define FIRST_FREE 100
+#define FIRST_FREE (TN_HOST_STDERR + 1)
 
 /* The descriptors that a start opens. Those of the worker are closed here in any case. */
 typedef struct {

@@ -1,0 +1,19 @@
+import { describe, expect, test } from 'vitest'
+import { fixture, runClient } from './isolation/run-client.ts'
+
+// Workers need Linux.
+if (process.platform === 'linux')
+  describe.concurrent('isolated libraries withstand', () => {
+    test.each([
+      ['threads that end', './thread-ends.ts'],
+      ['operands that are closed, detached or shared in calls', './operand-tries.ts'],
+      ['libraries that change, and do not load', './library-files.ts'],
+      ['few descriptors', './scarce-descriptors.ts'],
+      ['many libraries, results and crashes', './many-libraries.ts'],
+    ])('%s', { timeout: 120_000 }, async (_, program) => {
+      const argument = { path: fixture('faulty'), packed: fixture('faulty_packed') }
+      const { code, signal, timedOut, stdout, stderr } = await runClient(program, argument, { timeout: 110_000 })
+      expect({ code, signal, timedOut, stderr }).toEqual({ code: 0, signal: null, timedOut: false, stderr: '' })
+      expect(JSON.parse(stdout)).toEqual([])
+    })
+  })
