@@ -63,9 +63,13 @@ export function architectureFlags(architectures: readonly string[]): string[] {
   })
 }
 
-/** Translates the flags of gcc into those of nvcc, which passes them on. It understands macros, directories and libraries itself. */
+/**
+ * Translates the flags of gcc into those of nvcc, which splits what it passes on at commas, and runs it by a shell. It understands
+ * macros, directories and libraries itself.
+ */
 export function nvccFlags(flags: readonly string[]): string[] {
+  const escaped = (flag: string): string => flag.replaceAll(',', String.raw`\,`).replaceAll('$', () => String.raw`\\$`)
   return flags.map((flag) =>
-    /^-[DILl]|^-O\d$|^-g$|^-shared$|^-std=|^[^-]/.test(flag) ? flag : `-Xcompiler=${flag.replaceAll(',', '\\,')}`,
+    /^-[DILl]|^-O\d$|^-g$|^-shared$|^-std=|^[^-]/.test(flag) ? flag : `-Xcompiler=${escaped(flag)}`,
   )
 }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { readBinary } from '@tenon/binary'
 import { describe, expect, test } from 'vitest'
 
 import { architectureFlags, nvccFlags } from '../src/cuda.ts'
@@ -51,12 +52,15 @@ test('architectureFlags() makes machine code or PTX', () => {
 })
 
 test('nvccFlags() passes on what nvcc does not know', () => {
-  expect(nvccFlags(['-O2', '-fPIC', '-DX=1', '-Iinclude', '-Wl,-z,now', '-shared', 'a.o', '-lm'])).toEqual([
+  expect(
+    nvccFlags(['-O2', '-fPIC', '-DX=1', '-Iinclude', '-Wl,-z,now', '-Wl,-rpath,$ORIGIN', '-shared', 'a.o', '-lm']),
+  ).toEqual([
     '-O2',
     '-Xcompiler=-fPIC',
     '-DX=1',
     '-Iinclude',
     '-Xcompiler=-Wl\\,-z\\,now',
+    '-Xcompiler=-Wl\\,-rpath\\,\\\\$ORIGIN',
     '-shared',
     'a.o',
     '-lm',
@@ -67,5 +71,7 @@ if (spawnSync('nvcc', ['--version']).status === 0)
   test('nvcc compiles and links a library', () => {
     const fixture = makePackage({ targets: [gpu] }, { 'gpu.cu': source })
     expect(runBin('build', fixture)).toMatchObject({ code: 0, stderr: '' })
-    expect(existsSync(join(fixture.directory, 'build/release/libgpu.so'))).toBe(true)
+    const path = join(fixture.directory, 'build/release/libgpu.so')
+    expect(readBinary(path)).toMatchObject({ stripped: true, runpath: ['$ORIGIN'], soname: 'libgpu.so' })
+    expect(existsSync(`${path}.debug`)).toBe(true)
   })

@@ -34,7 +34,7 @@ const stats = ['stat', 'lstat', 'fstat', 'fstatat', 'mknod', 'mknodat'].flatMap(
 const glibc: AllowedNames = {
   symbols: elfSymbols,
   exports: ['errno', '__GI_*', ...stats, ...stats.map((name) => `__${name}`)],
-  libraries: ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'ld-linux*'],
+  libraries: ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'ld-linux*'],
   cxxLibraries: ['libstdc++.so.6', 'libgcc_s.so.1'],
 }
 
