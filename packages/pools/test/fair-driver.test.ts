@@ -21,7 +21,7 @@ import { operations } from '../src/wire/frame.ts'
 import { PathClient, unary, vector } from './path-client.ts'
 import { RawClient } from './raw-client.ts'
 import { Server, type ServerOptions } from './server.ts'
-import { addModel, expectFailure, floats, thrownBy, until } from './support.ts'
+import { expectFailure, floats, thrownBy, until } from './support.ts'
 
 const MIB = 2 ** 20
 const execute = promisify(execFile)
@@ -367,33 +367,5 @@ describe('rule 37: an executor that crashes', () => {
       await expectServed()
       for (const worker of workers.splice(0)) await worker.close()
     }
-  })
-
-  test('a client connects again, and its models are prepared again', async () => {
-    await using driver = await connectDriver(server.path, { reconnect: true })
-    using model = addModel([1])
-    using prepared = await driver.prepare(model)
-    using burst = prepared.burst()
-    using pool = createPool(64)
-    const args = { inputs: [pool.slice(0, 4)], outputs: [pool.slice(8, 4)] }
-    burst.run(args)
-    using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
-    for (let i = 0; i < 3; i++) {
-      const culprit = await connect('DIE')
-      const waiting = culprit.run(1).catch(() => {})
-      await waiting
-      pool.write(0, new Float32Array([i]))
-      // What was in flight when the executor ended has failed.
-      const outcome = await prepared.runAsync(args).then(
-        () => 'NONE',
-        (error: PoolsError) => error.status,
-      )
-      if (outcome === 'DEAD_OBJECT') await prepared.runAsync(args)
-      expect(floats(pool.read(8, 4))).toEqual([i + 1])
-      prepared.run(args)
-      burst.run(args)
-    }
-    await expectFailure(() => prepared.runAsync({ inputs: [buffer], outputs: [pool.slice(8, 4)] }), 'DEAD_OBJECT')
-    await expect(connectDriver(server.path, { reconnect: 1 as never })).rejects.toThrow(ArgumentError)
   })
 })

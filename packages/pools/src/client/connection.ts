@@ -14,6 +14,10 @@ const SEND_TIMEOUT = 5000
 const LAST_MESSAGE_TIME = 1000
 const END_PERIOD = 5
 
+/** What to do when a driver is gone, for a client that stays without it and for one that connects again. */
+const WITHOUT_DRIVER = 'Start another driver and prepare the models again.'
+const BEFORE_RECONNECTING = 'Make the request again, which waits until the driver is connected.'
+
 /** Reads the answer to a request, which lies in the link's buffer until the next message. */
 type Read<T> = (link: Link, header: FrameHeader) => T
 
@@ -44,6 +48,7 @@ export interface CallOptions {
 export class Connection implements PoolReceiver {
   readonly #link: Link
   readonly #doorbell: Doorbell
+  readonly #reconnects: boolean
   readonly #pending = new Map<number, Pending>()
   readonly #endListeners: (() => void)[] = []
   #lastId = 0
@@ -52,9 +57,15 @@ export class Connection implements PoolReceiver {
   /** The pools that the driver has. */
   readonly pools: SentPools = new SentPools(this)
 
-  /** Takes the link over. @param install makes the doorbell, which calls these functions when it rings and when it ends. */
-  constructor(link: Link, install: (onRing: () => void, onEnd: () => void) => Doorbell) {
+  /**
+   * Takes the link over.
+   *
+   * @param install makes the doorbell, which calls these functions when it rings and when it ends.
+   * @param reconnects whether the client connects again when this connection has ended.
+   */
+  constructor(link: Link, install: (onRing: () => void, onEnd: () => void) => Doorbell, reconnects: boolean) {
     this.#link = link
+    this.#reconnects = reconnects
     this.#doorbell = install(
       () => this.#drain(),
       () => this.#awaitEnd(LAST_MESSAGE_TIME),
@@ -323,7 +334,7 @@ export class Connection implements PoolReceiver {
     if (this.#dead !== undefined) return this.#dead
     const dead = new PoolsError('DEAD_OBJECT', sentence, {
       details,
-      hint: 'Start another driver and prepare the models again. The outputs of the request are undefined.',
+      hint: `${this.#reconnects ? BEFORE_RECONNECTING : WITHOUT_DRIVER} The outputs of the request are undefined.`,
     })
     this.#dead = dead
     this.#link.close()

@@ -132,7 +132,7 @@ export async function connectDriver(path: string, options?: ConnectOptions): Pro
   checkMilliseconds(deadline, 'deadline')
   if (typeof reconnect !== 'boolean') throw new ArgumentError(`reconnect must be a boolean, got ${describe(reconnect)}`)
   const connect = (limit: number | undefined): Promise<RemoteBackend> =>
-    introduce(openConnection(connectTo(path)), async () => {}, limit)
+    introduce(openConnection(connectTo(path), reconnect), async () => {}, limit)
   const first = await connect(deadline)
   return new Driver(reconnect ? new ReconnectingBackend(first, connect) : first)
 }
@@ -162,7 +162,7 @@ async function introduceStarted(
     clearTimeout(timer)
   }
   try {
-    const connection = openConnection(end)
+    const connection = openConnection(end, false)
     // A worker that fails before it serves, or runs out of memory, cannot close its channel.
     if (started instanceof Worker) void exited.then(() => connection.close())
     return new Driver(await introduce(connection, stop, deadline))
@@ -177,10 +177,11 @@ async function introduce(connection: Connection, stop: () => Promise<void>, dead
   return new RemoteBackend(connection, stop)
 }
 
-function openConnection(end: number | PortEnd): Connection {
+function openConnection(end: number | PortEnd, reconnects: boolean): Connection {
   const link = linkOf(end)
   try {
-    return new Connection(link, link instanceof PortLink ? (onRing) => link.listen(onRing) : socketDoorbell)
+    const install = link instanceof PortLink ? (onRing: () => void) => link.listen(onRing) : socketDoorbell
+    return new Connection(link, install, reconnects)
   } catch (error) {
     link.close()
     throw error
