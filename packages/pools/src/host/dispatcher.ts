@@ -1,6 +1,7 @@
 import { residentMemory } from './call-metrics.ts'
 import { Crew } from './crew.ts'
-import { CANCEL_AGAIN, elapsedTime, MEMORY_INTERVAL, nextTime, START_TIMEOUT } from './due-times.ts'
+import { CANCEL_AGAIN, MEMORY_INTERVAL, nextTime, START_TIMEOUT } from './due-times.ts'
+import { elapsedTime } from './elapsed-time.ts'
 import { hasSubscribers, publish } from './events.ts'
 import type { Execution } from './execution.ts'
 import { deadlineError, detailsOf, memoryError } from './failures.ts'

@@ -8,11 +8,6 @@ export const CANCEL_AGAIN = 10
 /** The time between two looks at the memory of a worker, in ms. */
 export const MEMORY_INTERVAL = 50
 
-/** The time in ms between two values of `performance.now()`, in whole microseconds, because more digits are noise. */
-export function elapsedTime(since: number, now: number): number {
-  return Math.round((now - since) * 1000) / 1000
-}
-
 /** When the next thing is due, in ms of `performance.now()`. */
 export function nextTime(crew: Crew): number {
   let next = Infinity

@@ -1,6 +1,6 @@
 import { ScopeClosedError } from '@tenon/core'
 import { coreFileOf, type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
-import { elapsedTime } from './due-times.ts'
+import { elapsedTime } from './elapsed-time.ts'
 import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError, WorkerLostError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { RestartLimits } from './restart-policy.ts'
