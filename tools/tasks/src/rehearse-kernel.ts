@@ -42,9 +42,6 @@ silu(tensor('s32', [2]))
 silu(tensor('f32', [2]), { beta: 'x' })
 `
 
-// The registry is stopped when this process exits, which signals otherwise do not let it do.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
-
 await runMain(async () => {
   const { values } = parseArgs({ options: { node: { type: 'string', default: testedNodes.join(',') } } })
   const nodes = values.node.split(',').map((major) => ({ major, path: findNode(major) }))

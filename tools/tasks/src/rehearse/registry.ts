@@ -17,6 +17,9 @@ export interface Registry {
   close(): Promise<void>
 }
 
+/** Ends the registry when its input is closed, which happens however this process ends. */
+const endsWithParent = 'data:text/javascript,process.stdin.on("end", () => process.exit()).resume()'
+
 /** The time until the registry must answer, in milliseconds. */
 const START_TIMEOUT = 60_000
 
@@ -46,14 +49,12 @@ export async function startRegistry(packages: string, directory: string, own: re
   // JSON is YAML.
   const configPath = join(directory, 'config.yaml')
   writeFileSync(configPath, JSON.stringify(config))
-  const args = [join(packages, 'verdaccio/bin/verdaccio'), '--config', configPath, '--listen', `localhost:${port}`]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: withoutNpm(process.env) })
-  const stop = (): void => void child.kill()
-  process.once('exit', stop)
+  const program = join(packages, 'verdaccio/bin/verdaccio')
+  const args = ['--import', endsWithParent, program, '--config', configPath, '--listen', `localhost:${port}`]
+  const child = spawn(process.execPath, args, { stdio: 'pipe', env: withoutNpm(process.env) })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const close = async (): Promise<void> => {
-    process.off('exit', stop)
     if (child.exitCode === null && child.signalCode === null) {
       child.kill()
       await once(child, 'exit')
