@@ -123,6 +123,15 @@ describe('the cache', () => {
       expect(await run(oneKernel, { TENON_CACHE_DIR })).toMatchObject({ code: 0, stdout: '[2,3]\n', stderr: '' })
   })
 
+  test('that is damaged is repaired by processes at once', slow, async () => {
+    const TENON_CACHE_DIR = temporary()
+    expect(await run(tenKernels, { TENON_CACHE_DIR })).toMatchObject({ stdout: tenResults })
+    for (const path of fs.globSync(join(TENON_CACHE_DIR, '*/libinline.*'))) fs.truncateSync(path, 100)
+    const ends = await Promise.all(Array.from({ length: 3 }, () => run(tenKernels, { TENON_CACHE_DIR })))
+    for (const one of ends) expect(one).toEqual({ code: 0, signal: null, stdout: tenResults, stderr: '' })
+    expect(fs.readdirSync(join(TENON_CACHE_DIR, 'unfinished'))).toEqual([])
+  })
+
   test('of another user, or for all users, is a clear error', slow, async () => {
     const open = temporary()
     fs.chmodSync(open, 0o777)
