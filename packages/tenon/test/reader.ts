@@ -116,6 +116,8 @@ export async function runInDirectory(directory: string, program: string, args: r
     env: {
       ...process.env,
       NO_COLOR: '1',
+      // Readers have an empty cache of compiled sources.
+      TENON_CACHE_DIR: join(directory, 'cache'),
       LD_LIBRARY_PATH: join(directory, 'drivers'),
       PATH: `${join(directory, 'bin')}${delimiter}${process.env['PATH']}`,
     },
