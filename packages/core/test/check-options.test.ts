@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { ArgumentError } from '@tenon/core'
-import { checkOptions, inspectAsText } from '@tenon/core/internal'
+import { checkOptions, inspectAsText, isPlainObject, isRevoked } from '@tenon/core/internal'
 
 interface Options {
   readonly allocator?: string
@@ -22,6 +22,27 @@ describe('checkOptions', () => {
   test.each([null, 1, 'text', true, () => {}])('%s is refused, because it is not an object', (options) => {
     expect(() => check(options)).toThrow(ArgumentError)
     expect(() => check(options)).toThrow(/^options must be an object, got /)
+  })
+
+  test('a revoked proxy is refused, and errors of other proxies reach the caller', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    expect(() => check(proxy)).toThrow(ArgumentError)
+    expect(() => check(proxy)).toThrow(/^options must be an object, got an object that cannot be read/)
+    const ownKeys = (): never => {
+      throw new RangeError('of a trap')
+    }
+    expect(() => check(new Proxy({}, { ownKeys }))).toThrow(RangeError)
+    expect([{}, [], null, undefined, 1, new Proxy({}, { ownKeys }), proxy].map(isRevoked)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      false,
+      false,
+      true,
+    ])
+    expect([isPlainObject(proxy), isPlainObject(new Proxy({}, {}))]).toEqual([false, true])
   })
 
   test('an unknown option is refused with the name that is nearest', () => {

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { ArgumentError } from '@tenon/core'
-import { checkName, describe } from '@tenon/core/internal'
+import { checkName, describe, isRevoked } from '@tenon/core/internal'
 
 /** @throws {ArgumentError} if the value is neither a path nor a `file:` URL */
 export function filePath(file: unknown): string {
-  if (!(file instanceof URL)) return checkName(file, 'path')
+  if (isRevoked(file) || !(file instanceof URL)) return checkName(file, 'path')
   try {
     return fileURLToPath(file)
   } catch (cause) {

@@ -1,4 +1,5 @@
 import { wrongType } from './check-arguments.ts'
+import { isRevoked } from './is-revoked.ts'
 import { ArgumentError } from './kinds.ts'
 import { didYouMean } from './suggest.ts'
 
@@ -11,7 +12,11 @@ export function checkOptions<Options extends object>(
   if (options === undefined) return {}
   if (typeof options !== 'object' || options === null) throw wrongType(name, 'an object', options)
   // A loop without a closure: this is on the path of calls that take tens of nanoseconds.
-  for (const key in options) if (!(known as readonly string[]).includes(key)) throw unknownOption(key, known, name)
+  try {
+    for (const key in options) if (!(known as readonly string[]).includes(key)) throw unknownOption(key, known, name)
+  } catch (error) {
+    throw isRevoked(options) ? wrongType(name, 'an object', options) : error
+  }
   return options
 }
 

@@ -2,6 +2,7 @@ import { isProxy } from 'node:util/types'
 import { wrongType, wrongValue } from '../errors/check-arguments.ts'
 import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
+import { isRevoked } from '../errors/is-revoked.ts'
 import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { gcAllocator, newCollected, type NativeAllocator } from '../memory/allocators.ts'
 import { checkUsable } from '../memory/block.ts'
@@ -163,7 +164,7 @@ function deviceOf(segment: Segment, device: Device | undefined): Device {
 }
 
 function checkAllocator(allocator: unknown): NativeAllocator {
-  if (typeof (allocator as Partial<NativeAllocator> | null)?.allocate === 'function')
+  if (!isRevoked(allocator) && typeof (allocator as Partial<NativeAllocator> | null)?.allocate === 'function')
     return allocator as NativeAllocator
   throw new ArgumentError(`allocator must have allocate(byteSize, byteAlignment), got ${describe(allocator)}`, {
     hint: 'Use NativeScope.ofConfined(), which frees its memory when it is closed.',

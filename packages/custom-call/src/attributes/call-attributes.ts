@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { isPlainObject, wrongType } from '@tenon/core/internal'
+import { isPlainObject, isRevoked, wrongType } from '@tenon/core/internal'
 import { Attribute, str } from './attribute.ts'
 import { haveMemory, type AttributeDictionary } from './encode-attributes.ts'
 import { snapshot } from './snapshot.ts'
@@ -44,7 +44,7 @@ export class CallAttributes implements CallReader {
 
   read(attributes: unknown): readonly unknown[] {
     if (attributes === undefined) return NONE
-    if (typeof attributes !== 'object') this.#check(attributes)
+    if (typeof attributes !== 'object' || isRevoked(attributes)) this.#check(attributes)
     const names = this.#names
     const latest = this.#latest
     let values: unknown[] | undefined
@@ -89,7 +89,7 @@ export class CallAttributes implements CallReader {
       if (at === -1) at = this.#addName(name)
       while (values.length < at) values.push(ABSENT)
     }
-    values[at] = typeof value === 'object' && !(value instanceof Attribute) ? snapshot(value, name) : value
+    values[at] = typeof value === 'object' ? copyOf(value, name) : value
   }
 
   #addName(name: string): number {
@@ -101,6 +101,11 @@ export class CallAttributes implements CallReader {
     if (!haveMemory(values)) this.#latest = values
     return values
   }
+}
+
+function copyOf(value: object | null, name: string): unknown {
+  if (isRevoked(value)) throw wrongType(`attribute ${name}`, 'a value that can be read', value)
+  return value instanceof Attribute ? value : snapshot(value, name)
 }
 
 /** `Object.is`, which the compiler calls as a function, is only needed for numbers. */

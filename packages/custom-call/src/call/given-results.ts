@@ -1,5 +1,5 @@
 import { ArgumentError, TensorType, type Parameter, type Tensor } from '@tenon/core'
-import { isPlainObject, parameterText, wrongType } from '@tenon/core/internal'
+import { isPlainObject, isRevoked, parameterText, wrongType } from '@tenon/core/internal'
 import type { Grouped } from './grouped.ts'
 import { checkKnownNames } from './known-names.ts'
 import { isTensor, refuseTensor } from './taken.ts'
@@ -59,7 +59,7 @@ function takeEach(
   const [first] = parameters
   if (first === undefined) throw new ArgumentError(`${option} must not be given to ${kernel}, which has no results`)
   const place = `${option} of ${kernel}`
-  if (isTensor(given) || given instanceof TensorType) {
+  if (isTensor(given) || (!isRevoked(given) && given instanceof TensorType)) {
     if (parameters.length === 1 && first.kind !== 'remaining') return [take(given, `${first.name} of ${kernel}`)]
     throw wrongType(place, 'an object of tensors by the names of the results', given, byName(option, parameters))
   }

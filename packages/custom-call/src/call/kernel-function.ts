@@ -324,8 +324,13 @@ function typesOf(list: readonly (Gated | undefined)[]): (TensorType | undefined)
 /** Whether the options of a call are an object with no key but `into`. */
 function hasOnlyInto(options: unknown): options is { readonly into?: unknown } {
   if (typeof options !== 'object' || options === null) return false
-  for (const name in options) if (name !== 'into') return false
-  return true
+  try {
+    for (const name in options) if (name !== 'into') return false
+    return true
+  } catch {
+    // The slow way reports it.
+    return false
+  }
 }
 
 /** Groups the types of results as the caller grouped the results. A result that may be omitted has a type only if it was passed. */

@@ -1,4 +1,4 @@
-import { wrongType } from '@tenon/core/internal'
+import { isRevoked, wrongType } from '@tenon/core/internal'
 import { checkChoice, checkDeadline, checkFlag } from './settings.ts'
 import type { WorkerCall } from './worker-call.ts'
 
@@ -10,7 +10,9 @@ const PRIORITIES = ['low', 'medium', 'high'] as const
 /** Checks options that were read once. @throws {ArgumentError | ArgumentRangeError} */
 export function checkCallOptions({ deadline, signal, priority, affinity, idempotent }: CallOptions): void {
   if (deadline !== undefined) checkDeadline(deadline)
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal)
+  if (signal !== undefined && (isRevoked(signal) || !(signal instanceof AbortSignal))) {
+    throw wrongType('signal', 'an AbortSignal', signal)
+  }
   if (priority !== undefined) checkChoice(priority, PRIORITIES, 'priority')
   if (affinity !== undefined && typeof affinity !== 'string') throw wrongType('affinity', 'a string', affinity)
   if (idempotent !== undefined) checkFlag(idempotent, 'idempotent')

@@ -1,4 +1,12 @@
-import { checkOptions, checkSize, describe, isPlainObject, wrongType, wrongValue } from '@tenon/core/internal'
+import {
+  checkOptions,
+  checkSize,
+  describe,
+  isPlainObject,
+  isRevoked,
+  wrongType,
+  wrongValue,
+} from '@tenon/core/internal'
 import { ArgumentError } from '@tenon/core'
 import { byteCount } from '../memory/byte-count.ts'
 import type { RestartOptions, WorkersOptions } from './options.ts'
@@ -132,7 +140,7 @@ function checkMemory(value: unknown): number {
 }
 
 function environmentOf(env: unknown): string[] {
-  if (Array.isArray(env)) {
+  if (!isRevoked(env) && Array.isArray(env)) {
     return env.flatMap((name: unknown) => {
       const checked = checkVariable(name, 'a name')
       const value = process.env[checked]

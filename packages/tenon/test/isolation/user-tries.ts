@@ -43,6 +43,13 @@ const values: Readonly<Record<string, unknown>> = {
     },
   },
   'a proxy that throws': throwing(),
+  'a revoked proxy': revoked(),
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
 }
 
 function throwing(): object {
@@ -82,6 +89,12 @@ export const families: Readonly<Record<string, (path: string) => readonly NamedT
         (library) => forms[i % 3]!(library, x(), { [option]: value }),
       ]),
     ),
+  'values of attributes': () =>
+    Object.entries(values).flatMap<NamedTry>(([name, value]) => [
+      [`fault: ${name}`, (library) => library.kernel('faulty')(x(), { fault: value } as never)],
+      [`attributes: ${name}`, (library) => library.kernel('faulty').async(x(), value as never)],
+      [`path: ${name}`, async () => void (await Library.isolate(value as never))],
+    ]),
   'getters of call options': () =>
     CALL_OPTIONS.flatMap<NamedTry>((option) =>
       Object.entries(effects).flatMap<NamedTry>(([name, effect]) =>
