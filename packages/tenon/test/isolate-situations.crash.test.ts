@@ -5,11 +5,11 @@ import { fixture, runClient } from './isolation/run-client.ts'
 if (process.platform === 'linux')
   describe.concurrent('isolated libraries withstand', () => {
     test.each([
-      ['threads that end', './thread-ends.ts'],
+      ['threads that end', './thread-tries.ts'],
       ['operands that are closed, detached or shared in calls', './operand-tries.ts'],
-      ['libraries that change, and do not load', './library-files.ts'],
-      ['few descriptors', './scarce-descriptors.ts'],
-      ['many libraries, results and crashes', './many-libraries.ts'],
+      ['libraries that change, and do not load', './file-tries.ts'],
+      ['few descriptors', './descriptor-tries.ts'],
+      ['many libraries, results and crashes', './many-tries.ts'],
     ])('%s', { timeout: 120_000 }, async (_, program) => {
       const argument = { path: fixture('faulty'), packed: fixture('faulty_packed') }
       const { code, signal, timedOut, stdout, stderr } = await runClient(program, argument, { timeout: 110_000 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type { EndingThread } from './ending-thread.ts'
+import type { EndingThread } from './thread-client.ts'
 import { processFacts } from './process-facts.ts'
 
 const LONGEST = 15_000
@@ -12,7 +12,7 @@ const LONGEST = 15_000
 /** Runs one thread until it has ended. @param delay the ms until it is terminated. @returns what was wrong */
 async function runThread(thread: EndingThread, delay: number): Promise<string | undefined> {
   // This program is a text itself, so its threads cannot be files.
-  const program = new URL('./ending-thread.ts', import.meta.url).href
+  const program = new URL('./thread-client.ts', import.meta.url).href
   const worker = new Worker(`import ${JSON.stringify(program)}`, { eval: true, workerData: thread })
   let failure: string | undefined
   worker.on('error', (error) => (failure = String(error instanceof Error ? error.stack : error)))

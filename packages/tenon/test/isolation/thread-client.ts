@@ -44,7 +44,7 @@ void closing.closeAsync({ deadline: options.deadline })
 void restarting.restart().catch(ignore)
 void restarting.kernel('faulty').async(x).catch(ignore)
 void open().then((library) => kept.push(library), ignore)
-parentPort!.postMessage('ready')
+parentPort!.postMessage('ready', [])
 if (isSynchronous) {
   try {
     idle.kernel('faulty')(x, HANG)
