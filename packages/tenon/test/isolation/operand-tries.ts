@@ -9,7 +9,7 @@ import { children, processFacts } from './process-facts.ts'
 type IsolatedLibrary = Awaited<ReturnType<typeof Library.isolate>>
 type Faulty = ReturnType<IsolatedLibrary['kernel']>
 
-const SLEEP = 29
+const [SLEEP, UNTIL_CANCELLED] = [29, 25]
 const options = { deadline: 2000, grace: 20, restart: { limit: 1e6, window: 1000, backoff: 1 } }
 const textOf = (y: unknown): string => (y as Tensor).toArray().join()
 const LOST = ['ScopeClosedError', 'ScopeHeldError']
@@ -180,7 +180,7 @@ async function inListeners(problems: Problems, path: string): Promise<void> {
             .async(x)
             .catch(() => undefined)
         })
-        const call = faulty.async(x, { fault: SLEEP } as never, { signal: abort.signal } as never)
+        const call = faulty.async(x, { fault: UNTIL_CANCELLED } as never, { signal: abort.signal } as never)
         const settled = Promise.allSettled([call])
         setImmediate(() => abort.abort())
         const [{ status }] = await settled
