@@ -11,8 +11,9 @@ import { Library } from '../library.ts'
  * @throws (rejects with) {LoadError} if the library cannot be opened
  * @throws (rejects with) the reason of `signal` when it is aborted
  * @example
- * using library = await loadInline(source, { name: import.meta.filename })
- * const softmax = library.kernel('softmax')
+ * using library = await loadInline(source, { name: 'kernels.ts' })
+ * const twice = library.kernel('twice')
+ * twice(x).shape // [2, 4]
  */
 export async function loadInline(source: string, options: CompileOptions = {}): Promise<Library> {
   const { path } = await compile(source, withHeaders(options))
