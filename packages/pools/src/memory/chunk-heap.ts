@@ -158,8 +158,10 @@ export class ChunkHeap {
     if (!isFixed && this.#spare !== undefined && this.#byteSize + least > limit) this.#drop(this.#spare)
     const size = least <= usual && this.#byteSize + usual <= limit ? usual : least
     const chunk = this.#newChunk(size)
-    this.#first.set(chunk, this.#list.add(chunk, size))
-    return this.#list.take(byteSize, byteAlignment)!
+    const first = this.#list.add(chunk, size)
+    this.#first.set(chunk, first)
+    // A search for the size need not look into the list of this span, because its spans can be too small for other alignments.
+    return this.#list.takeFrom(first, byteSize, byteAlignment)
   }
 
   #newChunk(byteSize: number, map?: (descriptor: number) => Mapping): Chunk {

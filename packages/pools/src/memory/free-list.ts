@@ -79,7 +79,11 @@ export class FreeList<Owner extends { readonly address: number }> {
   take(byteSize: number, byteAlignment: number = SPAN_UNIT): Span<Owner> | undefined {
     const size = roundUp(byteSize, SPAN_UNIT)
     const span = this.#find(size + Math.max(byteAlignment - SPAN_UNIT, 0)) ?? this.#search(size, byteAlignment)
-    if (span === undefined) return undefined
+    return span === undefined ? undefined : this.takeFrom(span, size, byteAlignment)
+  }
+
+  /** Takes the start of one free span, which is large enough for the size, a multiple of {@link SPAN_UNIT}, with the alignment. */
+  takeFrom(span: Span<Owner>, size: number, byteAlignment: number): Span<Owner> {
     this.#unlink(span)
     const gap = gapOf(span, byteAlignment)
     let taken = span

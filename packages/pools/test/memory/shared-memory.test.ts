@@ -46,6 +46,15 @@ describe.runIf(process.platform === 'linux')('SharedMemory', () => {
     expect(mappingsOf('large-tensors')).toBe(0)
   })
 
+  test('memory that is larger than a chunk may have the alignment of a page', () => {
+    using memory = SharedMemory.open({ chunk: '2 MiB' })
+    // The whole pages of these sizes are in another list of free memory than the sizes.
+    for (const byteSize of [2_879_553, 2_883_521, 5_767_105]) {
+      const segment = memory.allocate(byteSize, 4096)
+      expect([segment.byteSize, Number(segment.address % 4096n)]).toEqual([byteSize, 0])
+    }
+  })
+
   test('memory is free again when its tensors are collected, and is zeroed before it is used again', async () => {
     using memory = SharedMemory.open({ chunk: '1 MiB' })
     for (let i = 0; i < 100; i++) floats(memory, 1000).set(new Float32Array(1000).fill(i + 1))

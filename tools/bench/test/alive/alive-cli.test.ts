@@ -26,7 +26,8 @@ test('--json prints one document with the figures of each count', () => {
       ],
     },
   ])
-  expect(results[0]!.counts[1]!.memory!.heap.median).toBeGreaterThan(20)
+  // An object has at least two words. The collector may have freed some of the code meanwhile.
+  expect(results[0]!.counts[1]!.memory!.heap.median).toBeGreaterThan(10)
   // A machine under load may let the row grow, which is what the exit code says.
   expect(status).toBe(stderr.includes('grows: ') ? 1 : 0)
 })
