@@ -160,7 +160,7 @@ export class ChunkHeap {
     const chunk = this.#newChunk(size)
     const first = this.#list.add(chunk, size)
     this.#first.set(chunk, first)
-    // A search for the size need not look into the list of this span, because its spans can be too small for other alignments.
+    // A search for a size looks into its own list, and into those whose spans are all large enough. This span can be in neither.
     return this.#list.takeFrom(first, byteSize, byteAlignment)
   }
 
