@@ -57,8 +57,9 @@ describe('requests that wait', () => {
     const first = sleeping(150, 0)
     await expectFailure(() => sleeping(0, 64, { deadline: 20 }), 'MISSED_DEADLINE_TRANSIENT')
     await first
-    await expectFailure(() => sleeping(100, 64, { deadline: 20 }), 'MISSED_DEADLINE_TRANSIENT')
-    pool.write(0, new Float32Array([100]))
+    // The driver ends executors that have not ended 100 ms after the deadline, and a busy machine sleeps longer than it is told to.
+    await expectFailure(() => sleeping(40, 64, { deadline: 20 }), 'MISSED_DEADLINE_TRANSIENT')
+    pool.write(0, new Float32Array([40]))
     const args = { inputs: [pool.slice(0, 4)], outputs: [pool.slice(8, 4)] }
     const error = await thrownBy(() => sleep.run(args, { deadline: 20 }))
     expect(error.status).toBe('MISSED_DEADLINE_TRANSIENT')
