@@ -20,8 +20,14 @@ typedef struct check_test {
 /* Appends a test, which must never be freed, to the list. */
 void check_register(check_test_t *test);
 
+#if defined(__MINGW_PRINTF_FORMAT)
+#define CHECK_FORMAT __MINGW_PRINTF_FORMAT
+#else
+#define CHECK_FORMAT printf
+#endif
+
 /* Marks the running test as failed and keeps the place and the reason of the first failure (printf-like). */
-__attribute__((format(printf, 3, 4))) void check_fail(const char *file, int line, const char *format, ...);
+__attribute__((format(CHECK_FORMAT, 3, 4))) void check_fail(const char *file, int line, const char *format, ...);
 
 #define TEST(name)                                                       \
   static void test_##name(void);                                         \

@@ -2,14 +2,14 @@
 #ifndef TENON_TEST_ENVIRONMENT_H
 #define TENON_TEST_ENVIRONMENT_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/lock.h"
 #include "tenon_call.h"
+#include "thread.h"
 
 enum { ENVIRONMENT_FUNCTIONS = 16, ENVIRONMENT_COMPLETIONS = 2048 };
 
@@ -34,8 +34,8 @@ struct environment {
   uint64_t ids[ENVIRONMENT_COMPLETIONS];
   int32_t statuses[ENVIRONMENT_COMPLETIONS];
   atomic_int wakes;
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
+  tn__lock_t mutex;
+  tn__condition_t changed;
 };
 
 static inline int environment_job_done(environment_t *environment) {
@@ -65,9 +65,9 @@ static inline int32_t environment_dispatch(void *data, int32_t is_in_call) {
 static inline void environment_wake(void *data) {
   environment_t *environment = data;
   atomic_fetch_add(&environment->wakes, 1);
-  pthread_mutex_lock(&environment->mutex);
-  pthread_cond_signal(&environment->changed);
-  pthread_mutex_unlock(&environment->mutex);
+  tn__lock(&environment->mutex);
+  tn__wake_one(&environment->changed);
+  tn__unlock(&environment->mutex);
 }
 
 /* Makes this thread one of JavaScript. */
@@ -76,8 +76,8 @@ static inline environment_t *environment_open(void) {
   if (made == NULL || (made->frame = calloc(1, sizeof *made->frame)) == NULL) abort();
   made->functions[JOB_DONE] = environment_job_done;
   made->functions[REPORT_ERROR] = environment_report;
-  pthread_mutex_init(&made->mutex, NULL);
-  pthread_cond_init(&made->changed, NULL);
+  made->mutex = (tn__lock_t)TN__LOCK;
+  made->changed = (tn__condition_t)TN__CONDITION;
   const tn_door_t door = {made, environment_dispatch, environment_wake};
   if (tn_environment_open(made->frame, &door) != TN_OK) abort();
   made->id = tn_environment_id();
@@ -87,39 +87,22 @@ static inline environment_t *environment_open(void) {
 /* Ends the JavaScript of this thread, which waits for its jobs. */
 static inline void environment_close(environment_t *environment) {
   tn_environment_close();
-  pthread_cond_destroy(&environment->changed);
-  pthread_mutex_destroy(&environment->mutex);
   free(environment->frame);
   free(environment);
 }
 
-static inline uint64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static inline void sleep_ms(long ms) {
-  nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
-}
-
 /* One turn of the event loop, which waits a little for messages. */
 static inline void environment_turn(environment_t *environment) {
-  struct timespec end;
-  clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_nsec += 2000000;
-  end.tv_sec += end.tv_nsec / 1000000000;
-  end.tv_nsec %= 1000000000;
-  pthread_mutex_lock(&environment->mutex);
-  pthread_cond_timedwait(&environment->changed, &environment->mutex, &end);
-  pthread_mutex_unlock(&environment->mutex);
+  tn__lock(&environment->mutex);
+  tn__wait_for(&environment->changed, &environment->mutex, 2);
+  tn__unlock(&environment->mutex);
   tn_environment_serve();
 }
 
 /* Runs the event loop until `*done` is not 0. Returns false after 20 s. */
 static inline bool environment_serve_until(environment_t *environment, const atomic_int *done) {
-  for (const uint64_t end = now_ms() + 20000; !atomic_load(done);) {
-    if (now_ms() > end) return false;
+  for (const uint64_t end = tn__now_ms() + 20000; !atomic_load(done);) {
+    if (tn__now_ms() > end) return false;
     environment_turn(environment);
   }
   return true;
@@ -127,8 +110,8 @@ static inline bool environment_serve_until(environment_t *environment, const ato
 
 /* Runs the event loop until so many jobs are done. Returns false after 20 s. */
 static inline bool environment_await(environment_t *environment, size_t completions) {
-  for (const uint64_t end = now_ms() + 20000; environment->completions < completions;) {
-    if (now_ms() > end) return false;
+  for (const uint64_t end = tn__now_ms() + 20000; environment->completions < completions;) {
+    if (tn__now_ms() > end) return false;
     environment_turn(environment);
   }
   return true;

@@ -6,13 +6,22 @@
 #include "check.h"
 
 static check_test_t *first;
+#if !defined(_WIN32)
 static check_test_t **last = &first;
+#endif
 static atomic_flag failed_before = ATOMIC_FLAG_INIT;
 static char failure[1024];
 
+/* Tests run in the order of the sources, because some need what earlier tests of their file have registered. */
 void check_register(check_test_t *test) {
+#if defined(_WIN32)
+  /* Constructors run from the last to the first. */
+  test->next = first;
+  first = test;
+#else
   *last = test;
   last = &test->next;
+#endif
 }
 
 void check_fail(const char *file, int line, const char *format, ...) {

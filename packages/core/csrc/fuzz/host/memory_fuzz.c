@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "test/host/worker.h"
+#include "test/posix/host/worker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

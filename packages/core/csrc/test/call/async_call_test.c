@@ -144,7 +144,7 @@ static void *open_gate_later(void *unused) {
 TEST(rule_19_the_end_of_a_thread_removes_queued_calls_and_waits_for_running_ones) {
   environment_t *environment = environment_open();
   const int limit = (int)thread_limit();
-  pthread_t opener;
+  test_thread_t opener;
   atomic_store(&gate_is_open, 0);
   atomic_store(&begun, 0);
   for (int i = 0; i < limit + 5; i++) {
@@ -152,10 +152,10 @@ TEST(rule_19_the_end_of_a_thread_removes_queued_calls_and_waits_for_running_ones
     CHECK(tn_call_submit(1) == TN_OK);
   }
   while (atomic_load(&begun) < limit) sleep_ms(1);
-  CHECK(pthread_create(&opener, NULL, open_gate_later, NULL) == 0);
+  CHECK(thread_start(&opener, open_gate_later, NULL));
   environment_close(environment);
   CHECK(atomic_load(&gate_is_open) == 1 && atomic_load(&begun) == limit);
-  pthread_join(opener, NULL);
+  thread_join(&opener);
 }
 
 TEST(a_thread_without_an_environment_submits_nothing) { CHECK(tn_call_submit(1) == TN_CLOSED); }
@@ -212,12 +212,12 @@ static void *post_completion(void *data) {
 TEST(a_completion_writes_results_and_then_runs_the_function_of_its_job) {
   environment_t *environment = environment_open();
   done_t done = {.completion = {.id = 5, .status = -3, .finish = finish}};
-  pthread_t thread;
+  test_thread_t thread;
   void *both[] = {(void *)(uintptr_t)environment->id, &done};
   environment->functions[JOB_DONE] = read_results;
-  CHECK(pthread_create(&thread, NULL, post_completion, both) == 0);
+  CHECK(thread_start(&thread, post_completion, both));
   CHECK(environment_await(environment, 1));
-  pthread_join(thread, NULL);
+  thread_join(&thread);
   CHECK(environment->ids[0] == 5 && environment->statuses[0] == -3 && last.integers[2] == 99);
   CHECK(done.finishes == 1 && done.frame == environment->frame);
   environment_close(environment);

@@ -76,13 +76,12 @@ static void *invoke(void *callback) {
 TEST(a_foreign_thread_is_refused) {
   environment_t *environment = environment_open();
   tn_callback_t *callback = NULL;
-  pthread_t thread;
-  void *status = NULL;
+  test_thread_t thread;
   environment->functions[OWN_ID] = run;
   seen = 0;
   CHECK(tn_callback_create(OWN_ID, &callback) == TN_OK);
-  CHECK(pthread_create(&thread, NULL, invoke, callback) == 0);
-  pthread_join(thread, &status);
+  CHECK(thread_start(&thread, invoke, callback));
+  void *status = thread_join(&thread);
   CHECK((intptr_t)status == TN_WRONG_THREAD && seen == 0);
   tn_callback_release(callback);
   environment_close(environment);
@@ -112,12 +111,12 @@ static void *release_all(void *unused) {
 /* Threads release references while the environment takes ids and then ends. */
 TEST(releases_race_with_the_end_of_the_environment) {
   environment_t *environment = environment_open();
-  pthread_t threads[THREADS];
+  test_thread_t threads[THREADS];
   for (int i = 0; i < ROUNDS; i++) {
     CHECK(tn_callback_create(i, &shared[i]) == TN_OK);
     for (int holder = 1; holder < THREADS; holder++) tn_callback_retain(shared[i]);
   }
-  for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, release_all, NULL) == 0);
+  for (int i = 0; i < THREADS; i++) CHECK(thread_start(&threads[i], release_all, NULL));
   int64_t ids[16];
   size_t count = 0;
   int taken = 0;
@@ -126,5 +125,5 @@ TEST(releases_race_with_the_end_of_the_environment) {
     taken += (int)count;
   }
   environment_close(environment);
-  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < THREADS; i++) thread_join(&threads[i]);
 }

@@ -27,16 +27,15 @@ static void *read_id(void *unused) {
 }
 
 TEST(each_thread_has_one_environment_with_an_id_of_its_own) {
-  pthread_t thread;
-  void *elsewhere;
+  test_thread_t thread;
   CHECK(tn_environment_current() == NULL && tn_environment_id() == 0);
   environment_t *environment = environment_open();
   const uint64_t first = environment->id;
   CHECK(first > 0 && tn_environment_current() != NULL);
   CHECK(tn_environment_open(environment->frame, &(tn_door_t){NULL, NULL, NULL}) == TN_CLOSED);
   CHECK(tn_environment_id() == first);
-  CHECK(pthread_create(&thread, NULL, read_id, NULL) == 0);
-  pthread_join(thread, &elsewhere);
+  CHECK(thread_start(&thread, read_id, NULL));
+  void *elsewhere = thread_join(&thread);
   CHECK(elsewhere == NULL);
   environment_close(environment);
   CHECK(tn_environment_current() == NULL && tn_environment_id() == 0);
@@ -145,19 +144,19 @@ static void *post_all(void *data) {
 /* Each message that is taken runs once, on the thread or at its end. */
 TEST(posts_race_with_the_end) {
   environment_t *environment = environment_open();
-  pthread_t threads[POSTERS];
+  test_thread_t threads[POSTERS];
   poster_t *posters = calloc(POSTERS, sizeof *posters);
   CHECK(posters != NULL);
   posted_to = environment->id;
   atomic_store(&noted, 0);
   for (int i = 0; i < POSTERS; i++) {
     for (int j = 0; j < MESSAGES; j++) posters[i].notes[j] = make_note();
-    CHECK(pthread_create(&threads[i], NULL, post_all, &posters[i]) == 0);
+    CHECK(thread_start(&threads[i], post_all, &posters[i]));
   }
   while (atomic_load(&noted) < MESSAGES) tn_environment_serve();
   environment_close(environment);
   int taken = 0, runs = 0;
-  for (int i = 0; i < POSTERS; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < POSTERS; i++) thread_join(&threads[i]);
   for (int i = 0; i < POSTERS; i++) {
     taken += posters[i].taken;
     for (int j = 0; j < MESSAGES; j++) runs += posters[i].notes[j].runs + posters[i].notes[j].closings;

@@ -1,25 +1,25 @@
 /* jobs.c: the pool of the process. */
-#include <pthread.h>
 #include <stdint.h>
 
 #include "check.h"
 #include "tenon_call.h"
+#include "thread.h"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static tn__lock_t mutex = TN__LOCK;
+static tn__condition_t changed = TN__CONDITION;
 static int begun, ended, gate_is_open;
 
 static void change(int *counter, int by) {
-  pthread_mutex_lock(&mutex);
+  tn__lock(&mutex);
   *counter += by;
-  pthread_cond_broadcast(&changed);
-  pthread_mutex_unlock(&mutex);
+  tn__wake_all(&changed);
+  tn__unlock(&mutex);
 }
 
 static void wait_for(const int *counter, int least) {
-  pthread_mutex_lock(&mutex);
-  while (*counter < least) pthread_cond_wait(&changed, &mutex);
-  pthread_mutex_unlock(&mutex);
+  tn__lock(&mutex);
+  while (*counter < least) tn__wait(&changed, &mutex);
+  tn__unlock(&mutex);
 }
 
 static void wait_at_gate(tn_job_t *job) {

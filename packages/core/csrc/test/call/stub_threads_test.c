@@ -1,6 +1,7 @@
 /* script_stub.c: calls of stubs by threads that do not run the JavaScript of the stub. */
 #include "check.h"
 #include "stub_support.h"
+#include "thread.h"
 
 enum { CALLERS = 8, DECOYS = 1000 };
 
@@ -15,7 +16,7 @@ static int throw_always(environment_t *environment) {
 /* A call of the stub by another thread. */
 typedef struct {
   void *stub;
-  pthread_t thread;
+  test_thread_t thread;
   atomic_int is_done;
   int64_t result;
 } caller_t;
@@ -29,11 +30,11 @@ static void *call_once(void *data) {
 
 static void start_call(caller_t *caller, void *stub) {
   *caller = (caller_t){.stub = stub};
-  if (pthread_create(&caller->thread, NULL, call_once, caller) != 0) abort();
+  if (!thread_start(&caller->thread, call_once, caller)) abort();
 }
 
 static int64_t result_of(caller_t *caller) {
-  pthread_join(caller->thread, NULL);
+  thread_join(&caller->thread);
   return caller->result;
 }
 
@@ -139,12 +140,12 @@ TEST(rule_12_no_call_of_a_dying_stub_reaches_another_function) {
   environment->data = (void *)(uintptr_t)666;
   tn_stub_description_t description = describe(FIRST_FUNCTION), decoy = describe(FIRST_FUNCTION + 1);
   description.refused = decoy.refused = 9;
-  pthread_t threads[CALLERS];
+  test_thread_t threads[CALLERS];
   atomic_store(&stop, 0);
   atomic_store(&wrong, 0);
   atomic_store(&right, 0);
   void *stub = make_stub(description);
-  for (int i = 0; i < CALLERS; i++) CHECK(pthread_create(&threads[i], NULL, call_until_stopped, stub) == 0);
+  for (int i = 0; i < CALLERS; i++) CHECK(thread_start(&threads[i], call_until_stopped, stub));
   while (atomic_load(&right) < 50) environment_turn(environment);
   for (int i = 0; i < DECOYS; i++) {
     if (i == DECOYS / 2) {
@@ -158,7 +159,7 @@ TEST(rule_12_no_call_of_a_dying_stub_reaches_another_function) {
   const int right_before = atomic_load(&right);
   for (int i = 0; i < 20; i++) environment_turn(environment);
   atomic_store(&stop, 1);
-  for (int i = 0; i < CALLERS; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < CALLERS; i++) thread_join(&threads[i]);
   CHECK(atomic_load(&wrong) == 0 && atomic_load(&right) <= right_before + CALLERS);
   environment_close(environment);
 }

@@ -1,5 +1,6 @@
 /* stubs.c, script_stub.c: native functions that run functions of TypeScript, and what they do when they are dead. */
 #include "check.h"
+#include "registers.h"
 #include "stub_support.h"
 
 enum { MANY_STUBS = 9000 };
@@ -16,18 +17,13 @@ static int runs;
 static int64_t seen[8];
 static double seen_doubles[10];
 
-#if defined(__x86_64__) && !defined(_WIN32)
-enum { REGISTERS = 6 };
-#else
-enum { REGISTERS = 8 };
-#endif
-
 /* Adds the first three integers to ten times the last. */
 static int take_integers(environment_t *environment) {
   const tn_call_frame_t *frame = environment->frame;
   runs++;
-  for (int i = 0; i < REGISTERS; i++) seen[i] = (int64_t)frame->integers[i];
-  for (int i = REGISTERS; i < 8; i++) memcpy(&seen[i], frame->stack + 8 * (i - REGISTERS), sizeof *seen);
+  for (int i = 0; i < INTEGER_REGISTERS; i++) seen[i] = (int64_t)frame->integers[i];
+  const int on_stack = 8 - INTEGER_REGISTERS;
+  for (int i = 0; i < on_stack; i++) memcpy(&seen[INTEGER_REGISTERS + i], frame->stack + 8 * i, sizeof *seen);
   environment->frame->results[0] = (uint64_t)(seen[0] + seen[1] + seen[2] + 10 * seen[7]);
   return RETURNS;
 }
@@ -35,8 +31,8 @@ static int take_integers(environment_t *environment) {
 static int take_doubles(environment_t *environment) {
   tn_call_frame_t *frame = environment->frame;
   runs++;
-  memcpy(seen_doubles, frame->vectors, sizeof frame->vectors);
-  memcpy(seen_doubles + 8, frame->stack, 2 * sizeof(double));
+  memcpy(seen_doubles, frame->vectors, VECTOR_REGISTERS * sizeof(double));
+  memcpy(seen_doubles + VECTOR_REGISTERS, frame->stack, (10 - VECTOR_REGISTERS) * sizeof(double));
   const double result = seen_doubles[0] + seen_doubles[9];
   memcpy(frame->vector_results, &result, sizeof result);
   return RETURNS;
@@ -79,7 +75,7 @@ TEST(rule_11_a_live_stub_runs_its_function_with_arguments_from_registers_and_fro
   environment->functions[FIRST_FUNCTION + 1] = take_doubles;
   runs = 0;
   tn_stub_description_t description = describe(FIRST_FUNCTION);
-  description.stack_size = 16;
+  description.stack_size = 8 * (10 - VECTOR_REGISTERS);
   called = make_stub(description);
   CHECK(enter_code(environment, call_integers) == TN_CALL_RETURNED);
   CHECK(runs == 1 && integer_result == 1 - 2 + 3 - 80);

@@ -235,3 +235,77 @@ TEST(tvm_enumerations_have_their_fields_and_are_created) {
   TVMFFIObjectDecRef(result.v_obj);
   CHECK(tn_tvm_live_objects() == before);
 }
+
+/* The object that __ffi_new__ of the next test returns, whose type is `type_of_new`. */
+static int32_t type_of_new;
+
+static int make_new(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self, (void)args;
+  TVMFFIObjectHandle made;
+  if (num_args != 0 || create_numbers(type_of_new, &made) != 0) return -1;
+  *result = object_of(made);
+  return 0;
+}
+
+static int refuse_new(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self, (void)args, (void)num_args, (void)result;
+  TVMFFIErrorSetRaisedFromCStr("ValueError", "no more of them");
+  return -1;
+}
+
+/* The setter of a field as a packed function: it gets the address of the field and the value. */
+static int set_doubled(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self, (void)result;
+  if (num_args != 2 || args[0].type_index != kTVMFFIOpaquePtr) return -1;
+  *(int64_t *)args[0].v_ptr = 2 * args[1].v_int64;
+  return 0;
+}
+
+/* A type without a native creator, such as one that Python defines. */
+static int32_t add_type_with_new(const char *key, TVMFFISafeCallType function) {
+  const TVMFFIByteArray name = span_of("__ffi_new__");
+  const int32_t type = add_type(key, kTVMFFIObject, 1, NULL);
+  TVMFFIObjectHandle made;
+  REQUIRE(TVMFFIFunctionCreate(NULL, function, NULL, &made) == 0);
+  const TVMFFIAny value = object_of(made);
+  REQUIRE(TVMFFITypeRegisterAttr(type, &name, &value) == 0);
+  TVMFFIObjectDecRef(made);
+  return type;
+}
+
+TEST(tvm_a_type_without_a_creator_is_created_by_its_function) {
+  TVMFFIAny result;
+  const int32_t type = add_type_with_new("test.c.New", make_new), other = add_type("test.c.Other", kTVMFFIObject, 1, NULL);
+  TVMFFIAny args[] = {int_value(type)};
+  type_of_new = type;
+  CHECK(call_global("ffi.MakeObjectFromPackedArgs", args, 1, &result) == 0);
+  CHECK(result.type_index == type && ((const numbers_t *)(void *)result.v_obj)->unset == 77);
+  TVMFFIObjectDecRef(result.v_obj);
+  type_of_new = other;
+  CHECK(call_global("ffi.MakeObjectFromPackedArgs", args, 1, &result) != 0);
+  CHECK(raised_is("TypeError", "`test.c.New.__ffi_new__` must return a `test.c.New`, got `test.c.Other`"));
+  args[0] = int_value(add_type_with_new("test.c.Refused", refuse_new));
+  CHECK(call_global("ffi.MakeObjectFromPackedArgs", args, 1, &result) != 0);
+  CHECK(raised_is("ValueError", "no more of them"));
+}
+
+TEST(tvm_a_field_is_set_by_a_packed_function_and_needs_a_setter) {
+  TVMFFIAny result;
+  TVMFFIObjectHandle setter;
+  const int32_t type = add_type_with_new("test.c.Doubled", make_new);
+  REQUIRE(TVMFFIFunctionCreate(NULL, set_doubled, NULL, &setter) == 0);
+  TVMFFIFieldInfo field = {
+      .name = span_of("a"), .flags = kTVMFFIFieldFlagBitSetterIsFunctionObj, .size = 8, .alignment = 8,
+      .offset = offsetof(numbers_t, a), .getter = get_number, .setter = setter, .field_static_type_index = kTVMFFIInt};
+  REQUIRE(TVMFFITypeRegisterField(type, &field) == 0);
+  type_of_new = type;
+  TVMFFIAny args[] = {int_value(type), text_value("a"), int_value(21), text_value("b"), int_value(1)};
+  CHECK(call_global("ffi.MakeObjectFromPackedArgs", args, 3, &result) == 0);
+  CHECK(((const numbers_t *)(void *)result.v_obj)->a == 42);
+  TVMFFIObjectDecRef(result.v_obj);
+  field = (TVMFFIFieldInfo){.name = span_of("b"), .size = 8, .alignment = 8, .offset = offsetof(numbers_t, b),
+                            .getter = get_number, .field_static_type_index = kTVMFFIInt};
+  REQUIRE(TVMFFITypeRegisterField(type, &field) == 0);
+  CHECK(call_global("ffi.MakeObjectFromPackedArgs", args, 5, &result) != 0);
+  CHECK(raised_is("AttributeError", "the field `b` has no setter"));
+}

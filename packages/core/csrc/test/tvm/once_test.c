@@ -1,10 +1,9 @@
 /* Initialisation that happens once, while it runs code of kernels: TVMBackendRunOnce() and TVMFFIHandleInitOnce(). */
-#include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
-#include "support.h"
+#include "raised.h"
 #include "tenon/tvm_backend.h"
+#include "thread.h"
 #include "throwing.h"
 
 static void *outer, *inner;
@@ -52,7 +51,7 @@ static int value;
 
 static void meet(void) {
   atomic_fetch_add(&begun, 1);
-  while (atomic_load(&begun) < 2) usleep(100);
+  while (atomic_load(&begun) < 2) sleep_ms(1);
 }
 
 static int make_first(void **result);
@@ -79,25 +78,24 @@ static void *make_handle(void *index) {
 }
 
 TEST(tvm_once_refuses_handles_of_two_threads_that_need_each_other) {
-  pthread_t threads[2];
-  for (intptr_t i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, make_handle, (void *)i) == 0);
+  test_thread_t threads[2];
+  for (intptr_t i = 0; i < 2; i++) CHECK(thread_start(&threads[i], make_handle, (void *)i));
   for (int i = 0; i < 2; i++) {
-    void *status;
-    pthread_join(threads[i], &status);
+    void *status = thread_join(&threads[i]);
     CHECK(status == NULL);
   }
   CHECK(handles[0] == &value && handles[1] == &value && atomic_load(&refused) == 1);
 }
 
 static int run_or_throw(void *data) {
-  if (*(int *)data) throw_exception();
+  if (*(int *)data) throw_bad_array_new_length();
   return 0;
 }
 
 static int is_throwing;
 
 static int make_or_throw(void **result) {
-  if (is_throwing) throw_exception();
+  if (is_throwing) throw_bad_array_new_length();
   *result = &value;
   return 0;
 }
@@ -112,10 +110,9 @@ TEST(tvm_once_goes_on_after_an_exception) {
   int throws = is_throwing = 1;
   CHECK(bind_ffi());
   CHECK(TVMBackendRunOnce(&handle, run_or_throw, &throws, 0) != 0 && handle == NULL && raised_exception());
-  pthread_t thread;
-  void *status;
-  CHECK(pthread_create(&thread, NULL, run_elsewhere, &handle) == 0);
-  pthread_join(thread, &status);
+  test_thread_t thread;
+  CHECK(thread_start(&thread, run_elsewhere, &handle));
+  void *status = thread_join(&thread);
   CHECK(status == NULL && handle != NULL);
   CHECK(TVMFFIHandleInitOnce(&made, make_or_throw) != 0 && made == NULL && raised_exception());
   is_throwing = 0;
@@ -127,7 +124,7 @@ static atomic_int may_end;
 static int run_slowly(void *data) {
   (void)data;
   atomic_store(&begun, 10);
-  while (!atomic_load(&may_end)) usleep(100);
+  while (!atomic_load(&may_end)) sleep_ms(1);
   return 0;
 }
 
@@ -138,16 +135,15 @@ static void *run_slowly_once(void *handle) {
 TEST(tvm_once_waits_only_for_the_same_handle) {
   void *slow = NULL, *other = NULL;
   int throws = 0;
-  pthread_t threads[2];
+  test_thread_t threads[2];
   CHECK(bind_ffi());
   atomic_store(&begun, 0);
-  for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, run_slowly_once, &slow) == 0);
-  while (atomic_load(&begun) != 10) usleep(100);
+  for (int i = 0; i < 2; i++) CHECK(thread_start(&threads[i], run_slowly_once, &slow));
+  while (atomic_load(&begun) != 10) sleep_ms(1);
   CHECK(TVMBackendRunOnce(&other, run_or_throw, &throws, 0) == 0 && other != NULL);
   atomic_store(&may_end, 1);
   for (int i = 0; i < 2; i++) {
-    void *status;
-    pthread_join(threads[i], &status);
+    void *status = thread_join(&threads[i]);
     CHECK(status == NULL);
   }
   CHECK(slow != NULL);

@@ -1,6 +1,4 @@
 /* The references that JavaScript owns, at the end of its thread. */
-#include <pthread.h>
-
 #include "environment.h"
 #include "support.h"
 
@@ -121,9 +119,9 @@ TEST(many_threads_release_what_they_own) {
   const int64_t before = tn_tvm_live_objects();
   atomic_store(&ended, 0);
   TVMFFIObjectHandle shared = make_function(NULL, count_end);
-  pthread_t threads[WORKERS];
-  for (int i = 0; i < WORKERS; i++) CHECK(pthread_create(&threads[i], NULL, work, shared) == 0);
-  for (int i = 0; i < WORKERS; i++) pthread_join(threads[i], NULL);
+  test_thread_t threads[WORKERS];
+  for (int i = 0; i < WORKERS; i++) CHECK(thread_start(&threads[i], work, shared));
+  for (int i = 0; i < WORKERS; i++) thread_join(&threads[i]);
   CHECK(atomic_load(&ended) == WORKERS * ENDS * 2 * 100);
   TVMFFIObjectDecRef(shared);
   CHECK(atomic_load(&ended) == WORKERS * ENDS * 2 * 100 + 1);

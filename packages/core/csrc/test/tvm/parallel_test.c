@@ -1,9 +1,7 @@
 /* Parallel launches, barriers and workspaces of libtenon_packed. */
-#include <pthread.h>
-
-#include "support.h"
-#include "tenon.h"
+#include "raised.h"
 #include "tenon/tvm_backend.h"
+#include "thread.h"
 #include "throwing.h"
 
 #define TASKS 4
@@ -42,12 +40,11 @@ static void *launch_often(void *unused) {
 }
 
 TEST(tvm_launches_of_several_threads_have_separate_barriers) {
-  pthread_t threads[3];
+  test_thread_t threads[3];
   CHECK(bind_ffi());
-  for (int i = 0; i < 3; i++) CHECK(pthread_create(&threads[i], NULL, launch_often, NULL) == 0);
+  for (int i = 0; i < 3; i++) CHECK(thread_start(&threads[i], launch_often, NULL));
   for (int i = 0; i < 3; i++) {
-    void *failed;
-    pthread_join(threads[i], &failed);
+    void *failed = thread_join(&threads[i]);
     CHECK(failed == NULL);
   }
 }
@@ -104,7 +101,7 @@ TEST(tvm_a_failed_task_ends_the_wait_at_the_barrier) {
 }
 
 static int throw_in_one(int task_id, TVMParallelGroupEnv *env, void *closure_data) {
-  if (task_id == *(int *)closure_data) throw_exception();
+  if (task_id == *(int *)closure_data) throw_bad_array_new_length();
   return TVMBackendParallelBarrier(task_id, env);
 }
 
@@ -134,10 +131,9 @@ static void *launch_elsewhere(void *runs) {
 
 /* Waits for a launch of another thread. */
 static int launch_on_thread(int task_id, TVMParallelGroupEnv *env, void *closure_data) {
-  pthread_t thread;
-  void *status = (void *)-1;
-  if (pthread_create(&thread, NULL, launch_elsewhere, closure_data) != 0) return -1;
-  pthread_join(thread, &status);
+  test_thread_t thread;
+  if (!thread_start(&thread, launch_elsewhere, closure_data)) return -1;
+  void *status = thread_join(&thread);
   return status == NULL ? TVMBackendParallelBarrier(task_id, env) : -1;
 }
 

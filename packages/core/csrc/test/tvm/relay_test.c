@@ -1,10 +1,8 @@
 /* Calls of TypeScript functions from other threads. A C function takes the place of that of TypeScript. */
-#include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "environment.h"
-#include "support.h"
+#include "raised.h"
 
 enum { CALLERS = 4, CALLS = 300 };
 
@@ -51,7 +49,7 @@ static void *own(void *data) {
   tn_callback_release(callback);
   atomic_store(&owner->is_ready, 1);
   while (!atomic_load(&owner->leave)) {
-    usleep(1000);
+    sleep_ms(1);
     if (!owner->serves) continue;
     tn_environment_serve();
     if (owner->unanswered == 0) continue;
@@ -65,12 +63,9 @@ static void *own(void *data) {
   return NULL;
 }
 
-static int start(owner_t *owner, pthread_t *thread) {
-  void *library;
-  static const char name[] = "libtvm_ffi.so";
-  if (tn_library_open(name, sizeof name - 1, &library) != TN_OK || tn_packed_bind(library) != TN_OK) return 0;
-  if (pthread_create(thread, NULL, own, owner) != 0) return 0;
-  while (!atomic_load(&owner->is_ready)) usleep(100);
+static int start(owner_t *owner, test_thread_t *thread) {
+  if (!bind_ffi() || !thread_start(thread, own, owner)) return 0;
+  while (!atomic_load(&owner->is_ready)) sleep_ms(1);
   return owner->function != NULL;
 }
 
@@ -87,12 +82,11 @@ static void *call_often(void *function) {
 }
 
 static int64_t wrong_answers(TVMFFIObjectHandle function, int callers) {
-  pthread_t threads[CALLERS];
+  test_thread_t threads[CALLERS];
   int64_t wrong = 0;
-  for (int i = 0; i < callers; i++) wrong += pthread_create(&threads[i], NULL, call_often, function) != 0;
+  for (int i = 0; i < callers; i++) wrong += !thread_start(&threads[i], call_often, function);
   for (int i = 0; i < callers; i++) {
-    void *found;
-    pthread_join(threads[i], &found);
+    void *found = thread_join(&threads[i]);
     wrong += (intptr_t)found;
   }
   return wrong;
@@ -100,11 +94,11 @@ static int64_t wrong_answers(TVMFFIObjectHandle function, int callers) {
 
 TEST(relayed_calls_of_many_threads_are_answered) {
   owner_t owner = {.threads = TN_PACKED_THREADS_RELAY, .timeout_ms = 60000, .serves = true};
-  pthread_t thread;
+  test_thread_t thread;
   CHECK(start(&owner, &thread));
   CHECK(wrong_answers(owner.function, CALLERS) == 0);
   atomic_store(&owner.leave, 1);
-  pthread_join(thread, NULL);
+  thread_join(&thread);
   CHECK(atomic_load(&owner.runs) == CALLERS * CALLS);
   CHECK(call_with(owner.function, 1) == -1 && raised_is("ThreadError", "the thread that owns this TypeScript function has ended"));
   TVMFFIObjectDecRef(owner.function);
@@ -112,22 +106,22 @@ TEST(relayed_calls_of_many_threads_are_answered) {
 
 TEST(asynchronous_calls_are_answered_later) {
   owner_t owner = {.threads = TN_PACKED_THREADS_ASYNC, .timeout_ms = 60000, .serves = true};
-  pthread_t thread;
+  test_thread_t thread;
   CHECK(start(&owner, &thread));
   CHECK(wrong_answers(owner.function, 1) == 0);
   atomic_store(&owner.leave, 1);
-  pthread_join(thread, NULL);
+  thread_join(&thread);
   TVMFFIObjectDecRef(owner.function);
 }
 
 TEST(a_relayed_call_that_times_out_is_never_run) {
   owner_t owner = {.threads = TN_PACKED_THREADS_RELAY, .timeout_ms = 30};
-  pthread_t thread;
+  test_thread_t thread;
   CHECK(start(&owner, &thread));
   CHECK(call_with(owner.function, 1) == -1);
   CHECK(raised_is("ThreadError", "timed out: the thread that owns this TypeScript function did not answer"));
   atomic_store(&owner.leave, 1);
-  pthread_join(thread, NULL);
+  thread_join(&thread);
   CHECK(atomic_load(&owner.runs) == 0);
   TVMFFIObjectDecRef(owner.function);
 }
@@ -139,14 +133,13 @@ static void *fail_once(void *function) {
 
 TEST(a_relayed_call_fails_when_the_thread_ends) {
   owner_t owner = {.threads = TN_PACKED_THREADS_RELAY, .timeout_ms = 60000};
-  pthread_t thread, caller;
+  test_thread_t thread, caller;
   CHECK(start(&owner, &thread));
-  CHECK(pthread_create(&caller, NULL, fail_once, owner.function) == 0);
-  usleep(20000);
+  CHECK(thread_start(&caller, fail_once, owner.function));
+  sleep_ms(20);
   atomic_store(&owner.leave, 1);
-  pthread_join(thread, NULL);
-  void *failed;
-  pthread_join(caller, &failed);
+  thread_join(&thread);
+  void *failed = thread_join(&caller);
   CHECK((intptr_t)failed == 1);
   TVMFFIObjectDecRef(owner.function);
 }

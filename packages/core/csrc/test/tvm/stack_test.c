@@ -1,10 +1,12 @@
 /* Argument stacks at the ends of their threads. */
-#include <pthread.h>
+#include <stdlib.h>
+
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
 
 #include "support.h"
+#include "thread.h"
 
 enum { COPIES = 3, THREADS = 20 };
 
@@ -33,10 +35,9 @@ static size_t allocated(void) {
 TEST(tvm_all_stacks_of_a_thread_end_with_it) {
   const size_t before = allocated();
   for (int i = 0; i < THREADS; i++) {
-    pthread_t thread;
-    void *failed;
-    CHECK(pthread_create(&thread, NULL, open_stacks, NULL) == 0);
-    pthread_join(thread, &failed);
+    test_thread_t thread;
+    CHECK(thread_start(&thread, open_stacks, NULL));
+    void *failed = thread_join(&thread);
     CHECK(failed == NULL);
   }
   CHECK(allocated() < before + (size_t)2 * TN_PACKED_STACK_SIZE);

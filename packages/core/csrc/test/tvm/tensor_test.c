@@ -2,7 +2,7 @@
 
 #include "support.h"
 #include "tenon/tvm_runtime.h"
-#include "throwing.h"
+#include "raised.h"
 
 static int deletions;
 

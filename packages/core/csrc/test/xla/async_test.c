@@ -13,23 +13,23 @@ static int thread_limit(void) {
   return (int)counts.limit;
 }
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
+static tn__lock_t mutex = TN__LOCK;
+static tn__condition_t opened = TN__CONDITION;
 static int gate_is_open, runs;
 
 static void set_gate(int open) {
-  pthread_mutex_lock(&mutex);
+  tn__lock(&mutex);
   gate_is_open = open;
-  pthread_cond_broadcast(&opened);
-  pthread_mutex_unlock(&mutex);
+  tn__wake_all(&opened);
+  tn__unlock(&mutex);
 }
 
 static tn_xla_error_t *wait_at_gate(tn_xla_call_frame_t *frame) {
   (void)frame;
-  pthread_mutex_lock(&mutex);
-  while (!gate_is_open) pthread_cond_wait(&opened, &mutex);
+  tn__lock(&mutex);
+  while (!gate_is_open) tn__wait(&opened, &mutex);
   runs++;
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&mutex);
   return NULL;
 }
 
@@ -55,10 +55,10 @@ static tn_xla_future_t *left;
 static tn_xla_error_t *leave_future(tn_xla_call_frame_t *frame) {
   tn_xla_future_create_args_t create = {TN_XLA_SIZE_FUTURE_CREATE, NULL, NULL};
   tn_xla_error_t *error = frame->api->future_create(&create);
-  pthread_mutex_lock(&mutex);
+  tn__lock(&mutex);
   left = frame->future = create.future;
-  pthread_cond_broadcast(&opened);
-  pthread_mutex_unlock(&mutex);
+  tn__wake_all(&opened);
+  tn__unlock(&mutex);
   return error;
 }
 
@@ -147,10 +147,10 @@ TEST(a_future_does_not_occupy_a_thread) {
     left = NULL;
     calls[i] = prepare_one(leave_future);
     CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, "test", 4, &job) == TN_OK);
-    pthread_mutex_lock(&mutex);
-    while (left == NULL) pthread_cond_wait(&opened, &mutex);
+    tn__lock(&mutex);
+    while (left == NULL) tn__wait(&opened, &mutex);
     futures[i] = left;
-    pthread_mutex_unlock(&mutex);
+    tn__unlock(&mutex);
   }
   for (int i = 0; i <= limit; i++) {
     tn_xla_future_available_args_t available = {sizeof available, NULL, futures[i]};
@@ -193,11 +193,11 @@ TEST(rule_19_the_end_of_a_thread_waits_for_calls_that_run) {
   runs = 0;
   CHECK(tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 0, "test", 4, &job) == TN_OK);
   wait_until_calls_run(1);
-  pthread_t opener;
-  CHECK(pthread_create(&opener, NULL, open_gate_later, NULL) == 0);
+  test_thread_t opener;
+  CHECK(thread_start(&opener, open_gate_later, NULL));
   environment_close(environment);
   CHECK(runs == 1);
-  pthread_join(opener, NULL);
+  thread_join(&opener);
   finish(call);
 }
 
@@ -207,15 +207,15 @@ TEST(rule_19_the_end_of_a_thread_waits_for_futures) {
   void *call = prepare_one(leave_future);
   left = NULL;
   CHECK(tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 0, "test", 4, &job) == TN_OK);
-  pthread_mutex_lock(&mutex);
-  while (left == NULL) pthread_cond_wait(&opened, &mutex);
-  pthread_mutex_unlock(&mutex);
-  pthread_t completer;
+  tn__lock(&mutex);
+  while (left == NULL) tn__wait(&opened, &mutex);
+  tn__unlock(&mutex);
+  test_thread_t completer;
   is_complete = 0;
-  CHECK(pthread_create(&completer, NULL, complete_later, left) == 0);
+  CHECK(thread_start(&completer, complete_later, left));
   environment_close(environment);
   CHECK(is_complete == 1);
-  pthread_join(completer, NULL);
+  thread_join(&completer);
   finish(call);
 }
 

@@ -1,8 +1,7 @@
 /* call.c, future.c and context.c: metadata, stages, failures, futures, and refusals of the context. */
-#include <pthread.h>
-
 #include "check.h"
 #include "support.h"
+#include "thread.h"
 
 static void *prepare_bundle(uint32_t minor, tn_xla_bundle_v1_t bundle) {
   descriptor_t d;
@@ -142,12 +141,12 @@ static tn_xla_future_t *create_future(tn_xla_call_frame_t *frame) {
   return args.future;
 }
 
+static test_thread_t completer;
+
 static tn_xla_error_t *from_a_thread(tn_xla_call_frame_t *frame) {
-  pthread_t thread;
   pending = frame->future = create_future(frame);
   pending_api = frame->api;
-  pthread_create(&thread, NULL, complete_later, NULL);
-  pthread_detach(thread);
+  if (!thread_start(&completer, complete_later, NULL)) return tn_xla_fail(frame, TN_XLA_INTERNAL, "no thread");
   return NULL;
 }
 
@@ -185,7 +184,10 @@ TEST(a_future_is_waited_for) {
   const size_t errors = tn_xla_live_errors(), futures = tn_xla_live_futures();
   void *call = prepare_one(from_a_thread);
   CHECK(call != NULL);
-  for (int i = 0; i < 20; i++) CHECK(tn_xla_execute(call) == TN_OK);
+  for (int i = 0; i < 20; i++) {
+    CHECK(tn_xla_execute(call) == TN_OK);
+    thread_join(&completer);
+  }
   finish(call);
   call = prepare_one(failed_future);
   CHECK(call != NULL && tn_xla_execute(call) == TN_KERNEL_FAILED);

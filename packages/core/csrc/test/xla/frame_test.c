@@ -185,8 +185,8 @@ TEST(memory_for_a_frame_is_checked) {
   put_example(&d);
   size_t size = 0;
   CHECK(tn_xla_frame_size(d.bytes, d.size, &size) == TN_OK && size % 64 == 0);
-  uint8_t *memory = aligned_alloc(64, size + 64);
-  CHECK(memory != NULL);
+  uint8_t *memory = NULL;
+  CHECK(tn_memory_allocate(size + 64, 64, (void **)&memory) == TN_OK);
   memset(memory, 0xa5, size + 64);
   CHECK(tn_xla_frame_build(d.bytes, d.size, NULL, size) == TN_INVALID_ARGUMENT);
   CHECK(tn_xla_frame_build(d.bytes, d.size, memory + 8, size) == TN_INVALID_ARGUMENT);
@@ -196,5 +196,5 @@ TEST(memory_for_a_frame_is_checked) {
   CHECK(memory[size] == 0xa5);
   CHECK(tn_xla_frame_size(d.bytes + 4, 64, &size) == TN_INVALID_ARGUMENT);
   CHECK(tn_xla_frame_size(d.bytes, d.size, NULL) == TN_INVALID_ARGUMENT);
-  free(memory);
+  tn_memory_free(memory);
 }

@@ -134,9 +134,9 @@ TEST(a_function_refuses_foreign_threads) {
   made_t made = make();
   void *address = NULL;
   memcpy(&address, &made.handler, sizeof address);
-  pthread_t thread;
-  CHECK(pthread_create(&thread, NULL, execute_elsewhere, address) == 0);
-  pthread_join(thread, NULL);
+  test_thread_t thread;
+  CHECK(thread_start(&thread, execute_elsewhere, address));
+  thread_join(&thread);
   CHECK(code_elsewhere == TN_XLA_UNAVAILABLE);
   end(made);
 }

@@ -1,7 +1,6 @@
-#include <dlfcn.h>
-
 #include "check.h"
 #include "support.h"
+#include "throwing.h"
 
 static tn_xla_error_t *answer(tn_xla_call_frame_t *frame, int32_t minor) {
   const tn_xla_signature_t signature = {minor, TN_XLA_EXECUTE, 0, TN_XLA_ANY, TN_XLA_ANY, TN_XLA_ANY};
@@ -115,21 +114,18 @@ TEST(no_lock_is_held_while_a_handler_is_asked_for_its_metadata) {
   CHECK(look_up("registry_outer", "Host", &found) == TN_OK && executes(&found, registers_another));
 }
 
-/* Throws a C++ exception, with a function of the C++ runtime. */
 static tn_xla_error_t *throws(tn_xla_call_frame_t *frame) {
   (void)frame;
-  void (*thrower)(void) = NULL;
-  void *address = dlsym(RTLD_DEFAULT, "__cxa_throw_bad_array_new_length");
-  memcpy(&thrower, &address, sizeof thrower);
-  thrower();
+  throw_bad_array_new_length();
   return NULL;
 }
 
 TEST(a_handler_that_throws_when_it_is_asked_is_refused) {
-  CHECK(strcmp(enter("registry_throws", "Host", throws), "std::bad_array_new_length") == 0);
+  CHECK(strstr(enter("registry_throws", "Host", throws), "bad_array_new_length") != NULL);
   tn_xla_registered_t found;
   CHECK(look_up("registry_throws", "Host", &found) == TN_NOT_FOUND);
-  CHECK(strcmp(refusal_of("registry_throws"), "-1.-1 std::bad_array_new_length") == 0);
+  CHECK(strncmp(refusal_of("registry_throws"), "-1.-1 ", 6) == 0);
+  CHECK(strstr(refusal_of("registry_throws"), "bad_array_new_length") != NULL);
 }
 
 TEST(K38_both_layouts_of_a_registration_are_told_apart_by_their_size) {

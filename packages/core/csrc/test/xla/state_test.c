@@ -81,7 +81,7 @@ static int keeps_state(uint32_t minor, tn_xla_handler_t *set, tn_xla_handler_t *
   int good = call != NULL && tn_xla_instantiate(call) == TN_OK && tn_xla_execute(call) == TN_OK && got == &object;
   good = good && tn_xla_execute(call) == TN_OK && destroyed == 0;
   good = good && tn_xla_close(call) == TN_OK && destroyed == 1 && tn_xla_close(call) == TN_OK && destroyed == 1;
-  free(call);
+  tn_memory_free(call);
   return good;
 }
 

@@ -62,9 +62,11 @@ static inline void put_scalar(descriptor_t *d, const char *name, int32_t dtype, 
 static inline void *prepare(const descriptor_t *d) {
   size_t size = 0;
   if (tn_xla_frame_size(d->bytes, d->size, &size) != TN_OK) return NULL;
-  void *memory = aligned_alloc(64, size);
-  if (memory == NULL || tn_xla_frame_build(d->bytes, d->size, memory, size) == TN_OK) return memory;
-  free(memory);
+  void *memory = NULL;
+  if (tn_memory_allocate(size, 64, &memory) != TN_OK) return NULL;
+  memset(memory, 0xa5, size);
+  if (tn_xla_frame_build(d->bytes, d->size, memory, size) == TN_OK) return memory;
+  tn_memory_free(memory);
   return NULL;
 }
 
@@ -76,7 +78,7 @@ static inline tn_xla_buffer_t *buffer_of(void *call, size_t index) {
 
 static inline void finish(void *call) {
   tn_xla_close(call);
-  free(call);
+  tn_memory_free(call);
 }
 
 /* A failure: its code, its stage, and its NUL-terminated text. */

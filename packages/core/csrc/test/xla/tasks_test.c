@@ -1,36 +1,35 @@
 /* context.c: tasks of handlers, which run on other threads and may wait for each other. */
-#include <pthread.h>
-
 #include "check.h"
 #include "support.h"
+#include "thread.h"
 
 enum { TASKS = 200 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static tn__lock_t mutex = TN__LOCK;
+static tn__condition_t changed = TN__CONDITION;
 static int done, foreign;
-static pthread_t handler_thread;
+static const void *handler_thread;
 
 static void count(void *data) {
-  pthread_mutex_lock(&mutex);
+  tn__lock(&mutex);
   done += *(int *)data;
-  foreign += !pthread_equal(pthread_self(), handler_thread);
-  pthread_cond_broadcast(&changed);
-  pthread_mutex_unlock(&mutex);
+  foreign += thread_self() != handler_thread;
+  tn__wake_all(&changed);
+  tn__unlock(&mutex);
 }
 
 /* Waits in the handler, which would deadlock if the pool ran tasks on the thread of the handler. */
 static tn_xla_error_t *schedule_all(tn_xla_call_frame_t *frame) {
   static int one = 1;
-  handler_thread = pthread_self();
+  handler_thread = thread_self();
   for (int i = 0; i < TASKS; i++) {
     tn_xla_pool_schedule_args_t args = {sizeof args, NULL, frame->ctx, count, &one};
     tn_xla_error_t *error = frame->api->pool_schedule(&args);
     if (error != NULL) return error;
   }
-  pthread_mutex_lock(&mutex);
-  while (done < TASKS) pthread_cond_wait(&changed, &mutex);
-  pthread_mutex_unlock(&mutex);
+  tn__lock(&mutex);
+  while (done < TASKS) tn__wait(&changed, &mutex);
+  tn__unlock(&mutex);
   return NULL;
 }
 

@@ -46,9 +46,9 @@ static void play_nothing(void) {
 
 static void play_job_that_ends(void) {
   start_sleep(environment_open(), 100);
-  const uint64_t start = now_ms();
+  const uint64_t start = tn__now_ms();
   tn_process_exit(EXIT_CODE, 60000);
-  if (now_ms() - start < 60) _exit(LATE);
+  if (tn__now_ms() - start < 60) _exit(LATE);
 }
 
 static void play_job_without_end(void) {
@@ -198,14 +198,14 @@ static end_t play_scene(const char *name) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
   posix_spawn_file_actions_addclose(&actions, ends[0]);
   setenv(SCENE, name, 1);
-  const uint64_t start = now_ms();
+  const uint64_t start = tn__now_ms();
   const int failed = posix_spawn(&child, "/proc/self/exe", &actions, NULL, arguments, environ);
   unsetenv(SCENE);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (failed == 0) {
-    while (waitpid(child, &status, WNOHANG) == 0 && now_ms() - start < 20000) sleep_ms(2);
-    end.took_ms = now_ms() - start;
+    while (waitpid(child, &status, WNOHANG) == 0 && tn__now_ms() - start < 20000) sleep_ms(2);
+    end.took_ms = tn__now_ms() - start;
     if (end.took_ms >= 20000) {
       kill(child, 9);
       waitpid(child, &status, 0);

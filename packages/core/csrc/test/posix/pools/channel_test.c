@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "descriptors.h"
+#include "posix/descriptors.h"
 #include "tenon_pools.h"
 
 static uint8_t received[TN_FRAME_MAXIMUM];
@@ -65,11 +65,18 @@ TEST(messages_arrive_with_their_descriptors) {
   CHECK(comes_to(before));
 }
 
+#if defined(__GLIBC__)
+enum { MOST_DESCRIPTORS = 253 };
+#else
+enum { MOST_DESCRIPTORS = 252 }; /* musl sends at most 1024 bytes of control data */
+#endif
+
 TEST(descriptors_of_malformed_messages_are_closed) {
   int32_t ends[2];
   CHECK(tn_channel_pair(0, ends) == TN_OK);
   int before = open_descriptors();
-  const size_t counts[] = {1, 3, TN_FRAME_DESCRIPTORS, TN_FRAME_DESCRIPTORS + 1, TN_FRAME_DESCRIPTORS + 2, 100, 253};
+  const size_t counts[] = {1, 3, TN_FRAME_DESCRIPTORS, TN_FRAME_DESCRIPTORS + 1, TN_FRAME_DESCRIPTORS + 2,
+                           100, MOST_DESCRIPTORS};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     tn_frame_t frame = header(sizeof frame, 0);
     send_raw(ends[0], &frame, sizeof frame, counts[i]);

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../xla/support.h"
 #include "check.h"
 #include "host/kernels/message_pack.h"
 #include "tenon_host.h"
+#include "xla/support.h"
 
 /* Serves the request in slot 0, whose answer is in the slot and its body. */
 const tn_host_slot_t *serve(tn_host_slot_t request, const void *body, size_t length, const tn_host_operand_t *operands);

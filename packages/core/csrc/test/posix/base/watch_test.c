@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "descriptors.h"
+#include "posix/descriptors.h"
 #include "tenon.h"
 
 static int has_byte(int socket, int milliseconds) {

@@ -33,13 +33,14 @@
 #define tn__stream_receive streams__receive
 #define tn__fail streams__fail
 
+#include "base/posix/owned.c"
 #include "base/posix/socket.c"
 #include "pools/posix/channel.c"
 #include "pools/posix/control.c"
 #include "pools/posix/stream.c"
 
 #include "check.h"
-#include "descriptors.h"
+#include "posix/descriptors.h"
 
 int32_t streams__fail(int32_t status, const char *format, ...) {
   (void)format;

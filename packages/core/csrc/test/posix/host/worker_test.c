@@ -1,7 +1,7 @@
 /* Workers as their client sees them: tests start tenon-host, which is beside the core. */
-#include "../check.h"
+#include "check.h"
 
-#if defined(__linux__)
+#if defined(__GLIBC__) /* which workers need */
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "../descriptors.h"
+#include "posix/descriptors.h"
 #include "worker.h"
 
 TEST(worker_answers_hello) {

@@ -1,7 +1,7 @@
 /* What workers get from their client, and what they can do to it. */
-#include "../check.h"
+#include "check.h"
 
-#if defined(__linux__)
+#if defined(__GLIBC__) /* which workers need */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "../descriptors.h"
+#include "posix/descriptors.h"
 #include "worker.h"
 
 TEST(workers_do_not_start_without_descriptors_and_say_so) {

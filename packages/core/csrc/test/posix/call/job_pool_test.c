@@ -11,6 +11,7 @@
 
 #include "call/thread_limit.h"
 #include "check.h"
+#include "thread.h"
 
 enum { IDLE_MS = 30, PATIENCE_MS = 20000 };
 
@@ -41,10 +42,6 @@ static void wait_for(const int *counter, int least) {
   pthread_mutex_lock(&mutex);
   while (*counter < least) pthread_cond_wait(&changed, &mutex);
   pthread_mutex_unlock(&mutex);
-}
-
-static void sleep_ms(int ms) {
-  nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
 }
 
 static size_t threads_of(tn__job_pool_t *pool, int queue) {
@@ -151,25 +148,27 @@ TEST(an_idle_thread_takes_the_next_job) {
   CHECK(threads_of(&pool, 0) == 1);
 }
 
-static pthread_barrier_t meeting;
+enum { MEETING = 64 };
 
+static atomic_int arrived;
+
+/* Waits for all jobs. */
 static void meet(tn_job_t *job) {
   (void)job;
-  pthread_barrier_wait(&meeting);
+  atomic_fetch_add(&arrived, 1);
+  while (atomic_load(&arrived) < MEETING * 2) sleep_ms(1);
   add_one(&finished);
 }
 
 TEST(rule_22_as_many_jobs_as_threads_can_wait_for_each_other) {
-  enum { LIMIT = 64 };
   static tn__job_pool_t pool = TN__JOB_POOL(pool, IDLE_MS);
-  static item_t items[2][LIMIT];
-  CHECK(pthread_barrier_init(&meeting, NULL, LIMIT * 2) == 0);
+  static item_t items[2][MEETING];
   for (int round = 0; round < 20; round++) {
     reset();
-    for (int i = 0; i < LIMIT * 2; i++) CHECK(add(&pool, i % 2, LIMIT, &items[i % 2][i / 2], meet));
-    wait_for(&finished, LIMIT * 2);
+    atomic_store(&arrived, 0);
+    for (int i = 0; i < MEETING * 2; i++) CHECK(add(&pool, i % 2, MEETING, &items[i % 2][i / 2], meet));
+    wait_for(&finished, MEETING * 2);
   }
-  pthread_barrier_destroy(&meeting);
   CHECK(all_threads_end(&pool));
 }
 

@@ -1,5 +1,5 @@
 /* host/kernels/{libraries,kernels,typed_kernel,untyped_kernel}.c, with the kernels of libfaulty. */
-#include "../../../fixture/faulty/faults.h"
+#include "fixture/faulty/faults.h"
 #include "support.h"
 
 enum { COUNT = 16, BYTES = COUNT * sizeof(float) };

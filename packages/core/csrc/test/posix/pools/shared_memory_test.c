@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "descriptors.h"
+#include "posix/descriptors.h"
 #include "tenon_pools.h"
 
 #define SIZE 8192
