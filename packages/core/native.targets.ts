@@ -155,7 +155,9 @@ export default {
       imports: names('exp expf floor memcpy memmove memset round sqrt sqrtf tanh trunc'),
     },
     {
+      // Its threads are those of POSIX.
       name: 'core_fixture',
+      systems: ['linux', 'darwin'],
       ...fixture,
       sources: ['csrc/fixture/{fixture,foreign_calls}.c'],
       uses: ['tenon'],
@@ -163,6 +165,7 @@ export default {
       imports: names(
         '_exit fdopen fgetc free getenv malloc memset pipe pthread_create pthread_detach pthread_join tn_* usleep',
       ),
+      systemImports: { darwin: ['__cxa_atexit'] },
     },
     {
       name: 'fast_math',
@@ -173,6 +176,7 @@ export default {
     },
     {
       name: 'overrun',
+      systems: ['linux', 'darwin'],
       ...fixture,
       sources: ['csrc/fixture/overrun.c'],
       libraries: ['pthread'],
@@ -270,7 +274,7 @@ export default {
       `),
       systemImports: {
         darwin: ['__stderrp', 'pthread_cond_timedwait_relative_np'],
-        win32: ['GetModuleFileNameA', 'GetModuleHandleExA'],
+        win32: ['GetModuleFileNameA', 'GetModuleHandleExA', 'RtlLookupFunctionEntry'],
       },
     },
     {
@@ -321,8 +325,9 @@ export default {
       // Tests make pools of their own, whose threads end sooner than those of the core.
       sources: [
         'csrc/test/*.c',
-        'csrc/test/!(host)/**/*.c',
-        'csrc/test/host/*.c',
+        'csrc/test/!(posix|win32)/*.c',
+        'csrc/test/{posix|win32}/*/*.c',
+        'csrc/test/{posix|win32}/*.cc',
         'csrc/call/{job_pool,thread_limit}.c',
         'csrc/base/{posix|win32}/thread.c',
       ],
@@ -335,7 +340,8 @@ export default {
       name: 'host_test',
       kind: 'test',
       systems: ['linux'],
-      sources: ['csrc/test/main.c', 'csrc/test/host/kernels/*.c', 'csrc/host/kernels/*.c', 'csrc/tvm/host/ffi.c'],
+      libc: 'gnu',
+      sources: ['csrc/test/main.c', 'csrc/test/posix/host/kernels/*.c', 'csrc/host/kernels/*.c', 'csrc/tvm/host/ffi.c'],
       includes: [...includes, 'csrc', 'csrc/test'],
       uses: ['tenon'],
       libraries: ['dl', 'pthread'],
@@ -360,10 +366,10 @@ export default {
       systems: ['linux'],
       sources: [
         'csrc/{fuzz/host/requests_fuzz,host/kernels/*}.c',
-        'csrc/test/host/kernels/support.c',
+        'csrc/test/posix/host/kernels/support.c',
         'csrc/tvm/host/ffi.c',
       ],
-      includes: [...includes, 'csrc', 'csrc/test', 'csrc/test/host/kernels'],
+      includes: [...includes, 'csrc', 'csrc/test', 'csrc/test/posix/host/kernels'],
       uses: ['tenon', 'tenon_guard'],
       libraries: ['dl', 'pthread'],
     },

@@ -3,10 +3,11 @@
 
 #include "tenon.h"
 
-#if defined(__GNUC__)
-#define TN_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#if defined(_WIN32) && !defined(__clang__)
+/* For gcc, printf is that of the old C library of Windows, although __USE_MINGW_ANSI_STDIO replaces it. */
+#define TN_PRINTF(format_index, first) __attribute__((format(gnu_printf, format_index, first)))
 #else
-#define TN_PRINTF(format_index, first)
+#define TN_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 #endif
 
 /* status.c: sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */

@@ -28,4 +28,11 @@ uint32_t tn_abi_version(void) { return TN_ABI_VERSION; }
 
 const char *tn_version(void) { return TN_VERSION; }
 
+#define TEXT_OF(value) #value
+#define TEXT(value) TEXT_OF(value)
+
+/* Both versions, for readers of the file on machines that cannot load it. */
+TN_API extern const char tn_versions[];
+const char tn_versions[] = "version " TN_VERSION ", ABI " TEXT(TN_ABI_VERSION);
+
 const char *tn_last_error(void) { return last_error; }

@@ -69,12 +69,14 @@ tn__on_stack:
   ret
 .seh_endproc
 
+/* The handlers of frames serve both phases. libgcc asks for the place to go on in the first, libunwind in the second. */
+
 /* uint32_t tn__run_entry(void *call): calls an entry, which is the first word of `call`, with the second word. */
 .p2align 4
 .globl tn__run_entry
 .def tn__run_entry; .scl 2; .type 32; .endef
 .seh_proc tn__run_entry
-.seh_handler tn__exception_handler, @except
+.seh_handler tn__exception_handler, @unwind, @except
 tn__run_entry:
   endbr64
   pushq %rbp
@@ -111,7 +113,7 @@ tn__run_entry_caught:
 .globl tn__invoke
 .def tn__invoke; .scl 2; .type 32; .endef
 .seh_proc tn__invoke
-.seh_handler tn__exception_handler, @except
+.seh_handler tn__exception_handler, @unwind, @except
 tn__invoke:
   endbr64
   pushq %rbp

@@ -88,6 +88,7 @@ TN_API int32_t tn_watch_open(int32_t descriptor, int32_t *socket);
 
 #define TN_MAPPING_SHARED 1u  /* writes go to the file; without it, written pages are private copies */
 #define TN_MAPPING_GUARDED 2u /* pages that the file no longer has read as zeros and are counted, without SIGBUS */
+#define TN_MAPPING_OF_THREAD 4u /* the end of the thread unmaps it: see tn_thread_memory_begin() */
 
 /* Maps bytes of a descriptor, which may be closed afterwards. `offset` is a multiple of the page size. */
 TN_API int32_t tn_mapping_open(int32_t descriptor, uint64_t offset, size_t byte_size, uint32_t flags, void **out);

@@ -60,15 +60,14 @@ TN_API int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out);
 
 TN_API int32_t tn_descriptor_close(int32_t descriptor);
 
-/* pools/posix/thread_memory.c: memory that the end of this thread of JavaScript closes, however it ends. */
-typedef struct tn_thread_memory tn_thread_memory_t;
+/* pools/posix/thread_memory.c: from now on, the end of this thread of JavaScript, however it ends, closes the descriptors that
+ * functions of this header return on it, and the mappings with TN_MAPPING_OF_THREAD, except those that were closed before. They are
+ * closed with tn_descriptor_close(), tn_descriptor_discard() and tn_mapping_close() only. Idempotent. TN_CLOSED: the thread has no
+ * environment. */
+TN_API int32_t tn_thread_memory_begin(void);
 
-/* Has the end of this thread unmap the memory, if the address is not null, and close the descriptor, if it is not negative.
- * TN_CLOSED: the thread has no environment. */
-TN_API int32_t tn_thread_memory_add(int32_t descriptor, void *address, size_t byte_size, tn_thread_memory_t **out);
-
-/* Leaves the memory and the descriptor to the caller. On the thread that added them. */
-TN_API void tn_thread_memory_remove(tn_thread_memory_t *memory);
+/* Leaves a descriptor to somebody else, who closes it by other means. */
+TN_API void tn_thread_memory_leave(int32_t descriptor);
 
 /* pools/posix/discard.c: closes a peer's descriptor, on another thread if its file system could block forever. */
 TN_API int32_t tn_descriptor_discard(int32_t descriptor);

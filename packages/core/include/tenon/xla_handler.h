@@ -42,7 +42,10 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+#if defined(__MINGW_PRINTF_FORMAT)
+/* The format of the C library's vsnprintf(). In gcc for Windows, `printf` means the format of the old runtime. */
+#define TN_XLA_PRINTF(format_index, first) __attribute__((format(__MINGW_PRINTF_FORMAT, format_index, first)))
+#elif defined(__GNUC__)
 #define TN_XLA_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 #else
 #define TN_XLA_PRINTF(format_index, first)

@@ -3,13 +3,14 @@
 #include <sys/mman.h>
 
 #include "../internal.h"
+#include "owned.h"
 
 static _Atomic uint64_t mapped_count;
 static _Atomic uint64_t mapped_bytes;
 
 int32_t tn_mapping_open(int32_t descriptor, uint64_t offset, size_t byte_size, uint32_t flags, void **out) {
   TN_REQUIRE(out != NULL, "out must not be null");
-  TN_REQUIRE((flags & ~(TN_MAPPING_SHARED | TN_MAPPING_GUARDED)) == 0 && offset <= INT64_MAX,
+  TN_REQUIRE((flags & ~(TN_MAPPING_SHARED | TN_MAPPING_GUARDED | TN_MAPPING_OF_THREAD)) == 0 && offset <= INT64_MAX,
              "flags or offset are not valid");
   int sharing = (flags & TN_MAPPING_SHARED) != 0 ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
   void *address = mmap(NULL, byte_size, PROT_READ | PROT_WRITE, sharing, descriptor, (off_t)offset);
@@ -23,11 +24,13 @@ int32_t tn_mapping_open(int32_t descriptor, uint64_t offset, size_t byte_size, u
   }
   mapped_count++;
   mapped_bytes += byte_size;
+  if ((flags & TN_MAPPING_OF_THREAD) != 0) tn__owned_note_mapping(address, byte_size);
   *out = address;
   return TN_OK;
 }
 
 int32_t tn_mapping_close(void *address, size_t byte_size) {
+  tn__owned_forget_mapping(address);
   tn__fault_guard_remove(address);
   TN_TRY(tn__system(munmap(address, byte_size), "munmap()"));
   mapped_count--;

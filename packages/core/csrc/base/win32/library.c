@@ -38,6 +38,7 @@ static HMODULE load(const wchar_t *path) {
 int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   TN_REQUIRE(path != NULL && path_length != 0 && path_length <= 32767 && out != NULL,
              "path must have 1 to 32767 bytes, and out must not be null");
+  TN_REQUIRE(memchr(path, 0, path_length) == NULL, "path must not contain a NUL character");
   int units = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, (int)path_length, NULL, 0);
   TN_REQUIRE(units > 0, "path must be valid UTF-8");
   wchar_t *wide = calloc((size_t)units + 1, sizeof *wide);

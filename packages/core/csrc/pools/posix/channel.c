@@ -20,7 +20,9 @@
 #endif
 
 int32_t tn_channel_pair(int32_t stream, int32_t out[2]) {
-  return tn__socket_pair(stream ? SOCK_STREAM : CHANNEL_TYPE, BUFFER_SIZE, out);
+  TN_TRY(tn__socket_pair(stream ? SOCK_STREAM : CHANNEL_TYPE, BUFFER_SIZE, out));
+  for (int end = 0; end < 2; end++) tn__owned_note_descriptor(out[end]);
+  return TN_OK;
 }
 
 static int32_t open_for(const char *path, size_t length, struct sockaddr_un *address, int32_t *socket) {
@@ -50,6 +52,7 @@ int32_t tn_channel_listen(const char *path, size_t path_length, int32_t *out) {
   TN_TRY(open_for(path, path_length, &address, &listener));
   if (fcntl(listener, F_SETFL, O_NONBLOCK) != 0 || bind_alone(listener, &address) != 0 || listen(listener, 64) != 0)
     return tn__socket_give_up(listener, "the socket cannot listen");
+  tn__owned_note_descriptor(listener);
   *out = listener;
   return TN_OK;
 }
@@ -60,6 +63,7 @@ int32_t tn_channel_connect(const char *path, size_t path_length, int32_t *out) {
   TN_TRY(open_for(path, path_length, &address, &channel));
   while (connect(channel, (struct sockaddr *)&address, sizeof address) != 0)
     if (errno != EINTR) return tn__socket_give_up(channel, "connect() failed");
+  tn__owned_note_descriptor(channel);
   *out = channel;
   return TN_OK;
 }
@@ -75,6 +79,7 @@ int32_t tn_channel_accept(int32_t listener, int32_t *out) {
       /* Only on Linux the socket does not inherit O_NONBLOCK from the listener. */
       if (tn__socket_prepare(channel, BUFFER_SIZE) != 0 || fcntl(channel, F_SETFL, 0) != 0)
         return tn__socket_give_up(channel, "accept() failed");
+      tn__owned_note_descriptor(channel);
       *out = channel;
       return TN_OK;
     }

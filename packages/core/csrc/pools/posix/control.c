@@ -38,7 +38,10 @@ size_t tn__control_take(struct msghdr *message, int32_t *descriptors, size_t cap
 
 int32_t tn__control_finish(int32_t status, int32_t *descriptors, size_t taken, size_t *count) {
   if (status == TN_OK) *count = taken;
-  for (size_t i = 0; status != TN_OK && i < taken && i < TN_FRAME_DESCRIPTORS; i++)
-    tn_descriptor_discard(descriptors[i]);
+  for (size_t i = 0; i < taken && i < TN_FRAME_DESCRIPTORS; i++)
+    if (status == TN_OK)
+      tn__owned_note_descriptor(descriptors[i]);
+    else
+      tn_descriptor_discard(descriptors[i]);
   return status;
 }

@@ -2,6 +2,7 @@
 
 #include <sys/uio.h>
 
+#include "../../base/posix/owned.h"
 #include "../../base/posix/socket.h"
 #include "tenon_pools.h"
 

@@ -8,6 +8,7 @@
 
 #include "../../base/internal.h"
 #include "../../base/lock.h"
+#include "../../base/posix/owned.h"
 #include "tenon_pools.h"
 
 /* The most threads that close descriptors at a time. While all of them are blocked, other descriptors wait for them. */
@@ -70,6 +71,7 @@ int32_t tn_descriptor_discard(int32_t descriptor) {
   if (closes_at_once(descriptor)) return tn_descriptor_close(descriptor);
   closer_t *closer = malloc(sizeof *closer);
   if (closer == NULL) return tn_descriptor_close(descriptor);
+  tn__owned_forget_descriptor(descriptor);
   *closer = (closer_t){.thread = {.run = run, .data = closer}, .descriptor = descriptor};
   if (!may_start(closer) || tn__thread_start(&closer->thread)) return TN_OK;
   free(closer);

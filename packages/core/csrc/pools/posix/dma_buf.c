@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../../base/internal.h"
+#include "../../base/posix/owned.h"
 #include "tenon_pools.h"
 
 #if defined(__linux__)
@@ -33,7 +34,7 @@ static int32_t create_of_memory(uint64_t byte_size, int32_t *out) {
     *out = repeat_ioctl(device, UDMABUF_CREATE, &create);
     if (*out < 0) status = tn__fail(TN_UNSUPPORTED, "/dev/udmabuf refused the memory: %s", strerror(errno));
     /* The dma-buf keeps the pages. */
-    close(memory);
+    tn_descriptor_close(memory);
   }
   close(device);
   return status;
@@ -56,7 +57,9 @@ int32_t tn_dma_buf_create(uint64_t byte_size, int32_t *out) {
   size_t page = tn_page_size();
   TN_REQUIRE(byte_size != 0 && byte_size <= INT64_MAX - page, "byte_size must be from 1 to 2^63 - 1");
   uint64_t whole = (byte_size + page - 1) / page * page;
-  return create_of_memory(whole, out) == TN_OK ? TN_OK : create_of_heap(whole, out);
+  if (create_of_memory(whole, out) != TN_OK) TN_TRY(create_of_heap(whole, out));
+  tn__owned_note_descriptor(*out);
+  return TN_OK;
 }
 
 int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../../base/posix/owned.h"
 #include "../../base/posix/socket.h"
 #include "tenon_pools.h"
 
@@ -17,6 +18,7 @@ int32_t tn_poll_open(int32_t *out) {
   TN_REQUIRE(out != NULL, "out must not be null");
   const int set = epoll_create1(EPOLL_CLOEXEC);
   if (set < 0) return tn__socket_failed("epoll_create1() failed");
+  tn__owned_note_descriptor(set);
   *out = set;
   return TN_OK;
 }
@@ -48,6 +50,7 @@ int32_t tn_poll_open(int32_t *out) {
   TN_REQUIRE(out != NULL, "out must not be null");
   const int set = kqueue();
   if (set < 0) return tn__socket_failed("kqueue() failed");
+  tn__owned_note_descriptor(set);
   *out = set;
   return TN_OK;
 }

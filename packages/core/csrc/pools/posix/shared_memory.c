@@ -15,6 +15,7 @@
 #endif
 
 #include "../../base/internal.h"
+#include "../../base/posix/owned.h"
 #include "../../base/posix/socket.h"
 #include "tenon_pools.h"
 
@@ -114,6 +115,7 @@ int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, size_t la
   name[label_length] = 0;
   int descriptor = create_memory(name, (off_t)byte_size);
   TN_TRY(tn__system(descriptor, "creating shared memory"));
+  tn__owned_note_descriptor(descriptor);
   *out = descriptor;
   return TN_OK;
 }
@@ -170,10 +172,12 @@ int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out) {
   TN_REQUIRE(out != NULL, "out must not be null");
   int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
   TN_TRY(tn__system(copy, "duplicating the descriptor"));
+  tn__owned_note_descriptor(copy);
   *out = copy;
   return TN_OK;
 }
 
 int32_t tn_descriptor_close(int32_t descriptor) {
+  tn__owned_forget_descriptor(descriptor);
   return tn__system(close(descriptor) != 0 && errno != EINTR ? -1 : 0, "closing the descriptor");
 }

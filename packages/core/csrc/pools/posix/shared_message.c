@@ -31,6 +31,7 @@ int32_t tn_shared_memory_connect(const char *path, size_t path_length, int64_t t
     if (reason == ECONNREFUSED || reason == ENOENT) return tn__fail(TN_NOT_FOUND, "nobody listens");
     return reason == EAGAIN ? tn__fail(TN_TIMED_OUT, "timed out") : status;
   }
+  tn__owned_note_descriptor(channel);
   *out = channel;
   return TN_OK;
 #endif

@@ -235,10 +235,11 @@ int32_t tn_host_cancel(tn_host_t *host, uint64_t id) {
 
 int32_t tn_host_drain(tn_host_t *host) {
   TN_REQUIRE(host != NULL, "the worker must not be null");
-  /* A worker that writes without end must not keep this thread here. */
+  /* A read that leaves room has emptied the stream. A worker that writes without end must not keep this thread here. */
   char bytes[4096];
-  ssize_t received = 1;
-  for (int i = 0; i < MOST_READS && received > 0; i++) received = recv(host->doorbell, bytes, sizeof bytes, MSG_DONTWAIT);
+  ssize_t received = sizeof bytes;
+  for (int i = 0; i < MOST_READS && received == sizeof bytes; i++)
+    received = recv(host->doorbell, bytes, sizeof bytes, MSG_DONTWAIT);
   /* At its end it is readable for ever, and does not ring again. */
   if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)) host->is_silent = true;
   return TN_OK;
