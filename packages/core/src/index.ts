@@ -6,6 +6,7 @@ export {
   BoundsError,
   GuardError,
   IsolationError,
+  KernelDeadlineError,
   UnsupportedError,
   LoadError,
   NativeError,

@@ -4,6 +4,7 @@
  */
 export { Callback, liveCallbacks, takeReleasedCallbacks, type CallbackFunction } from './callbacks/callback.ts'
 export { door, type Door } from './native/call/door.ts'
+export { libraryOfEnvironment } from './native/library-of-environment.ts'
 export { libraryFileName } from './native/locate.ts'
 export { WORDS } from './native/call/frame-layout.ts'
 export { words } from './native/call/frame.ts'
@@ -57,6 +58,7 @@ export {
 export { checkStarted } from './native/call/check-started.ts'
 export {
   coreFunctionAddress,
+  fileBesideCore,
   libraryFunctions,
   siblingPath,
   type LibraryFunctions,

@@ -24,7 +24,8 @@ describe('a function of the core', () => {
       expect(uint64(value)).toBe(value)
     for (const value of [0, -1, 2 ** 31 - 1, -(2 ** 31)]) expect(bind('fixture_int32', 'int32_t')(value)).toBe(value)
     for (const value of [0, 1, 2 ** 32 - 1]) expect(bind('fixture_uint32', 'uint32_t')(value)).toBe(value)
-    expect(bind('fixture_int8', 'int32_t')(-128)).toBe(-128)
+    // Only the lowest byte is defined. Functions without optimization do not extend the sign.
+    expect((Number(bind('fixture_int8', 'int32_t')(-128)) << 24) >> 24).toBe(-128)
     expect(bind('fixture_int32', 'void')(1)).toBeUndefined()
   })
 

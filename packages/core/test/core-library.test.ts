@@ -30,6 +30,8 @@ function secondCopy(version: string): { entry: string; library: string; director
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as object
   writeFileSync(join(copy, 'package.json'), JSON.stringify({ ...manifest, version }))
+  // A checkout loads its build.
+  writeFileSync(join(copy, 'native.targets.ts'), '')
   const built = dirname(coreLibrary().path)
   const variant = basename(built)
   cpSync(built, join(copy, 'build', variant), { recursive: true })

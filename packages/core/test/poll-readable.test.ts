@@ -27,8 +27,7 @@ const flags = ['--conditions=@tenon/source', '--no-warnings']
 function run(thread: string, door: string, source: string) {
   const inWorker = `
     import { Worker } from 'node:worker_threads'
-    const execArgv = ${JSON.stringify(['--input-type=module', ...flags])}
-    new Worker(${JSON.stringify(prelude + source)}, { eval: true, execArgv })
+    new Worker(${JSON.stringify(prelude + source)}, { eval: true, execArgv: ['--input-type=module'] })
   `
   const options = { cwd: fileURLToPath(new URL('..', import.meta.url)), env: { TENON_DOOR: door }, nodeOptions: flags }
   return runScript(thread === 'worker' ? inWorker : prelude + source, options)
@@ -120,7 +119,7 @@ if (process.platform !== 'win32') {
           parentPort.postMessage('running')
         `)}
         for (let i = 0; i < ${ROUNDS}; i++) {
-          const worker = new Worker(source, { eval: true, execArgv: ${JSON.stringify(['--input-type=module', ...flags])} })
+          const worker = new Worker(source, { eval: true, execArgv: ['--input-type=module'] })
           await once(worker, 'message')
           await setTimeout(Math.random() * 20)
           await worker.terminate()

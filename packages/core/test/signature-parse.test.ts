@@ -27,6 +27,18 @@ test('rule 19: an error has the column, the text and a caret', () => {
   )
 })
 
+test('strings are an element type only where the caller allows it', () => {
+  const text = '(text: string[n]) -> (same: string[n], count: s64)'
+  const signature = parseSignature('words', text, { strings: true })
+  expect(formatSignature(signature)).toBe(text)
+  expect(signature.operands).toMatchObject([{ name: 'text', isString: true, dtypes: ['uint8'], shape: ['n'] }])
+  expect(signature.isComplete).toBe(true)
+  expect(() => parseSignature('words', text)).toThrow('"string" is not an element type')
+  expect(() => parseSignature('words', '(text: string[n] @donated) -> ()', { strings: true })).toThrow(
+    'text cannot have notes, because its elements are strings',
+  )
+})
+
 test('rule 25: a signature prints as one line', () => {
   const signature = parseSignature('add', '(a: f32[n]) -> (b: f32[n]) -- First.\nSecond.')
   expect(inspect(signature)).toBe('add(a: f32[n]) -> (b: f32[n]) -- First. Second.')

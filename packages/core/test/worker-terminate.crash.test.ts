@@ -5,8 +5,6 @@ import { runScript } from '@tenon/core/testing'
 /** The number of workers that are terminated. */
 const ROUNDS = process.env['TENON_SOAK'] === '1' ? 300 : 20
 
-const flags = ['--conditions=@tenon/source', '--no-warnings']
-
 /** koffi cannot be made to survive this, so the fallback is not tested. */
 test('rule 21: a worker can be terminated while it loads the core', { timeout: 60_000 + 1000 * ROUNDS }, async () => {
   const source = `
@@ -23,9 +21,8 @@ test('rule 21: a worker can be terminated while it loads the core', { timeout: 6
     import { once } from 'node:events'
     import { setTimeout } from 'node:timers/promises'
     import { Worker } from 'node:worker_threads'
-    const execArgv = ${JSON.stringify(['--input-type=module', ...flags])}
     for (let i = 0; i < ${ROUNDS}; i++) {
-      const worker = new Worker(${JSON.stringify(source)}, { eval: true, execArgv })
+      const worker = new Worker(${JSON.stringify(source)}, { eval: true, execArgv: ['--input-type=module'] })
       await once(worker, 'message')
       await setTimeout(Math.random() * 10)
       await worker.terminate()

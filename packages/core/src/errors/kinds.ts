@@ -1,4 +1,5 @@
-import { defineKind, SimpleError, TenonError, type TenonErrorOptions } from '@tenon/binary'
+import { defineKind, SimpleError, TenonError, type TenonErrorOptions } from '@tenon/binary/internal'
+import { unnamedVariables } from './library-variables.ts'
 
 /** Memory, a library or another resource was used after the lifetime that owns it was closed. */
 export class ScopeClosedError extends SimpleError {
@@ -42,9 +43,17 @@ export class AllocationError extends SimpleError {
 }
 defineKind(AllocationError, [], RangeError)
 
-/** A library or a symbol could not be loaded. `details.tried` lists each attempt with the loader's message. */
+/**
+ * A library or a symbol could not be loaded. `details.tried` lists each attempt with the loader's message. The hint names the variables
+ * of the environment that replace Tenon's own libraries in this process.
+ */
 export class LoadError extends SimpleError {
   static override readonly kind: string = 'LoadError'
+  constructor(sentence: string, options: TenonErrorOptions = {}) {
+    const { hint } = options
+    const named = [...(hint === undefined ? [] : [hint]), ...unnamedVariables(`${sentence} ${hint ?? ''}`)]
+    super(sentence, named.length === 0 ? options : { ...options, hint: named.join(' ') })
+  }
 }
 defineKind(LoadError)
 
@@ -98,3 +107,12 @@ export abstract class IsolationError extends SimpleError {
   static override readonly kind: string = 'IsolationError'
 }
 defineKind(IsolationError)
+
+/**
+ * A call did not finish within its deadline. `details` has the `deadline` and the time `elapsed` in milliseconds, and the `stage`:
+ * `queued` if the call had not begun, `cancelled` if the kernel returned once it was asked to, and `killed` if the worker was ended.
+ */
+export class KernelDeadlineError extends IsolationError {
+  static override readonly kind: string = 'KernelDeadlineError'
+}
+defineKind(KernelDeadlineError, ['IsolationError'])

@@ -44,7 +44,8 @@ function editDistance(a: string, b: string, limit: number): number {
   return previous[b.length]!
 }
 
-export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
-  const names = suggest(name, candidates)
+/** A hint with the names that resemble one, if there are any. @param prefix written before each of them, such as `--` */
+export function didYouMean(name: string, candidates: Iterable<string>, prefix = ''): string | undefined {
+  const names = suggest(name, candidates).map((one) => prefix + one)
   return names.length === 0 ? undefined : `Did you mean ${names.join(' or ')}?`
 }

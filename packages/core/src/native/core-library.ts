@@ -1,12 +1,15 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { hostPlatformName } from '@tenon/binary'
 import { LoadError, NativeError } from '../errors/kinds.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
 import { STATUS, type StatusName } from '../generated/status.ts'
 import { type BindCore, coreBinder } from './core-call.ts'
+import { modulePath } from './driver/node-module.ts'
 import { type Driver, openDriver } from './driver/open-driver.ts'
 import { bindAll, type FunctionsOf } from './function-table.ts'
-import { candidates, corePackage, type Candidate, libraryFileName, platformName } from './locate.ts'
+import { candidates, corePackage, type Candidate, libraryFileName } from './locate.ts'
+import { checkDigest, type Digests, packagedDigests } from './packaged-digests.ts'
 import { coreSymbols, type FindSymbol } from './symbols.ts'
 
 export type CoreFunctions = FunctionsOf<typeof FUNCTIONS.tenon>
@@ -19,6 +22,8 @@ export interface CoreLibrary {
   readonly bindCore: BindCore
   readonly find: FindSymbol
   readonly functions: CoreFunctions
+  /** The digests of the files beside the core, if they are those of a published package. */
+  readonly digests: Digests | undefined
 }
 
 interface Copy {
@@ -68,35 +73,58 @@ function load(): CoreLibrary {
       continue
     }
     try {
-      return settle(candidate, openDriver(path))
+      const digests = checkPackage(candidate)
+      return settle(candidate, openDriver(path), digests)
     } catch (error) {
       if (error instanceof LoadError) throw error
       tried.push({ ...candidate, reason: (error as Error).message })
     }
   }
+  const platform = hostPlatformName()
   throw new LoadError(
     `the native core of Tenon could not be loaded:${tried.map((t) => `\n  ${t.path} (${t.origin}): ${t.reason}`).join('')}`,
     {
       hint:
-        `Install @tenon/core-${platformName}, which package managers omit without optional dependencies, ` +
+        `Install @tenon/core-${platform}, which package managers omit without optional dependencies, ` +
         'or name a built library in TENON_CORE_LIBRARY.',
-      details: { tried, platform: platformName },
+      details: { tried, platform },
     },
   )
 }
 
+/** Compares the files that are loaded at first with the digests of their package. Every other file is compared when it is needed. */
+function checkPackage({ path, package: name }: Candidate): Digests | undefined {
+  if (name === undefined) return undefined
+  const digests = packagedDigests(name)
+  for (const file of [path, modulePath(path), guardPath(path)]) if (existsSync(file)) checkDigest(file, digests)
+  return digests
+}
+
 /** Binds the functions of a library that is loaded, checks that it fits this process, and installs the exception guard. */
-function settle({ path, origin }: Candidate, driver: Driver): CoreLibrary {
+function settle({ path, origin }: Candidate, driver: Driver, digests: Digests | undefined): CoreLibrary {
   const bindCore = coreBinder(driver)
   const find = coreSymbols(driver, bindCore)
   const functions = bindAll(bindCore, FUNCTIONS.tenon, find)
   refuseSecondCopy(path, driver, functions)
+  const version = driver.textAt(Number(functions.tn_version()))
+  checkVersion(path, version)
   installGuard(path, driver, functions)
-  return { path, origin, version: driver.textAt(Number(functions.tn_version())), driver, bindCore, find, functions }
+  return { path, origin, version, driver, bindCore, find, functions, digests }
 }
 
+function checkVersion(path: string, received: string): void {
+  const { version: expected } = corePackage()
+  if (received === expected) return
+  throw new LoadError(`the native core at ${path} must have the version of @tenon/core, ${expected}, got ${received}`, {
+    hint: 'Install @tenon/core and its platform package in the same version. In a checkout, build the libraries again.',
+    details: { path, expected, received },
+  })
+}
+
+const guardPath = (core: string): string => join(dirname(core), libraryFileName('tenon_guard'))
+
 function installGuard(path: string, { addressOf, textAt }: Driver, functions: CoreFunctions): void {
-  const guard = join(dirname(path), libraryFileName('tenon_guard'))
+  const guard = guardPath(path)
   if (!existsSync(guard)) {
     throw new LoadError(`the exception guard must be beside the native core, but ${guard} does not exist`)
   }

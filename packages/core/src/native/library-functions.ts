@@ -5,6 +5,7 @@ import { FUNCTIONS } from '../generated/functions.ts'
 import { coreLibrary, type CoreFunctions, lastError } from './core-library.ts'
 import { bindAll, type FunctionsOf } from './function-table.ts'
 import { libraryFileName } from './locate.ts'
+import { checkDigest } from './packaged-digests.ts'
 import { symbolsOf } from './symbols.ts'
 
 type Library = Exclude<keyof typeof FUNCTIONS, 'tenon'>
@@ -16,8 +17,22 @@ export function coreFunctionAddress(name: keyof CoreFunctions): number {
   return coreLibrary().find(name)
 }
 
+/** Returns the path of a library beside the core. @throws {LoadError} if it is not the one that was published. */
 export function siblingPath(name: Library): string {
-  return join(dirname(coreLibrary().path), libraryFileName(name))
+  return fileBesideCore(libraryFileName(name))
+}
+
+const compared = new Set<string>()
+
+/** Returns the path of a file beside the core. @throws {LoadError} if it is not the one that was published. */
+export function fileBesideCore(name: string): string {
+  const { path: core, digests } = coreLibrary()
+  const path = join(dirname(core), name)
+  if (digests !== undefined && !compared.has(name) && existsSync(path)) {
+    checkDigest(path, digests)
+    compared.add(name)
+  }
+  return path
 }
 
 /** Later libraries see the symbols of this one. Called once for a library. @throws {LoadError} if it is missing or does not load. */

@@ -1,21 +1,35 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LoadError } from '../errors/kinds.ts'
+import { libraryOfEnvironment } from './library-of-environment.ts'
+import { findPlatformPackage } from './platform-package.ts'
 
 export interface Candidate {
   readonly path: string
   readonly origin: 'TENON_CORE_LIBRARY' | 'workspace build' | 'platform package'
+  /** The name of the published package that the file is in. */
+  readonly package?: string
+}
+
+interface CorePackage {
+  readonly directory: string
+  readonly version: string
+  /** Whether this is a working copy of the repository. Published packages never look for builds. */
+  readonly isCheckout: boolean
 }
 
 /** Finds the directory of this package from this file, which may have been bundled into another directory. */
-function findPackage(): { directory: string; version: string } {
-  for (let directory = dirname(fileURLToPath(import.meta.url)); ; directory = dirname(directory)) {
+function findPackage(): CorePackage {
+  // A bundle in CommonJS has no URL.
+  const url = import.meta.url as string | undefined
+  for (let directory = url === undefined ? '/' : dirname(fileURLToPath(url)); ; directory = dirname(directory)) {
     const manifest = join(directory, 'package.json')
     if (existsSync(manifest)) {
       const { name, version } = JSON.parse(readFileSync(manifest, 'utf8')) as { name?: string; version?: string }
-      if (name === '@tenon/core' && version !== undefined) return { directory, version }
+      if (name === '@tenon/core' && version !== undefined) {
+        return { directory, version, isCheckout: existsSync(join(directory, 'native.targets.ts')) }
+      }
     }
     if (directory === dirname(directory)) {
       throw new LoadError('the package.json of @tenon/core was not found', {
@@ -25,39 +39,43 @@ function findPackage(): { directory: string; version: string } {
   }
 }
 
-let found: ReturnType<typeof findPackage> | undefined
+let found: CorePackage | undefined
 
-export function corePackage(): { readonly directory: string; readonly version: string } {
+export function corePackage(): CorePackage {
   return (found ??= findPackage())
 }
-
-/** The platform in names of packages: `linux-x64`. */
-export const platformName: string = `${process.platform}-${process.arch}`
 
 export function libraryFileName(name: string): string {
   if (process.platform === 'win32') return `${name}.dll`
   return `lib${name}.${process.platform === 'darwin' ? 'dylib' : 'so'}`
 }
 
+/** The variants that `tenon-build` makes. */
+const VARIANTS = ['release', 'debug', 'fast-math', 'asan', 'tsan', 'fuzz', 'libfuzzer']
+
 /**
- * In order: only the file of `TENON_CORE_LIBRARY`, or the workspace's build, then the platform package, which is looked up
+ * In order: only the file of `TENON_CORE_LIBRARY`, or the build of a checkout, then the platform package, which is looked up
  * only if the build cannot be used.
+ *
+ * @throws {LoadError} if `TENON_CORE_LIBRARY` or, in a checkout, `TENON_VARIANT` is not valid
  */
 export function* candidates(environment: NodeJS.ProcessEnv = process.env): Generator<Candidate, void, undefined> {
-  const explicit = environment['TENON_CORE_LIBRARY']
-  if (explicit !== undefined && explicit !== '') return void (yield { path: explicit, origin: 'TENON_CORE_LIBRARY' })
+  const explicit = libraryOfEnvironment('TENON_CORE_LIBRARY', environment)
+  if (explicit !== undefined) return void (yield { path: explicit, origin: 'TENON_CORE_LIBRARY' })
   const file = libraryFileName('tenon')
-  const path = join(corePackage().directory, 'build', environment['TENON_VARIANT'] ?? 'release', file)
-  yield { path, origin: 'workspace build' }
-  const packageDirectory = platformPackage()
-  if (packageDirectory !== undefined) yield { path: join(packageDirectory, 'lib', file), origin: 'platform package' }
+  const { directory, isCheckout } = corePackage()
+  if (isCheckout) yield { path: join(directory, 'build', variantOf(environment), file), origin: 'workspace build' }
+  const installed = findPlatformPackage(directory)
+  if (installed === undefined) return
+  const path = join(installed.directory, 'lib', file)
+  yield { path, origin: 'platform package', ...(!isCheckout && { package: installed.name }) }
 }
 
-/** The directory of the platform package, if it is installed. */
-function platformPackage(): string | undefined {
-  try {
-    return dirname(createRequire(import.meta.url).resolve(`@tenon/core-${platformName}/package.json`))
-  } catch {
-    return undefined
-  }
+function variantOf({ TENON_VARIANT: value }: NodeJS.ProcessEnv): string {
+  const variant = value || 'release'
+  if (VARIANTS.includes(variant)) return variant
+  throw new LoadError(`TENON_VARIANT must be one of ${VARIANTS.join(', ')}, got ${JSON.stringify(variant)}`, {
+    hint: 'Remove the variable to load the release build.',
+    details: { variable: 'TENON_VARIANT', expected: VARIANTS, received: variant },
+  })
 }

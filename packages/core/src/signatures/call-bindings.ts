@@ -255,6 +255,7 @@ export function countOf(count: number, one: string, many: string): string {
 }
 
 /** Returns the type of a parameter as messages show it: `T[..., k, n]`. */
-export function parameterText({ dtypes, variable, shape }: Parameter): string {
+export function parameterText({ dtypes, variable, shape, isString }: Parameter): string {
+  if (isString) return `string[${formatShape(shape)}]`
   return `${variable ?? (dtypes.join(' | ') || 'any')}[${formatShape(shape)}]`
 }

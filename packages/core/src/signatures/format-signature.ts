@@ -50,10 +50,10 @@ function formatParameters(parameters: readonly Parameter[]): string {
 }
 
 function formatParameter(parameter: Parameter): string {
-  const { name, kind, isToken, dtypes, variable, shape, alias, isDonated, layout } = parameter
+  const { name, kind, isToken, isString, dtypes, variable, shape, alias, isDonated, layout } = parameter
   const start = `${kind === 'remaining' ? '...' : ''}${name}${kind === 'optional' ? '?' : ''}: `
   if (isToken) return `${start}token`
-  const elements = variable ?? (dtypes.map(shortName).join(' | ') || 'any')
+  const elements = isString ? 'string' : (variable ?? (dtypes.map(shortName).join(' | ') || 'any'))
   const axes = shape?.length === 0 ? '' : `[${formatShape(shape)}]`
   const notes = [
     alias === undefined ? '' : ` @alias(${alias})`,

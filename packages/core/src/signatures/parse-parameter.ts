@@ -76,6 +76,9 @@ function parseParameter(reader: TokenReader, role: Role): ReadParameter {
   }
   const elements = parseElements(reader)
   const { shape, sizes, group } = parseShape(reader)
+  if (elements.isString === true && reader.at('@')) {
+    throw reader.error(reader.current, `${name} cannot have notes, because its elements are strings`)
+  }
   const notes = parseNotes(reader, { ...plain(name, kind), ...elements, shape }, role)
   return { parameter: notes.parameter, token, role, sizes, group, alias: notes.alias }
 }
@@ -94,8 +97,12 @@ function plain(name: string, kind: ParameterKind): Parameter {
   }
 }
 
-function parseElements(reader: TokenReader): Pick<Parameter, 'dtypes' | 'variable'> {
+function parseElements(reader: TokenReader): Pick<Parameter, 'dtypes' | 'variable' | 'isString'> {
   const { kind, text } = reader.current
+  if (reader.hasStrings && kind === 'name' && text === 'string') {
+    reader.take()
+    return { dtypes: ['uint8'], variable: undefined, isString: true }
+  }
   if (kind === 'name' && text === 'any') {
     reader.take()
     return { dtypes: [], variable: undefined }

@@ -26,6 +26,8 @@ export interface ParseSignatureOptions {
   readonly convention?: KernelConvention
   /** The place that the text comes from. Default: `option`. */
   readonly source?: SignatureSource
+  /** Whether operands and results may have the element type `string`, which no kernel takes. Default: false. */
+  readonly strings?: boolean
 }
 
 /**
@@ -43,10 +45,10 @@ export interface ParseSignatureOptions {
 export function parseSignature(name: string, text: string, options?: ParseSignatureOptions): KernelSignature {
   const kernel = checkName(name, 'name')
   if (typeof text !== 'string') throw wrongType('text', 'the text of a signature', text)
-  const given = checkOptions<ParseSignatureOptions>(options, ['convention', 'source'])
+  const given = checkOptions<ParseSignatureOptions>(options, ['convention', 'source', 'strings'])
   const convention = checkChoice(given.convention ?? 'typed', KERNEL_CONVENTIONS, 'convention')
   const source = checkChoice(given.source ?? 'option', SOURCES, 'source')
-  const reader = new TokenReader(text)
+  const reader = new TokenReader(text, given.strings === true)
   const operands = parseParameters(reader, 'operand')
   reader.expect('->')
   const results = parseParameters(reader, 'result')

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type koffiModule from 'koffi'
 import { checkAbi } from './check-abi.ts'
+import { checkKoffi } from './check-koffi.ts'
 import type { DriverBase } from './driver-base.ts'
 
 type Koffi = typeof koffiModule
@@ -24,6 +25,7 @@ const STACK_SIZE = 8 * 2 ** 20
 /** Loads koffi, and with it a library of the core. @throws the message of the system's loader, {LoadError} */
 export function openKoffi(core: string, reason: string): KoffiDriver {
   const koffi = createRequire(import.meta.url)('koffi') as Koffi
+  checkKoffi(koffi.version)
   try {
     koffi.config({ sync_stack_size: STACK_SIZE })
   } catch {
