@@ -33,23 +33,27 @@ export interface BuildOptions {
    * built by zig. Always true for other platforms, and by default false for the platform of this process.
    */
   readonly portable?: boolean
+  /** Whether a release for another platform, or for older systems, contains its fixtures and tests. By default false. */
+  readonly forTests?: boolean
   /**
    * The directory of the artifacts and objects, relative to the package. By default `build/VARIANT`, or `build/PLATFORM/VARIANT`
    * if the build is portable.
    */
   readonly directory?: string
+  /** Whether gcc counts how often each line runs, for `gcov`. Fixtures do not count. By default false. */
+  readonly coverage?: boolean
   /** Called with a sentence for each target that is left out because it is optional. By default it is printed to stderr. */
   readonly onWarning?: (message: string) => void
 }
 
 /**
  * Builds the targets of some kinds in the order of the table. A target is only built if its inputs changed. A release for another
- * platform, or for older systems, contains no fixtures, tests and fuzz programs.
+ * platform, or for older systems, contains no fixtures, tests and fuzz programs, unless it is for tests.
  *
  * @throws {ToolError} with the message of the compiler.
  */
 export async function buildPackage(pkg: LoadedPackage, options: BuildOptions): Promise<Artifact[]> {
-  const { variant, platform = hostPlatform, portable = platform !== hostPlatform } = options
+  const { variant, platform = hostPlatform, portable = platform !== hostPlatform, coverage = false } = options
   const { directory = buildDirectory(variant, platform, portable) } = options
   const targets = await chooseTargets(pkg, { ...options, platform, portable })
   const languages = targets.flatMap((target) => neededLanguages(pkg, target, portable))
@@ -58,7 +62,7 @@ export async function buildPackage(pkg: LoadedPackage, options: BuildOptions): P
   const architectures = nvcc && targets.some(({ cuda }) => !cuda) ? await defaultArchitectures(nvcc) : []
   return withLock(join(pkg.directory, directory, 'lock'), async () => {
     const stamps = new Stamps(join(pkg.directory, directory))
-    const build = { pkg, variant, platform, directory, toolchain, architectures, stamps }
+    const build = { pkg, variant, coverage, platform, directory, toolchain, architectures, stamps }
     const artifacts: Artifact[] = []
     try {
       for (const target of targets) artifacts.push(await buildTarget(build, target))
@@ -90,4 +94,4 @@ async function buildTarget(build: Build, target: NativeTarget): Promise<Artifact
 }
 
 /** Changes when files are linked in another way. */
-const format = '2'
+const format = '3'

@@ -10,17 +10,19 @@ export interface Choice {
   readonly kinds: readonly NativeTarget['kind'][]
   readonly platform: Platform
   readonly portable: boolean
+  /** Whether a portable release contains the fixtures and tests as well. */
+  readonly forTests?: boolean
   readonly onWarning?: (message: string) => void
 }
 
 /** Returns the targets of a package that are built. Those that are optional are left out with a warning if they need nvcc. */
 export async function chooseTargets(pkg: LoadedPackage, choice: Choice): Promise<NativeTarget[]> {
-  const { variant, kinds, platform, portable, onWarning = printWarning } = choice
+  const { variant, kinds, platform, portable, forTests = false, onWarning = printWarning } = choice
   const targets = pkg.native.targets.filter(
     (target) =>
       kinds.includes(target.kind) &&
       isBuiltFor(target, platform) &&
-      (!portable || variant !== 'release' || isReleased(target, platform)),
+      (!portable || variant !== 'release' || forTests || isReleased(target)),
   )
   const optional = targets.filter((target) => target.optional && isCuda(target))
   const reason =
@@ -30,16 +32,17 @@ export async function chooseTargets(pkg: LoadedPackage, choice: Choice): Promise
   return targets.filter((target) => !optional.includes(target))
 }
 
-/** Whether a target has a build for a platform. */
-export function isBuiltFor({ systems, libc }: NativeTarget, platform: Platform): boolean {
+/** Whether a target has a build for a platform. A DLL cannot leave symbols undefined. */
+export function isBuiltFor(target: NativeTarget, platform: Platform): boolean {
+  const { systems, libc } = target
   const fits = libc === undefined || platform.libc === undefined || libc === platform.libc
-  return fits && systems?.includes(platform.os) !== false
+  const isOpen = target.kind === 'shared' && (target.unresolved ?? []).length > 0
+  return fits && systems?.includes(platform.os) !== false && !(isOpen && platform.os === 'win32')
 }
 
-/** Whether a release for other machines contains a target. A DLL cannot leave symbols undefined. */
-function isReleased(target: NativeTarget, { os }: Platform): boolean {
-  if (!isShipped(target) || target.fixture) return false
-  return os !== 'win32' || target.kind !== 'shared' || (target.unresolved ?? []).length === 0
+/** Whether a release for other machines contains a target. */
+function isReleased(target: NativeTarget): boolean {
+  return isShipped(target) && !target.fixture
 }
 
 function isCuda({ sources }: NativeTarget): boolean {

@@ -27,6 +27,14 @@ const variants: Readonly<Record<Variant, { compile: readonly string[]; link: rea
   libfuzzer: { compile: [...sanitized, '-fsanitize=fuzzer-no-link'], link: ['-fsanitize=fuzzer,address,undefined'] },
 }
 
+/** gcc's counters. Threads must not lose each other's counts. */
+const counters = ['--coverage', '-fprofile-update=prefer-atomic']
+
+/** Whether the code of a target counts its lines. Fixtures are test code, and some of them break the process on purpose. */
+function countsLines(target: NativeTarget, coverage: boolean): boolean {
+  return coverage && !('fixture' in target && target.fixture)
+}
+
 /** No name means `release`. @throws {ToolError} for an unknown name. */
 export function parseVariant(word: string | undefined): Variant {
   const name = word || 'release'
@@ -43,6 +51,7 @@ function isSanitized(variant: Variant): boolean {
 interface FlagContext {
   readonly pkg: LoadedPackage
   readonly variant: Variant
+  readonly coverage?: boolean
   readonly platform: Platform
   readonly toolchain: Toolchain
   /** The architectures for CUDA sources that do not name any. */
@@ -50,14 +59,14 @@ interface FlagContext {
 }
 
 export function compileFlags(target: NativeTarget, language: Language, context: FlagContext): string[] {
-  const { pkg, variant, platform, toolchain, architectures } = context
+  const { pkg, variant, coverage = false, platform, toolchain, architectures } = context
   const windows = platform.os === 'win32'
   const defines = { TN_VERSION: `"${pkg.version}"`, ...target.defines }
   const flags = [
     ...languageFlags(language, platform),
     ...(language === 'assembly' ? [] : codeFlags(variant)),
-    // A release of zig is stripped when it is linked, and its debug information would name directories of this machine.
-    ...(toolchain.zig && variant === 'release' ? ['-g0'] : []),
+    ...(language !== 'assembly' && countsLines(target, coverage) ? counters : []),
+    ...(variant === 'release' && !keepsDebugFile(platform, toolchain.zig) ? ['-g0'] : []),
     ...(language === 'cuda' ? [] : ['-Wextra', '-Werror']),
     // The printf of msvcrt.dll does not know %zu. Headers for kernels declare functions of the core without dllexport.
     ...(windows ? ['-D__USE_MINGW_ANSI_STDIO=1', '-Wno-dll-attribute-on-redeclaration'] : []),
@@ -90,6 +99,11 @@ function languageFlags(language: Language, { os }: Platform): string[] {
   return language === 'c' ? cFlags : ['-std=c++17']
 }
 
+/** Whether a release also has a file with its debug information. For other systems than Linux, zig puts it elsewhere. */
+export function keepsDebugFile({ os }: Platform, zig: boolean): boolean {
+  return !zig || os === 'linux'
+}
+
 /** The flags that leave symbols for debuggers out of a linked file. */
 export function stripFlags({ os }: Platform, zig: boolean): string[] {
   return os === 'darwin' && !zig ? ['-Wl,-S', '-Wl,-x'] : ['-s']
@@ -99,14 +113,16 @@ export function stripFlags({ os }: Platform, zig: boolean): string[] {
 const inWindowsRuntime = new Set(['dl', 'm', 'pthread'])
 
 export function linkFlags(target: NativeTarget, context: FlagContext, used: readonly string[]): string[] {
-  const { variant, platform, toolchain } = context
+  const { variant, coverage = false, platform, toolchain } = context
   // libFuzzer defines a main function, which a library must not contain.
   const ofLibraries = variant === 'tsan' ? threadSanitizer : sanitizers
   const sanitize = isLoadable(target) && isSanitized(variant) ? [ofLibraries] : variants[variant].link
   const libraries = (target.libraries ?? [])
     .filter((name) => platform.os !== 'win32' || !inWindowsRuntime.has(name))
     .map((name) => `-l${name}`)
-  return [...sanitize, ...platformLinkFlags(target, variant, platform, toolchain.zig), ...used, ...libraries]
+  // A library must not export the functions of the counters, which a caller of all of its functions would call.
+  const count = countsLines(target, coverage) ? ['--coverage', '-Wl,--exclude-libs,libgcov.a'] : []
+  return [...sanitize, ...count, ...platformLinkFlags(target, variant, platform, toolchain.zig), ...used, ...libraries]
 }
 
 function platformLinkFlags(target: NativeTarget, variant: Variant, { os }: Platform, zig: boolean): string[] {

@@ -14,7 +14,6 @@ export {
   buildDirectory,
   findPlatform,
   hostPlatform,
-  packageSuffix,
   type Platform,
   type PlatformName,
   platforms,

@@ -1,12 +1,13 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { writeBuildId } from './build-id.ts'
 import { checkCircles } from './checks/circles.ts'
 import { checkLibrary } from './checks/library.ts'
 import { type Compiler, languageOf, needsCxx, runCompiler } from './compiler.ts'
 import { nvccFlags } from './cuda.ts'
 import { linkCxxStubs } from './cxx-stubs.ts'
-import { linkFlags, stripFlags } from './flags.ts'
+import { keepsDebugFile, linkFlags, stripFlags } from './flags.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { type Build, compileObjects, type ObjectFile, relocationFlags } from './object-files.ts'
 import { artifactName, sharedLibraryName } from './platform.ts'
@@ -72,10 +73,9 @@ export async function linkTarget(build: Build, link: Link, hash: string): Promis
     if (needsStubs(build, link)) more.push(...(await linkStubs(build, link, inputs, temporary)))
     const isRelease = isShipped(target) && variant === 'release'
     if (isRelease && !target.fixture) {
-      const identified = platform.os === 'linux' ? [`-Wl,--build-id=0x${hash.slice(0, 40)}`] : []
+      const identified = platform.os === 'linux' ? [buildId(build, temporary, hash)] : []
       const all = [...more, ...(linkLanguage(pkg, target) === 'cuda' ? nvccFlags(identified) : identified)]
-      // zig's release has no debug information.
-      if (!toolchain.zig) {
+      if (keepsDebugFile(platform, toolchain.zig)) {
         await run(...all)
         renameSync(at(temporary, output), at(directory, `${output}.debug`))
       }
@@ -107,13 +107,24 @@ async function compileInputs(build: Build, { objects }: Link): Promise<string[]>
   ]
 }
 
+/** Returns the argument that gives a file its build ID. */
+function buildId({ pkg, toolchain }: Build, temporary: string, hash: string): string {
+  return toolchain.zig
+    ? writeBuildId(pkg.directory, `${temporary}/build_id.S`, hash)
+    : `-Wl,--build-id=0x${hash.slice(0, 40)}`
+}
+
 function needsStubs({ toolchain, platform }: Build, { target, linker }: Link): boolean {
   return toolchain.zig && platform.os !== 'win32' && hasCxx(target) && linker === toolchain.compilers.get('c')
 }
 
 async function linkStubs(build: Build, link: Link, inputs: readonly string[], directory: string): Promise<string[]> {
   const { pkg, platform } = build
-  const open = platform.os === 'darwin' ? ['-Wl,-undefined,dynamic_lookup'] : []
+  // The draft of a program is a library, because only those may leave symbols undefined.
+  const open = [
+    ...(isLoadable(link.target) ? [] : ['-shared']),
+    ...(platform.os === 'darwin' ? ['-Wl,-undefined,dynamic_lookup'] : []),
+  ]
   const flags = link.flags.filter((flag) => flag !== '-Wl,--no-undefined')
   const draft = `${directory}/draft/${artifactName(link.target, platform)}`
   mkdirSync(join(pkg.directory, directory, 'draft'), { recursive: true })

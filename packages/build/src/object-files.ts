@@ -17,6 +17,8 @@ const PARALLEL = 2
 export interface Build {
   readonly pkg: LoadedPackage
   readonly variant: Variant
+  /** Whether the code counts how often each line runs. */
+  readonly coverage: boolean
   readonly platform: Platform
   /** The directory of the artifacts and objects, relative to the package. */
   readonly directory: string

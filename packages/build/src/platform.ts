@@ -57,11 +57,6 @@ function findHost(): Platform {
   )
 }
 
-/** Returns the name of a platform in the names of platform packages, such as `linux-x64` or `linux-x64-musl`. */
-export function packageSuffix({ os, cpu, libc }: Platform): string {
-  return `${os}-${cpu}${libc === 'musl' ? '-musl' : ''}`
-}
-
 /** Returns the file name of a shared library on a platform, by default this one. */
 export function sharedLibraryName(name: string, { os }: Platform = hostPlatform): string {
   if (os === 'win32') return `${name}.dll`

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { buildPackage } from './build.ts'
+import { type Artifact, type BuildOptions, buildPackage } from './build.ts'
 import { ToolError } from './tool-error.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { type CommandResult, describeEnd, runCommand } from './run-command.ts'
@@ -15,6 +15,13 @@ export interface NativeTestResult {
   readonly message?: string
 }
 
+/** How programs of another platform are run, for example with wine. */
+export interface Runner {
+  /** A command, to which the path of the program is added. Empty for programs of this machine. */
+  readonly command: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
+}
+
 /** The contents of `reports/native.json`. */
 export interface NativeReport {
   readonly passed: number
@@ -23,22 +30,51 @@ export interface NativeReport {
 }
 
 /**
- * Builds and runs the test programs of a package and writes `reports/native.json`.
+ * Builds and runs the test programs of a package for this machine, and writes `reports/native.json`.
  *
  * @throws {ToolError} if the build fails, or the package has no test program.
  */
-export async function runNativeTests(pkg: LoadedPackage, variant: Variant): Promise<NativeReport> {
-  const artifacts = await buildPackage(pkg, { variant, kinds: ['shared', 'executable', 'test'] })
-  const programs = artifacts.filter(({ target }) => target.kind === 'test')
-  if (programs.length === 0) throw new ToolError(`${pkg.name} has no test target in native.targets.ts`)
-  const tests: NativeTestResult[] = []
-  for (const { target, path } of programs)
-    tests.push(...readTestOutput(target.name, await runCommand(path, [], { cwd: pkg.directory })))
-  const passed = tests.filter((test) => test.ok).length
-  const report = { passed, failed: tests.length - passed, tests }
+export async function runNativeTests(
+  pkg: LoadedPackage,
+  variant: Variant,
+  options: Pick<BuildOptions, 'coverage'> = {},
+): Promise<NativeReport> {
+  const report = await runTestPrograms(pkg, await buildTests(pkg, { ...options, variant }))
   mkdirSync(join(pkg.directory, 'reports'), { recursive: true })
   writeFileSync(join(pkg.directory, 'reports/native.json'), `${JSON.stringify(report, null, 2)}\n`)
   return report
+}
+
+/**
+ * Builds the test programs of a package and what they load, and returns the programs.
+ *
+ * @throws {ToolError} if the build fails, or the package has no test program.
+ */
+export async function buildTests(pkg: LoadedPackage, options: Omit<BuildOptions, 'kinds'>): Promise<Artifact[]> {
+  const artifacts = await buildPackage(pkg, { ...options, forTests: true, kinds: ['shared', 'executable', 'test'] })
+  const programs = artifacts.filter(({ target }) => target.kind === 'test')
+  if (programs.length === 0) throw new ToolError(`${pkg.name} has no test target in native.targets.ts`)
+  return programs
+}
+
+/**
+ * Runs test programs and reads what they print.
+ *
+ * @param runner of programs of another platform
+ */
+export async function runTestPrograms(
+  pkg: LoadedPackage,
+  programs: readonly Artifact[],
+  runner: Runner = { command: [] },
+): Promise<NativeReport> {
+  const tests: NativeTestResult[] = []
+  for (const { target, path } of programs) {
+    const [file, ...args] = [...runner.command, path]
+    const env = { ...process.env, ...runner.env }
+    tests.push(...readTestOutput(target.name, await runCommand(file!, args, { cwd: pkg.directory, env })))
+  }
+  const passed = tests.filter((test) => test.ok).length
+  return { passed, failed: tests.length - passed, tests }
 }
 
 /**
@@ -46,7 +82,7 @@ export async function runNativeTests(pkg: LoadedPackage, variant: Variant): Prom
  * test. A program whose exit code contradicts its output, or that ended before its plan, has one more failure.
  */
 export function readTestOutput(program: string, result: CommandResult): NativeTestResult[] {
-  const lines = result.stdout.split('\n')
+  const lines = result.stdout.split(/\r?\n/)
   const tests: NativeTestResult[] = []
   let running: string | undefined
   for (const line of lines) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
 
-import { sharedLibraryName } from '../src/platform.ts'
+import { hostPlatform, sharedLibraryName } from '../src/platform.ts'
 import type { AddonTarget, NativePackage, SharedTarget } from '../src/targets.ts'
 import { type Fixture, makePackage, runBin } from './fixture.ts'
 
@@ -65,7 +65,7 @@ if (process.platform !== 'win32')
     })
 
     test('is a part of the platform package, unless it is a fixture', () => {
-      const platform = `${process.platform}-${process.arch}`
+      const platform = hostPlatform.name
       const targets = [sum, addon, { ...addon, name: 'other', fixture: true }]
       const fixture = makePackage(
         { targets, platformPackages: 'npm' },

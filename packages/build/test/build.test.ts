@@ -1,12 +1,14 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
 import { buildPackage } from '../src/build.ts'
 import { loadPackage } from '../src/load-package.ts'
-import { sharedLibraryName } from '../src/platform.ts'
-import type { NativePackage } from '../src/targets.ts'
+import { hostPlatform, sharedLibraryName } from '../src/platform.ts'
+import { runNativeTests } from '../src/run-tests.ts'
+import type { NativePackage, NativeTarget } from '../src/targets.ts'
 import { type Fixture, makePackage, runBin } from './fixture.ts'
 
 const table: NativePackage = {
@@ -123,6 +125,29 @@ test('builds the sanitizer variant, which stops at a use after free', () => {
   expect(stdout).toContain('heap-use-after-free')
 })
 
+test.runIf(process.platform === 'linux')(
+  'counts the lines of libraries and tests with coverage, not those of fixtures',
+  async () => {
+    const [sum, program] = table.targets as [NativeTarget, NativeTarget]
+    const fixed = { name: 'fixed', kind: 'shared', fixture: true, sources: ['fixture/fixed.c'], imports: [] } as const
+    const targets = [sum, fixed, { ...program, uses: ['sum', 'fixed'] } as NativeTarget]
+    const fixture = makePackage({ targets }, { ...files, 'fixture/fixed.c': files['src/version.c'] })
+    const pkg = await loadPackage(fixture.directory)
+    expect(await runNativeTests(pkg, 'debug', { coverage: true })).toMatchObject({ passed: 1, failed: 0 })
+    const counted = (): string[] => globSync('build/**/*.gcda', { cwd: fixture.directory }).toSorted()
+    const objects = 'build/debug/objects'
+    const expected = [`${objects}/sum/src/sum.c.gcda`, `${objects}/sum/src/version.c.gcda`]
+    expect(counted()).toEqual([...expected, `${objects}/use_sum/test/main.c.gcda`])
+    const library = join(fixture.directory, 'build/debug', sharedLibraryName('sum'))
+    const symbols = execFileSync('nm', ['-D', '--defined-only', '--format=posix', library], { encoding: 'utf8' })
+    expect(symbols.match(/^\w+(?= T)/gm)?.toSorted()).toEqual(['sum', 'version'])
+
+    for (const file of counted()) rmSync(join(fixture.directory, file))
+    expect(await runNativeTests(pkg, 'debug')).toMatchObject({ passed: 1, failed: 0 })
+    expect(counted()).toEqual([])
+  },
+)
+
 test('refuses an unknown variant and an unknown option', () => {
   const fixture = makePackage(table, files)
   expect(runBin('build', fixture, ['--variant', 'fast']).stderr).toContain(
@@ -144,7 +169,7 @@ test('refuses a table that is not valid', async () => {
 })
 
 test('fills the platform package with the libraries and their sums', () => {
-  const platform = `${process.platform}-${process.arch}`
+  const platform = hostPlatform.name
   const fixture = makePackage(
     { ...table, platformPackages: 'npm' },
     { ...files, [`npm/${platform}/package.json`]: '{}' },

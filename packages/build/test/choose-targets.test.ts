@@ -35,6 +35,12 @@ describe('a release for another platform', () => {
     expect(await chosen('win32-x64')).toEqual(['kernels', 'gnu_only', 'addon'])
   })
 
+  test('contains fixtures and tests if it is for tests', async () => {
+    const choice = { variant: 'release', kinds: ['shared', 'test'], portable: true, forTests: true } as const
+    const found = await chooseTargets(pkg, { ...choice, platform: findPlatform('win32-x64') })
+    expect(found.map((target) => target.name)).toEqual(['kernels', 'gnu_only', 'fixture', 'tests'])
+  })
+
   test('unlike another variant, and a release for this machine', async () => {
     expect(await chosen('linux-arm64-gnu', 'debug')).toContain('tests')
     expect(await chosen('linux-arm64-gnu', 'release', false)).toHaveLength(targets.length)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
 
-import { hostPlatform, packageSuffix } from '../src/platform.ts'
+import { hostPlatform } from '../src/platform.ts'
 import type { ExecutableTarget, NativePackage, SharedTarget } from '../src/targets.ts'
 import { makePackage, runBin } from './fixture.ts'
 
@@ -58,9 +58,9 @@ if (process.platform === 'linux')
 
     test('is part of the platform package, and stays executable', () => {
       const fixture = makePackage(tableOf(sum, program), files)
-      const home = join(fixture.directory, 'npm', packageSuffix(hostPlatform))
+      const home = join(fixture.directory, 'npm', hostPlatform.name)
       mkdirSync(home, { recursive: true })
-      fixture.write(`npm/${packageSuffix(hostPlatform)}/package.json`, '{}')
+      fixture.write(`npm/${hostPlatform.name}/package.json`, '{}')
       expect(runBin('build', fixture, ['--package'])).toMatchObject({ code: 0, stderr: '' })
       accessSync(join(home, 'lib/sum-host'), constants.X_OK)
       const digests = JSON.parse(readFileSync(join(home, 'lib/SHA256SUMS.json'), 'utf8')) as object

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { readBinary } from '@tenon/binary'
@@ -51,6 +51,41 @@ if (process.platform === 'linux')
       expect(findReleaseProblems(path, { platform: other, files: [] })).toEqual([
         `its machine must be that of ${other.name}: elf for ${other.cpu}, got elf for ${process.arch}`,
       ])
+    })
+
+    test('must be a library or a program', () => {
+      const { directory } = makePackage(table, { 'sum.c': source })
+      expect(findReleaseProblems(join(directory, 'sum.c'), { platform: hostPlatform, files: [] })).toEqual([
+        expect.stringContaining('the file is not a shared library'),
+      ])
+    })
+
+    test('B19: fills the package of a platform only if each file can be published, and empties it otherwise', () => {
+      const { name } = hostPlatform
+      const fixture = makePackage(
+        { targets: [sum], platformPackages: 'npm' },
+        { 'sum.c': source, [`npm/${name}/package.json`]: '{}' },
+      )
+      // The compiler of this machine in the place of zig, which is 355 MB.
+      const zig = join(fixture.directory, 'zig')
+      fixture.write('zig', '#!/bin/sh\n[ "$1" = version ] && exec echo 0.0.0\nshift 5\nexec cc "$@"\n')
+      chmodSync(zig, 0o755)
+      const fill = (): ReturnType<typeof runBin> =>
+        runBin('build', fixture, ['--target', name, '--package'], { TENON_ZIG: zig })
+      const library = join(fixture.directory, 'npm', name, 'lib/libsum.so')
+      expect(fill()).toMatchObject({ code: 0, stderr: '' })
+      expect(existsSync(library)).toBe(true)
+
+      fixture.write(
+        'sum.c',
+        `#include <dlfcn.h>\n${source}void *find(void);\nvoid *find(void) { return dlsym(0, "x"); }\n`,
+      )
+      expect(fill()).toMatchObject({
+        code: 1,
+        stderr: `the package for ${name} was not filled:\n  libsum.so cannot be published: it must run with glibc 2.28, but needs GLIBC_2.34\n`,
+      })
+      expect(existsSync(library)).toBe(false)
+      expect(existsSync(join(fixture.directory, 'npm', name, 'package.json'))).toBe(true)
     })
 
     test('must search for libraries beside itself, and may need only known ones', () => {

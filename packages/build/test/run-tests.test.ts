@@ -3,7 +3,8 @@ import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
 
-import { readTestOutput } from '../src/run-tests.ts'
+import { loadPackage } from '../src/load-package.ts'
+import { buildTests, readTestOutput, runTestPrograms } from '../src/run-tests.ts'
 import { makePackage, runBin } from './fixture.ts'
 
 const end = { code: 0, signal: null, stderr: '' }
@@ -11,6 +12,14 @@ const end = { code: 0, signal: null, stderr: '' }
 describe('readTestOutput', () => {
   test('reads passed and failed tests', () => {
     const stdout = '1..2\n# a\nok - a\n# b\nnot ok - b: x.c:3: 1 == 2\n'
+    expect(readTestOutput('p', { ...end, code: 1, stdout })).toEqual([
+      { name: 'p > a', ok: true },
+      { name: 'p > b', ok: false, message: 'x.c:3: 1 == 2' },
+    ])
+  })
+
+  test('reads the line ends of Windows', () => {
+    const stdout = '1..2\r\n# a\r\nok - a\r\n# b\r\nnot ok - b: x.c:3: 1 == 2\r\n'
     expect(readTestOutput('p', { ...end, code: 1, stdout })).toEqual([
       { name: 'p > a', ok: true },
       { name: 'p > b', ok: false, message: 'x.c:3: 1 == 2' },
@@ -36,6 +45,20 @@ describe('readTestOutput', () => {
     expect(failures('1..1\n# a\nok - a\n', 3)).toEqual(['ended by exit code 3 after 1 of 1 tests'])
     expect(failures('1..0\n')).toEqual(['the program has no tests'])
   })
+})
+
+test('runTestPrograms() runs each program with the command and the variables of its runner', async () => {
+  const main = `#include <stdio.h>
+#include <stdlib.h>
+int main(void) { return printf("1..1\\n# a\\n%s\\n", getenv("OUTCOME")) < 0; }
+`
+  const fixture = makePackage({ targets: [{ name: 'tests', kind: 'test', sources: ['a.c'] }] }, { 'a.c': main })
+  const pkg = await loadPackage(fixture.directory)
+  const programs = await buildTests(pkg, { variant: 'debug' })
+  const runner = { command: ['env', 'OUTCOME=ok - a'] }
+  expect(await runTestPrograms(pkg, programs, runner)).toMatchObject({ passed: 1, failed: 0 })
+  const failing = { command: [], env: { OUTCOME: 'not ok - a: x' } }
+  expect(await runTestPrograms(pkg, programs, failing)).toMatchObject({ passed: 0, tests: [{ name: 'tests > a' }, {}] })
 })
 
 test('tenon-test writes the report and fails with a program that crashes', () => {

@@ -7,7 +7,7 @@ import { findReleaseProblems } from '../checks/release.ts'
 import { parseVariant } from '../flags.ts'
 import { generateFiles } from '../generated-files.ts'
 import { type LoadedPackage, loadPackage } from '../load-package.ts'
-import { fillPlatformPackage } from '../platform-package.ts'
+import { emptyPlatformPackage, fillPlatformPackage } from '../platform-package.ts'
 import { findPlatform, hostPlatform, type Platform, platforms } from '../platform.ts'
 import { isShipped, type NativeTarget, type Variant } from '../targets.ts'
 import { ToolError, runMain } from '../tool-error.ts'
@@ -23,7 +23,8 @@ const usage = `tenon-build: builds the native targets of the package in the curr
                     .replace(', darwin', ',\n                  darwin')}
   --all           build tests and fuzz programs too, not only libraries and addons
   --check         like --all, but fail if a generated file is stale instead of writing it
-  --package       copy the release libraries and addons into the platform's package, with SHA256SUMS.json
+  --package       copy the release libraries and addons into the platform's package, with SHA256SUMS.json;
+                  with --target, only if each of them can be published
 `
 
 await runMain(async () => {
@@ -43,8 +44,13 @@ await runMain(async () => {
     const portable = options.target !== undefined
     const artifacts = await buildPackage(pkg, { variant, platform, kinds, portable })
     printArtifacts(pkg, artifacts)
-    if (portable && variant === 'release') printProblems(pkg, platform, artifacts)
+    const problems = portable && variant === 'release' ? findProblems(pkg, platform, artifacts) : []
+    for (const problem of problems) process.stdout.write(`  ${problem}\n`)
     if (options.package) {
+      if (problems.length > 0) {
+        emptyPlatformPackage(pkg, platform)
+        throw new ToolError(`the package for ${platform.name} was not filled:\n  ${problems.join('\n  ')}`)
+      }
       const filled = fillPlatformPackage(pkg, artifacts, platform)
       process.stdout.write(`${relative(pkg.directory, filled)}\n`)
     }
@@ -61,14 +67,15 @@ function printArtifacts({ directory }: LoadedPackage, artifacts: readonly Artifa
     process.stdout.write(`${relative(directory, path)}${rebuilt ? '' : ' (up to date)'}\n`)
 }
 
-/** Says what keeps files from being published, because a developer may use them nevertheless. */
-function printProblems(pkg: LoadedPackage, platform: Platform, artifacts: readonly Artifact[]): void {
+/** Finds what keeps files from being published. A developer may use them nevertheless. */
+function findProblems(pkg: LoadedPackage, platform: Platform, artifacts: readonly Artifact[]): string[] {
   const shipped = artifacts.filter(({ target }) => isShipped(target) && !target.fixture)
   const files = shipped.map(({ path }) => basename(path))
-  for (const { path } of shipped) {
-    for (const problem of findReleaseProblems(path, { platform, files, builtIn: pkg.directory }))
-      process.stdout.write(`  ${basename(path)} cannot be published: ${problem}\n`)
-  }
+  return shipped.flatMap(({ path }) =>
+    findReleaseProblems(path, { platform, files, builtIn: pkg.directory }).map(
+      (problem) => `${basename(path)} cannot be published: ${problem}`,
+    ),
+  )
 }
 
 /** Fuzz variants build fuzz programs only, because their code needs the fuzz driver. */

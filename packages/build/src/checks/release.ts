@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 
-import { type BinaryInfo, readBinary } from '@tenon/binary'
+import { BinaryFormatError, type BinaryInfo, readBinary } from '@tenon/binary'
 
 import { matches } from '../names.ts'
 import type { Platform } from '../platform.ts'
@@ -17,25 +17,34 @@ export interface ReleaseRules {
   readonly libraries?: readonly string[]
   /** The directory in which the file was built. Its path must not be in the file. */
   readonly builtIn?: string
+  /** The oldest glibc on which a file must run. By default 2.28, that of Node.js. */
+  readonly oldestGlibc?: string | undefined
 }
 
 /** The oldest versions on which a released file must run. */
-const oldestGlibc = '2.28'
+const nodeGlibc = '2.28'
 const oldestMacos = '11.0'
 
 /**
- * Returns a sentence for each reason why a built library, addon or program must not be published for a platform: another machine,
+ * Returns a sentence for each reason why a built library, addon or program must not be published for a platform: another format or machine,
  * libraries that users may lack, a newer system, symbols for debuggers, or paths of the machine that built it.
  *
- * @throws {BinaryFormatError} if the file is neither a library nor a program
  * @example
  * const rules = { platform: hostPlatform, files: [] }
  * findReleaseProblems(process.execPath, { ...rules, builtIn: '/' }).includes('it must not contain the path / of its build') // true
  */
 export function findReleaseProblems(path: string, rules: ReleaseRules): string[] {
+  try {
+    return findBinaryProblems(path, readBinary(path), rules)
+  } catch (error) {
+    if (!(error instanceof BinaryFormatError)) throw error
+    return [String(error.details['reason'])]
+  }
+}
+
+function findBinaryProblems(path: string, info: BinaryInfo, rules: ReleaseRules): string[] {
   const { platform, builtIn } = rules
-  const info = readBinary(path)
-  const problems = [...findOtherMachine(info, platform), ...findLibraries(info, rules), ...findVersions(info, platform)]
+  const problems = [...findOtherMachine(info, platform), ...findLibraries(info, rules), ...findVersions(info, rules)]
   const directories = [...info.rpath, ...info.runpath].filter((one) => !/^(\$ORIGIN|@loader_path)(\/|$)/.test(one))
   if (directories.length > 0)
     problems.push(`it must search for libraries only beside itself, got ${directories.join(', ')}`)
@@ -58,7 +67,9 @@ function findLibraries({ needed }: BinaryInfo, { platform, files, libraries = []
   return unknown.length === 0 ? [] : [`it must not depend on libraries that may be absent, got ${unknown.join(', ')}`]
 }
 
-function findVersions({ minimumGlibc, minimumMacos }: BinaryInfo, { name, os, libc }: Platform): string[] {
+function findVersions({ minimumGlibc, minimumMacos }: BinaryInfo, rules: ReleaseRules): string[] {
+  const { name, os, libc } = rules.platform
+  const oldestGlibc = rules.oldestGlibc ?? nodeGlibc
   const problems: string[] = []
   if (minimumGlibc !== undefined && (libc === 'musl' || isNewer(minimumGlibc, oldestGlibc)))
     problems.push(

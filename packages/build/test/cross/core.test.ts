@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { readBinary } from '@tenon/binary'
@@ -34,6 +35,19 @@ describe.each(built)('the core for $name', (platform) => {
     process.stdout.write(
       `${platform.name}: ${names.length} files; needs ${[...new Set(oldest)].toSorted().join(', ')}\n`,
     )
+  })
+})
+
+describe.each(built.filter(({ os }) => os === 'linux'))('the debug files for $name', (platform) => {
+  test('B6: have the build IDs of the stripped files, which are in no other file, and the names of the sources', async () => {
+    const idOf = (path: string): string =>
+      /Build ID: ([0-9a-f]{40})$/m.exec(execFileSync('readelf', ['-n', path], { encoding: 'utf8' }))![1]!
+    const paths = (await buildCore(platform)).map(({ path }) => path)
+    const ids = paths.map(idOf)
+    expect(new Set(ids).size).toBe(paths.length)
+    expect(paths.map((path) => idOf(`${path}.debug`))).toEqual(ids)
+    expect(paths.map((path) => readBinary(path).stripped)).toEqual(paths.map(() => true))
+    for (const debug of paths.map((path) => readFileSync(`${path}.debug`))) expect(debug.includes('csrc/')).toBe(true)
   })
 })
 

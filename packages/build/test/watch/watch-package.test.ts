@@ -31,7 +31,7 @@ function watched({ directory }: ProjectFolder, isAnnounced = false): Watched {
   onTestFinished(() => watcher.close())
   const changed = (): WatchedBuild[] => builds.filter((build) => build.changed.length > 0)
   const changes = async (count: number): Promise<WatchedBuild[]> => {
-    await expect.poll(() => changed().length, { timeout: 10_000 }).toBe(count)
+    await expect.poll(() => changed().length).toBe(count)
     return changed()
   }
   return { builds, errors, close: () => watcher.close(), changes }
@@ -89,10 +89,10 @@ test('a build that fails is reported once and keeps the old library, and so does
   const { changes, errors, builds } = watched(project)
   await changes(1)
   project.write('src/scale.c', scaleKernel(3).replace('return;', 'return'))
-  await expect.poll(() => errors.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => errors.length).toBe(1)
   expect(String(errors[0])).toContain('src/scale.c')
   project.write('tenon.config.ts', 'export default {}')
-  await expect.poll(() => errors.length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => errors.length).toBe(2)
   expect(String(errors[1])).toContain('libraries must be a non-empty array')
   expect(builds.filter(({ changed }) => changed.length > 0)).toHaveLength(1)
   project.write('tenon.config.ts', config)
