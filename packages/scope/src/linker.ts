@@ -5,6 +5,7 @@ export {
   type DowncallOptions,
   type DowncallWithErrno,
   Linker,
+  type Linkers,
   type Result,
   type ResultOf,
   type WithErrno,

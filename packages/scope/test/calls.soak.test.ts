@@ -1,3 +1,4 @@
+import { quarantine } from '@tenon/config/sanitizer'
 import { doorInfo, NativeLibrary } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
@@ -12,8 +13,8 @@ const isSoak = process.env['TENON_SOAK'] === '1'
 /** A part of the numbers that the rules name, unless this is a soak. */
 const share = (count: number): number => (isSoak ? count : count / 20)
 
-/** AddressSanitizer keeps freed memory. */
-const ALLOWED = (process.env['TENON_VARIANT'] === 'asan' ? 256 + 10 : 10) * MIB
+/** The growth of the process that is allowed, in bytes. */
+const ALLOWED = 10 * MIB + quarantine
 
 const fixture = join(dirname(coreLibrary().path), 'libcore_fixture.so')
 NativeLibrary.open(fixture).close()

@@ -1,3 +1,4 @@
+import { isSanitized } from '@tenon/config/sanitizer'
 import { runScript, type ScriptOptions, type ScriptResult } from '@tenon/core/testing'
 import { describe, expect, test } from 'vitest'
 import { packageDirectory } from './support/worker.ts'
@@ -17,8 +18,6 @@ function guarded(code: string, options: ScriptOptions = {}): Promise<ScriptResul
     },
   )
 }
-
-const isSanitized = process.env['TENON_VARIANT'] === 'asan'
 
 if (process.platform === 'linux')
   describe('guard mode', () => {

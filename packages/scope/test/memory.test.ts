@@ -1,3 +1,4 @@
+import { isSanitized } from '@tenon/config/sanitizer'
 import { runScript } from '@tenon/core/testing'
 import { expect, test } from 'vitest'
 import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
@@ -47,9 +48,7 @@ test('stats() returns to its start after thousands of scopes', () => {
   expect([openScopes, liveBytes, holds]).toEqual([before.openScopes, before.liveBytes, before.holds])
 })
 
-/** AddressSanitizer keeps freed memory for a while. */
-const isSanitized = process.env['TENON_VARIANT'] === 'asan'
-
+// AddressSanitizer keeps freed memory for a while.
 if (!isSanitized)
   test('a million scopes do not leak memory', { timeout: 180_000 }, async () => {
     const cycle = (times: number): string => `

@@ -154,7 +154,8 @@ function closingAt(reading: number): Place & { end: () => { readings: number; se
   return {
     scope,
     closing,
-    segment: closing(scope.allocate(SIZE, 64)),
+    // The other half is for the operations that make a segment larger.
+    segment: closing(scope.allocate(SIZE * 2, 64).asSlice(0, SIZE)),
     other: owner.allocate(SIZE, 64),
     end: () => {
       owner.close()

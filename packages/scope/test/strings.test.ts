@@ -1,6 +1,7 @@
-import { ArgumentError, BoundsError, ReadOnlyError } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, BoundsError, ReadOnlyError } from '@tenon/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isInstrumented } from '../src/diagnostics/debug.ts'
 import { MemoryLayout, MemorySegment, NativeScope, toCString } from '../src/index.ts'
 import type { Charset } from '../src/index.ts'
 
@@ -152,3 +153,25 @@ test('getString() decodes any bytes like TextDecoder', () => {
     }),
   )
 })
+
+// An instrumented arena measures a string before it allocates memory for it.
+if (!isInstrumented)
+  test('a C string is refused while utf8Write() returns wrong sizes, and the memory of other scopes stays', () => {
+    const methods = Buffer.prototype as unknown as { utf8Write: (...parameters: never[]) => unknown }
+    const before = methods.utf8Write
+    for (const size of [-1, -60, 151, 5000, 2 ** 31, NaN, 1.5, '8']) {
+      const scopes = [1, 2, 3].map(() => NativeScope.ofConfined())
+      const [first, second, third] = scopes.map((scope) => scope.allocate(64).fill(7))
+      methods.utf8Write = () => size
+      try {
+        expect(() => toCString('é'.repeat(50), scopes[1]!)).toThrow(ArgumentRangeError)
+      } finally {
+        methods.utf8Write = before
+      }
+      scopes[1]!.close()
+      for (let i = 0; i < 64; i++) expect([first!.getInt8(i), third!.getInt8(i)]).toEqual([7, 7])
+      expect(second!.lifetime.isAlive).toBe(false)
+      scopes[0]!.close()
+      scopes[2]!.close()
+    }
+  })

@@ -101,7 +101,7 @@ describe('rule 20: an exit', () => {
         const sleep = NativeLibrary.open(${JSON.stringify(join(directory, 'libcore_fixture.so'))}).function('fixture_sleep_ms', { parameters: ['int32'] })
         for (let i = 0; i < 4; i++) (async () => { for (;;) await sleep.async(200 + 50 * i) })()
         parentPort.postMessage('running')\`
-      const worker = new Worker(code, { eval: true, execArgv: ['--input-type=module', '--conditions=@tenon/source', '--no-warnings'] })
+      const worker = new Worker(code, { eval: true, execArgv: ['--input-type=module'] })
       call(stub((x) => x), 1)
       await once(worker, 'message')
       await setTimeout(100)

@@ -37,7 +37,7 @@ const prelude = `
   ${preludeOf(JSON.stringify(fixture))}
   const startWorker = (code) => new Worker(
     ${JSON.stringify(`import { parentPort, workerData } from 'node:worker_threads'\n${preludeOf('workerData')}`)} + code,
-    { eval: true, workerData: ${JSON.stringify(fixture)}, execArgv: ['--input-type=module', ...${JSON.stringify(flags)}] },
+    { eval: true, workerData: ${JSON.stringify(fixture)}, execArgv: ['--input-type=module'] },
   )
   /** Blocks this thread. */
   const block = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)

@@ -83,7 +83,7 @@ if (process.platform !== 'win32') {
         const data = ${JSON.stringify({ fixture, file: join(packageDirectory, 'package.json') })}
         const source = ${JSON.stringify(prelude + form)}
         for (let i = 0; i < ${ROUNDS}; i++) {
-          const worker = new Worker(source, { eval: true, workerData: data, execArgv: ['--input-type=module', '--conditions=@tenon/source', '--no-warnings'] })
+          const worker = new Worker(source, { eval: true, workerData: data, execArgv: ['--input-type=module'] })
           worker.on('error', (error) => { if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error })
           await once(worker, 'message')
           await setTimeout(Math.random() * 20)

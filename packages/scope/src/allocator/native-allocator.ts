@@ -13,7 +13,8 @@ export interface SegmentAllocator extends Allocator {
   allocate(byteSize: number, byteAlignment?: number): MemorySegment
 }
 
-interface NativeAllocators {
+/** The functions of {@link NativeAllocator}. */
+export interface NativeAllocators {
   /**
    * Allocates each segment as a separate block, in the scope that `scopeFactory` returns for it.
    *

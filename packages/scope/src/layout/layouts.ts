@@ -12,7 +12,8 @@ import { ValueLayout } from './value-layout.ts'
 
 type ScalarLayouts = { readonly [Kind in keyof ScalarValues]: ValueLayout<ScalarValues[Kind]> }
 
-interface MemoryLayouts extends ScalarLayouts {
+/** The layouts and functions of {@link MemoryLayout}. */
+export interface MemoryLayouts extends ScalarLayouts {
   /** A pointer. */
   readonly address: AddressLayout
   /**

@@ -70,7 +70,8 @@ type Linked<Returned extends Result, Options extends DowncallOptions> = Options 
     ? Downcall<Returned>
     : Downcall<Returned> | DowncallWithErrno<Returned>
 
-interface Linkers {
+/** The functions of {@link Linker}. */
+export interface Linkers {
   /**
    * Makes a native function callable. A call checks its arguments, and holds the scopes of all its segments, stubs and
    * libraries open while it runs.

@@ -28,7 +28,7 @@ export class ConfinedNativeScope extends ArenaScope {
     return 'confined'
   }
 
-  /** Moves the scope's memory to another thread, where `ResourceScope.attach()` opens it again: see {@link handOff}. */
+  /** Moves the scope's memory to another thread, where `ResourceScope.attach()` opens it again. */
   handoff(segments: readonly MemorySegment[]): HandoffToken {
     return handOff(this, segments)
   }

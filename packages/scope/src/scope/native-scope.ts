@@ -7,7 +7,8 @@ import { SharedScope } from './shared-scope.ts'
 /** A scope that is also an allocator. */
 export type NativeScope = ConfinedNativeScope | SharedScope
 
-interface NativeScopes {
+/** The functions of {@link NativeScope}. */
+export interface NativeScopes {
   /**
    * Opens an arena for this thread. It begins with 512 bytes, or with about the size of a larger first allocation, and goes on
    * with chunks of 4 KiB to 1 MiB. close() frees them together.

@@ -20,7 +20,8 @@ export interface Attached<Scope> {
   readonly segments: MemorySegment[]
 }
 
-interface ResourceScopes {
+/** The functions of {@link ResourceScope}. */
+export interface ResourceScopes {
   /**
    * Opens a scope for this thread.
    *
