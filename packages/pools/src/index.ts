@@ -10,13 +10,8 @@ export {
   type Role,
   type RoleOptions,
 } from './nnapi/driver/driver-client.ts'
-export {
-  CrashLoopError,
-  KernelCrashError,
-  KernelDeadlineError,
-  KernelMemoryError,
-  WorkerLostError,
-} from './host/errors.ts'
+export { CrashLoopError, KernelCrashError, KernelMemoryError, WorkerLostError } from './host/errors.ts'
+export { KernelDeadlineError } from '@tenon/core'
 export type {
   IsolateHealth,
   IsolateMetrics,

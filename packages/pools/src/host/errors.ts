@@ -20,15 +20,6 @@ export class KernelCrashError extends IsolationError {
 defineKind(KernelCrashError, ['IsolationError'])
 
 /**
- * A call did not finish within its deadline. `details` has the `deadline` and the time `elapsed` in milliseconds, and the `stage`:
- * `queued` if the call had not begun, `cancelled` if the kernel returned once it was asked to, and `killed` if the worker was ended.
- */
-export class KernelDeadlineError extends IsolationError {
-  static override readonly kind: string = 'KernelDeadlineError'
-}
-defineKind(KernelDeadlineError, ['IsolationError'])
-
-/**
  * A kernel needed more memory than its worker may have. `details` has the `limit`, the `refusedBytes` or the bytes `used`, and
  * the `source` of the refusal: `rlimit` for an allocation that was refused, `watch` for a worker that was found above the limit.
  */

@@ -1,13 +1,12 @@
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { UnsupportedError } from '@tenon/core'
 import {
   addressOf,
   checkStatus,
   CONSTANTS,
   coreFunctions,
-  coreLibrary,
   door,
+  fileBesideCore,
   keepAlive,
   LAYOUTS,
   STATUS,
@@ -74,7 +73,7 @@ function flagsOf({ guard, sandbox, coreDumps, output }: Settings): number {
 }
 
 function commandOf({ host, memory }: Settings): { program: string; args: readonly string[] } {
-  if (host === 'native') return { program: join(dirname(coreLibrary().path), 'tenon-host'), args: [] }
+  if (host === 'native') return { program: fileBesideCore('tenon-host'), args: [] }
   const script = createRequire(import.meta.url).resolve('@tenon/pools/worker-process')
   const heap = Math.max(Math.floor(memory / 2 ** 20), LEAST_HEAP)
   return { program: process.execPath, args: [...(memory === 0 ? [] : [`--max-old-space-size=${heap}`]), script] }

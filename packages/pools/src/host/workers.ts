@@ -93,11 +93,11 @@ export class Workers implements AsyncDisposable {
   /** As {@link run}, but the event loop continues. The promise rejects with what `run` throws, or with the reason of the signal. */
   async runAsync<T>(call: WorkerCall<T>): Promise<T> {
     if (callChannel.hasSubscribers)
-      return callChannel.tracePromise(() => this.#runAsync(call), traceOf(call)) as Promise<T>
+      return callChannel.tracePromise(async () => this.#runAsync(call), traceOf(call)) as Promise<T>
     return this.#runAsync(call)
   }
 
-  async #runAsync<T>(call: WorkerCall<T>): Promise<T> {
+  #runAsync<T>(call: WorkerCall<T>): Promise<T> {
     const execution = this.#admit(call)
     const outcome = this.#outcomeOf(execution)
     this.#submit(execution as Execution)
@@ -232,23 +232,30 @@ export class Workers implements AsyncDisposable {
     )
   }
 
-  /** Returns the promise of a call, and takes the call back when its signal is aborted. */
+  /**
+   * Returns the promise of a call, and takes the call back when its signal is aborted.
+   *
+   * The listeners have names, because V8 makes a function that is assigned to a property at once an old object, so that a whole call
+   * would stay until the next full collection.
+   */
   #outcomeOf<T>(execution: Execution<T>): Promise<T> {
     const { signal } = execution.call
     const dispatcher = this.#dispatcher
     const { alarm, metrics } = dispatcher.crew
     if (signal !== undefined) {
-      execution.onAbort = () => dispatcher.aborted(execution as Execution, signal.reason)
-      EventTarget.prototype.addEventListener.call(signal, 'abort', execution.onAbort)
+      const abort = (): void => dispatcher.aborted(execution as Execution, signal.reason)
+      execution.onAbort = abort
+      EventTarget.prototype.addEventListener.call(signal, 'abort', abort)
     }
     alarm.wait()
     return new Promise<T>((resolve, reject) => {
-      execution.onSettled = () => {
+      const settle = (): void => {
         alarm.done()
         metrics.settled(execution as Execution, performance.now())
         if (execution.isRejected) reject(execution.error)
         else resolve(execution.take())
       }
+      execution.onSettled = settle
     })
   }
 

@@ -1,5 +1,5 @@
 import { Socket as NetSocket } from 'node:net'
-import { closeDescriptor } from '../memory/descriptor.ts'
+import { closeDescriptor, leaveDescriptor } from '../memory/descriptor.ts'
 import type { Attachment } from './link.ts'
 import { socketPair } from './socket.ts'
 
@@ -19,6 +19,7 @@ export interface Doorbell {
 /** Makes a stream, into which the driver writes a byte for each answer, and which ends when the driver dies. */
 export function socketDoorbell(onRing: () => void, onEnd: () => void): Doorbell {
   const [mine, theirs] = socketPair('stream')
+  leaveDescriptor(mine)
   const stream = new NetSocket({ fd: mine, readable: true, writable: false })
   stream.on('data', onRing)
   stream.on('error', onEnd)

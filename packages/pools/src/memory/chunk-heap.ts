@@ -8,7 +8,7 @@ import { closeMapping, type Mapping, openMapping } from './mapping.ts'
 /** Free memory of this size is given back to the system. */
 const LEAST_PUNCHED = 2 ** 20
 
-/** The last free memory up to this size keeps its pages, so that memory which is taken and given back in turn stays fast. */
+/** The free memory that was given back last keeps its pages if at most this many of its bytes were used, so that taking it again is fast. */
 const MOST_KEPT = 2 ** 23
 
 export interface HeapOptions {
@@ -105,7 +105,7 @@ export class ChunkHeap {
       return this.#drop(free)
     if (free.isWhole) this.#spare = free
     const kept = this.#kept
-    this.#kept = free.byteSize <= MOST_KEPT ? free : undefined
+    this.#kept = free.dirtyBytes <= MOST_KEPT ? free : undefined
     if (kept !== undefined && kept !== this.#kept && kept !== free) this.#punch(kept)
     if (this.#kept === undefined) this.#punch(free)
   }

@@ -1,7 +1,6 @@
 import { type PartSource, type SharedChunk, sharedBufferOf } from '@tenon/core/internal'
 import { closeDescriptor, sealDescriptor, seals } from './descriptor.ts'
 import { closeMapping, type Mapping } from './mapping.ts'
-import { addThreadMemory, leaveThreadMemory } from './thread-memory.ts'
 
 /** Mapped memory with a descriptor that other processes can map. Its owner closes it. */
 export class Chunk implements SharedChunk, PartSource {
@@ -16,8 +15,6 @@ export class Chunk implements SharedChunk, PartSource {
   isExposed = false
   readonly #owner: { readonly open: boolean }
   readonly #listeners = new Set<() => void>()
-  /** The entry of the core for the end of the thread. */
-  readonly #ofThread: number
   #bytes: Uint8Array | undefined
   #hasEnded = false
   #threads: SharedArrayBuffer | undefined
@@ -29,8 +26,6 @@ export class Chunk implements SharedChunk, PartSource {
     this.mapping = mapping
     this.isWritable = isWritable
     this.id = id
-    const { buffer, address, byteSize } = mapping
-    this.#ofThread = addThreadMemory(descriptor, buffer instanceof SharedArrayBuffer ? 0 : address, byteSize)
   }
 
   get address(): number {
@@ -87,7 +82,6 @@ export class Chunk implements SharedChunk, PartSource {
   end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    leaveThreadMemory(this.#ofThread)
     for (const listener of this.#listeners) listener()
     this.#listeners.clear()
   }

@@ -1,4 +1,4 @@
-import { constants, openSync } from 'node:fs'
+import { constants } from 'node:fs'
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
 import { checkName, checkOptions, checkSize, describe, wrongType } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
@@ -7,6 +7,7 @@ import {
   createSharedMemory,
   describeDescriptor,
   duplicateDescriptor,
+  openFile,
   sealDescriptor,
   seals,
 } from './descriptor.ts'
@@ -205,7 +206,7 @@ export function openFilePool<Access extends 'read' | 'read-write' = 'read'>(
   try {
     // Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
     const mode = access === 'read' ? constants.O_RDONLY : constants.O_RDWR
-    descriptor = openSync(path, mode | (constants.O_NONBLOCK ?? 0))
+    descriptor = openFile(path, mode | (constants.O_NONBLOCK ?? 0))
   } catch (cause) {
     const reason = (cause as Error).message
     throw new PoolsError('GENERAL_FAILURE', `the file ${describe(path)} could not be opened: ${reason}`, { cause })

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { addressOf, CONSTANTS, keepAlive, LAYOUTS } from '@tenon/core/internal'
 import { check, out, outAddress, sharing } from '../native/core.ts'
 
@@ -83,9 +84,30 @@ export function duplicateDescriptor(descriptor: number): number {
   return out.i32[0]!
 }
 
+/**
+ * Opens a file. The caller closes the descriptor, which is a duplicate: at the end of a thread, Node.js closes the numbers that its
+ * own functions have returned, also those that the core has closed and that others use again.
+ *
+ * @param prepare gets the descriptor of Node.js. @throws {PoolsError} and the errors of Node.js
+ */
+export function openFile(path: string, flags: number, prepare: (descriptor: number) => void = () => {}): number {
+  const opened = openSync(path, flags, 0o600)
+  try {
+    prepare(opened)
+    return duplicateDescriptor(opened)
+  } finally {
+    closeSync(opened)
+  }
+}
+
 /** Closes a descriptor from a peer, once, and does not wait for its file system, which may never answer. */
 export function discardDescriptor(descriptor: number): void {
   check(sharing().tn_descriptor_discard(descriptor), 'closing a descriptor')
+}
+
+/** Leaves a descriptor to Node.js, which closes it from now on. */
+export function leaveDescriptor(descriptor: number): void {
+  sharing().tn_thread_memory_leave(descriptor)
 }
 
 export function closeDescriptor(descriptor: number): void {

@@ -1,7 +1,6 @@
 import { ArgumentError, Segment, type Tensor } from '@tenon/core'
 import { Block, Cleaner, describe, didYouMean, ManagedLifetime, READ_ONLY, wrongType } from '@tenon/core/internal'
 import type { Chunk } from './chunk.ts'
-import { closeAtThreadEnd } from './close-at-thread-end.ts'
 import { locateTensor, tensorAt, type TensorLocation } from './tensor-location.ts'
 
 /** The chunks of imported memory. Nothing in it refers to the memory, so a cleaner can have it. */
@@ -72,7 +71,6 @@ export class ImportedMemory extends ManagedLifetime {
       throw error
     }
     cleaner.watch(this, this.#parts, this.#parts)
-    closeAtThreadEnd(this)
   }
 
   /**

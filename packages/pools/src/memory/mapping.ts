@@ -27,8 +27,8 @@ export interface MappingOptions {
 /** Maps part of a descriptor, which may be closed afterwards. @throws {PoolsError} P17 */
 export function openMapping(descriptor: number, offset: number, byteSize: number, options: MappingOptions): Mapping {
   const { isShared, isGuarded } = options
-  const { TN_MAPPING_SHARED: shared, TN_MAPPING_GUARDED: guarded } = CONSTANTS
-  const flags = (isShared ? shared : 0) | (isGuarded ? guarded : 0)
+  const { TN_MAPPING_SHARED: shared, TN_MAPPING_GUARDED: guarded, TN_MAPPING_OF_THREAD: ofThread } = CONSTANTS
+  const flags = (isShared ? shared : 0) | (isGuarded ? guarded : 0) | ofThread
   const code = sharing().tn_mapping_open(descriptor, offset, byteSize, flags, outAddress())
   if (code !== 0) {
     const { sentence, details } = failure('GENERAL_FAILURE', 'mapping a pool', code)

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { addressOf, describe, keepAlive, ManagedLifetime, pollReadable, type ReadableWatch } from '@tenon/core/internal'
@@ -9,7 +10,6 @@ import { checkMemoryName, memoryDirectory } from './memory-directory.ts'
 import { isListening } from './open-named.ts'
 import type { NamedMessage } from './named-message.ts'
 import { type OwnFile, ownFile, removeOwn } from './own-file.ts'
-import { addThreadMemory, leaveThreadMemory } from './thread-memory.ts'
 
 /** What is sent to a program that opens the memory. */
 export interface ExportedMessages {
@@ -43,8 +43,6 @@ export class MemoryExport extends ManagedLifetime {
   readonly #name: string
   readonly #describe: () => ExportedMessages
   readonly #listener: number
-  /** The entry of the core for the end of the thread. */
-  readonly #ofThread: number
   readonly #watch: ReadableWatch
   readonly #socket: OwnFile
 
@@ -65,7 +63,6 @@ export class MemoryExport extends ManagedLifetime {
       throw error
     }
     this.#listener = listener
-    this.#ofThread = addThreadMemory(listener, 0, 0)
     this.#watch.ref()
     this.addCloseAction(whenClosed)
   }
@@ -91,7 +88,6 @@ export class MemoryExport extends ManagedLifetime {
   protected override release(): void {
     this.#watch.close()
     removeOwn(this.#socket)
-    leaveThreadMemory(this.#ofThread)
     closeDescriptor(this.#listener)
   }
 
@@ -121,7 +117,8 @@ function sendAll(channel: number, { messages, descriptors }: ExportedMessages): 
  * @throws {PoolsError} if another program has the name.
  */
 function listenIn(folder: string, path: string): number {
-  const made = join(folder, `.${process.pid}-${++lastSocket}`)
+  // Random, because other threads, and processes with the same number in other namespaces, use the folder too.
+  const made = join(folder, `.${randomBytes(8).toString('base64url')}`)
   const listener = listenAt(made)
   try {
     for (let i = 0; i < TRIES; i++) {
@@ -143,7 +140,6 @@ function listenIn(folder: string, path: string): number {
 }
 
 const TRIES = 5
-let lastSocket = 0
 
 /** Removes a socket at which nobody listens. @throws {PoolsError} if somebody does, or it is not a socket. */
 function removeStale(path: string, aside: string): void {

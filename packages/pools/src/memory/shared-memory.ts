@@ -26,7 +26,6 @@ import {
 import { byteCount } from './byte-count.ts'
 import type { Chunk } from './chunk.ts'
 import { ChunkHeap } from './chunk-heap.ts'
-import { closeAtThreadEnd } from './close-at-thread-end.ts'
 import { closeDescriptor } from './descriptor.ts'
 import { roundUp, type Span, SPAN_UNIT } from './free-list.ts'
 import { FrozenPart } from './frozen-part.ts'
@@ -95,7 +94,6 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
     this.#name = name
     this.#heap = heap
     heaps.watch(this, { heap, file }, heap)
-    closeAtThreadEnd(this)
   }
 
   /**
@@ -139,7 +137,7 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
   }
 
   /**
-   * Opens memory that another thread of this process has posted as a {@link handle}. The caller closes it.
+   * Opens memory that another thread of this process has posted as a `handle`. The caller closes it.
    *
    * @throws {ArgumentError | ArgumentRangeError} if it is not a handle. @throws {PoolsError} if the memory was closed, and the
    * runtime cannot share buffers between threads.

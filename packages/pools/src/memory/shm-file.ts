@@ -1,14 +1,14 @@
-import { closeSync, constants, ftruncateSync, openSync, unlinkSync } from 'node:fs'
+import { constants, ftruncateSync } from 'node:fs'
 import { UnsupportedError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import { failed, PoolsError } from '../error-status.ts'
 import { Chunk } from './chunk.ts'
-import { closeDescriptor, describeDescriptor } from './descriptor.ts'
+import { closeDescriptor, describeDescriptor, openFile } from './descriptor.ts'
 import { isLocalFile } from './file-system.ts'
 import { ImportedMemory } from './imported-memory.ts'
 import { openMapping } from './mapping.ts'
 import { checkMemoryName } from './memory-directory.ts'
-import { type OwnFile, ownFile } from './own-file.ts'
+import { type OwnFile, ownFile, removeOwn } from './own-file.ts'
 
 /** A file of memory in `/dev/shm`, which programs open by its name. Any of them can make it smaller, so mappings are guarded. */
 export interface ShmFile {
@@ -19,16 +19,15 @@ export interface ShmFile {
 /** Creates a file of zeros that only this user can open. @throws {PoolsError} if the name is in use, or there is no room. */
 export function createShmFile(name: string, byteSize: number): ShmFile {
   const path = pathOf(name)
-  let descriptor
+  let file: OwnFile | undefined
   try {
-    descriptor = openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-    ftruncateSync(descriptor, byteSize)
-    return { descriptor, file: ownFile(path) }
+    const descriptor = openFile(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, (opened) => {
+      file = ownFile(path)
+      ftruncateSync(opened, byteSize)
+    })
+    return { descriptor, file: file! }
   } catch (cause) {
-    if (descriptor !== undefined) {
-      closeSync(descriptor)
-      unlinkSync(path)
-    }
+    if (file !== undefined) removeOwn(file)
     throw cannotUse(path, cause, 'Choose another name, or remove the file if the program that made it has crashed.')
   }
 }
@@ -39,7 +38,7 @@ export function openShmFile(name: string): ImportedMemory {
   let descriptor: number
   try {
     // Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
-    descriptor = openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+    descriptor = openFile(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
   } catch (cause) {
     throw cannotUse(path, cause, 'Open the memory while the program that made it runs, as the same user.')
   }

@@ -1,10 +1,18 @@
 import { addressOf, coreFunctions, lastError, statusName, type CoreFunctions } from '@tenon/core/internal'
 import { PoolsError, type ErrorStatus } from '../error-status.ts'
 import { sharesDescriptors } from './platform.ts'
+import { ownThreadMemory } from './thread-memory.ts'
 
-/** Returns the core's functions. @throws {PoolsError} on a platform whose processes cannot share descriptors */
+/**
+ * Returns the core's functions. What they open on a worker thread is closed at its end.
+ *
+ * @throws {PoolsError} on a platform whose processes cannot share descriptors
+ */
 export function sharing(): CoreFunctions {
-  if (sharesDescriptors()) return coreFunctions()
+  if (sharesDescriptors()) {
+    ownThreadMemory()
+    return coreFunctions()
+  }
   const sentence = `this needs descriptors that processes share, which ${process.platform} does not have`
   throw new PoolsError('GENERAL_FAILURE', sentence, {
     hint: 'Use createPool, localDriver and workerDriver. Files, other processes and fences need Linux or macOS.',

@@ -1,3 +1,4 @@
+import { isSanitized } from '@tenon/config/sanitizer'
 import { describe, expect, test } from 'vitest'
 import { ScopeClosedError } from '@tenon/core'
 import { CrashLoopError, KernelCrashError, KernelMemoryError } from '../../src/host/errors.ts'
@@ -194,10 +195,15 @@ describe('rule 17', () => {
   test('a retried call can succeed in the new worker', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ restart: unlimited, idempotent: true })
-    const running = workers.runAsync(bench.call(FAULT.SLEEP))
-    await eventually(() => workers.health().workers[0]!.state === 'running')
-    process.kill(workers.health().workers[0]!.process, 'SIGKILL')
-    expect(await running).toEqual(DOUBLED)
+    // On a busy machine the kernel may be over before it was seen to run, or before its worker is killed.
+    while (workers.metrics().retries === 0) {
+      const running = workers.runAsync(bench.call(FAULT.SLEEP))
+      let isOver = false
+      void running.finally(() => (isOver = true))
+      await eventually(() => isOver || workers.health().workers[0]!.state === 'running')
+      if (!isOver) process.kill(workers.health().workers[0]!.process, 'SIGKILL')
+      expect(await running).toEqual(DOUBLED)
+    }
     expect(workers.metrics().retries).toBe(1)
   })
 })
@@ -241,23 +247,30 @@ describe('rule 18', () => {
   })
 })
 
-describe('rules 19 and 20', () => {
-  test('a refused allocation makes a crash a KernelMemoryError, which is not retried', async () => {
-    using bench = new Bench()
-    await using workers = await Workers.open({ memory: '256 MiB', restart: unlimited, idempotent: true })
-    for (const run of [
-      async () => workers.run(bench.call(FAULT.EAT)),
-      async () => workers.runAsync(bench.call(FAULT.EAT)),
-    ]) {
-      const error = await failureOf(run())
-      expect(error).toBeInstanceOf(KernelMemoryError)
-      expect(error.message).toContain('faulty needed 67108864 bytes more than the 268435456 bytes')
-      expect(error.details).toMatchObject({ limit: 2 ** 28, refusedBytes: 2 ** 26, source: 'rlimit', kernel: 'faulty' })
-      expect(error.cause).toBeInstanceOf(KernelCrashError)
-    }
-    expect(workers.metrics().retries).toBe(0)
+// The allocator of AddressSanitizer does not record what it refuses.
+if (!isSanitized)
+  describe('rules 19 and 20', () => {
+    test('a refused allocation makes a crash a KernelMemoryError, which is not retried', async () => {
+      using bench = new Bench()
+      await using workers = await Workers.open({ memory: '256 MiB', restart: unlimited, idempotent: true })
+      for (const run of [
+        async () => workers.run(bench.call(FAULT.EAT)),
+        async () => workers.runAsync(bench.call(FAULT.EAT)),
+      ]) {
+        const error = await failureOf(run())
+        expect(error).toBeInstanceOf(KernelMemoryError)
+        expect(error.message).toContain('faulty needed 67108864 bytes more than the 268435456 bytes')
+        expect(error.details).toMatchObject({
+          limit: 2 ** 28,
+          refusedBytes: 2 ** 26,
+          source: 'rlimit',
+          kernel: 'faulty',
+        })
+        expect(error.cause).toBeInstanceOf(KernelCrashError)
+      }
+      expect(workers.metrics().retries).toBe(0)
+    })
   })
-})
 
 test('in guard mode a write to an operand names the operand and the byte', async () => {
   using bench = new Bench()

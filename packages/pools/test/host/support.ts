@@ -34,11 +34,12 @@ export function isRunning(process: number): boolean {
   }
 }
 
-/** Waits until a condition holds, at most 10 seconds. */
+/** Waits until a condition holds, at most 25 seconds. */
 export async function eventually(condition: () => boolean): Promise<void> {
-  for (let round = 0; !condition(); round++) {
-    if (round > 1000) throw new Error('the condition did not become true')
-    await sleep(10)
+  const end = performance.now() + 25_000
+  while (!condition()) {
+    if (performance.now() > end) throw new Error('the condition did not become true')
+    await sleep(5)
   }
 }
 

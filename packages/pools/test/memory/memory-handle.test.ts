@@ -8,7 +8,7 @@ import type { MemoryHandle } from '../../src/memory/memory-handle.ts'
 import { SharedMemory } from '../../src/memory/shared-memory.ts'
 import { elementSamples } from './element-samples.ts'
 import { collectUntil, hasOwnBuffers, mappingsOf, openDescriptors, residentBytes } from './memory-status.ts'
-import { nextMessage, startWorker } from './memory-worker.ts'
+import { nextMessage, startWorker, withoutBuffers } from './memory-worker.ts'
 
 const MIB = 2 ** 20
 
@@ -29,12 +29,6 @@ const floats = (memory: SharedMemory, values: readonly number[]): Tensor<'float3
   x.set(Float32Array.from(values))
   return x
 }
-
-/** A handle as a runtime without SharedArrayBuffers over memory makes it. */
-const withoutBuffers = (handle: MemoryHandle): MemoryHandle => ({
-  ...handle,
-  chunks: handle.chunks.map(({ id, byteSize, descriptor, identity }) => ({ id, byteSize, descriptor, identity })),
-})
 
 describe.runIf(process.platform === 'linux')('handle()', () => {
   test.each([hasOwnBuffers, false])(

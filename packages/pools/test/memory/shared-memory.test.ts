@@ -157,6 +157,18 @@ describe.runIf(process.platform === 'linux')('SharedMemory', () => {
     expect(kept.byteSize).toBe(64)
   })
 
+  test('a few MiB that are taken and given back in turn keep their pages', () => {
+    using memory = SharedMemory.open({ chunk: '256 MiB' })
+    const before = residentBytes('RssShmem')
+    for (let round = 0; round < 3; round++) {
+      const ranges = [memory.take(2 * MIB), memory.take(2 * MIB)]
+      for (const range of ranges) range.copyIn(new Uint8Array(2 * MIB).fill(1))
+      for (const range of ranges) memory.give(range)
+      expect(residentBytes('RssShmem') - before).toBeGreaterThan(3 * MIB)
+    }
+    expect(residentBytes('RssShmem') - before).toBeLessThan(6 * MIB)
+  })
+
   test('explicitly taken memory is given back at once', () => {
     using memory = SharedMemory.open({ chunk: '1 MiB' })
     const range = memory.take(1000)

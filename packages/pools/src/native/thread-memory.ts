@@ -1,0 +1,16 @@
+import { isMainThread } from 'node:worker_threads'
+import { checkStatus, coreFunctions, door } from '@tenon/core/internal'
+
+let isOwned = isMainThread
+
+/**
+ * Has the core close what this thread has opened and not closed, when the thread ends, even if it is terminated between two native
+ * calls: descriptors that functions of the core return, and mappings of pools. Everything of the main thread ends with the process.
+ */
+export function ownThreadMemory(): void {
+  if (isOwned) return
+  // The core knows threads that have a door.
+  door()
+  checkStatus(coreFunctions().tn_thread_memory_begin(), 'preparing the end of a thread')
+  isOwned = true
+}
