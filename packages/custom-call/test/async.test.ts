@@ -351,10 +351,11 @@ describe('the process', () => {
 
   describe('with a future that never completes', () => {
     const never = `
-      const signal = AbortSignal.timeout(50)
+      await Promise.all(runs)
+      // Long enough for the handler to begin on a busy machine: a run that waits is taken back.
+      const signal = AbortSignal.timeout(1000)
       const pending = typedHandler(library, 'never_done').prepare({ operands: [x] }).runAsync([x], [], { signal })
       pending.catch((error) => console.log(error.name))
-      await Promise.all(runs)
     `
     const ended = (code: number): object => ({ code, signal: null, stdout: 'TimeoutError\n' })
 
@@ -384,8 +385,7 @@ describe('the process', () => {
         const flag = tensor('s32', [])
         const wait = typedHandler(library, 'wait_for_flag').prepare({ operands: [flag], results: [flag] })
         wait.runAsync([flag], [tensor('s32', [])]).then(() => console.log('done'))
-        setTimeout(() => (flag.view()[0] = 1), 300).unref()
-        setTimeout(() => {}, 400)`
+        pending.catch(() => setTimeout(() => (flag.view()[0] = 1), 300))`
       const { code, stdout } = await script(both, { TENON_EXIT_WAIT: '100' })
       expect({ code, stdout }).toStrictEqual({ code: 0, stdout: 'TimeoutError\ndone\n' })
     })

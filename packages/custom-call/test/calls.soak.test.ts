@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import { isSanitized } from '@tenon/config/sanitizer'
 import { NativeLibrary, tensor, type Tensor } from '@tenon/core'
 import { coreFunctions, liveCallbacks, liveHolds } from '@tenon/core/internal'
 import {
@@ -31,7 +32,7 @@ const CALLS = isSoak ? 1_000_000 : 20_000
  * The growth of the process outside the heap that is allowed, in bytes. The engine warms up slowly, and AddressSanitizer keeps up
  * to 256 MiB of freed memory.
  */
-const PROCESS_SLACK = (isSoak ? 16 : 64) * MIB + (process.env['TENON_VARIANT'] === 'asan' ? 512 * MIB : 0)
+const PROCESS_SLACK = (isSoak ? 16 : 64) * MIB + (isSanitized ? 512 * MIB : 0)
 /** The growth of the heap that is allowed, in bytes. */
 const HEAP_SLACK = 2 * MIB
 

@@ -102,7 +102,7 @@ if (process.platform === 'linux')
            typedHandler(NativeLibrary.open(\${JSON.stringify(library.path)}), 'write_always').prepare({ results: [f32([1024])], attrs }).runAsync([], [y])
            while (y.view()[0] === 0) await new Promise((resolve) => setTimeout(resolve, 1))
            parentPort.postMessage('begun')
-           process.exit(1)\`, { eval: true, execArgv: ['--conditions=@tenon/source', '--input-type=module'] })
+           process.exit(1)\`, { eval: true, execArgv: ['--input-type=module'] })
          let ended = false
          worker.on('exit', () => (ended = true))
          worker.on('error', (error) => console.log(error))

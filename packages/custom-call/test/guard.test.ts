@@ -143,7 +143,7 @@ if (process.platform === 'linux')
            for (let i = 0; i < 3; i++) { gc(); await new Promise((resolve) => setImmediate(resolve)) }
            console.log(new Float32Array(moved).join())
            const worker = new Worker(\`import { tensor } from '@tenon/core'
-             globalThis.kept = Array.from({ length: 100 }, () => tensor('f32', [6]))\`, { eval: true, execArgv: ['--conditions=@tenon/source', '--input-type=module'] })
+             globalThis.kept = Array.from({ length: 100 }, () => tensor('f32', [6]))\`, { eval: true, execArgv: ['--input-type=module'] })
            await new Promise((resolve, reject) => worker.on('exit', resolve).on('error', reject))
            console.log('over')`,
         ),
@@ -164,7 +164,7 @@ if (process.platform === 'linux')
            }
            const workers = async () => {
              const worker = new Worker(\`import { tensor } from '@tenon/core'
-               globalThis.kept = Array.from({ length: 500 }, () => tensor('f32', [6]))\`, { eval: true, execArgv: ['--conditions=@tenon/source', '--input-type=module'] })
+               globalThis.kept = Array.from({ length: 500 }, () => tensor('f32', [6]))\`, { eval: true, execArgv: ['--input-type=module'] })
              await new Promise((resolve, reject) => worker.on('exit', resolve).on('error', reject))
              await collect()
            }

@@ -51,7 +51,7 @@ export { type InputOf, type OutputOf, type TypeDescriptor } from './typed/descri
 export { declarationOf, isDeclarable, typedBy } from './typed/schema.ts'
 export { declarationTypes } from './typed/schema-text.ts'
 export { type TypedFunction } from './typed/typed-function.ts'
-export { t } from './typed/types.ts'
+export { t, type Types } from './typed/types.ts'
 export { type ObjectClass } from './types/class-types.ts'
 export {
   describeType,

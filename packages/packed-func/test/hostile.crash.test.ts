@@ -73,7 +73,7 @@ it('workers can be terminated at any moment', { timeout: 90_000 }, async () => {
     const { Worker } = await import('node:worker_threads')
     for (const source of [${endless.map(source).join(',')}])
       for (let round = 0; round < 3; round++) {
-        const worker = new Worker(source, { eval: true, execArgv: ['--input-type=module', '--conditions=@tenon/source', '--no-warnings'] })
+        const worker = new Worker(source, { eval: true, execArgv: ['--input-type=module'] })
         await new Promise((resolve) => worker.once('message', resolve))
         await tick(Math.random() * 30)
         await worker.terminate()

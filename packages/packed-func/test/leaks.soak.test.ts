@@ -1,3 +1,4 @@
+import { quarantine } from '@tenon/config/sanitizer'
 import { describe, expect, it } from 'vitest'
 import { liveCallbacks } from '@tenon/core/internal'
 import { tensor, type Tensor } from '@tenon/core'
@@ -26,9 +27,9 @@ const MEBIBYTE = 2 ** 20
 
 /**
  * The growth that a leak of a hundred bytes in each round would exceed at the full size. The collector and malloc keep some
- * memory in any case, and AddressSanitizer keeps 256 MiB of freed memory.
+ * memory in any case.
  */
-const ALLOWED = (process.env['TENON_VARIANT'] === 'asan' ? 80 + 256 : 80) * MEBIBYTE
+const ALLOWED = 80 * MEBIBYTE + quarantine
 
 /** The bytes of live objects, of the process, and of the process without the JavaScript heap. */
 function memory(): { heap: number; all: number; native: number } {

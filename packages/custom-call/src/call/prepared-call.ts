@@ -97,7 +97,7 @@ export class PreparedCall<
    *
    * @param options a signal and a deadline, see {@link RunAsyncOptions}.
    * @throws (rejects with) the errors of {@link run}, {@link ArgumentError} if the value of `TENON_THREADS` is not an
-   * integer from 1 to 1024, or {@link NativeError} if the system has no thread left.
+   * integer from 1 to 1024, or a `NativeError` if the system has no thread left.
    */
   runAsync(operands: Operands, results: Results, options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {

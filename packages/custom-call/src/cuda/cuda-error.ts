@@ -56,7 +56,7 @@ export class CudaError extends TenonError {
 }
 defineKind(CudaError)
 
-/** The device does not have enough memory. The error is also an {@link AllocationError}, and therefore a `RangeError`. */
+/** The device does not have enough memory. The error is also an `AllocationError`, and therefore a `RangeError`. */
 export class CudaOutOfMemoryError extends CudaError {
   static override readonly kind: string = 'CudaOutOfMemoryError'
 }

@@ -98,18 +98,25 @@ export type TypedApi<S extends ApiSchema> = { [K in keyof S]: TypedFunction<S[K]
  * Attaches every global function `prefix.name` to an object as `name`. Names with further dots are left out.
  *
  * @param prefix with or without the leading `tvm.` that Python modules of TVM have.
- * @param schema the types of functions, `[parameters, result]` by name. These are attached as typed functions, and must exist.
  * @returns the object.
- * @throws {ArgumentError} if the prefix is not valid, or the target or the schema is not an object.
- * @throws {ValueError} if there is no function for a name of the schema.
+ * @throws {ArgumentError} if the prefix is not valid, or the target is not an object.
  * @example
  * registerGlobal('mylib.add', (a: number, b: number) => a + b)
  * const mylib = initApi('mylib')
  * mylib['add']?.(1, 2) // 3
- * const typed = initApi('mylib', {}, { add: [[t.int, t.int], t.int] })
- * typed.add(1, 2) // 3
  */
 export function initApi<T extends object = Api>(prefix: string, target?: T): T & Api
+/**
+ * Does the same, and attaches the functions of a schema as typed functions.
+ *
+ * @param schema the types of functions, `[parameters, result]` by name.
+ * @throws {ArgumentError} if the schema is not an object.
+ * @throws {ValueError} if there is no function for a name of the schema.
+ * @example
+ * registerGlobal('mylib.add', (a: number, b: number) => a + b)
+ * const mylib = initApi('mylib', {}, { add: [[t.int, t.int], t.int] })
+ * mylib.add(1, 2) // 3
+ */
 export function initApi<T extends object, const S extends ApiSchema>(
   prefix: string,
   target: T,

@@ -1,6 +1,12 @@
-import { isAbsolute } from 'node:path'
 import { LoadError } from '@tenon/core'
-import { addressOf, libraryFunctions, siblingPath, stringAt, type LibraryFunctions } from '@tenon/core/internal'
+import {
+  addressOf,
+  libraryFunctions,
+  libraryOfEnvironment,
+  siblingPath,
+  stringAt,
+  type LibraryFunctions,
+} from '@tenon/core/internal'
 import { enteredFunctions, type EnteredFunctions, type PackedFunctions } from './entered.ts'
 
 export interface Host {
@@ -30,7 +36,7 @@ function load(): Host {
   const own = siblingPath('tvm_ffi')
   // A library that is loaded already goes first, because two libraries would have two registries.
   const present = Number(packed.tn_packed_loaded_library())
-  const chosen = present === 0 ? (libraryOfEnvironment(process.env) ?? own) : 'libtvm_ffi'
+  const chosen = present === 0 ? (libraryOfEnvironment('TENON_TVM_FFI_LIBRARY') ?? own) : 'libtvm_ffi'
   if (packed.tn_packed_bind(present === 0 ? openLibrary({ packed, entered }, chosen) : present) !== 0) {
     throw new LoadError(`the library ${chosen} must export the functions of tvm-ffi 0.1, but some are missing`, {
       hint: 'Unset TENON_TVM_FFI_LIBRARY to use the library of this package, or name one of version 0.1 or later.',
@@ -42,22 +48,6 @@ function load(): Host {
   const ffiPath = stringAt(Number(packed.tn_packed_library_path())) || chosen
   const isOwn = chosen === own
   return { packed, entered, ffiPath, ffi: isOwn ? libraryFunctions('tvm_ffi') : undefined }
-}
-
-/**
- * The tvm-ffi library that the environment names, or undefined if it names none or must be ignored.
- *
- * @throws {LoadError} if the name is not an absolute path, which would depend on the working directory.
- */
-export function libraryOfEnvironment(environment: NodeJS.ProcessEnv): string | undefined {
-  const { TENON_TVM_FFI_LIBRARY: path = '', TENON_IGNORE_ENVIRONMENT: ignored } = environment
-  const isIgnored = ignored === '1' || (process as { permission?: unknown }).permission !== undefined
-  if (path === '' || isIgnored) return undefined
-  if (isAbsolute(path)) return path
-  throw new LoadError(`TENON_TVM_FFI_LIBRARY must be an absolute path, got ${path}`, {
-    hint: 'Write the whole path of the library.',
-    details: { path, expected: 'an absolute path', received: path },
-  })
 }
 
 /** Opens a tvm-ffi library globally, without its handlers of signals, and returns its handle. @throws {LoadError} */

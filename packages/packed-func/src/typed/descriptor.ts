@@ -12,9 +12,9 @@ export const MISMATCH: unique symbol = Symbol('mismatch')
 export interface TypeDescriptor<In, Out> {
   /** The name in messages, as tvm-ffi writes it. */
   readonly name: string
-  /** Converts an argument for native code, or returns {@link MISMATCH}. */
+  /** Converts an argument for native code, or returns `MISMATCH`. */
   readonly toNative: (value: unknown) => Argument | typeof MISMATCH
-  /** Converts a native result, or returns {@link MISMATCH}. */
+  /** Converts a native result, or returns `MISMATCH`. */
   readonly fromNative: (value: Value) => Out | typeof MISMATCH
   /** Whether a trailing parameter of this type may be omitted. */
   readonly isOptional: boolean

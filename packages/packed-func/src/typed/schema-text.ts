@@ -12,7 +12,7 @@ export type TextOfKey = (key: string) => string
 /** The type of an object whose class is not declared. */
 export const UNDECLARED = 'NativeObject'
 
-/** The names of this package that texts of {@link schemaText} may use, for an import. */
+/** The names of this package that texts of `schemaText()` may use, for an import. */
 export const declarationTypes: readonly string[] = Object.freeze(
   (
     'Argument DataType Kwargs Module NativeArray NativeMap NativeObject NativeShape OpaquePointer PackedCallback PackedFunc RValue ' +
