@@ -1,3 +1,17 @@
 import { esmLibrary } from '@tenon/config/tsup'
+import { rmSync } from 'node:fs'
 
-export default esmLibrary(['src/index.ts', 'src/bin.ts'])
+// Both configurations are built at once and write to dist.
+rmSync('dist', { recursive: true, force: true })
+
+export default [
+  { ...esmLibrary(['src/index.ts']), clean: false },
+  // One file without imports, which browsers can load as it is.
+  {
+    ...esmLibrary(['src/client.ts']),
+    clean: false,
+    platform: 'browser',
+    target: 'es2023',
+    noExternal: [/^@tenon\//],
+  },
+]

@@ -1,4 +1,4 @@
-import { defineKind, SimpleError } from '@tenon/core/internal'
+import { defineKind, SimpleError } from '@tenon/core/errors'
 
 /** A request cannot be understood, or contradicts its model. The status is 400. */
 export class InvalidRequestError extends SimpleError {
@@ -29,3 +29,9 @@ export class ModelLoadError extends SimpleError {
   static override readonly kind: string = 'ModelLoadError'
 }
 defineKind(ModelLoadError)
+
+/** The answer of a server contradicts the protocol. */
+export class ProtocolError extends SimpleError {
+  static override readonly kind: string = 'ProtocolError'
+}
+defineKind(ProtocolError)

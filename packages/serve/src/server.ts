@@ -3,13 +3,17 @@ import { checkOptions, wrongType } from '@tenon/core/internal'
 import type { Socket } from 'node:net'
 import { GrpcServer, type GrpcOptions } from './grpc/grpc-server.ts'
 import { HttpServer, type HttpOptions } from './http/http-server.ts'
+import { isLoopback } from './http/listen-address.ts'
 import { logLine } from './log.ts'
 import { isModel, type Model } from './model/model.ts'
 import type { ModelSource } from './repository/model-source.ts'
+import { ByteBudget } from './service/byte-budget.ts'
 import { ModelControl } from './service/model-control.ts'
 import { Metrics } from './service/metrics.ts'
 import { ModelRegistry } from './service/model-registry.ts'
-import { ServerLife, type LogError } from './service/server-state.ts'
+import { ServerLife, type LogError, type ServerState } from './service/server-state.ts'
+import { problemOfPrefix, Regions } from './shared-memory/regions.ts'
+import { Tracing } from './tracing/tracing.ts'
 import { version } from './version.ts'
 
 /** The options of {@link createServer}. */
@@ -25,8 +29,18 @@ export interface ServerOptions {
   readonly grpc?: GrpcOptions | false
   /** The name in the metadata of the server. Default: `tenon`. */
   readonly name?: string
+  /**
+   * Lets clients of this machine pass tensors in POSIX shared memory whose names start with this text. Requires that `http.host` and
+   * `grpc.host` are addresses of this machine only. By default, clients share no memory.
+   */
+  readonly allowClientSharedMemory?: string
   /** The most bytes of one request. Default: 64 MiB. */
   readonly maxRequestBytes?: number
+  /**
+   * The most bytes of all requests together. Further ones are not read until there is room, and get the status 503 after half of
+   * `requestTimeout`. Default: 1 GiB.
+   */
+  readonly maxInFlightBytes?: number
   /** The longest time in which a request must arrive, in milliseconds. Default: 30,000. */
   readonly requestTimeout?: number
   /** Receives each error that a client was told of. By default, one line of JSON on stderr. */
@@ -34,9 +48,11 @@ export interface ServerOptions {
 }
 
 const OPTIONS = [
+  'allowClientSharedMemory',
   'grpc',
   'http',
   'logError',
+  'maxInFlightBytes',
   'maxRequestBytes',
   'modelControl',
   'models',
@@ -54,13 +70,21 @@ export class InferenceServer implements AsyncDisposable {
   readonly #grpc: GrpcServer | undefined
   readonly #life: ServerLife
   readonly #control: ModelControl
+  readonly #regions: Regions
+  readonly #registry: ModelRegistry
 
   /** @internal */
-  constructor(http: HttpServer, grpc: GrpcServer | undefined, life: ServerLife, control: ModelControl) {
+  constructor(
+    http: HttpServer,
+    grpc: GrpcServer | undefined,
+    { life, control, regions, registry }: Pick<ServerState, 'life' | 'control' | 'regions' | 'registry'>,
+  ) {
     this.#http = http
     this.#grpc = grpc
     this.#life = life
     this.#control = control
+    this.#regions = regions
+    this.#registry = registry
   }
 
   /** The port on which HTTP is answered. */
@@ -71,6 +95,22 @@ export class InferenceServer implements AsyncDisposable {
   /** The port on which gRPC is answered, or undefined without gRPC. */
   get grpcPort(): number | undefined {
     return this.#grpc?.port
+  }
+
+  /** The host and the port on which HTTP is answered, `127.0.0.1:8000`. */
+  get httpAddress(): string {
+    return this.#http.address
+  }
+
+  /** The host and the port on which gRPC is answered, or undefined without gRPC. */
+  get grpcAddress(): string | undefined {
+    return this.#grpc?.address
+  }
+
+  /** Whether the processes of every model crashed so often that none is started any more. */
+  get isCrashed(): boolean {
+    const models = this.#registry.all()
+    return models.length > 0 && models.every(({ isCrashed }) => isCrashed)
   }
 
   /** Says that the server is not ready, so that load balancers send no new requests. Requests are still answered. */
@@ -98,6 +138,7 @@ export class InferenceServer implements AsyncDisposable {
     await Promise.all([this.#http.close(), this.#grpc?.close()])
     clearTimeout(timer)
     await this.#control.closeAsync()
+    this.#regions.close()
     return isDrained
   }
 
@@ -120,7 +161,7 @@ export class InferenceServer implements AsyncDisposable {
 export async function createServer(options: ServerOptions): Promise<InferenceServer> {
   const given = checkOptions<ServerOptions>(options, OPTIONS)
   const { grpc = false, models = [], repository, modelControl = 'none', logError = logToStderr } = given
-  const { maxRequestBytes = 64 * 2 ** 20, requestTimeout = 30_000 } = given
+  const { maxRequestBytes = 64 * 2 ** 20, maxInFlightBytes = 2 ** 30, requestTimeout = 30_000 } = given
   if (!Array.isArray(models) || !models.every(isModel)) {
     throw wrongType('models', 'an array of models', models, 'Make models with defineModel().')
   }
@@ -129,18 +170,30 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
   }
   checkAtLeastOne(maxRequestBytes, 'maxRequestBytes')
   checkAtLeastOne(requestTimeout, 'requestTimeout')
+  checkAtLeastOne(maxInFlightBytes, 'maxInFlightBytes')
+  if (maxInFlightBytes < maxRequestBytes) {
+    throw new ArgumentError(
+      `maxInFlightBytes must be at least maxRequestBytes, got ${maxInFlightBytes} and ${maxRequestBytes}`,
+    )
+  }
+  checkSharing(given)
   const registry = new ModelRegistry()
   registry.addAll(models)
   const control = new ModelControl(registry, repository, modelControl === 'explicit')
   const connections = new Set<Socket>()
-  const life = new ServerLife()
-  const state = {
+  const life = new ServerLife(registry)
+  // The other half of the time is for the body to arrive.
+  const budget = new ByteBudget(maxInFlightBytes, requestTimeout / 2)
+  const state: ServerState = {
     name: given.name ?? 'tenon',
     version,
     registry,
     limits: { bytes: maxRequestBytes, jsonBytes: Math.min(JSON_BYTES, maxRequestBytes), timeout: requestTimeout },
     control,
-    metrics: new Metrics(registry, () => connections.size),
+    regions: new Regions(given.allowClientSharedMemory),
+    budget,
+    tracing: await Tracing.load(),
+    metrics: new Metrics(registry, { connections: () => connections.size, inFlightBytes: () => budget.used }),
     life,
     logError,
   }
@@ -149,12 +202,27 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
     if (modelControl === 'none') await control.loadAll()
     http = await HttpServer.listen(state, given.http ?? {}, connections)
     const ofGrpc = grpc === false ? undefined : await GrpcServer.listen(state, grpc)
-    return new InferenceServer(http, ofGrpc, life, control)
+    return new InferenceServer(http, ofGrpc, state)
   } catch (error) {
     await http?.close()
     await control.closeAsync()
     throw error
   }
+}
+
+/** @throws {ArgumentError} if clients of other machines could share memory, or the prefix of keys is not allowed. */
+function checkSharing({ allowClientSharedMemory: prefix, http, grpc }: Partial<ServerOptions>): void {
+  if (prefix === undefined) return
+  const problem = problemOfPrefix(prefix)
+  if (problem !== undefined) throw new ArgumentError(`allowClientSharedMemory ${problem}, got ${String(prefix)}`)
+  const hosts = [http?.host, grpc === false ? undefined : grpc?.host]
+  const other = hosts.find((host) => host !== undefined && !isLoopback(host))
+  if (other !== undefined) {
+    throw new ArgumentError(`allowClientSharedMemory must be for servers of this machine only, got the host ${other}`, {
+      hint: 'Leave the host out, or do not share memory.',
+    })
+  }
+  if (process.platform !== 'linux') throw new ArgumentError('allowClientSharedMemory must be on Linux')
 }
 
 function checkAtLeastOne(value: unknown, name: string): void {

@@ -1135,6 +1135,268 @@ export declare type RepositoryModelUnloadResponse = Message<'inference.Repositor
 export declare const RepositoryModelUnloadResponseSchema: GenMessage<RepositoryModelUnloadResponse>
 
 /**
+ * @generated from message inference.SystemSharedMemoryStatusRequest
+ */
+export declare type SystemSharedMemoryStatusRequest = Message<'inference.SystemSharedMemoryStatusRequest'> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string
+}
+
+/**
+ * Describes the message inference.SystemSharedMemoryStatusRequest.
+ * Use `create(SystemSharedMemoryStatusRequestSchema)` to create a new message.
+ */
+export declare const SystemSharedMemoryStatusRequestSchema: GenMessage<SystemSharedMemoryStatusRequest>
+
+/**
+ * @generated from message inference.SystemSharedMemoryStatusResponse
+ */
+export declare type SystemSharedMemoryStatusResponse = Message<'inference.SystemSharedMemoryStatusResponse'> & {
+  /**
+   * @generated from field: map<string, inference.SystemSharedMemoryStatusResponse.RegionStatus> regions = 1;
+   */
+  regions: { [key: string]: SystemSharedMemoryStatusResponse_RegionStatus }
+}
+
+/**
+ * Describes the message inference.SystemSharedMemoryStatusResponse.
+ * Use `create(SystemSharedMemoryStatusResponseSchema)` to create a new message.
+ */
+export declare const SystemSharedMemoryStatusResponseSchema: GenMessage<SystemSharedMemoryStatusResponse>
+
+/**
+ * @generated from message inference.SystemSharedMemoryStatusResponse.RegionStatus
+ */
+export declare type SystemSharedMemoryStatusResponse_RegionStatus =
+  Message<'inference.SystemSharedMemoryStatusResponse.RegionStatus'> & {
+    /**
+     * @generated from field: string name = 1;
+     */
+    name: string
+
+    /**
+     * @generated from field: string key = 2;
+     */
+    key: string
+
+    /**
+     * @generated from field: uint64 offset = 3;
+     */
+    offset: bigint
+
+    /**
+     * @generated from field: uint64 byte_size = 4;
+     */
+    byteSize: bigint
+  }
+
+/**
+ * Describes the message inference.SystemSharedMemoryStatusResponse.RegionStatus.
+ * Use `create(SystemSharedMemoryStatusResponse_RegionStatusSchema)` to create a new message.
+ */
+export declare const SystemSharedMemoryStatusResponse_RegionStatusSchema: GenMessage<SystemSharedMemoryStatusResponse_RegionStatus>
+
+/**
+ * @generated from message inference.SystemSharedMemoryRegisterRequest
+ */
+export declare type SystemSharedMemoryRegisterRequest = Message<'inference.SystemSharedMemoryRegisterRequest'> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string
+
+  /**
+   * @generated from field: string key = 2;
+   */
+  key: string
+
+  /**
+   * @generated from field: uint64 offset = 3;
+   */
+  offset: bigint
+
+  /**
+   * @generated from field: uint64 byte_size = 4;
+   */
+  byteSize: bigint
+}
+
+/**
+ * Describes the message inference.SystemSharedMemoryRegisterRequest.
+ * Use `create(SystemSharedMemoryRegisterRequestSchema)` to create a new message.
+ */
+export declare const SystemSharedMemoryRegisterRequestSchema: GenMessage<SystemSharedMemoryRegisterRequest>
+
+/**
+ * @generated from message inference.SystemSharedMemoryRegisterResponse
+ */
+export declare type SystemSharedMemoryRegisterResponse = Message<'inference.SystemSharedMemoryRegisterResponse'> & {}
+
+/**
+ * Describes the message inference.SystemSharedMemoryRegisterResponse.
+ * Use `create(SystemSharedMemoryRegisterResponseSchema)` to create a new message.
+ */
+export declare const SystemSharedMemoryRegisterResponseSchema: GenMessage<SystemSharedMemoryRegisterResponse>
+
+/**
+ * @generated from message inference.SystemSharedMemoryUnregisterRequest
+ */
+export declare type SystemSharedMemoryUnregisterRequest = Message<'inference.SystemSharedMemoryUnregisterRequest'> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string
+}
+
+/**
+ * Describes the message inference.SystemSharedMemoryUnregisterRequest.
+ * Use `create(SystemSharedMemoryUnregisterRequestSchema)` to create a new message.
+ */
+export declare const SystemSharedMemoryUnregisterRequestSchema: GenMessage<SystemSharedMemoryUnregisterRequest>
+
+/**
+ * @generated from message inference.SystemSharedMemoryUnregisterResponse
+ */
+export declare type SystemSharedMemoryUnregisterResponse =
+  Message<'inference.SystemSharedMemoryUnregisterResponse'> & {}
+
+/**
+ * Describes the message inference.SystemSharedMemoryUnregisterResponse.
+ * Use `create(SystemSharedMemoryUnregisterResponseSchema)` to create a new message.
+ */
+export declare const SystemSharedMemoryUnregisterResponseSchema: GenMessage<SystemSharedMemoryUnregisterResponse>
+
+/**
+ * @generated from message inference.CudaSharedMemoryStatusRequest
+ */
+export declare type CudaSharedMemoryStatusRequest = Message<'inference.CudaSharedMemoryStatusRequest'> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string
+}
+
+/**
+ * Describes the message inference.CudaSharedMemoryStatusRequest.
+ * Use `create(CudaSharedMemoryStatusRequestSchema)` to create a new message.
+ */
+export declare const CudaSharedMemoryStatusRequestSchema: GenMessage<CudaSharedMemoryStatusRequest>
+
+/**
+ * @generated from message inference.CudaSharedMemoryStatusResponse
+ */
+export declare type CudaSharedMemoryStatusResponse = Message<'inference.CudaSharedMemoryStatusResponse'> & {
+  /**
+   * @generated from field: map<string, inference.CudaSharedMemoryStatusResponse.RegionStatus> regions = 1;
+   */
+  regions: { [key: string]: CudaSharedMemoryStatusResponse_RegionStatus }
+}
+
+/**
+ * Describes the message inference.CudaSharedMemoryStatusResponse.
+ * Use `create(CudaSharedMemoryStatusResponseSchema)` to create a new message.
+ */
+export declare const CudaSharedMemoryStatusResponseSchema: GenMessage<CudaSharedMemoryStatusResponse>
+
+/**
+ * @generated from message inference.CudaSharedMemoryStatusResponse.RegionStatus
+ */
+export declare type CudaSharedMemoryStatusResponse_RegionStatus =
+  Message<'inference.CudaSharedMemoryStatusResponse.RegionStatus'> & {
+    /**
+     * @generated from field: string name = 1;
+     */
+    name: string
+
+    /**
+     * @generated from field: uint64 device_id = 2;
+     */
+    deviceId: bigint
+
+    /**
+     * @generated from field: uint64 byte_size = 3;
+     */
+    byteSize: bigint
+  }
+
+/**
+ * Describes the message inference.CudaSharedMemoryStatusResponse.RegionStatus.
+ * Use `create(CudaSharedMemoryStatusResponse_RegionStatusSchema)` to create a new message.
+ */
+export declare const CudaSharedMemoryStatusResponse_RegionStatusSchema: GenMessage<CudaSharedMemoryStatusResponse_RegionStatus>
+
+/**
+ * @generated from message inference.CudaSharedMemoryRegisterRequest
+ */
+export declare type CudaSharedMemoryRegisterRequest = Message<'inference.CudaSharedMemoryRegisterRequest'> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string
+
+  /**
+   * @generated from field: bytes raw_handle = 2;
+   */
+  rawHandle: Uint8Array
+
+  /**
+   * @generated from field: int64 device_id = 3;
+   */
+  deviceId: bigint
+
+  /**
+   * @generated from field: uint64 byte_size = 4;
+   */
+  byteSize: bigint
+}
+
+/**
+ * Describes the message inference.CudaSharedMemoryRegisterRequest.
+ * Use `create(CudaSharedMemoryRegisterRequestSchema)` to create a new message.
+ */
+export declare const CudaSharedMemoryRegisterRequestSchema: GenMessage<CudaSharedMemoryRegisterRequest>
+
+/**
+ * @generated from message inference.CudaSharedMemoryRegisterResponse
+ */
+export declare type CudaSharedMemoryRegisterResponse = Message<'inference.CudaSharedMemoryRegisterResponse'> & {}
+
+/**
+ * Describes the message inference.CudaSharedMemoryRegisterResponse.
+ * Use `create(CudaSharedMemoryRegisterResponseSchema)` to create a new message.
+ */
+export declare const CudaSharedMemoryRegisterResponseSchema: GenMessage<CudaSharedMemoryRegisterResponse>
+
+/**
+ * @generated from message inference.CudaSharedMemoryUnregisterRequest
+ */
+export declare type CudaSharedMemoryUnregisterRequest = Message<'inference.CudaSharedMemoryUnregisterRequest'> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string
+}
+
+/**
+ * Describes the message inference.CudaSharedMemoryUnregisterRequest.
+ * Use `create(CudaSharedMemoryUnregisterRequestSchema)` to create a new message.
+ */
+export declare const CudaSharedMemoryUnregisterRequestSchema: GenMessage<CudaSharedMemoryUnregisterRequest>
+
+/**
+ * @generated from message inference.CudaSharedMemoryUnregisterResponse
+ */
+export declare type CudaSharedMemoryUnregisterResponse = Message<'inference.CudaSharedMemoryUnregisterResponse'> & {}
+
+/**
+ * Describes the message inference.CudaSharedMemoryUnregisterResponse.
+ * Use `create(CudaSharedMemoryUnregisterResponseSchema)` to create a new message.
+ */
+export declare const CudaSharedMemoryUnregisterResponseSchema: GenMessage<CudaSharedMemoryUnregisterResponse>
+
+/**
  * @generated from enum inference.DataType
  */
 export enum DataType {
@@ -1318,5 +1580,53 @@ export declare const GRPCInferenceService: GenService<{
     methodKind: 'unary'
     input: typeof RepositoryModelUnloadRequestSchema
     output: typeof RepositoryModelUnloadResponseSchema
+  }
+  /**
+   * @generated from rpc inference.GRPCInferenceService.SystemSharedMemoryStatus
+   */
+  systemSharedMemoryStatus: {
+    methodKind: 'unary'
+    input: typeof SystemSharedMemoryStatusRequestSchema
+    output: typeof SystemSharedMemoryStatusResponseSchema
+  }
+  /**
+   * @generated from rpc inference.GRPCInferenceService.SystemSharedMemoryRegister
+   */
+  systemSharedMemoryRegister: {
+    methodKind: 'unary'
+    input: typeof SystemSharedMemoryRegisterRequestSchema
+    output: typeof SystemSharedMemoryRegisterResponseSchema
+  }
+  /**
+   * @generated from rpc inference.GRPCInferenceService.SystemSharedMemoryUnregister
+   */
+  systemSharedMemoryUnregister: {
+    methodKind: 'unary'
+    input: typeof SystemSharedMemoryUnregisterRequestSchema
+    output: typeof SystemSharedMemoryUnregisterResponseSchema
+  }
+  /**
+   * @generated from rpc inference.GRPCInferenceService.CudaSharedMemoryStatus
+   */
+  cudaSharedMemoryStatus: {
+    methodKind: 'unary'
+    input: typeof CudaSharedMemoryStatusRequestSchema
+    output: typeof CudaSharedMemoryStatusResponseSchema
+  }
+  /**
+   * @generated from rpc inference.GRPCInferenceService.CudaSharedMemoryRegister
+   */
+  cudaSharedMemoryRegister: {
+    methodKind: 'unary'
+    input: typeof CudaSharedMemoryRegisterRequestSchema
+    output: typeof CudaSharedMemoryRegisterResponseSchema
+  }
+  /**
+   * @generated from rpc inference.GRPCInferenceService.CudaSharedMemoryUnregister
+   */
+  cudaSharedMemoryUnregister: {
+    methodKind: 'unary'
+    input: typeof CudaSharedMemoryUnregisterRequestSchema
+    output: typeof CudaSharedMemoryUnregisterResponseSchema
   }
 }>

@@ -3,6 +3,7 @@ import type { Failure, FailureKind } from '../service/describe-failure.ts'
 
 const CODE_OF: Readonly<Record<FailureKind, status>> = {
   invalid: status.INVALID_ARGUMENT,
+  exists: status.ALREADY_EXISTS,
   unsupported: status.UNIMPLEMENTED,
   'not-found': status.NOT_FOUND,
   'too-large': status.RESOURCE_EXHAUSTED,

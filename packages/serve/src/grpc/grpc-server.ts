@@ -2,6 +2,7 @@ import {
   Server,
   ServerCredentials,
   type handleUnaryCall,
+  type Metadata,
   type ServerDuplexStream,
   type ServerWritableStream,
   type UntypedServiceImplementation,
@@ -10,16 +11,13 @@ import { Health } from '../generated/health_pb.js'
 import { GRPCInferenceService } from '../generated/open_inference_pb.js'
 import { Cancellation } from '../service/cancellation.ts'
 import { describeFailure } from '../service/describe-failure.ts'
+import { freeBytes } from '../service/free-bytes.ts'
+import type { GrpcExchange } from './infer.ts'
 import type { ServerState } from '../service/server-state.ts'
+import type { Carrier } from '../tracing/trace-context.ts'
+import { addressText } from '../http/listen-address.ts'
 import { statusOf } from './failure-code.ts'
-import {
-  checkHealth,
-  streamInfer,
-  unaryHandlers,
-  watchHealth,
-  type GrpcExchange,
-  type UnaryHandler,
-} from './handlers.ts'
+import { checkHealth, streamInfer, unaryHandlers, watchHealth, type UnaryHandler } from './handlers.ts'
 import { serviceDefinition } from './service-definition.ts'
 
 /** Where a server listens for gRPC. */
@@ -38,10 +36,13 @@ export class GrpcServer {
   readonly #server: Server
   /** The port on which it listens. */
   readonly port: number
+  /** The host and the port. */
+  readonly address: string
 
-  private constructor(server: Server, port: number) {
+  private constructor(server: Server, host: string, port: number) {
     this.#server = server
     this.port = port
+    this.address = addressText(host, port)
   }
 
   /** @throws (rejects with) the system's error if the address is in use, or not one of this machine. */
@@ -58,13 +59,11 @@ export class GrpcServer {
       Watch: (call: ServerWritableStream<Buffer, Buffer>) => watchOrFail(state, call),
     })
     const bound = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(
-        `${host.includes(':') ? `[${host}]` : host}:${port}`,
-        ServerCredentials.createInsecure(),
-        (error, found) => (error === null ? resolve(found) : reject(error)),
+      server.bindAsync(addressText(host, port), ServerCredentials.createInsecure(), (error, found) =>
+        error === null ? resolve(found) : reject(error),
       )
     })
-    return new GrpcServer(server, bound)
+    return new GrpcServer(server, host, bound)
   }
 
   /** Refuses new calls, and resolves when the last one was answered. */
@@ -85,28 +84,44 @@ function methodsOf(state: ServerState): UntypedServiceImplementation {
     ModelStreamInfer: (call: ServerDuplexStream<Buffer, Buffer>) => {
       const cancellation = new Cancellation()
       call.once('cancelled', () => cancellation.cancel(new Error('the client is gone')))
-      streamInfer(state, call, cancellation).catch((error: unknown) => {
-        if (!cancellation.isCancelled) call.destroy(error as Error)
+      streamInfer(state, call, { cancellation, carrier: carrierOf(call.metadata) }).catch((error: unknown) => {
+        // A server that closes has ended the call itself.
+        if (!cancellation.isCancelled && state.life.isOpen) call.destroy(error as Error)
       })
     },
   }
 }
 
+/** The metadata that can name the client's trace. */
+function carrierOf(metadata: Metadata): Carrier {
+  const textOf = (name: string): string | undefined => metadata.get(name)[0]?.toString()
+  const traceparent = textOf('traceparent')
+  return traceparent === undefined ? {} : { traceparent, tracestate: textOf('tracestate') }
+}
+
 function unary(state: ServerState, path: string, handler: UnaryHandler): handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
-    const exchange: GrpcExchange = { cancellation: new Cancellation(), model: undefined }
-    const { cancellation } = exchange
-    call.once('cancelled', () => cancellation.cancel(new Error('the client is gone')))
+    const cancellation = new Cancellation()
+    const exchange: GrpcExchange = { cancellation, carrier: carrierOf(call.metadata), model: undefined }
+    let isAnswered = false
+    // The event follows an answer, too.
+    call.once('cancelled', () => {
+      if (!isAnswered) cancellation.cancel(new Error('the client is gone'))
+    })
     const answer = async (): Promise<void> => {
       let bytes: Buffer
       try {
         bytes = await handler(call.request, exchange)
       } catch (error) {
         if (!cancellation.isCancelled) state.logError(error, { method: 'gRPC', path })
+        isAnswered = true
         callback(statusOf(describeFailure(error, exchange.model)))
         return
       }
+      isAnswered = true
       callback(null, bytes)
+      // grpc-js has copied them behind a head of its own.
+      freeBytes(bytes)
     }
     void answer()
   }

@@ -1,11 +1,15 @@
-import { create, fromBinary, toBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf'
-import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js'
+import { create, toBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf'
+import { status, type ServerDuplexStream, type ServerWritableStream, type StatusObject } from '@grpc/grpc-js'
+import { UnsupportedError } from '@tenon/core'
 import {
   HealthCheckRequestSchema,
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
 } from '../generated/health_pb.js'
 import {
+  CudaSharedMemoryStatusRequestSchema,
+  CudaSharedMemoryStatusResponseSchema,
+  CudaSharedMemoryUnregisterResponseSchema,
   ModelConfigRequestSchema,
   ModelConfigResponseSchema,
   ModelMetadataRequestSchema,
@@ -24,24 +28,25 @@ import {
   ServerLiveResponseSchema,
   ServerMetadataResponseSchema,
   ServerReadyResponseSchema,
+  SystemSharedMemoryRegisterRequestSchema,
+  SystemSharedMemoryRegisterResponseSchema,
+  SystemSharedMemoryStatusRequestSchema,
+  SystemSharedMemoryStatusResponseSchema,
+  SystemSharedMemoryUnregisterRequestSchema,
+  SystemSharedMemoryUnregisterResponseSchema,
 } from '../generated/open_inference_pb.js'
-import { InvalidRequestError } from '../errors.ts'
+import { ModelUnavailableError } from '../errors.ts'
 import { extensionsOf } from '../protocol/extensions.ts'
 import { readOverrides } from '../repository/read-overrides.ts'
-import type { Cancellation } from '../service/cancellation.ts'
+import type { Origin } from '../service/inference-count.ts'
 import { describeFailure } from '../service/describe-failure.ts'
 import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
-import { encodeInferMessage, infer, readInferMessage } from './infer.ts'
+import { unknownRegion } from '../shared-memory/regions.ts'
+import { decodeMessage } from './decode-message.ts'
+import { encodeStreamResponse } from './encode-response.ts'
+import { infer, type GrpcExchange } from './infer.ts'
 import { configMessage, metadataMessage, statisticsMessage } from './to-message.ts'
-
-/** One call. */
-export interface GrpcExchange {
-  /** Cancelled when the client is gone. */
-  readonly cancellation: Cancellation
-  /** The model that the message names, for the description of errors. */
-  model: string | undefined
-}
 
 /** Answers one message with one. Both are bytes. @throws (or rejects with) the error to answer. */
 export type UnaryHandler = (bytes: Buffer, exchange: GrpcExchange) => Buffer | Promise<Buffer>
@@ -55,34 +60,35 @@ export function unaryHandlers(state: ServerState): Readonly<Record<string, Unary
     ServerLive: () => encode(ServerLiveResponseSchema, create(ServerLiveResponseSchema, { live: true })),
     ServerReady: () => encode(ServerReadyResponseSchema, create(ServerReadyResponseSchema, { ready: life.isReady })),
     ModelReady: (bytes) => {
-      found(decode(ModelReadyRequestSchema, bytes))
-      return encode(ModelReadyResponseSchema, create(ModelReadyResponseSchema, { ready: life.isReady }))
+      const served = loadedModel(() => found(decodeMessage(ModelReadyRequestSchema, bytes)))
+      const ready = served !== undefined && life.isReadyFor(served)
+      return encode(ModelReadyResponseSchema, create(ModelReadyResponseSchema, { ready }))
     },
     ServerMetadata: () =>
       encode(
         ServerMetadataResponseSchema,
-        create(ServerMetadataResponseSchema, { name, version, extensions: extensionsOf(state.control) }),
+        create(ServerMetadataResponseSchema, { name, version, extensions: extensionsOf(state) }),
       ),
     ModelMetadata: (bytes) => {
-      const served = found(decode(ModelMetadataRequestSchema, bytes))
+      const served = found(decodeMessage(ModelMetadataRequestSchema, bytes))
       return encode(ModelMetadataResponseSchema, metadataMessage(served, registry.versions(served.model.name)))
     },
     ModelConfig: (bytes) =>
-      encode(ModelConfigResponseSchema, configMessage(found(decode(ModelConfigRequestSchema, bytes)))),
+      encode(ModelConfigResponseSchema, configMessage(found(decodeMessage(ModelConfigRequestSchema, bytes)))),
     ModelStatistics: (bytes) => {
-      const request = decode(ModelStatisticsRequestSchema, bytes)
+      const request = decodeMessage(ModelStatisticsRequestSchema, bytes)
       return encode(
         ModelStatisticsResponseSchema,
         statisticsMessage(request.name === '' ? registry.all() : [found(request)]),
       )
     },
     RepositoryIndex: (bytes) => {
-      const { ready } = decode(RepositoryIndexRequestSchema, bytes)
+      const { ready } = decodeMessage(RepositoryIndexRequestSchema, bytes)
       const models = state.control.index(ready)
       return encode(RepositoryIndexResponseSchema, create(RepositoryIndexResponseSchema, { models }))
     },
     RepositoryModelLoad: async (bytes, exchange) => {
-      const { modelName, parameters } = decode(RepositoryModelLoadRequestSchema, bytes)
+      const { modelName, parameters } = decodeMessage(RepositoryModelLoadRequestSchema, bytes)
       exchange.model = modelName
       const given = Object.entries(parameters).map(([key, { parameterChoice }]) => [key, parameterChoice.value])
       await state.control.load(
@@ -92,44 +98,93 @@ export function unaryHandlers(state: ServerState): Readonly<Record<string, Unary
       return encode(RepositoryModelLoadResponseSchema, create(RepositoryModelLoadResponseSchema, {}))
     },
     RepositoryModelUnload: async (bytes, exchange) => {
-      exchange.model = decode(RepositoryModelUnloadRequestSchema, bytes).modelName
+      exchange.model = decodeMessage(RepositoryModelUnloadRequestSchema, bytes).modelName
       await state.control.unload(exchange.model)
       return encode(RepositoryModelUnloadResponseSchema, create(RepositoryModelUnloadResponseSchema, {}))
     },
-    ModelInfer: (bytes, exchange) => {
-      const message = readInferMessage(bytes)
-      exchange.model = message.modelName
-      return infer(state, message, exchange.cancellation, encodeInferMessage)
+    SystemSharedMemoryStatus: (bytes) => {
+      const { name: region } = decodeMessage(SystemSharedMemoryStatusRequestSchema, bytes)
+      const regions = state.regions.list(region === '' ? undefined : region).map((one) => {
+        const { key, offset, byteSize } = one
+        return [one.name, { name: one.name, key, offset: BigInt(offset), byteSize: BigInt(byteSize) }]
+      })
+      return encode(
+        SystemSharedMemoryStatusResponseSchema,
+        create(SystemSharedMemoryStatusResponseSchema, { regions: Object.fromEntries(regions) }),
+      )
     },
+    SystemSharedMemoryRegister: (bytes) => {
+      const region = decodeMessage(SystemSharedMemoryRegisterRequestSchema, bytes)
+      state.regions.register(region.name, region.key, Number(region.offset), Number(region.byteSize))
+      return encode(SystemSharedMemoryRegisterResponseSchema, create(SystemSharedMemoryRegisterResponseSchema, {}))
+    },
+    SystemSharedMemoryUnregister: (bytes) => {
+      const { name: region } = decodeMessage(SystemSharedMemoryUnregisterRequestSchema, bytes)
+      state.regions.unregister(region === '' ? undefined : region)
+      return encode(SystemSharedMemoryUnregisterResponseSchema, create(SystemSharedMemoryUnregisterResponseSchema, {}))
+    },
+    CudaSharedMemoryStatus: (bytes) => {
+      const { name: region } = decodeMessage(CudaSharedMemoryStatusRequestSchema, bytes)
+      if (region !== '') throw unknownRegion(region)
+      return encode(CudaSharedMemoryStatusResponseSchema, create(CudaSharedMemoryStatusResponseSchema, {}))
+    },
+    CudaSharedMemoryRegister: () => {
+      throw new UnsupportedError('this server shares no memory of GPUs with its clients')
+    },
+    // Clients unregister before they register, so there is nothing to do, and nothing wrong.
+    CudaSharedMemoryUnregister: () =>
+      encode(CudaSharedMemoryUnregisterResponseSchema, create(CudaSharedMemoryUnregisterResponseSchema, {})),
+    ModelInfer: (bytes, exchange) => infer(state, bytes, exchange),
   }
 }
 
-/** Answers the requests of a stream one behind the other. A request that fails is an answer with its error. */
+/** Returns a model, or undefined for one that is not loaded. @throws {ModelNotFoundError} */
+function loadedModel(find: () => ServedModel): ServedModel | undefined {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof ModelUnavailableError) return undefined
+    throw error
+  }
+}
+
+/**
+ * Answers the requests of a stream one behind the other. A request that fails is an answer with its error. A server that closes answers the
+ * request that runs, and ends the stream.
+ */
 export async function streamInfer(
   state: ServerState,
   call: ServerDuplexStream<Buffer, Buffer>,
-  cancellation: Cancellation,
+  origin: Origin,
 ): Promise<void> {
+  let isRunning = false
+  const endWhenIdle = (): void => {
+    if (!isRunning && !call.writableEnded) call.emit('error', closing)
+  }
+  const answer = (bytes: Buffer): void => {
+    call.write(bytes, () => {
+      if (!state.life.isOpen) endWhenIdle()
+    })
+  }
+  call.once('close', state.life.onClose(endWhenIdle))
   for await (const bytes of call as AsyncIterable<Buffer>) {
-    const answer = create(ModelStreamInferResponseSchema, {})
-    let model: string | undefined
+    const exchange: GrpcExchange = { ...origin, model: undefined }
+    isRunning = true
     try {
-      const message = readInferMessage(bytes)
-      model = message.modelName
-      const encoded = await infer(state, message, cancellation, (response) => {
-        answer.inferResponse = response
-        return encode(ModelStreamInferResponseSchema, answer)
-      })
-      call.write(encoded)
+      answer(encodeStreamResponse(await infer(state, bytes, exchange)))
     } catch (error) {
-      if (cancellation.isCancelled) return
+      if (origin.cancellation.isCancelled) return
       state.logError(error, { method: 'gRPC', path: 'ModelStreamInfer' })
-      answer.errorMessage = describeFailure(error, model).message
-      call.write(encode(ModelStreamInferResponseSchema, answer))
+      const errorMessage = describeFailure(error, exchange.model).message
+      answer(encode(ModelStreamInferResponseSchema, create(ModelStreamInferResponseSchema, { errorMessage })))
     }
+    isRunning = false
   }
   call.end()
 }
+
+/** The end of a call that would go on for as long as its client wants. */
+const closing: Partial<StatusObject> = { code: status.UNAVAILABLE, details: 'the server is closing' }
 
 const { SERVING, NOT_SERVING } = HealthCheckResponse_ServingStatus
 
@@ -138,24 +193,22 @@ const healthMessage = ({ life }: ServerState): Buffer =>
 
 /** Answers whether the server, or a model, is ready. @throws {ModelNotFoundError} */
 export function checkHealth(state: ServerState, bytes: Buffer): Buffer {
-  const { service } = decode(HealthCheckRequestSchema, bytes)
+  const { service } = decodeMessage(HealthCheckRequestSchema, bytes)
   if (service !== '') state.registry.find(service)
   return healthMessage(state)
 }
 
-/** Sends whether the server is ready, now and when it changes. */
+/** Sends whether the server is ready, now and when it changes, until the server closes. */
 export function watchHealth(state: ServerState, call: ServerWritableStream<Buffer, Buffer>): void {
   call.write(checkHealth(state, call.request))
-  const takeBack = state.life.onEnd(() => call.write(healthMessage(state)))
-  call.once('close', takeBack)
-}
-
-function decode<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
-  try {
-    return fromBinary(schema, bytes)
-  } catch (error) {
-    throw new InvalidRequestError(`the message must be a ${schema.name}`, { cause: error })
-  }
+  call.once(
+    'close',
+    state.life.onEnd(() => call.write(healthMessage(state))),
+  )
+  call.once(
+    'close',
+    state.life.onClose(() => call.emit('error', closing)),
+  )
 }
 
 const encode = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Buffer =>

@@ -2,32 +2,18 @@ import { create } from '@bufbuild/protobuf'
 import {
   DataType,
   ModelConfigResponseSchema,
-  ModelInferResponseSchema,
   ModelInstanceGroup_Kind,
   ModelMetadataResponseSchema,
   ModelStatisticsResponseSchema,
   type ModelConfigResponse,
-  type ModelInferResponse,
   type ModelMetadataResponse,
   type ModelStatisticsResponse,
 } from '../generated/open_inference_pb.js'
 import type { TensorSpec } from '../model/tensor-spec.ts'
-import type { InferResponse } from '../protocol/infer-response.ts'
-import { bytesForBody } from '../protocol/tensor-json.ts'
 import type { ServedModel } from '../service/served-model.ts'
 import type { Duration } from '../service/statistics.ts'
 
 const wide = (sizes: readonly number[]): bigint[] => sizes.map(BigInt)
-
-export function inferMessage({ model, id, outputs }: InferResponse): ModelInferResponse {
-  return create(ModelInferResponseSchema, {
-    modelName: model.name,
-    modelVersion: model.version,
-    id: id ?? '',
-    outputs: outputs.map(({ spec: { name, datatype }, tensor }) => ({ name, datatype, shape: wide(tensor.shape) })),
-    rawOutputContents: outputs.map(({ tensor }) => bytesForBody(tensor)),
-  })
-}
 
 const tensorMessage = ({ name, datatype, shape }: TensorSpec) => ({ name, datatype, shape: wide(shape) })
 
@@ -47,7 +33,7 @@ export function configMessage({ model }: ServedModel): ModelConfigResponse {
   const isBatched = batching.maxBatchSize > 0
   const tensorConfig = ({ name: tensor, datatype, shape }: TensorSpec) => ({
     name: tensor,
-    dataType: DataType[`TYPE_${datatype}` as keyof typeof DataType],
+    dataType: DataType[(datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`) as keyof typeof DataType],
     dims: wide(isBatched ? shape.slice(1) : shape),
   })
   return create(ModelConfigResponseSchema, {

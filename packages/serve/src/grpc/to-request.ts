@@ -1,48 +1,54 @@
-import { dtypeInfo, type DType } from '@tenon/core'
+import { dtypeInfo } from '@tenon/core'
 import { InvalidRequestError } from '../errors.ts'
+import type { TensorSpec } from '../model/tensor-spec.ts'
 import type { InferParameter, InferTensorContents, ModelInferRequest } from '../generated/open_inference_pb.js'
 import type { InferRequest } from '../protocol/infer-request.ts'
 import { readInferRequest } from '../protocol/read-infer-request.ts'
 
-/** A request of gRPC, and the bytes of its binary inputs. */
-export interface GrpcRequest {
-  readonly request: InferRequest
-  /** In the order of the binary inputs of the request. */
-  readonly raw: readonly Uint8Array[]
-}
-
 type Parameters = Readonly<Record<string, InferParameter>>
 
 /**
- * Reads a message. Inputs are either all in `raw_input_contents` or all in `contents`, and outputs are bytes.
+ * Reads a message. Inputs outside of shared memory are either all in `raw_input_contents` or all in `contents`, and outputs are bytes.
  *
- * @param dtypeOf the element type of an input of the model, or undefined. @throws {InvalidRequestError} as for HTTP
+ * @param specs the inputs of the model. @throws {InvalidRequestError} as for HTTP
  */
-export function readGrpcRequest(
-  message: ModelInferRequest,
-  dtypeOf: (input: string) => DType | undefined,
-): GrpcRequest {
+export function readGrpcRequest(message: ModelInferRequest, specs: readonly TensorSpec[]): InferRequest {
   const { id, inputs, outputs, rawInputContents: raw } = message
   const isRaw = raw.length > 0
-  if (isRaw && raw.length !== inputs.length) {
+  const both = isRaw ? inputs.find(({ contents }) => contents !== undefined) : undefined
+  if (both !== undefined) {
+    // Clients of Triton look for this text.
+    const text = 'contents field must not be specified when using raw_input_contents'
+    throw new InvalidRequestError(`${text} for '${both.name}' for model '${message.modelName}'`)
+  }
+  const isShared = ({ parameters }: (typeof inputs)[number]): boolean =>
+    parameters['shared_memory_region'] !== undefined
+  const count = inputs.filter((input) => !isShared(input)).length
+  if (isRaw && raw.length !== count) {
     throw new InvalidRequestError(
-      `raw_input_contents must have one element for each input, got ${raw.length} for ${inputs.length}`,
+      `raw_input_contents must have one element for each input, got ${raw.length} for ${count}`,
     )
   }
-  const request = readInferRequest({
+  let next = 0
+  return readInferRequest({
     ...(id === '' ? {} : { id }),
     parameters: { ...readParameters(message.parameters), binary_data_output: true },
-    inputs: inputs.map(({ name, datatype, shape, parameters, contents }, i) => {
+    inputs: inputs.map((input) => {
+      const { name, datatype, shape, contents } = input
       const described = { name, datatype, shape: shape.map(toNumber) }
-      const given = readParameters(parameters)
-      if (!isRaw) return { ...described, parameters: given, data: readContents(name, contents, dtypeOf(name)) }
-      if (contents !== undefined)
-        throw new InvalidRequestError(`the input ${name} must not be in contents and in raw_input_contents`)
-      return { ...described, parameters: { ...given, binary_data_size: raw[i]!.length } }
+      const parameters = readParameters(input.parameters)
+      if (contents !== undefined && isShared(input)) {
+        throw new InvalidRequestError(`the input ${name} must be in one place, got contents and shared memory`)
+      }
+      if (isShared(input)) return { ...described, parameters }
+      if (!isRaw) {
+        const dtype = specs.find((spec) => spec.name === name)?.dtype
+        return { ...described, parameters, data: readContents(name, contents, dtype) }
+      }
+      return { ...described, parameters: { ...parameters, binary_data_size: raw[next++]!.length } }
     }),
     outputs: outputs.map(({ name, parameters }) => ({ name, parameters: readParameters(parameters) })),
   })
-  return { request, raw: isRaw ? raw : [] }
 }
 
 /** A safe integer as a number. Others stay bigints, and are refused where a size is expected. */
@@ -67,9 +73,10 @@ function readParameters(parameters: Parameters): Record<string, unknown> {
 function readContents(
   name: string,
   contents: InferTensorContents | undefined,
-  dtype: DType | undefined,
+  dtype: TensorSpec['dtype'] | undefined,
 ): readonly unknown[] {
   if (contents === undefined || dtype === undefined) return []
+  if (dtype === 'string') return contents.bytesContents
   const { kind, bits } = dtypeInfo(dtype)
   switch (kind) {
     case 'bool':

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { deflateSync, gzipSync } from 'node:zlib'
 
 /** An answer: its status, its text, and the bytes behind it. */
@@ -14,40 +14,59 @@ export interface Answer {
 /** Bodies that are smaller are not compressed. */
 const SMALLEST_COMPRESSED = 1024
 
-/** Writes an answer. @param accepted the client's `accept-encoding`. @returns when its bytes are not needed any more. */
-export function sendAnswer(response: ServerResponse, answer: Answer, accepted: string | undefined): Promise<void> {
-  const { status, binary = [], contentType = 'application/json' } = answer
-  const text = Buffer.from(answer.text)
-  const headers: Record<string, string | number> = { ...answer.headers }
-  if (binary.length === 0) {
-    headers['content-type'] = contentType
+/** Bodies that are larger are written in their parts. To copy a smaller one takes less time than another part of a write. */
+const LARGEST_COPIED = 16_384
+
+const NO_BYTES: readonly Uint8Array[] = []
+
+/**
+ * Writes an answer, whose bytes must stay until the response has closed.
+ *
+ * @param accepted the client's `accept-encoding`. @param timeout the longest time without a byte being read, in milliseconds.
+ */
+export function sendAnswer(
+  response: ServerResponse,
+  { status, text, contentType = 'application/json', binary = NO_BYTES, headers: given }: Answer,
+  accepted: string | undefined,
+  timeout: number,
+): void {
+  const textSize = Buffer.byteLength(text)
+  const headers: OutgoingHttpHeaders = given === undefined ? {} : { ...given }
+  headers['content-type'] = binary.length === 0 ? contentType : 'application/octet-stream'
+  if (binary.length > 0) headers['inference-header-content-length'] = textSize
+  let size = textSize
+  for (const { length } of binary) size += length
+  const encoding = accepted === undefined || size < SMALLEST_COMPRESSED ? undefined : chooseEncoding(accepted)
+  if (encoding !== undefined) headers['content-encoding'] = encoding
+  if (size <= LARGEST_COPIED || encoding !== undefined) {
+    const whole = join(text, textSize, binary, size)
+    const body = encoding === undefined ? whole : encoding === 'gzip' ? gzipSync(whole) : deflateSync(whole)
+    headers['content-length'] = body.length
+    response.writeHead(status, headers)
+    response.end(body)
   } else {
-    headers['content-type'] = 'application/octet-stream'
-    headers['inference-header-content-length'] = text.length
-  }
-  let parts: readonly Uint8Array[] = [text, ...binary]
-  const encoding = accepted === undefined ? undefined : chooseEncoding(accepted)
-  if (encoding !== undefined && sizeOf(parts) >= SMALLEST_COMPRESSED) {
-    const body = Buffer.concat(parts)
-    parts = [encoding === 'gzip' ? gzipSync(body) : deflateSync(body)]
-    headers['content-encoding'] = encoding
-  }
-  headers['content-length'] = sizeOf(parts)
-  response.writeHead(status, headers)
-  return write(response, parts)
-}
-
-function write(response: ServerResponse, parts: readonly Uint8Array[]): Promise<void> {
-  return new Promise((resolve) => {
-    // Follows the last byte, and the end of a connection before it.
-    response.once('close', resolve)
+    headers['content-length'] = size
+    response.writeHead(status, headers)
     response.cork()
-    for (const part of parts) response.write(part)
+    response.write(text)
+    for (const part of binary) response.write(part)
     response.end()
-  })
+  }
+  // Everything is written, and waits for the client.
+  if (response.writableLength > 0) response.setTimeout(timeout, () => void response.destroy())
 }
 
-const sizeOf = (parts: readonly Uint8Array[]): number => parts.reduce((sum, { length }) => sum + length, 0)
+/** Copies the text and the bytes behind it. */
+function join(text: string, textSize: number, binary: readonly Uint8Array[], size: number): Buffer {
+  const whole = Buffer.allocUnsafe(size)
+  whole.write(text)
+  let at = textSize
+  for (const part of binary) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
 
 /** The encoding that a client prefers, without its weights: gzip before deflate. */
 function chooseEncoding(accepted: string): 'gzip' | 'deflate' | undefined {

@@ -2,11 +2,18 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib'
 import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
-import type { RequestLimits } from '../service/server-state.ts'
+import type { ByteBudget } from '../service/byte-budget.ts'
+import { freeBytes } from '../service/free-bytes.ts'
+import type { RequestLimits, ServerState } from '../service/server-state.ts'
 import { HttpError } from './failure-status.ts'
 
 /** The most chunks with contents of one body, so that a client cannot send 64 MiB byte by byte. */
 const MOST_CHUNKS = 65_536
+
+const NOTHING: readonly Uint8Array[] = []
+
+/** The limits of the request bodies of a server. */
+export type BodyLimits = Pick<ServerState, 'limits' | 'budget'>
 
 /**
  * Reads the body of one request: first bytes of a known number, then parts into memory of the caller. Nothing is read ahead, and
@@ -14,44 +21,59 @@ const MOST_CHUNKS = 65_536
  */
 export class BodyReader {
   readonly #limits: RequestLimits
+  readonly #request: IncomingMessage
   readonly #stream: Readable
+  /** The unread part of the chunk that arrived last, and the whole chunk. */
   #chunk: Uint8Array = new Uint8Array()
+  #arrived: Uint8Array = this.#chunk
+  readonly #budget: ByteBudget
+  #reserved = 0
+  /** The size of the body, or 0 if it is not known. */
+  readonly #expected: number = 0
   #read = 0
   #count = 0
+  /** Called when the stream has changed. Undefined until the reader has waited for it. */
+  #wake: (() => void) | undefined
 
   /** @throws {HttpError} for an encoding that is not gzip, deflate or identity. @throws {RequestTooLargeError} */
-  constructor(request: IncomingMessage, limits: RequestLimits) {
+  constructor(request: IncomingMessage, { limits, budget }: BodyLimits) {
     this.#limits = limits
-    const length = request.headers['content-length']
-    if (length !== undefined && Number(length) > limits.bytes) throw this.#tooLarge()
+    this.#budget = budget
+    const length = Number(request.headers['content-length'] ?? 0)
+    if (length > limits.bytes) throw this.#tooLarge()
+    this.#request = request
     this.#stream = decoded(request)
+    // The size of other bodies shows as they arrive.
+    if (this.#stream === request) this.#expected = length
   }
 
-  /** Reads exactly as many bytes as the parts have. @throws {InvalidRequestError} if the body ends before. */
-  async readInto(parts: readonly Uint8Array[]): Promise<void> {
-    for (const part of parts) {
-      for (let at = 0; at < part.length;) {
-        if (this.#chunk.length === 0 && !(await this.#next())) {
-          throw new InvalidRequestError('the body must have all bytes of the binary inputs, but it ended before')
-        }
-        const taken = this.#take(part.length - at)
-        part.set(taken, at)
-        at += taken.length
-      }
-    }
+  /** Gives the share of the server's memory back, once the request is answered. */
+  release(): void {
+    this.#budget.release(this.#reserved)
+    this.#reserved = 0
+  }
+
+  /**
+   * Reads exactly as many bytes as the parts have.
+   *
+   * @returns undefined if they have arrived. @throws (rejects with) {InvalidRequestError} if the body ends before.
+   */
+  readInto(parts: readonly Uint8Array[]): Promise<void> | undefined {
+    const rest = this.#takeInto(parts)
+    return rest.length === 0 ? undefined : this.#awaitInto(rest)
   }
 
   /**
    * Reads bytes to new memory.
    *
-   * @param byteSize the number of bytes, or undefined for all that come. @throws {InvalidRequestError} if the body ends before.
+   * @param byteSize the number of bytes, or undefined for all that come. @param limit the most bytes.
+   * @throws {InvalidRequestError} if the body ends before. @throws {RequestTooLargeError}
    */
-  async read(byteSize: number | undefined): Promise<Uint8Array> {
-    const limit = this.#limits.jsonBytes
+  async read(byteSize: number | undefined, limit: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = []
     let size = 0
     while (size !== byteSize) {
-      if (this.#chunk.length === 0 && !(await this.#next())) {
+      if (this.#chunk.length === 0 && !this.#takeArrived() && !(await this.#next())) {
         if (byteSize === undefined) break
         throw new InvalidRequestError(
           `the body must have the ${byteSize} bytes of JSON that its header states, got ${size}`,
@@ -65,10 +87,36 @@ export class BodyReader {
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
   }
 
-  /** @throws {InvalidRequestError} if the body has more bytes. */
-  async expectEnd(): Promise<void> {
+  /** @returns undefined if the body has ended. @throws (rejects with) {InvalidRequestError} if it has more bytes. */
+  expectEnd(): Promise<void> | undefined {
+    return this.#chunk.length === 0 && this.#hasEnded() ? undefined : this.#awaitEnd()
+  }
+
+  async #awaitEnd(): Promise<void> {
     if (this.#chunk.length === 0 && !(await this.#next())) return
     throw new InvalidRequestError('the body must have no bytes behind the binary inputs')
+  }
+
+  /** Copies what has arrived. @returns what is left of the parts. */
+  #takeInto(parts: readonly Uint8Array[]): readonly Uint8Array[] {
+    for (const [i, part] of parts.entries()) {
+      for (let at = 0; at < part.length;) {
+        if (this.#chunk.length === 0 && !this.#takeArrived()) return [part.subarray(at), ...parts.slice(i + 1)]
+        const taken = this.#take(part.length - at)
+        part.set(taken, at)
+        at += taken.length
+        // Node.js copies each chunk of a body into memory of its own. Those of zlib may have more contents later.
+        if (this.#chunk.length === 0 && this.#stream === this.#request) freeBytes(this.#arrived)
+      }
+    }
+    return NOTHING
+  }
+
+  async #awaitInto(parts: readonly Uint8Array[]): Promise<void> {
+    for (let rest = parts; rest.length > 0; rest = this.#takeInto(rest)) {
+      if (await this.#next()) continue
+      throw new InvalidRequestError('the body must have all bytes of the binary inputs, but it ended before')
+    }
   }
 
   #take(most: number): Uint8Array {
@@ -79,17 +127,51 @@ export class BodyReader {
 
   /** Waits for the next chunk. Returns false at the end of the body. */
   async #next(): Promise<boolean> {
-    let chunk: Buffer | null
-    while ((chunk = this.#stream.read() as Buffer | null) === null) {
-      if (this.#stream.readableEnded) return false
-      if (this.#stream.destroyed) throw this.#failure()
-      await changeOf(this.#stream)
+    // Until then, the connection is not read. A body in the same segment as its head is parsed in the meantime.
+    const needed = this.#needed()
+    if (needed > 0) {
+      await this.#budget.reserve(needed)
+      this.#reserved += needed
     }
-    this.#chunk = chunk
+    while (!this.#takeArrived()) {
+      if (this.#hasEnded()) return false
+      if (this.#stream.destroyed) throw this.#failure()
+      await this.#change()
+    }
+    return true
+  }
+
+  /** Waits until the stream has something to read, or ends. */
+  #change(): Promise<void> {
+    if (this.#wake === undefined) {
+      const wake = (): void => this.#wake?.()
+      this.#stream.on('readable', wake).on('end', wake).on('close', wake)
+    }
+    return new Promise((resolve) => (this.#wake = resolve))
+  }
+
+  /** The memory that must be reserved before the next chunk. */
+  #needed(): number {
+    return Math.max(this.#expected, this.#read) - this.#reserved
+  }
+
+  /** Takes the next chunk, if there is memory for it and it has arrived. */
+  #takeArrived(): boolean {
+    if (this.#needed() > 0) return false
+    const chunk = this.#stream.read() as Buffer | null
+    if (chunk === null) return false
+    this.#chunk = this.#arrived = chunk
     this.#read += chunk.length
     if (this.#read > this.#limits.bytes) throw this.#tooLarge()
     if (++this.#count > MOST_CHUNKS) throw new RequestTooLargeError(`a body must have at most ${MOST_CHUNKS} chunks`)
     return true
+  }
+
+  /** Whether all bytes were taken. A body without an encoding has ended before its stream says so, if its size was known even before that. */
+  #hasEnded(): boolean {
+    if (this.#stream !== this.#request) return this.#stream.readableEnded
+    if (this.#expected > 0 && this.#read === this.#expected) return true
+    return this.#request.complete && this.#request.readableLength === 0
   }
 
   /** The error of a body that broke off. */
@@ -102,17 +184,6 @@ export class BodyReader {
   #tooLarge(): RequestTooLargeError {
     return new RequestTooLargeError(`the body must have at most ${this.#limits.bytes} bytes`)
   }
-}
-
-/** Waits until a stream has something to read, or ends. */
-function changeOf(stream: Readable): Promise<void> {
-  return new Promise((resolve) => {
-    const change = (): void => {
-      stream.off('readable', change).off('end', change).off('close', change)
-      resolve()
-    }
-    stream.on('readable', change).on('end', change).on('close', change)
-  })
 }
 
 function decoded(request: IncomingMessage): Readable {

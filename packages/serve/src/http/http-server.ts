@@ -1,12 +1,16 @@
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, STATUS_CODES, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { Cancellation } from '../service/cancellation.ts'
 import { describeFailure } from '../service/describe-failure.ts'
 import type { LogError, ServerState } from '../service/server-state.ts'
 import { sendAnswer, type Answer } from './answer.ts'
+import { discardRest, hasRest } from './discard-rest.ts'
 import { HttpError, STATUS_OF } from './failure-status.ts'
-import { routesOf, type Handler } from './handlers.ts'
+import { Exchange, type Handler } from './exchange.ts'
+import { routesOf } from './handlers.ts'
+import { addressText, isLoopback } from './listen-address.ts'
+import { Origins } from './origins.ts'
 import type { Router } from './router.ts'
+import { watchClients } from './watch-clients.ts'
 
 /** Where a server listens. */
 export interface HttpOptions {
@@ -14,23 +18,32 @@ export interface HttpOptions {
   readonly host?: string
   /** Default: 8000. 0 takes a free port. */
   readonly port?: number
+  /** The origins of web pages that may send requests: `https://example.org`. Default: none. */
+  readonly allowedOrigins?: readonly string[]
 }
-
-const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** The paths of the protocol over HTTP/1.1. */
 export class HttpServer {
   readonly #server: Server
   readonly #router: Router<Handler>
-  readonly #isLoopback: boolean
+  readonly #host: string
+  readonly #origins: Origins
   readonly #logError: LogError
+  /** The longest time in which a client reads nothing of its answer, in milliseconds. */
+  readonly #timeout: number
   /** Whether connections end after their next answer. */
   #isClosing = false
 
-  private constructor(state: ServerState, host: string, connections: Set<Socket>) {
+  private constructor(
+    state: ServerState,
+    { host, allowedOrigins }: Required<Omit<HttpOptions, 'port'>>,
+    connections: Set<Socket>,
+  ) {
     this.#router = routesOf(state)
-    this.#isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
+    this.#host = host
+    this.#origins = new Origins(allowedOrigins, isLoopback(host))
     this.#logError = state.logError
+    this.#timeout = state.limits.timeout
     this.#server = createServer(
       {
         requestTimeout: state.limits.timeout,
@@ -38,21 +51,32 @@ export class HttpServer {
         keepAliveTimeout: 75_000,
         connectionsCheckingInterval: 1000,
         maxHeaderSize: 16_384,
+        // Node.js would answer without a text, so this server does it.
+        requireHostHeader: false,
       },
-      (request, response) => void this.#answer(request, response),
+      (request, response) => {
+        watch(request.socket, response)
+        void this.#answer(new Exchange(request, response))
+      },
     )
+    this.#server.on('checkExpectation', (_, response) => {
+      // The body does not come.
+      response.setHeader('connection', 'close')
+      sendAnswer(response, answerTo(new HttpError(417, 'the Expect must be 100-continue')), undefined, this.#timeout)
+    })
     this.#server.maxConnections = 20_000
     this.#server.on('connection', (socket) => {
       connections.add(socket)
       socket.once('close', () => connections.delete(socket))
     })
     this.#server.on('clientError', answerBroken)
+    const watch = watchClients(this.#server)
   }
 
   /** @throws (rejects with) the system's error if the address is in use, or not one of this machine. */
   static async listen(state: ServerState, options: HttpOptions, connections: Set<Socket>): Promise<HttpServer> {
-    const { host = '127.0.0.1', port = 8000 } = options
-    const http = new HttpServer(state, host, connections)
+    const { host = '127.0.0.1', port = 8000, allowedOrigins = [] } = options
+    const http = new HttpServer(state, { host, allowedOrigins }, connections)
     await new Promise<void>((resolve, reject) => {
       http.#server.once('error', reject)
       http.#server.listen({ host, port }, () => {
@@ -66,6 +90,11 @@ export class HttpServer {
   /** The port on which it listens. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port
+  }
+
+  /** The host and the port. */
+  get address(): string {
+    return addressText(this.#host, this.port)
   }
 
   /** Ends each connection after its next answer. */
@@ -86,51 +115,40 @@ export class HttpServer {
     this.#server.closeAllConnections()
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = '', url = '' } = request
-    const path = url.split('?', 1)[0]!
-    const cancellation = new Cancellation()
-    response.once('close', () => {
-      if (!response.writableFinished) cancellation.cancel(new Error('the client is gone'))
-    })
-    const actions: (() => Promise<void>)[] = []
-    let parts: Readonly<Record<string, string>> = {}
+  async #answer(exchange: Exchange): Promise<void> {
+    const { request, response } = exchange
+    const { method = '', url = '', headers, httpVersion } = request
+    const query = url.indexOf('?')
+    const path = query === -1 ? url : url.slice(0, query)
     let answer: Answer
     try {
-      this.#checkOrigin(request)
-      const found = this.#router.find(method, path)
-      parts = found.parts
-      const onEnd = (action: () => Promise<void>): void => void actions.push(action)
-      answer = await found.handler({ request, parts, cancellation, onEnd })
+      if (headers.host === undefined && httpVersion === '1.1') throw new HttpError(400, 'the request must have a Host')
+      this.#origins.check(headers)
+      const preflight = this.#origins.preflight(method, headers)
+      answer = preflight ?? (await this.#handle(exchange, method, path))
     } catch (error) {
       if (!response.destroyed) this.#logError(error, { method, path })
-      answer = answerTo(error, parts['model'])
+      answer = answerTo(error, exchange.parts['model'])
     }
     try {
       if (response.destroyed) return
-      if (this.#isClosing || hasUnreadBody(request)) response.setHeader('connection', 'close')
-      await sendAnswer(response, answer, request.headers['accept-encoding'])
+      if (this.#isClosing) response.setHeader('connection', 'close')
+      else if (!exchange.hasRead && hasRest(request)) discardRest(request)
+      this.#origins.allow(headers, response)
+      sendAnswer(response, answer, headers['accept-encoding'], this.#timeout)
     } finally {
-      for (const action of actions.toReversed()) await action()
+      exchange.leave()
     }
   }
 
-  /** Refuses the requests of web pages to a server of this machine. @throws {HttpError} */
-  #checkOrigin({ headers }: IncomingMessage): void {
-    if (headers.origin !== undefined) throw new HttpError(403, 'requests of web pages are not answered')
-    if (!this.#isLoopback) return
-    const host = headers.host?.replace(/:\d+$/, '').toLowerCase()
-    if (host !== undefined && !LOOPBACK_HOSTS.has(host))
-      throw new HttpError(403, 'the Host must be a name of this machine')
+  #handle(exchange: Exchange, method: string, path: string): Answer | Promise<Answer> {
+    const { handler, parts } = this.#router.find(method, path)
+    exchange.parts = parts
+    return handler(exchange)
   }
 }
 
-/** Whether the client may still be sending. It gets the answer, and then the connection ends. */
-function hasUnreadBody({ headers, complete }: IncomingMessage): boolean {
-  return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
-}
-
-function answerTo(error: unknown, model: string | undefined): Answer {
+function answerTo(error: unknown, model?: string): Answer {
   const asJson = (message: string): string => JSON.stringify({ error: message })
   if (error instanceof HttpError) return { status: error.status, text: asJson(error.message), headers: error.headers }
   const { kind, message } = describeFailure(error, model)

@@ -19,7 +19,7 @@ export function modelMetadata({ model }: ServedModel, versions: readonly string[
 /** Dimensions in configurations lack the first axis of models with batches. */
 const tensorConfig = ({ name, datatype, shape }: TensorSpec, isBatched: boolean) => ({
   name,
-  data_type: `TYPE_${datatype}`,
+  data_type: datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`,
   dims: isBatched ? shape.slice(1) : shape,
 })
 

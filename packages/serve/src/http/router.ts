@@ -9,9 +9,17 @@ interface Route<Handler> {
   readonly handler: Handler
 }
 
+/** A handler, and what the path names. */
+interface Found<Handler> {
+  readonly handler: Handler
+  readonly parts: PathParts
+}
+
 /** Finds the handler of a verb and a path. Patterns match whole paths, and `:name` matches one part. */
 export class Router<Handler> {
   readonly #routes: Route<Handler>[] = []
+  /** The result for the last path, because the next request usually has the same path. */
+  #last: { readonly verb: string; readonly path: string; readonly found: Found<Handler> } | undefined
 
   /** @param pattern such as `/v2/models/:model/infer`. Earlier routes win. */
   add(verb: string, pattern: string, handler: Handler): void {
@@ -19,7 +27,14 @@ export class Router<Handler> {
   }
 
   /** @throws {HttpError} 404 for an unknown path, 405 for another verb, 400 for a path that cannot be decoded. */
-  find(verb: string, path: string): { readonly handler: Handler; readonly parts: PathParts } {
+  find(verb: string, path: string): Found<Handler> {
+    if (this.#last?.path === path && this.#last.verb === verb) return this.#last.found
+    const found = this.#search(verb, path)
+    this.#last = { verb, path, found }
+    return found
+  }
+
+  #search(verb: string, path: string): Found<Handler> {
     const given = path.split('/')
     const verbs: string[] = []
     for (const { verb: wanted, pattern, handler } of this.#routes) {
@@ -27,7 +42,8 @@ export class Router<Handler> {
       if (wanted === verb) return { handler, parts: readParts(pattern, given) }
       verbs.push(wanted)
     }
-    if (verbs.length === 0) throw new HttpError(404, 'there is no such path')
+    if (verbs.length === 0)
+      throw new HttpError(404, 'there is no such path; requests for a model go to /v2/models/{model}/infer')
     const allow = [...new Set(verbs)].join(', ')
     throw new HttpError(405, `the verb of this path must be ${allow}`, { allow })
   }

@@ -1,29 +1,34 @@
 import {
   ArgumentError,
+  formatSignature,
   parseSignature,
-  Tensor,
+  type Tensor,
   type KernelSignature,
   type NativeAllocator,
+  type Parameter,
   type TensorType,
 } from '@tenon/core'
+import { NativeScope } from 'tenon/scope'
+import { StringTensor } from 'tenon/tstring'
 import { checkName, checkOptions, isSignature, resolveAttributes, resolveCall, wrongType } from '@tenon/core/internal'
 import type { IsolatedKernel } from 'tenon'
 import { InvalidRequestError } from '../errors.ts'
 import { readBatching, type Batching, type BatchingOptions } from '../scheduler/batching-options.ts'
+import { isModelTensor, typeOfTensor, type ModelTensor } from './model-tensor.ts'
 import type { RunContext } from './run-context.ts'
 import type { InputsOf } from './signature-types.ts'
 import { describeTensors, type TensorSpec } from './tensor-spec.ts'
 
 /**
  * A function that answers requests. It gets the inputs by name, and returns the outputs by name, or the output itself if there is
- * only one.
+ * only one. The memory of the inputs is closed after the answer: copy what the function keeps, for example with `x.copy()`.
  */
 export type ModelFunction<Signature extends string = string> = (
   inputs: InputsOf<Signature>,
   context: RunContext,
 ) => Outputs | Promise<Outputs>
 
-type Outputs = Tensor | Readonly<Record<string, Tensor>>
+type Outputs = ModelTensor | Readonly<Record<string, ModelTensor>>
 
 /** Shared memory with an end, in which the tensors of one request lie. */
 export interface RequestMemory extends NativeAllocator {
@@ -44,7 +49,10 @@ export interface ModelOptions<Signature extends string = string> {
   readonly signature?: Signature
   /** The attributes of the kernel. */
   readonly attributes?: Readonly<Record<string, unknown>>
-  /** The memory of the kernel's library (`library.memory`), into which requests are read, so that no operand is copied. */
+  /**
+   * The memory of the kernel's library (`library.memory`), into which requests are read, so that no operand is copied. Default for a function:
+   * memory of this process.
+   */
   readonly memory?: { arena(): RequestMemory }
   /** The longest time for one run in milliseconds. Default: 30,000. */
   readonly deadline?: number
@@ -74,15 +82,18 @@ const OPTIONS = [
 ] as const
 
 /** A kernel or a function that answers requests of the protocol, under a name and a version. Made by {@link defineModel}. */
-export interface Model {
+export interface Model<Signature extends string = string> {
   readonly name: string
   readonly version: string
+  /** The text of the inputs and outputs. The types of a client's requests come from it. */
+  readonly signature: Signature
   readonly inputs: readonly TensorSpec[]
   readonly outputs: readonly TensorSpec[]
   readonly deadline: number
   readonly instances: number
   readonly batching: Batching
   readonly idempotent: boolean
+  /** The memory of requests; undefined for that of the garbage collector. */
   readonly memory: { arena(): RequestMemory } | undefined
   /**
    * Checks the types of the inputs of one request, in the order of {@link inputs}.
@@ -90,8 +101,16 @@ export interface Model {
    * @throws {InvalidRequestError} with the input that contradicts the signature, and the reason.
    */
   check(types: readonly TensorType[]): void
-  /** Runs once. @returns the outputs in the order of {@link outputs}. @throws (rejects with) what the kernel or function throws. */
-  run(inputs: readonly Tensor[], context: RunContext, allocator: NativeAllocator | undefined): Promise<Tensor[]>
+  /**
+   * Runs once.
+   *
+   * @returns the outputs in the order of {@link outputs}, or a promise of them. @throws (or rejects with) what the kernel or function throws.
+   */
+  run(
+    inputs: readonly ModelTensor[],
+    context: RunContext,
+    allocator: NativeAllocator | undefined,
+  ): ModelTensor[] | Promise<ModelTensor[]>
 }
 
 /**
@@ -106,30 +125,32 @@ export interface Model {
  *   run: ({ x }) => tensor('f32', x.shape, x.toArray().map((value) => 2 * value)),
  * })
  */
-export function defineModel<const Signature extends string>(options: ModelOptions<Signature>): Model {
+export function defineModel<const Signature extends string>(options: ModelOptions<Signature>): Model<Signature> {
   const given = checkOptions<ModelOptions>(options, OPTIONS)
   const name = checkModelName(given.name)
   const version = checkVersion(given.version ?? '1')
   const { kernel, run, memory } = given
   checkOneSource(name, kernel, run)
   const signature = signatureOf(name, given.signature, kernel)
+  if (kernel !== undefined && given.signature !== undefined) checkAgainstKernel(signature, kernel.signature)
   // A signature among the options describes only the tensors of a kernel.
   const attributes = resolveAttributes(kernel?.signature ?? signature, { ...given.attributes })
   const inputs = describeTensors(signature, 'operands')
   const outputs = describeTensors(signature, 'results')
   const batching = readBatching(given.maxBatchSize ?? 0, given.batching)
   if (batching.maxBatchSize > 0) checkFirstAxes(signature)
-  const model: Model = Object.freeze({
+  const model: Model<Signature> = Object.freeze({
     name,
     version,
+    signature: (given.signature ?? formatSignature(signature)) as Signature,
     inputs,
     outputs,
     deadline: checkPositive(given.deadline ?? 30_000, 'deadline'),
     instances: checkCount(given.instances ?? 1, 'instances'),
     batching,
     idempotent: given.idempotent !== false,
-    memory,
-    check: (types: readonly TensorType[]) => checkTypes(signature, types, attributes),
+    memory: memory ?? (kernel === undefined ? SCOPES : undefined),
+    check: onceForEach((types) => checkTypes(signature, types, attributes)),
     run:
       kernel === undefined
         ? functionRunner(run as ModelFunction, signature, outputs)
@@ -138,6 +159,9 @@ export function defineModel<const Signature extends string>(options: ModelOption
   models.add(model)
   return model
 }
+
+/** Memory of this process for one request, which is given back with its answer. The garbage collector would let it grow. */
+const SCOPES = { arena: (): RequestMemory => NativeScope.ofConfined() }
 
 const models = new WeakSet<object>()
 
@@ -166,11 +190,38 @@ function signatureOf(
   text: string | undefined,
   kernel: IsolatedKernel<unknown> | undefined,
 ): KernelSignature {
-  if (text !== undefined) return parseSignature(name, text)
+  if (text !== undefined) return parseSignature(name, text, { strings: true })
   if (kernel !== undefined) return kernel.signature
   throw new ArgumentError(`the model ${name} must have a signature, because it runs a function`, {
     hint: "Add the inputs and outputs, for example signature: '(x: f32[rows, 4]) -> (y: f32[rows, 4])'.",
   })
+}
+
+/** @throws {ArgumentError} if no request for the signature could be right for the kernel. */
+function checkAgainstKernel(given: KernelSignature, own: KernelSignature): void {
+  for (const role of ['operands', 'results'] as const) {
+    const [wanted, found] = [own[role], given[role]].map((all) => all.filter(({ isToken }) => !isToken))
+    // The kernel may repeat a parameter, or leave it out.
+    const isFixed = wanted!.every(({ kind }) => kind === 'one')
+    const isOther =
+      isFixed && (wanted!.length !== found!.length || wanted!.some((parameter, i) => differ(parameter, found![i]!)))
+    if (!isOther) continue
+    throw new ArgumentError(
+      `the signature of the model ${given.name} must have the ${role} of its kernel, got ${formatSignature(given)}`,
+      { hint: `The kernel has ${formatSignature(own)}. Leave the signature out to use it.` },
+    )
+  }
+}
+
+/** Whether no tensor is right for both parameters. Strings reach a kernel as bytes. */
+function differ(own: Parameter, given: Parameter): boolean {
+  if (own.dtypes.length > 0 && given.isString !== true && !given.dtypes.some((dtype) => own.dtypes.includes(dtype))) {
+    return true
+  }
+  const [a, b] = [own.shape, given.shape].map((shape) =>
+    shape?.some((size) => size !== null && typeof size === 'object' && 'group' in size) ? undefined : shape,
+  )
+  return given.isString !== true && a !== undefined && b !== undefined && a.length !== b.length
 }
 
 /** @throws {ArgumentError} unless the first axis of all inputs and outputs is the same size. */
@@ -208,6 +259,16 @@ function checkCount(value: unknown, name: string): number {
   throw wrongType(name, 'a whole number above 0', value)
 }
 
+/** Remembers the types that were checked last. Types are interned, so equal types are the same object. */
+function onceForEach(check: (types: readonly TensorType[]) => void): (types: readonly TensorType[]) => void {
+  let last: readonly TensorType[] | undefined
+  return (types) => {
+    if (last?.length === types.length && last.every((type, i) => type === types[i])) return
+    check(types)
+    last = types
+  }
+}
+
 function checkTypes(
   signature: KernelSignature,
   operands: readonly TensorType[],
@@ -229,30 +290,67 @@ function kernelRunner(
   outputs: readonly TensorSpec[],
 ): Runner {
   const hasAttributes = kernel.signature.attributes.length > 0
+  checkNoStrings(outputs, kernel)
   return async (inputs, { signal }, allocator) => {
     const options = { deadline, signal, ...(allocator === undefined ? {} : { allocator }) }
-    const made = await kernel.async(...inputs, ...(hasAttributes ? [attributes, options] : [options]))
+    // A kernel takes strings as the bytes of their packed tensor.
+    const operands = inputs.map((input) => (input instanceof StringTensor ? input.sharedTensor() : input))
+    const made = await kernel.async(...operands, ...(hasAttributes ? [attributes, options] : [options]))
     return outputs.map(({ name }) => (outputs.length === 1 ? made : (made as Record<string, unknown>)[name]) as Tensor)
   }
 }
 
 function functionRunner(run: ModelFunction, signature: KernelSignature, outputs: readonly TensorSpec[]): Runner {
   const names = signature.operands.map(({ name }) => name)
-  return async (inputs, context) => {
-    const made = await run(Object.fromEntries(names.map((name, i) => [name, inputs[i]!])), context)
+  const check = onceForEach((types) => {
+    const operands = types.slice(0, names.length)
+    resolveCall(signature, { operands, attributes: {}, results: types.slice(names.length) })
+  })
+  const finish = (inputs: readonly ModelTensor[], made: Outputs): ModelTensor[] => {
     const results = outputs.map(({ name }) =>
-      checkOutput(signature.name, name, made instanceof Tensor ? { [outputs[0]!.name]: made } : made),
+      checkOutput(signature.name, name, isModelTensor(made) ? { [outputs[0]!.name]: made } : made),
     )
-    resolveCall(signature, { operands: typesOf(inputs), attributes: {}, results: typesOf(results) })
+    checkKinds(signature, outputs, results)
+    check([...inputs, ...results].map(typeOfTensor))
     return results
+  }
+  return (inputs, context) => {
+    const made = run(Object.fromEntries(names.map((name, i) => [name, inputs[i]!])), context)
+    return isPromise(made) ? (async () => finish(inputs, await made))() : finish(inputs, made)
   }
 }
 
-const typesOf = (tensors: readonly Tensor[]): TensorType[] => tensors.map(({ type }) => type)
+const isPromise = (value: Outputs | Promise<Outputs>): value is Promise<Outputs> =>
+  typeof (value as Partial<Promise<Outputs>> | undefined)?.then === 'function'
 
 /** @throws {ArgumentError} if a function does not return the output that its signature promises. */
-function checkOutput(model: string, name: string, made: Readonly<Record<string, Tensor>>): Tensor {
+function checkOutput(model: string, name: string, made: Readonly<Record<string, ModelTensor>>): ModelTensor {
   const output = made?.[name]
-  if (output instanceof Tensor) return output
+  if (isModelTensor(output)) return output
   throw wrongType(`the output ${name} of the model ${model}`, 'a tensor', output, `Return { ${name}: tensor(...) }.`)
+}
+
+/** @throws {ArgumentError} if a function returns numbers for an output of strings, or strings for numbers. */
+function checkKinds(
+  { name: model }: KernelSignature,
+  outputs: readonly TensorSpec[],
+  made: readonly ModelTensor[],
+): void {
+  for (const [i, { name, dtype }] of outputs.entries()) {
+    if ((dtype === 'string') === made[i] instanceof StringTensor) continue
+    const wanted = dtype === 'string' ? 'a string tensor' : 'a tensor of numbers'
+    throw wrongType(`the output ${name} of the model ${model}`, wanted, made[i])
+  }
+}
+
+/** @throws {ArgumentError} if a kernel has outputs of strings, whose size cannot be known before the call. */
+function checkNoStrings(outputs: readonly TensorSpec[], { signature }: IsolatedKernel<unknown>): void {
+  const strings = outputs.find(({ dtype }) => dtype === 'string')
+  if (strings === undefined) return
+  throw new ArgumentError(
+    `the output ${strings.name} of the kernel ${signature.name} must have numbers, because a kernel cannot return strings`,
+    {
+      hint: 'Use the function run, which can call a packed function that returns text.',
+    },
+  )
 }

@@ -1,3 +1,5 @@
+import type { TraceContext } from '../tracing/trace-context.ts'
+
 /** A parameter of a request. Integers beyond 2^53 are bigints. */
 export type ParameterValue = boolean | number | bigint | string
 
@@ -7,4 +9,6 @@ export interface RunContext {
   readonly parameters: Readonly<Record<string, ParameterValue>>
   /** Aborted at the deadline, and when the client is gone. */
   readonly signal: AbortSignal
+  /** The traces of the requests of this run that have one, to be passed on to other servers: `client.infer(..., traces[0])`. */
+  readonly traces: readonly TraceContext[]
 }

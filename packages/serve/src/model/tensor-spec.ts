@@ -3,7 +3,7 @@ import { ArgumentError, dtypeInfo, type DType, type KernelSignature, type Parame
 /** An input or an output of a model, as its metadata describes it. */
 export interface TensorSpec {
   readonly name: string
-  readonly dtype: DType
+  readonly dtype: DType | 'string'
   /** The name of the element type in the protocol: `FP32`. */
   readonly datatype: string
   /** The sizes of the axes, with -1 for those that differ between requests. */
@@ -20,21 +20,21 @@ export function describeTensors(signature: KernelSignature, role: 'operands' | '
   return signature[role].filter(({ isToken }) => !isToken).map((parameter) => describeTensor(parameter, signature.name))
 }
 
-function describeTensor({ name, kind, dtypes, shape }: Parameter, model: string): TensorSpec {
-  const [dtype] = dtypes
+function describeTensor({ name, kind, dtypes, shape, isString = false }: Parameter, model: string): TensorSpec {
+  const dtype = isString ? 'string' : dtypes[0]
   if (kind !== 'one') throw unserved(name, model, 'must be one tensor', 'Leave it out, or name each of them')
   if (dtype === undefined || dtypes.length > 1) {
     throw unserved(name, model, 'must have one element type', 'Name the element type')
   }
-  const { openInference } = dtypeInfo(dtype)
-  if (openInference === undefined) {
+  const datatype = dtype === 'string' ? 'BYTES' : dtypeInfo(dtype).openInference
+  if (datatype === undefined) {
     throw unserved(name, model, `must have an element type of the protocol, got ${dtype}`, 'Use another element type')
   }
   if (shape === undefined || shape.some((size) => size !== null && typeof size === 'object' && 'group' in size)) {
     throw unserved(name, model, 'must have a fixed number of axes', 'Name each axis')
   }
   const sizes = shape.map((size) => (typeof size === 'number' ? size : -1))
-  return Object.freeze({ name, dtype, datatype: openInference, shape: Object.freeze(sizes) })
+  return Object.freeze({ name, dtype, datatype, shape: Object.freeze(sizes) })
 }
 
 function unserved(name: string, model: string, rule: string, advice: string): ArgumentError {

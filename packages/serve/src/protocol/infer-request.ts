@@ -1,4 +1,5 @@
 import type { ParameterValue } from '../model/run-context.ts'
+import type { RegionRange } from '../shared-memory/region-place.ts'
 
 /** A request for one inference, as both transports pass it on. The contents are not checked against a model yet. */
 export interface InferRequest {
@@ -16,12 +17,12 @@ export interface InferRequest {
   readonly isBinary: boolean
 }
 
-/** An input of a request, whose elements are in the JSON or behind it. */
+/** An input of a request, whose elements are in the JSON, behind it, or in the client's shared memory. */
 export interface InferInput {
   readonly name: string
   readonly datatype: string
   readonly shape: readonly number[]
-  readonly source: { readonly data: unknown } | { readonly byteSize: number }
+  readonly source: { readonly data: unknown } | { readonly byteSize: number } | RegionRange
 }
 
 /** An output that a client asks for. */
@@ -29,4 +30,6 @@ export interface RequestedOutput {
   readonly name: string
   /** Undefined if the request decides. */
   readonly isBinary: boolean | undefined
+  /** The place in the client's shared memory to which it is written. */
+  readonly range: RegionRange | undefined
 }

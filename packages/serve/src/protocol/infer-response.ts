@@ -1,8 +1,9 @@
-import type { Tensor } from '@tenon/core'
 import { InvalidRequestError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
+import type { ModelTensor } from '../model/model-tensor.ts'
 import type { TensorSpec } from '../model/tensor-spec.ts'
 import type { InferRequest } from './infer-request.ts'
+import type { RegionRange } from '../shared-memory/region-place.ts'
 import { bytesForBody, elementsForJson } from './tensor-json.ts'
 
 /** An output that a request asked for, or that it gets because it asked for none in particular. */
@@ -11,15 +12,19 @@ export interface ChosenOutput {
   /** The place among the outputs of the model. */
   readonly index: number
   readonly isBinary: boolean
+  /** The place in the client's shared memory to which it is written. */
+  readonly range: RegionRange | undefined
 }
 
 /** The outputs of one request in the order of the answer. @throws {InvalidRequestError} for a name that the model does not have. */
 export function chooseOutputs(model: Model, request: InferRequest): readonly ChosenOutput[] {
   const { outputs, isBinary } = request
-  if (outputs === undefined) return model.outputs.map((spec, index) => ({ spec, index, isBinary }))
+  if (outputs === undefined) return model.outputs.map((spec, index) => ({ spec, index, isBinary, range: undefined }))
   return outputs.map((asked) => {
     const index = model.outputs.findIndex(({ name }) => name === asked.name)
-    if (index !== -1) return { spec: model.outputs[index]!, index, isBinary: asked.isBinary ?? isBinary }
+    if (index !== -1) {
+      return { spec: model.outputs[index]!, index, isBinary: asked.isBinary ?? isBinary, range: asked.range }
+    }
     const names = model.outputs.map(({ name }) => name).join(', ')
     throw new InvalidRequestError(`the model ${model.name} has no output ${JSON.stringify(asked.name.slice(0, 60))}`, {
       hint: `Its outputs are ${names}.`,
@@ -28,9 +33,22 @@ export function chooseOutputs(model: Model, request: InferRequest): readonly Cho
 }
 
 /** One output of an answer. */
-export interface AnsweredOutput extends ChosenOutput {
-  readonly tensor: Tensor
+export interface AnsweredOutput {
+  readonly chosen: ChosenOutput
+  readonly tensor: ModelTensor
+  /** The number of bytes that were written to the client's shared memory, or undefined for an output of the answer. */
+  readonly written: number | undefined
 }
+
+/** The parameters of an output in shared memory. */
+export const parametersOfRange = (
+  { region, offset }: RegionRange,
+  written: number,
+): Record<string, string | number> => ({
+  shared_memory_region: region,
+  ...(offset === 0 ? {} : { shared_memory_offset: offset }),
+  shared_memory_byte_size: written,
+})
 
 /** An answer to one request, before a transport encodes it. */
 export interface InferResponse {
@@ -48,14 +66,17 @@ export interface JsonResponse {
 /** Encodes an answer for HTTP. @throws {InvalidRequestError} for elements that JSON does not have. */
 export function encodeAsJson({ model, id, outputs }: InferResponse): JsonResponse {
   const binary: Uint8Array[] = []
-  const described = outputs.map(({ spec: { name, datatype }, isBinary, tensor }) => {
-    const { shape } = tensor
-    if (!isBinary) return { name, datatype, shape, data: elementsForJson(name, tensor) }
+  const described = outputs.map(({ chosen: { spec, isBinary, range }, tensor, written }) => {
+    const { name, datatype } = spec
+    // Put together here, because JSON.stringify() takes several times as long for objects that are made for it.
+    const head = `{"name":${JSON.stringify(name)},"datatype":"${datatype}","shape":[${tensor.shape.join(',')}]`
+    if (written !== undefined) return `${head},"parameters":${JSON.stringify(parametersOfRange(range!, written))}}`
+    if (!isBinary) return `${head},"data":${JSON.stringify(elementsForJson(name, tensor))}}`
     const bytes = bytesForBody(tensor)
     binary.push(bytes)
-    return { name, datatype, shape, parameters: { binary_data_size: bytes.length } }
+    return `${head},"parameters":{"binary_data_size":${bytes.length}}}`
   })
-  const named = id === undefined ? {} : { id }
-  const { name, version } = model
-  return { text: JSON.stringify({ model_name: name, model_version: version, ...named, outputs: described }), binary }
+  const head = `{"model_name":${JSON.stringify(model.name)},"model_version":"${model.version}"`
+  const named = id === undefined ? head : `${head},"id":${JSON.stringify(id)}`
+  return { text: `${named},"outputs":[${described.join(',')}]}`, binary }
 }

@@ -7,6 +7,9 @@ interface ReviverContext {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** Decodes text. @throws {TypeError} for bytes that are not UTF-8. */
+export const decodeUtf8 = (bytes: Uint8Array): string => utf8.decode(bytes)
+
 /**
  * Reads JSON.
  *
@@ -15,7 +18,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  */
 export function parseJson(bytes: Uint8Array, isExact: boolean): unknown {
   try {
-    const text = utf8.decode(bytes)
+    const text = decodeUtf8(bytes)
     return isExact ? JSON.parse(text, readInteger as (key: string, value: unknown) => unknown) : JSON.parse(text)
   } catch (error) {
     const reason = error instanceof SyntaxError ? error.message : 'it is not UTF-8 text, or nested too deeply'

@@ -1,6 +1,9 @@
 import { InvalidRequestError } from '../errors.ts'
+import type { RegionRange } from '../shared-memory/region-place.ts'
 import type { ParameterValue } from '../model/run-context.ts'
 import type { InferInput, InferRequest, RequestedOutput } from './infer-request.ts'
+import { isSize } from './json-elements.ts'
+import { cutOff, wrong } from './wrong-field.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -38,16 +41,15 @@ function readInput(value: unknown, path: string): InferInput {
   const datatype = readText(own(input, 'datatype'), `${path}.datatype`)
   const shape = readShape(own(input, 'shape'), `${path}.shape`)
   const parameters = readParameters(own(input, 'parameters'), `${path}.parameters`)
-  if (parameters['shared_memory_region'] !== undefined) {
-    throw new InvalidRequestError(
-      `the input ${name} must be in the request, because this server shares no memory with its clients`,
-    )
-  }
+  const range = readRange(parameters, `${path}.parameters`)
   const data = own(input, 'data')
   const size = parameters['binary_data_size']
-  if ((data === undefined) === (size === undefined)) {
-    throw new InvalidRequestError(`the input ${name} must have either data or the parameter binary_data_size`)
+  if ([data, size, range].filter((one) => one !== undefined).length !== 1) {
+    throw new InvalidRequestError(
+      `the input ${cutOff(name)} must have either data, the parameter binary_data_size or shared memory`,
+    )
   }
+  if (range !== undefined) return { name, datatype, shape, source: range }
   if (size === undefined) return { name, datatype, shape, source: { data } }
   if (!isSize(size)) throw wrong(`${path}.parameters.binary_data_size`, 'a number of bytes', size)
   return { name, datatype, shape, source: { byteSize: size } }
@@ -56,18 +58,27 @@ function readInput(value: unknown, path: string): InferInput {
 function readOutput(value: unknown, path: string): RequestedOutput {
   const output = readObject(value, path)
   const name = readText(own(output, 'name'), `${path}.name`)
-  const { binary_data, classification, shared_memory_region } = readParameters(
-    own(output, 'parameters'),
-    `${path}.parameters`,
-  )
+  const parameters = readParameters(own(output, 'parameters'), `${path}.parameters`)
+  const { binary_data, classification } = parameters
   if (binary_data !== undefined && typeof binary_data !== 'boolean') {
     throw wrong(`${path}.parameters.binary_data`, 'true or false', binary_data)
   }
-  if (classification !== undefined || shared_memory_region !== undefined) {
-    const extension = classification === undefined ? 'shared memory' : 'classification'
-    throw new InvalidRequestError(`the output ${name} must not ask for ${extension}, which this server does not have`)
+  if (classification !== undefined && classification !== 0) {
+    throw new InvalidRequestError(
+      `the output ${cutOff(name)} must not ask for classification, which this server does not have`,
+    )
   }
-  return { name, isBinary: binary_data }
+  return { name, isBinary: binary_data, range: readRange(parameters, `${path}.parameters`) }
+}
+
+/** The shared memory of a tensor, or undefined. */
+function readRange(parameters: Readonly<Record<string, ParameterValue>>, path: string): RegionRange | undefined {
+  const { shared_memory_region: region, shared_memory_offset: offset, shared_memory_byte_size: byteSize } = parameters
+  if (region === undefined && offset === undefined && byteSize === undefined) return undefined
+  if (typeof region !== 'string' || region === '') throw wrong(`${path}.shared_memory_region`, 'a text', region)
+  if (!isSize(byteSize)) throw wrong(`${path}.shared_memory_byte_size`, 'a number of bytes', byteSize)
+  if (!isSize(offset ?? 0)) throw wrong(`${path}.shared_memory_offset`, 'a number of bytes', offset)
+  return { region, offset: (offset ?? 0) as number, byteSize }
 }
 
 /** Takes those parameters out that the protocol reserves. */
@@ -88,7 +99,8 @@ function splitParameters(
       )
     }
   }
-  return { parameters, priority, timeout, isBinary }
+  // Later requests with the same JSON get the same object.
+  return { parameters: Object.freeze(parameters), priority, timeout, isBinary }
 }
 
 function readParameters(value: unknown, path: string): Readonly<Record<string, ParameterValue>> {
@@ -96,7 +108,7 @@ function readParameters(value: unknown, path: string): Readonly<Record<string, P
   const parameters = readObject(value, path)
   for (const [name, one] of Object.entries(parameters)) {
     if (!['boolean', 'number', 'bigint', 'string'].includes(typeof one)) {
-      throw wrong(`${path}.${name}`, 'a boolean, a number or a text', one)
+      throw wrong(`${path}.${cutOff(name)}`, 'a boolean, a number or a text', one)
     }
   }
   return parameters as Readonly<Record<string, ParameterValue>>
@@ -111,8 +123,6 @@ function readShape(value: unknown, path: string): readonly number[] {
     throw wrong(`${path}[${i}]`, 'a whole number from 0', size)
   })
 }
-
-const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 /** Reads a field without those that objects inherit. */
 const own = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
@@ -136,20 +146,7 @@ function checkDistinct(named: readonly { readonly name: string }[], path: string
   const seen = new Set<string>()
   for (const { name } of named) {
     if (seen.has(name))
-      throw new InvalidRequestError(`${path} must have each name once, got ${JSON.stringify(name)} twice`)
+      throw new InvalidRequestError(`${path} must have each name once, got ${JSON.stringify(cutOff(name))} twice`)
     seen.add(name)
   }
-}
-
-/** The error for a field. Values are cut off, because clients choose them. */
-export function wrong(path: string, expected: string, received: unknown): InvalidRequestError {
-  const text =
-    typeof received === 'object' && received !== null
-      ? Array.isArray(received)
-        ? 'an array'
-        : 'an object'
-      : String(received)
-  return new InvalidRequestError(
-    `${path} must be ${expected}, got ${text.length > 60 ? `${text.slice(0, 60)}...` : text}`,
-  )
 }

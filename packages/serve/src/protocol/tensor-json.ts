@@ -1,22 +1,25 @@
-import { dtypeInfo, type Tensor } from '@tenon/core'
+import { dtypeInfo } from '@tenon/core'
+import { StringTensor } from 'tenon/tstring'
 import { InvalidRequestError } from '../errors.ts'
-
-/** Makes a number that `JSON.stringify()` writes as it is. TypeScript's library does not know it. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
+import { elementsOf, type ModelTensor } from '../model/model-tensor.ts'
+import { integerForJson } from './raw-json.ts'
+import { writeStrings } from './string-bytes.ts'
 
 /**
  * The elements of an output for JSON, flat and in row-major order. Integers of 64 bits are exact.
  *
- * @throws {InvalidRequestError} for elements that JSON does not have: NaN, infinities, and floats of 16 bits.
+ * @throws {InvalidRequestError} for elements that JSON does not have: NaN, infinities, floats of 16 bits, and strings that are not UTF-8.
  */
-export function elementsForJson(name: string, tensor: Tensor): readonly unknown[] {
+export function elementsForJson(name: string, tensor: ModelTensor): readonly unknown[] {
+  if (tensor instanceof StringTensor) {
+    if (tensor.indexOfInvalid() !== -1) throw binaryOnly(name, 'a string that is not UTF-8')
+    return tensor.toArray()
+  }
   const { kind, bits, openInference } = dtypeInfo(tensor.dtype)
   const elements = tensor.contiguous()
   if (kind === 'bool') return elements.toArray()
   if (bits === 64 && kind !== 'float') {
-    return (elements.toArray() as readonly bigint[]).map((value) =>
-      Number.isSafeInteger(Number(value)) ? Number(value) : rawJSON(String(value)),
-    )
+    return (elements.toArray() as readonly bigint[]).map(integerForJson)
   }
   if (kind === 'float' && bits === 16) throw binaryOnly(name, `elements of ${openInference}`)
   const values = elements.toArray() as readonly number[]
@@ -33,8 +36,12 @@ function binaryOnly(name: string, what: string): InvalidRequestError {
   })
 }
 
-/** The bytes of an output in row-major order. They are the memory of the tensor, unless its elements lie apart. */
-export function bytesForBody(tensor: Tensor): Uint8Array {
+/**
+ * The bytes of an output in row-major order. They are the memory of the tensor, unless its elements lie apart, or are strings, which have
+ * their lengths between them.
+ */
+export function bytesForBody(tensor: ModelTensor): Uint8Array {
+  if (tensor instanceof StringTensor) return writeStrings(elementsOf(tensor))
   const { block, base, type } = tensor.contiguous()
   return block.bytes.subarray(base, base + type.byteSize)
 }

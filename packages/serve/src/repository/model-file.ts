@@ -13,6 +13,7 @@ import {
   strictObject,
   string,
   unknown,
+  type BaseIssue,
 } from 'valibot'
 import { ModelLoadError } from '../errors.ts'
 import type { ModelOptions } from '../model/model.ts'
@@ -77,8 +78,22 @@ export function readModelFile(text: string, path: string): ModelFile {
   if (success) return output as ModelFile
   const [issue] = issues
   const place = issue.path?.map(({ key }) => String(key)).join('.') ?? 'the file'
-  throw new ModelLoadError(`${path}: ${place} is not valid. ${issue.message}.`, {
-    hint: `The fields are ${Object.keys(modelFile.entries).join(', ')}.`,
+  throw new ModelLoadError(`${path}: ${describeIssue(place, issue)}`, {
+    hint: HINTS[place] ?? `The fields are ${Object.keys(modelFile.entries).join(', ')}.`,
     details: { path, field: place },
   })
+}
+
+/** Instructions for fields with units. */
+const HINTS: Readonly<Record<string, string>> = {
+  deadline: 'Write a number of milliseconds, such as 5000.',
+  memory: "Write a text with a unit, such as '512 MiB'.",
+}
+
+function describeIssue(place: string, { type, expected, received, message }: BaseIssue<unknown>): string {
+  // The library names keys that are missing or unknown in its own words.
+  if (type === 'strict_object' && expected === 'never') return `there is no field ${place}`
+  if (type === 'strict_object' && received === 'undefined') return `the field ${place} is missing`
+  if (expected === null) return `the field ${place} is not valid. ${message}`
+  return `the field ${place} must be of the kind ${expected}, got ${received}`
 }

@@ -1,6 +1,6 @@
 import { TenonError } from '@tenon/core'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Library, type IsolatedLibrary } from 'tenon'
 import { ModelLoadError } from '../errors.ts'
@@ -10,6 +10,9 @@ import type { LoadedModel, ModelOverrides, ModelSource } from './model-source.ts
 
 /** The files with a model in TypeScript or JavaScript. They are code of the server, and can do what it can. */
 const MODULES = ['model.ts', 'model.mts', 'model.js', 'model.mjs']
+
+/** The description of a model in JSON. */
+const MODEL_FILE = 'model.json'
 
 /**
  * The models of a folder: `models/<name>/model.json` with a folder for each version, which has the library, or
@@ -21,23 +24,33 @@ const MODULES = ['model.ts', 'model.mts', 'model.js', 'model.mjs']
  */
 export class ModelRepository implements ModelSource {
   readonly #directory: string
+  /** The name of the only model, whose files are in the folder itself. */
+  readonly #only: string | undefined
 
-  private constructor(directory: string) {
+  private constructor(directory: string, only: string | undefined) {
     this.#directory = directory
+    this.#only = only
   }
 
-  /** @param directory the folder. @throws {ModelLoadError} if it cannot be read, or has no folder for a model. */
-  static open(directory: string): ModelRepository {
-    const repository = new ModelRepository(resolve(directory))
+  /**
+   * Opens a folder of models, or the folder of one model.
+   *
+   * @param options `name` is the name of the model in a folder of one model. Default: the name of the folder.
+   * @throws {ModelLoadError} if it cannot be read, or has no folder for a model.
+   */
+  static open(directory: string, options: { readonly name?: string } = {}): ModelRepository {
+    const path = resolve(directory)
+    const isOne = [...MODULES, MODEL_FILE].some((file) => existsSync(join(path, file)))
+    const repository = new ModelRepository(path, isOne ? (options.name ?? basename(path)) : undefined)
     if (repository.names().length > 0) return repository
     throw new ModelLoadError(`${directory} must have a folder for each model, but has none`, {
-      hint: 'Add models/<name>/model.json and models/<name>/1/<library>.',
+      hint: `Add ${join(directory, '<name>/model.json')} and ${join(directory, '<name>/1/<library>')}.`,
     })
   }
 
   /** The names of all models, in alphabetical order. @throws {ModelLoadError} if the folder cannot be read. */
   names(): readonly string[] {
-    return foldersIn(this.#directory)
+    return this.#only === undefined ? foldersIn(this.#directory) : [this.#only]
   }
 
   /**
@@ -55,12 +68,18 @@ export class ModelRepository implements ModelSource {
       await Promise.all(opened.map(({ library }) => library?.closeAsync()))
     }
     try {
-      for await (const one of openVersions(name, join(this.#directory, name), overrides)) opened.push(one)
-      return { models: opened.map(({ model }) => model), closeAsync }
+      for await (const one of openVersions(name, this.#folderOf(name), overrides)) opened.push(one)
+      const workerRestarts = (): number =>
+        opened.reduce((sum, { library }) => sum + (library?.metrics().restarts ?? 0), 0)
+      return { models: opened.map(({ model }) => model), workerRestarts, closeAsync }
     } catch (error) {
       await closeAsync()
       throw error
     }
+  }
+
+  #folderOf(name: string): string {
+    return this.#only === undefined ? join(this.#directory, name) : this.#directory
   }
 }
 
@@ -72,7 +91,7 @@ interface Opened {
 
 async function* openVersions(name: string, directory: string, overrides: ModelOverrides): AsyncGenerator<Opened> {
   const module = MODULES.find((file) => existsSync(join(directory, file)))
-  const path = join(directory, 'model.json')
+  const path = join(directory, MODEL_FILE)
   if (module !== undefined) yield { model: await importModel(name, join(directory, module)) }
   else if (existsSync(path)) {
     const file = { ...readModelFile(readFileSync(path, 'utf8'), path), ...overrides }
@@ -84,7 +103,9 @@ async function* openVersions(name: string, directory: string, overrides: ModelOv
     }
     for (const version of versions) yield openKernel(name, version, join(directory, version, file.library), file)
   } else {
-    throw new ModelLoadError(`${directory} must contain model.json or one of ${MODULES.join(', ')}`)
+    throw new ModelLoadError(`${directory} must contain ${MODEL_FILE} or one of ${MODULES.join(', ')}`, {
+      hint: 'Serve a folder that has nothing but the folders of models.',
+    })
   }
 }
 
@@ -93,7 +114,8 @@ async function importModel(name: string, path: string): Promise<Model> {
   try {
     model = ((await import(pathToFileURL(path).href)) as { default?: unknown }).default
   } catch (error) {
-    throw new ModelLoadError(`failed to load '${name}': ${path} cannot be imported`, { cause: error })
+    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    throw new ModelLoadError(`failed to load '${name}': ${path} cannot be imported: ${reason}`, { cause: error })
   }
   if (isModel(model) && model.name === name) return model
   throw new ModelLoadError(`failed to load '${name}': the default export of ${path} must be a model with this name`, {
@@ -138,6 +160,10 @@ function foldersIn(directory: string): string[] {
       .filter((name) => !name.startsWith('.') && statSync(join(directory, name)).isDirectory())
       .toSorted()
   } catch (error) {
-    throw new ModelLoadError(`${directory} must be a folder with models`, { cause: error })
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    throw new ModelLoadError(`${directory} must be a folder with models${isMissing ? ', but does not exist' : ''}`, {
+      hint: 'Check the path.',
+      cause: error,
+    })
   }
 }

@@ -3,6 +3,8 @@ import type { Model } from '../model/model.ts'
 /** The versions of one model that were loaded together. */
 export interface LoadedModel {
   readonly models: readonly Model[]
+  /** How often a process of its kernels was started again. */
+  workerRestarts?(): number
   /** Ends the processes of its kernels. Called once, after the last request. */
   closeAsync(): Promise<void>
 }

@@ -1,4 +1,5 @@
 import { ModelLoadError } from '../errors.ts'
+import { cutOff } from '../protocol/wrong-field.ts'
 import type { ModelOverrides } from './model-source.ts'
 
 /**
@@ -9,16 +10,17 @@ import type { ModelOverrides } from './model-source.ts'
  */
 export function readOverrides(model: string, parameters: Readonly<Record<string, unknown>>): ModelOverrides {
   const fail = (reason: string): ModelLoadError =>
-    new ModelLoadError(`failed to load '${model}', failed to poll from model repository: ${reason}`)
+    new ModelLoadError(`failed to load '${cutOff(model)}', failed to poll from model repository: ${reason}`)
   for (const name of Object.keys(parameters)) {
     if (name.startsWith('file:')) throw fail('files of clients are not loaded')
     if (name !== 'config') throw fail(`there is no parameter ${JSON.stringify(name.slice(0, 60))}`)
   }
   const { config } = parameters
   if (config === undefined) return {}
+  if (typeof config !== 'string') throw fail('config must be a text of JSON')
   let json: unknown
   try {
-    json = JSON.parse(String(config))
+    json = JSON.parse(config)
   } catch {
     throw fail('config must be JSON')
   }
@@ -33,9 +35,7 @@ export function readOverrides(model: string, parameters: Readonly<Record<string,
     if (Number.isSafeInteger(read) && (read as number) >= 0) return read as number
     throw fail(`${name} must be a whole number`)
   }
-  const counts = Array.isArray(groups)
-    ? (groups as { readonly count?: unknown }[]).map(({ count }) => number(count ?? 1, 'count'))
-    : []
+  const counts = Array.isArray(groups) ? groups.map((group) => number(countOf(group), 'count of instance_group')) : []
   const sum = counts.reduce((total, count) => total + count, 0)
   return {
     ...(most === undefined ? {} : { maxBatchSize: number(most, 'max_batch_size') }),
@@ -43,6 +43,10 @@ export function readOverrides(model: string, parameters: Readonly<Record<string,
     ...(typeof batching === 'object' && batching !== null ? { batching: readBatching(batching, number) } : {}),
   }
 }
+
+/** The number of instances of a group, 1 by default. Returns undefined if the value is not a group. */
+const countOf = (group: unknown): unknown =>
+  typeof group === 'object' && group !== null ? ((group as { readonly count?: unknown }).count ?? 1) : undefined
 
 function readBatching(
   batching: object,

@@ -1,10 +1,27 @@
-import type { Tensor } from '@tenon/core'
+import type { RequestMemory } from '../model/model.ts'
+import type { ModelTensor } from '../model/model-tensor.ts'
 import type { ParameterValue } from '../model/run-context.ts'
+import type { TraceContext } from '../tracing/trace-context.ts'
 import type { Cancellation } from '../service/cancellation.ts'
 
+/** One request for a model, whose inputs were checked. */
+export interface ScheduledRequest {
+  readonly inputs: readonly ModelTensor[]
+  /** Where its inputs lie, and its outputs if it runs alone; undefined for memory of the garbage collector. */
+  readonly memory: RequestMemory | undefined
+  readonly parameters: Readonly<Record<string, ParameterValue>>
+  /** 1 is the highest priority, and 0 that of the model. */
+  readonly priority: number
+  /** The longest time in the queue in microseconds, or 0 for that of the model. */
+  readonly timeout: number
+  readonly cancellation: Cancellation
+  readonly trace: TraceContext | undefined
+  /** Called when the request leaves the queue for an instance. */
+  begin(): void
+}
+
 /** One request that waits for its turn, or runs. */
-export interface Job {
-  readonly inputs: readonly Tensor[]
+export interface Job extends Omit<ScheduledRequest, 'priority' | 'timeout'> {
   /** The size along the first axis in a model with batches, or 1. */
   readonly size: number
   /** Requests with the same key can be one batch. */
@@ -12,23 +29,19 @@ export interface Job {
   readonly level: number
   /** When it came, in milliseconds of `performance.now()`. */
   readonly since: number
-  readonly parameters: Readonly<Record<string, ParameterValue>>
-  readonly cancellation: Cancellation
-  /** Called when an instance begins with it. */
-  begin(): void
   resolve(outputs: JobOutputs): void
   reject(reason: unknown): void
 }
 
 /** The outputs of one request. */
 export interface JobOutputs {
-  readonly tensors: readonly Tensor[]
+  readonly tensors: readonly ModelTensor[]
   /** Called once when the tensors are not used any more. */
   release(): void
 }
 
 /** Requests with equal keys have the same shapes behind the first axis, and the same parameters. */
-export function keyOf(inputs: readonly Tensor[], parameters: Readonly<Record<string, ParameterValue>>): string {
+export function keyOf(inputs: readonly ModelTensor[], parameters: Readonly<Record<string, ParameterValue>>): string {
   const shapes = inputs.map(({ shape }) => shape.slice(1).join('x'))
   const given = Object.entries(parameters).map(([name, value]) => [name, typeof value, String(value)])
   return JSON.stringify([shapes, given.toSorted(([a], [b]) => (a! < b! ? -1 : 1))])

@@ -1,84 +1,131 @@
-import { IsolationError, tensor, type NativeAllocator, type Tensor } from '@tenon/core'
+import { IsolationError, type NativeAllocator } from '@tenon/core'
 import { KernelDeadlineError } from 'tenon/pools'
 import type { Model, RequestMemory } from '../model/model.ts'
+import type { RunContext } from '../model/run-context.ts'
+import { joinTensors, sliceRows, type ModelTensor } from '../model/model-tensor.ts'
 import { Cancellation } from '../service/cancellation.ts'
 import { closeWhenFree } from '../service/close-when-free.ts'
-import { callLater, deadlineError } from '../service/deadline.ts'
+import { callLater } from '../service/call-later.ts'
+import { deadlineError } from '../service/deadline.ts'
 import type { Job } from './job.ts'
 
-/** Runs requests together and settles each of them. Requests that were lost with a worker run once more, each on its own. */
-export async function runBatch(model: Model, jobs: readonly Job[]): Promise<void> {
-  const error = await settle(model, jobs)
-  if (error === undefined) return
-  if (model.idempotent && isLost(error)) {
-    for (const job of jobs) {
-      const { isCancelled, reason } = job.cancellation
-      const again = isCancelled ? reason : await settle(model, [job])
-      if (again !== undefined) job.reject(again)
-    }
+/** Why a run failed. */
+interface Failure {
+  readonly error: unknown
+}
+
+/**
+ * Runs requests together and settles each of them. Requests that were lost with a worker run once more, each on its own.
+ *
+ * @returns undefined if all of them are settled.
+ */
+export function runBatch(model: Model, jobs: readonly Job[]): Promise<void> | undefined {
+  const failure = settle(model, jobs)
+  return failure === undefined ? undefined : conclude(model, jobs, failure)
+}
+
+async function conclude(
+  model: Model,
+  jobs: readonly Job[],
+  running: Failure | Promise<Failure | undefined>,
+): Promise<void> {
+  const failure = await running
+  if (failure === undefined) return
+  const { error } = failure
+  if (!model.idempotent || !isLost(error)) {
+    for (const job of jobs) job.reject(error)
     return
   }
-  for (const job of jobs) job.reject(error)
+  for (const job of jobs) {
+    const { isCancelled, reason } = job.cancellation
+    const again = isCancelled ? { error: reason } : await settle(model, [job])
+    if (again !== undefined) job.reject(again.error)
+  }
 }
 
 /** Whether the process of a kernel ended. A kernel that did not end in time would not do so the second time. */
 const isLost = (error: unknown): boolean => error instanceof IsolationError && !(error instanceof KernelDeadlineError)
 
-/** Runs requests together. Resolves them, or returns the error. */
-async function settle(model: Model, jobs: readonly Job[]): Promise<{} | undefined> {
-  const memory = model.memory?.arena()
+/**
+ * Runs requests together. Resolves them, or returns the failure. The outputs of one request lie in its memory, and those of several in
+ * memory that is closed with the last of their answers.
+ */
+function settle(model: Model, jobs: readonly Job[]): Failure | undefined | Promise<Failure | undefined> {
+  const [first] = jobs as readonly [Job]
+  const shared = jobs.length === 1 ? undefined : model.memory?.arena()
   let users = jobs.length
   const release = (): void => {
-    if (--users === 0 && memory !== undefined) void closeWhenFree(memory)
+    if (--users === 0 && shared !== undefined) void closeWhenFree(shared)
   }
-  try {
-    const inputs = jobs.length === 1 ? jobs[0]!.inputs : join(jobs, memory)
-    const outputs = await runUntilDeadline(model, jobs, inputs, memory)
+  const succeed = (outputs: readonly ModelTensor[]): undefined => {
     let from = 0
     for (const job of jobs) {
       const [start, end] = [from, (from += job.size)]
-      const tensors = jobs.length === 1 ? outputs : outputs.map((output) => output.slice([start, end]))
+      const tensors = jobs.length === 1 ? outputs : outputs.map((output) => sliceRows(output, start, end))
       job.resolve({ tensors, release })
     }
-    return undefined
-  } catch (error) {
+  }
+  const fail = (error: unknown): Failure => {
     users = 1
     release()
-    return error ?? new Error('the model threw nothing')
+    return { error: error ?? new Error('the model threw nothing') }
+  }
+  try {
+    const inputs = jobs.length === 1 ? first.inputs : join(jobs, shared)
+    const outputs = runUntilDeadline(model, jobs, inputs, shared ?? first.memory)
+    return outputs instanceof Promise ? outputs.then(succeed).catch(fail) : succeed(outputs)
+  } catch (error) {
+    return fail(error)
   }
 }
 
 /** Copies the inputs of all requests behind each other along the first axis. */
-function join(jobs: readonly Job[], allocator: NativeAllocator | undefined): Tensor[] {
-  const size = jobs.reduce((sum, job) => sum + job.size, 0)
-  return jobs[0]!.inputs.map((first, i) => {
-    const shape = [size, ...first.shape.slice(1)]
-    const joined = tensor(first.dtype, shape, undefined, allocator === undefined ? {} : { allocator })
-    let at = joined.base
-    for (const { inputs } of jobs) {
-      const { block, base, type } = inputs[i]!
-      joined.block.bytes.set(block.bytes.subarray(base, base + type.byteSize), at)
-      at += type.byteSize
-    }
-    return joined
-  })
+function join(jobs: readonly Job[], allocator: NativeAllocator | undefined): ModelTensor[] {
+  return jobs[0]!.inputs.map((_, i) =>
+    joinTensors(
+      jobs.map(({ inputs }) => inputs[i]!),
+      allocator,
+    ),
+  )
+}
+
+/**
+ * What a function knows of the requests of its run. It is a class, because every object literal with a getter has a hidden class of its own,
+ * which keeps its request in memory until the next full garbage collection.
+ */
+class BatchContext implements RunContext {
+  readonly #jobs: readonly Job[]
+  readonly #cancellation: Cancellation
+
+  constructor(jobs: readonly Job[], cancellation: Cancellation) {
+    this.#jobs = jobs
+    this.#cancellation = cancellation
+  }
+
+  get parameters(): RunContext['parameters'] {
+    return this.#jobs[0]!.parameters
+  }
+
+  get traces(): RunContext['traces'] {
+    return this.#jobs.flatMap(({ trace }) => trace ?? [])
+  }
+
+  get signal(): AbortSignal {
+    return this.#cancellation.signal
+  }
 }
 
 /** Runs a model until its deadline, or until all clients are gone. A function that goes on is left alone, and its result is dropped. */
 function runUntilDeadline(
   model: Model,
   jobs: readonly Job[],
-  inputs: readonly Tensor[],
+  inputs: readonly ModelTensor[],
   memory: RequestMemory | undefined,
-): Promise<Tensor[]> {
+): ModelTensor[] | Promise<ModelTensor[]> {
   const own = new Cancellation()
-  const [{ parameters }] = jobs as readonly [Job]
-  const context = {
-    parameters,
-    get signal() {
-      return own.signal
-    },
-  }
+  const made = model.run(inputs, new BatchContext(jobs, own), memory)
+  // A function that has returned needs no timer.
+  if (!(made instanceof Promise)) return made
   return new Promise((resolve, reject) => {
     const end = (reason: unknown): void => {
       own.cancel(reason)
@@ -100,6 +147,6 @@ function runUntilDeadline(
         settled()
         next(value)
       }
-    model.run(inputs, context, memory).then(settling(resolve), settling(reject))
+    made.then(settling(resolve), settling(reject))
   })
 }

@@ -1,26 +1,12 @@
-import { QueueFullError, type Tensor } from '@tenon/core'
+import { QueueFullError } from '@tenon/core'
 import { InvalidRequestError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
-import type { ParameterValue } from '../model/run-context.ts'
-import type { Cancellation } from '../service/cancellation.ts'
-import { callLater, deadlineError } from '../service/deadline.ts'
+import { callLater } from '../service/call-later.ts'
+import { deadlineError } from '../service/deadline.ts'
 import { formBatch } from './form-batch.ts'
-import { keyOf, type Job, type JobOutputs } from './job.ts'
+import { keyOf, type Job, type JobOutputs, type ScheduledRequest } from './job.ts'
 import { JobQueue } from './job-queue.ts'
 import { runBatch } from './run-batch.ts'
-
-/** One request for a model, whose inputs were checked. */
-export interface ScheduledRequest {
-  readonly inputs: readonly Tensor[]
-  readonly parameters: Readonly<Record<string, ParameterValue>>
-  /** 1 is the highest priority, and 0 that of the model. */
-  readonly priority: number
-  /** The longest time in the queue in microseconds, or 0 for that of the model. */
-  readonly timeout: number
-  readonly cancellation: Cancellation
-  /** Called when the request leaves the queue for an instance. */
-  begin(): void
-}
 
 /** Gives the requests of a model to its instances, in batches if the model has them. */
 export class Scheduler {
@@ -80,35 +66,13 @@ export class Scheduler {
     return inOrder
   }
 
-  #add(
-    { inputs, parameters, cancellation, timeout, begin }: ScheduledRequest,
-    level: number,
-    size: number,
-  ): Promise<JobOutputs> {
-    const { batching, name } = this.#model
-    const policy = batching.policyOf(level)
-    const longest = shorterTimeout(policy, timeout) / 1000
+  #add(request: ScheduledRequest, level: number, size: number): Promise<JobOutputs> {
+    const { batching, instances } = this.#model
+    const { inputs, memory, parameters, cancellation, trace, begin } = request
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        takeBack()
-        cancellation.listener = undefined
-      }
-      const abort = (): void => {
-        leave()
-        this.#queue.delete(job)
-        reject(cancellation.reason as Error)
-      }
-      const expire = (): void => {
-        if (policy.timeoutAction === 'delay') {
-          this.#queue.delay(job)
-          return
-        }
-        leave()
-        this.#queue.delete(job)
-        reject(deadlineError(name, longest))
-      }
       const job: Job = {
         inputs,
+        memory,
         size,
         // Requests are only compared in models with batches.
         key: batching.maxBatchSize > 1 ? keyOf(inputs, parameters) : '',
@@ -116,18 +80,46 @@ export class Scheduler {
         since: performance.now(),
         parameters,
         cancellation,
-        begin: () => {
-          leave()
-          begin()
-        },
+        trace,
+        begin,
         resolve,
         reject,
       }
-      const takeBack = longest > 0 ? callLater(expire, longest) : () => {}
-      cancellation.listener = abort
-      this.#queue.add(job)
-      this.#startNext()
+      // A free instance takes a request that waits for nothing.
+      if (batching.maxBatchSize <= 1 && this.#running < instances && this.#queue.size === 0) this.#start([job])
+      else this.#enqueue(job, request.timeout)
     })
+  }
+
+  #enqueue(job: Job, timeout: number): void {
+    const { batching, name } = this.#model
+    const policy = batching.policyOf(job.level)
+    const longest = shorterTimeout(policy, timeout) / 1000
+    const { cancellation } = job
+    const leave = (): void => {
+      takeBack()
+      cancellation.listener = undefined
+    }
+    const refuse = (reason: unknown): void => {
+      leave()
+      this.#queue.delete(waiting)
+      job.reject(reason)
+    }
+    const expire = (): void => {
+      if (policy.timeoutAction === 'delay') this.#queue.delay(waiting)
+      else refuse(deadlineError(name, longest))
+    }
+    const begin = (): void => {
+      leave()
+      job.begin()
+    }
+    const waiting: Job = { ...job, begin }
+    const takeBack = longest > 0 ? callLater(expire, longest) : () => {}
+    const cancel = (): void => refuse(cancellation.reason)
+    // Not at once: V8 would make it an old object, with which the request would stay until the next full collection.
+    cancellation.listener = cancel
+    this.#queue.add(waiting)
+    this.#startNext()
   }
 
   /** Starts what can start now, and looks again when a batch has waited long enough. */
@@ -139,17 +131,23 @@ export class Scheduler {
         this.#takeBack = callLater(() => this.#startNext(), decision.wait)
         return
       }
-      for (const job of decision.jobs) {
-        this.#queue.delete(job)
-        job.begin()
-      }
-      this.#running++
-      this.#onRun(decision.jobs.reduce((sum, { size }) => sum + size, 0))
-      void runBatch(this.#model, decision.jobs).finally(() => {
-        this.#running--
-        this.#startNext()
-      })
+      for (const job of decision.jobs) this.#queue.delete(job)
+      this.#start(decision.jobs)
     }
+  }
+
+  #start(jobs: readonly Job[]): void {
+    let rows = 0
+    for (const job of jobs) {
+      job.begin()
+      rows += job.size
+    }
+    this.#onRun(rows)
+    this.#running++
+    const end = (): void => void this.#running--
+    const running = runBatch(this.#model, jobs)
+    if (running === undefined) end()
+    else void running.finally(end).then(() => this.#startNext())
   }
 }
 

@@ -9,7 +9,15 @@ import {
 } from '../errors.ts'
 
 /** The kinds of failures of a request, which both transports have statuses for. */
-export type FailureKind = 'invalid' | 'unsupported' | 'not-found' | 'too-large' | 'unavailable' | 'deadline' | 'failed'
+export type FailureKind =
+  | 'invalid'
+  | 'exists'
+  | 'unsupported'
+  | 'not-found'
+  | 'too-large'
+  | 'unavailable'
+  | 'deadline'
+  | 'failed'
 
 /** A failure as a client may know it. */
 export interface Failure {
@@ -18,12 +26,25 @@ export interface Failure {
   readonly message: string
 }
 
+/** The most characters of a message. A message of gRPC is a header, and clients accept headers of 8 KiB. */
+const MOST_CHARACTERS = 500
+
 /**
  * Describes an error for a client. The message of a request's own error is passed on. Those of kernels and functions are passed on
  * too, because clients need them; what Tenon says of workers is shortened, because it has addresses and paths.
  */
 export function describeFailure(error: unknown, model?: string): Failure {
-  if (error instanceof InvalidRequestError) return { kind: 'invalid', message: textOf(error) }
+  const { kind, message } = describe(error, model)
+  const cut = message.length > MOST_CHARACTERS ? `${message.slice(0, MOST_CHARACTERS)}...` : message
+  // gRPC cannot send half of a character, which the end of a cut can be.
+  return { kind, message: cut.toWellFormed() }
+}
+
+function describe(error: unknown, model: string | undefined): Failure {
+  if (error instanceof InvalidRequestError) {
+    const { kind } = error.details
+    return { kind: kind === 'exists' || kind === 'not-found' ? kind : 'invalid', message: textOf(error) }
+  }
   if (error instanceof UnsupportedError) return { kind: 'unsupported', message: textOf(error) }
   if (error instanceof ModelLoadError) return { kind: 'failed', message: withoutPaths(error) }
   if (error instanceof ModelNotFoundError) return { kind: 'not-found', message: textOf(error) }

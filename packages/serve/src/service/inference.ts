@@ -1,25 +1,43 @@
-import { tensor, tensorType, type DType, type NativeAllocator, type Tensor, type TensorType } from '@tenon/core'
-import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
+import { tensor, type NativeAllocator, type Tensor } from '@tenon/core'
+import { StringTensor } from 'tenon/tstring'
+import { InvalidRequestError } from '../errors.ts'
 import type { RequestMemory } from '../model/model.ts'
-import { fillTensor } from '../protocol/fill-tensor.ts'
-import type { InferInput, InferRequest } from '../protocol/infer-request.ts'
-import { chooseOutputs, type ChosenOutput, type InferResponse } from '../protocol/infer-response.ts'
+import type { ModelTensor } from '../model/model-tensor.ts'
+import { fillTensor, readTexts } from '../protocol/fill-tensor.ts'
+import type { AnsweredOutput, ChosenOutput, InferResponse } from '../protocol/infer-response.ts'
+import { readStrings } from '../protocol/string-bytes.ts'
+import { bytesForBody } from '../protocol/tensor-json.ts'
+import { RegionPlaces } from '../shared-memory/region-place.ts'
+import type { Region } from '../shared-memory/region.ts'
+import type { Regions } from '../shared-memory/regions.ts'
+import type { RequestTrace } from '../tracing/tracing.ts'
 import type { Cancellation } from './cancellation.ts'
 import { closeWhenFree } from './close-when-free.ts'
 import type { JobOutputs } from '../scheduler/job.ts'
+import type { InferPlan, PlannedInput } from './infer-plan.ts'
 import type { ServedModel } from './served-model.ts'
 
-const now = (): number => Number(process.hrtime.bigint())
+/** Nanoseconds. */
+const now = (): number => 1e6 * performance.now()
+
+/** The request for which a model runs. */
+interface RunOf {
+  /** Says when the client is gone. */
+  readonly cancellation: Cancellation
+  readonly trace: RequestTrace | undefined
+}
 
 /**
- * One request from its JSON to its answer. The memory of the inputs and outputs is free after {@link close}, which follows the last
+ * One request from its plan to its answer. The memory of the inputs and outputs is free after {@link close}, which follows the last
  * use of the answer.
  */
 export class Inference {
   readonly #served: ServedModel
-  readonly #request: InferRequest
-  readonly #inputs: readonly Tensor[]
-  readonly #chosen: readonly ChosenOutput[]
+  readonly #plan: InferPlan
+  readonly #inputs: readonly Input[]
+  readonly #places: RegionPlaces
+  /** The regions of the outputs, for those that have one. */
+  readonly #regions: readonly (Region | undefined)[]
   readonly #memory: RequestMemory | undefined
   readonly #start = now()
   #outputs: JobOutputs | undefined
@@ -27,88 +45,134 @@ export class Inference {
   readonly places: readonly Uint8Array[]
 
   /**
-   * Checks a request against its model, and takes the memory of its inputs.
+   * Takes the memory of the inputs.
    *
-   * @param byteLimit the most bytes of all inputs.
-   * @throws {InvalidRequestError} if they contradict. @throws {RequestTooLargeError} if the inputs have more bytes.
+   * @param regions the shared memory that clients have registered.
+   * @throws {InvalidRequestError} if elements in the JSON do not fit, or shared memory cannot be read.
    */
-  constructor(served: ServedModel, request: InferRequest, byteLimit: number) {
-    const { model } = served
-    const inputs = orderInputs(served, request)
-    const types = inputs.map((input, i) => typeOf(model.inputs[i]!.dtype, input))
-    model.check(types)
+  constructor(served: ServedModel, plan: InferPlan, regions: Regions) {
     this.#served = served
-    this.#request = request
-    this.#chosen = chooseOutputs(model, request)
-    const byteSize = types.reduce((sum, type) => sum + type.byteSize, 0)
-    if (byteSize > byteLimit) {
-      throw new RequestTooLargeError(`the inputs of a request must have at most ${byteLimit} bytes, got ${byteSize}`)
-    }
-    this.#memory = model.memory?.arena()
+    this.#plan = plan
+    const memory = served.model.memory?.arena()
+    const ofRequest = new RegionPlaces(regions)
+    this.#memory = memory
+    this.#places = ofRequest
     try {
-      this.#inputs = types.map((type) => allocate(type, this.#memory))
-      inputs.forEach(({ name, source }, i) => {
-        if ('data' in source) fillTensor(name, source.data, this.#inputs[i]!)
-      })
+      const inputs = plan.inputs.map((input) => openInput(input, memory, ofRequest))
+      this.#inputs = inputs
+      this.#regions = plan.outputs.map(({ range }) => (range === undefined ? undefined : ofRequest.acquire(range)))
+      this.places = plan.order.map((i) => inputs[i]!.place).filter((place) => place !== undefined)
     } catch (error) {
-      this.#memory?.close()
+      ofRequest.release()
+      memory?.close()
       throw error
     }
-    const placeOf = new Map(inputs.map(({ name }, i) => [name, this.#inputs[i]!]))
-    this.places = request.inputs
-      .filter(({ source }) => 'byteSize' in source)
-      .map(({ name }) => bytesOf(placeOf.get(name)!))
   }
 
   /**
    * Waits for its turn, runs the model, and encodes its outputs.
    *
-   * @param cancellation says when the client is gone. @param encode makes the answer of a transport, while the outputs are in memory.
+   * @param encode makes the answer of a transport, while the outputs are in memory.
    * @throws (rejects with) {InvalidRequestError | QueueFullError | KernelDeadlineError}, or what the model throws.
    */
-  async run<Encoded>(cancellation: Cancellation, encode: (response: InferResponse) => Encoded): Promise<Encoded> {
+  async run<Encoded>({ cancellation, trace }: RunOf, encode: (response: InferResponse) => Encoded): Promise<Encoded> {
     const { model, scheduler, statistics } = this.#served
-    const { id, parameters, priority, timeout } = this.#request
-    const inputs = this.#inputs
-    for (const [i, { name, dtype }] of model.inputs.entries()) if (dtype === 'bool') checkBooleans(name, inputs[i]!)
+    const { id, parameters, priority, timeout } = this.#plan.request
+    const inputs = this.#inputs.map(({ finish }) => finish())
+    for (let i = 0; i < inputs.length; i++) {
+      const { name, dtype } = model.inputs[i]!
+      if (dtype === 'bool') checkBooleans(name, inputs[i] as Tensor)
+    }
     const read = now()
     let begun = read
     const begin = (): void => void (begun = now())
-    const outputs = await scheduler.run({ inputs, parameters, priority, timeout, cancellation, begin })
+    const outputs = await scheduler.run({
+      inputs,
+      memory: this.#memory,
+      parameters,
+      priority,
+      timeout,
+      cancellation,
+      trace: trace?.context,
+      begin,
+    })
     this.#outputs = outputs
     const ended = now()
-    const answered = this.#chosen.map((chosen) => ({ ...chosen, tensor: outputs.tensors[chosen.index]! }))
+    const answered = this.#plan.outputs.map((chosen, i): AnsweredOutput => {
+      const made = outputs.tensors[chosen.index]!
+      const region = this.#regions[i]
+      return { chosen, tensor: made, written: region === undefined ? undefined : writeTo(region, chosen, made) }
+    })
     const response = encode({ model, id, outputs: answered })
-    statistics.addSuccess(model.batching.maxBatchSize === 0 ? 1 : inputs[0]!.shape[0]!, {
+    const durations = {
       queue: begun - read,
       computeInput: read - this.#start,
       computeInfer: ended - begun,
       computeOutput: now() - ended,
-    })
+    }
+    statistics.addSuccess(model.batching.maxBatchSize === 0 ? 1 : inputs[0]!.shape[0]!, durations)
+    trace?.addParts(durations)
     return response
   }
 
-  /** Gives the memory of the inputs and outputs back, once a run that was left alone has ended. */
-  async closeAsync(): Promise<void> {
+  /**
+   * Gives the memory of the inputs and outputs back, once a run that was left alone has ended.
+   *
+   * @returns undefined if it was given back at once.
+   */
+  close(): Promise<void> | undefined {
+    this.#places.release()
     this.#outputs?.release()
-    if (this.#memory !== undefined) await closeWhenFree(this.#memory)
+    return this.#memory === undefined ? undefined : closeWhenFree(this.#memory)
   }
 }
 
-/** The type of an input. @throws {InvalidRequestError} if its shape is too large, or its binary size is not that of its elements. */
-function typeOf(dtype: DType, { name, shape, source }: InferInput): TensorType {
-  let type: TensorType
-  try {
-    type = tensorType(dtype, shape)
-  } catch (error) {
-    throw new InvalidRequestError(`the shape of ${name} must be that of a tensor, got [${shape.join(', ')}]`, {
-      cause: error,
-    })
+/** Writes an output to the client's shared memory. @returns its bytes. @throws {InvalidRequestError} if there are too few. */
+function writeTo(region: Region, { spec, range }: ChosenOutput, made: ModelTensor): number {
+  const bytes = bytesForBody(made)
+  const { offset, byteSize } = range!
+  if (bytes.length > byteSize) {
+    throw new InvalidRequestError(
+      `the shared memory of the output ${spec.name} must have ${bytes.length} bytes, got ${byteSize}`,
+    )
   }
-  if ('data' in source || source.byteSize === type.byteSize) return type
-  throw new InvalidRequestError(
-    `the binary_data_size of ${name} must be ${type.byteSize} for ${type.elementCount} elements, got ${source.byteSize}`,
-  )
+  region.write(bytes, offset)
+  return bytes.length
+}
+
+/** An input whose memory is there. */
+interface Input {
+  /** The bytes that arrive behind the JSON, or undefined for elements in the JSON. */
+  readonly place: Uint8Array | undefined
+  /** Called once, when the place is filled. @throws {InvalidRequestError} */
+  finish(): ModelTensor
+}
+
+/** @throws {InvalidRequestError} if elements in the JSON do not fit, or shared memory cannot be read. */
+function openInput(
+  { input: { name, source }, spec: { dtype }, type }: PlannedInput,
+  allocator: NativeAllocator | undefined,
+  places: RegionPlaces,
+): Input {
+  const placed = allocator === undefined ? undefined : { allocator }
+  if (dtype !== 'string') {
+    const made = tensor(dtype, type.shape, undefined, placed)
+    const finish = (): Tensor => made
+    if ('data' in source) fillTensor(name, source.data, made)
+    else if ('region' in source) places.acquire(source).readInto(bytesOf(made), source.offset)
+    else return { place: bytesOf(made), finish }
+    return { place: undefined, finish }
+  }
+  const options = { shape: type.shape, storage: 'packed', ...placed } as const
+  if ('data' in source) {
+    const strings = StringTensor.from(readTexts(name, source.data, type), options)
+    return { place: undefined, finish: () => strings }
+  }
+  const bytes = new Uint8Array(source.byteSize)
+  const finish = (): StringTensor => StringTensor.from(readStrings(name, bytes, type.elementCount), options)
+  if (!('region' in source)) return { place: bytes, finish }
+  places.acquire(source).readInto(bytes, source.offset)
+  return { place: undefined, finish }
 }
 
 /** Compiled code relies on booleans that are 0 or 1. @throws {InvalidRequestError} */
@@ -118,29 +182,6 @@ function checkBooleans(name: string, booleans: Tensor): void {
   throw new InvalidRequestError(`element ${other} of ${name} must be 0 or 1, got ${bytesOf(booleans)[other]}`)
 }
 
-function allocate({ dtype, shape }: TensorType, allocator: NativeAllocator | undefined): Tensor {
-  return tensor(dtype, shape, undefined, allocator === undefined ? {} : { allocator })
-}
-
 function bytesOf({ block, base, type }: Tensor): Uint8Array {
   return block.bytes.subarray(base, base + type.byteSize)
-}
-
-/** The inputs of a request in the order of the model. @throws {InvalidRequestError} if one is missing, unknown or of another type. */
-function orderInputs({ model }: ServedModel, { inputs }: InferRequest): InferInput[] {
-  const names = model.inputs.map(({ name }) => name)
-  for (const { name } of inputs) {
-    if (names.includes(name)) continue
-    throw new InvalidRequestError(`the model ${model.name} has no input ${JSON.stringify(name.slice(0, 60))}`, {
-      hint: `Its inputs are ${names.join(', ')}.`,
-    })
-  }
-  return model.inputs.map((spec) => {
-    const input = inputs.find(({ name }) => name === spec.name)
-    if (input === undefined)
-      throw new InvalidRequestError(`the request must have the input ${spec.name} of the model ${model.name}`)
-    if (input.datatype === spec.datatype) return input
-    const received = JSON.stringify(input.datatype.slice(0, 60))
-    throw new InvalidRequestError(`the input ${spec.name} must have the datatype ${spec.datatype}, got ${received}`)
-  })
 }

@@ -10,6 +10,15 @@ const labelNames = ['model', 'version'] as const
 /** The buckets of request times in seconds. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+/** The most times of a model that wait for the histogram. Together they take a tenth of the time that they take one by one. */
+const MOST_WAITING = 256
+
+/** Values that are read from the server when the metrics are collected. */
+export interface Gauges {
+  readonly connections: () => number
+  readonly inFlightBytes: () => number
+}
+
 /**
  * What Prometheus reads from a server. Triton's names have Triton's meaning (`metrics.md`), so that its dashboards work. A model's name
  * is a label only if the server has the model.
@@ -18,10 +27,10 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #failures: Counter<'model' | 'version' | 'reason'>
   readonly #seconds: Histogram<'model' | 'version'>
-  /** The histograms of the models, which would be looked up by their labels otherwise. */
-  readonly #secondsOf = new WeakMap<ServedModel, Histogram.Internal<'model' | 'version'>>()
+  /** The times of answered requests in seconds that the histogram does not have yet. */
+  readonly #waiting = new Map<ServedModel, number[]>()
 
-  constructor(models: ModelRegistry, connections: () => number) {
+  constructor(models: ModelRegistry, { connections, inFlightBytes }: Gauges) {
     const registers = [this.#registry]
     const counter = (name: string, help: string, valueOf: (served: ServedModel) => number): void => {
       const own = new Counter({
@@ -60,6 +69,19 @@ export class Metrics {
     microseconds('compute_input', 'computeInput', 'Time for inputs in microseconds')
     microseconds('compute_infer', 'computeInfer', 'Time of runs in microseconds')
     microseconds('compute_output', 'computeOutput', 'Time for outputs in microseconds')
+    const restarts: Counter<'model'> = new Counter({
+      name: 'tenon_worker_restarts_total',
+      help: 'Starts of worker processes after the end of others',
+      labelNames: ['model'],
+      registers,
+      collect: () => {
+        restarts.reset()
+        for (const [model, { loaded }] of models.entries()) {
+          const count = loaded?.workerRestarts?.()
+          if (count !== undefined) restarts.inc({ model }, count)
+        }
+      },
+    })
     const pending = new Gauge({
       name: 'nv_inference_pending_request_count',
       help: 'Requests that wait or run',
@@ -69,12 +91,11 @@ export class Metrics {
         for (const served of models.all()) pending.set(labelsOf(served), served.scheduler.pending)
       },
     })
-    const open: Gauge = new Gauge({
-      name: 'tenon_connections',
-      help: 'Open connections',
-      registers,
-      collect: () => open.set(connections()),
-    })
+    const gauge = (name: string, help: string, read: () => number): void => {
+      const own: Gauge = new Gauge({ name, help, registers, collect: () => own.set(read()) })
+    }
+    gauge('tenon_connections', 'Open connections', connections)
+    gauge('tenon_in_flight_bytes', 'Bytes of the requests that are read or answered', inFlightBytes)
     this.#failures = new Counter({
       name: 'nv_inference_request_failure',
       help: 'Requests that failed',
@@ -87,17 +108,24 @@ export class Metrics {
       labelNames,
       buckets,
       registers,
+      collect: () => {
+        for (const [served, waiting] of this.#waiting) this.#observe(served, waiting)
+        this.#waiting.clear()
+      },
     })
   }
 
   /** Counts an answered request. */
   addSuccess(served: ServedModel, seconds: number): void {
-    let own = this.#secondsOf.get(served)
-    if (own === undefined) {
-      own = this.#seconds.labels(labelsOf(served))
-      this.#secondsOf.set(served, own)
-    }
-    own.observe(seconds)
+    let waiting = this.#waiting.get(served)
+    if (waiting === undefined) this.#waiting.set(served, (waiting = []))
+    waiting.push(seconds)
+    if (waiting.length === MOST_WAITING) this.#observe(served, waiting.splice(0))
+  }
+
+  #observe(served: ServedModel, times: readonly number[]): void {
+    const histogram = this.#seconds.labels(labelsOf(served))
+    for (const seconds of times) histogram.observe(seconds)
   }
 
   addFailure(served: ServedModel, reason: FailureReason): void {

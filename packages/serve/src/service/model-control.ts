@@ -1,6 +1,8 @@
 import { UnsupportedError } from '@tenon/core'
-import { ModelNotFoundError } from '../errors.ts'
+import { ModelLoadError, ModelNotFoundError } from '../errors.ts'
 import type { ModelOverrides, ModelSource } from '../repository/model-source.ts'
+import { cutOff } from '../protocol/wrong-field.ts'
+import { callLater } from './call-later.ts'
 import { serve, type ModelEntry, type ModelRegistry } from './model-registry.ts'
 
 /** One line of the index of a repository. */
@@ -11,6 +13,11 @@ export interface IndexLine {
   readonly reason: string
 }
 
+const CRASHED = { state: 'UNAVAILABLE', reason: 'the model crashes again and again' } as const
+
+/** The time from a crash loop of a model to the next attempt to load it, in milliseconds. */
+const RELOAD_DELAY = 30_000
+
 /** Loads and unloads models while a server runs. The changes of one model follow each other. */
 export class ModelControl {
   readonly #registry: ModelRegistry
@@ -19,6 +26,9 @@ export class ModelControl {
   readonly isExplicit: boolean
   /** The last change of each model. */
   readonly #changes = new Map<string, Promise<unknown>>()
+  /** Functions that take back what waits to be loaded again. */
+  readonly #reloads = new Map<string, () => void>()
+  #isClosed = false
 
   constructor(registry: ModelRegistry, source: ModelSource | undefined, isExplicit: boolean) {
     this.#registry = registry
@@ -30,12 +40,13 @@ export class ModelControl {
   /** All models with their states. @param isOnlyReady without those that do not answer. */
   index(isOnlyReady: boolean): IndexLine[] {
     for (const name of this.#source?.names() ?? []) this.#registry.entry(name)
-    return [...this.#registry.entries()].flatMap(([name, { state, reason, versions }]) => {
-      if (isOnlyReady && state !== 'READY') return []
-      return versions.size === 0
-        ? [{ name, version: '', state, reason }]
-        : [...versions.keys()].map((version) => ({ name, version, state, reason }))
+    const lines = [...this.#registry.entries()].flatMap(([name, { state, reason, versions }]) => {
+      if (versions.size === 0) return [{ name, version: '', state, reason }]
+      return [...versions].map(([version, { isCrashed }]) =>
+        isCrashed ? { name, version, ...CRASHED } : { name, version, state, reason },
+      )
     })
+    return isOnlyReady ? lines.filter(({ state }) => state === 'READY') : lines
   }
 
   /** Loads all models of the source. @throws (rejects with) {ModelLoadError} for the first one that cannot be loaded. */
@@ -51,13 +62,15 @@ export class ModelControl {
    */
   async load(name: string, overrides: ModelOverrides): Promise<void> {
     this.#checkExplicit()
+    // Names come from clients, and an unknown one must not become an entry.
+    if (!this.#has(name)) throw new ModelLoadError(`failed to load '${cutOff(name)}': the repository has no such model`)
     await this.#inTurn(name, () => this.#load(name, overrides))
   }
 
   /** Unloads a model after its last request. @throws {ModelNotFoundError | UnsupportedError} */
   async unload(name: string): Promise<void> {
     this.#checkExplicit()
-    if (!this.#source!.names().includes(name)) {
+    if (!this.#has(name)) {
       throw new ModelNotFoundError(`Request for unknown model: there is no model ${JSON.stringify(name.slice(0, 60))}`)
     }
     await this.#inTurn(name, () => this.#unload(name, 'unloaded'))
@@ -65,8 +78,14 @@ export class ModelControl {
 
   /** Unloads all models that the source has loaded. */
   async closeAsync(): Promise<void> {
+    this.#isClosed = true
+    for (const name of this.#reloads.keys()) this.#cancelReload(name)
     const names = Array.from(this.#registry.entries(), ([name]) => name)
     await Promise.all(names.map((name) => this.#inTurn(name, () => this.#unload(name, 'the server is closed'))))
+  }
+
+  #has(name: string): boolean {
+    return this.#source!.names().includes(name)
   }
 
   #checkExplicit(): void {
@@ -87,12 +106,15 @@ export class ModelControl {
   }
 
   async #load(name: string, overrides: ModelOverrides): Promise<void> {
+    this.#cancelReload(name)
     const entry = this.#registry.entry(name)
     const before = { ...entry }
     entry.state = 'LOADING'
     try {
       const loaded = await this.#source!.load(name, overrides)
-      Object.assign(entry, { state: 'READY', reason: '', versions: serve(loaded.models), loaded } satisfies ModelEntry)
+      const versions = serve(loaded.models)
+      for (const served of versions.values()) served.onCrashLoop = () => this.#reloadLater(name)
+      Object.assign(entry, { state: 'READY', reason: '', versions, loaded } satisfies ModelEntry)
     } catch (error) {
       Object.assign(entry, before, before.versions.size > 0 ? {} : { reason: 'the model cannot be loaded' })
       throw error
@@ -100,7 +122,22 @@ export class ModelControl {
     await retire(before)
   }
 
+  #cancelReload(name: string): void {
+    this.#reloads.get(name)?.()
+    this.#reloads.delete(name)
+  }
+
+  /** Loads a model again whose processes crashed too often. The next crash loop does the same. */
+  #reloadLater(name: string): void {
+    const reload = (): void => {
+      this.#reloads.delete(name)
+      this.#inTurn(name, () => this.#load(name, {})).catch(() => this.#reloadLater(name))
+    }
+    if (!this.#isClosed) this.#reloads.set(name, callLater(reload, RELOAD_DELAY))
+  }
+
   async #unload(name: string, reason: string): Promise<void> {
+    this.#cancelReload(name)
     const entry = this.#registry.entry(name)
     const before = { ...entry }
     if (before.loaded === undefined) return

@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { ModelNotFoundError, ModelUnavailableError } from '../errors.ts'
+import { InvalidRequestError, ModelNotFoundError, ModelUnavailableError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { LoadedModel } from '../repository/model-source.ts'
 import { ServedModel } from './served-model.ts'
@@ -12,6 +12,7 @@ export interface ModelEntry {
   state: ModelState
   /** Why it is not available, or empty. */
   reason: string
+  /** The lowest first. */
   versions: ReadonlyMap<string, ServedModel>
   /** What is closed when it is unloaded. */
   loaded: LoadedModel | undefined
@@ -51,13 +52,19 @@ export class ModelRegistry {
 
   /** The versions of a model, the lowest first. @throws {ModelNotFoundError | ModelUnavailableError} */
   versions(name: string): string[] {
-    return [...this.#versionsOf(name).keys()].toSorted(compareVersions)
+    return [...this.#versionsOf(name).keys()]
   }
 
-  /** The model of a version, or that of the highest version. @throws {ModelNotFoundError | ModelUnavailableError} */
+  /**
+   * The model of a version, or that of the highest version.
+   *
+   * @throws {ModelNotFoundError | ModelUnavailableError} @throws {InvalidRequestError} if the version is not a number.
+   */
   find(name: string, version?: string): ServedModel {
     const versions = this.#versionsOf(name)
-    const found = versions.get(version ?? this.versions(name).at(-1)!)
+    if (version === undefined) return highest(versions)
+    if (!/^\d{1,19}$/.test(version)) throw notANumber(version)
+    const found = versions.get(version)
     if (found !== undefined) return found
     throw new ModelNotFoundError(
       `Request for unknown model: the model ${name} has no version ${JSON.stringify(version)}`,
@@ -77,10 +84,10 @@ export class ModelRegistry {
   }
 }
 
-/** @throws {ArgumentError} if two models have the same version. */
+/** The versions of one model, the lowest first. @throws {ArgumentError} if two models have the same version. */
 export function serve(models: readonly Model[]): ReadonlyMap<string, ServedModel> {
   const versions = new Map<string, ServedModel>()
-  for (const model of models) {
+  for (const model of models.toSorted((a, b) => compareVersions(a.version, b.version))) {
     const { name, version } = model
     if (versions.has(version)) {
       throw new ArgumentError(`models must have each name and version once, got version ${version} of ${name} twice`)
@@ -90,4 +97,17 @@ export function serve(models: readonly Model[]): ReadonlyMap<string, ServedModel
   return versions
 }
 
+/** Has the text that clients of Triton look for. */
+const notANumber = (version: string): InvalidRequestError =>
+  new InvalidRequestError(`failed to get model version from specified version string '${version.slice(0, 60)}'`, {
+    hint: 'Use decimal digits only.',
+  })
+
 const compareVersions = (a: string, b: string): number => (BigInt(a) < BigInt(b) ? -1 : 1)
+
+/** @param versions at least one. */
+function highest(versions: ReadonlyMap<string, ServedModel>): ServedModel {
+  let last: ServedModel | undefined
+  for (const served of versions.values()) last = served
+  return last!
+}

@@ -1,5 +1,6 @@
 import type { Model } from '../model/model.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
+import { RecentPlans } from './recent-plans.ts'
 import { ModelStatistics } from './statistics.ts'
 
 /** A model of a server, with the requests that it has and what it has done. */
@@ -7,13 +8,28 @@ export class ServedModel {
   readonly model: Model
   readonly scheduler: Scheduler
   readonly statistics: ModelStatistics = new ModelStatistics()
+  readonly plans: RecentPlans = new RecentPlans()
   /** The requests between their arrival and the end of their answer. */
   #users = 0
   #onIdle: (() => void) | undefined
+  #isCrashed = false
+  /** Called when the processes of the model crash so often that none is started any more. */
+  onCrashLoop: (() => void) | undefined
 
   constructor(model: Model) {
     this.model = model
     this.scheduler = new Scheduler(model, (rows) => this.statistics.addExecution(rows))
+  }
+
+  /** Whether the processes of the model crashed so often that none is started any more. */
+  get isCrashed(): boolean {
+    return this.#isCrashed
+  }
+
+  set isCrashed(isCrashed: boolean) {
+    const wasCrashed = this.#isCrashed
+    this.#isCrashed = isCrashed
+    if (isCrashed && !wasCrashed) this.onCrashLoop?.()
   }
 
   /** Counts a request, which calls {@link leave} once when its answer does not need the memory of the model any more. */

@@ -1,6 +1,10 @@
 import type { ModelControl } from './model-control.ts'
+import type { ByteBudget } from './byte-budget.ts'
+import type { Tracing } from '../tracing/tracing.ts'
 import type { Metrics } from './metrics.ts'
+import type { Regions } from '../shared-memory/regions.ts'
 import type { ModelRegistry } from './model-registry.ts'
+import type { ServedModel } from './served-model.ts'
 
 /** Receives each error that a client was told of. */
 export type LogError = (error: unknown, request: { readonly method: string; readonly path: string }) => void
@@ -18,30 +22,45 @@ export interface ServerState {
   readonly version: string
   readonly registry: ModelRegistry
   readonly limits: RequestLimits
+  /** The memory of all requests. */
+  readonly budget: ByteBudget
   readonly control: ModelControl
   readonly metrics: Metrics
+  readonly tracing: Tracing
+  readonly regions: Regions
   readonly life: ServerLife
   readonly logError: LogError
 }
 
 /** Whether a server says that it is ready, and whether it answers. It does both until it closes. */
 export class ServerLife {
-  #isReady = true
+  readonly #models: ModelRegistry
+  #isEnding = false
   #isOpen = true
   readonly #listeners = new Set<() => void>()
+  readonly #closeListeners = new Set<() => void>()
 
+  constructor(models: ModelRegistry) {
+    this.#models = models
+  }
+
+  /** Whether the server wants requests: it does not end, and each of its models can run. */
   get isReady(): boolean {
-    return this.#isReady
+    return !this.#isEnding && this.#models.all().every(({ isCrashed }) => !isCrashed)
+  }
+
+  isReadyFor({ isCrashed }: ServedModel): boolean {
+    return !this.#isEnding && !isCrashed
   }
 
   get isOpen(): boolean {
     return this.#isOpen
   }
 
-  /** From now on the server is not ready. */
+  /** From now on the server is not ready. A second time has no effect. */
   announceEnd(): void {
-    if (!this.#isReady) return
-    this.#isReady = false
+    if (this.#isEnding) return
+    this.#isEnding = true
     for (const listener of this.#listeners) listener()
   }
 
@@ -49,11 +68,18 @@ export class ServerLife {
   close(): void {
     this.announceEnd()
     this.#isOpen = false
+    for (const listener of this.#closeListeners) listener()
   }
 
   /** Calls a function when the server is not ready any more. @returns a function that takes it back. */
   onEnd(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /** Calls a function when no request is answered any more. @returns a function that takes it back. */
+  onClose(listener: () => void): () => void {
+    this.#closeListeners.add(listener)
+    return () => this.#closeListeners.delete(listener)
   }
 }

@@ -12,13 +12,18 @@ export interface InferenceTimes {
   readonly computeOutput: number
 }
 
-type Part = 'success' | 'fail' | 'queue' | 'computeInput' | 'computeInfer' | 'computeOutput'
-
-const PARTS: readonly Part[] = ['success', 'fail', 'queue', 'computeInput', 'computeInfer', 'computeOutput']
+type Part = 'success' | 'fail' | keyof InferenceTimes
 
 /** What one model has done, counted as Triton counts it (`extension_statistics.md`): failures are no inferences. */
 export class ModelStatistics {
-  readonly #durations = new Map<Part, { count: number; ns: number }>(PARTS.map((part) => [part, { count: 0, ns: 0 }]))
+  readonly #durations: Readonly<Record<Part, { count: number; ns: number }>> = {
+    success: { count: 0, ns: 0 },
+    fail: { count: 0, ns: 0 },
+    queue: { count: 0, ns: 0 },
+    computeInput: { count: 0, ns: 0 },
+    computeInfer: { count: 0, ns: 0 },
+    computeOutput: { count: 0, ns: 0 },
+  }
   #last = 0
   #inferences = 0
   /** The number of runs by their rows. */
@@ -46,7 +51,7 @@ export class ModelStatistics {
   }
 
   #add(part: Part, ns: number): void {
-    const duration = this.#durations.get(part)!
+    const duration = this.#durations[part]
     duration.count++
     duration.ns += ns
   }
@@ -70,6 +75,6 @@ export class ModelStatistics {
   }
 
   durationOf(part: Part): Duration {
-    return this.#durations.get(part)!
+    return this.#durations[part]
   }
 }

@@ -1,0 +1,39 @@
+/**
+ * A client for servers of the Open Inference Protocol. It loads no native code, so it also runs in browsers.
+ *
+ * @module
+ */
+export {
+  ArgumentError,
+  KernelDeadlineError,
+  NativeError,
+  ScopeClosedError,
+  TenonError,
+  UnsupportedError,
+} from '@tenon/core/errors'
+export { type CallOptions, type InferOptions } from './client/call-options.ts'
+export {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type IndexedModel,
+  type ModelMetadata,
+  type Models,
+  type ServerMetadata,
+} from './client/client.ts'
+export {
+  type ClientInput,
+  type ClientInputs,
+  type ClientOutputs,
+  type ClientStringInput,
+  type ClientStrings,
+  type ClientTensor,
+} from './client/client-tensor.ts'
+export { type TensorMetadata } from './client/read-input.ts'
+export {
+  InvalidRequestError,
+  ModelNotFoundError,
+  ModelUnavailableError,
+  ProtocolError,
+  RequestTooLargeError,
+} from './errors.ts'

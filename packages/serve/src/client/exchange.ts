@@ -1,0 +1,47 @@
+/** One attempt of a request. */
+export interface Attempt {
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  /** The parts of the body. */
+  readonly body: readonly Uint8Array[]
+  readonly signal: AbortSignal
+}
+
+/** An answer with any status. */
+export interface Reply {
+  readonly status: number
+  /** The value of a header, whose name is in lower case. */
+  header(name: string): string | undefined
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+/** A way to send requests. */
+export interface Exchanger {
+  /** @throws (rejects with) the system's error if no answer comes. */
+  exchange(url: string, attempt: Attempt): Promise<Reply>
+  /** Ends idle connections. */
+  close(): void
+}
+
+/** Sends requests with `fetch`, which browsers have. Their connections are those of the page. */
+export const fetchExchanger: Exchanger = {
+  async exchange(url, { body, ...attempt }) {
+    const content = body.length === 0 ? null : joined(body)
+    const response = await fetch(url, { ...attempt, body: content, redirect: 'error' })
+    const { status, headers } = response
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    return { status, bytes, header: (name) => headers.get(name) ?? undefined }
+  },
+  close() {},
+}
+
+/** The parts behind each other. */
+export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}

@@ -1,0 +1,142 @@
+import { fromBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf'
+import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
+import { ModelInferRequestSchema, type ModelInferRequest } from '../generated/open_inference_pb.js'
+
+/** The most fields of a message. Each becomes an object, which has a hundred times the bytes of the smallest field. */
+const MOST_FIELDS = 2 ** 18
+
+/** The most bytes of a message that has no tensors. */
+const MOST_BYTES = 2 ** 20
+
+/** The fields of `ModelInferRequest`. */
+const INPUTS = 5
+const RAW_INPUT_CONTENTS = 7
+
+/** The fields of `ModelInferRequest.InferInputTensor`. */
+const SHAPE = 3
+const CONTENTS = 5
+
+/** Reads a message without tensors. @throws {InvalidRequestError} if the bytes are none. @throws {RequestTooLargeError} */
+export function decodeMessage<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
+  if (bytes.length > MOST_BYTES) {
+    throw new RequestTooLargeError(`a ${schema.name} must have at most ${MOST_BYTES} bytes, got ${bytes.length}`)
+  }
+  return decode(schema, bytes)
+}
+
+/** The parts of a `ModelInferRequest`, without the objects of a message. */
+export interface RequestParts {
+  /** The fields before `raw_input_contents`. Undefined if others follow, or they cannot be read. */
+  readonly head: Uint8Array | undefined
+  /** The elements of `raw_input_contents`. */
+  readonly raw: readonly Uint8Array[]
+}
+
+/**
+ * Divides the message of an inference into its parts.
+ *
+ * @param limit the most bytes without `raw_input_contents`.
+ * @throws {RequestTooLargeError} if its objects would take too much memory.
+ */
+export function divideInferRequest(bytes: Uint8Array, limit: number): RequestParts {
+  const envelope = new Envelope(limit)
+  envelope.add(bytes, bytes.length, 'request')
+  return envelope.parts(bytes)
+}
+
+/** Reads the message of an inference, which {@link divideInferRequest} has checked. @throws {InvalidRequestError} if the bytes are none. */
+export const decodeInferRequest = (bytes: Uint8Array): ModelInferRequest => decode(ModelInferRequestSchema, bytes)
+
+function decode<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
+  try {
+    return fromBinary(schema, bytes, { readUnknownFields: false })
+  } catch (error) {
+    throw new InvalidRequestError(`the message must be a ${schema.name}`, { cause: error })
+  }
+}
+
+/** Counts the fields of a message and finds its tensors, before any of it becomes an object. */
+class Envelope {
+  readonly #limit: number
+  #bytes = 0
+  #fields = 0
+  #at = 0
+  readonly #raw: Uint8Array[] = []
+  /** Where `raw_input_contents` begin. */
+  #headEnd = -1
+  /** Whether all fields can be read, and `raw_input_contents` are the last ones. */
+  #isPlain = true
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Counts a part of a message up to what cannot be read, where its reader fails. @throws {RequestTooLargeError} */
+  add(bytes: Uint8Array, end: number, kind: Kind): void {
+    while (this.#at < end) {
+      const from = this.#at
+      const tag = this.#uint32(bytes)
+      const [field, wire] = [tag >>> 3, tag & 7]
+      this.#fields++
+      if (wire === 0) this.#uint32(bytes)
+      else if (wire === 1) this.#at += 8
+      else if (wire === 5) this.#at += 4
+      else if (wire === 2) {
+        const length = this.#uint32(bytes)
+        const next = this.#at + length
+        if (next > end) {
+          this.#isPlain = false
+          return
+        }
+        // A shape is packed, and each of its bytes can be a size.
+        if (kind === 'input' && field === SHAPE) this.#fields += length
+        const inner = kindOf(kind, field)
+        if (inner !== undefined) this.add(bytes, next, inner)
+        else if (kind === 'request' && field === RAW_INPUT_CONTENTS) this.#addRaw(bytes.subarray(this.#at, next), from)
+        this.#at = next
+      } else this.#isPlain = false
+      if (kind === 'request' && field !== RAW_INPUT_CONTENTS) {
+        this.#bytes += this.#at - from
+        if (this.#headEnd !== -1) this.#isPlain = false
+      }
+      this.#check()
+    }
+  }
+
+  #addRaw(contents: Uint8Array, from: number): void {
+    if (this.#headEnd === -1) this.#headEnd = from
+    this.#raw.push(contents)
+  }
+
+  parts(bytes: Uint8Array): RequestParts {
+    const hasHead = this.#isPlain && this.#at === bytes.length && this.#headEnd !== -1
+    return { head: hasHead ? bytes.subarray(0, this.#headEnd) : undefined, raw: this.#raw }
+  }
+
+  #check(): void {
+    if (this.#bytes > this.#limit) {
+      throw new RequestTooLargeError(`a message without raw_input_contents must have at most ${this.#limit} bytes`)
+    }
+    if (this.#fields > MOST_FIELDS) {
+      throw new RequestTooLargeError(`a message must have at most ${MOST_FIELDS} fields and sizes`)
+    }
+  }
+
+  /** The lower 32 bits of a number, which are all that readers of messages take for tags and lengths. */
+  #uint32(bytes: Uint8Array): number {
+    let value = 0
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[this.#at++] ?? 0
+      if (shift < 32) value |= (byte & 127) << shift
+      if (byte < 128) return value >>> 0
+    }
+  }
+}
+
+type Kind = 'request' | 'input' | 'contents'
+
+/** The kind of a field that is a message with fields that are counted. */
+function kindOf(kind: Kind, field: number): Kind | undefined {
+  if (kind === 'request' && field === INPUTS) return 'input'
+  return kind === 'input' && field === CONTENTS ? 'contents' : undefined
+}

@@ -1,0 +1,61 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { parametersOfRange, type AnsweredOutput, type InferResponse } from '../protocol/infer-response.ts'
+import { bytesForBody } from '../protocol/tensor-json.ts'
+
+// The numbers of the fields are those of `proto/open_inference.proto`.
+
+/**
+ * Encodes an answer as a `ModelInferResponse`. Messages of a library would be several objects for each answer, and their bytes would be copied
+ * three times.
+ */
+export function encodeInferResponse({ model, id, outputs }: InferResponse): Buffer {
+  const writer = new BinaryWriter()
+  writeText(writer, 1, model.name)
+  writeText(writer, 2, model.version)
+  if (id !== undefined) writeText(writer, 3, id)
+  for (const output of outputs) writeMessage(writer, 5, () => writeOutput(writer, output))
+  const parts: Uint8Array[] = []
+  for (const { tensor, written } of outputs) {
+    const bytes = written === undefined ? bytesForBody(tensor) : new Uint8Array()
+    writer.tag(6, WireType.LengthDelimited).uint32(bytes.length)
+    parts.push(writer.finish(), bytes)
+  }
+  // Without an output, the parts before are not written yet.
+  return Buffer.concat([...parts, writer.finish()])
+}
+
+/** Encodes an answer of a stream. @param response what {@link encodeInferResponse} returned. */
+export function encodeStreamResponse(response: Buffer): Buffer {
+  const head = new BinaryWriter().tag(2, WireType.LengthDelimited).uint32(response.length).finish()
+  return Buffer.concat([head, response])
+}
+
+function writeOutput(writer: BinaryWriter, { chosen: { spec, range }, tensor, written }: AnsweredOutput): void {
+  writeText(writer, 1, spec.name)
+  writeText(writer, 2, spec.datatype)
+  if (tensor.shape.length > 0) {
+    writeMessage(writer, 3, () => {
+      for (const size of tensor.shape) writer.int64(size)
+    })
+  }
+  if (written === undefined) return
+  for (const [name, value] of Object.entries(parametersOfRange(range!, written))) {
+    writeMessage(writer, 4, () => {
+      writeText(writer, 1, name)
+      writeMessage(writer, 2, () => {
+        if (typeof value === 'string') writeText(writer, 3, value)
+        else writer.tag(2, WireType.Varint).int64(value)
+      })
+    })
+  }
+}
+
+function writeText(writer: BinaryWriter, field: number, text: string): void {
+  if (text !== '') writer.tag(field, WireType.LengthDelimited).string(text)
+}
+
+function writeMessage(writer: BinaryWriter, field: number, write: () => void): void {
+  writer.tag(field, WireType.LengthDelimited).fork()
+  write()
+  writer.join()
+}

@@ -1,0 +1,51 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Cancellation } from '../service/cancellation.ts'
+import type { Answer } from './answer.ts'
+import type { PathParts } from './router.ts'
+
+/** Answers the requests of one path. @throws (rejects with) the error to answer. */
+export type Handler = (exchange: Exchange) => Answer | Promise<Answer>
+
+/** One request and its answer, and what ends with them. */
+export class Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** The parts of the path that its route names. Empty until the route is found. */
+  parts: PathParts = {}
+  /** Whether all of the body was read, which is known before the stream says that it has ended. */
+  hasRead = false
+  /** Cancelled when the client is gone. */
+  readonly cancellation: Cancellation = new Cancellation()
+  readonly #actions: (() => Promise<void> | undefined | void)[] = []
+  #isAnswered = false
+  #isClosed = false
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request
+    this.response = response
+    // Follows the last byte of the answer, and the end of a connection before it.
+    response.on('close', () => {
+      if (!response.writableFinished) this.cancellation.cancel(new Error('the client is gone'))
+      this.#isClosed = true
+      if (this.#isAnswered) void this.#end()
+    })
+  }
+
+  /** Adds an action that runs once the answer was written, or the client is gone. The last one runs first. */
+  onEnd(action: () => Promise<void> | undefined | void): void {
+    this.#actions.push(action)
+  }
+
+  /** Says that nothing but the connection needs what the answer consists of. Called once. */
+  leave(): void {
+    this.#isAnswered = true
+    if (this.#isClosed) void this.#end()
+  }
+
+  async #end(): Promise<void> {
+    for (let action = this.#actions.pop(); action !== undefined; action = this.#actions.pop()) {
+      const ended = action()
+      if (ended !== undefined) await ended
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import type { IncomingMessage } from 'node:http'
+import { InvalidRequestError } from '../errors.ts'
+import { parseJson } from '../protocol/parse-json.ts'
+import { BodyReader, type BodyLimits } from './body-reader.ts'
+
+/** The JSON object of a small request, whose body may be empty. @throws (rejects with) {InvalidRequestError} */
+export async function readObject(
+  request: IncomingMessage,
+  state: BodyLimits,
+): Promise<Readonly<Record<string, unknown>>> {
+  const reader = new BodyReader(request, state)
+  try {
+    const bytes = await reader.read(undefined, state.limits.jsonBytes)
+    const json = bytes.length === 0 ? {} : parseJson(bytes, false)
+    if (isObject(json)) return json
+    throw new InvalidRequestError('the request must be a JSON object')
+  } finally {
+    reader.release()
+  }
+}
+
+/** Whether a value of JSON is an object. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

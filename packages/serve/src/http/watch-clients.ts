@@ -1,0 +1,37 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** The time between two looks for a client that has ended its side of the connection, in milliseconds. */
+const INTERVAL = 250
+
+/**
+ * Ends the connections of clients that are gone. A client may end its side of the connection behind a request, and still gets the answer.
+ *
+ * @returns what is called with each response before it is written.
+ */
+export function watchClients(server: Server): (socket: Socket, response: ServerResponse) => void {
+  // Node.js ends such connections otherwise. Its types do not have the property.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  const responses = new WeakMap<Socket, ServerResponse>()
+  server.on('connection', (socket) => {
+    socket.once('end', () => {
+      const response = responses.get(socket)
+      if (response !== undefined && !response.writableFinished) lookFor(response)
+    })
+  })
+  return (socket, response) => void responses.set(socket, response)
+}
+
+/**
+ * Looks for a client that has ended its side. Only its answer to a write shows whether it is gone, so it gets `100 Continue`, which
+ * clients ignore, until its answer is ready.
+ */
+function lookFor(response: ServerResponse): void {
+  const look = (): void => {
+    const isFirst = response.socket !== null
+    if (isFirst && !response.headersSent && response.req.httpVersion === '1.1') response.writeContinue()
+  }
+  const timer = setInterval(look, INTERVAL)
+  response.once('close', () => clearInterval(timer))
+  look()
+}

@@ -1,0 +1,40 @@
+import { Tensor, tensor, tensorType, type NativeAllocator, type TensorType } from '@tenon/core'
+import { StringTensor } from 'tenon/tstring'
+
+/** An input or an output of a model. */
+export type ModelTensor = Tensor | StringTensor
+
+export const isModelTensor = (value: unknown): value is ModelTensor =>
+  value instanceof Tensor || value instanceof StringTensor
+
+/** The type for checks against a signature, in which strings count as the bytes of their memory. */
+export function typeOfTensor(one: ModelTensor): TensorType {
+  return one instanceof Tensor ? one.type : tensorType('uint8', one.shape)
+}
+
+/** Copies tensors behind each other along the first axis. All have the same element type, and the same sizes behind this axis. */
+export function joinTensors(parts: readonly ModelTensor[], allocator: NativeAllocator | undefined): ModelTensor {
+  const [first] = parts as readonly [ModelTensor]
+  const shape = [parts.reduce((sum, part) => sum + part.shape[0]!, 0), ...first.shape.slice(1)]
+  const placed = allocator === undefined ? {} : { allocator }
+  if (first instanceof StringTensor) {
+    const elements = (parts as readonly StringTensor[]).flatMap(elementsOf)
+    return StringTensor.from(elements, { shape, storage: 'packed', ...placed })
+  }
+  const joined = tensor(first.dtype, shape, undefined, placed)
+  let at = joined.base
+  for (const { block, base, type } of parts as readonly Tensor[]) {
+    joined.block.bytes.set(block.bytes.subarray(base, base + type.byteSize), at)
+    at += type.byteSize
+  }
+  return joined
+}
+
+/** The bytes of each string, without a copy. */
+export const elementsOf = (strings: StringTensor): Uint8Array[] =>
+  Array.from({ length: strings.length }, (_, i) => strings.bytes(i))
+
+/** The rows from `start` to `end` along the first axis, without a copy. */
+export function sliceRows(one: ModelTensor, start: number, end: number): ModelTensor {
+  return one instanceof Tensor ? one.slice([start, end]) : one.slice(start, end)
+}

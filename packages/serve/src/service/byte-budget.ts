@@ -1,0 +1,74 @@
+import { ModelUnavailableError } from '../errors.ts'
+import { callLater } from './call-later.ts'
+
+interface Waiting {
+  readonly byteSize: number
+  begin(): void
+}
+
+/** Shares a number of bytes among requests. A request that finds too few left waits for its turn. */
+export class ByteBudget {
+  readonly #limit: number
+  readonly #timeout: number
+  readonly #waiting = new Set<Waiting>()
+  #used = 0
+
+  /** @param limit the bytes of all requests. @param timeout the longest time that a request waits, in milliseconds. */
+  constructor(limit: number, timeout: number) {
+    this.#limit = limit
+    this.#timeout = timeout
+  }
+
+  /** The bytes that requests have now. */
+  get used(): number {
+    return this.#used
+  }
+
+  /**
+   * Takes bytes, which {@link release} gives back.
+   *
+   * @returns a promise if the bytes are not free, and undefined if they were taken at once.
+   * @throws (rejects with) {ModelUnavailableError} if they do not become free in time.
+   */
+  reserve(byteSize: number): Promise<void> | undefined {
+    if (this.#waiting.size === 0 && this.#used + byteSize <= this.#limit) {
+      this.#used += byteSize
+      return undefined
+    }
+    return new Promise((resolve, reject) => {
+      const leave = (): void => void this.#waiting.delete(waiting)
+      const takeBack = callLater(() => {
+        leave()
+        this.#startNext()
+        reject(
+          new ModelUnavailableError(`the requests of the server must have at most ${this.#limit} bytes together`, {
+            hint: 'Send the request again later.',
+          }),
+        )
+      }, this.#timeout)
+      const waiting: Waiting = {
+        byteSize,
+        begin: () => {
+          takeBack()
+          leave()
+          this.#used += byteSize
+          resolve()
+        },
+      }
+      this.#waiting.add(waiting)
+    })
+  }
+
+  release(byteSize: number): void {
+    this.#used -= byteSize
+    this.#startNext()
+  }
+
+  /** Gives free bytes to those that wait, the first one first. */
+  #startNext(): void {
+    for (const waiting of this.#waiting) {
+      if (this.#used + waiting.byteSize > this.#limit) return
+      waiting.begin()
+    }
+  }
+}

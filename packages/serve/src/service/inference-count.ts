@@ -1,0 +1,58 @@
+import { QueueFullError } from '@tenon/core'
+import { CrashLoopError } from 'tenon/pools'
+import { InvalidRequestError, ModelUnavailableError, RequestTooLargeError } from '../errors.ts'
+import type { Carrier } from '../tracing/trace-context.ts'
+import type { RequestTrace } from '../tracing/tracing.ts'
+import type { Cancellation } from './cancellation.ts'
+import type { FailureReason, Metrics } from './metrics.ts'
+import type { ServedModel } from './served-model.ts'
+import type { ServerState } from './server-state.ts'
+
+/** Where a request comes from. */
+export interface Origin {
+  /** Cancelled when the client is gone. */
+  readonly cancellation: Cancellation
+  /** The headers, which can name the client's trace. */
+  readonly carrier: Carrier
+}
+
+/** The trace of one request for a model, and the counts of what came of it. Either {@link succeed} or {@link fail} ends it. */
+export class InferenceCount {
+  readonly trace: RequestTrace | undefined
+  readonly #served: ServedModel
+  readonly #metrics: Metrics
+  readonly #cancellation: Cancellation
+  readonly #start = performance.now()
+
+  constructor(
+    served: ServedModel,
+    { metrics, tracing }: Pick<ServerState, 'metrics' | 'tracing'>,
+    { cancellation, carrier }: Origin,
+  ) {
+    this.#served = served
+    this.#metrics = metrics
+    this.#cancellation = cancellation
+    this.trace = tracing.start(served.model, carrier)
+  }
+
+  succeed(): void {
+    this.#metrics.addSuccess(this.#served, (performance.now() - this.#start) / 1000)
+    this.#served.isCrashed = false
+    this.trace?.end()
+  }
+
+  fail(error: unknown): void {
+    this.#served.statistics.addFailure(1e6 * (performance.now() - this.#start))
+    this.#metrics.addFailure(this.#served, reasonOf(error, this.#cancellation))
+    if (error instanceof CrashLoopError) this.#served.isCrashed = true
+    this.trace?.end(error)
+  }
+}
+
+function reasonOf(error: unknown, cancellation: Cancellation): FailureReason {
+  if (cancellation.isCancelled) return 'CANCELED'
+  if (error instanceof InvalidRequestError || error instanceof RequestTooLargeError) return 'OTHER'
+  const isRejected =
+    error instanceof QueueFullError || error instanceof ModelUnavailableError || error instanceof CrashLoopError
+  return isRejected ? 'REJECTED' : 'BACKEND'
+}

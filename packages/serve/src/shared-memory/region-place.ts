@@ -1,0 +1,36 @@
+import { InvalidRequestError } from '../errors.ts'
+import type { Region } from './region.ts'
+import type { Regions } from './regions.ts'
+
+/** A part of a region that a tensor of a request names. */
+export interface RegionRange {
+  readonly region: string
+  /** In bytes from the start of the region. */
+  readonly offset: number
+  readonly byteSize: number
+}
+
+/** The places of one request in regions. They keep the regions open until {@link release}. */
+export class RegionPlaces {
+  readonly #regions: Regions
+  readonly #acquired: Region[] = []
+
+  constructor(regions: Regions) {
+    this.#regions = regions
+  }
+
+  /** @throws {InvalidRequestError} for an unknown region, or a range beyond its end. */
+  acquire({ region: name, offset, byteSize }: RegionRange): Region {
+    const region = this.#regions.acquire(name)
+    this.#acquired.push(region)
+    const { byteSize: most } = region.registration
+    if (offset + byteSize <= most) return region
+    throw new InvalidRequestError(
+      `the shared memory of a tensor must end within the ${most} bytes of the region ${name}, got ${offset + byteSize}`,
+    )
+  }
+
+  release(): void {
+    for (const region of this.#acquired.splice(0)) region.release()
+  }
+}
