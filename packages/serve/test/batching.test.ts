@@ -1,8 +1,9 @@
+import { eventually } from '@tenon/config/eventually'
 import { tensor, type Tensor } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
 import { dirname, join } from 'node:path'
 import { Library } from 'tenon'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineModel, type BatchingOptions, type Model } from '../src/index.ts'
 import { input, Served } from './support.ts'
 
@@ -31,7 +32,7 @@ class Held {
 
   /** Waits for the run of a number, and ends it. */
   async finish(index: number): Promise<number> {
-    await vi.waitFor(() => expect(this.runs.length).toBeGreaterThan(index))
+    await eventually(() => expect(this.runs.length).toBeGreaterThan(index))
     this.runs[index]!.finish()
     return this.runs[index]!.rows
   }
@@ -61,7 +62,7 @@ describe('dynamic batching', () => {
     const held = new Held()
     const served = await Served.start([held.model('m', 8)])
     const first = send(served, 'm', {}, 0)
-    await vi.waitFor(() => expect(held.runs).toHaveLength(1))
+    await eventually(() => expect(held.runs).toHaveLength(1))
     const others = [send(served, 'm', {}, 1), send(served, 'm', {}, 2, 3), send(served, 'm', {}, 4)]
     await pending(served, 3)
     expect(await held.finish(0)).toBe(1)
@@ -109,7 +110,7 @@ describe('dynamic batching', () => {
     const track = (priority: number, value: number) =>
       send(served, 'm', { priority }, value).then((answer) => order.push((data(answer) as number[])[0]! - 1))
     const all = [track(0, 0)]
-    await vi.waitFor(() => expect(held.runs).toHaveLength(1))
+    await eventually(() => expect(held.runs).toHaveLength(1))
     for (const [priority, value] of [
       [3, 1],
       [0, 2],
@@ -134,7 +135,7 @@ describe('dynamic batching', () => {
       const held = new Held()
       const served = await Served.start([held.model('m', 1, { defaultQueuePolicy: { timeoutAction } })])
       const first = send(served, 'm', {}, 0)
-      await vi.waitFor(() => expect(held.runs).toHaveLength(1))
+      await eventually(() => expect(held.runs).toHaveLength(1))
       const late = send(served, 'm', { timeout: 20_000 }, 1)
       await pending(served, 1)
       const next = send(served, 'm', {}, 2)
@@ -165,7 +166,7 @@ describe('dynamic batching', () => {
     ] as const) {
       const count = held.runs.length
       const first = send(served, name, {}, 0)
-      await vi.waitFor(() => expect(held.runs).toHaveLength(count + 1))
+      await eventually(() => expect(held.runs).toHaveLength(count + 1))
       expect(await send(served, name, { timeout }, 1)).toEqual([
         504,
         { error: `the model ${name} did not answer within 20 ms` },
@@ -179,7 +180,7 @@ describe('dynamic batching', () => {
     const held = new Held()
     const served = await Served.start([held.model('m', 1, { defaultQueuePolicy: { maxQueueSize: 1 } })])
     const waiting = [send(served, 'm', {}, 0)]
-    await vi.waitFor(() => expect(held.runs).toHaveLength(1))
+    await eventually(() => expect(held.runs).toHaveLength(1))
     waiting.push(send(served, 'm', {}, 1))
     await pending(served, 1)
     const body = JSON.stringify({ inputs: [rows(2)] })
@@ -250,7 +251,7 @@ describe('dynamic batching', () => {
       ],
     })
     const slow = served.infer('m', request(0, 1))
-    await vi.waitFor(() => expect(calls).toBe(1))
+    await eventually(() => expect(calls).toBe(1))
     const others = [0, 1, 0, 0].map((fault, i) => served.infer('m', request(fault, i + 2)))
     await pending(served, 4)
     open()

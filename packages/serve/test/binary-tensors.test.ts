@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { randomBytes } from 'node:crypto'
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
-import { double, echo, input, Served } from './support.ts'
+import { defineModel } from '../src/index.ts'
+import { double, echo } from './models.ts'
+import { input, Served } from './support.ts'
 
 const bytesOf = (...values: number[]): Buffer => Buffer.from(new Float32Array(values).buffer)
 
@@ -26,6 +29,58 @@ describe('tensors as bytes', () => {
       outputs: [{ name: 'y', datatype: 'FP32', shape: [1, 4], parameters: { binary_data_size: 16 } }],
     })
     expect(body.subarray(size)).toEqual(bytesOf(2, 4, 6, 8))
+  })
+
+  test('bodies of many chunks, whose memory is given back chunk by chunk, arrive whole', async () => {
+    const served = await Served.start([echo('u8')])
+    const url = `http://127.0.0.1:${served.server.port}/v2/models/echo_u8/infer`
+    for (const [size, encoding] of [
+      [2 ** 20 + 13, undefined],
+      [2 ** 20 + 13, 'gzip'],
+      [65_536, undefined],
+      [16_384, 'gzip'],
+    ] as const) {
+      const bytes = randomBytes(size)
+      const inputs = [{ name: 'x', datatype: 'UINT8', shape: [size], parameters: { binary_data_size: size } }]
+      const json = JSON.stringify({ inputs, parameters: { binary_data_output: true } })
+      const whole = Buffer.concat([Buffer.from(json), bytes])
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, async () => {
+          const reply = await fetch(url, {
+            method: 'POST',
+            headers: {
+              'inference-header-content-length': String(json.length),
+              ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+            },
+            body: encoding === undefined ? whole : gzipSync(whole),
+          })
+          const body = Buffer.from(await reply.arrayBuffer())
+          return body.subarray(Number(reply.headers.get('inference-header-content-length')))
+        }),
+      )
+      for (const answer of answers) expect(answer.equals(bytes)).toBe(true)
+    }
+  })
+
+  test('requests with the same JSON and other tensors have nothing else in common', async () => {
+    const seen: unknown[] = []
+    const model = defineModel({
+      name: 'greedy',
+      signature: '(x: f32[n]) -> (y: f32[n])',
+      run: ({ x }, { parameters }) => {
+        seen.push({ ...parameters }, Reflect.set(parameters, 'scale', 0))
+        return x
+      },
+    })
+    const served = await Served.start([model])
+    const parameters = { binary_data_output: true, scale: 3 }
+    for (const value of [1, 2]) {
+      const request = { inputs: [binary([2], 8)], parameters }
+      const { headers, body } = await served.inferBinary('greedy', request, [bytesOf(value, value)])
+      const size = Number(headers['inference-header-content-length'])
+      expect(body.subarray(size)).toEqual(bytesOf(value, value))
+    }
+    expect(seen).toEqual([{ scale: 3 }, false, { scale: 3 }, false])
   })
 
   test('rule 16: an output decides for itself, and without a binary one the answer is JSON', async () => {
@@ -79,7 +134,7 @@ describe('tensors as bytes', () => {
     for (const one of [both, { name: 'x', datatype: 'FP32', shape: [1, 4] }]) {
       expect(errorOf(await served.inferBinary('double', { inputs: [one] }, []))).toEqual([
         400,
-        { error: 'the input x must have either data or the parameter binary_data_size' },
+        { error: 'the input x must have either data, the parameter binary_data_size or shared memory' },
       ])
     }
     for (const size of [-1, 1.5, '16', 2 ** 53, true]) {

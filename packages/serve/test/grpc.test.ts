@@ -1,77 +1,25 @@
-import {
-  create,
-  fromBinary,
-  toBinary,
-  type DescMethod,
-  type MessageInitShape,
-  type MessageShape,
-} from '@bufbuild/protobuf'
-import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js'
+import { eventually } from '@tenon/config/eventually'
+import { create, fromBinary, toBinary, type DescMethod } from '@bufbuild/protobuf'
+import { status, type ServiceError } from '@grpc/grpc-js'
 import { coreLibrary } from '@tenon/core/internal'
 import { tensor } from '@tenon/core'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:http2'
 import { dirname, join } from 'node:path'
 import { Library } from 'tenon'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Health } from '../src/generated/health_pb.js'
 import {
+  DataType,
   GRPCInferenceService,
   ModelInferRequestSchema,
   ModelStreamInferResponseSchema,
 } from '../src/generated/open_inference_pb.js'
-import { defineModel, type Model, type ServerOptions } from '../src/index.ts'
-import { double, echo, Served } from './support.ts'
+import { defineModel } from '../src/index.ts'
+import { Caller } from './caller.ts'
+import { double, echo } from './models.ts'
 
 const { method: methods } = GRPCInferenceService
-
-/** A client of a server that ends with the test. */
-class Caller {
-  readonly served: Served
-  readonly client: Client
-
-  private constructor(served: Served) {
-    this.served = served
-    this.client = new Client(`127.0.0.1:${served.server.grpcPort}`, credentials.createInsecure())
-    onTestFinished(() => this.client.close())
-  }
-
-  static async start(models: readonly Model[], options: Partial<ServerOptions> = {}): Promise<Caller> {
-    return new Caller(await Served.start(models, { grpc: { port: 0 }, ...options }))
-  }
-
-  /** Calls a method with one answer. Rejects with the status. */
-  call<Method extends DescMethod>(
-    method: Method,
-    request: MessageInitShape<Method['input']>,
-    options: { readonly deadline?: number } = {},
-  ): Promise<MessageShape<Method['output']>> {
-    return new Promise((resolve, reject) => {
-      this.client.makeUnaryRequest(
-        `/${method.parent.typeName}/${method.name}`,
-        (message: Buffer) => message,
-        (bytes) => bytes,
-        Buffer.from(toBinary(method.input, create(method.input, request))),
-        options,
-        (error, bytes) => {
-          if (error === null) resolve(fromBinary(method.output, bytes!) as MessageShape<Method['output']>)
-          else reject(error)
-        },
-      )
-    })
-  }
-
-  /** The status and the text of a call that fails. */
-  async errorOf<Method extends DescMethod>(
-    method: Method,
-    request: MessageInitShape<Method['input']>,
-  ): Promise<[string, string]> {
-    const error = await this.call(method, request).then(
-      () => expect.fail('answered'),
-      (reason: ServiceError) => reason,
-    )
-    return [status[error.code], error.details]
-  }
-}
 
 const bytesOf = (...values: number[]): Buffer => Buffer.from(new Float32Array(values).buffer)
 const x = (shape: number[], contents?: object) => ({
@@ -143,6 +91,60 @@ describe('gRPC', () => {
       'INVALID_ARGUMENT',
       'raw_input_contents must have one element for each input, got 2 for 1',
     ])
+  })
+
+  test('rules 21 and 39: tensors in shared memory take no raw slot, or an empty one', async () => {
+    const name = `serve-test-grpc-${process.pid}`
+    const path = `/dev/shm/${name}`
+    writeFileSync(path, Buffer.concat([bytesOf(1, 2, 3, 4), Buffer.alloc(16)]))
+    onTestFinished(() => rmSync(path))
+    const caller = await Caller.start([double], { allowClientSharedMemory: 'serve-test-grpc' })
+    const region = { name: 'data', key: `/${name}`, offset: 0n, byteSize: 32n }
+    await caller.call(methods.systemSharedMemoryRegister, region)
+    expect(await caller.errorOf(methods.systemSharedMemoryRegister, region)).toEqual([
+      'ALREADY_EXISTS',
+      'the region data must be registered once',
+    ])
+    const { regions } = await caller.call(methods.systemSharedMemoryStatus, {})
+    expect(regions['data']).toMatchObject(region)
+
+    const place = (offset: bigint) => ({
+      shared_memory_region: { parameterChoice: { case: 'stringParam' as const, value: 'data' } },
+      shared_memory_byte_size: { parameterChoice: { case: 'int64Param' as const, value: 16n } },
+      shared_memory_offset: { parameterChoice: { case: 'int64Param' as const, value: offset } },
+    })
+    const reply = await caller.call(methods.modelInfer, {
+      modelName: 'double',
+      inputs: [{ ...x([1, 4]), parameters: place(0n) }],
+      outputs: [{ name: 'y', parameters: place(16n) }],
+    })
+    expect(reply.rawOutputContents.map(({ length }) => length)).toEqual([0])
+    expect(reply.outputs[0]?.parameters['shared_memory_byte_size']?.parameterChoice.value).toBe(16n)
+    expect(readFileSync(path).subarray(16)).toEqual(bytesOf(2, 4, 6, 8))
+
+    await caller.call(methods.systemSharedMemoryUnregister, { name: 'data' })
+    expect(await caller.errorOf(methods.systemSharedMemoryStatus, { name: 'data' })).toEqual([
+      'NOT_FOUND',
+      expect.stringContaining('there is no region "data"'),
+    ])
+  })
+
+  test('rule 21: strings are in bytes_contents, or have their lengths in raw_input_contents', async () => {
+    const caller = await Caller.start([echo('string')])
+    const text = { name: 'x', datatype: 'BYTES', shape: [2n] }
+    const raw = Buffer.from([1, 0, 0, 0, 0x61, 0, 0, 0, 0])
+    const ofRaw = await caller.call(methods.modelInfer, {
+      modelName: 'echo_string',
+      inputs: [text],
+      rawInputContents: [raw],
+    })
+    const ofContents = await caller.call(methods.modelInfer, {
+      modelName: 'echo_string',
+      inputs: [{ ...text, contents: { bytesContents: [Buffer.from('a'), new Uint8Array()] } }],
+    })
+    for (const { rawOutputContents } of [ofRaw, ofContents]) expect(Buffer.from(rawOutputContents[0]!)).toEqual(raw)
+    const { config } = await caller.call(methods.modelConfig, { name: 'echo_string' })
+    expect(config?.input[0]?.dataType).toBe(DataType.TYPE_STRING)
   })
 
   test('rule 21: typed contents work for every datatype but those of 16 bits', async () => {
@@ -255,7 +257,7 @@ describe('gRPC', () => {
     await expect(caller.call(methods.modelInfer, request, { deadline: Date.now() + 50 })).rejects.toMatchObject({
       code: status.DEADLINE_EXCEEDED,
     })
-    await vi.waitFor(() => expect(reasons).toEqual(['the client is gone']))
+    await eventually(() => expect(reasons).toEqual(['the client is gone']))
     const fine = await caller.call(methods.modelInfer, {
       modelName: 'double',
       inputs: [x([1, 4])],
@@ -341,9 +343,9 @@ describe('gRPC', () => {
     watch.on('error', () => {})
     const statuses: number[] = []
     watch.on('data', (bytes: Buffer) => statuses.push(fromBinary(Health.method.watch.output, bytes).status))
-    await vi.waitFor(() => expect(statuses).toEqual([1]))
+    await eventually(() => expect(statuses).toEqual([1]))
     caller.served.server.announceEnd()
-    await vi.waitFor(() => expect(statuses).toEqual([1, 2]))
+    await eventually(() => expect(statuses).toEqual([1, 2]))
     expect(await caller.call(methods.serverReady, {})).toMatchObject({ ready: false })
     watch.cancel()
   })

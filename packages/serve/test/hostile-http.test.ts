@@ -1,8 +1,10 @@
+import { eventually } from '@tenon/config/eventually'
 import fc from 'fast-check'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { describe, expect, test, vi } from 'vitest'
-import { double, echo, input, Served } from './support.ts'
+import { describe, expect, test } from 'vitest'
+import { double, echo } from './models.ts'
+import { input, Served } from './support.ts'
 
 const request = JSON.stringify({ inputs: [input('x', 'FP32', [1, 4], [1, 2, 3, 4])] })
 
@@ -72,7 +74,7 @@ describe('hostile requests', () => {
       slow.push(socket)
     }
     await isWell(served)
-    await vi.waitFor(() => expect(slow.every(({ closed }) => closed)).toBe(true), { timeout: 5000 })
+    await eventually(() => expect(slow.every(({ closed }) => closed)).toBe(true))
     expect(new Set(answers)).toEqual(new Set(['408']))
   })
 
@@ -110,7 +112,7 @@ describe('hostile requests', () => {
       else socket.destroy()
     }
     await isWell(served)
-    await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before))
+    await eventually(() => expect(descriptors()).toBeLessThanOrEqual(before))
   })
 
   test('property: bytes of any kind get an answer of the protocol, never a 500', { timeout: 60_000 }, async () => {

@@ -1,13 +1,18 @@
+import { eventually } from '@tenon/config/eventually'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { defineModel } from '../src/index.ts'
-import { double, echo, input, Served } from './support.ts'
+import { double, echo } from './models.ts'
+import { input, Served } from './support.ts'
 
 describe('the paths of the protocol', () => {
   test('rule 1: an unknown path is 404, another verb is 405 with Allow', async () => {
     const served = await Served.start([double])
-    expect(await served.get('/v3')).toEqual([404, { error: 'there is no such path' }])
+    expect(await served.get('/v3')).toEqual([
+      404,
+      { error: 'there is no such path; requests for a model go to /v2/models/{model}/infer' },
+    ])
     expect(await served.get('/v2/models//infer')).toMatchObject([404, {}])
     const { status, headers } = await served.send('GET', '/v2/models/double/infer')
     expect([status, headers.allow]).toEqual([405, 'POST'])
@@ -163,7 +168,7 @@ describe('the paths of the protocol', () => {
     const received: string[] = []
     socket.on('data', (chunk) => received.push(chunk.toString()))
     socket.write(text)
-    await vi.waitFor(() => expect(finish).not.toBe(early))
+    await eventually(() => expect(finish).not.toBe(early))
     const closing = served.server.closeAsync()
     finish()
     await Promise.all([closing, once(socket, 'close')])
@@ -179,7 +184,7 @@ describe('the paths of the protocol', () => {
     })
     const served = await Served.start([endless])
     const lost = served.infer('endless', { inputs: [input('x', 'FP32', [1], [3])] }).catch(String)
-    await vi.waitFor(async () => expect((await served.get('/v2'))[0]).toBe(200))
+    await eventually(async () => expect((await served.get('/v2'))[0]).toBe(200))
     await served.server.closeAsync({ deadline: 50 })
     expect(await lost).toContain('socket hang up')
   })

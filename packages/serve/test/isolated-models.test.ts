@@ -1,9 +1,10 @@
+import { eventually } from '@tenon/config/eventually'
 import { coreLibrary } from '@tenon/core/internal'
 import { kernelLibrary } from '@tenon/kernels'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { Library, type IsolatedLibrary } from 'tenon'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineModel, type Model } from '../src/index.ts'
 import { input, Served } from './support.ts'
 
@@ -68,7 +69,7 @@ describe('models whose kernels run in processes of their own', () => {
       ]).toEqual([200, 3])
     }
     expect(library.metrics().copiedBytes).toBe(0)
-    await vi.waitFor(() => expect(library.memory.usage.usedBytes).toBe(before))
+    await eventually(() => expect(library.memory.usage.usedBytes).toBe(before))
   })
 
   test('rule 2: a kernel that crashes is a 500 of its request, without addresses, and the next request is answered', async () => {
@@ -93,6 +94,22 @@ describe('models whose kernels run in processes of their own', () => {
     expect(served.errors[0]).toMatchObject({ code: 'TENON_KERNEL_CRASH', details: { address: '0xdead000' } })
   })
 
+  test('a signature that is not that of the kernel is refused', async () => {
+    const library = await openFaulty()
+    const kernel = library.kernel('faulty')
+    for (const other of [
+      '(x: f32[n, m]) -> (y: f32[n, m])',
+      '(x: f64[n]) -> (y: f64[n])',
+      '(x: f32[n], z: f32[n]) -> (y: f32[n])',
+      '(x: f32[n]) -> (y: f32[n], z: f32[n])',
+    ]) {
+      expect(() => defineModel({ name: 'm', kernel, signature: other, attributes: { fault: 0 } })).toThrow(
+        /the signature of the model m must have the (operands|results) of its kernel[^]*The kernel has \(x: f32\[n\]\)/,
+      )
+    }
+    defineModel({ name: 'm', kernel, signature: '(x: f32[rows]) -> (y: f32[rows])', attributes: { fault: 0 } })
+  })
+
   test('an error that a kernel reports has its words', async () => {
     const served = await Served.start([faulty(await openFaulty(), 'failing', 24)])
     expect(await served.infer('failing', request)).toEqual([
@@ -108,7 +125,7 @@ describe('models whose kernels run in processes of their own', () => {
     const before = library.memory.usage.usedBytes
     expect(await served.infer('hang', request)).toEqual([504, { error: 'the model hang did not answer within 100 ms' }])
     expect(await served.infer('double', request)).toMatchObject(doubled)
-    await vi.waitFor(() => expect(library.memory.usage.usedBytes).toBe(before))
+    await eventually(() => expect(library.memory.usage.usedBytes).toBe(before))
   })
 
   test('a client that leaves cancels its request, also one that waits', async () => {
@@ -121,7 +138,7 @@ describe('models whose kernels run in processes of their own', () => {
       socket.write(head + json)
       return socket
     })
-    await vi.waitFor(() => expect(library.health().workers[0]!.state).toBe('running'))
+    await eventually(() => expect(library.health().workers[0]!.state).toBe('running'))
     for (const socket of sockets) socket.destroy()
     expect(await served.infer('double', request)).toMatchObject(doubled)
   })

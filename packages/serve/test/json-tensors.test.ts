@@ -1,7 +1,9 @@
-import { tensor } from '@tenon/core'
+import { eventually } from '@tenon/config/eventually'
+import { ScopeClosedError, tensor, type Tensor } from '@tenon/core'
 import { describe, expect, test } from 'vitest'
 import { defineModel } from '../src/index.ts'
-import { double, echo, input, Served } from './support.ts'
+import { double, echo } from './models.ts'
+import { input, Served } from './support.ts'
 
 const signatures = ['f32', 's8', 'u8', 's16', 'u16', 's32', 'u32', 's64', 'u64', 'f64', 'pred', 'f16', 'bf16'] as const
 const datatypes = [
@@ -39,6 +41,24 @@ describe('tensors in JSON', () => {
         outputs: [{ name: 'y', datatype: 'FP32', shape: [1, 4], data: [2, 4, 6, 8] }],
       },
     ])
+  })
+
+  test('the memory of the inputs of a function is closed with the answer, unless the function copies it', async () => {
+    const kept: Tensor[] = []
+    const keep = defineModel({
+      name: 'keep',
+      signature: '(x: f32[n]) -> (y: f32[n])',
+      run: ({ x }) => {
+        kept.push(x, x.copy())
+        return x
+      },
+    })
+    const served = await Served.start([keep])
+    const [status, answer] = await served.infer('keep', { inputs: [input('x', 'FP32', [2], [1, 2])] })
+    expect([status, answer['outputs']]).toMatchObject([200, [{ data: [1, 2] }]])
+    const [x, copy] = kept
+    await eventually(() => expect(() => x!.at(0)).toThrow(ScopeClosedError))
+    expect(copy!.toArray()).toEqual([1, 2])
   })
 
   test('rule 6: shape, rank, datatype and names must be those of the model', async () => {

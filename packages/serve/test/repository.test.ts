@@ -1,39 +1,12 @@
-import {
-  create,
-  fromBinary,
-  toBinary,
-  type DescMethod,
-  type MessageInitShape,
-  type MessageShape,
-} from '@bufbuild/protobuf'
-import { Client, credentials, status as grpcStatus } from '@grpc/grpc-js'
-import { coreLibrary } from '@tenon/core/internal'
 import { kernelLibrary } from '@tenon/kernels'
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
-import { ModelRepository } from '../src/index.ts'
+import { ModelRepository, type ServerOptions } from '../src/index.ts'
+import { Caller } from './caller.ts'
+import { faulty, libfaulty, makeRepository } from './make-repository.ts'
 import { input, Served } from './support.ts'
-
-const libfaulty = join(dirname(coreLibrary().path), 'libfaulty.so')
-
-/** Makes a folder with models: files by path, whose contents are JSON, text, or copies of libraries. */
-function makeRepository(files: Readonly<Record<string, object | string | { copy: string }>>): string {
-  const directory = mkdtempSync(join(tmpdir(), 'tenon-models-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(directory, path)), { recursive: true })
-    if (typeof content === 'string') writeFileSync(join(directory, path), content)
-    else if ('copy' in content) copyFileSync(content.copy, join(directory, path))
-    else writeFileSync(join(directory, path), JSON.stringify(content))
-  }
-  return directory
-}
 
 /** The processes that this one has started. */
 const children = (): number => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').length
@@ -93,10 +66,20 @@ describe('a folder with models', () => {
     }
     expect(() => ModelRepository.open(makeRepository({}))).toThrow('must have a folder for each model')
     expect(() => ModelRepository.open('/nowhere')).toThrow('must be a folder with models')
+    expect(() => ModelRepository.open('/nowhere')).toThrow('but does not exist')
+    expect(await errorOf({ ...good, 'b/model.json': { library: 'x.so' } })).toContain('the field kernel is missing')
+    const late = { ...good, 'b/model.json': { ...softmax, deadline: '5s' } }
+    expect(await errorOf(late)).toMatch(
+      /deadline must be of the kind number, got "5s"[^]*Write a number of milliseconds/,
+    )
     expect(await errorOf({ ...good, 'b/x': '' })).toContain('must contain model.json or one of model.ts')
     expect(await errorOf({ ...good, 'b/model.json': '{' })).toContain('must be JSON')
-    expect(await errorOf({ ...good, 'b/model.json': { ...softmax, kernel: 1 } })).toContain('kernel is not valid')
-    expect(await errorOf({ ...good, 'b/model.json': { ...softmax, maxBatch: 1 } })).toContain('maxBatch is not valid')
+    expect(await errorOf({ ...good, 'b/model.json': { ...softmax, kernel: 1 } })).toContain(
+      'the field kernel must be of the kind string, got 1',
+    )
+    expect(await errorOf({ ...good, 'b/model.json': { ...softmax, maxBatch: 1 } })).toContain(
+      'there is no field maxBatch',
+    )
     expect(await errorOf({ ...good, 'b/model.json': { ...softmax, batching: { preferredBatchSize: [0] } } })).toContain(
       'batching.preferredBatchSize.0',
     )
@@ -110,7 +93,7 @@ describe('a folder with models', () => {
       }),
     ).toContain('softmax')
     expect(await errorOf({ ...good, 'b/model.js': 'export default 1' })).toContain('must be a model with this name')
-    expect(await errorOf({ ...good, 'b/model.js': 'throw new Error("x")' })).toContain('cannot be imported')
+    expect(await errorOf({ ...good, 'b/model.js': 'throw new Error("x")' })).toContain('cannot be imported: x')
   })
 })
 
@@ -121,12 +104,11 @@ const faultyModel = (name: string, fault: number, others: object = {}) => ({
 })
 
 describe('rule 36: models that clients load and unload', () => {
-  const start = (files: Parameters<typeof makeRepository>[0]): Promise<Served> =>
-    Served.start([], {
-      repository: ModelRepository.open(makeRepository(files)),
-      modelControl: 'explicit',
-      grpc: { port: 0 },
-    })
+  const optionsFor = (files: Parameters<typeof makeRepository>[0]): Partial<ServerOptions> => ({
+    repository: ModelRepository.open(makeRepository(files)),
+    modelControl: 'explicit',
+  })
+  const start = (files: Parameters<typeof makeRepository>[0]): Promise<Served> => Served.start([], optionsFor(files))
   const request = { inputs: [input('x', 'FP32', [2], [1, 2])] }
 
   test('start unavailable, answer when loaded, and end when unloaded', async () => {
@@ -157,38 +139,22 @@ describe('rule 36: models that clients load and unload', () => {
   })
 
   test('over gRPC', async () => {
-    const served = await start(faultyModel('double', 0))
-    const client = new Client(`127.0.0.1:${served.server.grpcPort}`, credentials.createInsecure())
-    onTestFinished(() => client.close())
-    const call = <Method extends DescMethod>(
-      method: Method,
-      message: MessageInitShape<Method['input']>,
-    ): Promise<MessageShape<Method['output']>> =>
-      new Promise((resolve, reject) => {
-        client.makeUnaryRequest(
-          `/inference.GRPCInferenceService/${method.name}`,
-          (bytes: Buffer) => bytes,
-          (bytes) => bytes,
-          Buffer.from(toBinary(method.input, create(method.input, message))),
-          (error, bytes) => (error === null ? resolve(fromBinary(method.output, bytes!) as never) : reject(error)),
-        )
-      })
+    const caller = await Caller.start([], optionsFor(faultyModel('double', 0)))
     const { repositoryIndex, repositoryModelLoad, repositoryModelUnload } = GRPCInferenceService.method
     const config = { parameterChoice: { case: 'stringParam' as const, value: '{"max_batch_size":4}' } }
-    await call(repositoryModelLoad, { modelName: 'double', parameters: { config } })
-    expect(await call(repositoryIndex, {})).toMatchObject({
+    await caller.call(repositoryModelLoad, { modelName: 'double', parameters: { config } })
+    expect(await caller.call(repositoryIndex, {})).toMatchObject({
       models: [{ name: 'double', version: '1', state: 'READY' }],
     })
-    expect((await served.get('/v2/models/double/config'))[1]).toMatchObject({ max_batch_size: 4 })
+    expect((await caller.served.get('/v2/models/double/config'))[1]).toMatchObject({ max_batch_size: 4 })
     const file = { parameterChoice: { case: 'bytesParam' as const, value: new Uint8Array(3) } }
-    await expect(
-      call(repositoryModelLoad, { modelName: 'double', parameters: { 'file:x': file } }),
-    ).rejects.toMatchObject({
-      code: grpcStatus.INTERNAL,
-      details: expect.stringContaining('failed to poll from model repository') as string,
-    })
-    await call(repositoryModelUnload, { modelName: 'double' })
-    expect(await call(repositoryIndex, { ready: true })).toMatchObject({ models: [] })
+    const refused = { modelName: 'double', parameters: { 'file:x': file } }
+    expect(await caller.errorOf(repositoryModelLoad, refused)).toEqual([
+      'INTERNAL',
+      expect.stringContaining('failed to poll from model repository'),
+    ])
+    await caller.call(repositoryModelUnload, { modelName: 'double' })
+    expect(await caller.call(repositoryIndex, { ready: true })).toMatchObject({ models: [] })
   })
 
   test('a model that is loaded again keeps answering, and a failed load keeps the old one', async () => {
@@ -257,115 +223,4 @@ describe('rule 36: models that clients load and unload', () => {
     expect((await served.post('/v2/repository/models/double/unload', {}))[0]).toBe(501)
     expect((await served.infer('double', request))[0]).toBe(200)
   })
-})
-
-/** Starts the command, and waits until it listens. */
-async function startCommand(...args: string[]): Promise<{ child: ChildProcess; url: string; lines: string[] }> {
-  const script = join(import.meta.dirname, '../src/bin.ts')
-  const child = spawn(process.execPath, ['--conditions=@tenon/source', '--no-warnings', script, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const lines: string[] = []
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stderr!.on('data', (chunk: Buffer) => {
-      lines.push(...chunk.toString().trim().split('\n'))
-      const listening = lines.find((line) => line.includes('"listening"'))
-      if (listening !== undefined) resolve((JSON.parse(listening) as { http: string }).http)
-    })
-    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${lines.join('\n')}`)))
-  })
-  return { child, url, lines }
-}
-
-async function run(...args: string[]): Promise<[code: number | null, stderr: string]> {
-  const script = join(import.meta.dirname, '../src/bin.ts')
-  const child = spawn(process.execPath, ['--conditions=@tenon/source', '--no-warnings', script, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let stderr = ''
-  child.stderr!.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return [code, stderr]
-}
-
-const infer = async (url: string, model: string): Promise<[status: number, json: unknown]> => {
-  const body = JSON.stringify({ inputs: [input('x', 'FP32', [4], [1, 2, 3, 4])] })
-  const reply = await fetch(`${url}/v2/models/${model}/infer`, { method: 'POST', body })
-  return [reply.status, await reply.json()]
-}
-
-const faulty = (fault: number, others: object = {}): object => ({
-  library: basename(libfaulty),
-  kernel: 'faulty',
-  attributes: { fault },
-  ...others,
-})
-
-describe('tenon serve', () => {
-  test('rule 35: answers until SIGTERM, finishes what runs, and ends with 0', { timeout: 60_000 }, async () => {
-    const directory = makeRepository({
-      'double/model.json': faulty(0),
-      'double/1/libfaulty.so': { copy: libfaulty },
-      'crash/model.json': faulty(1),
-      'crash/1/libfaulty.so': { copy: libfaulty },
-      'sleep/model.json': faulty(29, { instances: 2 }),
-      'sleep/1/libfaulty.so': { copy: libfaulty },
-    })
-    const { child, url, lines } = await startCommand(directory, '--http-port', '0', '--grpc-port', '0')
-    expect(await infer(url, 'double')).toMatchObject([200, { outputs: [{ data: [2, 4, 6, 8] }] }])
-    const { grpc } = JSON.parse(lines.find((line) => line.includes('"listening"'))!) as { grpc: string }
-    const client = new Client(grpc, credentials.createInsecure())
-    onTestFinished(() => client.close())
-    await promisify(client.waitForReady.bind(client))(Date.now() + 5000)
-    expect((await infer(url, 'crash'))[0]).toBe(500)
-    expect((await infer(url, 'double'))[0]).toBe(200)
-    const running = Array.from({ length: 20 }, () => infer(url, 'sleep'))
-    await infer(url, 'double')
-    child.kill('SIGTERM')
-    const [code] = (await once(child, 'exit')) as [number]
-    const statuses = (await Promise.all(running)).map(([status]) => status)
-    expect([code, new Set(statuses)]).toEqual([0, new Set([200])])
-    const messages = lines.map((line) => (JSON.parse(line) as { message: string }).message)
-    expect(messages.at(-1)).toBe('drained')
-  })
-
-  test(
-    'rule 35: what is not done at the end of the drain ends with 4, and a second signal with 130',
-    { timeout: 60_000 },
-    async () => {
-      const directory = makeRepository({ 'hang/model.json': faulty(8), 'hang/1/libfaulty.so': { copy: libfaulty } })
-      for (const [signals, wanted] of [
-        [1, 4],
-        [2, 130],
-      ] as const) {
-        const { child, url } = await startCommand(directory, '--http-port', '0', '--no-grpc', '--drain-timeout', '1')
-        const lost = infer(url, 'hang').catch(() => 'lost')
-        while (!(await fetch(`${url}/v2/models/hang/stats`).then((reply) => reply.text())).includes('hang')) continue
-        await new Promise((resolve) => setTimeout(resolve, 200))
-        for (let i = 0; i < signals; i++) {
-          child.kill('SIGTERM')
-          await new Promise((resolve) => setTimeout(resolve, 50))
-        }
-        const [code] = (await once(child, 'exit')) as [number]
-        expect([code, await lost]).toEqual([wanted, 'lost'])
-      }
-    },
-  )
-
-  test(
-    'ends with 1 for a model that cannot be loaded, and with 2 for a wrong command line',
-    { timeout: 60_000 },
-    async () => {
-      const directory = makeRepository({ 'a/model.json': '{' })
-      expect(await run(directory)).toEqual([1, expect.stringContaining('must be JSON')])
-      expect(await run()).toEqual([2, 'tenon serve: one folder with models must be given, got 0\n'])
-      expect(await run(directory, '--http-port', 'x')).toEqual([
-        2,
-        expect.stringContaining('--http-port must be a whole number'),
-      ])
-      expect(await run(directory, '--what')).toEqual([2, expect.stringContaining('--what')])
-      expect(existsSync(directory)).toBe(true)
-    },
-  )
 })

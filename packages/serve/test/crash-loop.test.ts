@@ -1,0 +1,90 @@
+import { eventually } from '@tenon/config/eventually'
+import { describe, expect, test, vi } from 'vitest'
+import { HealthCheckResponse_ServingStatus, Health } from '../src/generated/health_pb.js'
+import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
+import { ModelRepository } from '../src/index.ts'
+import { Caller } from './caller.ts'
+import { faulty, libfaulty, makeRepository } from './make-repository.ts'
+import { input, type Served } from './support.ts'
+
+const request = { inputs: [input('x', 'FP32', [2], [1, 2])] }
+
+/** The library `faulty` with its fault 1 ends its process by SIGSEGV. */
+async function start(): Promise<Caller> {
+  const folder = makeRepository({
+    'crash/model.json': faulty(1),
+    'crash/1/libfaulty.so': { copy: libfaulty },
+    'double/model.json': faulty(0),
+    'double/1/libfaulty.so': { copy: libfaulty },
+  })
+  return Caller.start([], { repository: ModelRepository.open(folder), modelControl: 'explicit' })
+}
+
+async function crashUntilLoop(served: Served): Promise<unknown> {
+  for (;;) {
+    const [status, json] = await served.infer('crash', request)
+    if (status === 503) return json
+    expect(status).toBe(500)
+  }
+}
+
+const statesOf = async (served: Served): Promise<unknown> => {
+  const [, index] = await served.post('/v2/repository/index', {})
+  return (index as { name: string; state: string }[]).map(({ name, state }) => [name, state])
+}
+
+// Workers need Linux.
+if (process.platform === 'linux')
+  describe('rules 32 and 33: processes that crash again and again', { timeout: 60_000 }, () => {
+    test('make their model unavailable until it is loaded again, and leave the others alone', async () => {
+      const caller = await start()
+      const { served } = caller
+      const { modelReady } = GRPCInferenceService.method
+      for (const name of ['crash', 'double'])
+        expect((await served.post(`/v2/repository/models/${name}/load`, {}))[0]).toBe(200)
+      expect((await served.get('/v2/health/ready'))[0]).toBe(200)
+
+      expect(await crashUntilLoop(served)).toEqual({ error: 'the model crash crashes again and again' })
+      expect(await served.get('/v2/health/ready')).toEqual([503, { live: true, ready: false }])
+      expect((await served.get('/v2/health/live'))[0]).toBe(200)
+      expect(await served.get('/v2/models/crash/ready')).toEqual([503, { name: 'crash', ready: false }])
+      expect((await served.get('/v2/models/double/ready'))[0]).toBe(200)
+      expect((await caller.call(modelReady, { name: 'crash' })).ready).toBe(false)
+      expect((await caller.call(modelReady, { name: 'double' })).ready).toBe(true)
+      expect((await caller.call(Health.method.check, {})).status).toBe(HealthCheckResponse_ServingStatus.NOT_SERVING)
+      expect(await statesOf(served)).toEqual([
+        ['crash', 'UNAVAILABLE'],
+        ['double', 'READY'],
+      ])
+      expect((await served.infer('double', request))[0]).toBe(200)
+      const metrics = (await served.send('GET', '/metrics')).body.toString()
+      expect(metrics).toMatch(/tenon_worker_restarts_total\{model="crash"\} [1-9]/)
+      expect(metrics).toContain('tenon_worker_restarts_total{model="double"} 0')
+      expect(metrics).toContain('nv_inference_request_failure{model="crash",version="1",reason="REJECTED"} 1')
+
+      expect((await served.post('/v2/repository/models/crash/load', {}))[0]).toBe(200)
+      expect((await served.get('/v2/health/ready'))[0]).toBe(200)
+      expect((await served.infer('crash', request))[0]).toBe(500)
+    })
+
+    test('are started again after 30 seconds, unless the model was unloaded or the server closed', async () => {
+      const { served } = await start()
+      await served.post('/v2/repository/models/crash/load', {})
+      const timers = vi.spyOn(globalThis, 'setTimeout')
+      await crashUntilLoop(served)
+      // Requests have a deadline of the same length, but theirs began before.
+      const reload = timers.mock.calls.findLast(([, delay]) => delay === 30_000)
+      timers.mockRestore()
+      expect(reload).toBeDefined()
+      const cleared = vi.spyOn(globalThis, 'clearTimeout')
+      ;(reload![0] as () => void)()
+      await eventually(async () => expect(await statesOf(served)).toContainEqual(['crash', 'READY']))
+      expect((await served.get('/v2/health/ready'))[0]).toBe(200)
+
+      await crashUntilLoop(served)
+      const before = cleared.mock.calls.length
+      expect((await served.post('/v2/repository/models/crash/unload', {}))[0]).toBe(200)
+      expect(cleared.mock.calls.length).toBeGreaterThan(before)
+      expect(await statesOf(served)).toContainEqual(['crash', 'UNAVAILABLE'])
+    })
+  })

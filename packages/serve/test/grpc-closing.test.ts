@@ -1,0 +1,57 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import type { ServiceError } from '@grpc/grpc-js'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { ModelInferRequestSchema, ModelStreamInferResponseSchema } from '../src/generated/open_inference_pb.js'
+import { defineModel } from '../src/index.ts'
+import { Caller } from './caller.ts'
+
+const same = (bytes: Buffer): Buffer => bytes
+
+/** Resolves with the text of the status that ends a call. */
+const endOf = (call: Readable): Promise<string> =>
+  new Promise((resolve) => {
+    // Without a reader, a call does not get to its end.
+    call.on('data', () => {})
+    call.on('error', ({ details }: ServiceError) => resolve(details))
+  })
+
+test('rule 35: calls without an end do not hold up the end of the server', async () => {
+  let [begin, finish] = [(): void => {}, (): void => {}]
+  const begun = new Promise<void>((resolve) => (begin = resolve))
+  const finished = new Promise<void>((resolve) => (finish = resolve))
+  const slow = defineModel({
+    name: 'slow',
+    signature: '(x: f32[n]) -> (y: f32[n])',
+    run: async ({ x }) => {
+      begin()
+      await finished
+      return x
+    },
+  })
+  const { client, served } = await Caller.start([slow])
+  const watch = client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', same, same, Buffer.alloc(0))
+  await once(watch, 'data')
+  const stream = () => client.makeBidiStreamRequest('/inference.GRPCInferenceService/ModelStreamInfer', same, same)
+  const [idle, busy] = [stream(), stream()]
+  const ends = [watch, idle, busy].map(endOf)
+  const request = create(ModelInferRequestSchema, {
+    modelName: 'slow',
+    id: 'a',
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [1n] }],
+    rawInputContents: [new Uint8Array(4)],
+  })
+  busy.write(Buffer.from(toBinary(ModelInferRequestSchema, request)))
+  await begun
+
+  const isDrained = served.server.closeAsync()
+  const answer = once(busy, 'data') as Promise<[Buffer]>
+  // The others end while this one runs.
+  expect(await Promise.all(ends.slice(0, 2))).toEqual(['the server is closing', 'the server is closing'])
+  finish()
+  const [bytes] = await answer
+  expect(fromBinary(ModelStreamInferResponseSchema, bytes).inferResponse?.id).toBe('a')
+  expect(await ends[2]).toBe('the server is closing')
+  expect(await isDrained).toBe(true)
+})

@@ -1,0 +1,99 @@
+import { create, toBinary } from '@bufbuild/protobuf'
+import fc from 'fast-check'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { GRPCInferenceService, ModelInferRequestSchema } from '../src/generated/open_inference_pb.js'
+import { decodeInferRequest, divideInferRequest } from '../src/grpc/decode-message.ts'
+import { defineModel } from '../src/index.ts'
+import { Caller } from './caller.ts'
+import { echo } from './models.ts'
+
+const { modelInfer } = GRPCInferenceService.method
+
+const floats = (...values: number[]): Uint8Array => new Uint8Array(Float32Array.from(values).buffer)
+const input = (name: string, size: number) => ({ name, datatype: 'FP32', shape: [BigInt(size)] })
+const head = create(ModelInferRequestSchema, { modelName: 'm', modelVersion: '1', inputs: [input('x', 2)] })
+const raw = (...contents: Uint8Array[]): Uint8Array =>
+  toBinary(ModelInferRequestSchema, create(ModelInferRequestSchema, { rawInputContents: contents }))
+const LIMIT = 2 ** 20
+
+describe('requests of gRPC that differ in their tensors only', () => {
+  test('property: a message is divided into its first fields and its tensors', () => {
+    const contents = fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 5 })
+    fc.assert(
+      fc.property(fc.string(), contents, (id, tensors) => {
+        const first = toBinary(ModelInferRequestSchema, { ...head, id })
+        const message = Buffer.concat([first, raw(...tensors)])
+        const parts = divideInferRequest(message, LIMIT)
+        expect(parts.raw.map((part) => [...part])).toEqual(tensors.map((tensor) => [...tensor]))
+        expect(Buffer.from(parts.head!)).toEqual(Buffer.from(first))
+        expect(decodeInferRequest(message).rawInputContents).toEqual(parts.raw.map((part) => Buffer.from(part)))
+      }),
+    )
+  })
+
+  test('a message has no head if fields follow its tensors, if it is cut off, or if it has no tensors', () => {
+    const first = toBinary(ModelInferRequestSchema, head)
+    const tensors = raw(floats(1, 2))
+    const whole = Buffer.concat([first, tensors])
+    expect(divideInferRequest(whole, LIMIT).head).toHaveLength(first.length)
+    expect(divideInferRequest(Buffer.concat([tensors, first]), LIMIT).head).toBeUndefined()
+    expect(divideInferRequest(Buffer.concat([whole, first]), LIMIT).head).toBeUndefined()
+    expect(divideInferRequest(first, LIMIT).head).toBeUndefined()
+    for (let length = 0; length < whole.length; length++) {
+      expect(divideInferRequest(whole.subarray(0, length), LIMIT).head).toBeUndefined()
+    }
+    // A group, which no field of the message is.
+    expect(divideInferRequest(Buffer.concat([whole, Buffer.of(0x43, 0x44)]), LIMIT).head).toBeUndefined()
+  })
+
+  test('have their own answers, also in turn with other sizes, models and orders', async () => {
+    const difference = defineModel({
+      name: 'difference',
+      signature: '(a: f32[n], b: f32[n]) -> (a_again: f32[n], b_again: f32[n])',
+      run: ({ a, b }) => ({ a_again: a, b_again: b }),
+    })
+    const caller = await Caller.start([echo('f32', 'same'), difference])
+    const answered = async (modelName: string, inputs: readonly string[], ...tensors: Uint8Array[]) => {
+      const described = inputs.map((name, i) => input(name, tensors[i]!.length / 4))
+      const { rawOutputContents } = await caller.call(modelInfer, {
+        modelName,
+        inputs: described,
+        rawInputContents: tensors,
+      })
+      return rawOutputContents.map((bytes) => [...new Float32Array(Uint8Array.from(bytes).buffer)])
+    }
+    for (const value of [1, 2, 3]) {
+      expect(await answered('same', ['x'], floats(value, 0))).toEqual([[value, 0]])
+      expect(await answered('same', ['x'], floats(value))).toEqual([[value]])
+      expect(await answered('difference', ['a', 'b'], floats(value), floats(9))).toEqual([[value], [9]])
+      expect(await answered('difference', ['b', 'a'], floats(value), floats(9))).toEqual([[9], [value]])
+    }
+    const wrong = { modelName: 'same', inputs: [input('x', 2)], rawInputContents: [floats(1, 2, 3)] }
+    for (let i = 0; i < 2; i++) {
+      expect(await caller.errorOf(modelInfer, wrong)).toEqual(['INVALID_ARGUMENT', expect.stringContaining('got 12')])
+    }
+  })
+
+  test('a large message, whose memory is given back before the model runs, has an answer with its elements', async () => {
+    const size = 2 ** 18
+    const slow = defineModel({
+      name: 'slow',
+      signature: '(x: f32[n]) -> (y: f32[n])',
+      run: async ({ x }) => {
+        await sleep(1)
+        return x
+      },
+    })
+    const caller = await Caller.start([slow])
+    const values = Float32Array.from({ length: size }, (_, i) => i)
+    for (let i = 0; i < 3; i++) {
+      const { rawOutputContents } = await caller.call(modelInfer, {
+        modelName: 'slow',
+        inputs: [input('x', size)],
+        rawInputContents: [new Uint8Array(values.buffer)],
+      })
+      expect(Buffer.from(rawOutputContents[0]!).equals(Buffer.from(values.buffer))).toBe(true)
+    }
+  })
+})

@@ -1,0 +1,99 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The ports of a server. */
+export interface Ports {
+  readonly http: number
+  readonly grpc: number
+}
+
+/** The resources that a server reports. Memory is in bytes. */
+export interface Usage {
+  readonly arrayBuffers: number
+  readonly heapUsed: number
+  /** The inputs and outputs of kernels. */
+  readonly requests: number
+  /** The processes that run kernels now, of those whose crashes are not counted. */
+  readonly workers: readonly number[]
+  /** The errors that were answered with 500. */
+  readonly failures: readonly string[]
+}
+
+/** What a server holds. */
+export interface Holdings extends Usage {
+  readonly descriptors: number
+  readonly children: number
+  readonly memoryFiles: number
+}
+
+/** The server of `server.ts`, in a process of its own. */
+export class ServerProcess implements Disposable {
+  readonly #child: ChildProcess
+  readonly ports: Ports
+
+  private constructor(child: ChildProcess, ports: Ports) {
+    this.#child = child
+    this.ports = ports
+  }
+
+  /** @param requestTimeout the time in milliseconds in which a request must arrive. */
+  static async start(repository: string, prefix: string, requestTimeout: number): Promise<ServerProcess> {
+    const child = fork(join(import.meta.dirname, 'server.ts'), [repository, prefix, String(requestTimeout)], {
+      execArgv: ['--conditions=@tenon/source', '--no-warnings', '--expose-gc'],
+    })
+    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the server ended with ${code}`)))
+    ended.catch(() => {})
+    const [ports] = (await Promise.race([once(child, 'message'), ended])) as [Ports]
+    return new ServerProcess(child, ports)
+  }
+
+  get pid(): number {
+    return this.#child.pid!
+  }
+
+  /** Whether the process has not ended. */
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** The processes that the server has started. */
+  children(): number[] {
+    return readdirSync(`/proc/${this.pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${this.pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    )
+  }
+
+  async usage(): Promise<Usage> {
+    this.#child.send('usage')
+    const [used] = (await once(this.#child, 'message')) as [Usage]
+    return used
+  }
+
+  /** What the server holds now, without garbage. */
+  async holdings(): Promise<Holdings> {
+    const used = await this.usage()
+    const descriptors = readdirSync(`/proc/${this.pid}/fd`)
+    const links = descriptors.map((descriptor) => linkOf(`/proc/${this.pid}/fd/${descriptor}`))
+    return {
+      ...used,
+      descriptors: descriptors.length,
+      children: this.children().length,
+      memoryFiles: links.filter((link) => link.startsWith('/memfd:') || link.startsWith('/dev/shm/')).length,
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.kill('SIGKILL')
+  }
+}
+
+/** A descriptor may be closed between the list and the look at it. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * A server in a process of its own, whose descriptors, children and memory a test can count. The arguments are the folder of its
+ * repository, the prefix of shared memory, and the time in milliseconds for a request. Sends its ports, and answers `usage`.
+ */
+import { coreLibrary } from '@tenon/core/internal'
+import { setTimeout } from 'node:timers/promises'
+import { dirname, join } from 'node:path'
+import { Library, type IsolatedLibrary } from 'tenon'
+import { HttpError } from '../../src/http/failure-status.ts'
+import { createServer, defineModel, ModelRepository, type Model } from '../../src/index.ts'
+import { describeFailure } from '../../src/service/describe-failure.ts'
+import { double } from '../models.ts'
+import type { Ports, Usage } from './server-process.ts'
+
+const [repository = '', prefix = '', requestTimeout = ''] = process.argv.slice(2)
+
+/** A model that returns its input. */
+function echo(name: string, type: string, others: object = {}): Model {
+  const signature: string = `(x: ${type}) -> (y: ${type})`
+  return defineModel({ name, signature, run: ({ x }) => x!, ...others })
+}
+
+/** Answers after 20 ms, and one request after the other, so that requests wait. */
+const slow = defineModel({
+  name: 'slow',
+  signature: '(x: f32[n]) -> (y: f32[n])',
+  run: async ({ x }) => {
+    await setTimeout(20)
+    return x
+  },
+})
+
+const faulty = join(dirname(coreLibrary().path), 'libfaulty.so')
+const steady = await Library.isolate(faulty, {
+  workers: 2,
+  restart: { limit: 1000, window: 1000, backoff: 1 },
+  grace: 50,
+})
+const looping = await Library.isolate(faulty, { restart: { limit: 3, window: 60_000, backoff: 60_000 }, grace: 50 })
+
+/** A kernel that commits a fault, by the number in csrc/fixture/faulty/faults.h. */
+const kernel = (library: IsolatedLibrary, name: string, fault: number, others: object = {}): Model =>
+  defineModel({ name, kernel: library.kernel('faulty'), attributes: { fault }, memory: library.memory, ...others })
+
+/** The errors that are not those of a request. */
+const failures: string[] = []
+
+const server = await createServer({
+  models: [
+    double,
+    slow,
+    echo('floats', 'f32[n]'),
+    echo('integers', 's64[n]'),
+    echo('bytes', 'u8[n]'),
+    echo('booleans', 'pred[n]'),
+    echo('halves', 'f16[n]'),
+    echo('texts', 'string[n]'),
+    echo('cube', 'f64[a, b, c]'),
+    echo('grid', 'f32[a, b]'),
+    echo('batched', 'f32[rows, 2]', { maxBatchSize: 4, batching: { priorityLevels: 2 } }),
+    kernel(steady, 'kernel', 0),
+    kernel(steady, 'crash', 1),
+    kernel(steady, 'hang', 8, { deadline: 200 }),
+    kernel(steady, 'patient', 25),
+    kernel(steady, 'sleep', 29, { instances: 2 }),
+    kernel(steady, 'once', 25, { instances: 2, idempotent: false }),
+    kernel(looping, 'loop', 1),
+  ],
+  repository: ModelRepository.open(repository),
+  modelControl: 'explicit',
+  http: { port: 0 },
+  grpc: { port: 0 },
+  allowClientSharedMemory: prefix,
+  maxRequestBytes: 2 ** 20,
+  requestTimeout: Number(requestTimeout),
+  logError: (error) => {
+    const isRefusal = error instanceof HttpError || describeFailure(error).kind !== 'failed'
+    if (!isRefusal && failures.length < 10) failures.push(String((error as Error).stack))
+  },
+})
+
+/** The memory that is in use behind the last garbage. */
+async function usage(): Promise<Usage> {
+  for (let i = 0; i < 2; i++) {
+    global.gc!()
+    await setTimeout(1)
+  }
+  const { arrayBuffers, heapUsed } = process.memoryUsage()
+  const requests = steady.memory.usage.usedBytes + looping.memory.usage.usedBytes
+  const running = steady.health().workers.filter(({ state }) => state === 'running')
+  const workers = running.map(({ process: pid }) => pid)
+  return { arrayBuffers, heapUsed, requests, workers, failures }
+}
+
+process.on('message', () => void usage().then((used) => process.send!(used)))
+process.send!({ http: server.port, grpc: server.grpcPort! } satisfies Ports)

@@ -1,0 +1,123 @@
+import { eventually } from '@tenon/config/eventually'
+import { tensor } from '@tenon/core'
+import { request as httpRequest, type ClientRequest } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createClient } from '../src/client.ts'
+import { defineModel } from '../src/index.ts'
+import { ByteBudget } from '../src/service/byte-budget.ts'
+import { Caller } from './caller.ts'
+import { double } from './models.ts'
+import { Served } from './support.ts'
+
+const KIB = 1024
+
+/** Begins a request, and sends a part of its body. */
+function begin(port: number, byteSize: number, part: number): Promise<number> & { rest(): void } {
+  let request: ClientRequest
+  const status = new Promise<number>((resolve, reject) => {
+    const headers = { 'content-length': byteSize }
+    const path = '/v2/models/double/infer'
+    request = httpRequest({ port, host: '127.0.0.1', method: 'POST', path, headers, agent: false }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode!))
+    })
+    request.on('error', reject)
+    request.write(' '.repeat(part))
+  })
+  onTestFinished(() => void request.destroy())
+  return Object.assign(status, { rest: () => void request.end(' '.repeat(byteSize - part)) })
+}
+
+const inFlight = async (served: Served): Promise<number> => {
+  const text = (await served.send('GET', '/metrics')).body.toString()
+  return Number(/^tenon_in_flight_bytes (\d+)$/m.exec(text)![1])
+}
+
+describe('rule 40: the memory of all requests', () => {
+  test('is limited: a request waits until another one has ended', async () => {
+    const options = { maxRequestBytes: 64 * KIB, maxInFlightBytes: 100 * KIB, requestTimeout: 20_000 }
+    const served = await Served.start([double], options)
+    const first = begin(served.server.port, 60 * KIB, KIB)
+    await eventually(async () => expect(await inFlight(served)).toBe(60 * KIB))
+    const second = begin(served.server.port, 60 * KIB, KIB)
+    let isAnswered = false
+    void second.then(() => (isAnswered = true))
+    second.rest()
+    // A small request does not overtake it, and others are answered.
+    expect((await served.get('/v2/health/live'))[0]).toBe(200)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect([isAnswered, await inFlight(served)]).toEqual([false, 60 * KIB])
+    first.rest()
+    expect([await first, await second]).toEqual([400, 400])
+    await eventually(async () => expect(await inFlight(served)).toBe(0))
+  })
+
+  test('a request that waits too long gets 503', async () => {
+    const options = { maxRequestBytes: 64 * KIB, maxInFlightBytes: 100 * KIB, requestTimeout: 4000 }
+    const served = await Served.start([double], options)
+    const first = begin(served.server.port, 60 * KIB, KIB)
+    await eventually(async () => expect(await inFlight(served)).toBe(60 * KIB))
+    const second = begin(served.server.port, 60 * KIB, 60 * KIB)
+    expect([await second, await first]).toEqual([503, 408])
+    await eventually(async () => expect(await inFlight(served)).toBe(0))
+  })
+
+  test('a request that is refused, or whose client leaves, gives its bytes back', async () => {
+    const served = await Served.start([double])
+    const left = begin(served.server.port, 60 * KIB, KIB)
+    await eventually(async () => expect(await inFlight(served)).toBe(60 * KIB))
+    left.catch(() => {})
+    await served.infer('double', {})
+    const packed = gzipSync(JSON.stringify({ inputs: [] }))
+    await served.send('POST', '/v2/models/double/infer', packed, { 'content-encoding': 'gzip' })
+    await served.send('POST', '/v2/repository/index', '{}')
+    expect(await inFlight(served)).toBe(60 * KIB)
+  })
+
+  test('counts the bytes of gRPC too', async () => {
+    let seen = 0
+    const look = defineModel({
+      name: 'look',
+      signature: '(x: f32[n]) -> (y: f32[1])',
+      run: async () => {
+        seen = await inFlight(caller.served)
+        return tensor('f32', [1], [1])
+      },
+    })
+    const caller = await Caller.start([look])
+    const { served } = caller
+    await caller.infer('look', new Float32Array(256))
+    expect([seen, await inFlight(served)]).toEqual([1024, 0])
+    const client = createClient(`http://127.0.0.1:${served.server.port}`)
+    await client.infer('look', { x: new Float32Array(256) })
+    expect(seen).toBeGreaterThan(1024)
+    await client.closeAsync()
+  })
+
+  test('maxInFlightBytes must hold one request', async () => {
+    await expect(Served.start([], { maxInFlightBytes: 10 })).rejects.toThrow(/at least maxRequestBytes/)
+  })
+})
+
+describe('a budget of bytes', () => {
+  test('serves those that wait in their order', async () => {
+    const budget = new ByteBudget(10, 1000)
+    expect(budget.reserve(8)).toBeUndefined()
+    const order: number[] = []
+    const waiting = [5, 2, 3].map((size) => budget.reserve(size)!.then(() => void order.push(size)))
+    expect(budget.used).toBe(8)
+    budget.release(8)
+    await Promise.all(waiting)
+    expect([order, budget.used]).toEqual([[5, 2, 3], 10])
+  })
+
+  test('one that gives up lets the next one begin', async () => {
+    const budget = new ByteBudget(10, 50)
+    void budget.reserve(8)
+    const large = budget.reserve(5)!
+    const small = budget.reserve(2)!
+    await expect(large).rejects.toThrow(/at most 10 bytes/)
+    await small
+    expect(budget.used).toBe(10)
+  })
+})
