@@ -1,8 +1,8 @@
 import { globSync, rmSync } from 'node:fs'
 import { commonJsProgram, commonJsProgramWithCore, esmLibrary } from '@tenon/config/tsup'
 
-// Both configurations are built at once and write to dist.
-rmSync('dist', { recursive: true, force: true })
+// All configurations are built at once and write to dist. `pnpm coverage` writes to another directory, for the source maps.
+if (!process.argv.includes('--out-dir')) rmSync('dist', { recursive: true, force: true })
 
 export default [
   { ...esmLibrary(['src/index.ts', 'src/cli/main.ts', ...globSync('src/entries/*.ts')]), clean: false },

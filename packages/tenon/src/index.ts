@@ -8,6 +8,7 @@ export {
   from,
   GuardError,
   IsolationError,
+  KernelDeadlineError,
   LoadError,
   NativeError,
   QueueFullError,

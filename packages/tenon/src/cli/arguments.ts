@@ -9,7 +9,7 @@ import { UsageError } from './usage-error.ts'
 export function parseArguments<const T extends Definition>(
   rawArgs: readonly string[],
   definition: T,
-  unknownHint?: string,
+  unknownHint: string,
 ): Values<T> {
   const values = Object.fromEntries(
     Object.entries<ArgumentDefinition>(definition).map(([name, { type, repeatable }]) => [
@@ -84,13 +84,12 @@ function flagOf(definition: Definition, name: string): ArgumentDefinition | unde
 function flagValue(
   { flag, name, value, isInline = false }: Part,
   definition: Definition,
-  unknownHint?: string,
+  unknownHint: string,
 ): string | true {
   const option = flagOf(definition, name)
   if (option === undefined) {
     const flags = Object.keys(definition).filter((known) => definition[known]!.type !== 'positional')
-    const known = [...flags, 'help'].map((one) => `--${one}`)
-    throw new UsageError(`there is no flag ${flag}`, didYouMean(flag!, known) ?? unknownHint)
+    throw new UsageError(`there is no flag ${flag}`, didYouMean(name, [...flags, 'help'], '--') ?? unknownHint)
   }
   if (option.type === 'boolean') {
     if (value !== undefined) throw new UsageError(`${flag} takes no value`)

@@ -1,33 +1,24 @@
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { findInProject, loadPeer } from './load-peer.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The exports of `@tenon/build`. */
 export type BuildTool = typeof import('@tenon/build')
 
 /**
- * Loads `@tenon/build` as the project in the working directory finds it, or else as `tenon` finds it. `tenon` does not depend on it, so
- * that users of a package of kernels do not install it.
+ * Loads `@tenon/build`.
  *
  * @param command the name of the command, for the error
  * @throws {UsageError} with the command that installs it
  */
 export async function loadBuildTool(command: string): Promise<BuildTool> {
-  const path = find(join(process.cwd(), 'package.json')) ?? find(import.meta.url)
-  if (path !== undefined) return (await import(pathToFileURL(path).href)) as BuildTool
+  const tool = await loadPeer('@tenon/build')
+  if (tool !== undefined) return tool as BuildTool
+  // In a project that has tenon, npx -p runs that one, which does not see the package that npx installs elsewhere.
+  const needsProject = command !== 'new' || findInProject('tenon') !== undefined
   throw new UsageError(
     `tenon ${command} needs @tenon/build, which is not installed`,
-    command === 'new'
-      ? 'Run npx -p tenon -p @tenon/build tenon new kernel NAME.'
-      : 'Install it: npm install --save-dev @tenon/build',
+    needsProject
+      ? 'Install it: npm install --save-dev @tenon/build'
+      : 'Run npx -p tenon -p @tenon/build tenon new kernel NAME.',
   )
-}
-
-function find(from: string): string | undefined {
-  try {
-    return createRequire(from).resolve('@tenon/build')
-  } catch {
-    return undefined
-  }
 }

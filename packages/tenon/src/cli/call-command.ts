@@ -126,7 +126,10 @@ export function makeCallCommand(run: (call: CommandCall) => void | Promise<void>
     start(rawArgs) {
       const [library, symbol] = leadingPositionals(rawArgs, args)
       if (library !== undefined && symbol !== undefined) return startKernel(library, symbol, rawArgs, run)
-      return { usage: (style) => commandUsage(meta, args, style), run: () => void parseArguments(rawArgs, args) }
+      return {
+        usage: (style) => commandUsage(meta, args, style),
+        run: () => void parseArguments(rawArgs, args, 'Run tenon call --help for the list.'),
+      }
     },
   }
 }

@@ -8,7 +8,7 @@ import { printable, printTalk, styleFor } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The exit codes of the command. They are stable, so that scripts can rely on them. */
-export const ExitCode = { ok: 0, userError: 1, usage: 2, kernelFailed: 3 } as const
+export const ExitCode = { ok: 0, userError: 1, usage: 2, kernelFailed: 3, notDrained: 4, interrupted: 130 } as const
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
 /** The stack trace is printed only with `TENON_DEBUG=stack`. */

@@ -17,6 +17,7 @@ const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   pack: async () => (await import('./pack-command.ts')).packCommand,
   publish: async () => (await import('./publish-command.ts')).publishCommand,
   cache: async () => (await import('./cache-command.ts')).cacheCommand,
+  serve: async () => (await import('./serve-command.ts')).serveCommand,
   include: async () => (await import('./include-command.ts')).includeCommand,
   strings: async () => (await import('./strings-command.ts')).stringsCommand,
   doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
@@ -26,7 +27,8 @@ const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
  * Runs the `tenon` command.
  *
  * @param argv the arguments after the program's name
- * @returns the exit code: 0 success, 1 the input or the installation is not valid, 2 the command line is not valid, 3 the kernel failed
+ * @returns the exit code: 0 success, 1 the input or the installation is not valid, 2 the command line is not valid, 3 the kernel failed,
+ * and of `tenon serve` 4 not drained and 130 interrupted
  */
 export async function main([name, ...rest]: readonly string[]): Promise<ExitCode> {
   try {

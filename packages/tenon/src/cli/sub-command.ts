@@ -28,7 +28,7 @@ export function defineSubCommand<const T extends Definition>({
     meta,
     start: (rawArgs) => ({
       usage: (style) => commandUsage(meta, args, style),
-      run: () => run(parseArguments(rawArgs, args)),
+      run: () => run(parseArguments(rawArgs, args, `Run tenon ${meta.name} --help for the list.`)),
     }),
   }
 }

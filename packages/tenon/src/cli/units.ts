@@ -13,14 +13,15 @@ const DURATIONS: ReadonlyMap<string, number> = new Map([
 /**
  * Reads a duration such as `500ms`, `1.5s` or `inf`. A number without unit is in milliseconds.
  *
+ * @param least the shortest duration in milliseconds, 0 or 1
  * @returns milliseconds
  * @throws {UsageError} that names the flag
  */
-export function parseDuration(flag: string, text: string): number {
+export function parseDuration(flag: string, text: string, least: 0 | 1 = 1): number {
   if (/^inf(inity)?$/i.test(text)) return Infinity
   const [, digits, unit] = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(text) ?? []
   const duration = Number(digits) * (unit === '' ? 1 : (DURATIONS.get(unit ?? '') ?? NaN))
-  if (duration >= 1) return duration
+  if (duration >= 1 || (duration === 0 && least === 0)) return duration
   throw new UsageError(
     `${flag} must be a duration of at least 1ms, such as 500ms, 1s or inf, got ${text || 'nothing'}`,
     `Write a number and one of the units ${[...DURATIONS.keys()].join(', ')}.`,

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { BinaryFormatError } from '@tenon/core'
 import type { Platform, Project } from '@tenon/build'
 import type { BuildTool } from '../cli/build-tool.ts'
 import { isRequired } from './find-builds.ts'
@@ -182,22 +181,12 @@ function findLibraryProblems(
       const file = join(temporary, String(i))
       writeFileSync(file, bytes)
       const names = paths.map((one) => one.slice('lib/'.length))
-      return problemsOf(() => findReleaseProblems(file, { platform, files: names, libraries, builtIn: directory })).map(
+      return findReleaseProblems(file, { platform, files: names, libraries, builtIn: directory }).map(
         (sentence) => `${path}: ${sentence}`,
       )
     })
   } finally {
     rmSync(temporary, { recursive: true })
-  }
-}
-
-/** Runs a check of a file, which may not be a library. */
-function problemsOf(check: () => string[]): string[] {
-  try {
-    return check()
-  } catch (error) {
-    if (!(error instanceof BinaryFormatError)) throw error
-    return [String(error.details['reason'])]
   }
 }
 

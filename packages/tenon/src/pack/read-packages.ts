@@ -35,9 +35,7 @@ export function readPackages(directory: string, name: string): Tarball[] {
 
 function readPackage(fileName: string, path: string): Tarball {
   const bytes = readFileSync(path)
-  const read = readTarball(fileName, bytes)
-  const files = new Map(read.map((file) => [file.path, file.bytes]))
-  if (files.size < read.length) throw new InputError(`${fileName} has a file twice`, 'Run tenon pack.')
+  const files = new Map(readTarball(fileName, bytes).map((file) => [file.path, file.bytes]))
   const manifest = parseManifest(files.get('package.json'))
   const { name, version } = manifest ?? {}
   if (manifest === undefined || typeof name !== 'string' || typeof version !== 'string') {

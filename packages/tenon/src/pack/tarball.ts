@@ -6,6 +6,8 @@ export interface PackedFile {
   /** Relative to the package, with `/`. */
   readonly path: string
   readonly bytes: Buffer
+  /** Whether the system may run it as a program. False without it. */
+  readonly executable?: boolean
 }
 
 const BLOCK_BYTES = 512
@@ -38,8 +40,8 @@ type Field = keyof typeof FIELDS
  * @throws {InputError} if a path is longer than the format allows
  */
 export function writeTarball(files: readonly PackedFile[]): Buffer {
-  const blocks = files.flatMap(({ path, bytes }) => [
-    headerOf(ROOT + path, bytes.length),
+  const blocks = files.flatMap(({ path, bytes, executable = false }) => [
+    headerOf(ROOT + path, bytes.length, executable),
     bytes,
     Buffer.alloc(padding(bytes.length)),
   ])
@@ -48,13 +50,13 @@ export function writeTarball(files: readonly PackedFile[]): Buffer {
 
 const padding = (byteSize: number): number => -byteSize & (BLOCK_BYTES - 1)
 
-function headerOf(path: string, byteSize: number): Buffer {
+function headerOf(path: string, byteSize: number, executable: boolean): Buffer {
   const header = Buffer.alloc(BLOCK_BYTES)
   const put = (field: Field, text: string): void => void header.write(text, FIELDS[field][0], 'utf8')
   const [prefix, name] = splitPath(path)
   put('name', name)
   put('prefix', prefix)
-  put('mode', '0000644\0')
+  put('mode', executable ? '0000755\0' : '0000644\0')
   put('uid', '0000000\0')
   put('gid', '0000000\0')
   put('size', `${byteSize.toString(8).padStart(11, '0')}\0`)
@@ -86,23 +88,26 @@ function checksumOf(header: Buffer): number {
  * Reads the tarball of an npm package: regular files below one folder.
  *
  * @param name of the tarball, for errors
- * @throws {InputError} if it is damaged, or has anything but regular files
+ * @throws {InputError} if it is damaged, has a file twice, or has anything but regular files
  */
-export function readTarball(name: string, bytes: Uint8Array): PackedFile[] {
+export function readTarball(name: string, bytes: Uint8Array): Required<PackedFile>[] {
   const tar = unpack(name, bytes)
-  const files: PackedFile[] = []
+  const files = new Map<string, Required<PackedFile>>()
   for (let at = 0; at + BLOCK_BYTES <= tar.length;) {
     const header = tar.subarray(at, at + BLOCK_BYTES)
-    if (header.every((byte) => byte === 0)) return files
+    if (header.every((byte) => byte === 0)) return [...files.values()]
     if (numberIn(header, 'checksum') !== checksumOf(header)) throw damaged(name, `a wrong checksum at byte ${at}`)
-    const path = [textIn(header, 'prefix'), textIn(header, 'name')].filter((part) => part !== '').join('/')
+    const whole = [textIn(header, 'prefix'), textIn(header, 'name')].filter((part) => part !== '').join('/')
     const size = numberIn(header, 'size')
     const start = at + BLOCK_BYTES
-    if (!Number.isInteger(size) || start + size > tar.length) throw damaged(name, `no end of ${path}`)
-    if (textIn(header, 'type') !== '0' || !isInside(path)) {
-      throw new InputError(`${name} contains ${path}, which is not a regular file of the package`)
+    if (!Number.isInteger(size) || start + size > tar.length) throw damaged(name, `no end of ${whole}`)
+    if (textIn(header, 'type') !== '0' || !isInside(whole)) {
+      throw new InputError(`${name} contains ${whole}, which is not a regular file of the package`)
     }
-    files.push({ path: path.slice(path.indexOf('/') + 1), bytes: tar.subarray(start, start + size) })
+    const path = whole.slice(whole.indexOf('/') + 1)
+    if (files.has(path)) throw new InputError(`${name} has a file twice, ${path}`, 'Write it again with tenon pack.')
+    const executable = (numberIn(header, 'mode') & 0o111) !== 0
+    files.set(path, { path, bytes: tar.subarray(start, start + size), executable })
     at = start + size + padding(size)
   }
   throw damaged(name, 'no end')

@@ -11,11 +11,15 @@ export interface LibraryKernel {
   readonly isStated: boolean
 }
 
+/** AddressSanitizer exports a byte beside each exported variable, with this prefix. clang continues it with `_gen_`, and gcc with a dot. */
+const ODR_INDICATOR = '__odr_asan'
+
 /**
  * The name of the kernel whose signature a symbol is, or undefined for other symbols. The signature of a packed function is beside
  * its name or beside its symbol.
  */
 export function signedName(symbol: string): string | undefined {
+  if (symbol.startsWith(ODR_INDICATOR)) return undefined
   return (isSignatureSymbol(symbol) && packedName(symbol.slice(0, -SIGNATURE_SUFFIX.length))) || undefined
 }
 

@@ -1,0 +1,128 @@
+import type { Definition, Values } from './definition.ts'
+import { ExitCode } from './failure.ts'
+import { InputError } from './input-error.ts'
+import { loadServer, type RunOptions, type ServerOptions } from './serve-package.ts'
+import { defineSubCommand, type SubCommand } from './sub-command.ts'
+import { parseDuration, parseSize } from './units.ts'
+import { UsageError } from './usage-error.ts'
+
+const args = {
+  folder: {
+    type: 'positional',
+    description:
+      'a folder with <name>/model.json and <name>/<version>/<library> for each model, or the folder of one model',
+  },
+  host: { type: 'string', valueHint: 'address', description: 'the address to listen on; 127.0.0.1 without it' },
+  'http-port': {
+    type: 'string',
+    valueHint: 'port',
+    description: 'the port of HTTP; PORT of the environment or 8000 without it',
+  },
+  'grpc-port': { type: 'string', valueHint: 'port', description: 'the port of gRPC; 8001 without it' },
+  'no-grpc': { type: 'boolean', description: 'do not answer gRPC' },
+  'model-name': {
+    type: 'string',
+    valueHint: 'name',
+    description:
+      'the name of the model in the folder of one model; INFERENCE_SERVICE_NAME of the environment wins over it',
+  },
+  'model-control': {
+    type: 'enum',
+    options: ['none', 'explicit'],
+    description: 'load all models at the start, or let clients load and unload them',
+  },
+  'allow-client-shm': {
+    type: 'string',
+    valueHint: 'prefix',
+    description: 'let clients of this machine pass tensors in shared memory with names that start so',
+  },
+  'allow-origin': {
+    type: 'string',
+    valueHint: 'origin',
+    repeatable: true,
+    description: 'answer requests of web pages from this origin, such as https://example.org',
+  },
+  'max-request-bytes': {
+    type: 'string',
+    valueHint: 'size',
+    description: 'the most bytes of one request; 64MiB without it',
+  },
+  'max-in-flight-bytes': {
+    type: 'string',
+    valueHint: 'size',
+    description: 'the most bytes of all requests together; 1GiB without it',
+  },
+  'drain-delay': {
+    type: 'string',
+    valueHint: 'duration',
+    description: 'how long requests are still answered after SIGTERM, such as 5s; 0 without it',
+  },
+  'drain-timeout': {
+    type: 'string',
+    valueHint: 'duration',
+    description: 'how long requests in progress may take then; 30s without it',
+  },
+} as const satisfies Definition
+
+/** The command `tenon serve`, which answers requests of the Open Inference Protocol until SIGTERM or SIGINT. */
+export const serveCommand: SubCommand = defineSubCommand({
+  meta: { name: 'serve', description: 'Serve the models of a folder over the Open Inference Protocol' },
+  args,
+  async run(flags) {
+    const { ModelRepository, createServer, runUntilSignal } = await loadServer()
+    const name = process.env['INFERENCE_SERVICE_NAME'] || flags['model-name']
+    const options = serverOptions(flags)
+    const drain = drainOptions(flags)
+    const repository = ModelRepository.open(flags.folder, name === undefined ? {} : { name })
+    const server = await createServer({ repository, ...options }).catch(explainAddress)
+    const end = await runUntilSignal(server, drain)
+    // A second signal leaves requests and processes of kernels behind, which end with this process.
+    if (end === 'interrupted') process.exit(ExitCode.interrupted)
+    return exitCodes[end]
+  },
+})
+
+/** Says which address is in use, which only the message of gRPC's server has. @throws the error, or {InputError} instead of it */
+function explainAddress(error: unknown): never {
+  const [, address] = /EADDRINUSE: address already in use ([\d.:[\]\w]+:\d+)/.exec(String(error)) ?? []
+  if (address === undefined) throw error
+  throw new InputError(
+    `another program listens on ${address}`,
+    'Choose other ports with --http-port and --grpc-port, or 0 for free ones.',
+  )
+}
+
+const exitCodes = {
+  drained: ExitCode.ok,
+  'crash loop': ExitCode.kernelFailed,
+  'not drained': ExitCode.notDrained,
+} as const
+
+function serverOptions(flags: Values<typeof args>): ServerOptions {
+  const { host = '127.0.0.1' } = flags
+  const { 'max-request-bytes': requestBytes, 'max-in-flight-bytes': inFlightBytes } = flags
+  const { 'allow-client-shm': prefix, 'model-control': modelControl = 'none' } = flags
+  return {
+    modelControl,
+    http: {
+      host,
+      port: parsePort('--http-port', flags['http-port'] ?? process.env['PORT'] ?? '8000'),
+      allowedOrigins: flags['allow-origin'],
+    },
+    grpc: flags['no-grpc'] ? false : { host, port: parsePort('--grpc-port', flags['grpc-port'] ?? '8001') },
+    ...(prefix === undefined ? {} : { allowClientSharedMemory: prefix }),
+    ...(requestBytes === undefined ? {} : { maxRequestBytes: parseSize('--max-request-bytes', requestBytes) }),
+    ...(inFlightBytes === undefined ? {} : { maxInFlightBytes: parseSize('--max-in-flight-bytes', inFlightBytes) }),
+  }
+}
+
+function drainOptions(flags: Values<typeof args>): RunOptions {
+  const duration = (flag: 'drain-delay' | 'drain-timeout', otherwise: string): number =>
+    parseDuration(`--${flag}`, flags[flag] ?? otherwise, 0)
+  return { drainDelay: duration('drain-delay', '0'), drainTimeout: duration('drain-timeout', '30s') }
+}
+
+function parsePort(flag: string, text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new UsageError(`${flag} must be a port from 0 to 65535, got ${text || 'nothing'}`)
+}
