@@ -25,7 +25,8 @@ shift
 exec "${process.execPath}" "${tenonProgram}" "$@"`,
     // The packages of the repository are installed in the folder above, and so are tarballs.
     npm: `case "$1" in
-  init) echo '{ "type": "module" }' > package.json; exit;;
+  init) echo '{}' > package.json; exit;;
+  pkg) [ "$*" = 'pkg set type=module' ] && echo '{ "type": "module" }' > package.json; exit;;
   install) shift;;
   *) echo "npm: the test does not know $1" >&2; exit 1;;
 esac

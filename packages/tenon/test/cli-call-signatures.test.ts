@@ -240,7 +240,7 @@ describe('rule 32: tenon call with a signature', () => {
     [['libkernels.so', 'describe_attrs', '--config', '{depth'], 2, 'the value must be JSON', undefined],
     [['libkernels.so', 'describe_attrs', '--mode', 'slow'], 1, 'mode of describe_attrs must be one of', undefined],
     [['libkernels.so', 'describe_attrs', '--n', '256'], 1, 'n of describe_attrs must be u8, got 256', undefined],
-    [['--temperature', '2', kernels, 'softmax'], 2, 'there is no flag --temperature', undefined],
+    [['--temperature', '2', kernels, 'softmax'], 2, 'there is no flag --temperature', 'tenon call --help'],
   ])('refuses %j', (args, code, sentence, hint) => {
     expectRefusal(call(...args), code, sentence, hint)
   })

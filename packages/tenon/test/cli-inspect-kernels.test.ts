@@ -34,6 +34,17 @@ describe('rule 23: tenon inspect', () => {
     expect(inspect(kernelLibrary('kernels'), '--symbols')).not.toContain('__tn_signature')
   })
 
+  test('does not take what AddressSanitizer exports beside a signature for a kernel', () => {
+    const path = compileLibrary(
+      directory,
+      `${typed('f')}TN_SIGNATURE(f, "(x: f32[n]) -> (y: f32[n])");
+       char of_gcc __asm__("__odr_asan.f__tn_signature"), of_clang __asm__("__odr_asan_gen_f__tn_signature");`,
+    )
+    expect(inspect(path)).toContain('(x: f32[n]) -> (y: f32[n])')
+    expect(inspect(path)).not.toContain('__odr_asan')
+    expect(inspect(path, '--symbols')).not.toContain('__odr_asan')
+  })
+
   test('prints both signatures if two sources differ, and why a text cannot be read', () => {
     const path = compileLibrary(
       directory,

@@ -10,7 +10,7 @@ test('rule 32: attributes may have the names of members of Object.prototype', ()
     '() -> (); __proto__: s32 = 1, constructor: s32 = 2, toString?: { __proto__: s32 }',
   )
   const read = (args: readonly string[], attr: readonly string[] = []): unknown => {
-    const values = readKernelAttributes(signature, {}, parseArguments(args, kernelFlags(signature, {})), attr)
+    const values = readKernelAttributes(signature, {}, parseArguments(args, kernelFlags(signature, {}), ''), attr)
     return Object.entries(resolveAttributes(signature, values))
   }
   const defaults = [

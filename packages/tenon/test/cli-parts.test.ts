@@ -26,22 +26,29 @@ describe('parseArguments', () => {
     repeat: { type: 'string' },
     abi: { type: 'enum', options: ['typed', 'host'] },
     json: { type: 'boolean' },
+    'grpc-port': { type: 'string' },
+    'http-port': { type: 'string' },
+    host: { type: 'string' },
   } as const satisfies Definition
+  const help = 'Run tenon x --help for the list.'
 
   test('returns the values of repeatable flags in order', () => {
     const values = parseArguments(
       ['lib.so', '--arg', 'a', '--json', '--arg=b', '--arg', '-1', '--abi', 'host'],
       definition,
+      help,
     )
     expect(values).toEqual({ library: 'lib.so', arg: ['a', 'b', '-1'], repeat: undefined, abi: 'host', json: true })
-    expect(parseArguments(['--', '--lib'], definition)).toEqual({ library: '--lib', arg: [], json: false })
+    expect(parseArguments(['--', '--lib'], definition, help)).toEqual({ library: '--lib', arg: [], json: false })
   })
 
   test.each([
     [['x', '--arrg', 'a'], 'there is no flag --arrg', 'Did you mean --arg?'],
-    [['x', '-q'], 'there is no flag -q', undefined],
-    [['x', '--constructor'], 'there is no flag --constructor', undefined],
-    [['x', '--library', 'y'], 'there is no flag --library', undefined],
+    [['x', '--port', '1'], 'there is no flag --port', 'Did you mean --grpc-port or --http-port?'],
+    [['x', '--hlep'], 'there is no flag --hlep', 'Did you mean --help?'],
+    [['x', '-q'], 'there is no flag -q', help],
+    [['x', '--constructor'], 'there is no flag --constructor', help],
+    [['x', '--library', 'y'], 'there is no flag --library', help],
     [['x', '--arg'], '--arg needs a value: --arg <file>', undefined],
     [['x', '--arg', '--json'], '--arg needs a value: --arg <file>', undefined],
     [['x', '--json=yes'], '--json takes no value', undefined],
@@ -50,7 +57,7 @@ describe('parseArguments', () => {
     [['--json'], 'the argument <library> is missing', undefined],
     [['x', 'y'], 'unexpected argument y', undefined],
   ])('refuses %j', (rawArgs, message, hint) => {
-    const error = usageError(() => parseArguments(rawArgs, definition))
+    const error = usageError(() => parseArguments(rawArgs, definition, help))
     expect(error.message).toBe(message)
     expect(error.hint).toBe(hint)
   })

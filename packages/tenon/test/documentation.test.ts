@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { toJavaScript, withChecks } from '@tenon/config/example-code'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PageBlock, pageBlocks, pages, readerDirectory, root, runInDirectory } from './reader.ts'
+import { type PageBlock, pageBlocks, pages, readerDirectory, root, runInDirectory, writePageFiles } from './reader.ts'
 
 const checks = fileURLToPath(new URL('fixtures/check-values.js', import.meta.url))
 /** Its blocks are run in order, by authoring.test.ts. */
@@ -54,8 +54,7 @@ describeOnLinux('C and shell blocks', () => {
   test.for(shell.map((block) => [block.place, block] as const))(
     'the commands of %s succeed',
     async ([, { page, code }]) => {
-      for (const source of sources.filter((block) => block.page === page))
-        writeFileSync(join(directory, source.attributes['file']!), source.code)
+      writePageFiles(directory, page)
       const { code: exitCode, stderr } = await runInDirectory(directory, 'sh', ['-e', '-c', code])
       // `tenon types` names the files that it writes, and the kernels that it leaves out.
       expect({ exitCode, stderr: stderr.replaceAll(/^(?:.*: written|left out, .*)\n/gm, '') }).toEqual({
@@ -118,6 +117,7 @@ describeOnLinux('TypeScript blocks', () => {
       '@tenon/pools',
       '@tenon/tstring',
       '@tenon/binary',
+      '@tenon/serve',
     ]
     const unbuilt = packages.filter((name) => !existsSync(join(directory, 'node_modules', name, 'dist/index.d.ts')))
     expect(unbuilt, 'Build the declarations with pnpm build.').toEqual([])

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import * as binary from '@tenon/binary'
 import * as core from '@tenon/core'
+import * as coreErrors from '@tenon/core/errors'
 import * as coreTesting from '@tenon/core/testing'
 import * as customCalls from '@tenon/custom-call'
 import * as packed from '@tenon/packed-func'
@@ -29,6 +30,7 @@ const entries = {
   'tenon/project': project,
   'tenon/binary': binary,
   'tenon/core': core,
+  'tenon/core/errors': coreErrors,
   'tenon/core/testing': coreTesting,
   'tenon/scope': scopes,
   'tenon/scope/linker': linker,

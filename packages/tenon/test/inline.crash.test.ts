@@ -1,11 +1,11 @@
+import { eventually } from '@tenon/config/eventually'
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { adding, run, start, temporary } from './inline-program.ts'
 
 const slow = { timeout: 120_000 }
-const soon = { timeout: 30_000 }
 
 /** Whether this process may become another user, as in a container. */
 const isRoot = process.getuid?.() === 0
@@ -178,8 +178,8 @@ describeOnLinux('a process that ends while it compiles', () => {
 
   /** Waits until the compiler runs. */
   async function untilCompiling(directory: string): Promise<void> {
-    await vi.waitFor(() => expect(fs.globSync(join(directory, 'unfinished/*/source.c'))).toHaveLength(1), soon)
-    await vi.waitFor(() => expect(processesIn(directory).length).toBeGreaterThan(0), soon)
+    await eventually(() => expect(fs.globSync(join(directory, 'unfinished/*/source.c'))).toHaveLength(1))
+    await eventually(() => expect(processesIn(directory).length).toBeGreaterThan(0))
   }
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
@@ -194,7 +194,7 @@ describeOnLinux('a process that ends while it compiles', () => {
       child.kill(signal)
       expect(await ended).toMatchObject({ code: null, signal })
       // Nothing runs when a process is killed, so its compiler goes on.
-      if (signal !== 'SIGKILL') await vi.waitFor(() => expect(processesIn(TENON_CACHE_DIR)).toEqual([]), soon)
+      if (signal !== 'SIGKILL') await eventually(() => expect(processesIn(TENON_CACHE_DIR)).toEqual([]))
       expect(names(TENON_CACHE_DIR).filter((name) => name.length === 32)).toEqual([])
       expect(await run(oneKernel, { TENON_CACHE_DIR })).toMatchObject({ code: 0, stdout: '[2,3]\n' })
     },
@@ -202,10 +202,11 @@ describeOnLinux('a process that ends while it compiles', () => {
 
   test('by process.exit() ends the compiler', slow, async () => {
     const TENON_CACHE_DIR = temporary()
-    const { ended } = start(`${endless}\nsetTimeout(() => process.exit(3), 1500)`, { TENON_CACHE_DIR })
+    const { child, ended } = start(`process.on('SIGUSR2', () => process.exit(3))\n${endless}`, { TENON_CACHE_DIR })
     await untilCompiling(TENON_CACHE_DIR)
+    child.kill('SIGUSR2')
     expect(await ended).toMatchObject({ code: 3 })
-    await vi.waitFor(() => expect(processesIn(TENON_CACHE_DIR)).toEqual([]), soon)
+    await eventually(() => expect(processesIn(TENON_CACHE_DIR)).toEqual([]))
   })
 
   test('has its own listener of a signal called, and its compiler goes on', slow, async () => {

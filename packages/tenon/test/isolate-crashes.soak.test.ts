@@ -1,9 +1,10 @@
+import { isSanitized } from '@tenon/config/sanitizer'
 import { expect, test } from 'vitest'
 import { fixture, runClient } from './isolation/run-client.ts'
 import type { CrashReport } from './isolation/crash-client.ts'
 
 const isSoak = process.env['TENON_SOAK'] === '1'
-const [CRASHES, WARMUP] = isSoak ? [10_000, 1000] : [200, 100]
+const [CRASHES, WARMUP] = isSoak ? [10_000, 1000] : [200, 300]
 
 /** Ten ways to end a process, by their numbers in `csrc/fixture/faulty/faults.h`. */
 const faults = {
@@ -43,7 +44,7 @@ if (process.platform === 'linux')
       expect(after.children).toBe(before.children)
       // The engine maps its heap in pieces of 256 KiB, and the code that it compiles.
       expect(after.mappings).toBeLessThan(before.mappings + 100)
-      expect(after.rssAnon).toBeLessThan(before.rssAnon + (process.env['TENON_VARIANT'] === 'asan' ? 300 : 10) * MIB)
+      expect(after.rssAnon).toBeLessThan(before.rssAnon + (isSanitized ? 300 : 10) * MIB)
       expect(after.rssShmem).toBeLessThanOrEqual(before.rssShmem + MIB)
     },
   )

@@ -1,20 +1,11 @@
 import { inspect } from 'node:util'
-import { ArgumentError, LoadError, ScopeClosedError, TenonError, tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, LoadError, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { DeadlineExceededError, f32, Library } from '../src/index.ts'
+import { thrownBy } from './thrown-by.ts'
 
 const path = kernelLibrary('kernels')
-
-function thrownBy(action: () => unknown): TenonError {
-  try {
-    action()
-  } catch (error) {
-    expect(error).toBeInstanceOf(TenonError)
-    return error as TenonError
-  }
-  throw new Error('nothing was thrown')
-}
 
 describe('Library.kernels()', () => {
   test('rule 29: lists the kernels of every convention, sorted by name, without calling anything', () => {

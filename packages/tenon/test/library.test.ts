@@ -1,23 +1,14 @@
 import { pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
-import { ArgumentError, LoadError, ScopeClosedError, TenonError } from '@tenon/core'
+import { ArgumentError, LoadError, ScopeClosedError } from '@tenon/core'
 import { InvalidArgumentError, XlaError } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, test } from 'vitest'
 import { f32, Library, tensor, type Tensor } from '../src/index.ts'
 import { largestDifference, noise, rmsNormReference } from './reference.ts'
+import { thrownBy } from './thrown-by.ts'
 
 const path = kernelLibrary('kernels')
-
-function thrownBy(action: () => unknown): TenonError {
-  try {
-    action()
-  } catch (error) {
-    expect(error).toBeInstanceOf(TenonError)
-    return error as TenonError
-  }
-  throw new Error('nothing was thrown')
-}
 
 describe('Library', () => {
   test.each([[[1, 1]], [[2, 4]], [[1000, 768]]])('rms_norm on %j is within 1e-6 of double precision', (shape) => {

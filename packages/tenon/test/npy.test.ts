@@ -2,22 +2,14 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import {
-  ArgumentError,
-  dtypes,
-  gcAllocator,
-  tensor,
-  TenonError,
-  type DType,
-  type Element,
-  type Tensor,
-} from '@tenon/core'
+import { ArgumentError, dtypes, gcAllocator, tensor, type DType, type Element, type Tensor } from '@tenon/core'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeNpy, encodeNpy } from '../src/npy/npy-array.ts'
 import { NpyFormatError } from '../src/npy/npy-format-error.ts'
 import { readNpy, writeNpy } from '../src/npy/npy-file.ts'
 import { decodeNpyHeader, encodeNpyHeader } from '../src/npy/npy-header.ts'
+import { thrownBy } from './thrown-by.ts'
 
 const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url))
 const fixture = (name: string): string => join(fixtures, `${name}.npy`)
@@ -32,16 +24,6 @@ function expected(dtype: DType): Element[] {
   if (info.kind === 'complex') return numbers.map((n) => [n * 0.5 - 1, 0 - n] as const)
   const whole = info.kind === 'int' ? numbers.map((n) => n - 3) : numbers
   return info.bits === 64 ? whole.map(BigInt) : whole
-}
-
-function thrownBy(action: () => unknown): TenonError {
-  try {
-    action()
-  } catch (error) {
-    expect(error).toBeInstanceOf(TenonError)
-    return error as TenonError
-  }
-  throw new Error('nothing was thrown')
 }
 
 let directory: string

@@ -12,6 +12,7 @@ const entries = [
   'binary',
   'build',
   'core',
+  'core/errors',
   'core/testing',
   'scope',
   'scope/linker',

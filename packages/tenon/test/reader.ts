@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { markdownBlocks, type MarkdownBlock } from '@tenon/config/markdown'
 import { kernelLibrary } from '@tenon/kernels'
@@ -59,6 +59,7 @@ export function readerDirectory(): string {
   const parts = join(root, 'packages/tenon/node_modules/@tenon')
   for (const name of readdirSync(parts)) symlinkSync(join(parts, name), at('node_modules/@tenon', name))
   symlinkSync(join(root, 'packages/serve'), at('node_modules/@tenon/serve'))
+  symlinkSync(join(root, 'packages/core/node_modules/koffi'), at('node_modules/koffi'))
   symlinkSync(join(root, 'node_modules/@types'), at('node_modules/@types'))
   for (const name of ['packages', 'examples']) symlinkSync(join(root, name), at(name))
 
@@ -70,6 +71,18 @@ export function readerDirectory(): string {
   writeNpy(at('x.npy'), tensor('float32', [2, 4], [1, 2, 3, 4, 5, 6, 7, 8]))
   makeCommands(directory)
   return directory
+}
+
+/** Writes the C and JSON blocks of a page that are files, as its shell blocks and programs expect them. */
+export function writePageFiles(directory: string, page: string): void {
+  for (const { attributes, code } of pageBlocks.filter(
+    (block) => block.page === page && /^(c|json)$/.test(block.language),
+  )) {
+    if (attributes['file'] === undefined) continue
+    const file = join(directory, attributes['file'])
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, code)
+  }
 }
 
 /** Writes the commands that the pages use to `bin` of a directory. */

@@ -1,13 +1,41 @@
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageBlocks, readerDirectory } from './reader.ts'
+import { pageBlocks, readerDirectory, runInDirectory } from './reader.ts'
 import { runTenon } from './run-tenon.ts'
 
+// The pages about packages of kernels and about serving have tests of their own.
+const others = new Set(['docs/authoring.md', 'docs/serving.md'])
+const consoles = pageBlocks.filter(({ language, page }) => language === 'console' && !others.has(page))
+
 let directory: string
-beforeAll(() => {
+beforeAll(async () => {
   directory = readerDirectory()
+  for (const page of new Set(consoles.map((block) => block.page))) await compile(page)
 })
 afterAll(() => rmSync(directory, { recursive: true }))
+
+/** A block that does nothing but write arrays. */
+const writesArrays = (code: string): boolean => /^import .*\n\n(writeNpy\(.*\)\n*)+$/.test(code)
+
+/** Compiles the C blocks of a page as its shell blocks do, and writes its arrays. */
+async function compile(page: string): Promise<void> {
+  for (const { language, attributes, code } of pageBlocks.filter((block) => block.page === page)) {
+    if (language === 'c') writeFileSync(join(directory, attributes['file']!), code)
+    if (language === 'ts' && writesArrays(code)) {
+      const { code: exitCode, stderr } = await runInDirectory(directory, process.execPath, [
+        '--input-type=module',
+        '--eval',
+        code,
+      ])
+      expect({ code, exitCode, stderr }).toEqual({ code, exitCode: 0, stderr: '' })
+    }
+    for (const line of language === 'sh' ? (code.match(/^gcc .*$/gm) ?? []) : []) {
+      const { code: exitCode, stderr } = await runInDirectory(directory, 'sh', ['-e', '-c', line])
+      expect({ line, exitCode, stderr }).toEqual({ line, exitCode: 0, stderr: '' })
+    }
+  }
+}
 
 interface Session {
   readonly words: string[]
@@ -19,7 +47,7 @@ interface Session {
 /** The commands in a `console` block, with the output that the page shows. */
 function sessions(block: string): Session[] {
   return block
-    .split(/^\$ tenon /m)
+    .split(/^\$ (?:npx )?tenon /m)
     .slice(1)
     .map((session) => {
       const [line, ...shown] = session.trimEnd().split('\n')
@@ -45,9 +73,6 @@ function pattern(shown: string): RegExp {
 }
 
 if (process.platform === 'linux' && process.arch === 'x64') {
-  // The page about packages of kernels has a test of its own.
-  const consoles = pageBlocks.filter(({ language, page }) => language === 'console' && page !== 'docs/authoring.md')
-
   test('pages show the commands inspect and call', () => {
     const found = consoles.map(({ page, code }) => ({ page, commands: sessions(code).map(({ words }) => words[0]) }))
     for (const page of ['README.md', 'packages/tenon/README.md']) {
@@ -59,7 +84,7 @@ if (process.platform === 'linux' && process.arch === 'x64') {
   test.for(consoles.map((block) => [block.place, block] as const))(
     '%s shows the actual output of the commands',
     ([, { code: block }]) => {
-      expect(block.match(/^\$ .*$/gm)!.every((line) => line.startsWith('$ tenon '))).toBe(true)
+      expect(block.match(/^\$ .*$/gm)!.every((line) => /^\$ (?:npx )?tenon /.test(line))).toBe(true)
       for (const { words, limit, shown } of sessions(block)) {
         const { code, stdout, stderr } = runTenon(words, { cwd: directory })
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

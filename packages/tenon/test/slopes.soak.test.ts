@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { quarantine } from '@tenon/config/sanitizer'
 import * as core from '@tenon/core'
 import * as calls from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
@@ -20,10 +21,10 @@ const OTHER = isSoak ? 10_000 : 500
 
 const MIB = 2 ** 20
 /**
- * A leak adds memory in each round, so the round that adds the least counts. The engine and malloc keep some memory in any case,
- * and AddressSanitizer keeps freed memory. At the full size, this is 20 bytes for a cheap operation, and 200 for another.
+ * A leak adds memory in each round, so the round that adds the least counts. The engine and malloc keep some memory in any case.
+ * At the full size, this is 20 bytes for a cheap operation, and 200 for another.
  */
-const ALLOWED = (process.env['TENON_VARIANT'] === 'asan' ? 256 + 2 : 2) * MIB
+const ALLOWED = 2 * MIB + quarantine
 
 const nextTurn = promisify(setImmediate)
 const folder = mkdtempSync(join(tmpdir(), 'tenon-slopes-'))

@@ -35,7 +35,6 @@ function newProject(): { directory: string; edit(answer: number | string): void 
 }
 
 const slow = { timeout: 60_000 }
-const soon = { timeout: 20_000 }
 const go = tensor('s32', [1], [1])
 
 test(
@@ -49,7 +48,7 @@ test(
       onError: (error) => void errors.push(error),
     })
     onTestFinished(() => watching.close())
-    const loaded = (count: number): Promise<void> => expect.poll(() => loads.length, soon).toBe(count)
+    const loaded = (count: number): Promise<void> => expect.poll(() => loads.length).toBe(count)
 
     await loaded(1)
     const flag = tensor('s32', [1], [0])
@@ -60,11 +59,11 @@ test(
     expect(loads[1]!.kernel('answer')(go).toArray()).toEqual([2])
     ;(flag.view() as Int32Array)[0] = 1
     expect((await inFlight).toArray()).toEqual([1])
-    await expect.poll(() => loads[0]!.native.isAlive, soon).toBe(false)
+    await expect.poll(() => loads[0]!.native.isAlive).toBe(false)
     expect(() => first(go)).toThrow(ScopeClosedError)
 
     edit('this is no C')
-    await expect.poll(() => errors.length, soon).toBe(1)
+    await expect.poll(() => errors.length).toBe(1)
     expect(String(errors[0])).toContain('src/answer.c:1')
     expect(loads[1]!.kernel('answer')(go).toArray()).toEqual([2])
     edit(3)
@@ -84,9 +83,9 @@ test('what onLoad throws is an error, and the old library stays open', slow, asy
     if (loads.length === 2) throw new Error(`no ${name}`)
   }
   using _ = watch(directory, onLoad, { variant: 'debug', onError: (error) => void errors.push(error) })
-  await expect.poll(() => loads.length, soon).toBe(1)
+  await expect.poll(() => loads.length).toBe(1)
   edit(2)
-  await expect.poll(() => errors, soon).toEqual([new Error('no answers')])
+  await expect.poll(() => errors).toEqual([new Error('no answers')])
   expect(loads.map(({ native }) => native.isAlive)).toEqual([true, false])
 })
 
@@ -176,5 +175,5 @@ test('a process that started before tenon build --watch finds it', slow, async (
     program.child.stdin.write('call\n')
     return program.line()
   }
-  await expect.poll(ask, soon).toBe('2')
+  await expect.poll(ask).toBe('2')
 })

@@ -68,7 +68,7 @@ const tools = `
   const runTarget = (made, x = make(), y = make(0)) => made.handler.prepare({ operands: [x.type], results: [y.type] }).run([x], [y])
   /** A worker that runs a program with the same names. */
   const started = (source) => {
-    const worker = new Worker(names + tools + source, { eval: true, execArgv: ['--input-type=module', '--conditions=@tenon/source', '--no-warnings'] })
+    const worker = new Worker(names + tools + source, { eval: true, execArgv: ['--input-type=module'] })
     worker.on('error', print)
     return worker
   }

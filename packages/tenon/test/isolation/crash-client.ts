@@ -78,7 +78,7 @@ export async function main({ library: path, crashes, warmup, faults }: CrashRun)
     for (let i = 0; i < count; i++) await crashOnce(i)
     isOver = true
     await Promise.all(loads)
-    return processFacts()
+    return settledFacts()
   }
   const before = await crashUnderLoad(warmup)
   const after = await crashUnderLoad(crashes)
@@ -93,6 +93,15 @@ export async function main({ library: path, crashes, warmup, faults }: CrashRun)
     before,
     after,
     recovery: [at(0.25), at(0.5), at(0.95)],
+  }
+}
+
+/** Reads what the process holds when its workers have given back the memory of results that the collector found. */
+async function settledFacts(): Promise<ProcessFacts> {
+  for (let last = await processFacts(); ;) {
+    const facts = await processFacts()
+    if (facts.rssShmem >= last.rssShmem && facts.rssAnon >= last.rssAnon) return facts
+    last = facts
   }
 }
 

@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { SharedMemory } from '@tenon/pools'
 import { Library, tensor, type Tensor } from 'tenon'
 import { Problems } from './problems.ts'
-import { children, processFacts } from './process-facts.ts'
+import { processFacts, remainingSince } from './process-facts.ts'
 
 type IsolatedLibrary = Awaited<ReturnType<typeof Library.isolate>>
 
@@ -34,11 +34,7 @@ export async function main({ path }: { readonly path: string }): Promise<readonl
     await allow(most)
     const name = `${most} descriptors, ${more} free`
     await openAll(problems, name, open)
-    const after = await processFacts()
-    problems.check(name, after.children <= before.children, `children ${children().join()}`)
-    for (const fact of ['descriptors', 'sharedMappings'] as const) {
-      problems.check(name, after[fact] <= before[fact], `${after[fact] - before[fact]} ${fact}`)
-    }
+    for (const remaining of await remainingSince(before)) problems.add(name, remaining)
   }
   shell.stdin.end()
   return problems.list

@@ -1,7 +1,7 @@
 /** The client of workers that attack it. */
 import { readFileSync } from 'node:fs'
 import { Library, tensor, TenonError, type Tensor } from 'tenon'
-import { children, processFacts } from './process-facts.ts'
+import { processFacts, remainingSince } from './process-facts.ts'
 
 /** An attack, and the seeds with which it is tried. */
 export interface HostileTries {
@@ -102,9 +102,7 @@ export async function main(tries: HostileTries): Promise<HostileReport> {
   const limits = readFileSync('/proc/self/limits', 'utf8')
   const before = await processFacts()
   await attackAll(tries, report)
-  const after = await processFacts()
-  if (after.children > 0) report.left.push(`children ${children().join()}`)
-  if (after.descriptors > before.descriptors) report.left.push(`${after.descriptors - before.descriptors} descriptors`)
+  report.left.push(...(await remainingSince(before, ['descriptors', 'children'])))
   if (readFileSync('/proc/self/limits', 'utf8') !== limits) report.left.push('other limits')
   return report
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** What a process holds, as Linux counts it. */
@@ -30,11 +30,53 @@ export async function processFacts(): Promise<ProcessFacts> {
     descriptors: readdirSync('/proc/self/fd').length,
     children: children().length,
     mappings: mappings.length,
-    sharedMappings: mappings.filter((line) => line.includes('/memfd:') || line.includes('/dev/shm/')).length,
+    sharedMappings: mappings.filter(isShared).length,
     rssAnon: status('RssAnon'),
     rssShmem: status('RssShmem'),
   }
 }
+
+/** The facts that count what a process can leave open. */
+const COUNTS = ['descriptors', 'children', 'sharedMappings'] as const
+
+/** How long a busy machine may take to end processes and threads, and to collect garbage, in ms. */
+const LONGEST_END = 10_000
+
+/**
+ * Waits until this process holds no more than it did.
+ *
+ * @param counts what is compared. @returns what it holds more after 10 s; nothing if all was released
+ */
+export async function remainingSince(
+  before: Pick<ProcessFacts, (typeof COUNTS)[number]>,
+  counts: readonly (typeof COUNTS)[number][] = COUNTS,
+): Promise<readonly string[]> {
+  const end = performance.now() + LONGEST_END
+  for (;;) {
+    const now = await processFacts()
+    const remaining = counts.filter((count) => now[count] > before[count])
+    if (remaining.length === 0) return []
+    if (performance.now() > end)
+      return remaining.map((count) => `${now[count] - before[count]} ${count} of ${all[count]()}`)
+  }
+}
+
+/** Lists what is counted, so that a failure names what was left. */
+const all = {
+  descriptors: (): string => readdirSync('/proc/self/fd').map(targetOf).join(', '),
+  children: (): string => children().join(', '),
+  sharedMappings: (): string => readFileSync('/proc/self/maps', 'utf8').split('\n').filter(isShared).join(', '),
+} as const
+
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`)
+  } catch {
+    return 'closed'
+  }
+}
+
+const isShared = (line: string): boolean => line.includes('/memfd:') || line.includes('/dev/shm/')
 
 /** The numbers of the child processes, of all threads. */
 export function children(): number[] {

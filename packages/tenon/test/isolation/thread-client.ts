@@ -33,6 +33,7 @@ async function openMemory(): Promise<Tensor> {
   return x
 }
 
+parentPort!.postMessage('opening', [])
 const x = await openMemory()
 const open = (): ReturnType<typeof Library.isolate> => Library.isolate(path, options)
 const [idle, calling, closing, restarting] = await Promise.all([open(), open(), open(), open()])

@@ -1,7 +1,7 @@
 /** A program whose arguments and options do what no program should. */
 import { SharedMemory } from '@tenon/pools'
 import { Library, tensor, TenonError, type Tensor } from 'tenon'
-import { children, processFacts } from './process-facts.ts'
+import { processFacts, remainingSince } from './process-facts.ts'
 
 type IsolatedLibrary = Awaited<ReturnType<typeof Library.isolate>>
 
@@ -213,9 +213,7 @@ export async function main({ path, family }: { readonly path: string; readonly f
     }
   }
   await library.closeAsync()
-  const after = await processFacts()
-  if (after.children > 0) report.left.push(`children ${children().join()}`)
-  if (after.descriptors > before.descriptors + 2)
-    report.left.push(`${after.descriptors - before.descriptors} descriptors`)
+  const kept = { ...before, descriptors: before.descriptors + 2 }
+  report.left.push(...(await remainingSince(kept, ['descriptors', 'children'])))
   return report
 }
