@@ -25,6 +25,31 @@ function takeBuiltins(code: string): string {
   )
 }
 
+/** The oldest version of Node.js that the package in the working directory supports, as its manifest says. */
+function oldestNode(): readonly [major: number, minor: number] {
+  const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines?: { node?: string } }
+  const [, major, minor] = /^>=(\d+)\.(\d+)$/.exec(engines?.node ?? '') ?? []
+  if (major === undefined) throw new Error('package.json must have engines.node, such as ">=22.12"')
+  return [Number(major), Number(minor)]
+}
+
+/**
+ * The first statement of each built file. An older Node.js would fail at the first function that it lacks, with a message that does not say
+ * why. Modules of a package are evaluated in an order that the build chooses, so each of them checks. Browsers pass.
+ *
+ * @param refuse the statement for the constant `message`
+ */
+function checkNode(refuse: string): string {
+  const [major, minor] = oldestNode()
+  return `{
+  const [major, minor] = (globalThis.process?.versions?.node ?? "${major}.${minor}").split(".").map(Number);
+  if (major < ${major} || (major === ${major} && minor < ${minor})) {
+    const message = \`Tenon needs Node.js ${major}.${minor} or later, got \${process.versions.node}\`;
+    ${refuse}
+  }
+}`
+}
+
 /**
  * The configuration that builds the JavaScript of every package: ESM for Node.js 22 with source maps. `tsc` writes the
  * declarations. Sources can read the version of their package from `PACKAGE_VERSION`.
@@ -37,6 +62,7 @@ export function esmLibrary(entry: string[]): Options | Options[] {
     entry,
     format: 'esm',
     clean: true,
+    banner: { js: checkNode('throw new Error(message);') },
     plugins: [...(plugins ?? []), builtins],
   }) as Options
 }
@@ -77,8 +103,13 @@ export function commonJsProgram(entry: Readonly<Record<string, string>>): Option
     sourcemap: false,
     noExternal: [/^@tenon\//],
     external: [/^\.\/cli\/.*js$/],
-    banner: { js: "'use strict'" },
+    banner: { js: `'use strict'\n${checkProgram()}` },
   }
+}
+
+/** A program has nothing that could handle an error, so it prints only the sentence. */
+function checkProgram(): string {
+  return checkNode('console.error(message); process.exit(1);')
 }
 
 /** As {@link commonJsProgram}, but `import.meta.url` is the manifest of `@tenon/core`, from which the native core and koffi are found. */
@@ -87,7 +118,7 @@ export function commonJsProgramWithCore(entry: Readonly<Record<string, string>>)
   return {
     ...options,
     define: { ...define, 'import.meta.url': 'core.url' },
-    banner: { js: coreUrl },
+    banner: { js: coreUrl.replace("'use strict'", `'use strict'\n${checkProgram()}`) },
   }
 }
 

@@ -31,12 +31,31 @@ const fastMath = {
 }
 
 /**
+ * The coverage of all sources that the tests load, and of those of the package that they do not load. `pnpm coverage` reads the
+ * report, and what the processes write to `TENON_COVERAGE` that tests start.
+ */
+const coverage = {
+  setupFiles: [join(import.meta.dirname, 'coverage.ts')],
+  coverage: {
+    enabled: true,
+    provider: 'v8' as const,
+    allowExternal: true,
+    include: ['src/**/*.ts', '**/{packages,examples}/*/src/**/*.ts'],
+    exclude: ['**/*.d.ts'],
+    reporter: ['json'],
+    reportOnFailure: true,
+    reportsDirectory: 'reports/coverage',
+  },
+}
+
+/**
  * The configuration of every package.
  *
  * - Tests run against the sources, because workspace packages resolve through the `@tenon/source` condition.
  * - With `forks`, a segmentation fault is a failure with the name of the file. With `threads`, the process would end silently.
  * - `pnpm test` adds up the JSON reports.
  * - `--mode fast-math` runs the tests on a thread with flush-to-zero.
+ * - `--mode coverage` counts which lines run.
  */
 export default defineConfig(({ mode }) => ({
   resolve: { conditions: ['@tenon/source', 'module', 'node'] },
@@ -44,9 +63,11 @@ export default defineConfig(({ mode }) => ({
   oxc: { target: 'node22' },
   test: {
     ...(mode === 'fast-math' ? fastMath : {}),
+    ...(mode === 'coverage' ? coverage : {}),
     pool: 'forks',
     env: {
-      NODE_COMPILE_CACHE: compileCache,
+      // V8 does not count the blocks of functions that it takes from a cache.
+      ...(mode === 'coverage' ? {} : { NODE_COMPILE_CACHE: compileCache }),
       ...(mode === 'fast-math' ? { TENON_TEST_LOAD_FIRST: fastMathLibrary, TENON_KERNELS_VARIANT: 'fast-math' } : {}),
     },
     execArgv: ['--expose-gc'],
@@ -54,6 +75,7 @@ export default defineConfig(({ mode }) => ({
     typecheck: { include: ['test/**/*.test-d.ts'] },
     reporters: ['default', 'json'],
     outputFile: { json: mode === 'fast-math' ? 'reports/fast-math.json' : 'reports/vitest.json' },
+    expect: { poll: { timeout: 25_000 } },
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },
