@@ -9,7 +9,7 @@ const addons: AddonTarget[] = [
     kind: 'addon',
     sources: ['csrc/core_addon.c'],
     includes,
-    imports: [],
+    imports: ['free', 'malloc'],
   },
   {
     name: 'custom_call_addon',
@@ -33,11 +33,11 @@ const kernels: SharedTarget = {
   kind: 'shared',
   fixture: true,
   sources: ['csrc/kernels.c'],
-  exports: ['bench_repeat'],
+  exports: ['bench_repeat', 'bench_sum'],
   imports: [],
 }
 
-/** Kernels for the benchmarks of isolated calls. */
+/** Kernels for the benchmarks of kernel calls, in this process and isolated. */
 const pages: SharedTarget = {
   name: 'bench_pages',
   kind: 'shared',

@@ -2,6 +2,8 @@
  * does: their number, their types, and that integers are in range. */
 #include "addon.h"
 
+#include <stdlib.h>
+
 #define LIMIT_32 2147483648.0
 #define LIMIT_53 9007199254740992.0
 
@@ -139,6 +141,88 @@ ADDON_FUNCTION(fourBuffers) {
   return result;
 }
 
+/* The types of 4 and 16 parameters, and as many values of `v` from `at` on. */
+#define TYPES_4 int64_t, int64_t, int64_t, int64_t
+#define TYPES_16 TYPES_4, TYPES_4, TYPES_4, TYPES_4
+#define VALUES_4(at) v[at], v[(at) + 1], v[(at) + 2], v[(at) + 3]
+#define VALUES_16(at) VALUES_4(at), VALUES_4((at) + 4), VALUES_4((at) + 8), VALUES_4((at) + 12)
+
+/* Calls a function with a power of two of integers, up to 64. */
+ADDON_FUNCTION(integers) {
+  enum { MOST = 64 };
+  napi_value arguments[MOST], result;
+  int64_t v[MOST];
+  size_t given = MOST;
+  void *data;
+  int32_t sum;
+  ADDON_CHECK(napi_get_cb_info(env, info, &given, arguments, NULL, &data));
+  if (given > MOST || !read_int64(env, arguments, given, v)) return addon_throw(env, "expected integers of 64 bits");
+  const uintptr_t to = (uintptr_t)data;
+  switch (given) {
+    case 1: sum = ((int32_t(*)(int64_t))to)(v[0]); break;
+    case 2: sum = ((int32_t(*)(int64_t, int64_t))to)(v[0], v[1]); break;
+    case 4: sum = ((int32_t(*)(TYPES_4))to)(VALUES_4(0)); break;
+    case 8: sum = ((int32_t(*)(TYPES_4, TYPES_4))to)(VALUES_4(0), VALUES_4(4)); break;
+    case 16: sum = ((int32_t(*)(TYPES_16))to)(VALUES_16(0)); break;
+    case 32: sum = ((int32_t(*)(TYPES_16, TYPES_16))to)(VALUES_16(0), VALUES_16(16)); break;
+    case 64:
+      sum = ((int32_t(*)(TYPES_16, TYPES_16, TYPES_16, TYPES_16))to)(VALUES_16(0), VALUES_16(16), VALUES_16(32),
+                                                                     VALUES_16(48));
+      break;
+    default: return addon_throw(env, "expected a power of two of arguments, at most 64");
+  }
+  ADDON_CHECK(napi_create_int32(env, sum, &result));
+  return result;
+}
+
+/* A call on a thread of libuv. It owns a reference to the Buffer. */
+typedef struct {
+  int32_t (*target)(void *, int64_t);
+  void *memory;
+  int64_t length;
+  int32_t result;
+  napi_async_work work;
+  napi_deferred promise;
+  napi_ref buffer;
+} later_t;
+
+static void run_later(napi_env env, void *data) {
+  later_t *call = data;
+  (void)env;
+  call->result = call->target(call->memory, call->length);
+}
+
+static void settle_later(napi_env env, napi_status status, void *data) {
+  later_t *call = data;
+  napi_value result = NULL;
+  if (status == napi_ok && napi_create_int32(env, call->result, &result) == napi_ok)
+    napi_resolve_deferred(env, call->promise, result);
+  napi_delete_reference(env, call->buffer);
+  napi_delete_async_work(env, call->work);
+  free(call);
+}
+
+/* Calls a function with a Buffer and a length on another thread, and returns a promise. */
+ADDON_FUNCTION(bufferAndLengthLater) {
+  typedef int32_t function_t(void *, int64_t);
+  TARGET_ARGUMENTS(2, function_t);
+  napi_value name;
+  later_t made = {.target = target};
+  if (!read_buffers(env, arguments, 1, &made.memory)) return addon_throw(env, "expected a Buffer or null");
+  if (!read_int64(env, arguments + 1, 1, &made.length)) return addon_throw(env, "expected an integer of 64 bits");
+  later_t *call = malloc(sizeof *call);
+  if (call == NULL) return addon_throw(env, "out of memory");
+  *call = made;
+  if (napi_create_reference(env, arguments[0], 1, &call->buffer) == napi_ok &&
+      napi_create_promise(env, &call->promise, &result) == napi_ok &&
+      napi_create_string_utf8(env, "later", NAPI_AUTO_LENGTH, &name) == napi_ok &&
+      napi_create_async_work(env, NULL, name, run_later, settle_later, call, &call->work) == napi_ok &&
+      napi_queue_async_work(env, call->work) == napi_ok)
+    return result;
+  free(call);
+  return addon_throw(env, "cannot start the call");
+}
+
 /* The JavaScript function that native code calls. An exception ends its calls. */
 typedef struct {
   napi_env env;
@@ -223,7 +307,7 @@ ADDON_FUNCTION(sort) {
 ADDON_FUNCTION(bind) {
   static const napi_callback kinds[] = {none,       int32,  doubles,         threeInt64,          fourInt64,
                                         eightInt64, buffer, bufferAndLength, twoBuffersAndLength, fourBuffers,
-                                        repeat,     sort};
+                                        repeat,     sort,   integers,        bufferAndLengthLater};
   ADDON_ARGUMENTS(2);
   uint32_t kind;
   ADDON_CHECK(napi_get_value_uint32(env, arguments[0], &kind));

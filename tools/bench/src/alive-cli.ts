@@ -13,6 +13,7 @@ import { findNumpy } from './alive/find-numpy.ts'
 import { runAlive } from './alive/run-alive.ts'
 import { buildFor } from './build.ts'
 import { describeMachine } from './machine.ts'
+import { runCommand, talk } from './run-command.ts'
 
 async function main(options: AliveCliOptions): Promise<void> {
   const numpy = options.numpy ? findNumpy(options.python === undefined ? undefined : [options.python]) : undefined
@@ -46,20 +47,4 @@ function versionOf(node: string): string {
   return execFileSync(node, ['--version'], { encoding: 'utf8' }).trim().slice(1)
 }
 
-function talk(line: string): void {
-  process.stderr.write(`${line}\n`)
-}
-
-function fail(error: unknown, exitCode: number): void {
-  talk((error as Error).message)
-  process.exitCode = exitCode
-}
-
-let options: AliveCliOptions | undefined
-try {
-  options = parseAliveOptions(process.argv.slice(2))
-} catch (error) {
-  fail(error, 2)
-}
-if (options?.help) process.stdout.write(`${ALIVE_USAGE}\n`)
-else if (options) await main(options).catch((error: unknown) => fail(error, 1))
+await runCommand(ALIVE_USAGE, () => parseAliveOptions(process.argv.slice(2)), main)

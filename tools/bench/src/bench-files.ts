@@ -27,3 +27,8 @@ function ownerOf(file: string): string {
 export function shown(file: string): string {
   return relative(root, file)
 }
+
+/** Whether a file has the rows of a plot. */
+export function isPlotFile(file: string): boolean {
+  return file.endsWith('.plot.bench.ts')
+}

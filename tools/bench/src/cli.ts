@@ -4,16 +4,19 @@
  */
 import { resolve } from 'node:path'
 
-import { findBenchFiles } from './bench-files.ts'
+import { findBenchFiles, isPlotFile } from './bench-files.ts'
 import { buildFor } from './build.ts'
-import { describeMachine } from './machine.ts'
+import { describeMachine, versions } from './machine.ts'
 import { parseOptions, USAGE, type CliOptions } from './options.ts'
 import { FULL_PLAN, QUICK_PLAN } from './plans.ts'
+import { writeBenchReport } from './report.ts'
 import { runBench } from './run-bench.ts'
+import { runCommand, talk } from './run-command.ts'
 import { formatTable } from './table.ts'
 
 async function main(options: CliOptions): Promise<void> {
-  const files = options.files.length > 0 ? options.files.map((file) => resolve(file)) : findBenchFiles(options.filter)
+  const found = options.files.length > 0 ? options.files.map((file) => resolve(file)) : findBenchFiles(options.filter)
+  const files = options.plots ? found.filter(isPlotFile) : found
   if (!options.source) buildFor(files)
   const machine = describeMachine()
   if (machine.load > machine.cores / 2)
@@ -31,7 +34,9 @@ async function main(options: CliOptions): Promise<void> {
       if (!options.json && measured.length > 0) process.stdout.write(`${formatTable(measured)}\n\n`)
     },
   })
-  if (options.json) process.stdout.write(`${JSON.stringify({ machine, date, results }, null, 2)}\n`)
+  if (options.json)
+    process.stdout.write(`${JSON.stringify({ machine, versions: versions(), date, results }, null, 2)}\n`)
+  if (options.report !== undefined) writeBenchReport(options.report, { machine, versions: versions(), date }, results)
   if (results.length === 0 && failures.length === 0)
     throw new Error('nothing was measured, because no row matches the options')
   for (const failure of failures) talk(`failed: ${failure}`)
@@ -39,20 +44,4 @@ async function main(options: CliOptions): Promise<void> {
   if (failures.length > 0 || misses.length > 0) process.exitCode = 1
 }
 
-function talk(line: string): void {
-  process.stderr.write(`${line}\n`)
-}
-
-function fail(error: unknown, exitCode: number): void {
-  talk((error as Error).message)
-  process.exitCode = exitCode
-}
-
-let options: CliOptions | undefined
-try {
-  options = parseOptions(process.argv.slice(2))
-} catch (error) {
-  fail(error, 2)
-}
-if (options?.help) process.stdout.write(`${USAGE}\n`)
-else if (options) await main(options).catch((error: unknown) => fail(error, 1))
+await runCommand(USAGE, () => parseOptions(process.argv.slice(2)), main)

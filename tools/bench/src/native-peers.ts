@@ -28,6 +28,8 @@ const KINDS = [
   'fourBuffers',
   'repeat',
   'sort',
+  'integers',
+  'bufferAndLengthLater',
 ] as const
 
 export type AddonKind = (typeof KINDS)[number]

@@ -1,19 +1,12 @@
 import { parseArgs } from 'node:util'
 
-import { findNode } from '@tenon/config/node-versions'
+import { commonOptions, findNodes, type CommonOptions } from './common-options.ts'
 
-export interface CliOptions {
-  readonly json: boolean
+export interface CliOptions extends CommonOptions {
   readonly quick: boolean
-  readonly check: boolean
-  readonly source: boolean
-  readonly help: boolean
-  /** The packages to measure; all of them if the list is empty. */
-  readonly filter: readonly string[]
-  /** The bench files to measure instead of those of the packages. */
-  readonly files: readonly string[]
-  readonly row?: string | undefined
-  readonly nodes: readonly string[]
+  readonly plots: boolean
+  /** The directory to which the results are written as well. */
+  readonly report?: string | undefined
 }
 
 export const USAGE = `pnpm bench [options] [files]
@@ -23,9 +16,11 @@ Measures the bench/*.bench.ts of the packages against their peers, or the given 
   --filter <package>   only this package (repeatable): scope, @tenon/scope
   --row <text>         only rows whose names contain this text
   --quick              fewer rounds: under three minutes for everything
+  --plots              only the rows of the plots: about two minutes
   --check              exit 1 if a ratio misses the target of its row
   --node 22,24,26      on these versions of Node.js, which are installed when they are first used
   --json               one JSON document on stdout instead of tables
+  --report <directory> writes bench.json, bench.md and the plots there
   --source             measure the sources without building them
   --help               this text`
 
@@ -35,20 +30,15 @@ export function parseOptions(args: readonly string[]): CliOptions {
     args: [...args],
     allowPositionals: true,
     options: {
-      json: { type: 'boolean', default: false },
-      quick: { type: 'boolean', default: false },
-      check: { type: 'boolean', default: false },
-      source: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-      filter: { type: 'string', multiple: true, default: [] },
-      node: { type: 'string' },
-      row: { type: 'string' },
+      ...commonOptions,
+      plots: { type: 'boolean', default: false },
+      report: { type: 'string' },
     },
   })
   const { node, ...rest } = values
   return {
     ...rest,
     files: positionals,
-    nodes: node === undefined ? [process.execPath] : node.split(',').map((major) => findNode(major.trim())),
+    nodes: findNodes(node),
   }
 }

@@ -1,5 +1,5 @@
 import { ratioOf, spreadOf, type Spread } from './statistics.ts'
-import type { Unit } from './suite.ts'
+import type { PlotPlace, Unit } from './suite.ts'
 
 export type Quartiles = readonly [low: number, high: number]
 
@@ -20,6 +20,7 @@ export interface RowResult {
   }
   readonly rounds: number
   readonly target?: Readonly<Record<string, number>>
+  readonly plot?: PlotPlace
 }
 
 export interface RowSamples {
@@ -28,6 +29,7 @@ export interface RowSamples {
   readonly unit: Unit
   readonly bytes?: number | undefined
   readonly target?: Readonly<Record<string, number>> | undefined
+  readonly plot?: PlotPlace | undefined
   readonly node: string
   readonly ours: readonly number[]
   readonly peers: Readonly<Record<string, readonly number[]>>
@@ -65,6 +67,7 @@ export function resultOf(row: RowSamples): RowResult {
     },
     rounds: ours.length,
     ...(row.target && { target: row.target }),
+    ...(row.plot && { plot: row.plot }),
   }
 }
 

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
+import { isPlotFile } from './bench-files.ts'
 import type { Plan } from './measure.ts'
 import type { Report } from './run-suite.ts'
 
@@ -12,6 +14,10 @@ export interface FileOptions {
   /** The names of the rows must contain one of these texts. */
   readonly rows?: readonly string[]
 }
+
+/** The threads of Tenon, and of libuv, which runs the asynchronous calls of its peers: at least as many as a plot shows. */
+const THREADS = String(Math.max(16, availableParallelism()))
+const ofPlots = { TENON_THREADS: THREADS, UV_THREADPOOL_SIZE: THREADS }
 
 /** A new process runs the file, so that a crash does not end the caller. The output of the file goes to stderr. */
 export function runFile(file: string, options: FileOptions, report: (report: Report) => void): Promise<void> {
@@ -28,7 +34,10 @@ export function runFile(file: string, options: FileOptions, report: (report: Rep
     JSON.stringify({ plan, rows }),
   ]
   return new Promise((resolve, reject) => {
-    const child = spawn(node, args, { stdio: ['ignore', 2, 2, 'ipc'] })
+    const child = spawn(node, args, {
+      stdio: ['ignore', 2, 2, 'ipc'],
+      env: { ...(isPlotFile(file) && ofPlots), ...process.env },
+    })
     child.on('message', (message) => report(message as Report))
     child.on('error', reject)
     child.on('close', (code, signal) => {

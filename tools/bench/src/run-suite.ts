@@ -55,13 +55,14 @@ async function measureRow(
   for (const peer of Object.values(peers)) loops.push(await loopOver(peer))
   globalThis.gc?.()
   const [oursNs, ...others] = await measure(loops, plan, clock)
-  const { name, unit, bytes, target } = row
+  const { name, unit, bytes, target, plot } = row
   return {
     package: packageName,
     name,
     unit,
     bytes,
     target,
+    plot,
     node: process.versions.node,
     ours: oursNs!,
     peers: Object.fromEntries(Object.keys(peers).map((peer, index) => [peer, others[index]!])),

@@ -25,6 +25,19 @@ export interface Contestants {
 /** `ns` or `ms` of an iteration, or `GB/s` of the `bytes` that an iteration moves. */
 export type Unit = 'ns' | 'ms' | 'GB/s'
 
+/** The name of a plot, and of its file. */
+export type PlotName = 'latency' | 'arguments' | 'threads' | 'workers'
+
+/** The place of a row in a plot of `pnpm bench --report`, in which each contestant is a line. */
+export interface PlotPlace {
+  readonly name: PlotName
+  readonly x: number
+  /** The calls of one iteration; 1 by default. */
+  readonly calls?: number
+  /** The name of the line of `ours`; `Tenon` by default. */
+  readonly ours?: string
+}
+
 /** One row of the benchmark: ours and its peers, which do the same work. */
 export interface Row {
   /** The name of the work, unique in the package: `allocate 16 B`. */
@@ -34,6 +47,8 @@ export interface Row {
   readonly bytes?: number
   /** The limit of ours/peer for `--check`, by peer: an upper limit for times, a lower limit for `GB/s`. */
   readonly target?: Readonly<Record<string, number>>
+  /** The place of the row in a plot of the report. The unit of such a row must be `ns`. */
+  readonly plot?: PlotPlace
   /** Makes the contestants. Runs once, untimed. */
   readonly setup: () => Contestants | Promise<Contestants>
 }

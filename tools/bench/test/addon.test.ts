@@ -27,8 +27,23 @@ function loadsAndChecks(): void {
   expect(() => addon.callTarget()).toThrow(RangeError)
 }
 
+interface CoreAddon {
+  bind(kind: number, address: number): (...values: readonly unknown[]) => unknown
+}
+
+function checksIntegers(): void {
+  // The address is never called, because the arguments are refused first.
+  const integers = loadAddon<CoreAddon>('core_addon').bind(12, 1)
+  expect(() => integers(...Array<number>(65).fill(1))).toThrow('expected integers of 64 bits')
+  expect(() => integers('1')).toThrow('expected integers of 64 bits')
+  expect(() => integers(1, 2, 3)).toThrow('expected a power of two')
+}
+
 // Windows has no addons.
-if (process.platform !== 'win32') test('loadAddon() loads an addon, which checks its arguments', loadsAndChecks)
+if (process.platform !== 'win32') {
+  test('integers() of the addon checks the number and the types of its arguments', checksIntegers)
+  test('loadAddon() loads an addon, which checks its arguments', loadsAndChecks)
+}
 
 test('loadAddon() throws an error with the file name if the addon was not built', () => {
   expect(() => loadAddon('no_addon')).toThrow(/no_addon\.node/)

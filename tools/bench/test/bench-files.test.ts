@@ -4,7 +4,7 @@ import { join, relative, sep } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { findBenchFiles } from '../src/bench-files.ts'
+import { findBenchFiles, isPlotFile } from '../src/bench-files.ts'
 
 let directory: string
 
@@ -40,4 +40,8 @@ test('findBenchFiles() accepts packages by directory or by name', () => {
 
 test('findBenchFiles() refuses a package without bench files, and lists the others', () => {
   expect(() => find('none')).toThrow('none has no bench file. The packages with bench files are core, scope.')
+})
+
+test('isPlotFile() knows the files of plots by their names', () => {
+  expect(['bench/x.plot.bench.ts', 'bench/x.bench.ts', 'bench/plot.ts'].map(isPlotFile)).toEqual([true, false, false])
 })

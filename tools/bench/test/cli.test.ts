@@ -14,12 +14,13 @@ test('--json prints one document to stdout', () => {
   const { status, stdout, stderr } = bench(...quick, '--json', '--row', 'sum a part')
   expect(stderr).toContain('work.bench.ts')
   expect(status).toBe(0)
-  const { machine, date, results } = JSON.parse(stdout) as Record<string, unknown>
+  const { machine, versions, date, results } = JSON.parse(stdout) as Record<string, unknown>
   expect(machine).toMatchObject({
     cpu: expect.any(String),
     cores: expect.any(Number),
     platform: `${process.platform}-${process.arch}`,
   })
+  expect(versions).toMatchObject({ node: process.versions.node, koffi: expect.stringMatching(/^\d+\./) })
   expect(new Date(date as string).toISOString()).toBe(date)
   expect(results).toEqual([
     expect.objectContaining({
@@ -40,7 +41,8 @@ test('prints a table without --json', () => {
   expect(stdout).toMatch(/^@tenon\/fixture +Node [\d.]+\n {2}sum a part +[\d.]+ ns ±\d+%\n/)
 })
 
-test('exits with 1 if no row matches', () => {
+test('exits with 1 if no row matches, and --plots leaves out files that are not of a plot', () => {
+  expect(bench(...quick, '--plots')).toMatchObject({ status: 1, stdout: '' })
   expect(bench(...quick, '--row', 'no such row')).toMatchObject({ status: 1, stdout: '' })
 })
 
@@ -52,7 +54,7 @@ test('exits with 2 for unknown options and versions', () => {
 test('--help explains every option', () => {
   const { status, stdout } = bench('--help')
   expect(status).toBe(0)
-  for (const option of ['--filter', '--row', '--quick', '--check', '--node', '--json', '--source']) {
+  for (const option of ['--filter', '--row', '--quick', '--plots', '--check', '--node', '--json', '--source']) {
     expect(stdout).toContain(option)
   }
 })

@@ -1,18 +1,10 @@
 import { parseArgs } from 'node:util'
-import { findNode } from '@tenon/config/node-versions'
+import { commonOptions, findNodes, type CommonOptions } from '../common-options.ts'
 
-export interface AliveCliOptions {
-  readonly json: boolean
-  readonly check: boolean
-  readonly source: boolean
+export interface AliveCliOptions extends CommonOptions {
   readonly built: boolean
   readonly numpy: boolean
-  readonly help: boolean
   readonly python?: string | undefined
-  readonly filter: readonly string[]
-  readonly files: readonly string[]
-  readonly row?: string | undefined
-  readonly nodes: readonly string[]
   readonly counts: readonly number[]
   readonly rounds: number
 }
@@ -45,16 +37,9 @@ export function parseAliveOptions(args: readonly string[]): AliveCliOptions {
     args: [...args],
     allowPositionals: true,
     options: {
-      json: { type: 'boolean', default: false },
-      quick: { type: 'boolean', default: false },
-      check: { type: 'boolean', default: false },
-      source: { type: 'boolean', default: false },
+      ...commonOptions,
       built: { type: 'boolean', default: false },
       numpy: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-      filter: { type: 'string', multiple: true, default: [] },
-      node: { type: 'string' },
-      row: { type: 'string' },
       counts: { type: 'string' },
       rounds: { type: 'string' },
       python: { type: 'string' },
@@ -64,7 +49,7 @@ export function parseAliveOptions(args: readonly string[]): AliveCliOptions {
   return {
     ...rest,
     files: positionals,
-    nodes: node === undefined ? [process.execPath] : node.split(',').map((major) => findNode(major.trim())),
+    nodes: findNodes(node),
     counts:
       counts === undefined
         ? quick
