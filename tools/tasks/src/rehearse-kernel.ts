@@ -1,24 +1,19 @@
 /**
- * The command `pnpm rehearse:kernel [--node 22,24,26]`, which goes from an empty folder to an installed package as a user would: it
+ * The command `pnpm rehearse:kernel [--node 22,24,26] [--packages DIRECTORY]`, which goes from an empty folder to an installed package as a user would: it
  * publishes Tenon's packages to a registry on this machine, makes a package of kernels with `tenon new`, builds, tests, packs and
  * publishes it there, checks its declarations with two versions of TypeScript, and calls it in new projects of npm, pnpm and Yarn on each
- * tested version of Node.js. Needs a C compiler and npm's registry.
+ * tested version of Node.js. Tenon's packages are the tarballs of the folder, or are packed for this machine. Needs a C compiler and npm's
+ * registry.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { findNode, testedNodes } from '@tenon/config/node-versions'
 import { runMain, ToolError } from '@tenon/build'
 
-import { runNativeBuild } from './lib/native.ts'
-import { capturePnpm } from './lib/run-tool.ts'
 import { build } from './lib/turbo.ts'
-import { listPackages, withNativeTargets } from './lib/workspace.ts'
-import { installPackageManagers, type PackageManager, packageManagers } from './rehearse/package-managers.ts'
-import { type Registry, startRegistry } from './rehearse/registry.ts'
-import { makeSandbox, type Sandbox } from './rehearse/sandbox.ts'
+import { type PackageManager, packageManagers } from './rehearse/package-managers.ts'
+import type { Sandbox } from './rehearse/sandbox.ts'
+import { type Rehearsal, withPackages } from './rehearse/with-packages.ts'
 
 const NAME = 'my-kernels'
 
@@ -43,53 +38,21 @@ silu(tensor('f32', [2]), { beta: 'x' })
 `
 
 await runMain(async () => {
-  const { values } = parseArgs({ options: { node: { type: 'string', default: testedNodes.join(',') } } })
+  const { values } = parseArgs({
+    options: { node: { type: 'string', default: testedNodes.join(',') }, packages: { type: 'string' } },
+  })
   const nodes = values.node.split(',').map((major) => ({ major, path: findNode(major) }))
-  const packages = await installPackageManagers()
-  await build()
-  const directory = mkdtempSync(join(tmpdir(), 'tenon-rehearsal-'))
-  let registry: Registry | undefined
-  try {
-    const tarballs = await packTenon(directory)
-    const own = [...tarballs.map(({ name }) => name), NAME, `${NAME}-*`]
-    registry = await startRegistry(packages, join(directory, 'registry'), own)
-    const sandbox = (node: string): Sandbox => makeSandbox(directory, packages, node, registry!)
-    await publishTenon(sandbox(process.execPath), tarballs)
-    await publishKernels(sandbox(process.execPath))
-    await checkTypes(sandbox(process.execPath))
-    await checkLeftOut(sandbox(process.execPath), sandbox(process.execPath))
-    process.exitCode = await callEverywhere(sandbox, nodes, registry.url)
-  } finally {
-    await registry?.close()
-    rmSync(directory, { recursive: true, force: true })
+  if (values.packages === undefined) await build()
+  const rehearse = async (rehearsal: Rehearsal): Promise<void> => {
+    const { sandbox } = rehearsal
+    say('published the packages of Tenon')
+    await publishKernels(sandbox())
+    await checkTypes(sandbox())
+    await checkLeftOut(sandbox(), sandbox())
+    process.exitCode = await callEverywhere(rehearsal, nodes)
   }
+  await withPackages(values.packages, rehearse, [NAME, `${NAME}-*`])
 })
-
-interface TenonTarball {
-  readonly name: string
-  readonly path: string
-}
-
-/** Packs the public packages. Those of other platforms have no libraries. */
-async function packTenon(directory: string): Promise<TenonTarball[]> {
-  const published = (await listPackages()).filter((pkg) => !pkg.private)
-  for (const pkg of withNativeTargets(published)) {
-    const filled = await runNativeBuild(pkg.directory, ['--package'])
-    if (filled.code !== 0) throw new ToolError(filled.stderr)
-  }
-  const tarballs: TenonTarball[] = []
-  for (const { name, directory: cwd } of published) {
-    const packed = await capturePnpm(['pack', '--json', '--pack-destination', directory], { cwd })
-    if (packed.code !== 0) throw new ToolError(`${name} cannot be packed\n${packed.stdout}${packed.stderr}`)
-    tarballs.push({ name, path: (JSON.parse(packed.stdout) as { filename: string }).filename })
-  }
-  return tarballs
-}
-
-async function publishTenon(sandbox: Sandbox, tarballs: readonly TenonTarball[]): Promise<void> {
-  for (const { path } of tarballs) await sandbox.run(['npm', 'publish', path, '--provenance=false', '--tag=latest'])
-  say(`published ${tarballs.length} packages of Tenon`)
-}
 
 /** The way of a new user, by the commands of the documentation. */
 async function publishKernels({ run }: Sandbox): Promise<void> {
@@ -153,9 +116,8 @@ async function checkLeftOut(omitted: Sandbox, musl: Sandbox): Promise<void> {
 
 /** Installs the package and calls it, and prints a row for each version of Node.js. @returns the exit code */
 async function callEverywhere(
-  sandbox: (node: string) => Sandbox,
+  { sandbox, registry }: Rehearsal,
   nodes: readonly { readonly major: string; readonly path: string }[],
-  registry: string,
 ): Promise<number> {
   const failures: string[] = []
   for (const { major, path } of nodes) {

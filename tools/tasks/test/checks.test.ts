@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
 import { findLongFiles } from '../src/checks/file-length.ts'
-import { findLostPlatform, findMisplacedFiles } from '../src/checks/packages.ts'
 import { toolCheck } from '../src/checks/tool-check.ts'
 import { findUnpinnedActions, lintWorkflow } from '../src/checks/workflows.ts'
 
@@ -18,25 +17,6 @@ test('findLongFiles() refuses files of C with more than 500 lines', () => {
   ])
 })
 
-describe('packages', () => {
-  test('findMisplacedFiles() reports missing files and files of tests', () => {
-    const files = ['package.json', 'dist/index.js', 'test/a.test.ts', 'src/testing/helper.ts', 'templates/test/a.ts']
-    expect(findMisplacedFiles('pkg', files, ['package.json', 'LICENSE', 'dist/index.js'])).toEqual([
-      'pkg is packed without LICENSE',
-      'pkg is packed with test/a.test.ts',
-    ])
-  })
-})
-
-test('findLostPlatform() reports a platform package without its os and cpu', () => {
-  expect(findLostPlatform('pkg', { os: ['linux'], cpu: ['x64'] }, 'linux-x64')).toEqual([])
-  for (const manifest of [{}, { os: ['linux'] }, { os: ['darwin'], cpu: ['x64'] }]) {
-    expect(findLostPlatform('pkg', manifest, 'linux-x64')).toEqual([
-      'pkg is packed without the os and cpu of linux-x64',
-    ])
-  }
-})
-
 describe('workflows', () => {
   const workflow = (steps: string, runner = 'ubuntu-latest'): { path: string; text: string } => ({
     path: '.github/workflows/x.yml',
@@ -46,6 +26,7 @@ describe('workflows', () => {
   test('findUnpinnedActions() requires the hash of a commit with its version', () => {
     const hash = '3d3c42e5aac5ba805825da76410c181273ba90b1'
     expect(findUnpinnedActions(workflow(`      - uses: actions/checkout@${hash} # v7.0.1\n`))).toEqual([])
+    expect(findUnpinnedActions(workflow('      - uses: ./.github/workflows/ci.yml\n'))).toEqual([])
     for (const uses of ['actions/checkout@v7', `actions/checkout@${hash}`, 'actions/checkout@main # v7.0.1']) {
       expect(findUnpinnedActions(workflow(`      - uses: ${uses}\n`))).toHaveLength(1)
     }

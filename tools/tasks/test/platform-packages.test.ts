@@ -20,14 +20,16 @@ const native: NativePackage = {
 }
 
 test('platformFiles() lists the libraries, the addon and the programs of a platform', () => {
-  expect(platformFiles(native, 'linux-x64')).toEqual(['libtenon.so', 'tenon.node', 'tenon-host'])
+  expect(platformFiles(native, 'linux-x64-gnu')).toEqual(['libtenon.so', 'tenon.node', 'tenon-host'])
   expect(platformFiles(native, 'darwin-arm64')).toEqual(['libtenon.dylib', 'tenon.node'])
   expect(platformFiles(native, 'win32-x64')).toEqual(['tenon.dll', 'tenon.node'])
 })
 
 test('the platform packages of the core contain libtenon, tenon.node and tenon-host', async () => {
   const { native: core } = await loadPackage(join(root, 'packages/core'))
-  expect(platformFiles(core, 'linux-x64')).toEqual(expect.arrayContaining(['libtenon.so', 'tenon.node', 'tenon-host']))
+  expect(platformFiles(core, 'linux-x64-gnu')).toEqual(
+    expect.arrayContaining(['libtenon.so', 'tenon.node', 'tenon-host']),
+  )
 })
 
 test('findFileProblems() reports a file that is missing, or differs from its digest', () => {

@@ -4,7 +4,12 @@ import { type CommandResult, runCommand } from '@tenon/build'
 
 import { root } from './root.ts'
 
-export function runNativeBuild(directory: string, args: readonly string[]): Promise<CommandResult> {
+export function runNativeBuild(
+  directory: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<CommandResult> {
   const script = join(root, 'packages/build/src/bin/build.ts')
-  return runCommand(process.execPath, ['--conditions=@tenon/source', script, ...args], { cwd: directory })
+  const options = { cwd: directory, env: { ...process.env, ...env } }
+  return runCommand(process.execPath, ['--conditions=@tenon/source', script, ...args], options)
 }

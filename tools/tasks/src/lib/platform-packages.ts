@@ -2,21 +2,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import {
-  artifactName,
-  isBuiltFor,
-  isShipped,
-  loadPackage,
-  type NativePackage,
-  packageSuffix,
-  platforms,
-} from '@tenon/build'
+import { artifactName, isBuiltFor, isShipped, loadPackage, type NativePackage, platforms } from '@tenon/build'
 
 import { type WorkspacePackage, withNativeTargets } from './workspace.ts'
 
-/** The files that the package of a platform, such as `linux-x64`, must contain: its libraries, addons and programs, without those for tests. */
-export function platformFiles({ targets }: NativePackage, suffix: string): string[] {
-  const platform = platforms.find((one) => packageSuffix(one) === suffix)
+/** The files that the package of a platform, such as `linux-x64-gnu`, must contain: its libraries, addons and programs, without those for tests. */
+export function platformFiles({ targets }: NativePackage, name: string): string[] {
+  const platform = platforms.find((one) => one.name === name)
   if (!platform) return []
   return targets
     .filter((target) => isShipped(target) && !target.fixture && isBuiltFor(target, platform))

@@ -9,7 +9,7 @@ export interface WorkspacePackage {
   readonly name: string
   readonly directory: string
   readonly private: boolean
-  /** The only platform of the package; undefined for all platforms. */
+  /** The only platform of the package, such as `linux-x64-gnu`; undefined for all platforms. */
   readonly platform?: string
 }
 
@@ -20,10 +20,11 @@ export async function listPackages(): Promise<WorkspacePackage[]> {
   return packages.slice(1).map(({ name, path, private: isPrivate }) => {
     // The platform is in publishConfig, because pnpm warns of workspace packages for other platforms.
     const { publishConfig } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
-      publishConfig?: { os?: string[]; cpu?: string[] }
+      publishConfig?: { os?: string[]; cpu?: string[]; libc?: string[] }
     }
-    const { os, cpu } = publishConfig ?? {}
-    return { name, directory: path, private: isPrivate, ...(os && cpu && { platform: `${os[0]}-${cpu[0]}` }) }
+    const { os, cpu, libc } = publishConfig ?? {}
+    const platform = os && cpu && [os[0], cpu[0], ...(libc ? [libc[0] === 'glibc' ? 'gnu' : libc[0]] : [])].join('-')
+    return { name, directory: path, private: isPrivate, ...(platform !== undefined && { platform }) }
   })
 }
 

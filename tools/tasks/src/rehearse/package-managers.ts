@@ -73,6 +73,10 @@ const yarn = (name: string, linker: string): PackageManager => ({
   run: (script) => ['yarn', 'node', script],
 })
 
+/** The packages with install scripts, which pnpm otherwise refuses to run or to leave out: that of @tenon/core, and that of gRPC. */
+const allowedBuilds = (packages: readonly string[]): string[] =>
+  ['koffi', ...(packages.includes('@tenon/serve') ? ['protobufjs'] : [])].map((name) => `--allow-build=${name}`)
+
 export const packageManagers: readonly PackageManager[] = [
   {
     name: 'npm',
@@ -84,9 +88,9 @@ export const packageManagers: readonly PackageManager[] = [
     name: 'pnpm',
     // The packages were published seconds ago.
     files: () => ({ 'pnpm-workspace.yaml': 'minimumReleaseAge: 0\n' }),
-    // koffi has an install script, which pnpm otherwise refuses to run or to leave out.
-    add: (packages) => ['pnpm', 'add', ...packages, '--allow-build=koffi'],
+    add: (packages) => ['pnpm', 'add', ...packages, ...allowedBuilds(packages)],
     run: (script) => ['node', script],
   },
   yarn('Yarn', 'pnp'),
+  yarn('Yarn with node_modules', 'node-modules'),
 ]

@@ -9,6 +9,8 @@ import type { Registry } from './registry.ts'
 /** A user's account on a machine with one version of Node.js: an empty home without caches, and a folder to work in. */
 export interface Sandbox {
   readonly directory: string
+  /** The environment of its commands. */
+  readonly env: NodeJS.ProcessEnv
   /** Runs a command in the folder, or in one below. @throws {ToolError} with its output if it fails */
   run(command: readonly string[], folder?: string): Promise<CommandResult>
   write(files: Readonly<Record<string, string>>, folder?: string): void
@@ -32,6 +34,7 @@ export function makeSandbox(parent: string, packages: string, node: string, regi
   }
   return {
     directory,
+    env,
     async run(command, folder = '') {
       const [file, ...args] = command
       const result = await runCommand(file!, args, { cwd: join(directory, folder), env })
@@ -41,6 +44,7 @@ export function makeSandbox(parent: string, packages: string, node: string, regi
       )
     },
     write(files, folder = '') {
+      mkdirSync(join(directory, folder), { recursive: true })
       for (const [path, text] of Object.entries(files)) {
         const file = join(directory, folder, path)
         mkdirSync(dirname(file), { recursive: true })

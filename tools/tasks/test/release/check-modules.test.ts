@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest'
+
+import { carryDigests } from '../../src/release/carry-digests.ts'
+import { findReleaseFaults } from '../../src/release/check-release.ts'
+import { finishPackage } from '../../src/release/finish-package.ts'
+import { type Manifest, type ReleasePackage, withFiles, withManifest } from '../../src/release/release-package.ts'
+import { faultsOf, native, packageOf, platformPackage, project, withoutFile } from './fixture.ts'
+
+const finish = (pkg: ReleasePackage, directory: string, platformPackages: readonly string[] = []): ReleasePackage =>
+  finishPackage(pkg, { project, directory, notice: 'the notice', platformPackages })
+
+const map = (changes: object): string => JSON.stringify({ version: 3, sources: ['../src/index.ts'], ...changes })
+
+/** A package as `pnpm pack` packs it. */
+const packed = (name: string, changes: Manifest = {}): ReleasePackage =>
+  packageOf(
+    {
+      name,
+      version: '1.2.3',
+      scripts: { build: 'tsup' },
+      devDependencies: { vitest: '^5.0.0' },
+      engines: { node: '>=22.12' },
+      publishConfig: { access: 'public', provenance: true },
+      ...changes,
+    },
+    {
+      LICENSE: 'the license',
+      'README.md': 'The package is not on npm yet. See [how](../../README.md#use). [the core](../core/README.md)',
+      'dist/index.js': '',
+      'dist/index.js.map': map({ sourcesContent: ['the source'] }),
+      'src/index.ts': 'the source',
+    },
+  )
+
+const scope = finish(packed('@tenon/scope'), 'packages/scope')
+const faults = (pkg: ReleasePackage): string[] => faultsOf([], pkg)
+
+test('a package that is packed for a release can be published', () => {
+  expect(faults(scope)).toEqual([])
+  expect(scope.manifest).toEqual({
+    name: '@tenon/scope',
+    version: '1.2.3',
+    engines: { node: '>=22.12' },
+    publishConfig: { access: 'public', provenance: true },
+    repository: { type: 'git', url: 'git+https://github.com/owner/tenon.git', directory: 'packages/scope' },
+    homepage: 'https://tenon.example',
+    bugs: 'https://github.com/owner/tenon/issues',
+  })
+  expect(scope.files.get('dist/index.js.map')!.bytes.toString()).toBe(map({}))
+  expect(scope.files.get('README.md')!.bytes.toString()).toBe(
+    '[the core](https://github.com/owner/tenon/blob/main/packages/core/README.md)',
+  )
+})
+
+test('decision 29: nothing can be published until a person has filled project.json', () => {
+  const unfilled = { owner: 'OWNER', repository: 'REPOSITORY', site: 'https://SITE', scope: '@tenon' }
+  const context = { project: unfilled, directory: 'packages/scope', notice: '', platformPackages: [] }
+  const pkg = finishPackage(packed('@tenon/scope'), context)
+  const check = { project: unfilled, native, platforms: [] }
+  expect(findReleaseFaults([pkg], check)).toEqual([
+    'project.json must name the real owner, repository, site, got OWNER, REPOSITORY, https://SITE',
+  ])
+  expect(findReleaseFaults([pkg], { ...check, isTrial: true })).toEqual([])
+})
+
+describe('B1 to B5: a manifest', () => {
+  test.each<[string, Manifest, string]>([
+    [
+      'no repository',
+      { repository: undefined },
+      'package.json must have a repository, which npm compares with the provenance',
+    ],
+    [
+      'another repository',
+      { repository: { type: 'git', url: 'git+https://github.com/other/tenon.git', directory: 'packages/scope' } },
+      'repository must be that of project.json, {"type":"git","url":"git+https://github.com/owner/tenon.git","directory":"packages/scope"}, ' +
+        'got {"type":"git","url":"git+https://github.com/other/tenon.git","directory":"packages/scope"}',
+    ],
+    [
+      'a folder that does not exist',
+      { repository: { ...(scope.manifest['repository'] as object), directory: 'packages/none' } },
+      'repository.directory must be the folder of the package, got "packages/none"',
+    ],
+    ['no homepage', { homepage: undefined }, 'homepage must be https://tenon.example, got undefined'],
+    ['no bugs', { bugs: undefined }, 'bugs must be https://github.com/owner/tenon/issues, got undefined'],
+    [
+      'more in publishConfig',
+      { publishConfig: { access: 'public', provenance: true, os: ['linux'] } },
+      'publishConfig must be {"access":"public","provenance":true}, got {"access":"public","provenance":true,"os":["linux"]}',
+    ],
+    ['no engines', { engines: undefined }, 'engines must be {"node":">=22.12"}, got nothing'],
+    ['scripts', { scripts: {} }, 'package.json must not have scripts'],
+    ['devDependencies', { devDependencies: {} }, 'package.json must not have devDependencies'],
+    [
+      'workspace: and catalog:',
+      { dependencies: { '@tenon/core': 'workspace:^', koffi: 'catalog:', a: '^1.0.0' } },
+      'dependencies must be versions of the registry, got @tenon/core@workspace:^, koffi@catalog:',
+    ],
+  ])('with %s cannot be published', (_, changes, sentence) => {
+    expect(faults(withManifest(scope, changes))).toEqual([`@tenon/scope: ${sentence}`])
+  })
+})
+
+describe('the files of a package', () => {
+  test.each<[string, ReleasePackage, string]>([
+    [
+      'B5: must not contain a source twice',
+      withFiles(scope, { 'dist/index.js.map': map({ sourcesContent: ['the source'] }) }),
+      'dist/index.js.map must not repeat files of the package, got ../src/index.ts',
+    ],
+    [
+      'B5: must contain the sources of maps',
+      withFiles(scope, { 'dist/index.js.map': map({ sources: ['../../core/src/a.ts'] }) }),
+      'dist/index.js.map must be a map of files of the package, got ../../core/src/a.ts',
+    ],
+    ['must be built', withoutFile(withoutFile(scope, 'dist/index.js'), 'x'), 'the package must contain dist/index.js'],
+    ['must have a license', withoutFile(scope, 'LICENSE'), 'the package must contain LICENSE'],
+    ['must not be tests', withFiles(scope, { 'test/a.test.ts': '' }), 'the package must not contain test/a.test.ts'],
+    [
+      'B7: must be small',
+      withFiles(scope, { 'src/index.ts': 'x'.repeat(900_000) }),
+      `the unpacked package must have at most 900000 bytes, got ${900_000 + sizeOf(scope) - 'the source'.length}`,
+    ],
+    [
+      'B8: must not link to files that are not there',
+      withFiles(scope, { 'README.md': '[`a`](../core/README.md#x) [b](src/index.ts) `[c](d)` [e][f]\n\n[f]: g.md\n' }),
+      'links of README.md must be absolute or to files of the package, got ../core/README.md#x, g.md',
+    ],
+    [
+      'must not say that it is not published',
+      withFiles(scope, { 'README.md': 'It is not on npm yet.' }),
+      'README.md must be right once the package is published, got "not on npm yet"',
+    ],
+  ])('%s', (_, pkg, sentence) => {
+    expect(faults(pkg)).toEqual([`@tenon/scope: ${sentence}`])
+  })
+
+  test('may be templates with tests', () => {
+    expect(faults(withFiles(scope, { 'templates/test/a.test.ts': '' }))).toEqual([])
+  })
+
+  test('may be maps with the text of bundled sources of other packages', () => {
+    const bundled = { sources: ['../src/index.ts', '../../core/src/a.ts'], sourcesContent: ['the source', 'another'] }
+    const pkg = finish(withFiles(packed('@tenon/scope'), { 'dist/index.js.map': map(bundled) }), 'packages/scope')
+    expect(faults(pkg)).toEqual([])
+    expect(pkg.files.get('dist/index.js.map')!.bytes.toString()).toBe(
+      map({ ...bundled, sourcesContent: [null, 'another'] }),
+    )
+  })
+})
+
+function sizeOf({ files }: ReleasePackage): number {
+  return [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)
+}
+
+describe('packages that are published together', () => {
+  const part = withManifest(scope, { exports: { '.': {}, './linker': {}, './internal': {}, './package.json': '' } })
+  const umbrella = finish(
+    packed('tenon', {
+      dependencies: { '@tenon/scope': '^1.2.3' },
+      exports: { '.': {}, './scope': {}, './scope/linker': {} },
+    }),
+    'packages/tenon',
+  )
+
+  test('B9, decision 20: the umbrella has every public entry, and optional peers', () => {
+    expect(faultsOf([], part, umbrella)).toEqual([])
+    expect(umbrella.manifest['peerDependencies']).toEqual({ '@tenon/build': '^1.2.3', '@tenon/serve': '^1.2.3' })
+    expect(faultsOf([], part, withManifest(umbrella, { exports: { '.': {}, './scope': {} } }))).toEqual([
+      'tenon must export every public entry of its parts, but lacks ./scope/linker',
+    ])
+    const dependent = { '@tenon/scope': '^1.2.3', '@tenon/serve': '^1.2.3' }
+    expect(faultsOf([], part, withManifest(umbrella, { dependencies: dependent }))).toEqual([
+      'tenon must have @tenon/serve as an optional peer and not as a dependency',
+    ])
+    expect(faultsOf([], part, withManifest(umbrella, { peerDependenciesMeta: undefined }))).toEqual([
+      'tenon must have @tenon/build, @tenon/serve as an optional peer and not as a dependency',
+    ])
+  })
+
+  test('depend on the versions of each other', () => {
+    expect(faultsOf([], withManifest(part, { version: '1.3.0' }), umbrella)).toEqual([
+      'tenon must depend on @tenon/scope 1.3.0, which is published with it, got ^1.2.3',
+    ])
+  })
+
+  test('B20: the core depends on the packages of the released platforms alone, which are published with it', () => {
+    const [released, other] = ['@tenon/core-linux-x64-gnu', '@tenon/core-darwin-arm64'] as const
+    const source = packed('@tenon/core', { optionalDependencies: { [released]: '1.2.3', [other]: '1.2.3' } })
+    const core = carryDigests([finish(source, 'packages/core', [released])], '@tenon')[0]!
+    expect(core.manifest['optionalDependencies']).toEqual({ [released]: '1.2.3' })
+    expect(faultsOf(['linux-x64-gnu'], core)).toEqual([
+      `the packages of the core must be published with it, but ${released} is not there`,
+    ])
+    const platform = platformPackage('linux-x64-gnu', Buffer.from('x'))
+    const both = carryDigests([core, platform], '@tenon')
+    expect(faultsOf(['linux-x64-gnu'], ...both)).toEqual([expect.stringContaining('not a shared library')])
+    const more = withManifest(core, { optionalDependencies: { [released]: '1.2.3', [other]: '1.2.3' } })
+    expect(faultsOf(['linux-x64-gnu'], more, platform)).toContain(
+      `optionalDependencies of @tenon/core must be ${released}@1.2.3, got ${released}@1.2.3, ${other}@1.2.3`,
+    )
+  })
+})
