@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 
 import { type Artifact, buildPackage, loadPackage, runCommand, runMain, ToolError } from '@tenon/build'
 
+import { writeCampaign } from './lib/campaign-report.ts'
 import { addSummaries, explainExitCode, printSummary, type TestSummary } from './lib/reports.ts'
 import { root } from './lib/root.ts'
 import { runVisibly } from './lib/run-tool.ts'
@@ -19,6 +20,7 @@ import { listTestedPackages, runVitest } from './lib/vitest.ts'
 import { withNativeTargets } from './lib/workspace.ts'
 
 await runMain(async () => {
+  const start = new Date()
   const [topic, ...rest] = process.argv.slice(2)
   if (topic === 'door') {
     process.exitCode = await fuzzDoor(rest)
@@ -40,7 +42,9 @@ await runMain(async () => {
     if (hasClang) summaries.push(await fuzzPrograms(directory, 'libfuzzer', seconds))
   }
   if (!hasClang) process.stdout.write('libFuzzer was left out, because clang is not installed\n')
-  printSummary(addSummaries(summaries))
+  const summary = addSummaries(summaries)
+  printSummary(summary)
+  writeCampaign('fuzz', process.argv.slice(2), start, summary)
 })
 
 async function fuzzDoor(args: readonly string[]): Promise<number> {

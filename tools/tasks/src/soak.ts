@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 
 import { runMain } from '@tenon/build'
 
+import { writeCampaign } from './lib/campaign-report.ts'
 import { addSummaries, printSummary, type TestSummary } from './lib/reports.ts'
 import { build } from './lib/turbo.ts'
 import { listTestedPackages, runVitest } from './lib/vitest.ts'
@@ -15,6 +16,7 @@ import { listTestedPackages, runVitest } from './lib/vitest.ts'
 const TEST_TIMEOUT = 4 * 3600 * 1000
 
 await runMain(async () => {
+  const start = new Date()
   const { values } = parseArgs({ options: { filter: { type: 'string', multiple: true, default: [] } } })
   const filters = values.filter.map((filter) => `--filter=${filter}`)
   await build(filters)
@@ -24,5 +26,7 @@ await runMain(async () => {
     const args = ['.soak.test.ts', `--testTimeout=${TEST_TIMEOUT}`]
     summaries.push(await runVitest(tested, 'soak', args, { TENON_SOAK: '1' }))
   }
-  printSummary(addSummaries(summaries))
+  const summary = addSummaries(summaries)
+  printSummary(summary)
+  writeCampaign('soak', process.argv.slice(2), start, summary)
 })

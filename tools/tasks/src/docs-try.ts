@@ -1,0 +1,92 @@
+/**
+ * The command `pnpm docs:try [guides] [--packages DIRECTORY] [--site DIRECTORY]`, which tries the guides as a new user would: from the built
+ * site alone, each in an empty project whose packages come from a registry on this machine. The blocks of the HTML run in order, as they are
+ * printed. A project begins with the package.json and the installation that the first guide prints, unless the guide makes one. Tenon's packages are the tarballs of the
+ * folder, or are packed for this machine; the site is that of `pnpm docs:build`, which is built unless `--site` says where it is. Prints each block
+ * that failed or cannot run here, with the reason, and writes docs/reports/docs-try.md. Needs a C compiler, curl and npm's registry.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { runMain, ToolError } from '@tenon/build'
+
+import { followGuide, type Followed } from './guides/follow-guide.ts'
+import { siteBlocks, type SiteBlock } from './guides/site-blocks.ts'
+import { writeCampaign } from './lib/campaign-report.ts'
+import { root } from './lib/root.ts'
+import { runInSite } from './lib/site.ts'
+import { build } from './lib/turbo.ts'
+import type { Sandbox } from './rehearse/sandbox.ts'
+import { withPackages } from './rehearse/with-packages.ts'
+
+/** The guide whose first blocks make a project. */
+const FIRST = 'first-kernel'
+
+await runMain(async () => {
+  const start = new Date()
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { packages: { type: 'string' }, site: { type: 'string' } },
+  })
+  if (values.packages === undefined) await build()
+  if (values.site === undefined) await runInSite(['src/build.ts'])
+  const guides = readGuides(values.site ?? join(root, 'docs/site/dist/site'))
+  const unknown = positionals.filter((name) => !guides.has(name))
+  if (unknown.length > 0) throw new ToolError(`the site has no guide ${unknown.join(', ')}`)
+  const chosen = positionals.length > 0 ? positionals : [...guides.keys()]
+  await withPackages(values.packages, async (rehearsal) => {
+    const sandbox = rehearsal.sandbox()
+    const followed: Followed[] = []
+    for (const name of chosen) followed.push(...(await tryGuide(name, guides, sandbox)))
+    report(followed, chosen, start, positionals)
+  })
+})
+
+/** The blocks of each guide that has any, by its name. */
+function readGuides(site: string): ReadonlyMap<string, readonly SiteBlock[]> {
+  const guides = globSync('guides/*.html', { cwd: site })
+    .toSorted()
+    .map((path) => [basename(path, '.html'), siteBlocks(readFileSync(join(site, path), 'utf8'))] as const)
+  if (guides.length === 0) throw new ToolError(`${site} has no guides; run pnpm docs:build`)
+  return new Map(guides.filter(([, blocks]) => blocks.length > 0))
+}
+
+/** Follows a guide in a project of its own. */
+async function tryGuide(
+  name: string,
+  guides: ReadonlyMap<string, readonly SiteBlock[]>,
+  sandbox: Sandbox,
+): Promise<Followed[]> {
+  const blocks = guides.get(name)!
+  sandbox.write({}, name)
+  const first = guides.get(FIRST)!
+  const install = first.findIndex(({ language, code }) => language === 'sh' && code.startsWith('npm install'))
+  const makesProject = name === FIRST || blocks[0]!.code.includes('tenon new ')
+  const project = makesProject ? [] : await followGuide(`${name}: ${FIRST}`, first.slice(0, install + 1), sandbox, name)
+  const followed = await followGuide(name, blocks, sandbox, name)
+  const count = followed.filter(({ outcome }) => outcome === 'passed').length
+  process.stdout.write(`${name}: ${count} of ${followed.length} blocks\n`)
+  return [...project.filter(({ outcome }) => outcome === 'failed'), ...followed]
+}
+
+/** Prints what failed and what was not run, and writes the report. */
+function report(followed: readonly Followed[], guides: readonly string[], start: Date, names: readonly string[]): void {
+  const lines = (wanted: Followed['outcome']): string[] =>
+    followed.filter(({ outcome }) => outcome === wanted).map(({ place, reason }) => `${place}: ${reason ?? ''}`)
+  const count = (name: string, wanted: Followed['outcome']): number =>
+    followed.filter(({ place, outcome }) => place.startsWith(`${name} `) && outcome === wanted).length
+  const [failures, notRun] = [lines('failed'), lines('not run')]
+  for (const line of notRun) process.stdout.write(`not run: ${line}\n`)
+  for (const line of failures) process.stdout.write(`failed: ${line}\n`)
+  const passed = followed.filter(({ outcome }) => outcome === 'passed').length
+  process.stdout.write(`${passed} passed, ${failures.length} failed, ${notRun.length} cannot run here\n`)
+  if (failures.length > 0) process.exitCode = 1
+  const counts = guides.map(
+    (name) =>
+      `- ${name}: ${count(name, 'passed')} passed, ${count(name, 'failed')} failed, ${count(name, 'not run')} not run`,
+  )
+  const reasons = notRun.length === 0 ? [] : ['', '## Not run', '', ...notRun.map((line) => `- ${line}`)]
+  const summary = { passed, failed: failures.length, failures: failures.map((text) => text.split('\n')[0]!) }
+  writeCampaign('docs:try', names, start, summary, ['## Blocks of each guide', '', ...counts, ...reasons])
+}
