@@ -1,0 +1,81 @@
+/** A page of the site: where its text is in the repository, and where it is on the site. */
+export interface Page {
+  /** The Markdown file, relative to the root of the repository. */
+  readonly source: string
+  /** The address on the site, without an extension. */
+  readonly address: string
+  /** The name in the navigation. */
+  readonly title: string
+}
+
+/** Some pages under one heading of the navigation. */
+export interface Section {
+  readonly title: string
+  readonly pages: readonly Page[]
+}
+
+const guide = (name: string, title: string): Page => ({ source: `docs/${name}.md`, address: `guides/${name}`, title })
+
+const readme = (name: string, title: string): Page => ({
+  source: `packages/${name}/README.md`,
+  address: `packages/${name}`,
+  title,
+})
+
+/** All pages but the first one, the reference and the errors, in the order of the navigation. */
+export const sections: readonly Section[] = [
+  {
+    title: 'Guides',
+    pages: [
+      guide('first-kernel', 'A first kernel'),
+      guide('signatures', 'Signatures'),
+      guide('memory', 'The memory model'),
+      guide('isolation', 'Isolation'),
+      guide('sharing-memory', 'Sharing memory'),
+      guide('packed-functions', 'Packed functions and classes'),
+      guide('string-tensors', 'String tensors'),
+      guide('cuda', 'CUDA'),
+    ],
+  },
+  {
+    title: 'Your own kernels',
+    pages: [guide('authoring', 'From a C file to a package'), guide('inline', 'Inline sources')],
+  },
+  {
+    title: 'In production',
+    pages: [
+      guide('serving', 'Serving kernels'),
+      guide('serving-security', 'Security of serving'),
+      guide('benchmarks', 'Benchmarks'),
+      guide('migration', 'Moving to Tenon'),
+      guide('deployment', 'Deployment'),
+      { source: 'SECURITY.md', address: 'security', title: 'Security' },
+    ],
+  },
+  {
+    title: 'Packages',
+    pages: [
+      readme('tenon', 'tenon'),
+      readme('core', '@tenon/core'),
+      readme('scope', '@tenon/scope'),
+      readme('custom-call', '@tenon/custom-call'),
+      readme('packed-func', '@tenon/packed-func'),
+      readme('tstring', '@tenon/tstring'),
+      readme('pools', '@tenon/pools'),
+      readme('serve', '@tenon/serve'),
+      readme('build', '@tenon/build'),
+      readme('binary', '@tenon/binary'),
+    ],
+  },
+  {
+    title: 'The project',
+    pages: [
+      { source: 'docs/architecture.md', address: 'architecture', title: 'How Tenon is built' },
+      { source: 'CONTRIBUTING.md', address: 'contributing', title: 'Contributing' },
+      { source: 'docs/releasing.md', address: 'releasing', title: 'Releasing' },
+    ],
+  },
+]
+
+/** The folder of the error pages, one for each code, and the page that lists them. */
+export const ERRORS = 'docs/errors'
