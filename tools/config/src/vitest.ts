@@ -54,6 +54,8 @@ const coverage = {
  * - Tests run against the sources, because workspace packages resolve through the `@tenon/source` condition.
  * - With `forks`, a segmentation fault is a failure with the name of the file. With `threads`, the process would end silently.
  * - `pnpm test` adds up the JSON reports.
+ * - A test that fails is tried once more, because a busy machine may stop a process for longer than a test expects. `pnpm test` lists the
+ *   tests that then pass, with the error of the first try.
  * - `--mode fast-math` runs the tests on a thread with flush-to-zero.
  * - `--mode coverage` counts which lines run.
  */
@@ -76,7 +78,8 @@ export default defineConfig(({ mode }) => ({
     reporters: ['default', 'json'],
     outputFile: { json: mode === 'fast-math' ? 'reports/fast-math.json' : 'reports/vitest.json' },
     expect: { poll: { timeout: 25_000 } },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    retry: 1,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 }))

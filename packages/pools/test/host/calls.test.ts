@@ -244,7 +244,7 @@ describe('rule 7', () => {
 
   test('signal cancels a running call, whose worker stays if the kernel returns', async () => {
     using bench = new Bench()
-    await using workers = await Workers.open()
+    await using workers = await Workers.open({ grace: 20_000 })
     const { process } = workers.health().workers[0]!
     const controller = new AbortController()
     const running = workers.runAsync(bench.call(FAULT.UNTIL_CANCELLED, { signal: controller.signal }))

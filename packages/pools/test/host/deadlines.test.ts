@@ -85,11 +85,11 @@ describe('rule 11', () => {
 
   test.each(forms)('%s: a kernel that is cancelled returns, and its worker stays', async (_, run) => {
     using bench = new Bench()
-    await using workers = await Workers.open()
+    await using workers = await Workers.open({ grace: 20_000 })
     const { process } = workers.health().workers[0]!
-    const error = await failureOf(run(workers, bench.call(FAULT.UNTIL_CANCELLED, { deadline: 30 })))
+    const error = await failureOf(run(workers, bench.call(FAULT.UNTIL_CANCELLED, { deadline: 100 })))
     expect(error).toBeInstanceOf(KernelDeadlineError)
-    expect(error.message).toContain('faulty did not finish within 30 ms and was cancelled')
+    expect(error.message).toContain('faulty did not finish within 100 ms and was cancelled')
     expect(error.details).toMatchObject({ stage: 'cancelled', worker: { index: 0, process } })
     expect(workers.run(bench.call(FAULT.NONE))).toEqual(DOUBLED)
     expect(workers.health().workers[0]!.process).toBe(process)

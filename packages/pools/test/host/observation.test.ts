@@ -117,7 +117,7 @@ describe('rule 40', () => {
 
   test('health() names the kernel that runs', async () => {
     using bench = new Bench()
-    await using workers = await Workers.open()
+    await using workers = await Workers.open({ grace: 20_000 })
     const abort = new AbortController()
     const slow = failureOf(workers.runAsync(bench.call(FAULT.UNTIL_CANCELLED, { signal: abort.signal })))
     await eventually(() => workers.health().workers[0]!.state === 'running')
