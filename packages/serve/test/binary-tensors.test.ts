@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { randomBytes } from 'node:crypto'
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
+import { StringTensor } from 'tenon/tstring'
 import { defineModel } from '../src/index.ts'
 import { double, echo } from './models.ts'
 import { input, Served } from './support.ts'
@@ -81,6 +82,37 @@ describe('tensors as bytes', () => {
       expect(body.subarray(size)).toEqual(bytesOf(value, value))
     }
     expect(seen).toEqual([{ scale: 3 }, false, { scale: 3 }, false])
+  })
+
+  test('answers to the same JSON describe the outputs that they have', async () => {
+    let length = 0
+    const growing = defineModel({
+      name: 'growing',
+      signature: '(x: f32[n]) -> (y: f32[n], text: string[n])',
+      run: ({ x }) => ({ y: x, text: StringTensor.from(['a'.repeat(++length)]) }),
+    })
+    const served = await Served.start([growing])
+    const sizesOf = async (...names: string[]): Promise<readonly number[]> => {
+      const outputs = names.map((name) => ({ name, parameters: { binary_data: true } }))
+      const request = { inputs: [binary([1], 4)], outputs }
+      const { headers, body } = await served.inferBinary('growing', request, [bytesOf(1)])
+      const size = Number(headers['inference-header-content-length'])
+      const { outputs: described } = JSON.parse(body.subarray(0, size).toString()) as {
+        readonly outputs: readonly {
+          readonly name: string
+          readonly parameters: { readonly binary_data_size: number }
+        }[]
+      }
+      expect(described.map(({ name }) => name)).toEqual(names)
+      const sizes = described.map(({ parameters }) => parameters.binary_data_size)
+      expect(body.length - size).toBe(sizes.reduce((sum, one) => sum + one))
+      return sizes
+    }
+    for (let round = 1; round < 10; round += 3) {
+      expect(await sizesOf('y')).toEqual([4])
+      expect(await sizesOf('text')).toEqual([4 + round + 1])
+      expect(await sizesOf('text', 'y')).toEqual([4 + round + 2, 4])
+    }
   })
 
   test('rule 16: an output decides for itself, and without a binary one the answer is JSON', async () => {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { InvalidRequestError } from '../errors.ts'
-import { encodeAsJson } from '../protocol/infer-response.ts'
 import { parseJson } from '../protocol/parse-json.ts'
 import { rawRequest } from '../protocol/raw-request.ts'
 import { readInferRequest } from '../protocol/read-infer-request.ts'
@@ -13,6 +12,7 @@ import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
 import type { Answer } from './answer.ts'
 import { BodyReader } from './body-reader.ts'
+import { encodeAsJson } from './encode-response.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Runs a model for one request. @throws (rejects with) the error to answer. */

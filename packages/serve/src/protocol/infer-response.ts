@@ -4,7 +4,6 @@ import type { ModelTensor } from '../model/model-tensor.ts'
 import type { TensorSpec } from '../model/tensor-spec.ts'
 import type { InferRequest } from './infer-request.ts'
 import type { RegionRange } from '../shared-memory/region-place.ts'
-import { bytesForBody, elementsForJson } from './tensor-json.ts'
 
 /** An output that a request asked for, or that it gets because it asked for none in particular. */
 export interface ChosenOutput {
@@ -54,29 +53,7 @@ export const parametersOfRange = (
 export interface InferResponse {
   readonly model: Model
   readonly id: string | undefined
+  /** The outputs that the plan of the request has. */
+  readonly chosen: readonly ChosenOutput[]
   readonly outputs: readonly AnsweredOutput[]
-}
-
-/** An answer of HTTP: JSON, and the bytes of the binary outputs behind it. */
-export interface JsonResponse {
-  readonly text: string
-  readonly binary: readonly Uint8Array[]
-}
-
-/** Encodes an answer for HTTP. @throws {InvalidRequestError} for elements that JSON does not have. */
-export function encodeAsJson({ model, id, outputs }: InferResponse): JsonResponse {
-  const binary: Uint8Array[] = []
-  const described = outputs.map(({ chosen: { spec, isBinary, range }, tensor, written }) => {
-    const { name, datatype } = spec
-    // Put together here, because JSON.stringify() takes several times as long for objects that are made for it.
-    const head = `{"name":${JSON.stringify(name)},"datatype":"${datatype}","shape":[${tensor.shape.join(',')}]`
-    if (written !== undefined) return `${head},"parameters":${JSON.stringify(parametersOfRange(range!, written))}}`
-    if (!isBinary) return `${head},"data":${JSON.stringify(elementsForJson(name, tensor))}}`
-    const bytes = bytesForBody(tensor)
-    binary.push(bytes)
-    return `${head},"parameters":{"binary_data_size":${bytes.length}}}`
-  })
-  const head = `{"model_name":${JSON.stringify(model.name)},"model_version":"${model.version}"`
-  const named = id === undefined ? head : `${head},"id":${JSON.stringify(id)}`
-  return { text: `${named},"outputs":[${described.join(',')}]}`, binary }
 }

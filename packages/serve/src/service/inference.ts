@@ -103,7 +103,7 @@ export class Inference {
       const region = this.#regions[i]
       return { chosen, tensor: made, written: region === undefined ? undefined : writeTo(region, chosen, made) }
     })
-    const response = encode({ model, id, outputs: answered })
+    const response = encode({ model, id, chosen: this.#plan.outputs, outputs: answered })
     const durations = {
       queue: begun - read,
       computeInput: read - this.#start,
