@@ -6,7 +6,7 @@ import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { allocateResult } from './allocate-result.ts'
 import type { Tensors } from './call-target.ts'
 import type { Begun } from './kernel-batch.ts'
-import { makeKeptFrames, type FrameCall, type FrameLimits, type RunFrame } from './kept-frames.ts'
+import { makeKeptFrames, type FrameCall, type FrameLimits, type InPlaceRuns, type RunFrame } from './kept-frames.ts'
 import type { RemoteCallee, RemoteRun } from './remote-callee.ts'
 import { FIRST_TENSOR, isTensor, makeList, MAKE_TENSORS, refuseTensor } from './taken.ts'
 
@@ -60,6 +60,8 @@ export interface CallMaker<Call extends FrameCall> {
   readonly frames: FrameLimits
   prepare(options: never): Call
   readonly run: RunFrame<Call>
+  /** For calls that run in this process. */
+  readonly inPlace?: InPlaceRuns<Call>
   /** Runs a call on another thread, and closes it unless it is shared. */
   runAsync(call: Call, operands: Tensors, results: Tensors, options: RunAsyncOptions): Promise<void>
   /** For calls that run in another process. */
@@ -72,6 +74,7 @@ export function callFunction<Call extends FrameCall>({
   frames: limits,
   prepare,
   run,
+  inPlace,
   runAsync,
   remote,
 }: CallMaker<Call>): CallForms<Call> {
@@ -83,6 +86,8 @@ export function callFunction<Call extends FrameCall>({
   const reader = hasAttributes ? new CallAttributes() : opaqueReader
   const frames = makeKeptFrames(limits, run)
   const first = FIRST_TENSOR
+  /** Whether the last call was given its results, as the next one probably is. */
+  let hadResults = true
 
   const open = (
     taken: readonly Gated[],
@@ -107,7 +112,28 @@ export function callFunction<Call extends FrameCall>({
     const { results, allocator = ownAllocator, alignment } = given
     const attributes = reader.read(hasAttributes ? given.attrs : given.opaque)
     const operandCount = countOf(tensors, refuseOperands)
-    const taken = takeTensors(tensors, operandCount, results, allocator, alignment)
+    const resultCount = countOf(results, refuseResults)
+    const canGuess = inPlace !== undefined && alignment === undefined && hadResults
+    const guessed = canGuess ? frames.guess(operandCount + resultCount, operandCount, attributes) : undefined
+    let taken: Gated[]
+    if (guessed === undefined) {
+      taken = makeList(operandCount + resultCount)
+      copyTensors(taken, tensors, operandCount, results, resultCount)
+    } else {
+      const list = inPlace!.tensorsOf(guessed.call)
+      try {
+        copyTensors(list, tensors, operandCount, results, resultCount)
+      } catch (error) {
+        inPlace!.leave(guessed.call)
+        throw error
+      }
+      const value = valueOf(list, operandCount)
+      if (inPlace!.tryRun(guessed.call)) return value
+      taken = list.slice()
+      inPlace!.leave(guessed.call)
+      frames.miss()
+    }
+    hadResults = completeTensors(taken, operandCount, allocator, alignment)
     const frame = frames.find(taken, operandCount, alignment, undefined, attributes)
     if (frame === undefined) {
       const prepared = open(taken, operandCount, alignment, attributes)
@@ -186,28 +212,50 @@ function takeTensors(
 ): Gated[] {
   const resultCount = countOf(results, refuseResults)
   const taken = makeList(operandCount + resultCount)
-  const firstResult = FIRST_TENSOR + operandCount
-  for (let i = 0; i < operandCount; i++) taken[FIRST_TENSOR + i] = checkOperand(operands[i], i)
-  for (let i = 0; i < resultCount; i++) {
-    const spec: unknown = results[i]
-    taken[firstResult + i] = isTensor(spec) ? spec : makeResult(spec, i, allocator, alignment)
-  }
+  copyTensors(taken, operands, operandCount, results, resultCount)
+  completeTensors(taken, operandCount, allocator, alignment)
   return taken
 }
 
-function checkOperand(operand: unknown, index: number): Tensor {
-  return isTensor(operand) ? operand : refuseTensor(operand, `operand ${index}`)
+/** Copies what the caller passed, which may be anything. Each element is read once. */
+function copyTensors(
+  list: unknown[],
+  operands: readonly unknown[],
+  operandCount: number,
+  results: readonly unknown[],
+  resultCount: number,
+): void {
+  const firstResult = FIRST_TENSOR + operandCount
+  for (let i = 0; i < operandCount; i++) list[FIRST_TENSOR + i] = operands[i]
+  for (let i = 0; i < resultCount; i++) list[firstResult + i] = results[i]
 }
 
-/** Makes a result of a type. @throws {ArgumentError} if it is not a type */
-function makeResult(
-  spec: unknown,
-  index: number,
+/**
+ * Checks what was copied, and makes the results of types.
+ *
+ * @returns whether all results were given. @throws {ArgumentError}
+ */
+function completeTensors(
+  list: unknown[],
+  operandCount: number,
   allocator: NativeAllocator | undefined,
   alignment: number | undefined,
-): Tensor {
-  if (spec instanceof TensorType) return allocateResult(spec, allocator, alignment)
-  return refuseTensor(spec, `result ${index}`, 'a tensor or a type')
+): boolean {
+  const firstResult = FIRST_TENSOR + operandCount
+  for (let i = FIRST_TENSOR; i < firstResult; i++) {
+    if (!isTensor(list[i])) refuseTensor(list[i], `operand ${i - FIRST_TENSOR}`)
+  }
+  let areGiven = true
+  for (let i = firstResult; i < list.length; i++) {
+    const spec = list[i]
+    if (spec instanceof TensorType) {
+      list[i] = allocateResult(spec, allocator, alignment)
+      areGiven = false
+    } else if (!isTensor(spec)) {
+      refuseTensor(spec, `result ${i - firstResult}`, 'a tensor or a type')
+    }
+  }
+  return areGiven
 }
 
 function refuseOperands(operands: unknown): never {

@@ -31,6 +31,16 @@ export interface FrameCall {
 /** Runs a call that is marked as running, and clears the mark. The tensors are in a list of their own. */
 export type RunFrame<Call extends FrameCall> = (call: Call, taken: Gated[], options?: RunAsyncOptions) => void
 
+/** Runs calls in their own lists of tensors, for calls that run in this process. */
+export interface InPlaceRuns<Call extends FrameCall> {
+  /** The list of a call that is marked as running, whose places behind the call and its library the caller fills. */
+  tensorsOf(call: Call): Gated[]
+  /** Runs a call whose list is filled, and clears its mark and its list. @returns false, and clears nothing, if a tensor does not fit */
+  tryRun(call: Call): boolean
+  /** Clears the mark and the list of a call that was not run. */
+  leave(call: Call): void
+}
+
 /** A prepared call that a function keeps for later calls that are alike. */
 export interface Frame<Call extends FrameCall> extends FrameKey {
   readonly call: Call
@@ -54,6 +64,13 @@ export interface KeptFrames<Call extends FrameCall> {
     layouts: string | undefined,
     attributes: readonly unknown[],
   ): Frame<Call> | undefined
+  /**
+   * Returns the frame that a call with as many tensors and these attributes needs if its types are those of the last call, or if
+   * its function uses its frames in turn. It is marked as running. The types of the tensors are not compared.
+   */
+  guess(tensorCount: number, operandCount: number, attributes: readonly unknown[]): Frame<Call> | undefined
+  /** Takes back that a guess was right. The mark of the frame is not cleared. */
+  miss(): void
   /**
    * Runs a new call and then keeps it, for which the frame that was unused for the longest time is closed. A call with memory
    * is closed instead, because it would keep its memory open.
@@ -91,12 +108,24 @@ export function makeKeptFrames<Call extends FrameCall>(
   const typesMatch = haveTypes
   const first = FIRST_TENSOR
   let last = 0
+  /** The last frame before the last guess. */
+  let lastBefore = 0
+  /** Whether the last call used the frame behind that of the call before. */
+  let isInTurn = false
   let time = 0
   let isWatched = false
 
   const restart = (): void => {
     frames.toSorted((a, b) => a.lastUse - b.lastUse).forEach((frame, i) => (frame.lastUse = i))
     time = frames.length
+  }
+
+  const use = (frame: Frame<Call>, at: number): Frame<Call> => {
+    frame.memory.running = true
+    if (time >= LATEST) restart()
+    frame.lastUse = time++
+    last = at
+    return frame
   }
 
   const areSame = (attributes: readonly unknown[], kept: readonly unknown[]): boolean => {
@@ -121,15 +150,34 @@ export function makeKeptFrames<Call extends FrameCall>(
         typesMatch(taken, frame.types) &&
         areSame(attributes, frame.attributes)
       ) {
-        frame.memory.running = true
-        if (time >= LATEST) restart()
-        frame.lastUse = time++
-        last = at
-        return frame
+        isInTurn = at !== last
+        return use(frame, at)
       }
       at = at + 1 === length ? 0 : at + 1
     }
     return undefined
+  }
+
+  const guess: KeptFrames<Call>['guess'] = (tensorCount, operandCount, attributes) => {
+    const at = !isInTurn ? last : last + 1 < frames.length ? last + 1 : 0
+    const frame = frames[at]
+    if (
+      frame === undefined ||
+      frame.memory.running ||
+      frame.types.length !== tensorCount ||
+      frame.operandCount !== operandCount ||
+      frame.alignment !== undefined ||
+      frame.layouts !== undefined ||
+      !areSame(attributes, frame.attributes)
+    ) {
+      return undefined
+    }
+    lastBefore = last
+    return use(frame, at)
+  }
+
+  const miss = (): void => {
+    last = lastBefore
   }
 
   const keep: KeptFrames<Call>['keep'] = (call, key) => {
@@ -173,7 +221,7 @@ export function makeKeptFrames<Call extends FrameCall>(
     for (const frame of frames.splice(0)) if (frame.call.isAlive) frame.call.close()
   }
 
-  const store: KeptFrames<Call> = { find, runNew, keep, close }
+  const store: KeptFrames<Call> = { find, guess, miss, runNew, keep, close }
   return store
 }
 

@@ -27,6 +27,7 @@ import {
   type FrameCall,
   type FrameKey,
   type FrameLimits,
+  type InPlaceRuns,
   type RunFrame,
 } from './kept-frames.ts'
 import type { Tensors } from './call-target.ts'
@@ -44,6 +45,8 @@ export interface KernelCallee<Call extends FrameCall> {
   /** Prepares a call. @throws {ArgumentError} if something cannot be passed. */
   prepare(shape: KernelCallShape): Call
   readonly run: RunFrame<Call>
+  /** For calls that run in this process. */
+  readonly inPlace?: InPlaceRuns<Call>
   /** Runs a call on another thread, and closes it unless it is shared. */
   runAsync(call: Call, operands: Tensors, results: Tensors, options: RunAsyncOptions): Promise<void>
   /** For calls that run in another process. */
@@ -73,7 +76,7 @@ export interface Taken {
 /** Makes the functions of a kernel. */
 export function kernelFunction<Call extends FrameCall>(
   signature: KernelSignature,
-  { frames: limits, prepare, run: runFrame, runAsync, remote }: KernelCallee<Call>,
+  { frames: limits, prepare, run: runFrame, inPlace, runAsync, remote }: KernelCallee<Call>,
 ): KernelForms<Call> {
   const { name } = signature
   const ownAllocator = remote?.allocator
@@ -207,12 +210,7 @@ export function kernelFunction<Call extends FrameCall>(
     const count = args.length
     const optionsAt = hasAttributes ? operandTotal + 1 : operandTotal
     if (!isFixed || count < operandTotal || count > optionsAt + 1) return run(take(args, known))
-    const list: (Gated | undefined)[] = makeList(operandTotal + resultTotal)
-    for (let i = 0; i < operandTotal; i++) {
-      const operand = args[i]
-      if (!isTensor(operand)) return run(take(args, known))
-      list[first + i] = operand
-    }
+    for (let i = 0; i < operandTotal; i++) if (!isTensor(args[i])) return run(take(args, known))
     let into: unknown
     if (count > optionsAt) {
       const options = args[optionsAt]
@@ -222,6 +220,19 @@ export function kernelFunction<Call extends FrameCall>(
       if (into !== undefined && !isTensor(into)) return run(take([...args.slice(0, optionsAt), { into }], known))
     }
     const attributes = reader.read(hasAttributes && count > operandTotal ? args[operandTotal] : undefined)
+    if (into !== undefined && inPlace !== undefined) {
+      const guessed = frames.guess(operandTotal + 1, operandTotal, attributes)
+      if (guessed !== undefined) {
+        const tensors = inPlace.tensorsOf(guessed.call)
+        for (let i = 0; i < operandTotal; i++) tensors[first + i] = args[i] as Tensor
+        tensors[first + operandTotal] = into as Tensor
+        if (inPlace.tryRun(guessed.call)) return into
+        inPlace.leave(guessed.call)
+        frames.miss()
+      }
+    }
+    const list: (Gated | undefined)[] = makeList(operandTotal + resultTotal)
+    for (let i = 0; i < operandTotal; i++) list[first + i] = args[i] as Tensor
     const firstResult = first + operandTotal
     for (let i = 0; i < resultTotal; i++) list[firstResult + i] = undefined
     if (into !== undefined) list[firstResult] = into as Tensor

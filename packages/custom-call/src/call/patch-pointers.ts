@@ -13,19 +13,18 @@ interface Patched {
   readonly shape: CallShape
 }
 
-type PatchPointers = (call: Patched, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors) => void
+/** Copies the tensors into `held`, behind the call and its library. Each element is read once. */
+type TakeTensors = (shape: CallShape, held: Gated[], operands: Tensors, results: Tensors) => void
 
-/** Checks tensors in `held` whose types were checked, and writes their pointers. */
-type PatchTyped = (call: Patched, memory: CallMemory, held: readonly Gated[]) => void
+type PatchHeld = (call: Patched, memory: CallMemory, held: readonly Gated[]) => boolean
 
 /** Makes the functions, whose constants are part of the compiled code. */
-function makePatchPointers(): { patchPointers: PatchPointers; patchTyped: PatchTyped } {
+function makePatch(): { takeTensors: TakeTensors; patchHeld: PatchHeld } {
   const first = FIRST_TENSOR
   const readOnly = READ_ONLY
   const { isGenuine } = Tensor
 
-  /** Copies the tensors. Each element is read once. */
-  const take = (shape: CallShape, held: Gated[], operands: Tensors, results: Tensors): void => {
+  const takeTensors: TakeTensors = (shape, held, operands, results) => {
     const { operandCount } = shape
     const count = shape.types.length
     if (operands?.length !== operandCount || results?.length !== count - operandCount) {
@@ -36,20 +35,15 @@ function makePatchPointers(): { patchPointers: PatchPointers; patchTyped: PatchT
   }
 
   /**
-   * The fast path of every run. It returns false, without a reason, if anything looks wrong. Exposed memory that is empty may
-   * be detached, which the slow path finds out: isDetached() would cost 5 ns for each tensor.
+   * Returns false, without a reason, if anything looks wrong. Exposed memory that is empty may be detached, which {@link patchEach}
+   * finds out: isDetached() would cost 5 ns for each tensor.
    */
-  const patchAll = (
-    shape: CallShape,
-    { words, places }: CallMemory,
-    held: readonly Gated[],
-    isTyped: boolean,
-  ): boolean => {
+  const patchAll = (shape: CallShape, { words, places }: CallMemory, held: readonly Gated[]): boolean => {
     const { types, operandCount, misalignment, deviceType, aliases } = shape
     for (let i = 0; i < types.length; i++) {
       const tensor = held[first + i] as Tensor
       // First, because reading a Proxy runs code of the user.
-      if (!isTyped && (!isGenuine(tensor) || tensor.type !== types[i])) return false
+      if (!isGenuine(tensor) || tensor.type !== types[i]) return false
       const { block, lo } = tensor
       if (!tensor.gate.open || tensor.device.type !== deviceType) return false
       if ((lo & misalignment) !== 0 || (i >= operandCount && (tensor.flags & readOnly) !== 0)) return false
@@ -61,28 +55,29 @@ function makePatchPointers(): { patchPointers: PatchPointers; patchTyped: PatchT
     return aliases.length === 0 || areAliased(shape, held)
   }
 
-  const patchPointers: PatchPointers = (call, memory, held, operands, results) => {
-    take(call.shape, held, operands, results)
+  const patchHeld: PatchHeld = (call, memory, held) => {
     try {
-      if (patchAll(call.shape, memory, held, false) && call.gate.open && call.target.gate.open) return
+      return patchAll(call.shape, memory, held) && call.gate.open && call.target.gate.open
     } catch {
-      // One of the tensors is not an object. The slow path explains which.
+      // One of the tensors is not an object.
+      return false
     }
-    patchEach(call, memory, held)
   }
 
-  const patchTyped: PatchTyped = (call, memory, held) => {
-    const { shape } = call
-    // An operand that the run copies into its layout has another type than the call.
-    const isTyped = shape.sources === undefined
-    if (!patchAll(shape, memory, held, isTyped) || !call.gate.open || !call.target.gate.open)
-      patchEach(call, memory, held)
-  }
-
-  return { patchPointers, patchTyped }
+  return { takeTensors, patchHeld }
 }
 
-const made = makePatchPointers()
+const made = makePatch()
+
+/** @throws {ArgumentError} for another number of tensors. @throws what reading the arrays throws */
+export const takeTensors: TakeTensors = made.takeTensors
+
+/**
+ * Checks the tensors in `held` and writes their pointers into the call's memory: the fast path of every run. No code of the user runs.
+ *
+ * @returns false if {@link patchEach} must do it, or find out what is wrong.
+ */
+export const patchHeld: PatchHeld = made.patchHeld
 
 /**
  * Takes the tensors of a run, checks them, and writes their pointers into the call's memory. `held` receives the tensors
@@ -95,14 +90,16 @@ const made = makePatchPointers()
  * the library is closed. @throws {ReadOnlyError} if a result is read-only. @throws {AlignmentError} if memory is not aligned
  * as required. @throws what reading the arrays throws
  */
-export const patchPointers: PatchPointers = made.patchPointers
-
-/**
- * Does the same for tensors that are in `held` already, and have the types with which the call was found or prepared.
- *
- * @throws as {@link patchPointers}
- */
-export const patchTyped: PatchTyped = made.patchTyped
+export function patchPointers(
+  call: Patched,
+  memory: CallMemory,
+  held: Gated[],
+  operands: Tensors,
+  results: Tensors,
+): void {
+  takeTensors(call.shape, held, operands, results)
+  if (!patchHeld(call, memory, held)) patchEach(call, memory, held)
+}
 
 /** Whether the tensors that were taken for a run have these types. A result that the call allocates has no tensor and no type. */
 export function haveTypes(taken: readonly (Gated | undefined)[], types: readonly (TensorType | undefined)[]): boolean {
@@ -118,8 +115,8 @@ function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]
   return aliases.every(({ operand, result }) => address(operand) === address(operandCount + result))
 }
 
-/** Does the same as the fast path, and finds out what is wrong. */
-function patchEach(call: Patched, memory: CallMemory, held: readonly Gated[]): void {
+/** Does the same as {@link patchHeld}, and finds out what is wrong. @throws as {@link patchPointers} */
+export function patchEach(call: Patched, memory: CallMemory, held: readonly Gated[]): void {
   const { types, misalignment } = call.shape
   checkTaken(call, held).forEach((tensor, i) => {
     const type = types[i]!

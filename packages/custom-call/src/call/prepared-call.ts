@@ -7,7 +7,8 @@ import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR, makeList } from './taken.ts'
-import { patchPointers, patchTyped } from './patch-pointers.ts'
+import type { InPlaceRuns } from './kept-frames.ts'
+import { patchEach, patchHeld, patchPointers, takeTensors } from './patch-pointers.ts'
 
 /**
  * A custom call that is ready to run. Its frame in native memory is complete except for the pointers to the tensors. Closing
@@ -160,100 +161,92 @@ inspectAsText(PreparedCall)
 
 type AnyCall = PreparedCall<never, never>
 
-/** Makes the function that runs a call, whose constants are part of the compiled code. */
-function makeRunPrepared(): (call: AnyCall, operands: Tensors, results: Tensors) => void {
+/** Makes the functions that run a call, whose constants are part of the compiled code. */
+function makeRuns(): {
+  runPrepared: (call: AnyCall, operands: Tensors, results: Tensors) => void
+  runHeld: (call: AnyCall, isRequired: boolean) => boolean
+  leave: (call: AnyCall) => void
+} {
   const enter = enterCall
   const calls = callsInProgress
+  const take = takeTensors
+  const patch = patchHeld
   const first = FIRST_TENSOR
 
   /** Ends a run. A call that is kept must not keep the memory of its last run. */
-  const forget = (call: AnyCall): void => {
+  const leave = (call: AnyCall): void => {
+    call.memory.running = false
     const { held } = call
     for (let i = first; i < held.length; i++) held[i] = call
   }
 
-  const end = (call: AnyCall): void => {
-    if (call.hasStream) call.target.stream?.keep?.(call.held.slice(first))
-    forget(call)
+  const keepForStream = (call: AnyCall): void => {
+    call.target.stream?.keep?.(call.held.slice(first))
   }
 
-  return (call, operands, results) => {
+  const runHeld = (call: AnyCall, isRequired: boolean): boolean => {
     const { memory, held } = call
-    if (memory.running) refuseRun(call)
-    // First, because reading the arrays can run code of the user, which must not run this call.
-    memory.running = true
     let place = -1
     let status: number
     try {
-      patchPointers(call, memory, held, operands, results)
-      place = enter(held)
-      status = call.runCall(call.kind, memory)
-    } catch (error) {
-      memory.running = false
-      if (place === -1) {
-        forget(call)
-      } else {
-        calls.depth = place
-        calls.lists[place] = undefined
-        end(call)
+      if (!patch(call, memory, held)) {
+        if (!isRequired) return false
+        patchEach(call, memory, held)
       }
-      throw error
-    }
-    // Before anything is called, because the stack of JavaScript may be full.
-    memory.running = false
-    calls.depth = place
-    calls.lists[place] = undefined
-    end(call)
-    if (status !== 0) throw call.target.failure(memory, status)
-  }
-}
-
-const runPrepared = makeRunPrepared()
-
-/**
- * Makes the function that runs a call for another function, which has marked it as running and taken the tensors into a list of
- * its own. The list is not used again, so it does not have to forget them.
- */
-function makeRunTaken(): (call: AnyCall, taken: Gated[]) => void {
-  const enter = enterCall
-  const calls = callsInProgress
-  const patch = patchTyped
-  const first = FIRST_TENSOR
-
-  const end = (call: AnyCall, taken: readonly Gated[]): void => {
-    if (call.hasStream) call.target.stream?.keep?.(taken.slice(first))
-  }
-
-  return (call, taken) => {
-    const { memory } = call
-    let place = -1
-    let status: number
-    try {
-      patch(call, memory, taken)
-      taken[0] = call
-      taken[1] = call.target
-      place = enter(taken)
+      place = enter(held)
       status = call.runCall(call.kind, memory)
     } catch (error) {
       memory.running = false
       if (place !== -1) {
         calls.depth = place
         calls.lists[place] = undefined
-        end(call, taken)
+        if (call.hasStream) keepForStream(call)
       }
+      leave(call)
       throw error
     }
     // Before anything is called, because the stack of JavaScript may be full.
     memory.running = false
     calls.depth = place
     calls.lists[place] = undefined
-    end(call, taken)
+    if (call.hasStream) keepForStream(call)
+    leave(call)
     if (status !== 0) throw call.target.failure(memory, status)
+    return true
   }
+
+  const runPrepared = (call: AnyCall, operands: Tensors, results: Tensors): void => {
+    const { memory, held } = call
+    if (memory.running) refuseRun(call)
+    // First, because reading the arrays can run code of the user, which must not run this call.
+    memory.running = true
+    try {
+      take(call.shape, held, operands, results)
+    } catch (error) {
+      leave(call)
+      throw error
+    }
+    runHeld(call, true)
+  }
+
+  return { runPrepared, runHeld, leave }
 }
 
-/** @internal Runs a call on tensors that were taken. @throws the errors of {@link PreparedCall.run} */
-export const runTaken: (call: PreparedCall, taken: Gated[]) => void = makeRunTaken()
+const { runPrepared, runHeld, leave } = makeRuns()
+
+/** @internal Runs calls for functions that keep them. */
+export const inPlaceRuns: InPlaceRuns<PreparedCall> = {
+  tensorsOf: ({ held }) => held,
+  tryRun: (call) => runHeld(call, false),
+  leave,
+}
+
+/** @internal Runs a call, which is marked as running, on tensors that were taken. @throws the errors of {@link PreparedCall.run} */
+export function runTaken(call: PreparedCall, taken: readonly Gated[]): void {
+  const { held } = call
+  for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = taken[i]!
+  runHeld(call, true)
+}
 
 function refuseRun(call: AnyCall): never {
   call.checkOpen()
