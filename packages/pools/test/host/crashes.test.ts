@@ -4,7 +4,7 @@ import { ScopeClosedError } from '@tenon/core'
 import { CrashLoopError, KernelCrashError, KernelMemoryError } from '../../src/host/errors.ts'
 import { Workers } from '../../src/host/workers.ts'
 import { Bench, DOUBLED, FAULT } from './faulty.ts'
-import { eventually, failureOf, isRunning, usage } from './support.ts'
+import { failureOf, isRunning, usage } from './support.ts'
 
 const unlimited = { limit: Infinity, backoff: 0 }
 
@@ -200,7 +200,7 @@ describe('rule 17', () => {
       const running = workers.runAsync(bench.call(FAULT.SLEEP))
       let isOver = false
       void running.finally(() => (isOver = true))
-      await eventually(() => isOver || workers.health().workers[0]!.state === 'running')
+      await expect.poll(() => isOver || workers.health().workers[0]!.state === 'running', { interval: 5 }).toBe(true)
       if (!isOver) process.kill(workers.health().workers[0]!.process, 'SIGKILL')
       expect(await running).toEqual(DOUBLED)
     }
@@ -223,7 +223,7 @@ describe('rule 18', () => {
         await failureOf(workers.runAsync(bench.call(FAULT[name])))
         await failureOf(() => workers.run(bench.call(FAULT[name])))
       }
-      await eventually(() => workers.health().state === 'ready')
+      await expect.poll(() => workers.health().state).toBe('ready')
       expect(usage()).toEqual(before)
       const alive = new Set(workers.health().workers.map(({ process }) => process))
       for (const process of processes) expect(isRunning(process)).toBe(alive.has(process))

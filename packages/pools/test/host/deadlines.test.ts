@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { KernelDeadlineError } from '@tenon/core'
 import { Workers } from '../../src/host/workers.ts'
 import { Bench, DOUBLED, FAULT } from './faulty.ts'
-import { eventually, failureOf } from './support.ts'
+import { failureOf } from './support.ts'
 
 describe('rule 10', () => {
   test('the deadline counts from the call, and includes the queue', async () => {
@@ -20,7 +20,7 @@ describe('rule 10', () => {
     expect(Object.keys(error.details)).not.toContain('worker')
     abort.abort()
     await busy
-    await eventually(() => bench.released === 2)
+    await expect.poll(() => bench.released).toBe(2)
   })
 
   test('the elapsed time has whole microseconds', async () => {

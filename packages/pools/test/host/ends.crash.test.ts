@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { eventually, isRunning } from './support.ts'
+import { isRunning } from './support.ts'
 
 const fixture = fileURLToPath(new URL('../fixtures/isolate.js', import.meta.url))
 
@@ -26,7 +26,7 @@ async function expectEnded(line: string): Promise<void> {
   expect(processes).toHaveLength(2)
   for (const process of processes) {
     expect(process).toBeGreaterThan(0)
-    await eventually(() => !isRunning(process))
+    await expect.poll(() => isRunning(process)).toBe(false)
   }
 }
 

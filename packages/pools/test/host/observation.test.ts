@@ -3,7 +3,7 @@ import { isSanitized } from '@tenon/config/sanitizer'
 import { describe, expect, test } from 'vitest'
 import { Workers } from '../../src/host/workers.ts'
 import { Bench, DOUBLED, FAULT } from './faulty.ts'
-import { eventually, failureOf } from './support.ts'
+import { failureOf } from './support.ts'
 
 interface Message {
   readonly kernel: string
@@ -33,7 +33,7 @@ describe('rule 39', () => {
         const error = await failureOf(workers.runAsync(bench.call(FAULT.SEGV)))
         await failureOf(workers.runAsync(bench.call(FAULT.SPIN, { deadline: 5 })))
         await failureOf(workers.runAsync(bench.call(FAULT.EAT)))
-        await eventually(() => workers.health().state === 'ready')
+        await expect.poll(() => workers.health().state).toBe('ready')
         await workers.runAsync(bench.call(FAULT.OUTPUT))
         await failureOf(workers.runAsync(bench.call(FAULT.ABORT)))
         expect(workers.health().state).toBe('failed')
@@ -120,11 +120,11 @@ describe('rule 40', () => {
     await using workers = await Workers.open({ grace: 20_000 })
     const abort = new AbortController()
     const slow = failureOf(workers.runAsync(bench.call(FAULT.UNTIL_CANCELLED, { signal: abort.signal })))
-    await eventually(() => workers.health().workers[0]!.state === 'running')
+    await expect.poll(() => workers.health().workers[0]!.state).toBe('running')
     expect(workers.health()).toMatchObject({ state: 'ready', workers: [{ kernel: 'faulty', index: 0, calls: 0 }] })
     abort.abort()
     await slow
-    await eventually(() => workers.health().workers[0]!.state === 'idle')
+    await expect.poll(() => workers.health().workers[0]!.state).toBe('idle')
     expect(workers.health()).toMatchObject({ workers: [{ state: 'idle', kernel: undefined, calls: 1 }] })
   })
 })

@@ -11,7 +11,7 @@ import type { WorkerCall, WorkerKernel } from '../../src/host/worker-call.ts'
 import { Workers } from '../../src/host/workers.ts'
 import { SharedMemory } from '../../src/memory/shared-memory.ts'
 import { operandOf, ReportedError } from './faulty.ts'
-import { eventually, failureOf, usage } from './support.ts'
+import { failureOf, usage } from './support.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-script-'))
 const path = join(directory, 'kernels.mjs')
@@ -91,7 +91,7 @@ test('a worker that rings without end is ended, and the event loop goes on', asy
   await workers.runAsync(callOf('flood'))
   let turns = 0
   const timer = setInterval(() => turns++, 1)
-  await eventually(() => workers.health().workers[0]!.process !== process)
+  await expect.poll(() => workers.health().workers[0]!.process).not.toBe(process)
   clearInterval(timer)
   expect(turns).toBeGreaterThan(0)
   expect(await workers.runAsync(callOf('double'))).toEqual([2, 4])

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { coreFunctions } from '@tenon/core/internal'
 import type { Answer } from '../../src/host/worker-call.ts'
 
@@ -31,15 +30,6 @@ export function isRunning(process: number): boolean {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${process}/status`, 'utf8'))
   } catch {
     return false
-  }
-}
-
-/** Waits until a condition holds, at most 25 seconds. */
-export async function eventually(condition: () => boolean): Promise<void> {
-  const end = performance.now() + 25_000
-  while (!condition()) {
-    if (performance.now() > end) throw new Error('the condition did not become true')
-    await sleep(5)
   }
 }
 
