@@ -156,8 +156,9 @@ describe('rule 34: turns', () => {
     await until(() => late.done > 20, 'the queue is full')
     const before = late.done
     await early.run(0)
-    // A client without a turn in the last second begins with the most time of any: it has no credit.
-    expect(late.done - before).toBeLessThanOrEqual(10)
+    // A client without a turn in the last second begins with the most time of any. With credit for the 300 ms of the other one, it would have 150
+    // turns first. On a busy machine, answers from before are counted as well.
+    expect(late.done - before).toBeLessThanOrEqual(40)
   })
 
   test('none of the processes that block in their requests starves', async () => {
