@@ -29,8 +29,7 @@ type Sample = Readonly<Record<Measure, number>>
 
 /** Measures all servers of a comparison in turns, so that what else the machine does affects all of them. */
 export async function measure({ name, contestants, loads }: Comparison, { rounds, seconds }: Duration): Promise<Row[]> {
-  // The code is compiled before.
-  for (const contestant of contestants) await measureOnce(contestant, { clients: loads.at(-1)!.clients }, 2)
+  for (const contestant of contestants) await warmUp(contestant, loads.at(-1)!.clients)
   const rows: Row[] = []
   for (const load of loads) {
     const samples = contestants.map((): Sample[] => [])
@@ -47,6 +46,18 @@ export async function measure({ name, contestants, loads }: Comparison, { rounds
     }
   }
   return rows
+}
+
+/** The requests after which V8 has compiled a server, and the most seconds for them. */
+const WARM_REQUESTS = 20_000
+const LONGEST_WARM_UP = 8
+
+async function warmUp(contestant: Contestant, clients: number): Promise<void> {
+  let requests = 0
+  for (let seconds = 0; seconds < LONGEST_WARM_UP && requests < WARM_REQUESTS; seconds += 2) {
+    const { requestsPerSecond } = await measureOnce(contestant, { clients }, 2)
+    requests += 2 * requestsPerSecond
+  }
 }
 
 const valuesOf = (samples: readonly Sample[], measured: Measure): number[] => samples.map((sample) => sample[measured])

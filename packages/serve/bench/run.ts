@@ -4,7 +4,7 @@
  *
  * - `--filter http` runs only the comparisons whose names contain the word.
  * - `--rounds 5` and `--seconds 1` are the number and the duration of the measurements of a row.
- * - `--output FILE` writes the result as JSON, which `plots.ts` draws.
+ * - `--output FILE` writes the result as JSON, which `publish.ts` brings into the documentation.
  */
 import { describeMachine } from '@tenon/bench'
 import { writeFileSync } from 'node:fs'

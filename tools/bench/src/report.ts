@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { lines } from './draw.ts'
 import type { GrowthResult } from './growth/measure-growth.ts'
 import type { Machine } from './machine.ts'
+import { markdownTable } from './markdown-table.ts'
 import { drawPlots } from './plots.ts'
 import type { RowResult } from './result.ts'
 import { timeText } from './units.ts'
@@ -99,12 +100,6 @@ function rowsOf({ name, node, unit, ours, peers, ratios, quartiles }: RowResult)
     return [name, node, own, `${peer}: ${figure(value)}`, ratio]
   })
   return compared.length > 0 ? compared : [[name, node, own, '', '']]
-}
-
-function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
 function write(directory: string, name: string, json: object, text: readonly string[]): void {

@@ -1,16 +1,18 @@
 /**
- * `node packages/serve/bench/plots.ts RESULT.json` draws `docs/serving/throughput.svg`, `latency.svg` and `batching.svg` from what
- * `pnpm bench:serve --output RESULT.json` has written.
+ * `node packages/serve/bench/publish.ts RESULT.json` draws `docs/serving/throughput.svg`, `latency.svg` and `batching.svg`, and writes the tables
+ * of serving in `docs/benchmarks.md`, from what `pnpm bench:serve --output RESULT.json` has written.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bars, lines, type Series } from '@tenon/bench'
 import type { Result, Row } from './result.ts'
+import { fillTables } from './tables.ts'
 
 const [file] = process.argv.slice(2)
 if (file === undefined) throw new Error('The first argument must be the file of a result.')
 const result = JSON.parse(readFileSync(file, 'utf8')) as Result
-const folder = join(import.meta.dirname, '../../../docs/serving')
+const docs = join(import.meta.dirname, '../../../docs')
+const folder = join(docs, 'serving')
 mkdirSync(folder, { recursive: true })
 
 const rowsOf = (comparison: string, isWanted: (row: Row) => boolean): Row[] => {
@@ -61,3 +63,6 @@ const plots: Readonly<Record<string, string>> = {
   }),
 }
 for (const [name, svg] of Object.entries(plots)) writeFileSync(join(folder, `${name}.svg`), svg)
+
+const page = join(docs, 'benchmarks.md')
+writeFileSync(page, fillTables(readFileSync(page, 'utf8'), result))

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { checkGoals } from '../bench/goals.ts'
+import type { Result, Row } from '../bench/result.ts'
+import { fillTables } from '../bench/tables.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/benchmarks.md'), 'utf8')
+const same = (median: number): Row['p50'] => ({ median, low: median, high: median })
+
+function row(comparison: string, server: string, processor: number, plan: { clients: number; rate?: number }): Row {
+  const ratios = { processor: same(processor), requestsPerSecond: same(6), p50: same(1), p99: same(1) }
+  const [requestsPerSecond, p50, p99] = [same(12_345.6), same(0.5), same(1.5)]
+  return { comparison, server, ...plan, processor: same(1000 * processor), requestsPerSecond, p50, p99, ratios }
+}
+
+const rates = {
+  'http 4 KiB': [32, 2000],
+  'http 1 MiB': [8, 100],
+  'grpc 4 KiB': [32, 500],
+  'grpc 1 MiB': [4, 25],
+} as const
+const rows = [
+  ...Object.entries(rates).flatMap(([comparison, [clients, rate]]) =>
+    ['echo of the same bytes', 'tenon', 'tenon, isolated kernel'].flatMap((server, i) => [
+      row(comparison, server, 1 + 0.3 * i, { clients, rate }),
+      row(comparison, server, 1 + 0.3 * i, { clients }),
+    ]),
+  ),
+  ...['no batches', 'batches of up to 32'].flatMap((server) =>
+    [1, 32].map((clients) => row('batches', server, 1, { clients })),
+  ),
+]
+const result: Result = {
+  date: '2026-01-02',
+  node: 'v24.1.0',
+  machine: { cpu: 'Some CPU', cores: 2, memoryBytes: 2 ** 34, platform: 'linux-x64', kernel: '6.1', load: 0.25 },
+  fastapi: 'FastAPI 1.0',
+  rounds: 5,
+  seconds: 0.8,
+  rows,
+  goals: checkGoals(rows),
+}
+
+describe('the tables of serving in the page of benchmarks', () => {
+  test('are those of a run', () => {
+    const filled = fillTables(page, result)
+    expect(filled).toContain(
+      'one run on 2026-01-02: 2 virtual cores (Some CPU), 16 GiB of memory, Linux 6.1,\nNode.js 24.1.0',
+    )
+    expect(filled).toMatch(/\| tenon +\| 1,300 µs +\| 1\.30 \(1\.30 – 1\.30\) +\| 0\.50 ms \| 1\.5 ms \| 12,346 +\|/)
+    expect(filled).toMatch(/\| clients \| no batches \| batches of up to 32 \|/)
+    expect(filled).toMatch(/\| gRPC, 1 MiB: .+ \| at most 1\.2 +\| 1\.30 +\| missed \|/)
+    expect(fillTables(filled, result)).toBe(filled)
+    expect(filled.split('\n\n').length).toBe(page.split('\n\n').length)
+  })
+
+  test('need their places, and rows', () => {
+    expect(() => fillTables('', result)).toThrow('must have the comment <!-- serving: machine -->')
+    const others = rows.filter(({ comparison }) => comparison !== 'grpc 1 MiB')
+    expect(() => fillTables(page, { ...result, rows: others })).toThrow('must have rows of grpc 1 MiB')
+  })
+})
