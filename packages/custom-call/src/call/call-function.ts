@@ -8,7 +8,7 @@ import type { Tensors } from './call-target.ts'
 import type { Begun } from './kernel-batch.ts'
 import { makeKeptFrames, type FrameCall, type FrameLimits, type InPlaceRuns, type RunFrame } from './kept-frames.ts'
 import type { RemoteCallee, RemoteRun } from './remote-callee.ts'
-import { FIRST_TENSOR, isTensor, makeList, MAKE_TENSORS, refuseTensor } from './taken.ts'
+import { copyTensors, FIRST_TENSOR, isTensor, makeList, MAKE_TENSORS, refuseTensor } from './taken.ts'
 
 /** A result of a call: a tensor that the kernel writes to, or a type, for which the call allocates a tensor. */
 export type ResultSpec = Tensor | TensorType
@@ -215,19 +215,6 @@ function takeTensors(
   copyTensors(taken, operands, operandCount, results, resultCount)
   completeTensors(taken, operandCount, allocator, alignment)
   return taken
-}
-
-/** Copies what the caller passed, which may be anything. Each element is read once. */
-function copyTensors(
-  list: unknown[],
-  operands: readonly unknown[],
-  operandCount: number,
-  results: readonly unknown[],
-  resultCount: number,
-): void {
-  const firstResult = FIRST_TENSOR + operandCount
-  for (let i = 0; i < operandCount; i++) list[FIRST_TENSOR + i] = operands[i]
-  for (let i = 0; i < resultCount; i++) list[firstResult + i] = results[i]
 }
 
 /**

@@ -142,11 +142,7 @@ export function makeKeptFrames<Call extends FrameCall>(
     for (let n = 0; n < length; n++) {
       const frame = frames[at]!
       if (
-        !frame.memory.running &&
-        frame.types.length + first === taken.length &&
-        frame.operandCount === operandCount &&
-        frame.alignment === alignment &&
-        frame.layouts === layouts &&
+        isFree(frame, taken.length - first, operandCount, alignment, layouts) &&
         typesMatch(taken, frame.types) &&
         areSame(attributes, frame.attributes)
       ) {
@@ -161,17 +157,8 @@ export function makeKeptFrames<Call extends FrameCall>(
   const guess: KeptFrames<Call>['guess'] = (tensorCount, operandCount, attributes) => {
     const at = !isInTurn ? last : last + 1 < frames.length ? last + 1 : 0
     const frame = frames[at]
-    if (
-      frame === undefined ||
-      frame.memory.running ||
-      frame.types.length !== tensorCount ||
-      frame.operandCount !== operandCount ||
-      frame.alignment !== undefined ||
-      frame.layouts !== undefined ||
-      !areSame(attributes, frame.attributes)
-    ) {
-      return undefined
-    }
+    if (frame === undefined || !isFree(frame, tensorCount, operandCount, undefined, undefined)) return undefined
+    if (!areSame(attributes, frame.attributes)) return undefined
     lastBefore = last
     return use(frame, at)
   }
@@ -223,6 +210,23 @@ export function makeKeptFrames<Call extends FrameCall>(
 
   const store: KeptFrames<Call> = { find, guess, miss, runNew, keep, close }
   return store
+}
+
+/** Whether no call uses a frame, and all but its types and attributes is that of a call. */
+function isFree(
+  frame: Frame<FrameCall>,
+  tensorCount: number,
+  operandCount: number,
+  alignment: number | undefined,
+  layouts: string | undefined,
+): boolean {
+  return (
+    !frame.memory.running &&
+    frame.types.length === tensorCount &&
+    frame.operandCount === operandCount &&
+    frame.alignment === alignment &&
+    frame.layouts === layouts
+  )
 }
 
 interface Closeable {

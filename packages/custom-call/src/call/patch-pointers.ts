@@ -4,7 +4,7 @@ import type { CallMemory } from '../native/call-memory.ts'
 import { placeOf, type CallShape } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
 import { stageOperand } from './staged-operands.ts'
-import { FIRST_TENSOR, isTensor, refuseTensor } from './taken.ts'
+import { copyTensors, FIRST_TENSOR, isTensor, refuseTensor } from './taken.ts'
 
 /** A prepared call. */
 interface Patched {
@@ -13,26 +13,13 @@ interface Patched {
   readonly shape: CallShape
 }
 
-/** Copies the tensors into `held`, behind the call and its library. Each element is read once. */
-type TakeTensors = (shape: CallShape, held: Gated[], operands: Tensors, results: Tensors) => void
-
 type PatchHeld = (call: Patched, memory: CallMemory, held: readonly Gated[]) => boolean
 
-/** Makes the functions, whose constants are part of the compiled code. */
-function makePatch(): { takeTensors: TakeTensors; patchHeld: PatchHeld } {
+/** Makes the function, whose constants are part of the compiled code. */
+function makePatchHeld(): PatchHeld {
   const first = FIRST_TENSOR
   const readOnly = READ_ONLY
   const { isGenuine } = Tensor
-
-  const takeTensors: TakeTensors = (shape, held, operands, results) => {
-    const { operandCount } = shape
-    const count = shape.types.length
-    if (operands?.length !== operandCount || results?.length !== count - operandCount) {
-      refuseCounts(shape, operands, results)
-    }
-    for (let i = 0; i < operandCount; i++) held[first + i] = operands[i]!
-    for (let i = operandCount; i < count; i++) held[first + i] = results[i - operandCount]!
-  }
 
   /**
    * Returns false, without a reason, if anything looks wrong. Exposed memory that is empty may be detached, which {@link patchEach}
@@ -55,7 +42,7 @@ function makePatch(): { takeTensors: TakeTensors; patchHeld: PatchHeld } {
     return aliases.length === 0 || areAliased(shape, held)
   }
 
-  const patchHeld: PatchHeld = (call, memory, held) => {
+  return (call, memory, held) => {
     try {
       return patchAll(call.shape, memory, held) && call.gate.open && call.target.gate.open
     } catch {
@@ -63,21 +50,22 @@ function makePatch(): { takeTensors: TakeTensors; patchHeld: PatchHeld } {
       return false
     }
   }
-
-  return { takeTensors, patchHeld }
 }
 
-const made = makePatch()
-
-/** @throws {ArgumentError} for another number of tensors. @throws what reading the arrays throws */
-export const takeTensors: TakeTensors = made.takeTensors
+/** Copies the tensors into `held`. @throws {ArgumentError} for another number of tensors. @throws what reading the arrays throws */
+export function fillHeld(shape: CallShape, held: Gated[], operands: Tensors, results: Tensors): void {
+  const { operandCount } = shape
+  const resultCount = shape.types.length - operandCount
+  if (operands?.length !== operandCount || results?.length !== resultCount) refuseCounts(shape, operands, results)
+  copyTensors(held, operands, operandCount, results, resultCount)
+}
 
 /**
  * Checks the tensors in `held` and writes their pointers into the call's memory: the fast path of every run. No code of the user runs.
  *
  * @returns false if {@link patchEach} must do it, or find out what is wrong.
  */
-export const patchHeld: PatchHeld = made.patchHeld
+export const patchHeld: PatchHeld = makePatchHeld()
 
 /**
  * Takes the tensors of a run, checks them, and writes their pointers into the call's memory. `held` receives the tensors
@@ -97,7 +85,7 @@ export function patchPointers(
   operands: Tensors,
   results: Tensors,
 ): void {
-  takeTensors(call.shape, held, operands, results)
+  fillHeld(call.shape, held, operands, results)
   if (!patchHeld(call, memory, held)) patchEach(call, memory, held)
 }
 

@@ -8,7 +8,7 @@ import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR, makeList } from './taken.ts'
 import type { InPlaceRuns } from './kept-frames.ts'
-import { patchEach, patchHeld, patchPointers, takeTensors } from './patch-pointers.ts'
+import { fillHeld, patchEach, patchHeld, patchPointers } from './patch-pointers.ts'
 
 /**
  * A custom call that is ready to run. Its frame in native memory is complete except for the pointers to the tensors. Closing
@@ -169,7 +169,7 @@ function makeRuns(): {
 } {
   const enter = enterCall
   const calls = callsInProgress
-  const take = takeTensors
+  const fill = fillHeld
   const patch = patchHeld
   const first = FIRST_TENSOR
 
@@ -221,7 +221,7 @@ function makeRuns(): {
     // First, because reading the arrays can run code of the user, which must not run this call.
     memory.running = true
     try {
-      take(call.shape, held, operands, results)
+      fill(call.shape, held, operands, results)
     } catch (error) {
       leave(call)
       throw error

@@ -23,6 +23,19 @@ export function makeList(tensors: number): Gated[] {
   return list
 }
 
+/** Copies what a caller passed, which may be anything, behind the places for the call and its library. Each element is read once. */
+export function copyTensors(
+  list: unknown[],
+  operands: readonly unknown[],
+  operandCount: number,
+  results: readonly unknown[],
+  resultCount: number,
+): void {
+  const firstResult = FIRST_TENSOR + operandCount
+  for (let i = 0; i < operandCount; i++) list[FIRST_TENSOR + i] = operands[i]
+  for (let i = 0; i < resultCount; i++) list[firstResult + i] = results[i]
+}
+
 export const MAKE_TENSORS = "Make tensors with tensor('f32', [2, 4], values)."
 
 const { isGenuine } = Tensor
