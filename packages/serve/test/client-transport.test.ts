@@ -15,7 +15,7 @@ const metadata = {
 
 type Infer = (attempt: number, response: ServerResponse, request: IncomingMessage) => void
 
-/** What sends the requests: the module of Node.js, or what browsers have. */
+/** How requests are sent: with node:http, or with fetch() as in browsers. */
 let transport: 'node:http' | 'fetch'
 
 function connect(url: string, options: ClientOptions): Client {

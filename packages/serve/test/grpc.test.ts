@@ -266,7 +266,7 @@ describe('gRPC', () => {
     expect(fine.outputs).toHaveLength(1)
   })
 
-  test('rule 23: bytes that are no message, and frames that lie, fail their call alone', async () => {
+  test('rule 23: malformed messages and frames fail only their own call', async () => {
     const caller = await Caller.start([double])
     const send = (bytes: Uint8Array): Promise<ServiceError> =>
       new Promise((resolve) => {

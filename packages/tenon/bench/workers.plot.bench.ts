@@ -4,7 +4,7 @@ import { Library, type NativeAllocator, tensor } from 'tenon'
 /** The calls of one iteration, and the words that each reads. */
 const [CALLS, WORDS] = [16, 2 ** 18]
 
-/** What this benchmark needs of a library, isolated or not. */
+/** The part of a library that this benchmark uses, isolated or not. */
 interface Callable {
   readonly kernel: (name: string) => { readonly async: unknown }
 }

@@ -11,7 +11,7 @@ export interface Series {
 
 type Text = (value: number) => string
 
-/** What {@link lines} draws: the titles of the axes, and the lines. */
+/** The content of a plot of {@link lines}: the titles of its axes, and its lines. */
 export interface Axes {
   readonly x: string
   readonly y: string

@@ -34,7 +34,7 @@ export class Fixture implements Disposable {
     return path
   }
 
-  /** Makes things with the names of objects that are no files. */
+  /** Makes a link, a folder, a pipe and an empty object in the places of shared memory objects. */
   addOthers(): void {
     const start = `/dev/shm/${this.prefix}`
     symlinkSync(this.addObject('target', new Uint8Array(64)), `${start}-link`)

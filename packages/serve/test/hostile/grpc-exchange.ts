@@ -12,7 +12,7 @@ export interface GrpcEnd {
 export interface RawCall {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What is written on the stream. */
+  /** The bytes to write to the stream. */
   readonly parts: readonly Uint8Array[]
 }
 

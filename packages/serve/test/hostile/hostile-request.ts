@@ -3,7 +3,7 @@ import { requestOf } from './exchange.ts'
 /** A request that a server must refuse. */
 export interface HostileRequest {
   readonly name: string
-  /** What is written on the connection. */
+  /** The bytes to write to the connection. */
   readonly parts: readonly (string | Uint8Array)[]
   readonly isHalfClosed?: boolean
   readonly status: number

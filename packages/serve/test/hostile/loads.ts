@@ -34,7 +34,7 @@ export const loads: readonly HostileRequest[] = [
     load(`the parameters ${JSON.stringify(parameters)}`, 400, 'parameters must be', { parameters }),
   ),
   ...[1, {}, [], { toString: 1 }, null].map((config) =>
-    load(`a configuration that is no text: ${JSON.stringify(config)}`, 500, 'config must be a text', {
+    load(`a configuration that is not a string: ${JSON.stringify(config)}`, 500, 'config must be a text', {
       parameters: { config },
     }),
   ),

@@ -41,7 +41,7 @@ export function regions(prefix: string): readonly HostileRequest[] {
       ...['/tenon-abc', 'triton_python_backend_shm_region_1', `${prefix}${'x'.repeat(300)}`, `%2e%2e%2f${key}`],
     ].map(wrongKey),
     ...['-link', '-folder', '-pipe', '-absent'].map((object) =>
-      register(`an object that is no file: ${object}`, 400, 'the region a must', {
+      register(`an object that is not a file: ${object}`, 400, 'the region a must', {
         key: `${prefix}${object}`,
         byte_size: 1,
       }),

@@ -21,7 +21,7 @@ export interface Usage {
   readonly failures: readonly string[]
 }
 
-/** What a server holds. */
+/** The resources that a server holds. */
 export interface Holdings extends Usage {
   readonly descriptors: number
   readonly children: number
@@ -71,7 +71,7 @@ export class ServerProcess implements Disposable {
     return used
   }
 
-  /** What the server holds now, without garbage. */
+  /** Returns the resources that the server holds after its garbage was collected. */
   async holdings(): Promise<Holdings> {
     const used = await this.usage()
     const descriptors = readdirSync(`/proc/${this.pid}/fd`)

@@ -2,7 +2,7 @@ import { growthOf, MOST_GROWTH, type Point } from '../alive/growth.ts'
 import { spreadOf } from '../statistics.ts'
 import type { GrowthRow, Growing } from './suite.ts'
 
-/** What was measured of one row. */
+/** The measurements of one row. */
 export interface GrowthResult {
   readonly package: string
   readonly name: string
