@@ -68,6 +68,21 @@ test('rule 33: the frame that was unused for the longest time is closed for a ne
   expect(count()).toStrictEqual([10, 2])
 })
 
+test('rule 33: a frame that was guessed and did not fit counts as unused', () => {
+  const count = countFrames()
+  const rmsNorm = customCall(kernels, 'rms_norm')
+  const shapes = [1, 2, 3, 4, 5, 6, 7, 8].map(rows)
+  // In turn, so that the next call guesses the frame behind that of the last one.
+  for (let round = 0; round < 2; round++) for (const x of shapes) run(rmsNorm, x, 1e-5)
+  run(rmsNorm, shapes[7]!, 1e-5)
+  run(rmsNorm, rows(9), 1e-5)
+  expect(count()).toStrictEqual([9, 1])
+  for (const x of shapes.slice(1)) run(rmsNorm, x, 1e-5)
+  expect(count()).toStrictEqual([9, 1])
+  run(rmsNorm, shapes[0]!, 1e-5)
+  expect(count()).toStrictEqual([10, 2])
+})
+
 test('rule 33: attributes are compared by their bits, whatever the order of their names', () => {
   const count = countFrames()
   const clip = customCall(kernels, 'clip_v3')

@@ -183,6 +183,47 @@ describe('a call as a function whose arguments run code while they are read', ()
   })
 })
 
+test('attributes are read once each if the first ones are those of the previous call', () => {
+  const clip = customCall(kernels, 'clip_v3')
+  const [x, y] = [tensor('f32', [2], [-1, 7]), tensor('f32', [2])]
+  const values = { low: f32(0), high: f32(1) }
+  clip([x], { results: [y], attrs: values })
+  for (const [low, high] of [
+    [0, 1],
+    [0, 5],
+    [-1, 5],
+    [-1, -1],
+  ]) {
+    const reads: string[] = []
+    const counted = new Proxy(
+      { low: f32(low!), high: f32(high!) },
+      {
+        get: (target, name: 'low' | 'high') => (reads.push(name), target[name]),
+      },
+    )
+    clip([x], { results: [y], attrs: counted })
+    expect(reads.toSorted()).toStrictEqual(['high', 'low'])
+    expect(y.toArray()).toStrictEqual([Math.max(-1, low!), Math.min(7, high!)])
+  }
+  // Its keys change while it is read. Every value that was read belongs to the call, and no other one.
+  let keys = ['low', 'high']
+  const changing = new Proxy<Record<string, Attribute>>(
+    { ...values },
+    {
+      get: (_, name) => {
+        keys = ['high', 'low', 'third']
+        return name === 'low' ? f32(-9) : f32(9)
+      },
+      has: () => true,
+      ownKeys: () => keys,
+      getOwnPropertyDescriptor: () => ({ value: undefined, enumerable: true, configurable: true, writable: true }),
+    },
+  )
+  expect(thrownBy(() => clip([x], { results: [y], attrs: changing }))).toBeInstanceOf(Error)
+  clip([x], { results: [y], attrs: values })
+  expect(y.toArray()).toStrictEqual([0, 1])
+})
+
 test('a Proxy among the attributes can prepare other calls while a call is prepared', () => {
   const saxpy = typedHandler(kernels, 'saxpy')
   const others: PreparedCall[] = []

@@ -47,22 +47,29 @@ export class CallAttributes implements CallReader {
     if (typeof attributes !== 'object' || isRevoked(attributes)) this.#check(attributes)
     const names = this.#names
     const latest = this.#latest
-    let values: unknown[] | undefined
+    const { length } = latest
     let count = 0
     for (const name in attributes as AttributeDictionary) {
       const value: unknown = (attributes as AttributeDictionary)[name]
-      if (values === undefined) {
-        if (count < latest.length && names[count] === name && isIdentical(value, latest[count])) {
-          count++
-          continue
-        }
-        values = this.#others(attributes, count)
+      if (count === length || names[count] !== name || !isIdentical(value, latest[count])) {
+        return this.#readOthers(attributes as AttributeDictionary, count, name, value)
       }
-      this.#place(values, count++, attributes as object, name, value)
+      count++
     }
     // Attributes that equal those of the previous call need no check, which would take as long as everything else here.
-    if (values === undefined && count > 0 && count === latest.length) return latest
-    return this.#learn(values ?? this.#others(attributes, count))
+    return count > 0 && count === length ? latest : this.#learn(this.#others(attributes, count))
+  }
+
+  /** Reads attributes of which the first ones are those of the previous call, and the next one was read. */
+  #readOthers(attributes: AttributeDictionary, known: number, next: string, value: unknown): readonly unknown[] {
+    const values = this.#others(attributes, known)
+    const read = new Set([...this.#names.slice(0, known), next])
+    let count = known
+    this.#place(values, count++, attributes, next, value)
+    for (const name in attributes) {
+      if (!read.has(name)) this.#place(values, count++, attributes, name, attributes[name])
+    }
+    return this.#learn(values)
   }
 
   write(values: readonly unknown[]): unknown {
@@ -108,9 +115,10 @@ function copyOf(value: object | null, name: string): unknown {
   return value instanceof Attribute ? value : snapshot(value, name)
 }
 
-/** `Object.is`, which the compiler calls as a function, is only needed for numbers. */
+/** Whether a value has the bits of another one. The compiler calls `Object.is`, and `===` for values of several types, as functions. */
 function isIdentical(value: unknown, previous: unknown): boolean {
-  return value === previous && value !== 0 ? true : Object.is(value, previous)
+  if (typeof value !== 'number') return value === previous
+  return value === previous && (value !== 0 || 1 / value === 1 / (previous as number))
 }
 
 /** Reads the opaque string of a call in the place of attributes. */

@@ -113,27 +113,32 @@ export function callFunction<Call extends FrameCall>({
     const attributes = reader.read(hasAttributes ? given.attrs : given.opaque)
     const operandCount = countOf(tensors, refuseOperands)
     const resultCount = countOf(results, refuseResults)
-    const canGuess = inPlace !== undefined && alignment === undefined && hadResults
+    const canGuess = inPlace !== undefined && alignment === undefined
     const guessed = canGuess ? frames.guess(operandCount + resultCount, operandCount, attributes) : undefined
     let taken: Gated[]
     if (guessed === undefined) {
       taken = makeList(operandCount + resultCount)
       copyTensors(taken, tensors, operandCount, results, resultCount)
+      hadResults = completeTensors(taken, operandCount, allocator, alignment)
     } else {
       const list = inPlace!.tensorsOf(guessed.call)
+      let value: unknown
       try {
         copyTensors(list, tensors, operandCount, results, resultCount)
+        // The run checks tensors that were given.
+        if (!hadResults) hadResults = completeTensors(list, operandCount, allocator, undefined)
+        value = valueOf(list, operandCount)
       } catch (error) {
         inPlace!.leave(guessed.call)
         throw error
       }
-      const value = valueOf(list, operandCount)
       if (inPlace!.tryRun(guessed.call)) return value
       taken = list.slice()
       inPlace!.leave(guessed.call)
       frames.miss()
+      // Results that were made above are tensors now.
+      if (!completeTensors(taken, operandCount, allocator, undefined)) hadResults = false
     }
-    hadResults = completeTensors(taken, operandCount, allocator, alignment)
     const frame = frames.find(taken, operandCount, alignment, undefined, attributes)
     if (frame === undefined) {
       const prepared = open(taken, operandCount, alignment, attributes)

@@ -108,10 +108,13 @@ export function makeKeptFrames<Call extends FrameCall>(
   const typesMatch = haveTypes
   const first = FIRST_TENSOR
   let last = 0
-  /** The last frame before the last guess. */
+  /** What the last guess changed: the last frame, and the time of the guessed one. */
   let lastBefore = 0
+  let timeBefore = 0
   /** Whether the last call used the frame behind that of the call before. */
   let isInTurn = false
+  /** The frame that the next call probably needs. */
+  let expected: Frame<Call> | undefined
   let time = 0
   let isWatched = false
 
@@ -120,16 +123,18 @@ export function makeKeptFrames<Call extends FrameCall>(
     time = frames.length
   }
 
-  const use = (frame: Frame<Call>, at: number): Frame<Call> => {
-    frame.memory.running = true
+  const nextOf = (at: number): number => (at + 1 === frames.length ? 0 : at + 1)
+
+  /** Makes a frame the last one. */
+  const stamp = (frame: Frame<Call>, at: number): void => {
     if (time >= LATEST) restart()
     frame.lastUse = time++
     last = at
-    return frame
+    const next = isInTurn ? frames[nextOf(at)]! : frame
+    expected = next.alignment === undefined && next.layouts === undefined ? next : undefined
   }
 
   const areSame = (attributes: readonly unknown[], kept: readonly unknown[]): boolean => {
-    if (attributes === kept) return true
     if (attributes.length !== kept.length) return false
     for (let i = 0; i < attributes.length; i++) if (!alike(attributes[i], kept[i])) return false
     return true
@@ -144,27 +149,39 @@ export function makeKeptFrames<Call extends FrameCall>(
       if (
         isFree(frame, taken.length - first, operandCount, alignment, layouts) &&
         typesMatch(taken, frame.types) &&
-        areSame(attributes, frame.attributes)
+        (attributes === frame.attributes || areSame(attributes, frame.attributes))
       ) {
+        frame.memory.running = true
         isInTurn = at !== last
-        return use(frame, at)
+        stamp(frame, at)
+        return frame
       }
-      at = at + 1 === length ? 0 : at + 1
+      at = nextOf(at)
     }
     return undefined
   }
 
   const guess: KeptFrames<Call>['guess'] = (tensorCount, operandCount, attributes) => {
-    const at = !isInTurn ? last : last + 1 < frames.length ? last + 1 : 0
-    const frame = frames[at]
-    if (frame === undefined || !isFree(frame, tensorCount, operandCount, undefined, undefined)) return undefined
-    if (!areSame(attributes, frame.attributes)) return undefined
-    lastBefore = last
-    return use(frame, at)
+    const frame = expected
+    if (frame === undefined || frame.memory.running) return undefined
+    if (frame.types.length !== tensorCount || frame.operandCount !== operandCount) return undefined
+    if (frame.attributes !== attributes && !areSame(attributes, frame.attributes)) return undefined
+    frame.memory.running = true
+    // If it is the last frame, it has the latest time already.
+    if (isInTurn) {
+      lastBefore = last
+      timeBefore = frame.lastUse
+      stamp(frame, nextOf(last))
+    }
+    return frame
   }
 
   const miss = (): void => {
-    last = lastBefore
+    const [guessed, before] = [frames[last], frames[lastBefore]]
+    if (!isInTurn || guessed === undefined || before === undefined) return
+    isInTurn = false
+    guessed.lastUse = timeBefore
+    stamp(before, lastBefore)
   }
 
   const keep: KeptFrames<Call>['keep'] = (call, key) => {
@@ -179,10 +196,8 @@ export function makeKeptFrames<Call extends FrameCall>(
       isWatched = true
       closeWithLibrary(gate, store)
     }
-    if (time >= LATEST) restart()
-    frame.lastUse = time++
     if (frames.length < limit) {
-      frames.push(frame)
+      stamp(frame, frames.push(frame) - 1)
       return
     }
     let oldest = -1
@@ -191,7 +206,10 @@ export function makeKeptFrames<Call extends FrameCall>(
     }
     // If all others are running, this one is closed.
     const unused = oldest === -1 ? frame : frames[oldest]!
-    if (oldest !== -1) frames[oldest] = frame
+    if (oldest !== -1) {
+      frames[oldest] = frame
+      stamp(frame, oldest)
+    }
     unused.call.close()
   }
 
@@ -205,6 +223,7 @@ export function makeKeptFrames<Call extends FrameCall>(
   }
 
   const close = (): void => {
+    expected = undefined
     for (const frame of frames.splice(0)) if (frame.call.isAlive) frame.call.close()
   }
 

@@ -1,4 +1,12 @@
-import { ArgumentError, NativeLibrary, ReadOnlyError, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
+import {
+  ArgumentError,
+  gcAllocator,
+  NativeLibrary,
+  ReadOnlyError,
+  ScopeClosedError,
+  tensor,
+  type Tensor,
+} from '@tenon/core'
 import { callDepth } from '@tenon/core/internal'
 import { customCall, defineTarget, f32, PreparedCall, targetCall, typedHandler, TypedHandler } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
@@ -6,7 +14,7 @@ import { NativeScope } from '@tenon/scope'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { kernels, thrownBy } from './kernels.ts'
 
-// A call whose results are given runs in the list of the frame that it guesses, before the types of its tensors are compared.
+// A call runs in the list of the frame that it guesses, before the types of its tensors are compared.
 
 const eps = f32(1e-5)
 const SIGNATURE = '(x: f32[..., d]) -> (y: f32[..., d]); eps: f32'
@@ -191,5 +199,71 @@ describe('arrays of customCall() that run code while they are read', () => {
     })
     expect(thrownBy(() => rmsNorm(closing, { results: [y], attrs: { eps } }))).toBeInstanceOf(ScopeClosedError)
     expect(close).toHaveBeenCalled()
+  })
+})
+
+describe('results of customCall() that the call makes', () => {
+  const x = filled(2)
+
+  test('are in the frame of their type, whatever the order of types and tensors', () => {
+    const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
+    const rmsNorm = customCall(kernels, 'rms_norm')
+    const operands = [1, 2, 3].map((rows) => filled(rows))
+    for (let round = 0; round < 3; round++) {
+      for (const i of [0, 0, 1, 2, 0, 1, 2, 2, 0]) {
+        const operand = operands[i]!
+        const y = tensor('f32', operand.shape)
+        for (const spec of [y, operand.type, operand.type, y]) {
+          const made = rmsNorm([operand], { results: [spec], attrs: { eps } })
+          expectOnes(made)
+          expect(made === y).toBe(spec === y)
+          y.view().fill(0)
+        }
+      }
+    }
+    expect(prepare).toHaveBeenCalledTimes(3)
+  })
+
+  test('of a type that the frame does not have are refused or get a frame of their own', () => {
+    const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
+    const rmsNorm = customCall(kernels, 'rms_norm')
+    for (let i = 0; i < 2; i++) rmsNorm([x], { results: [x.type], attrs: { eps } })
+    expect(thrownBy(() => rmsNorm([x], { results: ['f32' as never], attrs: { eps } }))).toBeInstanceOf(ArgumentError)
+    expectOnes(rmsNorm([filled(3)], { results: [f32([3, 4])], attrs: { eps } }))
+    expectOnes(rmsNorm([x], { results: [x.type], attrs: { eps } }))
+    expect(prepare).toHaveBeenCalledTimes(2)
+  })
+
+  test('come from an allocator that may call the function again, throw, or close the library', () => {
+    const library = NativeLibrary.open(kernelLibrary('kernels'))
+    const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
+    const close = vi.spyOn(PreparedCall.prototype, 'close')
+    const rmsNorm = customCall(library, 'rms_norm')
+    let allocating = (): void => {}
+    const allocator = {
+      allocate: (byteSize: number, alignment: number) => {
+        allocating()
+        return gcAllocator.allocate(byteSize, alignment)
+      },
+    }
+    const run = (): Tensor => rmsNorm([x], { results: [x.type], attrs: { eps }, allocator })
+    for (let i = 0; i < 2; i++) expectOnes(run())
+    expect(prepare).toHaveBeenCalledTimes(1)
+    let inner: Tensor | undefined
+    allocating = () => (inner = rmsNorm([x], { results: [x.type], attrs: { eps } }))
+    expectOnes(run())
+    expectOnes(inner!)
+    expect(prepare).toHaveBeenCalledTimes(2)
+    const mine = new Error('mine')
+    allocating = () => {
+      throw mine
+    }
+    expect(thrownBy(run)).toBe(mine)
+    allocating = () => {}
+    expectOnes(run())
+    expect(prepare).toHaveBeenCalledTimes(2)
+    allocating = () => library.close()
+    expect(thrownBy(run)).toBeInstanceOf(ScopeClosedError)
+    expect(close).toHaveBeenCalledTimes(2)
   })
 })
