@@ -27,7 +27,7 @@ const kernel = (name: string, text: string): KernelSignature => parseSignature(n
 
 /** Names that mean something to JavaScript, to TypeScript or to the written files. */
 const names =
-  '__proto__ abstract accessor any apply arguments Array as asserts async AsyncOptions Attributes await bigint boolean call class ' +
+  '$Attributes1 $Kernel1 $Results1 __proto__ abstract accessor any apply arguments Array as asserts async AsyncOptions Attributes await bigint boolean call class ' +
   'constructor declare default defer eval Float32Array from get global globalThis infer Infinity intrinsic is keyof length let meta ' +
   'module name namespace NaN never NoInfer number object of Omit Options out override Partial process Promise prototype readonly ' +
   'Readonly Record require Results satisfies set source string symbol Tensor then toString type undefined unique unknown using ' +

@@ -7,7 +7,7 @@ import { parseSignature } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkProject, writeProject } from '../bench/declaration-project.ts'
-import { declareKernel } from '../src/cli/declare-kernel.ts'
+import { declareKernels } from '../src/cli/declare-kernel.ts'
 import { runTenon, type Finished } from './run-tenon.ts'
 
 const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
@@ -27,61 +27,89 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 const run = (...args: string[]): Finished => runTenon(['types', ...args], { cwd: directory })
 
-const declared = (name: string, text: string): string =>
-  declareKernel(parseSignature(name, text, { source: 'library' }))
+const declared = (...kernels: [name: string, signature: string][]): string =>
+  declareKernels(kernels.map(([name, text]) => parseSignature(name, text, { source: 'library' }))).join('\n')
 
 describe('rule 34: declarations of a kernel', () => {
   test('have the doc, the signature, and optional attributes with their defaults', () => {
-    expect(declared('f', '(x: f32[n]) -> (y: s32[n]); t: f32 = 1, k: s64; mode?: enum("a", "b") -- Does */ it.')).toBe(
+    const text = '(x: f32[n]) -> (y: s32[n]); t: f32 = 1, k: s64; mode?: enum("a", "b") -- Does */ it.'
+    expect(declared(['f', text])).toBe(
       [
+        'interface $Kernel1<Attributes> {',
+        "  (x: Tensor<'float32'>, attributes: Attributes, options?: Options<Tensor<'int32'>>): Tensor<'int32'>",
+        '  /** Calls the kernel on another thread. */',
+        "  async(x: Tensor<'float32'>, attributes: Attributes, options?: AsyncOptions<Tensor<'int32'>>): Promise<Tensor<'int32'>>",
+        '}',
+        '',
+        'interface $Attributes1 {',
+        '  /** f32, 1 by default */',
+        '  readonly t?: number',
+        '  /** s64 */',
+        '  readonly k: number | bigint',
+        '  /** enum("a", "b") */',
+        '  readonly mode?: "a" | "b"',
+        '}',
+        '',
         '/**',
         ' * Does *\\/ it.',
         ' *',
         ' * (x: f32[n]) -> (y: s32[n]); t: f32 = 1, k: s64, mode?: enum("a", "b")',
         ' */',
-        "export function f(x: Tensor<'float32'>, attributes: f.Attributes, options?: Options<Tensor<'int32'>>): Tensor<'int32'>",
-        'export namespace f {',
-        '  interface Attributes {',
-        '    /** f32, 1 by default */',
-        '    readonly t?: number',
-        '    /** s64 */',
-        '    readonly k: number | bigint',
-        '    /** enum("a", "b") */',
-        '    readonly mode?: "a" | "b"',
-        '  }',
-        '  /** Calls the kernel on another thread. */',
-        "  function async(x: Tensor<'float32'>, attributes: f.Attributes, options?: AsyncOptions<Tensor<'int32'>>): Promise<Tensor<'int32'>>",
-        '}',
+        'export const f: $Kernel1<$Attributes1>',
       ].join('\n'),
     )
   })
 
   test('the first operand with a variable binds it, and every later use is NoInfer', () => {
-    const text = declared(
+    const text = declared([
       'f',
       '(t: token, a: T[n], b: U[n], c: T[n]) -> (y: T[n], z: U[n]); where T in f32|f64, U in s8|s16',
-    )
+    ])
     expect(text).toContain(
-      "export function f<T extends 'float32' | 'float64', U extends 'int8' | 'int16'>(a: Tensor<T>, b: Tensor<U>, " +
-        'c: Tensor<NoInfer<T>>, options?: Options<Partial<f.Results<NoInfer<T>, NoInfer<U>>>>): f.Results<T, U>',
+      "  <T extends 'float32' | 'float64', U extends 'int8' | 'int16'>(a: Tensor<T>, b: Tensor<U>, " +
+        'c: Tensor<NoInfer<T>>, options?: Options<Partial<$Results1<NoInfer<T>, NoInfer<U>>>>): $Results1<T, U>\n',
     )
-    expect(text).toContain("interface Results<T extends 'float32' | 'float64', U extends 'int8' | 'int16'> {")
+    expect(text).toContain("interface $Results1<T extends 'float32' | 'float64', U extends 'int8' | 'int16'> {")
   })
 
   test('operands may be omitted from the end, and a rest operand is an array', () => {
-    const text = declared('f', '(a: any[n], b?: f32[n]) -> (y: f32[n])')
-    expect(text).toContain("export function f(a: Tensor, b: Tensor<'float32'> | undefined, options?:")
-    expect(text).toContain('export function f(a: Tensor, options?:')
-    expect(declared('f', '(a: f32[n], ...more: f32[n]) -> (y: f32[n])')).toContain(
-      "f(a: Tensor<'float32'>, more: readonly Tensor<'float32'>[], options?:",
+    const text = declared(['f', '(a: any[n], b?: f32[n]) -> (y: f32[n])'])
+    expect(text).toContain("  (a: Tensor, b: Tensor<'float32'> | undefined, options?:")
+    expect(text).toContain('  (a: Tensor, options?:')
+    expect(declared(['f', '(a: f32[n], ...more: f32[n]) -> (y: f32[n])'])).toContain(
+      "  (a: Tensor<'float32'>, more: readonly Tensor<'float32'>[], options?:",
     )
   })
 
   test('options are required if the operands do not determine the results, and a kernel without results returns undefined', () => {
-    expect(declared('f', '(x: f32[n]) -> (y: f32[?]); a: f32 = 1')).toContain(
-      "attributes: f.Attributes | undefined, options: Options<Tensor<'float32'>>",
+    expect(declared(['f', '(x: f32[n]) -> (y: f32[?]); a: f32 = 1'])).toContain(
+      "attributes: Attributes | undefined, options: Options<Tensor<'float32'>>",
     )
-    expect(declared('f', '(x: f32[n]) -> ()')).toContain('options?: Options<never>): undefined')
+    expect(declared(['f', '(x: f32[n]) -> ()'])).toContain('options?: Options<never>): undefined')
+  })
+
+  test('kernels that differ in their names, shapes and docs share their types', () => {
+    const text = declared(
+      ['relu', '(x: f32[...]) -> (y: f32[...]) -- The positive part.'],
+      ['sum', '(x: f32[..., n]) -> (y: f32[...])'],
+      ['scale', '(x: f32[n]) -> (y: f32[n]); by: f32'],
+      ['shift', '(x: f32[n, m]) -> (y: f32[n, m]); by: f32'],
+      ['clip', '(x: f32[n]) -> (y: f32[n]); low: f32'],
+      ['twice', '(x: f64[n]) -> (y: f64[n])'],
+    )
+    expect(text.match(/^(?:export const|interface) .*/gm)).toEqual([
+      'interface $Kernel1 {',
+      'export const relu: $Kernel1',
+      'export const sum: $Kernel1',
+      'interface $Kernel2<Attributes> {',
+      'interface $Attributes1 {',
+      'export const scale: $Kernel2<$Attributes1>',
+      'export const shift: $Kernel2<$Attributes1>',
+      'interface $Attributes2 {',
+      'export const clip: $Kernel2<$Attributes2>',
+      'interface $Kernel3 {',
+      'export const twice: $Kernel3',
+    ])
   })
 
   test('attributes of every type have a TypeScript type', () => {
@@ -98,13 +126,13 @@ describe('rule 34: declarations of a kernel', () => {
       ['dictionary', 'AttributeDictionary'],
       ['{ a: f32, b?: string }', '{ readonly a: number; readonly b?: string }'],
     ]
-    const text = declared('f', `() -> (); ${types.map(([type], i) => `a${i}: ${type}`).join(', ')}`)
+    const text = declared(['f', `() -> (); ${types.map(([type], i) => `a${i}: ${type}`).join(', ')}`])
     types.forEach(([, type], i) => expect(text).toContain(`readonly a${i}: ${type}\n`))
   })
 
   test('names that JavaScript reserves are changed', () => {
-    expect(declared('f', '(class: f32[n], options: f32[n]) -> (y: f32[n])')).toContain(
-      "f(_class: Tensor<'float32'>, options: Tensor<'float32'>, options_?:",
+    expect(declared(['f', '(class: f32[n], options: f32[n]) -> (y: f32[n])'])).toContain(
+      "  (_class: Tensor<'float32'>, options: Tensor<'float32'>, options_?:",
     )
   })
 })
@@ -147,7 +175,8 @@ console.log(matmul(x, tensor('f32', [3, 1], [1, 1, 1]), { into: tensor('f32', [1
 
   test('types packed functions by their signatures or their metadata, and names what it leaves out', () => {
     const { stdout, stderr } = run('libpacked.so')
-    expect(stdout).toContain("export function add_one(x: Tensor<'float32'>, options?:")
+    expect(stdout).toContain("  (x: Tensor<'float32'>, options?:")
+    expect(stdout).toContain('export const add_one: $Kernel')
     expect(stdout).toContain('export function sum(a0: number | bigint, a1: number | bigint): number\n')
     expect(stderr).toContain(
       'left out, because the library does not export them, pass --registered to look for registered handlers: ghost\n',
@@ -176,7 +205,7 @@ console.log(matmul(x, tensor('f32', [3, 1], [1, 1, 1]), { into: tensor('f32', [1
     const options = ['-shared', '-fPIC', '-I', include, '-o', 'loads.so', 'loads.c']
     execFileSync(process.env['CC'] ?? 'cc', options, { cwd: directory })
     const { stdout, stderr } = run('loads.so')
-    expect(stdout).toContain('export function f(')
+    expect(stdout).toContain('export const f: $Kernel1')
     expect(stderr).toBe('left out, because the names cannot be exported from a module: delete\n')
     expect(run('loads.so', '--registered').code).not.toBe(0)
   })
@@ -184,7 +213,7 @@ console.log(matmul(x, tensor('f32', [3, 1], [1, 1, 1]), { into: tensor('f32', [1
 
 describe('rule 34: the compiler accepts declarations', () => {
   const project = (): string => join(directory, 'project')
-  beforeAll(() => writeProject(project(), 3, true))
+  beforeAll(() => writeProject(project(), 3, 'alike'))
 
   test.each([
     { module: 'nodenext', skipLibCheck: true },
@@ -201,7 +230,7 @@ describe('rule 34: the compiler accepts declarations', () => {
     const wrong = (line: string): string => {
       const other = join(directory, 'wrong')
       rmSync(other, { recursive: true, force: true })
-      writeProject(other, 1, true)
+      writeProject(other, 1, 'alike')
       writeFileSync(join(other, 'use.ts'), `${head}declare const d: Tensor<'float64'>\nexport const y = ${line}\n`)
       return checkProject(other, compiler)
     }

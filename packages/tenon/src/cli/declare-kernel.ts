@@ -13,28 +13,73 @@ export const kernelTypes = [
 ] as const
 
 /**
- * The declaration of a kernel: a function for each number of optional operands, and a namespace with the asynchronous form and
- * the types of the attributes and of several results.
+ * The declarations of kernels. Each is a constant, whose type has a call for each number of optional operands, and the asynchronous
+ * form. Kernels that differ in their names, shapes or docs have the same type, which stands before the first of them. Compilers
+ * check a call faster if they know its type from another kernel.
  */
-export function declareKernel(given: KernelSignature): string {
-  const signature = withFreeVariables(given)
-  const { name } = signature
-  const { attributes } = shown(signature)
-  const forms = formsOf(signature)
-  const comment = docComment(docOf(given))
-  const functions = forms.map((form) => `${comment}export function ${name}${callOf(signature, form, false)}`)
-  const later = forms.map((form) => `  function async${callOf(signature, form, true)}`)
-  const members = [
-    ...(attributes.length === 0 ? [] : [interfaceOf('Attributes', attributes.map(attributeLines))]),
-    ...(hasResults(signature) ? [resultsOf(signature)] : []),
-    `  /** Calls the kernel on another thread. */`,
-    ...later,
-  ]
-  return [...functions, `export namespace ${name} {`, ...members, '}'].join('\n')
+export function declareKernels(kernels: readonly KernelSignature[]): string[] {
+  const types = new SharedTypes()
+  return kernels.map((kernel) => {
+    const type = typeOfKernel(kernel, types)
+    return [...types.takeNew(), `${docComment(docOf(kernel))}export const ${kernel.name}: ${type}`].join('\n')
+  })
 }
 
+/** The types that are declared once for all kernels that have them. */
+class SharedTypes {
+  readonly #names = new Map<string, string>()
+  readonly #counts = new Map<string, number>()
+  #new: string[] = []
+
+  /** The name of a type. @param kind the begin of the name. @param text the declaration behind the name */
+  nameOf(kind: 'Attributes' | 'Kernel' | 'Results', text: string): string {
+    const key = `${kind} ${text}`
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    const count = (this.#counts.get(kind) ?? 0) + 1
+    this.#counts.set(kind, count)
+    const name = `$${kind}${count}`
+    this.#names.set(key, name)
+    this.#new.push(`interface ${name}${text}\n`)
+    return name
+  }
+
+  /** The declarations of the types that were named since the last call. */
+  takeNew(): string[] {
+    const declared = this.#new
+    this.#new = []
+    return declared
+  }
+}
+
+function typeOfKernel(given: KernelSignature, types: SharedTypes): string {
+  const signature = withFreeVariables(given)
+  const { attributes } = shown(signature)
+  const results = hasResults(signature) ? types.nameOf('Results', resultsText(signature)) : undefined
+  const forms = formsOf(signature)
+  const lines = [
+    ...forms.map((form) => callOf(signature, form, results, false)),
+    '/** Calls the kernel on another thread. */',
+    ...forms.map((form) => `async${callOf(signature, form, results, true)}`),
+  ]
+  if (attributes.length === 0) return types.nameOf('Kernel', bodyOf(lines))
+  const name = types.nameOf('Kernel', `<Attributes>${bodyOf(lines)}`)
+  return `${name}<${types.nameOf('Attributes', bodyOf(attributes.flatMap(attributeLines)))}>`
+}
+
+const bodyOf = (lines: readonly string[]): string => [' {', ...lines.map((line) => `  ${line}`), '}'].join('\n')
+
 /** The types that stand beside the variables of a kernel. */
-const typesBesideVariables = ['AsyncOptions', 'DType', 'NoInfer', 'Options', 'Partial', 'Promise', 'Tensor']
+const typesBesideVariables = [
+  'AsyncOptions',
+  'Attributes',
+  'DType',
+  'NoInfer',
+  'Options',
+  'Partial',
+  'Promise',
+  'Tensor',
+]
 
 /** Gives variables that have the name of such a type another name. */
 function withFreeVariables(signature: KernelSignature): KernelSignature {
@@ -84,8 +129,8 @@ function formsOf(signature: KernelSignature): readonly Form[] {
   return Array.from({ length: optional + 1 }, (_, omitted) => operands.slice(0, operands.length - omitted))
 }
 
-/** The type parameters, the parameters and the result of one form. */
-function callOf(signature: KernelSignature, form: Form, isAsync: boolean): string {
+/** The type parameters, the parameters and the result of one form. @param named the type of several results */
+function callOf(signature: KernelSignature, form: Form, named: string | undefined, isAsync: boolean): string {
   const { attributes, results } = shown(signature)
   const variables = new Map(
     form.flatMap((operand) => (operand.variable === undefined ? [] : [[operand.variable, operand]])),
@@ -108,19 +153,22 @@ function callOf(signature: KernelSignature, form: Form, isAsync: boolean): strin
   }
   const typeOf = (inferred: boolean): string => {
     const types = results.map((result) => resultType(result, resultElement(result, inferred)))
-    if (!hasResults(signature)) return types[0] ?? 'undefined'
+    if (named === undefined) return types[0] ?? 'undefined'
     const generics = resultVariables(signature).map((variable) => resultElement({ ...results[0]!, variable }, inferred))
-    return `${signature.name}.Results${generics.length === 0 ? '' : `<${generics.join(', ')}>`}`
+    return `${named}${generics.length === 0 ? '' : `<${generics.join(', ')}>`}`
   }
-  const into = !hasResults(signature) ? typeOf(false) : `Partial<${typeOf(false)}>`
+  const into = named === undefined ? typeOf(false) : `Partial<${typeOf(false)}>`
   const options = `${isAsync ? 'AsyncOptions' : 'Options'}<${results.length === 0 ? 'never' : into}>`
   const optionsAreRequired = !signature.isComplete
   if (attributes.length > 0) {
     const mayOmit = attributes.every(({ isOptional }) => isOptional)
-    const type = `${signature.name}.Attributes`
     const place = parameterName('attributes', names)
     parameters.push(
-      !mayOmit ? `${place}: ${type}` : optionsAreRequired ? `${place}: ${type} | undefined` : `${place}?: ${type}`,
+      !mayOmit
+        ? `${place}: Attributes`
+        : optionsAreRequired
+          ? `${place}: Attributes | undefined`
+          : `${place}?: Attributes`,
     )
   }
   parameters.push(`${parameterName('options', names)}${optionsAreRequired ? '' : '?'}: ${options}`)
@@ -156,23 +204,21 @@ function resultVariables({ operands, results }: KernelSignature): string[] {
   ]
 }
 
-function resultsOf(signature: KernelSignature): string {
+/** The declaration of the type of several results, behind its name. */
+function resultsText(signature: KernelSignature): string {
   const { results } = shown(signature)
   const variables = resultVariables(signature)
   const generics = variables.map((variable) => {
     const { dtypes } = [...signature.operands, ...results].find((parameter) => parameter.variable === variable)!
     return `${variable} extends ${elementOf({ dtypes })}`
   })
-  const rows = results.map((result) => {
+  const lines = results.flatMap((result) => {
     const isBound = result.variable !== undefined && variables.includes(result.variable)
     const type = resultType(result, isBound ? result.variable! : elementOf(result))
     return [`/** ${inComment(parameterText(result))} */`, `readonly ${propertyName(result.name)}: ${type}`]
   })
-  return interfaceOf(`Results${generics.length === 0 ? '' : `<${generics.join(', ')}>`}`, rows)
+  return `${generics.length === 0 ? '' : `<${generics.join(', ')}>`}${bodyOf(lines)}`
 }
-
-const interfaceOf = (head: string, members: readonly (readonly string[])[]): string =>
-  [`  interface ${head} {`, ...members.flat().map((line) => `    ${line}`), '  }'].join('\n')
 
 function attributeLines({ name, type, isOptional, fallback }: AttributeParameter): string[] {
   const fallbackText = fallback === undefined ? '' : `, ${formatLiteral(fallback)} by default`

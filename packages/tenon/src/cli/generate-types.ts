@@ -6,7 +6,7 @@ import { declareFunction, isTyped } from '../registered/declare-function.ts'
 import { quote } from '../registered/quote.ts'
 import type { Refinements } from '../registered/refinements.ts'
 import { NOTHING, type NamedRegistered } from '../registered/registered.ts'
-import { declareKernel, inComment, kernelTypes } from './declare-kernel.ts'
+import { declareKernels, inComment, kernelTypes } from './declare-kernel.ts'
 import { localName } from './used-names.ts'
 
 /** A packed function without a complete signature. */
@@ -59,7 +59,7 @@ export function declarations(
   const classes = new Map([...classNames].map(([key, name]) => [key, localName(name)]))
   const context = new DeclarationContext(registered.types, classes, refinements, naming)
   const parts = [
-    ...kernels.map(declareKernel),
+    ...declareKernels(kernels),
     ...functions.map((one) => declareFunction({ ...one, place: one.name }, one.name, context)),
     ...registered.types.map((type) => declareClass(type, classes.get(type.key)!, context)),
     ...registered.functions.map((one) => {
