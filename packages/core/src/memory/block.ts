@@ -95,8 +95,8 @@ export class Block {
   }
 
   private makeBytes(): Buffer {
-    const { buffer, byteOffset, byteLength } = this.view
-    return (this.ownBytes = Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength))
+    const { buffer, start, address } = this.slab!
+    return (this.ownBytes = Buffer.from(buffer as ArrayBuffer, start + this.address - address, this.partSize))
   }
 
   /** @internal Gives a part of a slab a buffer over exactly its bytes. Views that were made before go on to work. */

@@ -91,9 +91,14 @@ export class ChunkHeap {
     return { span, offset }
   }
 
-  /** Fills a span that was just taken with zeros. */
-  zero({ owner, dirtyStart, dirtyEnd }: Span<Chunk>): void {
-    if (dirtyEnd > dirtyStart) owner.bytes.fill(0, dirtyStart, dirtyEnd)
+  /** Fills a part of a span that was taken with zeros, by default all of it. @param start its offset in the chunk */
+  zero(
+    { owner, offset, dirtyStart, dirtyEnd, byteSize }: Span<Chunk>,
+    start: number = offset,
+    size: number = byteSize,
+  ): void {
+    const [from, to] = [Math.max(start, dirtyStart), Math.min(start + size, dirtyEnd)]
+    if (to > from) owner.bytes.fill(0, from, to)
   }
 
   /** Gives a taken span back, and its pages to the system. After the heap was closed, this has no effect. */

@@ -3,7 +3,6 @@ import {
   Block,
   checkAlignment,
   checkSize,
-  Cleaner,
   detachBuffer,
   type Gate,
   isDetached,
@@ -11,24 +10,11 @@ import {
   type PartSource,
   type SharedChunk,
 } from '@tenon/core/internal'
+import type { ArenaWitness, ArenaWitnesses } from './arena-witness.ts'
 import type { ChunkHeap } from './chunk-heap.ts'
 import { roundUp, type Span, SPAN_UNIT } from './free-list.ts'
 import type { Chunk } from './chunk.ts'
 import { keepingBuffer } from './memory-range.ts'
-
-/** What an arena has of its memory. It does not refer to the arena, so a cleaner can have it. */
-interface Kept {
-  readonly heap: ChunkHeap
-  readonly hold: Hold
-  readonly spans: Span<Chunk>[]
-}
-
-const cleaner = new Cleaner<Kept>(giveBack)
-
-function giveBack({ heap, hold, spans }: Kept): void {
-  for (const span of spans.splice(0)) heap.give(span)
-  hold.release()
-}
 
 /** A span of the memory from which an arena hands out parts. */
 class ArenaBlock implements PartSource {
@@ -78,19 +64,21 @@ class ArenaBlock implements PartSource {
  */
 export class MemoryArena extends ManagedLifetime implements NativeAllocator {
   readonly #heap: ChunkHeap
-  readonly #kept: Kept
+  readonly #witnesses: ArenaWitnesses
+  /** Undefined once the arena is closed, because another arena has it then. */
+  #witness: ArenaWitness | undefined
   readonly #blocks: ArenaBlock[] = []
   /** The bytes of the last block that are handed out. */
   #used = 0
   #nextSize: number
 
   /** @internal @param hold that of the memory, which the arena releases. @param byteSize the size of the first block. */
-  constructor(heap: ChunkHeap, hold: Hold, byteSize: number) {
+  constructor(heap: ChunkHeap, witnesses: ArenaWitnesses, hold: Hold, byteSize: number) {
     super()
     this.#heap = heap
     this.#nextSize = byteSize
-    this.#kept = { heap, hold, spans: [] }
-    cleaner.watch(this, this.#kept, this.#kept)
+    this.#witnesses = witnesses
+    this.#witness = witnesses.take(hold)
   }
 
   /**
@@ -107,7 +95,7 @@ export class MemoryArena extends ManagedLifetime implements NativeAllocator {
     this.checkOpen()
     if (this.#heap.isGuarded) {
       const { block, offset } = this.#addBlock(alignment, room)
-      return new Segment(Block.ofPart(this.gate, block, offset, room), 0, size, 0)
+      return this.#lend(block, offset, room, size)
     }
     let block = this.#blocks.at(-1)
     let offset = block === undefined ? 0 : offsetIn(block, this.#used, alignment)
@@ -116,14 +104,19 @@ export class MemoryArena extends ManagedLifetime implements NativeAllocator {
       this.#nextSize = Math.min(block.span.byteSize * 2, LARGEST_BLOCK)
     }
     this.#used = offset + room
+    return this.#lend(block, offset, room, size)
+  }
+
+  /** Only what is lent is zeroed, because most arenas use a small part of their first block. */
+  #lend(block: ArenaBlock, offset: number, room: number, size: number): Segment {
+    this.#heap.zero(block.span, block.start + offset, room)
     return new Segment(Block.ofPart(this.gate, block, offset, room), 0, size, 0)
   }
 
   /** Adds a block, and returns the offset in it of its first allocation. */
   #addBlock(byteAlignment: number, byteSize: number): { block: ArenaBlock; offset: number } {
     const { span, offset } = this.#heap.take(byteSize, byteAlignment)
-    this.#heap.zero(span)
-    this.#kept.spans.push(span)
+    this.#witness!.add(span)
     const block = new ArenaBlock(this.gate, span)
     this.#blocks.push(block)
     return { block, offset: offset - span.offset }
@@ -140,8 +133,8 @@ export class MemoryArena extends ManagedLifetime implements NativeAllocator {
         if (buffer !== undefined && !isDetached(buffer)) detachBuffer(buffer)
       }
     }
-    cleaner.forget(this.#kept)
-    giveBack(this.#kept)
+    this.#witnesses.give(this.#witness!)
+    this.#witness = undefined
   }
 
   override toString(): string {

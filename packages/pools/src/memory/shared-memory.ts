@@ -24,6 +24,7 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { byteCount } from './byte-count.ts'
+import { ArenaWitnesses } from './arena-witness.ts'
 import type { Chunk } from './chunk.ts'
 import { ChunkHeap } from './chunk-heap.ts'
 import { closeDescriptor } from './descriptor.ts'
@@ -54,6 +55,11 @@ import { createShmFile } from './shm-file.ts'
 
 const OPTIONS = ['chunk', 'limit', 'label', 'guard', 'backing', 'name'] as const
 
+const NO_OPTIONS: ArenaOptions = Object.freeze({})
+
+/** The size of the first block of an arena in bytes. */
+const FIRST_BLOCK = 2 ** 16
+
 const ranges = new Cleaner<{ readonly heap: ChunkHeap; readonly span: Span<Chunk> }>(({ heap, span }) =>
   heap.give(span),
 )
@@ -81,6 +87,7 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
   readonly identity: string = randomUUID()
   readonly #name: string
   readonly #heap: ChunkHeap
+  readonly #witnesses: ArenaWitnesses
   readonly #exports = new Set<MemoryExport>()
   /** The file in `/dev/shm`. */
   readonly #file: OwnFile | undefined
@@ -93,6 +100,7 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
     this.gate.notCloneable = NOT_CLONEABLE
     this.#name = name
     this.#heap = heap
+    this.#witnesses = new ArenaWitnesses(heap)
     heaps.watch(this, { heap, file }, heap)
   }
 
@@ -174,10 +182,10 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
    * @throws {ArgumentError | ArgumentRangeError} if an option is not valid. @throws {ScopeClosedError}
    */
   arena(options?: ArenaOptions): MemoryArena {
-    const { byteSize = 2 ** 16 } = checkOptions(options, ['byteSize'])
-    const size = byteCount(byteSize, 'byteSize')
+    const { byteSize = FIRST_BLOCK } = options === undefined ? NO_OPTIONS : checkOptions(options, ['byteSize'])
+    const size = byteSize === FIRST_BLOCK ? FIRST_BLOCK : byteCount(byteSize, 'byteSize')
     if (size < 1) throw new ArgumentRangeError('byteSize must be at least 1, got 0')
-    return new MemoryArena(this.#heap, this.acquire(), size)
+    return new MemoryArena(this.#heap, this.#witnesses, this.acquire(), size)
   }
 
   /**

@@ -223,6 +223,22 @@ describe.runIf(process.platform === 'linux')('arena()', () => {
     memory.close()
   })
 
+  test('is collected although an arena before it, which was closed, is still referred to', async () => {
+    const memory = SharedMemory.open({ chunk: '1 MiB' })
+    const arenas = Array.from({ length: 100 }, () => memory.arena())
+    for (const arena of arenas) {
+      arena.allocate(100)
+      arena.close()
+    }
+    ;(() => {
+      for (let i = 0; i < 100; i++) memory.arena().allocate(100)
+    })()
+    expect(memory.usage.usedBytes).toBeGreaterThan(0)
+    expect(await collectUntil(() => memory.usage.usedBytes === 0)).toBe(true)
+    expect(arenas.every((arena) => !arena.isAlive)).toBe(true)
+    memory.close()
+  })
+
   test('memory of a closed arena is zeroed before it is used again, and large allocations get their own block', () => {
     using memory = SharedMemory.open({ chunk: '1 MiB' })
     for (let round = 0; round < 3; round++) {
