@@ -28,8 +28,8 @@ export function makeKernel<Call extends FrameCall, Handler, Result = Tensor>(
   // A process that runs calls can be ended, so it keeps deadlines itself.
   const runAsync: KernelCallee<Call>['runAsync'] =
     callee.remote === undefined
-      ? (run, operands, results, options) =>
-          runUntil(signature.name, options, (signal) => callee.runAsync(run, operands, results, { signal }))
+      ? (run, tensors, options) =>
+          runUntil(signature.name, options, (signal) => callee.runAsync(run, tensors, { signal }))
       : callee.runAsync
   const { call, async, batch, prepare } = kernelFunction(signature, { ...callee, runAsync })
   const members = {

@@ -53,6 +53,12 @@ const NO_OPTIONS = Object.freeze({}) as AnyOptions
 
 const NO_NAMES: readonly string[] = Object.freeze([])
 
+/** The tensors of a call, behind places for the call and its library. */
+interface TakenCall {
+  readonly taken: readonly Gated[]
+  readonly operandCount: number
+}
+
 /** How a function makes its calls. */
 export interface CallMaker<Call extends FrameCall> {
   /** The option that a call is prepared with besides its tensors. */
@@ -62,8 +68,8 @@ export interface CallMaker<Call extends FrameCall> {
   readonly run: RunFrame<Call>
   /** For calls that run in this process. */
   readonly inPlace?: InPlaceRuns<Call>
-  /** Runs a call on another thread, and closes it unless it is shared. */
-  runAsync(call: Call, operands: Tensors, results: Tensors, options: RunAsyncOptions): Promise<void>
+  /** Runs a call on another thread, and closes it unless it is shared. The results are behind the operands. */
+  runAsync(call: Call, tensors: Tensors, options: RunAsyncOptions): Promise<void>
   /** For calls that run in another process. */
   readonly remote?: RemoteCallee<Call>
 }
@@ -151,7 +157,7 @@ export function callFunction<Call extends FrameCall>({
   }
 
   /** Prepares an asynchronous call, or finds one if calls can be shared. */
-  const begin = (tensors: Tensors, options: AnyOptions): RemoteRun<Call> & { readonly taken: readonly Gated[] } => {
+  const begin = (tensors: Tensors, options: AnyOptions): RemoteRun<Call> & TakenCall => {
     const given = { ...checkOptions(options, knownAsync) } as AnyOptions
     const { results, allocator = ownAllocator, alignment } = given
     const attributes = reader.read(hasAttributes ? given.attrs : given.opaque)
@@ -163,27 +169,20 @@ export function callFunction<Call extends FrameCall>({
     if (remote !== undefined && frame === undefined) {
       frames.keep(opened, { types: opened.shape.types, operandCount, alignment, layouts: undefined, attributes })
     }
-    const all = taken.slice(first) as unknown as Tensor[]
-    return {
-      call: opened,
-      operands: all.slice(0, operandCount),
-      results: all.slice(operandCount),
-      options: given,
-      taken,
-    }
+    return { call: opened, tensors: taken.slice(first) as unknown as Tensors, options: given, taken, operandCount }
   }
 
   const async = async (tensors: Tensors, options: AnyOptions): Promise<unknown> => {
-    const { call: begun, operands, results, options: given, taken } = begin(tensors, options)
+    const { call: begun, tensors: all, options: given, taken, operandCount } = begin(tensors, options)
     const { signal, deadline } = given
-    await runAsync(begun, operands, results, remote === undefined ? { signal, deadline } : given)
-    return valueOf(taken, operands.length)
+    await runAsync(begun, all, remote === undefined ? { signal, deadline } : given)
+    return valueOf(taken, operandCount)
   }
 
   /** Begins a call of a batch. */
   const beginOne = (tensors: Tensors, options: AnyOptions): Begun<Call> => {
     const begun = begin(tensors, options)
-    return { run: begun, value: () => valueOf(begun.taken, begun.operands.length) }
+    return { run: begun, value: () => valueOf(begun.taken, begun.operandCount) }
   }
   return { call, async, begin: beginOne }
 }

@@ -47,8 +47,8 @@ export interface KernelCallee<Call extends FrameCall> {
   readonly run: RunFrame<Call>
   /** For calls that run in this process. */
   readonly inPlace?: InPlaceRuns<Call>
-  /** Runs a call on another thread, and closes it unless it is shared. */
-  runAsync(call: Call, operands: Tensors, results: Tensors, options: RunAsyncOptions): Promise<void>
+  /** Runs a call on another thread, and closes it unless it is shared. The results are behind the operands. */
+  runAsync(call: Call, tensors: Tensors, options: RunAsyncOptions): Promise<void>
   /** For calls that run in another process. */
   readonly remote?: RemoteCallee<Call>
 }
@@ -106,10 +106,15 @@ export function kernelFunction<Call extends FrameCall>(
     const attributes = reader.read(hasAttributes ? args[next] : undefined)
     const at = hasAttributes ? next + 1 : next
     if (args.length > at + 1) refuseMore(signature, args.length, tensors.length + (hasAttributes ? 2 : 1))
-    const { into, results: types, layouts: named, ...options } = readOptions(name, args[at], knownOptions)
+    const options = readOptions(name, args[at], knownOptions)
+    const { into, results: types, layouts: named } = options
     const layouts = takeNamedLayouts(name, ownLayouts, operands, results, named)
-    const given = takeResults(name, results, into, types)
     const list: (Gated | undefined)[] = [UNSET, UNSET, ...tensors]
+    if (isFixed && into === undefined && types === undefined) {
+      list.push(...none)
+      return { list, operandCount: tensors.length, given: none, attributes, layouts, options }
+    }
+    const given = takeResults(name, results, into, types)
     given.forEach((one, i) => {
       const donated = pairs.find(({ result, isDonated }) => result === i && isDonated)
       const layout = layouts.results[i]
@@ -263,22 +268,22 @@ export function kernelFunction<Call extends FrameCall>(
     const frame = key && frames.find(list, operandCount, key.alignment, key.layouts, key.attributes)
     if (frame !== undefined) frame.memory.running = false
     const opened = frame?.call ?? open(taken)
-    let tensors: Tensor[]
+    let tensors: Tensors
     try {
-      tensors = complete(list, operandCount, opened, options).slice(first) as unknown as Tensor[]
+      tensors = complete(list, operandCount, opened, options).slice(first) as unknown as Tensors
     } catch (error) {
       if (frame === undefined) opened.close()
       throw error
     }
     if (key !== undefined && frame === undefined) frames.keep(opened, key)
-    return { call: opened, operands: tensors.slice(0, operandCount), results: tensors.slice(operandCount), options }
+    return { call: opened, tensors, options }
   }
 
   const async = async (...args: unknown[]): Promise<unknown> => {
     const taken = take(args, knownAsync)
-    const { call: begun, operands: from, results: to, options } = begin(taken)
+    const { call: begun, tensors, options } = begin(taken)
     const { signal, deadline } = options
-    await runAsync(begun, from, to, remote === undefined ? { signal, deadline } : options)
+    await runAsync(begun, tensors, remote === undefined ? { signal, deadline } : options)
     return valueOf(taken.list, taken.operandCount, taken.given)
   }
 

@@ -46,11 +46,15 @@ export const NO_OPTIONS: KernelAsyncOptions = Object.freeze({})
 /** Reads the options of a call once. @param known their names. @throws {ArgumentError} if one does not exist. */
 export function readOptions(name: string, options: unknown, known: readonly string[]): KernelAsyncOptions {
   if (options === undefined) return NO_OPTIONS
+  if (known === CALL_OPTIONS) refuseAsyncOptions(name, options, known)
+  return { ...checkOptions(options as Readonly<Record<string, unknown>>, known, `the options of ${name}`) }
+}
+
+/** @throws {ArgumentError} if the options of a synchronous call have one that only asynchronous calls have. */
+function refuseAsyncOptions(name: string, options: unknown, known: readonly string[]): void {
+  const onlyAsync = ASYNC_OPTIONS.find((one) => Object.hasOwn(Object(options) as object, one))
+  if (onlyAsync === undefined) return
   const place = `the options of ${name}`
-  const onlyAsync = ASYNC_OPTIONS.find(
-    (one) => known.includes('into') && !known.includes(one) && Object.hasOwn(Object(options) as object, one),
-  )
-  if (onlyAsync === undefined) return { ...checkOptions(options as Readonly<Record<string, unknown>>, known, place) }
   throw new ArgumentError(`${place} must not have ${onlyAsync}, which only asynchronous calls have`, {
     hint: `Call ${name}.async(...) instead.`,
     details: { path: place, expected: known, received: onlyAsync },

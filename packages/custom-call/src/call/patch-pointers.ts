@@ -126,9 +126,9 @@ export function checkTaken({ gate, target, shape }: Patched, held: readonly Gate
   target.gate.owner.checkOpen()
   const { name, types, operandCount, sources } = shape
   const tensors = types.map((type, i) => {
-    const place = placeOf(shape, i)
-    const tensor = checkTensor(held[FIRST_TENSOR + i], type, shape, place, sources?.[i])
+    const tensor = checkTensor(held[FIRST_TENSOR + i], type, shape, i, sources?.[i])
     if (i >= operandCount && (tensor.flags & READ_ONLY) !== 0) {
+      const place = placeOf(shape, i)
       throw new ReadOnlyError(`${place} must be writable, got read-only memory`, { details: { path: place } })
     }
     return tensor
@@ -153,32 +153,37 @@ function refuseCounts({ name, types, operandCount }: CallShape, operands: unknow
   )
 }
 
+/** Names the tensor only in errors. */
 function checkTensor(
   tensor: unknown,
   type: TensorType,
-  { misalignment, deviceType }: CallShape,
-  place: string,
+  shape: CallShape,
+  index: number,
   source: TensorType | undefined,
 ): Tensor {
+  const { misalignment, deviceType } = shape
   if (!isTensor(tensor)) {
     const hint = `Make it with tensor('${type.dtype}', [${type.shape.join(', ')}], values).`
-    refuseTensor(tensor, place, `a tensor of ${type}`, hint)
+    refuseTensor(tensor, placeOf(shape, index), `a tensor of ${type}`, hint)
   }
   const isCopied = tensor.type === source
   if (tensor.type !== type && !isCopied) {
+    const place = placeOf(shape, index)
     throw new ArgumentError(`${place} must be ${describeType(type)}, got ${describeType(tensor.type)}`, {
       hint: 'Prepare another call for this type, or copy the tensor into one of the expected type.',
       details: { path: place, expected: String(type), received: String(tensor.type) },
     })
   }
-  checkOpen(tensor, place)
+  checkOpen(tensor, shape, index)
   if (tensor.device.type !== deviceType) {
+    const place = placeOf(shape, index)
     const where = deviceType === 1 ? 'on the CPU' : `on device type ${deviceType}`
     throw new ArgumentError(`${place} must be ${where}, got device type ${tensor.device.type}`, {
       details: { path: place, expected: deviceType, received: tensor.device.type },
     })
   }
   if ((tensor.lo & misalignment) !== 0 && !isCopied) {
+    const place = placeOf(shape, index)
     throw new AlignmentError(
       `${place} must start at a multiple of ${misalignment + 1} bytes, got ${hex(tensor.address)}`,
       {
@@ -191,11 +196,12 @@ function checkTensor(
 }
 
 /** @throws {ScopeClosedError} that names the tensor if its memory is closed. */
-function checkOpen({ block }: Tensor, place: string): void {
+function checkOpen({ block }: Tensor, shape: CallShape, index: number): void {
   try {
     checkEnterable(block)
   } catch (error) {
     if (!(error instanceof ScopeClosedError)) throw error
+    const place = placeOf(shape, index)
     throw new ScopeClosedError(`${place} must have open memory, but ${error.sentence}`, {
       hint: error.hint,
       details: { ...error.details, path: place },

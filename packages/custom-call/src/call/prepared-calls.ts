@@ -5,9 +5,10 @@ import { inPlaceRuns, runTaken, type PreparedCall } from './prepared-call.ts'
 export const preparedCalls: Pick<CallMaker<PreparedCall>, 'run' | 'inPlace' | 'runAsync'> = {
   run: runTaken,
   inPlace: inPlaceRuns,
-  runAsync: async (call, operands, results, options) => {
+  runAsync: async (call, tensors, options) => {
+    const { operandCount } = call.shape
     try {
-      await call.runAsync(operands, results, options)
+      await call.runAsync(tensors.slice(0, operandCount), tensors.slice(operandCount), options)
     } finally {
       call.closeAfterRun()
     }

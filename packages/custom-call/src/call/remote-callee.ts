@@ -6,8 +6,8 @@ import type { FrameCall } from './kept-frames.ts'
 /** A call with its arguments. */
 export interface RemoteRun<Call extends FrameCall> {
   readonly call: Call
-  readonly operands: Tensors
-  readonly results: Tensors
+  /** The operands, and then the results. */
+  readonly tensors: Tensors
   /** All options of the call, with those that the callee names. */
   readonly options: RunAsyncOptions
 }

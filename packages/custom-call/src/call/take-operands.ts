@@ -23,6 +23,8 @@ export function takeOperands(
   parameters: readonly Parameter[],
   args: readonly unknown[],
 ): TakenOperands {
+  if (areAllGiven(parameters, args))
+    return { tensors: args.slice(0, parameters.length) as Tensor[], next: parameters.length }
   const groups: (Tensor | readonly Tensor[] | undefined)[] = []
   let next = 0
   for (const parameter of parameters) {
@@ -51,6 +53,13 @@ export function takeOperands(
   while (isTensor(args[next])) groups.push(args[next++] as Tensor)
   if (!isComplete(parameters, groups)) refuseOperands(signature, groups)
   return { tensors: groups.flatMap((one) => one ?? []) as Tensor[], next }
+}
+
+/** Whether each operand is one tensor, and no tensor is behind them. */
+function areAllGiven(parameters: readonly Parameter[], args: readonly unknown[]): boolean {
+  for (let i = 0; i < parameters.length; i++)
+    if (parameters[i]!.kind === 'remaining' || !isTensor(args[i])) return false
+  return !isTensor(args[parameters.length])
 }
 
 function take(value: unknown, parameter: Parameter, place: string): Tensor {

@@ -1,3 +1,4 @@
+import { BriefWaits } from './brief-waits.ts'
 import { residentMemory } from './call-metrics.ts'
 import { Crew } from './crew.ts'
 import { CANCEL_AGAIN, MEMORY_INTERVAL, nextTime, START_TIMEOUT } from './due-times.ts'
@@ -26,7 +27,9 @@ interface Waiter {
 export class Dispatcher implements SupervisorListener {
   readonly crew: Crew
   readonly supervisor: Supervisor
+  readonly #briefWaits = new BriefWaits()
   #waiters: Waiter[] = []
+  #isAdvancing = false
 
   constructor(settings: Settings) {
     this.crew = new Crew(settings, () => this.tick())
@@ -38,22 +41,34 @@ export class Dispatcher implements SupervisorListener {
     const worker = seat.worker!
     worker.add(execution, now)
     if (!execution.isAsync) return
-    if (worker.post()) setImmediate(() => this.collect(seat))
+    if (this.#briefWaits.wait(worker, execution, now)) {
+      this.collect(seat)
+      if (execution.isSettled) return
+    } else if (worker.post()) setImmediate(() => this.collect(seat))
     if (this.crew.watchesMemory) this.crew.alarm.by(now + MEMORY_INTERVAL)
   }
 
   advance(): void {
+    // A call may be answered while it is sent.
+    if (this.#isAdvancing) return
     const { queue, seats } = this.crew
     if (queue.length > 0) {
-      for (const seat of seats) {
-        while (seat.isFree) {
-          const execution = queue.take(seat.index)
-          if (execution === undefined) break
-          this.send(seat, execution, performance.now())
-        }
+      this.#isAdvancing = true
+      try {
+        for (const seat of seats) this.#sendNext(seat)
+      } finally {
+        this.#isAdvancing = false
       }
     }
     if (this.#waiters.length > 0) this.#answerWaiters()
+  }
+
+  #sendNext(seat: Seat): void {
+    while (seat.isFree) {
+      const execution = this.crew.queue.take(seat.index)
+      if (execution === undefined) return
+      this.send(seat, execution, performance.now())
+    }
   }
 
   collect(seat: Seat): void {
@@ -77,6 +92,7 @@ export class Dispatcher implements SupervisorListener {
 
   succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void {
     this.crew.metrics.answered(nativeTime)
+    execution.known!.pace.answered(nativeTime)
     if (execution.cancelledAt === 0) {
       execution.resolve(value)
       this.crew.seats[worker.index]!.backoff.clear()

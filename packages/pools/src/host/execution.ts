@@ -23,6 +23,8 @@ export class Execution<T = unknown> implements Queued {
   queueBefore: Queued | undefined
   queueAfter: Queued | undefined
   queueNumber = 0
+  /** Whether the event loop waits for the outcome. */
+  readonly isAsync: boolean
   /** Called when the outcome is known. */
   onSettled: (() => void) | undefined
   onAbort: (() => void) | undefined
@@ -54,8 +56,15 @@ export class Execution<T = unknown> implements Queued {
   #isHeld = true
 
   /** Enters the lifetimes of the operands. @throws {ScopeClosedError | WrongThreadError} if one of them is not open. */
-  constructor(call: WorkerCall<T>, id: number, seat: number, deadline: number, isIdempotent: boolean, now: number) {
+  constructor(
+    call: WorkerCall<T>,
+    id: number,
+    seat: number,
+    { deadline, isIdempotent, isAsync }: Pick<Execution, 'deadline' | 'isIdempotent' | 'isAsync'>,
+    now: number,
+  ) {
     this.call = call
+    this.isAsync = isAsync
     this.id = id
     this.priority = call.priority ?? 'medium'
     this.seat = seat
@@ -93,11 +102,6 @@ export class Execution<T = unknown> implements Queued {
     this.weight = 1
     this.known = undefined
     this.preparation = undefined
-  }
-
-  /** Whether the event loop waits for the outcome. */
-  get isAsync(): boolean {
-    return this.onSettled !== undefined
   }
 
   /** Why the worker could not prepare the call, if that is the reason of its failure. */

@@ -1,3 +1,4 @@
+import { Pace } from './pace.ts'
 import type { Answer, WorkerKernel } from './worker-call.ts'
 
 /** A kernel, or a library, that a worker has prepared or is preparing. */
@@ -5,6 +6,7 @@ export interface Known {
   readonly id: number
   /** The answer to the request that prepares it, if it failed. */
   failure: Answer | undefined
+  readonly pace: Pace
 }
 
 /** The libraries and kernels that one worker knows. Those that could not be prepared are forgotten, so the next call tries again. */
@@ -22,13 +24,13 @@ export class KnownKernels {
   }
 
   add(kernel: WorkerKernel): Known {
-    const known: Known = { id: this.#nextId++, failure: undefined }
+    const known: Known = { id: this.#nextId++, failure: undefined, pace: new Pace() }
     this.#kernels.set(kernel, known)
     return known
   }
 
   addLibrary(path: string): Known {
-    const known: Known = { id: this.#nextId++, failure: undefined }
+    const known: Known = { id: this.#nextId++, failure: undefined, pace: new Pace() }
     this.#libraries.set(path, known)
     return known
   }

@@ -83,6 +83,11 @@ export class RequestRing {
     return state !== POSTED && state !== RETURNED
   }
 
+  /** Whether a call has the only request without answer. */
+  hasOnly(execution: Execution): boolean {
+    return this.#used === 1 && this.#requests[this.#first] === execution && !this.hasBacklog
+  }
+
   /** The slot that was written last. */
   get lastSlot(): number {
     return (this.#first + this.#used + SLOTS - 1) % SLOTS

@@ -96,7 +96,9 @@ export class Worker implements RingOwner, WorkerIdentity {
     if (this.executions.length === 0) this.oldestSince = now
     // Requests that nobody waits for may have filled the ring.
     if (!this.#ring.hasRoom) this.#fault ??= this.#ring.collect(true)
-    for (const execution of first.group()) {
+    for (let next: Execution | undefined = first; next !== undefined;) {
+      const execution: Execution = next
+      next = execution.follower
       if (execution.isSettled) continue
       execution.place = this.index
       execution.sentAt = now
@@ -109,6 +111,11 @@ export class Worker implements RingOwner, WorkerIdentity {
         this.#listener.broke(this, execution, error)
       }
     }
+  }
+
+  /** Whether a call that was added is all that the worker has to do, which needs no function of this process. */
+  hasOnly(execution: Execution): boolean {
+    return this.executions.length === 1 && this.#ring.hasOnly(execution) && execution.call.callBack === undefined
   }
 
   /** Whether a function of this process runs for the worker. */
@@ -137,6 +144,12 @@ export class Worker implements RingOwner, WorkerIdentity {
   /** Announces what is not announced, and waits until a call may have been answered, at most `timeout` ms. */
   exchange(execution: Execution, timeout: number): WaitResult {
     return this.#ring.exchange(execution.slot < 0 ? this.#ring.lastSlot : execution.slot, timeout)
+  }
+
+  /** As {@link exchange}, for a thread that goes on after a short time. It stays on its processor, and the worker on its own. */
+  postAndWait(execution: Execution, timeout: number): WaitResult {
+    this.#ring.post(false)
+    return this.#ring.exchange(execution.slot, timeout)
   }
 
   /** The worker has rung. One that does nothing else would keep the event loop busy for ever. */
@@ -234,7 +247,8 @@ export class Worker implements RingOwner, WorkerIdentity {
   }
 
   #leave(execution: Execution): void {
-    this.executions.splice(this.executions.indexOf(execution), 1)
+    if (this.executions[0] === execution) this.executions.shift()
+    else this.executions.splice(this.executions.indexOf(execution), 1)
     execution.place = -1
     this.#rings = 0
     this.oldestSince = performance.now()

@@ -82,7 +82,7 @@ export class Workers implements AsyncDisposable {
   }
 
   #run<T>(call: WorkerCall<T>): T {
-    const execution = this.#admit(call)
+    const execution = this.#admit(call, false)
     const dispatcher = this.#dispatcher
     this.#begin(execution as Execution)
     waitFor(dispatcher, execution as Execution)
@@ -90,18 +90,24 @@ export class Workers implements AsyncDisposable {
     return execution.take()
   }
 
-  /** As {@link run}, but the event loop continues. The promise rejects with what `run` throws, or with the reason of the signal. */
-  async runAsync<T>(call: WorkerCall<T>): Promise<T> {
+  /**
+   * As {@link run}, but the event loop continues. It waits for short kernels for a moment, because that takes less time than to be woken
+   * by their answers. The promise rejects with what `run` throws, or with the reason of the signal.
+   */
+  runAsync<T>(call: WorkerCall<T>): Promise<T> {
     if (callChannel.hasSubscribers)
       return callChannel.tracePromise(async () => this.#runAsync(call), traceOf(call)) as Promise<T>
-    return this.#runAsync(call)
+    try {
+      return this.#runAsync(call)
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
   }
 
   #runAsync<T>(call: WorkerCall<T>): Promise<T> {
-    const execution = this.#admit(call)
-    const outcome = this.#outcomeOf(execution)
+    const execution = this.#admit(call, true)
     this.#submit(execution as Execution)
-    return outcome
+    return this.#outcomeOf(execution)
   }
 
   /**
@@ -111,18 +117,18 @@ export class Workers implements AsyncDisposable {
    * @returns the outcomes in the order of the calls, as of `Promise.allSettled`
    */
   async runBatch<T>(calls: readonly WorkerCall<T>[]): Promise<PromiseSettledResult<T>[]> {
-    const outcomes: Promise<T>[] = []
+    const admitted: (Execution<T> | Promise<never>)[] = []
     const groups: Execution[][] = []
     const size = Math.min(Math.max(Math.ceil(calls.length / this.#settings.workers), 1), GROUP)
     for (const call of calls) {
       let execution: Execution<T>
       try {
-        execution = this.#admit(call)
+        execution = this.#admit(call, true)
       } catch (error) {
-        outcomes.push(Promise.reject(error))
+        admitted.push(Promise.reject(error))
         continue
       }
-      outcomes.push(this.#outcomeOf(execution))
+      admitted.push(execution)
       const group = groups.at(-1)
       const first = group?.[0]
       if (group === undefined || group.length === size || !isAlike(first!, execution as Execution)) {
@@ -134,7 +140,7 @@ export class Workers implements AsyncDisposable {
       }
     }
     for (const [first] of groups) this.#submit(first!)
-    return Promise.allSettled(outcomes)
+    return Promise.allSettled(admitted.map((one) => (one instanceof Execution ? this.#outcomeOf(one) : one)))
   }
 
   /** Releases a kernel and its state in all workers. */
@@ -205,16 +211,16 @@ export class Workers implements AsyncDisposable {
   }
 
   /** Checks a call, and holds its operands. A call that is refused is released. */
-  #admit<T>(call: WorkerCall<T>): Execution<T> {
+  #admit<T>(call: WorkerCall<T>, isAsync: boolean): Execution<T> {
     try {
-      return this.#execution(call)
+      return this.#execution(call, isAsync)
     } catch (error) {
       call.released?.()
       throw error
     }
   }
 
-  #execution<T>(call: WorkerCall<T>): Execution<T> {
+  #execution<T>(call: WorkerCall<T>, isAsync: boolean): Execution<T> {
     this.#checkAlive()
     const { failure } = this.#dispatcher.crew
     if (failure !== undefined) throw failure
@@ -226,14 +232,13 @@ export class Workers implements AsyncDisposable {
       call,
       this.#nextId++,
       affinity === undefined ? -1 : seatOf(affinity, this.#settings.workers),
-      deadline,
-      idempotent,
+      { deadline, isIdempotent: idempotent, isAsync },
       performance.now(),
     )
   }
 
   /**
-   * Returns the promise of a call, and takes the call back when its signal is aborted.
+   * Returns the promise of a call that was submitted, and takes the call back when its signal is aborted.
    *
    * The listeners have names, because V8 makes a function that is assigned to a property at once an old object, so that a whole call
    * would stay until the next full collection.
@@ -242,7 +247,14 @@ export class Workers implements AsyncDisposable {
     const { signal } = execution.call
     const dispatcher = this.#dispatcher
     const { alarm, metrics } = dispatcher.crew
-    if (signal !== undefined) {
+    if (execution.isSettled) {
+      metrics.settled(execution as Execution, performance.now())
+      return execution.isRejected ? Promise.reject(execution.error as Error) : Promise.resolve(execution.take())
+    }
+    if (signal?.aborted === true) {
+      // By code that was called meanwhile, which no listener heard.
+      queueMicrotask(() => dispatcher.aborted(execution as Execution, signal.reason))
+    } else if (signal !== undefined) {
       const abort = (): void => dispatcher.aborted(execution as Execution, signal.reason)
       execution.onAbort = abort
       EventTarget.prototype.addEventListener.call(signal, 'abort', abort)
@@ -262,7 +274,9 @@ export class Workers implements AsyncDisposable {
   #submit(execution: Execution): void {
     const { crew } = this.#dispatcher
     this.#begin(execution)
-    for (const each of execution.group()) crew.alarm.by(each.deadlineAt)
+    for (let each: Execution | undefined = execution; each !== undefined; each = each.follower) {
+      if (!each.isSettled) crew.alarm.by(each.deadlineAt)
+    }
   }
 
   /** Gives a call and its followers to a worker or the queue, or rejects them if the queue is full. */

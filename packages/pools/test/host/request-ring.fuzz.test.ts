@@ -1,3 +1,4 @@
+import { Pace } from '../../src/host/pace.ts'
 import { gcAllocator } from '@tenon/core'
 import { CONSTANTS, LAYOUTS } from '@tenon/core/internal'
 import fc from 'fast-check'
@@ -47,8 +48,8 @@ class Bench {
 
   run(id: number): Execution {
     const call = { kernel: faultyKernel(), operands: [], read: () => 0, failure: () => new Error('failed') }
-    const execution = new Execution(call, id, -1, Infinity, false, 0)
-    execution.known = { id: 1, failure: undefined }
+    const execution = new Execution(call, id, -1, { deadline: Infinity, isIdempotent: false, isAsync: false }, 0)
+    execution.known = { id: 1, failure: undefined, pace: new Pace() }
     this.ring.push(execution)
     return execution
   }

@@ -3,6 +3,7 @@ import { Cleaner, type Gated } from '@tenon/core/internal'
 import { FIRST_TENSOR, type FrameCall, type KernelCallee } from '@tenon/custom-call/internal'
 import type { Answer, WorkerCall, WorkerDetails, WorkerKernel, Workers } from '@tenon/pools/internal'
 import type { IsolatedContext } from './isolated-context.ts'
+import type { IsolatedRunOptions } from './isolated-kernel.ts'
 import { checkRunOptions, RUN_OPTIONS } from './run-options.ts'
 import { StagedOperands, type OperandPlan } from './staged-operands.ts'
 
@@ -35,7 +36,7 @@ export interface RemoteCall extends FrameCall {
    * @param tensors the operands before the results. @param options all options, which were read once.
    * @throws {TenonError} if an option or a tensor is not valid.
    */
-  begin(tensors: readonly Tensor[], options: object): WorkerCall
+  begin(tensors: readonly Tensor[], options: object): WorkerCall<void>
 }
 
 /** Lets the workers forget the kernels of calls that were collected. */
@@ -48,13 +49,15 @@ export class IsolatedCall implements RemoteCall {
   readonly memory = { running: false }
   readonly shape: IsolatedCallFacts['shape']
   isAlive = true
-  readonly #context: IsolatedContext
-  readonly #facts: IsolatedCallFacts
+  /** @internal */
+  readonly context: IsolatedContext
+  /** @internal */
+  readonly facts: IsolatedCallFacts
   #runs = 0
 
   constructor(context: IsolatedContext, facts: IsolatedCallFacts) {
-    this.#context = context
-    this.#facts = facts
+    this.context = context
+    this.facts = facts
     this.shape = facts.shape
     collected.watch(this, { workers: context.workers, kernel: facts.kernel }, this)
   }
@@ -68,31 +71,72 @@ export class IsolatedCall implements RemoteCall {
   }
 
   #forgetUnused(): void {
-    if (!this.isAlive && this.#runs === 0) this.#context.workers.forget(this.#facts.kernel)
+    if (!this.isAlive && this.#runs === 0) this.context.workers.forget(this.facts.kernel)
   }
 
   begin(tensors: readonly Tensor[], options: object): WorkerCall<void> {
-    const { plan, kernel, failure } = this.#facts
-    const { memory, gate } = this.#context
+    const { memory } = this.context
     const runOptions = checkRunOptions(options)
-    const { operands, body } = plan(tensors)
+    const { operands, body } = this.facts.plan(tensors)
     const staged = new StagedOperands(memory, operands)
     this.#runs++
-    return {
-      ...runOptions,
-      kernel,
-      operands: staged.operands,
-      body,
-      gated: [{ gate }, ...tensors],
-      copiedBytes: staged.copiedBytes,
-      read: () => staged.copyBack(),
-      failure,
-      released: () => {
-        staged.free()
-        this.#runs--
-        this.#forgetUnused()
-      },
-    }
+    return new IsolatedRun(this, tensors, staged, body, runOptions)
+  }
+
+  /** @internal A run is over. */
+  ended(): void {
+    this.#runs--
+    this.#forgetUnused()
+  }
+}
+
+/** One run of a call. */
+class IsolatedRun implements WorkerCall<void> {
+  readonly kernel: WorkerKernel
+  readonly operands: WorkerCall['operands']
+  readonly body: Uint8Array | undefined
+  readonly gated: readonly Gated[]
+  readonly copiedBytes: number
+  readonly deadline: IsolatedRunOptions['deadline']
+  readonly signal: IsolatedRunOptions['signal']
+  readonly priority: IsolatedRunOptions['priority']
+  readonly affinity: IsolatedRunOptions['affinity']
+  readonly idempotent: IsolatedRunOptions['idempotent']
+  readonly #call: IsolatedCall
+  readonly #staged: StagedOperands
+
+  constructor(
+    call: IsolatedCall,
+    tensors: readonly Tensor[],
+    staged: StagedOperands,
+    body: Uint8Array | undefined,
+    { deadline, signal, priority, affinity, idempotent }: IsolatedRunOptions,
+  ) {
+    this.kernel = call.facts.kernel
+    this.operands = staged.operands
+    this.body = body
+    this.gated = [call.context, ...tensors]
+    this.copiedBytes = staged.copiedBytes
+    this.deadline = deadline
+    this.signal = signal
+    this.priority = priority
+    this.affinity = affinity
+    this.idempotent = idempotent
+    this.#call = call
+    this.#staged = staged
+  }
+
+  read(): void {
+    this.#staged.copyBack()
+  }
+
+  failure(answer: Answer, details: WorkerDetails): Error {
+    return this.#call.facts.failure(answer, details)
+  }
+
+  released(): void {
+    this.#staged.free()
+    this.#call.ended()
   }
 }
 
@@ -109,9 +153,7 @@ export function runsInWorkers<Call extends RemoteCall>({
       call.memory.running = false
       workers.run(call.begin(taken.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[], options))
     },
-    runAsync: async (call, operands, results, options) => {
-      await workers.runAsync(call.begin([...operands, ...results], options))
-    },
+    runAsync: (call, tensors, options) => workers.runAsync(call.begin(tensors, options)),
     remote: {
       allocator: memory,
       options: RUN_OPTIONS,
@@ -119,9 +161,9 @@ export function runsInWorkers<Call extends RemoteCall>({
         settleAll(
           workers,
           runs.map(
-            ({ call, operands, results, options }) =>
+            ({ call, tensors, options }) =>
               () =>
-                call.begin([...operands, ...results], options),
+                call.begin(tensors, options),
           ),
         ),
     },

@@ -23,14 +23,18 @@ interface Copy {
 type Range = Exclude<WorkerOperand, null>
 type MemoryRange = ReturnType<SharedMemory['take']>
 
+const NO_COPIES: Copy[] = []
+const NOTHING_TAKEN: MemoryRange[] = []
+
 /** The operands of one call in shared memory. Tensors that lie there are used as they are, and others are copied. */
 export class StagedOperands {
   readonly operands: readonly WorkerOperand[]
   /** The number of bytes that were copied. */
-  readonly copiedBytes: number
+  readonly copiedBytes: number = 0
   readonly #memory: SharedMemory
-  readonly #copies: Copy[] = []
-  readonly #taken: MemoryRange[] = []
+  /** Empty for most calls, which then share one array. */
+  readonly #copies: Copy[] = NO_COPIES
+  readonly #taken: MemoryRange[] = NOTHING_TAKEN
 
   /**
    * @param plans one for each operand; null for one that has no memory.
@@ -39,15 +43,17 @@ export class StagedOperands {
   constructor(memory: SharedMemory, plans: readonly (OperandPlan | null)[]) {
     this.#memory = memory
     const ranges: WorkerOperand[] = plans.map((plan) => plan && sharedRange(plan))
-    let copiedBytes = 0
-    try {
-      for (const group of groupsOf(plans, ranges)) copiedBytes += this.#take(group, ranges)
-    } catch (error) {
-      this.free()
-      throw error
+    if (plans.some((plan, index) => plan !== null && ranges[index] === null)) {
+      this.#copies = []
+      this.#taken = []
+      try {
+        for (const group of groupsOf(plans, ranges)) this.copiedBytes += this.#take(group, ranges)
+      } catch (error) {
+        this.free()
+        throw error
+      }
     }
     this.operands = markAliases(ranges)
-    this.copiedBytes = copiedBytes
     this.copyIn()
   }
 
@@ -82,7 +88,7 @@ export class StagedOperands {
 
   /** Gives the copies back. Once, when no worker uses them any more. */
   free(): void {
-    for (const range of this.#taken.splice(0)) this.#memory.give(range)
+    if (this.#taken.length > 0) for (const range of this.#taken.splice(0)) this.#memory.give(range)
   }
 }
 
@@ -139,10 +145,9 @@ const addressOf = ({ tensor }: OperandPlan): number => tensor?.address ?? 0
 
 /** Marks the operands that overlap a result as written, because the worker must map them alike. */
 function markAliases(ranges: readonly WorkerOperand[]): readonly WorkerOperand[] {
-  const written = ranges.filter((one) => one?.isWritten === true) as Range[]
-  return ranges.map((one) =>
-    one === null || one.isWritten || !written.some((other) => overlap(one, other)) ? one : { ...one, isWritten: true },
-  )
+  const isAlias = (one: WorkerOperand): one is Range =>
+    one !== null && !one.isWritten && ranges.some((other) => other?.isWritten === true && overlap(one, other))
+  return ranges.some(isAlias) ? ranges.map((one) => (isAlias(one) ? { ...one, isWritten: true } : one)) : ranges
 }
 
 function overlap(a: Range, b: Range): boolean {

@@ -39,8 +39,8 @@ export function packedKernel({ signature, packed, gate, frames }: PackedTarget):
         call.memory.running = false
       }
     },
-    runAsync: async (call, operands, results, { signal }) => {
-      const args = call.order([...operands, ...results])
+    runAsync: async (call, tensors, { signal }) => {
+      const args = call.order(tensors)
       gate.enter()
       try {
         await (signal === undefined ? packed : packed.with({ signal })).async(...args)
