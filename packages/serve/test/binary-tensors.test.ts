@@ -1,5 +1,9 @@
+import { eventually } from '@tenon/config/eventually'
 import { describe, expect, test } from 'vitest'
 import { randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
 import { StringTensor } from 'tenon/tstring'
 import { defineModel } from '../src/index.ts'
@@ -61,6 +65,64 @@ describe('tensors as bytes', () => {
       )
       for (const answer of answers) expect(answer.equals(bytes)).toBe(true)
     }
+  })
+
+  test('each answer has its own bytes, also if the client reads it long after others got theirs', async () => {
+    let runs = 0
+    const counting = defineModel({
+      name: 'counting',
+      signature: '(x: u8[n]) -> (y: u8[n])',
+      run: ({ x }) => {
+        runs++
+        return x
+      },
+    })
+    const served = await Served.start([counting])
+    const size = 15_000
+    const inputs = [{ name: 'x', datatype: 'UINT8', shape: [size], parameters: { binary_data_size: size } }]
+    const json = JSON.stringify({ inputs, parameters: { binary_data_output: true } })
+    /** Sends requests one behind the other on one connection, which does not read yet. */
+    const send = (values: readonly number[]): Socket => {
+      const socket = connect(served.server.port, '127.0.0.1').pause()
+      for (const [i, value] of values.entries()) {
+        const isLast = i === values.length - 1
+        socket.write(
+          `POST /v2/models/counting/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${json.length + size}\r\n` +
+            `inference-header-content-length: ${json.length}\r\n${isLast ? 'connection: close\r\n' : ''}\r\n${json}`,
+        )
+        socket.write(Buffer.alloc(size, value))
+      }
+      return socket
+    }
+    const read = async (socket: Socket): Promise<number[]> => {
+      let answers = await buffer(socket)
+      const values: number[] = []
+      while (answers.length > 0) {
+        const start = answers.indexOf('\r\n\r\n') + 4
+        const head = answers.subarray(0, start).toString('latin1')
+        const numberOf = (name: string): number => Number(new RegExp(`\r\n${name}: (\\d+)\r\n`, 'i').exec(head)![1])
+        const end = start + numberOf('content-length')
+        const bytes = answers.subarray(start + numberOf('inference-header-content-length'), end)
+        const value = bytes[0]!
+        expect(bytes.equals(Buffer.alloc(size, value))).toBe(true)
+        values.push(value)
+        answers = answers.subarray(end)
+      }
+      return values
+    }
+    // More than what the kernel keeps for a connection.
+    const slowValues = Array.from({ length: 1000 }, (_, i) => i % 100)
+    const slow = send(slowValues)
+    await eventually(async () => {
+      const before = runs
+      await sleep(50)
+      expect(runs).toBe(before)
+      expect(runs).toBeGreaterThan(0)
+    })
+    expect(runs).toBeLessThan(slowValues.length)
+    const fastValues = Array.from({ length: 100 }, (_, i) => 100 + i)
+    expect(await Promise.all([send(fastValues), send(fastValues)].map(read))).toEqual([fastValues, fastValues])
+    expect(await read(slow)).toEqual(slowValues)
   })
 
   test('requests with the same JSON and other tensors have nothing else in common', async () => {

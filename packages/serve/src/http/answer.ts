@@ -14,19 +14,18 @@ export interface Answer {
 /** Bodies that are smaller are not compressed. */
 const SMALLEST_COMPRESSED = 1024
 
-/** Bodies that are larger are written in their parts. To copy a smaller one takes less time than another part of a write. */
-const LARGEST_COPIED = 16_384
-
 const NO_BYTES: readonly Uint8Array[] = []
 
 /**
- * Writes an answer, whose bytes must stay until the response has closed.
+ * Writes an answer. Its bytes, and the buffer, must stay until the response has closed.
  *
+ * @param buffer for the body. A larger one is written in its parts. To copy a smaller one takes less time than another part of a write.
  * @param accepted the client's `accept-encoding`. @param timeout the longest time without a byte being read, in milliseconds.
  */
 export function sendAnswer(
   response: ServerResponse,
   { status, text, contentType = 'application/json', binary = NO_BYTES, headers: given }: Answer,
+  buffer: Buffer,
   accepted: string | undefined,
   timeout: number,
 ): void {
@@ -38,8 +37,9 @@ export function sendAnswer(
   for (const { length } of binary) size += length
   const encoding = accepted === undefined || size < SMALLEST_COMPRESSED ? undefined : chooseEncoding(accepted)
   if (encoding !== undefined) headers['content-encoding'] = encoding
-  if (size <= LARGEST_COPIED || encoding !== undefined) {
-    const whole = join(text, textSize, binary, size)
+  if (size <= buffer.length || encoding !== undefined) {
+    const room = size <= buffer.length ? buffer.subarray(0, size) : Buffer.allocUnsafe(size)
+    const whole = join(text, textSize, binary, room)
     const body = encoding === undefined ? whole : encoding === 'gzip' ? gzipSync(whole) : deflateSync(whole)
     headers['content-length'] = body.length
     response.writeHead(status, headers)
@@ -56,9 +56,8 @@ export function sendAnswer(
   if (response.writableLength > 0) response.setTimeout(timeout, () => void response.destroy())
 }
 
-/** Copies the text and the bytes behind it. */
-function join(text: string, textSize: number, binary: readonly Uint8Array[], size: number): Buffer {
-  const whole = Buffer.allocUnsafe(size)
+/** Copies the text and the bytes behind it. @param whole with their size. */
+function join(text: string, textSize: number, binary: readonly Uint8Array[], whole: Buffer): Buffer {
   whole.write(text)
   let at = textSize
   for (const part of binary) {

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { describeFailure } from '../service/describe-failure.ts'
 import type { LogError, ServerState } from '../service/server-state.ts'
 import { sendAnswer, type Answer } from './answer.ts'
+import { BodyBuffers } from './body-buffers.ts'
 import { discardRest, hasRest } from './discard-rest.ts'
 import { HttpError, STATUS_OF } from './failure-status.ts'
 import { Exchange, type Handler } from './exchange.ts'
@@ -26,6 +27,7 @@ export interface HttpOptions {
 export class HttpServer {
   readonly #server: Server
   readonly #router: Router<Handler>
+  readonly #buffers = new BodyBuffers()
   readonly #host: string
   readonly #origins: Origins
   readonly #logError: LogError
@@ -62,7 +64,8 @@ export class HttpServer {
     this.#server.on('checkExpectation', (_, response) => {
       // The body does not come.
       response.setHeader('connection', 'close')
-      sendAnswer(response, answerTo(new HttpError(417, 'the Expect must be 100-continue')), undefined, this.#timeout)
+      const answer = answerTo(new HttpError(417, 'the Expect must be 100-continue'))
+      sendAnswer(response, answer, Buffer.alloc(0), undefined, this.#timeout)
     })
     this.#server.maxConnections = 20_000
     this.#server.on('connection', (socket) => {
@@ -135,7 +138,9 @@ export class HttpServer {
       if (this.#isClosing) response.setHeader('connection', 'close')
       else if (!exchange.hasRead && hasRest(request)) discardRest(request)
       this.#origins.allow(headers, response)
-      sendAnswer(response, answer, headers['accept-encoding'], this.#timeout)
+      const buffer = this.#buffers.take()
+      exchange.onEnd(() => this.#buffers.give(buffer))
+      sendAnswer(response, answer, buffer, headers['accept-encoding'], this.#timeout)
     } finally {
       exchange.leave()
     }

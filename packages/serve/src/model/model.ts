@@ -11,7 +11,8 @@ import {
 import { NativeScope } from 'tenon/scope'
 import { StringTensor } from 'tenon/tstring'
 import { checkName, checkOptions, isSignature, resolveAttributes, resolveCall, wrongType } from '@tenon/core/internal'
-import type { IsolatedKernel } from 'tenon'
+import type { IsolatedArgument, IsolatedKernel } from 'tenon'
+import type { Cancellation } from '../service/cancellation.ts'
 import { InvalidRequestError } from '../errors.ts'
 import { readBatching, type Batching, type BatchingOptions } from '../scheduler/batching-options.ts'
 import { isModelTensor, typeOfTensor, type ModelTensor } from './model-tensor.ts'
@@ -104,12 +105,14 @@ export interface Model<Signature extends string = string> {
   /**
    * Runs once.
    *
+   * @param cancellation says when the signal of the context is aborted. With it, a kernel needs no signal of its own for each run.
    * @returns the outputs in the order of {@link outputs}, or a promise of them. @throws (or rejects with) what the kernel or function throws.
    */
   run(
     inputs: readonly ModelTensor[],
     context: RunContext,
     allocator: NativeAllocator | undefined,
+    cancellation?: Cancellation,
   ): ModelTensor[] | Promise<ModelTensor[]>
 }
 
@@ -291,12 +294,42 @@ function kernelRunner(
 ): Runner {
   const hasAttributes = kernel.signature.attributes.length > 0
   checkNoStrings(outputs, kernel)
-  return async (inputs, { signal }, allocator) => {
-    const options = { deadline, signal, ...(allocator === undefined ? {} : { allocator }) }
+  /** Controllers that were not aborted serve later runs, because to make one takes as long as to call a short kernel. */
+  const idle: AbortController[] = []
+  const outputsOf = (made: unknown): ModelTensor[] =>
+    outputs.length === 1
+      ? [made as Tensor]
+      : outputs.map(({ name }) => (made as Readonly<Record<string, Tensor>>)[name]!)
+  const takeSignal = (cancellation: Cancellation): { signal: AbortSignal; leave: () => void } => {
+    const controller = idle.pop() ?? new AbortController()
+    const { signal } = controller
+    cancellation.listener = () => controller.abort(cancellation.reason)
+    const leave = (): void => {
+      cancellation.listener = undefined
+      if (!signal.aborted) idle.push(controller)
+    }
+    return { signal, leave }
+  }
+  return (inputs, context, allocator, cancellation) => {
+    const { signal, leave } =
+      cancellation === undefined ? { signal: context.signal, leave: () => {} } : takeSignal(cancellation)
+    const options = allocator === undefined ? { deadline, signal } : { deadline, signal, allocator }
     // A kernel takes strings as the bytes of their packed tensor.
-    const operands = inputs.map((input) => (input instanceof StringTensor ? input.sharedTensor() : input))
-    const made = await kernel.async(...operands, ...(hasAttributes ? [attributes, options] : [options]))
-    return outputs.map(({ name }) => (outputs.length === 1 ? made : (made as Record<string, unknown>)[name]) as Tensor)
+    const args: IsolatedArgument[] = inputs.map((input) =>
+      input instanceof StringTensor ? input.sharedTensor() : input,
+    )
+    if (hasAttributes) args.push(attributes as IsolatedArgument)
+    args.push(options)
+    return kernel.async(...args).then(
+      (made) => {
+        leave()
+        return outputsOf(made)
+      },
+      (error: unknown) => {
+        leave()
+        throw error
+      },
+    )
   }
 }
 

@@ -5,9 +5,9 @@ import type { RunContext } from '../model/run-context.ts'
 import { joinTensors, sliceRows, type ModelTensor } from '../model/model-tensor.ts'
 import { Cancellation } from '../service/cancellation.ts'
 import { closeWhenFree } from '../service/close-when-free.ts'
-import { callLater } from '../service/call-later.ts'
 import { deadlineError } from '../service/deadline.ts'
 import type { Job } from './job.ts'
+import type { RunDeadlines } from './run-deadlines.ts'
 
 /** Why a run failed. */
 interface Failure {
@@ -19,14 +19,15 @@ interface Failure {
  *
  * @returns undefined if all of them are settled.
  */
-export function runBatch(model: Model, jobs: readonly Job[]): Promise<void> | undefined {
-  const failure = settle(model, jobs)
-  return failure === undefined ? undefined : conclude(model, jobs, failure)
+export function runBatch(model: Model, jobs: readonly Job[], deadlines: RunDeadlines): Promise<void> | undefined {
+  const failure = settle(model, jobs, deadlines)
+  return failure === undefined ? undefined : conclude(model, jobs, deadlines, failure)
 }
 
 async function conclude(
   model: Model,
   jobs: readonly Job[],
+  deadlines: RunDeadlines,
   running: Failure | Promise<Failure | undefined>,
 ): Promise<void> {
   const failure = await running
@@ -38,7 +39,7 @@ async function conclude(
   }
   for (const job of jobs) {
     const { isCancelled, reason } = job.cancellation
-    const again = isCancelled ? { error: reason } : await settle(model, [job])
+    const again = isCancelled ? { error: reason } : await settle(model, [job], deadlines)
     if (again !== undefined) job.reject(again.error)
   }
 }
@@ -50,7 +51,11 @@ const isLost = (error: unknown): boolean => error instanceof IsolationError && !
  * Runs requests together. Resolves them, or returns the failure. The outputs of one request lie in its memory, and those of several in
  * memory that is closed with the last of their answers.
  */
-function settle(model: Model, jobs: readonly Job[]): Failure | undefined | Promise<Failure | undefined> {
+function settle(
+  model: Model,
+  jobs: readonly Job[],
+  deadlines: RunDeadlines,
+): Failure | undefined | Promise<Failure | undefined> {
   const [first] = jobs as readonly [Job]
   const shared = jobs.length === 1 ? undefined : model.memory?.arena()
   let users = jobs.length
@@ -72,7 +77,7 @@ function settle(model: Model, jobs: readonly Job[]): Failure | undefined | Promi
   }
   try {
     const inputs = jobs.length === 1 ? first.inputs : join(jobs, shared)
-    const outputs = runUntilDeadline(model, jobs, inputs, shared ?? first.memory)
+    const outputs = runUntilDeadline(model, jobs, deadlines, inputs, shared ?? first.memory)
     return outputs instanceof Promise ? outputs.then(succeed).catch(fail) : succeed(outputs)
   } catch (error) {
     return fail(error)
@@ -119,11 +124,12 @@ class BatchContext implements RunContext {
 function runUntilDeadline(
   model: Model,
   jobs: readonly Job[],
+  deadlines: RunDeadlines,
   inputs: readonly ModelTensor[],
   memory: RequestMemory | undefined,
 ): ModelTensor[] | Promise<ModelTensor[]> {
   const own = new Cancellation()
-  const made = model.run(inputs, new BatchContext(jobs, own), memory)
+  const made = model.run(inputs, new BatchContext(jobs, own), memory, own)
   // A function that has returned needs no timer.
   if (!(made instanceof Promise)) return made
   return new Promise((resolve, reject) => {
@@ -135,9 +141,9 @@ function runUntilDeadline(
     const gone = (): void => {
       if (jobs.every(({ cancellation }) => cancellation.isCancelled)) end(jobs[0]!.cancellation.reason)
     }
-    const takeBack = callLater(() => end(deadlineError(model.name, model.deadline, 'running')), model.deadline)
+    const run = deadlines.add(() => end(deadlineError(model.name, model.deadline, 'running')))
     const settled = (): void => {
-      takeBack()
+      deadlines.delete(run)
       for (const { cancellation } of jobs) cancellation.listener = undefined
     }
     for (const { cancellation } of jobs) cancellation.listener = gone

@@ -7,12 +7,14 @@ import { formBatch } from './form-batch.ts'
 import { keyOf, type Job, type JobOutputs, type ScheduledRequest } from './job.ts'
 import { JobQueue } from './job-queue.ts'
 import { runBatch } from './run-batch.ts'
+import { RunDeadlines } from './run-deadlines.ts'
 
 /** Gives the requests of a model to its instances, in batches if the model has them. */
 export class Scheduler {
   readonly #model: Model
   readonly #onRun: (rows: number) => void
   readonly #queue = new JobQueue()
+  readonly #deadlines: RunDeadlines
   /** The answer before the one of the newest request, if answers keep their order. */
   #previous: Promise<unknown> = Promise.resolve()
   #running = 0
@@ -22,6 +24,7 @@ export class Scheduler {
   constructor(model: Model, onRun: (rows: number) => void) {
     this.#model = model
     this.#onRun = onRun
+    this.#deadlines = new RunDeadlines(model.deadline)
   }
 
   /** The requests that wait or run. */
@@ -145,7 +148,7 @@ export class Scheduler {
     this.#onRun(rows)
     this.#running++
     const end = (): void => void this.#running--
-    const running = runBatch(this.#model, jobs)
+    const running = runBatch(this.#model, jobs, this.#deadlines)
     if (running === undefined) end()
     else void running.finally(end).then(() => this.#startNext())
   }

@@ -1,5 +1,5 @@
 /** Fewer bytes share their memory with others, or are left to the collector. */
-const LEAST = 16_384
+const LEAST = 2048
 
 /**
  * Gives the memory of received bytes back, after which they are gone. The collector would do so only after many more, and looks at
