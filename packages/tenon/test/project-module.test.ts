@@ -41,8 +41,8 @@ describe('the module of a project', () => {
     const { script, declarations, names, left } = projectModule(libraries)
     expect([names, left]).toEqual([['add_one', 'add_two'], []])
     expect(declarations).toContain('declarations for first, second.')
-    expect(declarations).toContain('export function add_one(')
-    expect(declarations).toContain('export function add_two(')
+    expect(declarations).toContain('export const add_one: ')
+    expect(declarations).toContain('export const add_two: ')
     writeFileSync(join(directory, 'index.js'), script)
     writeFileSync(
       join(directory, 'use.js'),
