@@ -1,5 +1,6 @@
 import { eventually } from '@tenon/config/eventually'
 import fc from 'fast-check'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +14,7 @@ function converse(served: Served, bytes: string | Uint8Array, isHalfClosed = fal
   return new Promise((resolve) => {
     const socket = connect({ port: served.server.port, host: '127.0.0.1', allowHalfOpen: true })
     let received = ''
-    socket.setTimeout(3000, () => socket.destroy())
+    socket.setTimeout(20_000, () => socket.destroy())
     socket.on('data', (chunk) => (received += chunk.toString('latin1')))
     socket.on('error', () => {})
     socket.on('end', () => socket.end())
@@ -76,6 +77,27 @@ describe('hostile requests', () => {
     await isWell(served)
     await eventually(() => expect(slow.every(({ closed }) => closed)).toBe(true))
     expect(new Set(answers)).toEqual(new Set(['408']))
+  })
+
+  test.each([
+    ['408', 'POST /v2'],
+    ['408', head('content-length: 1000') + '{'],
+    ['408', head('transfer-encoding: chunked') + '5\r\n{'],
+    ['400', 'POST /v2 HTTP/9.9\r\n\r\n'],
+  ])('a client that gets %s and does not end its side is cut off: %j', async (status, bytes) => {
+    const served = await Served.start([double], { requestTimeout: 300 })
+    const before = descriptors()
+    const socket = connect({ port: served.server.port, host: '127.0.0.1', allowHalfOpen: true })
+    let received = ''
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')))
+    socket.on('error', () => {})
+    socket.write(bytes)
+    await once(socket, 'end')
+    expect(received.slice(9, 12)).toBe(status)
+    // The connection has two descriptors here, and that of the client stays open.
+    await eventually(() => expect(descriptors()).toBeLessThanOrEqual(before + 1))
+    socket.destroy()
+    await isWell(served)
   })
 
   test('a half-closed connection still gets its answer', async () => {

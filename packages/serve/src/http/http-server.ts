@@ -161,7 +161,10 @@ function answerTo(error: unknown, model?: string): Answer {
   return { status: STATUS_OF[kind], text: asJson(message), headers }
 }
 
-/** Answers a request that is not HTTP, or that came too slowly. */
+/** The time in milliseconds in which a client must end a connection that the server has ended. */
+const LINGER = 1000
+
+/** Answers a request that is not HTTP, or that came too slowly, and ends its connection. */
 function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable) {
     socket.destroy()
@@ -171,4 +174,6 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   const body = JSON.stringify({ error: status === 408 ? 'the request took too long' : 'the request must be HTTP/1.1' })
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
   socket.end(head + body)
+  // At once, the bytes that the client still sends would reset the connection, and it would not get the answer.
+  setTimeout(() => socket.destroy(), LINGER).unref()
 }
