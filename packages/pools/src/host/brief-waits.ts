@@ -23,8 +23,10 @@ export class BriefWaits {
    */
   wait(worker: Pick<Worker, 'hasOnly' | 'postAndWait'>, execution: Execution, now: number): boolean {
     if (this.#began !== undefined && now - this.#began >= LONGEST_TURN) return false
+    // A call that was taken back in the queue is not in the worker, which may not know its kernel.
+    if (!worker.hasOnly(execution)) return false
     const { pace } = execution.known!
-    if (!worker.hasOnly(execution) || !pace.takeTurn()) return false
+    if (!pace.takeTurn()) return false
     if (this.#began === undefined) {
       this.#began = now
       setImmediate(this.#endTurn)

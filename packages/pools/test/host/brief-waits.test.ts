@@ -50,6 +50,18 @@ describe('an asynchronous call of a short kernel', () => {
     expect(bench.released).toBe(workers.metrics().calls)
   })
 
+  test('runs behind the first call of its batch, which was taken back in the queue', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open()
+    await warmUp(bench, workers)
+    const long = workers.runAsync(bench.call(FAULT.SLEEP))
+    const abort = new AbortController()
+    const batch = workers.runBatch([bench.call(FAULT.NONE, { signal: abort.signal }), bench.call(FAULT.NONE)])
+    abort.abort()
+    expect(await batch).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: DOUBLED }])
+    expect(await long).toEqual(DOUBLED)
+  })
+
   test('leaves the other events of the event loop their turns, however many are awaited in a row', async () => {
     using bench = new Bench()
     await using workers = await Workers.open()
