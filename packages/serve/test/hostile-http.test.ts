@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
+import { tensor } from 'tenon'
+import { defineModel } from '../src/index.ts'
 import { double, echo } from './models.ts'
 import { input, Served } from './support.ts'
 
@@ -26,6 +28,10 @@ function converse(served: Served, bytes: string | Uint8Array, isHalfClosed = fal
 
 const head = (...lines: string[]): string =>
   ['POST /v2/models/double/infer HTTP/1.1', 'host: localhost', 'connection: close', ...lines, '', ''].join('\r\n')
+
+/** The head of a request behind which the connection stays open. */
+const keptHead = (model: string, length: number): string =>
+  `POST /v2/models/${model}/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n\r\n`
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length
 
@@ -98,6 +104,74 @@ describe('hostile requests', () => {
     await eventually(() => expect(descriptors()).toBeLessThanOrEqual(before + 1))
     socket.destroy()
     await isWell(served)
+  })
+
+  test('a client that goes on sending what is not HTTP gets its 400', async () => {
+    const served = await Served.start([double])
+    const socket = connect({ port: served.server.port, host: '127.0.0.1', allowHalfOpen: true })
+    const failures: Error[] = []
+    let received = ''
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')))
+    socket.on('error', (error) => failures.push(error))
+    const ended = once(socket, 'end')
+    for (let i = 0; i < 50; i++) {
+      socket.write('\0\0\0\0\r\n')
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    await ended
+    socket.destroy()
+    expect([received.slice(9, 12), failures]).toEqual(['400', []])
+  })
+
+  test('an answer that a client reads slowly is whole, also if its next request never comes', async () => {
+    const size = 4 * 2 ** 20
+    const large = defineModel({
+      name: 'large',
+      signature: '(x: f32[n]) -> (y: f32[4194304])',
+      run: () => tensor('f32', [size]),
+    })
+    const served = await Served.start([large], { requestTimeout: 1000 })
+    const bytes = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])], parameters: { binary_data_output: true } })
+    const socket = connect(served.server.port, '127.0.0.1')
+    let received = 0
+    let last = Buffer.alloc(0)
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      received += chunk.length
+      last = Buffer.concat([last, chunk]).subarray(-400)
+      socket.pause()
+      setTimeout(() => socket.resume(), 20)
+    })
+    socket.write(keptHead('large', bytes.length) + bytes + keptHead('large', bytes.length) + '{')
+    await once(socket, 'close')
+    expect(received).toBeGreaterThan(4 * size)
+    expect(last.toString('latin1')).toContain('HTTP/1.1 408 ')
+  })
+
+  test('requests that wait behind others on a connection leave nothing behind when it ends', async () => {
+    let answer: (() => void) | undefined
+    const waits = defineModel({
+      name: 'waits',
+      signature: '(x: f32[n]) -> (y: f32[n])',
+      run: async ({ x }) => {
+        await new Promise<void>((resolve) => (answer = resolve))
+        return x
+      },
+    })
+    const options = { maxRequestBytes: 65_536, maxInFlightBytes: 100_000, requestTimeout: 4000 }
+    const served = await Served.start([double, waits], options)
+    const first = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
+    const socket = connect(served.server.port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(keptHead('waits', first.length) + first + keptHead('double', 60_000) + '{')
+    await eventually(() => expect(answer).toBeDefined())
+    socket.resetAndDestroy()
+    await once(socket, 'close')
+    answer!()
+    // There is room for one such request at a time.
+    expect((await served.send('POST', '/v2/models/double/infer', request.padEnd(60_000))).status).toBe(200)
+    // Closing waits for all requests.
+    await served.server.closeAsync()
   })
 
   test('a half-closed connection still gets its answer', async () => {

@@ -1,5 +1,7 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders } from 'node:http'
 import { deflateSync, gzipSync } from 'node:zlib'
+import { BodyBuffers } from './body-buffers.ts'
+import type { Exchange } from './exchange.ts'
 
 /** An answer: its status, its text, and the bytes behind it. */
 export interface Answer {
@@ -17,18 +19,19 @@ const SMALLEST_COMPRESSED = 1024
 const NO_BYTES: readonly Uint8Array[] = []
 
 /**
- * Writes an answer. Its bytes, and the buffer, must stay until the response has closed.
+ * Writes an answer. Its bytes must stay until the response has closed. A body larger than the buffers is written in its parts. To copy a
+ * smaller one takes less time than another part of a write.
  *
- * @param buffer for the body. A larger one is written in its parts. To copy a smaller one takes less time than another part of a write.
- * @param accepted the client's `accept-encoding`. @param timeout the longest time without a byte being read, in milliseconds.
+ * @param timeout the longest time without a byte being read, in milliseconds.
  */
 export function sendAnswer(
-  response: ServerResponse,
+  exchange: Exchange,
   { status, text, contentType = 'application/json', binary = NO_BYTES, headers: given }: Answer,
-  buffer: Buffer,
-  accepted: string | undefined,
+  buffers: BodyBuffers,
   timeout: number,
 ): void {
+  const { request, response } = exchange
+  const accepted = request.headers['accept-encoding']
   const textSize = Buffer.byteLength(text)
   const headers: OutgoingHttpHeaders = given === undefined ? {} : { ...given }
   headers['content-type'] = binary.length === 0 ? contentType : 'application/octet-stream'
@@ -37,9 +40,10 @@ export function sendAnswer(
   for (const { length } of binary) size += length
   const encoding = accepted === undefined || size < SMALLEST_COMPRESSED ? undefined : chooseEncoding(accepted)
   if (encoding !== undefined) headers['content-encoding'] = encoding
-  if (size <= buffer.length || encoding !== undefined) {
-    const room = size <= buffer.length ? buffer.subarray(0, size) : Buffer.allocUnsafe(size)
-    const whole = join(text, textSize, binary, room)
+  if (size <= BodyBuffers.size || encoding !== undefined) {
+    const buffer = buffers.take(size)
+    if (buffer !== undefined) exchange.onEnd(() => buffers.give(buffer))
+    const whole = join(text, textSize, binary, buffer?.subarray(0, size) ?? Buffer.allocUnsafe(size))
     const body = encoding === undefined ? whole : encoding === 'gzip' ? gzipSync(whole) : deflateSync(whole)
     headers['content-length'] = body.length
     response.writeHead(status, headers)

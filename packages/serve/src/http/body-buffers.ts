@@ -1,6 +1,9 @@
 /** The bytes of each buffer. */
 const SIZE = 16_384
 
+/** Smaller bodies have a part of a buffer that the engine keeps for many of them. */
+const SMALLEST = 4096
+
 /** The most buffers that are kept. */
 const MOST_KEPT = 64
 
@@ -13,8 +16,9 @@ export class BodyBuffers {
   static readonly size: number = SIZE
   readonly #free: Buffer[] = []
 
-  take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(SIZE)
+  /** Returns a buffer for a body, or undefined if bodies of this size in bytes use none. */
+  take(size: number): Buffer | undefined {
+    return size < SMALLEST || size > SIZE ? undefined : (this.#free.pop() ?? Buffer.allocUnsafeSlow(SIZE))
   }
 
   /** Takes a buffer back, when the connection does not need its contents any more. */

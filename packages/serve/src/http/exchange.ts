@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cancellation } from '../service/cancellation.ts'
 import type { Answer } from './answer.ts'
+import { onDisconnect } from './on-disconnect.ts'
 import type { PathParts } from './router.ts'
 
 /** Answers the requests of one path. @throws (rejects with) the error to answer. */
@@ -17,6 +18,7 @@ export class Exchange {
   /** Cancelled when the client is gone. */
   readonly cancellation: Cancellation = new Cancellation()
   readonly #actions: (() => Promise<void> | undefined | void)[] = []
+  readonly #stopWatching: (() => void) | undefined
   #isAnswered = false
   #isClosed = false
 
@@ -24,11 +26,17 @@ export class Exchange {
     this.request = request
     this.response = response
     // Follows the last byte of the answer, and the end of a connection before it.
-    response.on('close', () => {
-      if (!response.writableFinished) this.cancellation.cancel(new Error('the client is gone'))
-      this.#isClosed = true
-      if (this.#isAnswered) void this.#end()
-    })
+    response.on('close', () => this.#close())
+    // On a connection that ends, Node.js does not close responses that wait for others.
+    if (response.socket === null) this.#stopWatching = onDisconnect(request.socket, () => this.#close())
+  }
+
+  #close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#stopWatching?.()
+    if (!this.response.writableFinished) this.cancellation.cancel(new Error('the client is gone'))
+    if (this.#isAnswered) void this.#end()
   }
 
   /** Adds an action that runs once the answer was written, or the client is gone. The last one runs first. */

@@ -61,18 +61,24 @@ export class HttpServer {
         void this.#answer(new Exchange(request, response))
       },
     )
-    this.#server.on('checkExpectation', (_, response) => {
+    this.#server.on('checkExpectation', (request, response) => {
       // The body does not come.
       response.setHeader('connection', 'close')
-      const answer = answerTo(new HttpError(417, 'the Expect must be 100-continue'))
-      sendAnswer(response, answer, Buffer.alloc(0), undefined, this.#timeout)
+      const exchange = new Exchange(request, response)
+      sendAnswer(
+        exchange,
+        answerTo(new HttpError(417, 'the Expect must be 100-continue')),
+        this.#buffers,
+        this.#timeout,
+      )
+      exchange.leave()
     })
     this.#server.maxConnections = 20_000
     this.#server.on('connection', (socket) => {
       connections.add(socket)
       socket.once('close', () => connections.delete(socket))
     })
-    this.#server.on('clientError', answerBroken)
+    this.#server.on('clientError', (error, socket: Socket) => answerBroken(error, socket, this.#timeout))
     const watch = watchClients(this.#server)
   }
 
@@ -138,9 +144,7 @@ export class HttpServer {
       if (this.#isClosing) response.setHeader('connection', 'close')
       else if (!exchange.hasRead && hasRest(request)) discardRest(request)
       this.#origins.allow(headers, response)
-      const buffer = this.#buffers.take()
-      exchange.onEnd(() => this.#buffers.give(buffer))
-      sendAnswer(response, answer, buffer, headers['accept-encoding'], this.#timeout)
+      sendAnswer(exchange, answer, this.#buffers, this.#timeout)
     } finally {
       exchange.leave()
     }
@@ -164,16 +168,26 @@ function answerTo(error: unknown, model?: string): Answer {
 /** The time in milliseconds in which a client must end a connection that the server has ended. */
 const LINGER = 1000
 
-/** Answers a request that is not HTTP, or that came too slowly, and ends its connection. */
-function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+/** The connections that the server has ended. What their clients still send is read as HTTP, and is an error each time. */
+const ended = new WeakSet<Socket>()
+
+/**
+ * Answers a request that is not HTTP, or that came too slowly, and ends its connection.
+ *
+ * @param timeout the longest time without a byte being read, in milliseconds.
+ */
+function answerBroken(error: NodeJS.ErrnoException, socket: Socket, timeout: number): void {
+  if (ended.has(socket) && error.code?.startsWith('HPE_') === true) return
   if (!socket.writable) {
     socket.destroy()
     return
   }
+  ended.add(socket)
   const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400
   const body = JSON.stringify({ error: status === 408 ? 'the request took too long' : 'the request must be HTTP/1.1' })
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
-  socket.end(head + body)
+  // The answers before this one may be long.
+  socket.setTimeout(timeout, () => socket.destroy())
   // At once, the bytes that the client still sends would reset the connection, and it would not get the answer.
-  setTimeout(() => socket.destroy(), LINGER).unref()
+  socket.end(head + body, () => setTimeout(() => socket.destroy(), LINGER).unref())
 }
