@@ -21,7 +21,11 @@ export class BriefWaits {
    *
    * @returns false if the call is not one of those, and was not announced.
    */
-  wait(worker: Pick<Worker, 'hasOnly' | 'postAndWait'>, execution: Execution, now: number): boolean {
+  wait(
+    worker: Pick<Worker, 'hasOnly' | 'postAndWait'>,
+    execution: Execution,
+    now: number = performance.now(),
+  ): boolean {
     if (this.#began !== undefined && now - this.#began >= LONGEST_TURN) return false
     // A call that was taken back in the queue is not in the worker, which may not know its kernel.
     if (!worker.hasOnly(execution)) return false
@@ -35,3 +39,6 @@ export class BriefWaits {
     return true
   }
 }
+
+/** Those of this thread, whose event loop all workers share. */
+export const briefWaits: BriefWaits = new BriefWaits()

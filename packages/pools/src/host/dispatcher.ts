@@ -1,4 +1,4 @@
-import { BriefWaits } from './brief-waits.ts'
+import { briefWaits } from './brief-waits.ts'
 import { residentMemory } from './call-metrics.ts'
 import { Crew } from './crew.ts'
 import { CANCEL_AGAIN, MEMORY_INTERVAL, nextTime, START_TIMEOUT } from './due-times.ts'
@@ -27,9 +27,7 @@ interface Waiter {
 export class Dispatcher implements SupervisorListener {
   readonly crew: Crew
   readonly supervisor: Supervisor
-  readonly #briefWaits = new BriefWaits()
   #waiters: Waiter[] = []
-  #isAdvancing = false
 
   constructor(settings: Settings) {
     this.crew = new Crew(settings, () => this.tick())
@@ -38,40 +36,44 @@ export class Dispatcher implements SupervisorListener {
 
   /** Gives a call and its followers to a worker. A synchronous caller announces it itself. */
   send(seat: Seat, execution: Execution, now: number): void {
+    // A call that was waited for may be over.
+    if (this.#send(seat, execution, now)) this.advance()
+  }
+
+  /** @returns whether the answers of the worker were read meanwhile. */
+  #send(seat: Seat, execution: Execution, now: number): boolean {
     const worker = seat.worker!
     worker.add(execution, now)
-    if (!execution.isAsync) return
-    if (this.#briefWaits.wait(worker, execution, now)) {
-      this.collect(seat)
-      if (execution.isSettled) return
-    } else if (worker.post()) setImmediate(() => this.collect(seat))
-    if (this.crew.watchesMemory) this.crew.alarm.by(now + MEMORY_INTERVAL)
+    if (!execution.isAsync) return false
+    const isWaitedFor = briefWaits.wait(worker, execution)
+    if (isWaitedFor) this.#read(seat)
+    else if (worker.post()) setImmediate(() => this.collect(seat))
+    if (!execution.isSettled && this.crew.watchesMemory) this.crew.alarm.by(now + MEMORY_INTERVAL)
+    return isWaitedFor
   }
 
   advance(): void {
-    // A call may be answered while it is sent.
-    if (this.#isAdvancing) return
     const { queue, seats } = this.crew
-    if (queue.length > 0) {
-      this.#isAdvancing = true
-      try {
-        for (const seat of seats) this.#sendNext(seat)
-      } finally {
-        this.#isAdvancing = false
-      }
-    }
+    if (queue.length > 0) for (const seat of seats) this.#sendNext(seat)
     if (this.#waiters.length > 0) this.#answerWaiters()
   }
 
+  /** Gives a worker calls of the queue, also those for which one that was waited for has left room. */
   #sendNext(seat: Seat): void {
     while (seat.isFree) {
       const execution = this.crew.queue.take(seat.index)
       if (execution === undefined) return
-      this.send(seat, execution, performance.now())
+      this.#send(seat, execution, performance.now())
     }
   }
 
   collect(seat: Seat): void {
+    this.#read(seat)
+    this.advance()
+  }
+
+  /** Reads the answers of a worker, and ends it if it is to be replaced. */
+  #read(seat: Seat): void {
     const { worker } = seat
     if (worker === undefined || worker.isEnded) return
     if (worker.collect()) setImmediate(() => this.collect(seat))
@@ -79,7 +81,6 @@ export class Dispatcher implements SupervisorListener {
     const mustReplace = seat.mustReplace || worker.calls >= this.crew.settings.recycle
     if (worker.fault !== undefined) this.supervisor.end(seat, 'fault')
     else if (mustReplace && worker.isIdle && worker.isReady) this.supervisor.end(seat, 'replaced')
-    this.advance()
   }
 
   // --- As the listener of workers

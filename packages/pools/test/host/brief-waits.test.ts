@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test } from 'vitest'
 import { BriefWaits } from '../../src/host/brief-waits.ts'
 import { KernelCrashError } from '../../src/host/errors.ts'
@@ -60,6 +61,28 @@ describe('an asynchronous call of a short kernel', () => {
     abort.abort()
     expect(await batch).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: DOUBLED }])
     expect(await long).toEqual(DOUBLED)
+  })
+
+  test('that replaces its worker does not stop a synchronous call of a subscriber', async () => {
+    using bench = new Bench()
+    using slow = new Bench()
+    await using workers = await Workers.open({ workers: 2, recycle: 40, grace: 5000, deadline: 10_000 })
+    // Each worker has 30 calls, and the one that sleeps gets 10 more.
+    for (let i = 0; i < 60; i++) workers.run(bench.call(FAULT.NONE))
+    const results: unknown[] = []
+    const called = (): void => void results.push(workers.run(bench.call(FAULT.NONE)))
+    const calls = [
+      failureOf(workers.runAsync(slow.call(FAULT.UNTIL_CANCELLED, { deadline: 500 }))),
+      workers.runAsync(slow.call(FAULT.SLEEP)),
+      ...Array.from({ length: 15 }, () => workers.runAsync(bench.call(FAULT.NONE))),
+    ]
+    channel('tenon:isolate:exit').subscribe(called)
+    try {
+      await Promise.all(calls)
+    } finally {
+      channel('tenon:isolate:exit').unsubscribe(called)
+    }
+    expect(results).toEqual([DOUBLED])
   })
 
   test('leaves the other events of the event loop their turns, however many are awaited in a row', async () => {
