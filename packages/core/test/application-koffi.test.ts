@@ -1,4 +1,5 @@
 /** Applications that use koffi themselves, in a process whose core uses koffi too. */
+import { packageFlags } from '@tenon/config/package-flags'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { runScript } from '@tenon/core/testing'
@@ -27,7 +28,7 @@ async function run(source: string, door: 'koffi' | 'node-api' = 'koffi'): Promis
     const addons = () => new Set(process.report.getReport().sharedObjects.filter((path) => path.endsWith('koffi.node'))).size
     const print = (value) => console.log(JSON.stringify(value))
   `
-  const options = { cwd: root, env: { TENON_DOOR: door }, nodeOptions: ['--conditions=@tenon/source', '--no-warnings'] }
+  const options = { cwd: root, env: { TENON_DOOR: door }, nodeOptions: [...packageFlags, '--no-warnings'] }
   const { code, stdout, stderr } = await runScript(prelude + source, options)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)

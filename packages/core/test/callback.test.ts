@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { describe, expect, test } from 'vitest'
 import { fileURLToPath } from 'node:url'
 import { NativeLibrary } from '@tenon/core'
@@ -147,7 +148,7 @@ test('while the thread ends, callbacks are released and none is made', async () 
     `,
     {
       cwd: fileURLToPath(new URL('..', import.meta.url)),
-      nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+      nodeOptions: [...packageFlags, '--no-warnings'],
     },
   )
   expect([stdout, stderr, code]).toEqual(['ScopeClosedError\n', '', 0])

@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { runScript } from '@tenon/core/testing'
@@ -21,7 +22,7 @@ if (process.platform === 'linux')
     const cwd = fileURLToPath(new URL('..', import.meta.url))
     const { code, signal, stdout, stderr } = await runScript(script, {
       cwd,
-      nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+      nodeOptions: [...packageFlags, '--no-warnings'],
     })
     // Without its section table, a library still loads.
     expect({ code, signal, stdout, stderr }).toEqual({

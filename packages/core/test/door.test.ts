@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { runScript } from '@tenon/core/testing'
@@ -40,7 +41,7 @@ describe('rule 24: the door of koffi', () => {
     const { code, stdout, stderr } = await runScript(script, {
       cwd,
       env: { TENON_DOOR: door },
-      nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+      nodeOptions: [...packageFlags, '--no-warnings'],
     })
     expect([code, stdout, stderr]).toEqual([0, expected, ''])
   })

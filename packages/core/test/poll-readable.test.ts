@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +22,7 @@ const prelude = `
   const take = () => readSync(pipe, Buffer.alloc(1))
 `
 
-const flags = ['--conditions=@tenon/source', '--no-warnings']
+const flags = [...packageFlags, '--no-warnings']
 
 /** Runs a module on the main thread, or in a worker. */
 function run(thread: string, door: string, source: string) {

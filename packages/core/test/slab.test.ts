@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { closeSync, mkdtempSync, openSync, read, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -211,7 +212,7 @@ describe('in a process of its own', () => {
     const { code, stdout, stderr } = await runScript(source, {
       cwd: packageDirectory,
       env,
-      nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning', '--expose-gc'],
+      nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning', '--expose-gc'],
     })
     return code === 0 ? stdout.trim() : stderr
   }

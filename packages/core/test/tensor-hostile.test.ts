@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { ArgumentError, gcAllocator, tensor, TenonError, type Segment } from '@tenon/core'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
@@ -17,7 +18,7 @@ function withLittleMemory(code: string): Promise<ScriptResult> {
      ${code}`,
     {
       cwd: packageDirectory,
-      nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning', '--max-old-space-size=300'],
+      nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning', '--max-old-space-size=300'],
     },
   )
 }

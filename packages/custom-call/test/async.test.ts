@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { ArgumentError, NativeLibrary, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
 import { addressOf, coreFunctions, globalGate, LAYOUTS } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
@@ -317,7 +318,7 @@ describe('the process', () => {
       `,
       {
         cwd: fileURLToPath(new URL('..', import.meta.url)),
-        nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+        nodeOptions: [...packageFlags, '--no-warnings'],
         env,
       },
     )

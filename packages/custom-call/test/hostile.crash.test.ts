@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
@@ -165,7 +166,7 @@ const tries = `
 `
 
 const cwd = fileURLToPath(new URL('..', import.meta.url))
-const options = { cwd, nodeOptions: ['--conditions=@tenon/source', '--no-warnings', '--expose-gc'], timeout: 60_000 }
+const options = { cwd, nodeOptions: [...packageFlags, '--no-warnings', '--expose-gc'], timeout: 60_000 }
 
 test('hostile uses of calls end with errors, and never with a signal', { timeout: 70_000 }, async () => {
   const run = `

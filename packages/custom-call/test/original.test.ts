@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { runScript } from '@tenon/core/testing'
 import { ApiVersion, f32, hostCall, hostFunction } from '@tenon/custom-call'
@@ -27,7 +28,7 @@ test('L7: the versions before UNIFIED print no warning, and the two flags of XLA
     `,
     {
       cwd: fileURLToPath(new URL('..', import.meta.url)),
-      nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+      nodeOptions: [...packageFlags, '--no-warnings'],
     },
   )
   expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['2,3,4,5 2\n', '', 0])

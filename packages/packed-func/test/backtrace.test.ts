@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { runScript } from '@tenon/core/testing'
@@ -15,7 +16,7 @@ async function backtraceOf(limit: number | undefined): Promise<string> {
      try { lib.get('call')(lib.get('fail_as'), 'KeyError') } catch (error) { console.log(error.nativeBacktrace) }`,
     {
       cwd: root,
-      nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+      nodeOptions: [...packageFlags, '--no-warnings'],
       ...(limit === undefined ? {} : { env: { TVM_TRACEBACK_LIMIT: String(limit) } }),
     },
   )

@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { runScript } from '@tenon/core/testing'
@@ -23,7 +24,7 @@ async function linesOf(code: string, mode: string): Promise<string[]> {
      ${code}`,
     {
       cwd: packageDirectory,
-      nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'],
+      nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning'],
       env: { TENON_DEBUG: mode },
     },
   )

@@ -18,7 +18,7 @@ import { collect, isOwnLibrary, kernel, live } from './support.ts'
 
 /** The number of rounds: a million with `pnpm soak`. */
 const isSoak = process.env['TENON_SOAK'] === '1'
-const rounds = isSoak ? 1_000_000 : 5000
+const rounds = isSoak ? 1_000_000 : 1500
 
 /** The time limit of a test, in milliseconds. */
 const timeout = isSoak ? 4 * 3600 * 1000 : 120_000
@@ -117,10 +117,10 @@ describe(`${rounds} times`, () => {
       }
       kernel('keep')(null)
     }
-    await run(0, 1000)
+    await run(0, 500)
     await collect(() => false)
     const before = { ...live(), callbacks: liveCallbacks(), memory: memory() }
-    await run(1000, rounds)
+    await run(500, rounds)
     const more = (): number[] => {
       const now = { ...live(), callbacks: liveCallbacks() }
       return [

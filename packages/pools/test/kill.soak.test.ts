@@ -15,7 +15,7 @@ import { Server } from './server.ts'
 import { addModel, expectNoLeaks, floats, thrownBy } from './support.ts'
 
 /** How often each point is tried. */
-const rounds = process.env['TENON_SOAK'] === '1' ? 100 : 3
+const rounds = process.env['TENON_SOAK'] === '1' ? 100 : 1
 
 /** Work of every kind; `step` runs between its parts and may kill somebody. */
 async function work(driver: Driver, step: () => void): Promise<void> {

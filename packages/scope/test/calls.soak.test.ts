@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { quarantine } from '@tenon/config/sanitizer'
 import { doorInfo, NativeLibrary } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
@@ -162,7 +163,7 @@ if (isSoak) {
       }`
       const { stdout, stderr } = await runScript(script, {
         cwd: packageDirectory,
-        nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'],
+        nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning'],
         timeout: 600_000,
       })
       expect([stdout, stderr]).toEqual(['1048576 TENON_ALLOCATION true 2\n', ''])

@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
 import { describe, expect, test } from 'vitest'
 import { packageDirectory } from './support/worker.ts'
@@ -28,7 +29,7 @@ async function withScope(code: string): Promise<string> {
      ${code}`,
     {
       cwd: packageDirectory,
-      nodeOptions: ['--conditions=@tenon/source', '--expose-gc', '--disable-warning=ExperimentalWarning'],
+      nodeOptions: [...packageFlags, '--expose-gc', '--disable-warning=ExperimentalWarning'],
     },
   )
   expect([exit, signal], stderr).toEqual([0, null])

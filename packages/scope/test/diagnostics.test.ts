@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { runScript } from '@tenon/core/testing'
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test } from 'vitest'
@@ -92,7 +93,7 @@ test('TENON_DEBUG=leaks reports scopes that were never closed at exit, with thei
   `
   const options = {
     cwd: packageDirectory,
-    nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'],
+    nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning'],
   }
   const loud = await runScript(script, { ...options, env: { TENON_DEBUG: 'leaks' } })
   expect([loud.code, loud.stdout], loud.stderr).toEqual([0, 'leak request\n'])

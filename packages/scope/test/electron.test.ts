@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { runScript } from '@tenon/core/testing'
 import { expect, test } from 'vitest'
 import { packageDirectory } from './support/worker.ts'
@@ -26,7 +27,7 @@ test('without buffers over native memory, as in Electron, scopes work and other 
     {
       cwd: packageDirectory,
       env: { TENON_DOOR: 'koffi' },
-      nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'],
+      nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning'],
     },
   )
   expect([code, stdout], stderr).toEqual([0, '4n 0n\n4n 0n\nTENON_NATIVE true true\nTENON_NATIVE true true\n0\n'])

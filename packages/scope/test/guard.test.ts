@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { isSanitized } from '@tenon/config/sanitizer'
 import { runScript, type ScriptOptions, type ScriptResult } from '@tenon/core/testing'
 import { describe, expect, test } from 'vitest'
@@ -12,7 +13,7 @@ function guarded(code: string, options: ScriptOptions = {}): Promise<ScriptResul
      ${code}`,
     {
       cwd: packageDirectory,
-      nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'],
+      nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning'],
       ...options,
       env: { TENON_DEBUG: 'guard', ...options.env },
     },
@@ -136,7 +137,7 @@ if (process.platform === 'linux')
          for (let i = 0; i < 20; i++) openAll()
          for (let i = 0; i < 20; i++) { gc(); await new Promise((resolve) => setImmediate(resolve)) }
          console.log(ran >= 38)`,
-        { nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning', '--expose-gc'] },
+        { nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning', '--expose-gc'] },
       )
       expect([code, stdout], stderr).toEqual([0, 'true\n'])
     })

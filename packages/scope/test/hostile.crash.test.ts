@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { runScript } from '@tenon/core/testing'
 import { describe, expect, test } from 'vitest'
 import { groups, leaving, prelude, type Attempt } from './support/hostile.ts'
@@ -12,7 +13,7 @@ async function outcomes(attempts: Readonly<Record<string, Attempt>>): Promise<un
     `${prelude}\n${runs.join('\n')}\nconsole.log('# end')`,
     {
       cwd: packageDirectory,
-      nodeOptions: ['--conditions=@tenon/source', '--expose-gc', '--no-warnings'],
+      nodeOptions: [...packageFlags, '--expose-gc', '--no-warnings'],
       timeout: 40_000,
     },
   )

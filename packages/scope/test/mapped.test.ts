@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { ArgumentError, ArgumentRangeError, LoadError, NativeError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
 import { runScript } from '@tenon/core/testing'
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
@@ -176,7 +177,7 @@ if (process.platform !== 'win32')
           for (const access of ['read', 'write', 'copy'])
             try { MemorySegment.mapFile(path, scope, { access }) } catch (error) { console.log(error.code, error.details.received) }
       `
-      const nodeOptions = ['--conditions=@tenon/source', '--no-warnings']
+      const nodeOptions = [...packageFlags, '--no-warnings']
       const { stdout, stderr, timedOut } = await runScript(script, {
         cwd: packageDirectory,
         nodeOptions,

@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { coreLibrary } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import { dirname, join } from 'node:path'
@@ -24,7 +25,7 @@ const prelude = `
 async function outputOf(script: string, env: Record<string, string> = {}, exitCode = 0): Promise<string> {
   const { code, signal, timedOut, stdout, stderr } = await runScript(prelude + script, {
     cwd: packageDirectory,
-    nodeOptions: ['--conditions=@tenon/source', '--no-warnings', '--expose-gc'],
+    nodeOptions: [...packageFlags, '--no-warnings', '--expose-gc'],
     env,
   })
   expect({ code, signal, timedOut }, stderr).toEqual({ code: exitCode, signal: null, timedOut: false })

@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { NativeLibrary } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
@@ -8,7 +9,7 @@ import { packageDirectory } from './support/worker.ts'
 const fixture = join(dirname(coreLibrary().path), 'libcore_fixture.so')
 NativeLibrary.open(fixture).close()
 
-const flags = ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning']
+const flags = [...packageFlags, '--disable-warning=ExperimentalWarning']
 
 /** What scripts and workers begin with. `library` is an expression. */
 const preludeOf = (library: string): string => `

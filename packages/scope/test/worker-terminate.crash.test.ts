@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { packageDirectory } from './support/worker.ts'
 
 /** The number of workers that are terminated for each form. */
-const ROUNDS = process.env['TENON_SOAK'] === '1' ? 300 : 12
+const ROUNDS = process.env['TENON_SOAK'] === '1' ? 300 : 4
 
 const fixture = join(dirname(coreLibrary().path), 'libcore_fixture.so')
 NativeLibrary.open(fixture).close()

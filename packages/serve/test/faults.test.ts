@@ -85,6 +85,7 @@ if (process.platform === 'linux')
 
     beforeAll(async () => {
       fixture.addModel('sleep', 29, { instances: 4 })
+      fixture.addModel('slowly', 29, { instances: 1 })
       server = await ServerProcess.start(fixture.repository, fixture.prefix, REQUEST_TIMEOUT)
       for (const model of ['floats', 'kernel', 'slow', 'sleep'])
         expect(await infer(model)).toMatchObject({ status: 200 })
@@ -327,18 +328,21 @@ if (process.platform === 'linux')
       onTestFinished(() => void child.kill('SIGKILL'))
       const { http, grpc } = await listening(child)
       const workers = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean)
-      const bytes = inferOf('sleep', correct)
-      const answers = Array.from({ length: 90 }, () => exchange(http, [bytes]))
+      // All of them must arrive in the time in which one instance answers 60.
+      const bytes = inferOf('slowly', correct)
+      const answers = Array.from({ length: 110 }, () => exchange(http, [bytes]))
       await withSession(grpc, async (session) => {
-        const calls = Array.from({ length: 50 }, () => call(session, { parts: [inferFrame('sleep')] }))
+        const calls = Array.from({ length: 50 }, () => call(session, { parts: [inferFrame('slowly')] }))
         await eventually(
           async () => {
             const { body } = await exchange(http, [requestOf('/metrics', '', {}, 'GET')])
             const [waiting, answered] = ['pending_request_count', 'request_success'].map((name) =>
-              Number(new RegExp(`^nv_inference_${name}.* (\\d+)$`, 'm').exec(body.toString())?.[1] ?? 0),
+              Number(
+                new RegExp(`^nv_inference_${name}\\{model="slowly".* (\\d+)$`, 'm').exec(body.toString())?.[1] ?? 0,
+              ),
             ) as [number, number]
             expect(waiting).toBeGreaterThanOrEqual(100)
-            expect(waiting + answered).toBe(140)
+            expect(waiting + answered).toBe(160)
           },
           { interval: 5 },
         )

@@ -19,7 +19,7 @@ import { shapes } from './hostile/shapes.ts'
 import { strings } from './hostile/strings.ts'
 
 /** The time in milliseconds in which a request must arrive. */
-const REQUEST_TIMEOUT = 2000
+const REQUEST_TIMEOUT = 5000
 
 /** Regions of shared memory and the lists of children are read from Linux. */
 if (process.platform === 'linux')

@@ -18,11 +18,17 @@ test('asynchronous calls leave no objects for the next full collection', async (
       await softmax.async(x, undefined, { into, signal })
     }
   }
+  const oldBytesOf = async (calls: number): Promise<number> => {
+    globalThis.gc!()
+    const before = oldBytes()
+    await call(calls)
+    return (oldBytes() - before) / calls
+  }
   // Compiled code is old as well.
   await call(3000)
-  globalThis.gc!()
-  const before = oldBytes()
-  await call(3000)
+  // What else happens in this process may make old objects, but not in all rounds.
+  const rounds = []
+  for (let i = 0; i < 5; i++) rounds.push(await oldBytesOf(2000))
   // A call makes objects of 14 kB.
-  expect((oldBytes() - before) / 3000).toBeLessThan(100)
+  expect(Math.min(...rounds)).toBeLessThan(100)
 })

@@ -14,7 +14,7 @@ import * as tstring from '@tenon/tstring'
 import { afterAll, describe, expect, test } from 'vitest'
 
 const isSoak = process.env['TENON_SOAK'] === '1'
-const ROUNDS = 5
+const ROUNDS = isSoak ? 5 : 3
 /** Runs of an operation in a round: of one that takes less than a microsecond or so, and of the others. */
 const CHEAP = isSoak ? 100_000 : 5000
 const OTHER = isSoak ? 10_000 : 500

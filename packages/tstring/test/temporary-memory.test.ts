@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { quarantine } from '@tenon/config/sanitizer'
 import { runScript } from '@tenon/core/testing'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +23,7 @@ async function residentBytes(code: string): Promise<number> {
      console.log((process.memoryUsage.rss() - before) / kept.length)`,
     {
       cwd: fileURLToPath(new URL('..', import.meta.url)),
-      nodeOptions: ['--conditions=@tenon/source', '--expose-gc', '--disable-warning=ExperimentalWarning'],
+      nodeOptions: [...packageFlags, '--expose-gc', '--disable-warning=ExperimentalWarning'],
       timeout: 60_000,
     },
   )

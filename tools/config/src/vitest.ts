@@ -23,10 +23,10 @@ const compileCache = join(import.meta.dirname, '../../../node_modules/.cache/ten
 
 /**
  * Tests with a library loaded first that sets flush-to-zero, and with example kernels that are built with `-Ofast`. Tests of
- * crashes run in processes of their own, which do not load it.
+ * crashes run in processes of their own, which do not load it, and those of leaks compute nothing.
  */
 const fastMath = {
-  exclude: ['**/*.crash.test.ts'],
+  exclude: ['**/*.{crash,soak}.test.ts'],
   setupFiles: [join(import.meta.dirname, 'load-first.ts')],
 }
 

@@ -31,7 +31,9 @@ describe('rule 39', () => {
       try {
         await using workers = await Workers.open({ memory: '256 MiB', restart: { limit: 2, backoff: 1 }, grace: 10 })
         const error = await failureOf(workers.runAsync(bench.call(FAULT.SEGV)))
-        await failureOf(workers.runAsync(bench.call(FAULT.SPIN, { deadline: 5 })))
+        // A call that waits for a worker to start would end in the queue.
+        await expect.poll(() => workers.health().state).toBe('ready')
+        await failureOf(workers.runAsync(bench.call(FAULT.SPIN, { deadline: 500 })))
         await failureOf(workers.runAsync(bench.call(FAULT.EAT)))
         await expect.poll(() => workers.health().state).toBe('ready')
         await workers.runAsync(bench.call(FAULT.OUTPUT))
@@ -124,8 +126,8 @@ describe('rule 40', () => {
     expect(workers.health()).toMatchObject({ state: 'ready', workers: [{ kernel: 'faulty', index: 0, calls: 0 }] })
     abort.abort()
     await slow
-    await expect.poll(() => workers.health().workers[0]!.state).toBe('idle')
-    expect(workers.health()).toMatchObject({ workers: [{ state: 'idle', kernel: undefined, calls: 1 }] })
+    // A worker is idle a little before its answer is read.
+    await expect.poll(() => workers.health().workers).toMatchObject([{ state: 'idle', kernel: undefined, calls: 1 }])
   })
 })
 

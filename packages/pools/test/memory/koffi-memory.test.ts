@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { runScript } from '@tenon/core/testing'
 import { describe, expect, test } from 'vitest'
@@ -16,7 +17,7 @@ async function printed(code: string): Promise<string> {
   } = await runScript(source, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { TENON_DOOR: 'koffi' },
-    nodeOptions: ['--conditions=@tenon/source', '--expose-gc', '--no-warnings'],
+    nodeOptions: [...packageFlags, '--expose-gc', '--no-warnings'],
   })
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
   return stdout.trim()

@@ -88,7 +88,7 @@ const WORK: Readonly<Record<string, string>> = {
 const POOLS = JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)
 
 /** The threads of each kind. */
-const THREADS = 16
+const THREADS = 8
 
 describe.runIf(process.platform === 'linux')('threads of one process', () => {
   test('export to one directory at the same time', async () => {

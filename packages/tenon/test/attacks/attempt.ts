@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
@@ -112,7 +113,7 @@ const body = (name: string, [code]: Attempt): string =>
 async function run(script: string, timeout: number): Promise<Outcome> {
   const { code, signal, timedOut, stdout, stderr } = await runScript(prelude + script, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    nodeOptions: ['--conditions=@tenon/source', '--expose-gc', '--no-warnings'],
+    nodeOptions: [...packageFlags, '--expose-gc', '--no-warnings'],
     timeout,
   })
   const parts = stdout.split(/^# /m).slice(1)

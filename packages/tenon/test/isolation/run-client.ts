@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { coreLibrary } from '@tenon/core/internal'
@@ -20,7 +21,7 @@ export function runClient(
   const script = `import { main } from ${JSON.stringify(url)}; console.log(JSON.stringify(await main(${JSON.stringify(argument)})))`
   return runScript(script, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    nodeOptions: ['--conditions=@tenon/source', '--expose-gc', '--no-warnings', ...nodeOptions],
+    nodeOptions: [...packageFlags, '--expose-gc', '--no-warnings', ...nodeOptions],
     timeout,
   })
 }

@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { runScript, type ScriptOptions, type ScriptResult } from '@tenon/core/testing'
@@ -21,7 +22,7 @@ function guarded(code: string, options: ScriptOptions = {}): Promise<ScriptResul
      ${code}`,
     {
       cwd: packageDirectory,
-      nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning', '--expose-gc'],
+      nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning', '--expose-gc'],
       ...options,
       env: { TENON_DEBUG: 'guard', ...options.env },
     },

@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { runScript, type ScriptOptions, type ScriptResult } from '@tenon/core/testing'
@@ -22,7 +23,7 @@ function script(code: string, options: ScriptOptions = {}): Promise<ScriptResult
      ${code}`,
     {
       cwd: packageDirectory,
-      nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning', '--expose-gc'],
+      nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning', '--expose-gc'],
       ...options,
     },
   )
