@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { tensor } from 'tenon'
+import { tensor as tensorOf } from 'tenon'
 import { defineModel } from '../src/index.ts'
 import { double, echo } from './models.ts'
 import { input, Served } from './support.ts'
@@ -128,7 +128,7 @@ describe('hostile requests', () => {
     const large = defineModel({
       name: 'large',
       signature: '(x: f32[n]) -> (y: f32[4194304])',
-      run: () => tensor('f32', [size]),
+      run: () => tensorOf('f32', [size]),
     })
     const served = await Served.start([large], { requestTimeout: 1000 })
     const bytes = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])], parameters: { binary_data_output: true } })

@@ -1,11 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cancellation } from '../service/cancellation.ts'
-import type { Answer } from './answer.ts'
 import { onDisconnect } from './on-disconnect.ts'
 import type { PathParts } from './router.ts'
-
-/** Answers the requests of one path. @throws (rejects with) the error to answer. */
-export type Handler = (exchange: Exchange) => Answer | Promise<Answer>
 
 /** One request and its answer, and what ends with them. */
 export class Exchange {

@@ -3,7 +3,7 @@ import type { Registration } from '../shared-memory/region.ts'
 import { unknownRegion } from '../shared-memory/regions.ts'
 import type { ServerState } from '../service/server-state.ts'
 import type { Answer } from './answer.ts'
-import type { Handler } from './exchange.ts'
+import type { Handler } from './handler.ts'
 import { readObject } from './read-object.ts'
 import type { Router } from './router.ts'
 
