@@ -1,4 +1,3 @@
-import { packageFlags } from '@tenon/config/package-flags'
 import { ScopeClosedError } from '@tenon/core'
 import { addressOf } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
@@ -236,7 +235,7 @@ describe('memory for later arenas', () => {
        ${code}`,
       {
         cwd: packageDirectory,
-        nodeOptions: [...packageFlags, '--expose-gc', '--disable-warning=ExperimentalWarning'],
+        nodeOptions: ['--conditions=@tenon/source', '--expose-gc', '--disable-warning=ExperimentalWarning'],
         timeout: 60_000,
       },
     )

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
@@ -67,6 +68,7 @@ export default defineConfig(({ mode }) => ({
     ...(mode === 'fast-math' ? fastMath : {}),
     ...(mode === 'coverage' ? coverage : {}),
     pool: 'forks',
+    maxWorkers: availableParallelism(),
     env: {
       // V8 does not count the blocks of functions that it takes from a cache.
       ...(mode === 'coverage' ? {} : { NODE_COMPILE_CACHE: compileCache }),
