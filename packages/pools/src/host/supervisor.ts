@@ -49,7 +49,9 @@ export class Supervisor {
     try {
       this.#launch(seat)
     } catch (error) {
-      this.#crashed(seat, error, '')
+      const delay = seat.backoff.add()
+      seat.startsAt = performance.now() + delay
+      this.#crashed(seat, error, '', delay)
     }
   }
 
@@ -104,6 +106,9 @@ export class Supervisor {
     const isCrash = ending === undefined || ending === 'fault' || ending === 'start' || ending === 'memory'
     const error = this.#errorOf(worker, victim, end)
     seat.empty()
+    // A subscriber may make a synchronous call, which waits for the next worker.
+    const delay = isCrash ? seat.backoff.add() : 0
+    seat.startsAt = performance.now() + delay
     publish('exit', () => ({
       worker: { index, process },
       ...(end.kind === 'exit' ? { exitCode: end.value } : { signal: signalName(end.value) }),
@@ -113,7 +118,7 @@ export class Supervisor {
     if (ending === 'deadline') publish('deadline', () => error.details)
     this.#settle(rest, victim, error, { index, process })
     if (this.#crew.isClosed) return
-    if (isCrash) this.#crashed(seat, error, victim?.call.kernel.name ?? '')
+    if (isCrash) this.#crashed(seat, error, victim?.call.kernel.name ?? '', delay)
     else if (this.#crew.failure === undefined) this.start(seat)
     this.#listener.advance()
   }
@@ -155,13 +160,10 @@ export class Supervisor {
     for (const execution of again.toReversed()) queue.addFirst(execution)
   }
 
-  /** Starts another worker after a crash, unless there were too many. */
-  #crashed(seat: Seat, error: unknown, kernel: string): void {
+  /** Starts another worker after a crash, unless there were too many. @param delay before the start, in milliseconds */
+  #crashed(seat: Seat, error: unknown, kernel: string, delay: number): void {
     const crew = this.#crew
-    const now = performance.now()
-    const delay = seat.backoff.add()
-    seat.startsAt = now + delay
-    if (this.#crashes.add(now)) {
+    if (this.#crashes.add(performance.now())) {
       crew.failure = loopError(kernel, this.#crashes.count, crew.settings.restart, error)
       publish('failed', () => crew.failure!.details)
       crew.rejectQueue(crew.failure)

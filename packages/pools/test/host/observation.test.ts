@@ -57,6 +57,24 @@ describe('rule 39', () => {
       }
     })
 
+  test.each(['exit', 'crash'])(
+    'a synchronous call in a subscriber of %s is answered by the next worker',
+    async (name) => {
+      using bench = new Bench()
+      await using workers = await Workers.open({ deadline: 10_000 })
+      const results: unknown[] = []
+      const called = (): void => void results.push(workers.run(bench.call(FAULT.NONE)))
+      channel(`tenon:isolate:${name}`).subscribe(called)
+      try {
+        await failureOf(workers.runAsync(bench.call(FAULT.SEGV)))
+      } finally {
+        channel(`tenon:isolate:${name}`).unsubscribe(called)
+      }
+      expect(results).toEqual([DOUBLED])
+      expect(workers.metrics()).toMatchObject({ calls: 2, restarts: 1 })
+    },
+  )
+
   test('calls are traced', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ restart: unlimited })
