@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
-import { ArgumentError, LoadError, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, LoadError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { DeadlineExceededError, f32, Library } from '../src/index.ts'
+import { DeadlineExceededError, f32, Library, NativeScope } from '../src/index.ts'
 import { thrownBy } from './thrown-by.ts'
 
 const path = kernelLibrary('kernels')
@@ -150,6 +150,22 @@ describe('Library.kernel()', () => {
     expect(thrownBy(() => addOne(x, x))).toBeInstanceOf(ScopeClosedError)
     expect(thrownBy(() => kernel(x, x))).toBeInstanceOf(ScopeClosedError)
     expect(thrownBy(() => packed.packed('add_one'))).toBeInstanceOf(ScopeClosedError)
+  })
+
+  test('rule 31: a pointer among the attributes of a packed function holds its memory open during the call', async () => {
+    using library = Library.open(kernelLibrary('packed'))
+    const signature = '(x: f32[n]) -> (y: f32[n]); p: pointer'
+    const nothing = library.kernel('nothing', { signature, convention: 'packed' })
+    const scope = NativeScope.ofConfined()
+    const p = tensor('f32', [4], undefined, { allocator: scope })
+    const x = tensor([1])
+    nothing(x, { p })
+    const running = nothing.async(x, { p })
+    expect(() => scope.close()).toThrow(ScopeHeldError)
+    await running
+    scope.close()
+    expect(() => nothing(x, { p })).toThrow(ScopeClosedError)
+    await expect(nothing.async(x, { p })).rejects.toThrow(ScopeClosedError)
   })
 
   test('rule 46: a packed function rejects at its deadline, and when its signal is aborted', async () => {

@@ -54,7 +54,7 @@ export function isolatedPackedKernel(target: PackedTarget, signature: KernelSign
     frames: { limit: frames, gate: context.gate },
     refusePrepare: () => refusePrepare(name),
     prepare: (shape) => {
-      const call = preparePackedCall(signature, shape)
+      const call = preparePackedCall(signature, context, shape)
       return Object.assign(call, {
         begin: (tensors: readonly Tensor[], options: object) => {
           const runOptions = checkRunOptions(options)

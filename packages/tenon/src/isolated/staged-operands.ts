@@ -105,6 +105,9 @@ export function rangeOf(segment: Segment, isWritten: boolean): Range {
   return { chunk, offset: Number(segment.address) - chunk.address, length: segment.byteSize, isWritten }
 }
 
+/** Memory that is taken starts at a multiple of this. */
+const ALIGNMENT = 64
+
 interface Member {
   readonly plan: OperandPlan
   readonly index: number
@@ -112,7 +115,7 @@ interface Member {
 
 /** Tensors that share memory, whose copies share memory in the same way. */
 interface Group {
-  readonly start: number
+  start: number
   byteSize: number
   readonly members: Member[]
 }
@@ -131,6 +134,10 @@ function groupsOf(plans: readonly (OperandPlan | null)[], ranges: readonly Worke
     if (tensor?.type !== type) {
       groups.push({ start: address, byteSize: type.byteSize, members: [member] })
     } else if (last !== undefined && address < last.start + last.byteSize) {
+      // The copies start at a multiple of this, so each has the alignment of its tensor.
+      const before = last.start % ALIGNMENT
+      last.start -= before
+      last.byteSize += before
       last.byteSize = Math.max(last.byteSize, address - last.start + type.byteSize)
       last.members.push(member)
     } else {

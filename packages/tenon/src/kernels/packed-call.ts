@@ -1,13 +1,15 @@
 import { ArgumentError, ReadOnlyError, tensor, TensorType, type KernelSignature, type Tensor } from '@tenon/core'
-import { checkOptions, READ_ONLY } from '@tenon/core/internal'
+import { checkOptions, READ_ONLY, type Gated } from '@tenon/core/internal'
 import { Temp } from '@tenon/custom-call'
-import type { FrameCall, KernelCallShape } from '@tenon/custom-call/internal'
+import { memoryOf, type FrameCall, type KernelCallShape } from '@tenon/custom-call/internal'
 import type { Argument } from '@tenon/packed-func'
 import { packedAttribute } from './packed-attribute.ts'
 
 /** A call of a packed function, whose attributes and temporaries are ready. */
 export interface PackedCall extends FrameCall {
   readonly operandCount: number
+  /** The library, and the memory that pointers among the attributes refer to. They are open while the call runs. */
+  readonly gated: readonly Gated[]
   /** Returns the arguments for tensors, operands before results. */
   order(tensors: readonly Tensor[]): Argument[]
 }
@@ -15,6 +17,7 @@ export interface PackedCall extends FrameCall {
 /** Prepares a call of a packed function. @throws {ArgumentError} for an option that packed functions do not have. */
 export function preparePackedCall(
   signature: KernelSignature,
+  library: Gated,
   { operands, results, values, aliases, names, resources, stream, alignment, layouts }: KernelCallShape,
 ): PackedCall {
   const { name } = signature
@@ -28,6 +31,7 @@ export function preparePackedCall(
   const operandCount = operands.filter((one) => one instanceof TensorType).length
   return {
     operandCount,
+    gated: [library, ...memoryOf(values)],
     memory: { running: false },
     shape: { types: [...operands, ...results].filter((one) => one instanceof TensorType) },
     isAlive: true,

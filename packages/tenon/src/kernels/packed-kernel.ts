@@ -1,5 +1,5 @@
 import { ArgumentError, type KernelSignature, type Tensor } from '@tenon/core'
-import type { Gate, Gated } from '@tenon/core/internal'
+import { enterAll, exitAll, type Gate, type Gated } from '@tenon/core/internal'
 import type { Kernel } from '@tenon/custom-call'
 import { FIRST_TENSOR, makeKernel } from '@tenon/custom-call/internal'
 import type { Argument, PackedFunc } from '@tenon/packed-func'
@@ -29,23 +29,26 @@ export function packedKernel({ signature, packed, gate, frames }: PackedTarget):
   return makeKernel<PackedCall, PackedFunc, unknown>(signature, packed, {
     frames: { limit: frames, gate },
     refusePrepare: () => refusePrepare(signature),
-    prepare: (shape) => preparePackedCall(signature, shape),
+    prepare: (shape) => preparePackedCall(signature, { gate }, shape),
     run: (call, taken) => {
-      gate.enter()
       try {
-        packed(...call.order(taken.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[]))
+        enterAll(call.gated)
+        try {
+          packed(...call.order(taken.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[]))
+        } finally {
+          exitAll(call.gated)
+        }
       } finally {
-        gate.exit()
         call.memory.running = false
       }
     },
     runAsync: async (call, tensors, { signal }) => {
       const args = call.order(tensors)
-      gate.enter()
+      enterAll(call.gated)
       try {
         await (signal === undefined ? packed : packed.with({ signal })).async(...args)
       } finally {
-        gate.exit()
+        exitAll(call.gated)
       }
     },
   })
