@@ -107,6 +107,16 @@ describe('a handler sees', () => {
     values[0] = 2
     expect(seenAttributes({ a: attribute })).toBe('a=F32[1]')
   })
+
+  test('the bytes at the time when a string attribute was made, also those of a Buffer', () => {
+    const bytes = Buffer.from('relu')
+    const attributes = [str(bytes), str(new Uint8Array(bytes)), str('relu')]
+    bytes[0] = 65
+    for (const attribute of attributes) {
+      ;(attribute.value as Uint8Array)[0] = 66
+      expect(seenAttributes({ a: attribute })).toBe('a=STRING:"relu"')
+    }
+  })
 })
 
 function transferredAway(): Float32Array {

@@ -1,5 +1,5 @@
-import { NativeLibrary, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
-import { coreFunctions, globalGate } from '@tenon/core/internal'
+import { NativeLibrary, parseSignature, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
+import { coreFunctions, globalGate, type Gated } from '@tenon/core/internal'
 import {
   customCall,
   defineTarget,
@@ -14,9 +14,11 @@ import {
   type Attribute,
   type CustomCall,
 } from '@tenon/custom-call'
+import { makeKernel, type FrameCall } from '@tenon/custom-call/internal'
 import { kernelLibrary } from '@tenon/kernels'
 import { NativeScope } from '@tenon/scope'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { callFunction } from '../src/call/call-function.ts'
 import { kernels, liveObjects } from './kernels.ts'
 
 afterEach(() => {
@@ -101,6 +103,143 @@ test('rule 33: attributes are compared by their bits, whatever the order of thei
   expect(count()).toStrictEqual([3, 0])
   expect(() => call({ low })).toThrow(/attributes/)
   expect(call({ high, low })).toStrictEqual([0, 1])
+})
+
+describe('attributes of a kernel that can be any values', () => {
+  const x = rows(1)
+
+  /** Returns a kernel, and what its calls were prepared with, as JSON. */
+  function makeRecorder(): { kernel: (x: Tensor, attributes: object) => unknown; prepared: string[] } {
+    const prepared: string[] = []
+    const signature = parseSignature('any', '(x: f32[n, 4]) -> (y: f32[n, 4]); options: dictionary')
+    const kernel = makeKernel<FrameCall, undefined>(signature, undefined, {
+      frames: { limit: 8, gate: globalGate },
+      prepare: ({ values }) => {
+        prepared.push(JSON.stringify(values['options']))
+        return { memory: { running: false }, shape: { types: [x.type, x.type] }, isAlive: true, close: () => {} }
+      },
+      run: ({ memory }) => (memory.running = false),
+      runAsync: async () => {},
+    })
+    return { kernel: kernel as never, prepared }
+  }
+
+  test.each<[string, Record<number, number>]>([
+    ['an object', { 0: 1 }],
+    ['an array', [1]],
+    ['a typed array', Float32Array.of(1)],
+    ['a Buffer', Buffer.of(1)],
+  ])('%s in an array is compared by its contents', (_, part) => {
+    const { kernel, prepared } = makeRecorder()
+    const value = ['first', [{ part }, part]]
+    for (let i = 0; i < 2; i++) kernel(x, { options: { value } })
+    expect(prepared).toHaveLength(1)
+    part[0] = 2
+    for (let i = 0; i < 2; i++) kernel(x, { options: { value } })
+    expect(prepared).toHaveLength(2)
+    expect(prepared[1]).not.toBe(prepared[0])
+  })
+
+  test('a value that is not copied keeps no frame', () => {
+    class Own {
+      a = 1
+    }
+    const own = new Own()
+    const deep = { a: 1 }
+    let nested: object = deep
+    for (let i = 0; i < 30; i++) nested = i % 2 === 0 ? [nested] : { nested }
+    for (const [value, change] of [
+      [own, () => own.a++],
+      [[own], () => own.a++],
+      [nested, () => deep.a++],
+    ] as const) {
+      const { kernel, prepared } = makeRecorder()
+      for (let i = 0; i < 3; i++) {
+        kernel(x, { options: { value } })
+        change()
+      }
+      expect(new Set(prepared).size).toBe(3)
+    }
+  })
+
+  test('arrays may contain themselves, and a revoked Proxy is refused', () => {
+    const { kernel } = makeRecorder()
+    const loop: unknown[] = []
+    loop.push(loop, loop, loop)
+    expect(() => kernel(x, { options: { loop } })).toThrow(/circular/)
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    expect(() => kernel(x, { options: { list: [proxy] } })).toThrow(
+      /attribute options\.list\[0\] must be a value that can be read/,
+    )
+  })
+})
+
+describe('a frame whose run throws at its entry, as it does if the stack of JavaScript is full', () => {
+  const [x, y] = [rows(1), rows(1)]
+  const overflow = new RangeError('Maximum call stack size exceeded')
+
+  /** Makes a convention whose runs fail, before they clear the mark of their call, while `isFull`. */
+  function makeMaker(isInPlace: boolean) {
+    const state = { isFull: false, prepared: 0 }
+    const tryRun = ({ memory }: FrameCall): true => {
+      if (state.isFull) throw overflow
+      memory.running = false
+      return true
+    }
+    const held: Gated[] = [x, x, x, x]
+    const leave = ({ memory }: FrameCall): void => {
+      if (state.isFull) throw overflow
+      memory.running = false
+    }
+    const maker = {
+      frames: { limit: 8, gate: globalGate },
+      prepare: (): FrameCall => {
+        state.prepared++
+        return { memory: { running: false }, shape: { types: [x.type, y.type] }, isAlive: true, close: () => {} }
+      },
+      run: (call: FrameCall): void => void tryRun(call),
+      runAsync: async (): Promise<void> => {},
+      ...(isInPlace && { inPlace: { tensorsOf: () => held, tryRun, leave } }),
+    }
+    return { state, maker }
+  }
+
+  const signature = parseSignature('written', '(x: f32[n, 4]) -> (y: f32[n, 4])')
+  const forms: Readonly<Record<string, (maker: ReturnType<typeof makeMaker>['maker']) => () => unknown>> = {
+    'customCall()': (maker) => {
+      const { call } = callFunction<FrameCall>({ extra: 'attrs', ...maker })
+      return () => call([x], { results: [y] })
+    },
+    'a kernel with a result': (maker) => {
+      const kernel = makeKernel<FrameCall, undefined>(signature, undefined, maker)
+      return () => kernel(x as never, { into: y } as never)
+    },
+    'a kernel without a result': (maker) => {
+      const kernel = makeKernel<FrameCall, undefined>(signature, undefined, maker)
+      return () => kernel(x as never)
+    },
+    'a kernel with options': (maker) => {
+      const kernel = makeKernel<FrameCall, undefined>(signature, undefined, maker)
+      return () => kernel(x as never, { alignment: 4 } as never)
+    },
+  }
+
+  test.each(Object.keys(forms).flatMap((form) => [true, false].map((isInPlace) => ({ form, isInPlace }))))(
+    'serves the next call of $form (in place: $isInPlace)',
+    ({ form, isInPlace }) => {
+      const { state, maker } = makeMaker(isInPlace)
+      const call = forms[form]!(maker)
+      for (let i = 0; i < 2; i++) {
+        // The first run of the frame fails too.
+        state.isFull = true
+        expect(call).toThrow(overflow)
+        state.isFull = false
+        call()
+        expect(state.prepared).toBe(1)
+      }
+    },
+  )
 })
 
 test('rule 33: a frame that runs serves no call from inside its run', () => {

@@ -1,5 +1,14 @@
 import { ArgumentError, parseSignature, tensor, type Tensor } from '@tenon/core'
-import { batch, defineTarget, f32, FunctionTarget, targetCall, typedHandler, type Kernel } from '@tenon/custom-call'
+import {
+  batch,
+  customCall,
+  defineTarget,
+  f32,
+  FunctionTarget,
+  targetCall,
+  typedHandler,
+  type Kernel,
+} from '@tenon/custom-call'
 import { describe, expect, test } from 'vitest'
 import { kernels } from './kernels.ts'
 
@@ -46,6 +55,20 @@ describe('kernels of hostile input', () => {
       ]
       for (const use of uses) expect(use).toThrow(ArgumentError)
     })
+  })
+
+  test('operands and results of customCall() that claim billions of elements are refused with their number', async () => {
+    const add = customCall(kernels, 'broadcast_add')
+    const y = tensor('f32', [2])
+    const calls: [place: RegExp, operands: Tensor[], results: Tensor[]][] = [
+      [/^operands must be an array of at most 1048576 tensors, got .*4294967295/, endless, [y]],
+      [/^results must be an array of at most 1048576 tensors or types, got .*4294967295/, [x, x], endless],
+    ]
+    for (const [message, operands, results] of calls) {
+      expect(() => add(operands, { results })).toThrow(ArgumentError)
+      expect(() => add(operands, { results })).toThrow(message)
+      await expect(add.async(operands, { results })).rejects.toThrow(message)
+    }
   })
 
   test('rule 30: an operand in the place of attributes is refused as one too many', () => {

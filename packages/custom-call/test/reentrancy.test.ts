@@ -224,6 +224,33 @@ test('attributes are read once each if the first ones are those of the previous 
   expect(y.toArray()).toStrictEqual([0, 1])
 })
 
+test('a getter among the attributes that calls the same function leaves the other attributes of its call as they are', () => {
+  const clip = customCall(kernels, 'clip_v3')
+  const [x, y, inner] = [tensor('f32', [2], [-100, 100]), tensor('f32', [2]), tensor('f32', [2])]
+  const low = f32(-1)
+  for (const high of [f32(7), f32(1)]) {
+    clip([x], { results: [y], attrs: { low, high: f32(1) } })
+    const attrs = {
+      low,
+      get high() {
+        clip([x], { results: [inner], attrs: { low: f32(-50), high: f32(9) } })
+        return high
+      },
+    }
+    clip([x], { results: [y], attrs })
+    expect([y.toArray(), inner.toArray()]).toStrictEqual([
+      [-1, high.value],
+      [-50, 9],
+    ])
+  }
+  // The last attribute is the only one that is missing.
+  const shorter = Object.defineProperty({ low }, 'low', {
+    get: () => (clip([x], { results: [inner], attrs: { low: f32(-50), high: f32(9) } }), low),
+  })
+  clip([x], { results: [y], attrs: { low, high: f32(1) } })
+  expect(() => clip([x], { results: [y], attrs: shorter })).toThrow(/attributes/)
+})
+
 test('a Proxy among the attributes can prepare other calls while a call is prepared', () => {
   const saxpy = typedHandler(kernels, 'saxpy')
   const others: PreparedCall[] = []

@@ -57,8 +57,8 @@ export class Attribute {
    * An array is a typed array, and a string is its bytes.
    */
   get value(): AttributeContent {
-    if (this.dtype === undefined) return this.bytes.slice()
-    if (this.kind === 'array') return new (typedArrayClass(this.dtype))(this.bytes.slice().buffer as ArrayBuffer)
+    if (this.dtype === undefined) return copyOf(this.bytes)
+    if (this.kind === 'array') return new (typedArrayClass(this.dtype))(copyOf(this.bytes).buffer)
     return elementCodec(this.dtype).read(new DataView(this.bytes.buffer, this.bytes.byteOffset), 0)
   }
 
@@ -126,12 +126,17 @@ export function ptr(target: Segment | Tensor | bigint): Attribute {
  * str('relu')
  */
 export function str(value: string | Uint8Array): Attribute {
-  if (value instanceof Uint8Array) return new Attribute('string', undefined, value.byteLength, value.slice())
+  if (value instanceof Uint8Array) return new Attribute('string', undefined, value.byteLength, copyOf(value))
   if (typeof value === 'string' && isWellFormed(value)) {
     const bytes = Buffer.from(value)
     return new Attribute('string', undefined, bytes.length, bytes)
   }
   throw wrongType('a string attribute', 'well-formed text or a Uint8Array', value)
+}
+
+/** Copies bytes, because `slice()` of a Buffer returns a view of the same memory. */
+function copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes)
 }
 
 /** Whether a text has no lone surrogate, which UTF-8 cannot encode. */

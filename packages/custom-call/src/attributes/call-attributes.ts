@@ -1,8 +1,8 @@
 import { ArgumentError } from '@tenon/core'
 import { isPlainObject, isRevoked, wrongType } from '@tenon/core/internal'
 import { Attribute, str } from './attribute.ts'
-import { haveMemory, type AttributeDictionary } from './encode-attributes.ts'
-import { snapshot } from './snapshot.ts'
+import type { AttributeDictionary } from './encode-attributes.ts'
+import { areKeepable, snapshot } from './snapshot.ts'
 
 /** Reads the attributes, or the opaque string, of the calls of one function. */
 export interface CallReader {
@@ -46,23 +46,30 @@ export class CallAttributes implements CallReader {
     if (attributes === undefined) return NONE
     if (typeof attributes !== 'object' || isRevoked(attributes)) this.#check(attributes)
     const names = this.#names
+    // A getter can call the same function, which replaces the values of the last call.
     const latest = this.#latest
     const { length } = latest
     let count = 0
     for (const name in attributes as AttributeDictionary) {
       const value: unknown = (attributes as AttributeDictionary)[name]
       if (count === length || names[count] !== name || !isIdentical(value, latest[count])) {
-        return this.#readOthers(attributes as AttributeDictionary, count, name, value)
+        return this.#readOthers(attributes as AttributeDictionary, latest, count, name, value)
       }
       count++
     }
     // Attributes that equal those of the previous call need no check, which would take as long as everything else here.
-    return count > 0 && count === length ? latest : this.#learn(this.#others(attributes, count))
+    return count > 0 && count === length ? latest : this.#learn(this.#others(attributes, latest, count))
   }
 
   /** Reads attributes of which the first ones are those of the previous call, and the next one was read. */
-  #readOthers(attributes: AttributeDictionary, known: number, next: string, value: unknown): readonly unknown[] {
-    const values = this.#others(attributes, known)
+  #readOthers(
+    attributes: AttributeDictionary,
+    latest: readonly unknown[],
+    known: number,
+    next: string,
+    value: unknown,
+  ): readonly unknown[] {
+    const values = this.#others(attributes, latest, known)
     const read = new Set([...this.#names.slice(0, known), next])
     let count = known
     this.#place(values, count++, attributes, next, value)
@@ -83,9 +90,9 @@ export class CallAttributes implements CallReader {
   }
 
   /** Starts a list of values, of which the first ones are those of the previous call. */
-  #others(attributes: unknown, count: number): unknown[] {
+  #others(attributes: unknown, latest: readonly unknown[], count: number): unknown[] {
     this.#check(attributes)
-    return this.#latest.slice(0, count)
+    return latest.slice(0, count)
   }
 
   #place(values: unknown[], expected: number, attributes: object, name: string, value: unknown): void {
@@ -105,7 +112,7 @@ export class CallAttributes implements CallReader {
   }
 
   #learn(values: readonly unknown[]): readonly unknown[] {
-    if (!haveMemory(values)) this.#latest = values
+    if (areKeepable(values)) this.#latest = values
     return values
   }
 }

@@ -71,15 +71,6 @@ export function memoryOf(value: unknown): Gated[] {
   return isPlainObject(value) ? Object.values(value).flatMap(memoryOf) : []
 }
 
-/** Whether pointers among these attributes refer to memory that a call with them holds open. */
-export function haveMemory(values: readonly unknown[]): boolean {
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i]
-    if (value instanceof Attribute ? value.memory !== undefined : memoryOf(value).length > 0) return true
-  }
-  return false
-}
-
 /** Converts a value other than a dictionary to an attribute. @throws {ArgumentError} with the path of the attribute. */
 export function toAttribute(value: unknown, path: string): Attribute {
   if (value instanceof Attribute) return value

@@ -1,28 +1,36 @@
 import { ArgumentError } from '@tenon/core'
-import { CONSTANTS, isPlainObject } from '@tenon/core/internal'
+import { CONSTANTS, isPlainObject, isRevoked, wrongType } from '@tenon/core/internal'
 import { Attribute } from './attribute.ts'
 import { toAttribute } from './encode-attributes.ts'
 
+/** How many arrays and objects around a value are copied. Handlers get fewer. */
+const DEEPEST = CONSTANTS.TN_XLA_DEEPEST + 1
+
 /**
- * Copies a value of an attribute, or the attributes of a call. Each member is read once, so that getters cannot return another
- * value later. What is not a value of an attribute stays as it is, and encoding it throws.
+ * Copies a value of an attribute, or the attributes of a call. Each member and element is read once, so that getters cannot return
+ * another value later. Other objects, and values that are nested too deep or in themselves, stay as they are.
  *
- * @throws {ArgumentError} if a typed array cannot be an attribute.
+ * @param around the arrays and objects that contain the value.
+ * @throws {ArgumentError} if a typed array cannot be an attribute, an array is too long, or a value is a revoked Proxy.
  */
-export function snapshot(value: unknown, path = '', depth = 0): unknown {
+export function snapshot(value: unknown, path = '', around: readonly unknown[] = []): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (isRevoked(value)) throw wrongType(path === '' ? 'attrs' : `attribute ${path}`, 'a value that can be read', value)
   if (ArrayBuffer.isView(value)) return toAttribute(value, path).value
-  if (Array.isArray(value)) return copyElements(value, path)
-  if (!isPlainObject(value) || depth > CONSTANTS.TN_XLA_DEEPEST + 1) return value
+  if (around.length > DEEPEST || around.includes(value)) return value
+  const within = [...around, value]
+  if (Array.isArray(value)) return copyElements(value, path, within)
+  if (!isPlainObject(value)) return value
   const prefix = path === '' ? '' : `${path}.`
   const entries = Object.entries(value)
-  return Object.fromEntries(entries.map(([name, member]) => [name, snapshot(member, prefix + name, depth + 1)]))
+  return Object.fromEntries(entries.map(([name, member]) => [name, snapshot(member, prefix + name, within)]))
 }
 
 /** The longest array of JavaScript that can be an attribute. Typed arrays can be longer. */
 const MOST_ELEMENTS = 2 ** 24
 
 /** @throws {ArgumentError} if the array is too long. */
-function copyElements(values: readonly unknown[], path: string): unknown[] {
+function copyElements(values: readonly unknown[], path: string, within: readonly unknown[]): unknown[] {
   const { length } = values
   if (length > MOST_ELEMENTS) {
     throw new ArgumentError(`attribute ${path} must have at most ${MOST_ELEMENTS} elements, got ${length}`, {
@@ -30,7 +38,28 @@ function copyElements(values: readonly unknown[], path: string): unknown[] {
       details: { path, expected: MOST_ELEMENTS, received: length },
     })
   }
-  return Array.from({ length }, (_, i) => values[i])
+  return Array.from({ length }, (_, i) => {
+    const element = values[i]
+    // The path takes more time than the copy of a number.
+    return typeof element === 'object' ? snapshot(element, `${path}[${i}]`, within) : element
+  })
+}
+
+/**
+ * Whether later calls may use what was prepared for these snapshots. A pointer to memory would keep the memory open, and the
+ * caller can change a value that was not copied.
+ */
+export function areKeepable(values: readonly unknown[]): boolean {
+  for (let i = 0; i < values.length; i++) if (!isKeepable(values[i], 0)) return false
+  return true
+}
+
+function isKeepable(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return true
+  if (value instanceof Attribute) return value.memory === undefined
+  if (depth > DEEPEST) return false
+  if (Array.isArray(value)) return value.every((element) => isKeepable(element, depth + 1))
+  return isPlainObject(value) && Object.values(value).every((member) => isKeepable(member, depth + 1))
 }
 
 /** Whether two snapshots have the same bits. */

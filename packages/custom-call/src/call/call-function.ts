@@ -8,7 +8,7 @@ import type { Tensors } from './call-target.ts'
 import type { Begun } from './kernel-batch.ts'
 import { makeKeptFrames, type FrameCall, type FrameLimits, type InPlaceRuns, type RunFrame } from './kept-frames.ts'
 import type { RemoteCallee, RemoteRun } from './remote-callee.ts'
-import { copyTensors, FIRST_TENSOR, isTensor, makeList, MAKE_TENSORS, refuseTensor } from './taken.ts'
+import { copyTensors, FIRST_TENSOR, isTensor, makeList, MAKE_TENSORS, MOST_TENSORS, refuseTensor } from './taken.ts'
 
 /** A result of a call: a tensor that the kernel writes to, or a type, for which the call allocates a tensor. */
 export type ResultSpec = Tensor | TensorType
@@ -127,20 +127,21 @@ export function callFunction<Call extends FrameCall>({
       copyTensors(taken, tensors, operandCount, results, resultCount)
       hadResults = completeTensors(taken, operandCount, allocator, alignment)
     } else {
-      const list = inPlace!.tensorsOf(guessed.call)
-      let value: unknown
       try {
+        const list = inPlace!.tensorsOf(guessed.call)
         copyTensors(list, tensors, operandCount, results, resultCount)
         // The run checks tensors that were given.
         if (!hadResults) hadResults = completeTensors(list, operandCount, allocator, undefined)
-        value = valueOf(list, operandCount)
+        const value = valueOf(list, operandCount)
+        if (inPlace!.tryRun(guessed.call)) return value
+        taken = list.slice()
+        inPlace!.leave(guessed.call)
       } catch (error) {
+        // First, because leave() throws too if the stack is full.
+        guessed.memory.running = false
         inPlace!.leave(guessed.call)
         throw error
       }
-      if (inPlace!.tryRun(guessed.call)) return value
-      taken = list.slice()
-      inPlace!.leave(guessed.call)
       frames.miss()
       // Results that were made above are tensors now.
       if (!completeTensors(taken, operandCount, allocator, undefined)) hadResults = false
@@ -151,7 +152,13 @@ export function callFunction<Call extends FrameCall>({
       const { types } = prepared.shape
       frames.runNew(prepared, { types, operandCount, alignment, layouts: undefined, attributes }, taken, given)
     } else {
-      run(frame.call, taken, given)
+      try {
+        run(frame.call, taken, given)
+      } catch (error) {
+        // The run does not start if the stack is full.
+        frame.memory.running = false
+        throw error
+      }
     }
     return valueOf(taken, operandCount)
   }
@@ -202,8 +209,11 @@ export function callable<Members extends object>(
   return call as ((...args: never[]) => unknown) & Members
 }
 
-function countOf(list: unknown, refuse: (list: unknown) => never): number {
-  return Array.isArray(list) ? list.length : refuse(list)
+/** Returns the length of an array, which is read once. @throws {ArgumentError} for another value, or an array that is too long. */
+function countOf(list: unknown, refuse: (list: unknown, most?: number) => never): number {
+  if (!Array.isArray(list)) return refuse(list)
+  const { length } = list
+  return length <= MOST_TENSORS ? length : refuse(list, MOST_TENSORS)
 }
 
 /** Takes the tensors of a call, behind places for the call and its library. Each is read once. @throws {ArgumentError} */
@@ -249,11 +259,13 @@ function completeTensors(
   return areGiven
 }
 
-function refuseOperands(operands: unknown): never {
-  throw wrongType('operands', 'an array of tensors', operands, MAKE_TENSORS)
+function refuseOperands(operands: unknown, most?: number): never {
+  throw wrongType('operands', `an array of ${upTo(most)}tensors`, operands, MAKE_TENSORS)
 }
 
-function refuseResults(results: unknown): never {
+function refuseResults(results: unknown, most?: number): never {
   const hint = 'Write { results: [f32([2, 4])] }, because only the kernel knows the types of its results.'
-  throw wrongType('results', 'an array of tensors or types', results, hint)
+  throw wrongType('results', `an array of ${upTo(most)}tensors or types`, results, hint)
 }
+
+const upTo = (most: number | undefined): string => (most === undefined ? '' : `at most ${most} `)

@@ -1,7 +1,6 @@
 import type { TensorType } from '@tenon/core'
 import { Cleaner, globalGate, type Gate, type Gated } from '@tenon/core/internal'
-import { haveMemory } from '../attributes/encode-attributes.ts'
-import { isSame } from '../attributes/snapshot.ts'
+import { areKeepable, isSame } from '../attributes/snapshot.ts'
 import type { RunAsyncOptions } from '../async/run-later.ts'
 import { FIRST_TENSOR } from './taken.ts'
 import { haveTypes } from './patch-pointers.ts'
@@ -72,8 +71,8 @@ export interface KeptFrames<Call extends FrameCall> {
   /** Takes back that a guess was right. The mark of the frame is not cleared. */
   miss(): void
   /**
-   * Runs a new call and then keeps it, for which the frame that was unused for the longest time is closed. A call with memory
-   * is closed instead, because it would keep its memory open.
+   * Runs a new call and then keeps it, for which the frame that was unused for the longest time is closed. A call is closed
+   * instead if an attribute has memory, which it would keep open, or was not copied.
    *
    * @throws the errors of the run
    */
@@ -151,9 +150,10 @@ export function makeKeptFrames<Call extends FrameCall>(
         typesMatch(taken, frame.types) &&
         (attributes === frame.attributes || areSame(attributes, frame.attributes))
       ) {
-        frame.memory.running = true
         isInTurn = at !== last
         stamp(frame, at)
+        // Last, because stamp() throws if the stack is full.
+        frame.memory.running = true
         return frame
       }
       at = nextOf(at)
@@ -166,13 +166,14 @@ export function makeKeptFrames<Call extends FrameCall>(
     if (frame === undefined || frame.memory.running) return undefined
     if (frame.types.length !== tensorCount || frame.operandCount !== operandCount) return undefined
     if (frame.attributes !== attributes && !areSame(attributes, frame.attributes)) return undefined
-    frame.memory.running = true
     // If it is the last frame, it has the latest time already.
     if (isInTurn) {
       lastBefore = last
       timeBefore = frame.lastUse
       stamp(frame, nextOf(last))
     }
+    // Last, because stamp() throws if the stack is full.
+    frame.memory.running = true
     return frame
   }
 
@@ -186,7 +187,7 @@ export function makeKeptFrames<Call extends FrameCall>(
 
   const keep: KeptFrames<Call>['keep'] = (call, key) => {
     const { types, operandCount, alignment, layouts, attributes } = key
-    if (limit === 0 || !gate.open || haveMemory(attributes)) {
+    if (limit === 0 || !gate.open || !areKeepable(attributes)) {
       call.close()
       return
     }
@@ -218,6 +219,8 @@ export function makeKeptFrames<Call extends FrameCall>(
     try {
       run(call, taken, options)
     } finally {
+      // The run does not start if the stack is full.
+      call.memory.running = false
       keep(call, key)
     }
   }

@@ -23,7 +23,6 @@ import {
 import { kernelShape, withoutTokens, type KernelShape } from './kernel-shape.ts'
 import {
   makeKeptFrames,
-  type Frame,
   type FrameCall,
   type FrameKey,
   type FrameLimits,
@@ -182,14 +181,12 @@ export function kernelFunction<Call extends FrameCall>(
       ? frames.find(list, operandCount, alignment, taken.layouts.key, attributes)
       : undefined
     if (frame === undefined) return runNew(taken)
-    let all: Gated[]
     try {
-      all = complete(list, operandCount, frame.call, options)
+      runFrame(frame.call, complete(list, operandCount, frame.call, options), options)
     } catch (error) {
       frame.memory.running = false
       throw error
     }
-    runFrame(frame.call, all, options)
     return valueOf(list, operandCount, given)
   }
 
@@ -228,11 +225,18 @@ export function kernelFunction<Call extends FrameCall>(
     if (into !== undefined && inPlace !== undefined) {
       const guessed = frames.guess(operandTotal + 1, operandTotal, attributes)
       if (guessed !== undefined) {
-        const tensors = inPlace.tensorsOf(guessed.call)
-        for (let i = 0; i < operandTotal; i++) tensors[first + i] = args[i] as Tensor
-        tensors[first + operandTotal] = into as Tensor
-        if (inPlace.tryRun(guessed.call)) return into
-        inPlace.leave(guessed.call)
+        try {
+          const tensors = inPlace.tensorsOf(guessed.call)
+          for (let i = 0; i < operandTotal; i++) tensors[first + i] = args[i] as Tensor
+          tensors[first + operandTotal] = into as Tensor
+          if (inPlace.tryRun(guessed.call)) return into
+          inPlace.leave(guessed.call)
+        } catch (error) {
+          // First, because leave() throws too if the stack is full.
+          guessed.memory.running = false
+          inPlace.leave(guessed.call)
+          throw error
+        }
         frames.miss()
       }
     }
@@ -246,19 +250,18 @@ export function kernelFunction<Call extends FrameCall>(
       const given = into === undefined ? none : [into as Tensor]
       return runNew({ list, operandCount: operandTotal, given, attributes, layouts: ownLayouts, options: NO_OPTIONS })
     }
-    const { types } = frame.call.shape
-    if (into === undefined) allocateResults(list, types, frame)
-    runFrame(frame.call, list as Gated[])
-    return isSingle ? list[firstResult] : valueOf(list, operandTotal, none)
-  }
-
-  const allocateResults = (list: (Gated | undefined)[], types: readonly TensorType[], frame: Frame<Call>): void => {
     try {
-      for (let i = operandTotal; i < types.length; i++) list[first + i] = allocateResult(types[i]!, ownAllocator)
+      if (into === undefined) allocateResults(list, frame.call.shape.types)
+      runFrame(frame.call, list as Gated[])
     } catch (error) {
       frame.memory.running = false
       throw error
     }
+    return isSingle ? list[firstResult] : valueOf(list, operandTotal, none)
+  }
+
+  const allocateResults = (list: (Gated | undefined)[], types: readonly TensorType[]): void => {
+    for (let i = operandTotal; i < types.length; i++) list[first + i] = allocateResult(types[i]!, ownAllocator)
   }
 
   /** Prepares an asynchronous call, or finds one if calls can be shared, and allocates the results. */

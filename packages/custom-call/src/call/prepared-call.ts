@@ -222,11 +222,13 @@ function makeRuns(): {
     memory.running = true
     try {
       fill(call.shape, held, operands, results)
+      runHeld(call, true)
     } catch (error) {
+      // First, because leave() throws too if the stack is full.
+      memory.running = false
       leave(call)
       throw error
     }
-    runHeld(call, true)
   }
 
   return { runPrepared, runHeld, leave }

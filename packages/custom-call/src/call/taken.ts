@@ -36,6 +36,9 @@ export function copyTensors(
   for (let i = 0; i < resultCount; i++) list[firstResult + i] = results[i]
 }
 
+/** More operands or results than any call has, and few enough to copy the list of them. */
+export const MOST_TENSORS: number = 2 ** 20
+
 export const MAKE_TENSORS = "Make tensors with tensor('f32', [2, 4], values)."
 
 const { isGenuine } = Tensor
