@@ -193,6 +193,31 @@ describe('dynamic batching', () => {
     ])
   })
 
+  test('rule 30: a request that waited too long and runs last still counts for its queue', async () => {
+    const held = new Held()
+    const policy = { timeoutAction: 'delay', defaultTimeoutMicroseconds: 1000, maxQueueSize: 2 } as const
+    const served = await Served.start([held.model('m', 1, { defaultQueuePolicy: policy })])
+    const waiting = [send(served, 'm', {}, 0)]
+    await eventually(() => expect(held.runs).toHaveLength(1))
+    for (const value of [1, 2]) {
+      waiting.push(send(served, 'm', {}, value))
+      await pending(served, 1)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    expect((await send(served, 'm', {}, 3))[0]).toBe(503)
+    expect([await held.finish(0), await held.finish(1)]).toEqual([1, 1])
+    // There is room again.
+    await eventually(() => expect(held.runs).toHaveLength(3))
+    waiting.push(send(served, 'm', {}, 4))
+    for (const index of [2, 3]) await held.finish(index)
+    expect((await Promise.all(waiting)).map(data)).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+      [5, 5],
+    ])
+  })
+
   test('rule 30: answers keep the order of their requests if the model wants it', async () => {
     const held = new Held()
     const served = await Served.start([held.model('m', 1, { preserveOrdering: true }, 2)])

@@ -1,8 +1,11 @@
 import { eventually } from '@tenon/config/eventually'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { HealthCheckResponse_ServingStatus, Health } from '../src/generated/health_pb.js'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
-import { ModelRepository } from '../src/index.ts'
+import { defineModel, ModelRepository, type ModelSource } from '../src/index.ts'
+import { ModelControl } from '../src/service/model-control.ts'
+import { ModelRegistry } from '../src/service/model-registry.ts'
+import type { ServedModel } from '../src/service/served-model.ts'
 import { Caller } from './caller.ts'
 import { faulty, libfaulty, makeRepository } from './make-repository.ts'
 import { input, type Served } from './support.ts'
@@ -32,6 +35,102 @@ const statesOf = async (served: Served): Promise<unknown> => {
   const [, index] = await served.post('/v2/repository/index', {})
   return (index as { name: string; state: string }[]).map(({ name, state }) => [name, state])
 }
+
+describe('a crash loop', () => {
+  /** A control of one model with two versions, and what it loads. */
+  function controlled() {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const load = vi.fn<ModelSource['load']>(async () => {
+      const versions = ['1', '2'].map((version) =>
+        defineModel({ name: 'm', version, signature: '(x: f32[n]) -> (y: f32[n])', run: ({ x }) => x }),
+      )
+      return { models: versions, closeAsync: async () => {} }
+    })
+    const registry = new ModelRegistry()
+    const control = new ModelControl(registry, { names: () => ['m'], load }, true)
+    const find = (version: string): ServedModel => registry.find('m', version)
+    return { control, registry, load, find, state: () => registry.entry('m').state }
+  }
+
+  test('of two versions is one attempt to load them again, with the overrides of the client', async () => {
+    const { control, load, find } = controlled()
+    await control.load('m', { instances: 3 })
+    find('1').isCrashed = true
+    await vi.advanceTimersByTimeAsync(10_000)
+    find('2').isCrashed = true
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(load.mock.calls).toEqual([
+      ['m', { instances: 3 }],
+      ['m', { instances: 3 }],
+    ])
+  })
+
+  test('of two versions loads nothing after an unload, and nothing after the end', async () => {
+    for (const end of ['unload', 'closeAsync'] as const) {
+      const { control, load, find, state } = controlled()
+      await control.load('m', {})
+      find('1').isCrashed = true
+      find('2').isCrashed = true
+      await control[end]('m')
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect([load.mock.calls.length, state()]).toEqual([1, 'UNAVAILABLE'])
+    }
+  })
+
+  test('of a version that was replaced or unloaded loads nothing', async () => {
+    const { control, load, find, state } = controlled()
+    await control.load('m', {})
+    const replaced = find('1')
+    await control.load('m', {})
+    const unloaded = find('1')
+    replaced.isCrashed = true
+    await control.unload('m')
+    unloaded.isCrashed = true
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect([load.mock.calls.length, state()]).toEqual([2, 'UNAVAILABLE'])
+  })
+
+  test('loads nothing if its attempt waits behind an unload, a load or the end', async () => {
+    for (const [change, loads] of [
+      ['unload', 1],
+      ['load', 2],
+      ['closeAsync', 1],
+    ] as const) {
+      const { control, load, find } = controlled()
+      await control.load('m', {})
+      const served = find('1')
+      let finish = (): void => {}
+      // The turn of the change does not end before the attempt is queued.
+      if (change === 'load') {
+        const first = load.getMockImplementation()!
+        load.mockImplementationOnce(async (name) => (await new Promise<void>((done) => (finish = done)), first(name)))
+      } else {
+        served.enter()
+        finish = () => served.leave()
+      }
+      served.isCrashed = true
+      await vi.advanceTimersByTimeAsync(29_999)
+      const changed = change === 'load' ? control.load('m', {}) : control[change]('m')
+      if (change !== 'load') served.onCrashLoop?.()
+      await vi.advanceTimersByTimeAsync(60_000)
+      finish()
+      await changed
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect([change, load.mock.calls.length]).toEqual([change, loads])
+    }
+  })
+
+  test('is still tried again after a client could not load its model', async () => {
+    const { control, load, find } = controlled()
+    await control.load('m', {})
+    find('1').isCrashed = true
+    load.mockRejectedValueOnce(new Error('x'))
+    await expect(control.load('m', {})).rejects.toThrow('x')
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect([load.mock.calls.length, find('1').isCrashed]).toEqual([3, false])
+  })
+})
 
 // Workers need Linux.
 if (process.platform === 'linux')

@@ -70,8 +70,8 @@ if (process.platform === 'linux')
       expect(end.code).toBe('0')
       await eventually(
         async () => {
-          const { descriptors, children, memoryFiles, requests, arrayBuffers } = await server.holdings()
-          expect(descriptors).toBeLessThanOrEqual(before.descriptors)
+          const { descriptors, children, memoryFiles, requests, arrayBuffers, kinds } = await server.holdings()
+          expect(descriptors, `${kinds}; before: ${before.kinds}`).toBeLessThanOrEqual(before.descriptors)
           expect({ children, memoryFiles, requests }).toEqual({
             children: before.children,
             memoryFiles: before.memoryFiles,

@@ -47,6 +47,43 @@ describe('requests of gRPC that differ in their tensors only', () => {
     expect(divideInferRequest(Buffer.concat([whole, Buffer.of(0x43, 0x44)]), LIMIT).head).toBeUndefined()
   })
 
+  test('a message with too many fields in its parameters and outputs is refused', () => {
+    const field = (number: number, ...parts: Uint8Array[]): Buffer => {
+      const content = Buffer.concat(parts)
+      const length = [(content.length & 127) | 128, ((content.length >>> 7) & 127) | 128, content.length >>> 14]
+      return Buffer.concat([Buffer.of((number << 3) | 2, ...length), content])
+    }
+    // An entry of a map: a key and a parameter that is a number.
+    const entries = (number: number, count: number): Buffer =>
+      Buffer.concat(
+        Array.from({ length: count }, (_, i) =>
+          Buffer.concat([
+            Buffer.of((number << 3) | 2, 9, 10, 3),
+            Buffer.from(i.toString(36).padStart(3)),
+            Buffer.of(18, 2, 16, 1),
+          ]),
+        ),
+      )
+    const count = 80_000
+    const few = 10_000
+    for (const of of [
+      (many: number) => entries(4, many),
+      (many: number) => field(5, entries(4, many)),
+      (many: number) => field(6, entries(2, many)),
+    ]) {
+      expect(() => divideInferRequest(of(count), LIMIT)).toThrow('a message must have at most 262144 fields and sizes')
+      divideInferRequest(of(few), LIMIT)
+      const { parameters, inputs, outputs } = decodeInferRequest(of(few))
+      const given = inputs[0]?.parameters ?? outputs[0]?.parameters ?? parameters
+      expect(Object.keys(given)).toHaveLength(few)
+    }
+    const names = field(6, Buffer.of(10, 0))
+    divideInferRequest(names, LIMIT)
+    expect(() => divideInferRequest(Buffer.concat(Array.from({ length: 140_000 }, () => names)), LIMIT)).toThrow(
+      'fields',
+    )
+  })
+
   test('have their own answers, also in turn with other sizes, models and orders', async () => {
     const difference = defineModel({
       name: 'difference',

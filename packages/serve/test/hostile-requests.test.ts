@@ -142,7 +142,8 @@ if (process.platform === 'linux')
       await eventually(
         async () => {
           const after = await server.holdings()
-          expect(after.descriptors).toBeLessThanOrEqual(before.descriptors)
+          const { kinds } = after
+          expect(after.descriptors, `${kinds}; before: ${before.kinds}`).toBeLessThanOrEqual(before.descriptors)
           expect(after.children).toBe(before.children)
           expect(after.memoryFiles).toBe(before.memoryFiles)
           expect(after.requests).toBe(before.requests)

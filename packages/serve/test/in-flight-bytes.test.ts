@@ -74,6 +74,55 @@ describe('rule 40: the memory of all requests', () => {
     expect(await inFlight(served)).toBe(60 * KIB)
   })
 
+  test('counts the inputs of a body in chunks before they arrive', async () => {
+    const served = await Served.start([double], { maxRequestBytes: 64 * KIB, maxInFlightBytes: 100 * KIB })
+    const parameters = { binary_data_size: 40 * KIB }
+    const head = JSON.stringify({ inputs: [{ name: 'x', datatype: 'FP32', shape: [2560, 4], parameters }] })
+    const request = httpRequest({
+      port: served.server.port,
+      host: '127.0.0.1',
+      method: 'POST',
+      path: '/v2/models/double/infer',
+      headers: { 'inference-header-content-length': head.length },
+      agent: false,
+    })
+    request.on('error', () => {})
+    onTestFinished(() => void request.destroy())
+    request.write(head)
+    await eventually(async () => expect(await inFlight(served)).toBe(head.length + 40 * KIB))
+    request.destroy()
+    await eventually(async () => expect(await inFlight(served)).toBe(0))
+  })
+
+  test('is about what requests hold while they wait, also for nested elements', { retry: 0 }, async () => {
+    const answers: (() => void)[] = []
+    const waits = defineModel({
+      name: 'waits',
+      signature: '(x: f32[n, 1]) -> (y: f32[1])',
+      instances: 4,
+      run: async () => {
+        await new Promise<void>((resolve) => answers.push(resolve))
+        return tensor('f32', [1])
+      },
+    })
+    const served = await Served.start([waits])
+    const count = 100_000
+    const data = `[${'[1],'.repeat(count - 1)}[1]]`
+    const body = `{"inputs":[{"name":"x","datatype":"FP32","shape":[${count},1],"data":${data}}]}`
+    const heap = (): number => {
+      for (let i = 0; i < 2; i++) globalThis.gc!()
+      return process.memoryUsage().heapUsed
+    }
+    const send = (): Promise<{ readonly status: number }> => served.send('POST', '/v2/models/waits/infer', body)
+    const before = heap()
+    const replies = Array.from({ length: 4 }, send)
+    await eventually(() => expect(answers).toHaveLength(4))
+    // The arrays of a request take more than 5 MB.
+    expect(heap() - before).toBeLessThan(8 * 2 ** 20)
+    for (const answer of answers) answer()
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  })
+
   test('counts the bytes of gRPC too', async () => {
     let seen = 0
     const look = defineModel({

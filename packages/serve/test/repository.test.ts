@@ -1,5 +1,5 @@
 import { kernelLibrary } from '@tenon/kernels'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
@@ -213,6 +213,30 @@ describe('rule 36: models that clients load and unload', () => {
     ])
     expect(await load({ other: 1 })).toEqual([500, { error: `${failed}there is no parameter "other"` }])
     expect((await served.infer('double', request))[0]).toBe(200)
+  })
+
+  test('a function whose file was edited answers in its new version, also after one that failed', async () => {
+    const directory = makeRepository({ 'same/model.mjs': module })
+    const served = await Served.start([], {
+      repository: ModelRepository.open(directory),
+      modelControl: 'explicit',
+    })
+    const edit = (text: string, seconds: number): void => {
+      const path = join(directory, 'same/model.mjs')
+      writeFileSync(path, text)
+      // Two edits can be within one tick of the clock of a file system.
+      utimesSync(path, seconds, seconds)
+    }
+    const load = async () => (await served.post('/v2/repository/models/same/load', {}))[0]
+    const answer = async () => (await served.infer('same', request))[1]['outputs']
+    expect(await load()).toBe(200)
+    expect(await answer()).toMatchObject([{ data: [1, 2] }])
+    edit('throw new Error("x")', 1000)
+    expect(await load()).toBe(500)
+    expect(await answer()).toMatchObject([{ data: [1, 2] }])
+    edit(module.replace('=> x', '=> x.slice([0, 1])').replace('y: f32[n]', 'y: f32[1]'), 2000)
+    expect(await load()).toBe(200)
+    expect(await answer()).toMatchObject([{ data: [1] }])
   })
 
   test('are not for clients of a server that was not told so', async () => {

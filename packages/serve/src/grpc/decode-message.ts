@@ -12,9 +12,8 @@ const MOST_BYTES = 2 ** 20
 const INPUTS = 5
 const RAW_INPUT_CONTENTS = 7
 
-/** The fields of `ModelInferRequest.InferInputTensor`. */
+/** The field `shape` of `ModelInferRequest.InferInputTensor`. */
 const SHAPE = 3
-const CONTENTS = 5
 
 /** Reads a message without tensors. @throws {InvalidRequestError} if the bytes are none. @throws {RequestTooLargeError} */
 export function decodeMessage<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
@@ -90,7 +89,7 @@ class Envelope {
         }
         // A shape is packed, and each of its bytes can be a size.
         if (kind === 'input' && field === SHAPE) this.#fields += length
-        const inner = kindOf(kind, field)
+        const inner = KINDS[kind][field]
         if (inner !== undefined) this.add(bytes, next, inner)
         else if (kind === 'request' && field === RAW_INPUT_CONTENTS) this.#addRaw(bytes.subarray(this.#at, next), from)
         this.#at = next
@@ -133,10 +132,15 @@ class Envelope {
   }
 }
 
-type Kind = 'request' | 'input' | 'contents'
+/** The messages in a request. An entry is one of a map of parameters: a key and a parameter. */
+type Kind = 'request' | 'input' | 'contents' | 'output' | 'entry' | 'parameter'
 
-/** The kind of a field that is a message with fields that are counted. */
-function kindOf(kind: Kind, field: number): Kind | undefined {
-  if (kind === 'request' && field === INPUTS) return 'input'
-  return kind === 'input' && field === CONTENTS ? 'contents' : undefined
+/** The kinds of the fields that are messages, by the numbers of the fields. */
+const KINDS: Readonly<Record<Kind, Readonly<Record<number, Kind>>>> = {
+  request: { 4: 'entry', [INPUTS]: 'input', 6: 'output' },
+  input: { 4: 'entry', 5: 'contents' },
+  output: { 2: 'entry' },
+  entry: { 2: 'parameter' },
+  contents: {},
+  parameter: {},
 }

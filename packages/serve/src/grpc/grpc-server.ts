@@ -52,6 +52,9 @@ export class GrpcServer {
       'grpc.max_receive_message_length': state.limits.bytes + ENVELOPE_BYTES,
       'grpc.max_send_message_length': -1,
       'grpc.max_concurrent_streams': 128,
+      // Connections whose clients have vanished end.
+      'grpc.keepalive_time_ms': 60_000,
+      'grpc.keepalive_timeout_ms': 20_000,
     })
     server.addService(serviceDefinition(GRPCInferenceService), methodsOf(state))
     server.addService(serviceDefinition(Health), {

@@ -149,38 +149,50 @@ function loadedModel(find: () => ServedModel): ServedModel | undefined {
 }
 
 /**
- * Answers the requests of a stream one behind the other. A request that fails is an answer with its error. A server that closes answers the
- * request that runs, and ends the stream.
+ * Answers the requests of a stream one behind the other, as fast as its client reads. A request that fails is an answer with its error. A
+ * server that closes answers the request that runs, and ends the stream.
  */
 export async function streamInfer(
   state: ServerState,
   call: ServerDuplexStream<Buffer, Buffer>,
   origin: Origin,
 ): Promise<void> {
+  // Until the answer is sent: an end before that would destroy the call, and its status would never follow the answer.
   let isRunning = false
   const endWhenIdle = (): void => {
     if (!isRunning && !call.writableEnded) call.emit('error', closing)
-  }
-  const answer = (bytes: Buffer): void => {
-    call.write(bytes, () => {
-      if (!state.life.isOpen) endWhenIdle()
-    })
   }
   call.once('close', state.life.onClose(endWhenIdle))
   for await (const bytes of call as AsyncIterable<Buffer>) {
     const exchange: GrpcExchange = { ...origin, model: undefined }
     isRunning = true
+    let answer: Buffer
     try {
-      answer(encodeStreamResponse(await infer(state, bytes, exchange)))
+      answer = encodeStreamResponse(await infer(state, bytes, exchange))
     } catch (error) {
       if (origin.cancellation.isCancelled) return
       state.logError(error, { method: 'gRPC', path: 'ModelStreamInfer' })
       const errorMessage = describeFailure(error, exchange.model).message
-      answer(encode(ModelStreamInferResponseSchema, create(ModelStreamInferResponseSchema, { errorMessage })))
+      answer = encode(ModelStreamInferResponseSchema, create(ModelStreamInferResponseSchema, { errorMessage }))
     }
+    await send(call, answer)
     isRunning = false
+    if (!state.life.isOpen) endWhenIdle()
   }
   call.end()
+}
+
+/** Sends an answer. Resolves when the window of the client has taken it, or the call is over. */
+function send(call: ServerDuplexStream<Buffer, Buffer>, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      call.off('close', end)
+      resolve()
+    }
+    // grpc-js drops the callbacks of a call that is cancelled, and then closes it.
+    call.once('close', end)
+    call.write(bytes, end)
+  })
 }
 
 /** The end of a call that would go on for as long as its client wants. */

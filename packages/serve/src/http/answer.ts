@@ -16,6 +16,9 @@ export interface Answer {
 /** Bodies that are smaller are not compressed. */
 const SMALLEST_COMPRESSED = 1024
 
+/** The slowest client in bytes per millisecond. One that reads a little now and then would hold the memory of its answer for ever. */
+const SLOWEST = 64
+
 const NO_BYTES: readonly Uint8Array[] = []
 
 /**
@@ -57,7 +60,11 @@ export function sendAnswer(
     response.end()
   }
   // Everything is written, and waits for the client.
-  if (response.writableLength > 0) response.setTimeout(timeout, () => void response.destroy())
+  if (response.writableLength === 0) return
+  const destroy = (): void => void response.destroy()
+  response.setTimeout(timeout, destroy)
+  const timer = setTimeout(destroy, timeout + size / SLOWEST)
+  response.once('close', () => clearTimeout(timer))
 }
 
 /** Copies the text and the bytes behind it. @param whole with their size. */

@@ -54,6 +54,17 @@ export class BodyReader {
   }
 
   /**
+   * Reserves memory for bytes that come next, before there is a place for them. The size of a body in chunks is not known before.
+   *
+   * @returns undefined if there is enough. @throws {RequestTooLargeError}
+   */
+  reserve(byteSize: number): Promise<void> | undefined {
+    const whole = this.#read - this.#chunk.length + byteSize
+    if (whole > this.#limits.bytes) throw this.#tooLarge()
+    return this.#reserve(whole - this.#reserved)
+  }
+
+  /**
    * Reads exactly as many bytes as the parts have.
    *
    * @returns undefined if they have arrived. @throws (rejects with) {InvalidRequestError} if the body ends before.
@@ -128,11 +139,8 @@ export class BodyReader {
   /** Waits for the next chunk. Returns false at the end of the body. */
   async #next(): Promise<boolean> {
     // Until then, the connection is not read. A body in the same segment as its head is parsed in the meantime.
-    const needed = this.#needed()
-    if (needed > 0) {
-      await this.#budget.reserve(needed)
-      this.#reserved += needed
-    }
+    const waiting = this.#reserve(this.#needed())
+    if (waiting !== undefined) await waiting
     while (!this.#takeArrived()) {
       if (this.#hasEnded()) return false
       if (this.#stream.destroyed) throw this.#failure()
@@ -148,6 +156,13 @@ export class BodyReader {
       this.#stream.on('readable', wake).on('end', wake).on('close', wake)
     }
     return new Promise((resolve) => (this.#wake = resolve))
+  }
+
+  #reserve(byteSize: number): Promise<void> | undefined {
+    if (byteSize <= 0) return undefined
+    const waiting = this.#budget.reserve(byteSize)
+    if (waiting === undefined) this.#reserved += byteSize
+    return waiting?.then(() => void (this.#reserved += byteSize))
   }
 
   /** The memory that must be reserved before the next chunk. */

@@ -29,10 +29,14 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
     const isRaw = size === 0
     const { limits } = state
     const head = await reader.read(isRaw ? undefined : size, isRaw ? limits.bytes : limits.jsonBytes)
-    const plan = isRaw
+    let plan: InferPlan | undefined = isRaw
       ? planInference(served.model, rawRequest(served.model, head), limits.bytes)
       : planOf(served, head, limits.bytes)
+    const waiting = isRaw ? undefined : reader.reserve(plan.arrivingBytes)
+    if (waiting !== undefined) await waiting
     const inference = new Inference(served, plan, state.regions)
+    // The elements in its JSON take much more memory than their bytes, which are reserved.
+    plan = undefined
     exchange.onEnd(() => inference.close())
     if (isRaw) {
       inference.places[0]?.set(head)

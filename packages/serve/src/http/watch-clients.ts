@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { onDisconnect } from './on-disconnect.ts'
 
 /** The time between two looks for a client that has ended its side of the connection, in milliseconds. */
 const INTERVAL = 250
@@ -32,6 +33,12 @@ function lookFor(response: ServerResponse): void {
     if (isFirst && !response.headersSent && response.req.httpVersion === '1.1') response.writeContinue()
   }
   const timer = setInterval(look, INTERVAL)
-  response.once('close', () => clearInterval(timer))
+  const stop = (): void => {
+    clearInterval(timer)
+    stopWatching()
+  }
+  // Node.js 22 does not close a response that waits for another one.
+  const stopWatching = onDisconnect(response.req.socket, stop)
+  response.once('close', stop)
   look()
 }

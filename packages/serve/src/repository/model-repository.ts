@@ -112,7 +112,9 @@ async function* openVersions(name: string, directory: string, overrides: ModelOv
 async function importModel(name: string, path: string): Promise<Model> {
   let model: unknown
   try {
-    model = ((await import(pathToFileURL(path).href)) as { default?: unknown }).default
+    // Node.js keeps what it imported, so an edited file needs another URL. The modules that it imports stay as they are.
+    const url = `${pathToFileURL(path).href}?${statSync(path).mtimeMs}`
+    model = ((await import(url)) as { default?: unknown }).default
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error)
     throw new ModelLoadError(`failed to load '${name}': ${path} cannot be imported: ${reason}`, { cause: error })

@@ -5,6 +5,8 @@ export class JobQueue {
   readonly #levels = new Map<number, Set<Job>>()
   /** Requests that waited too long, and run after all others. */
   readonly #delayed = new Set<Job>()
+  /** The requests of each priority, with those that waited too long. */
+  readonly #sizes = new Map<number, number>()
 
   get size(): number {
     let size = this.#delayed.size
@@ -12,12 +14,13 @@ export class JobQueue {
     return size
   }
 
-  /** The requests of one priority. */
+  /** The requests of one priority, with those that waited too long. */
   sizeOf(level: number): number {
-    return this.#levels.get(level)?.size ?? 0
+    return this.#sizes.get(level) ?? 0
   }
 
   add(job: Job): void {
+    this.#sizes.set(job.level, this.sizeOf(job.level) + 1)
     const jobs = this.#levels.get(job.level)
     if (jobs !== undefined) {
       jobs.add(job)
@@ -33,8 +36,8 @@ export class JobQueue {
   }
 
   delete(job: Job): void {
-    this.#levels.get(job.level)?.delete(job)
-    this.#delayed.delete(job)
+    const isWaiting = this.#levels.get(job.level)?.delete(job) === true || this.#delayed.delete(job)
+    if (isWaiting) this.#sizes.set(job.level, this.sizeOf(job.level) - 1)
   }
 
   *[Symbol.iterator](): Generator<Job> {

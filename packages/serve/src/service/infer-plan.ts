@@ -14,6 +14,8 @@ export interface InferPlan {
   readonly outputs: readonly ChosenOutput[]
   /** The places among {@link inputs} of those that the request has, in its order. */
   readonly order: readonly number[]
+  /** The bytes of the inputs that arrive behind the JSON. */
+  readonly arrivingBytes: number
 }
 
 /** An input of a request for a model. */
@@ -41,12 +43,16 @@ export function planInference(model: Model, request: InferRequest, byteLimit: nu
     throw new RequestTooLargeError(`the inputs of a request must have at most ${byteLimit} bytes, got ${byteSize}`)
   }
   const order = request.inputs.map(({ name }) => model.inputs.findIndex((spec) => spec.name === name))
-  return { request, inputs, outputs, order }
+  const arrivingBytes = inputs.reduce((sum, { input: { source } }) => sum + arrivingSizeOf(source), 0)
+  return { request, inputs, outputs, order, arrivingBytes }
 }
 
 /** The bytes of an input in the request. Those of strings in JSON count as their shape, because their JSON is limited. */
 const byteSizeOf = (type: TensorType, source: InferInput['source']): number =>
   'byteSize' in source ? source.byteSize : type.byteSize
+
+const arrivingSizeOf = (source: InferInput['source']): number =>
+  'byteSize' in source && !('region' in source) ? source.byteSize : 0
 
 /** The most strings of an input. Each becomes an object, and 64 MiB have space for the lengths of 16,777,216 empty ones. */
 const MOST_STRINGS = 2 ** 21

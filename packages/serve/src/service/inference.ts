@@ -33,7 +33,9 @@ interface RunOf {
  */
 export class Inference {
   readonly #served: ServedModel
-  readonly #plan: InferPlan
+  /** The elements in the JSON, which take much more memory than their bytes, are not kept. */
+  readonly #request: Pick<InferPlan['request'], 'id' | 'parameters' | 'priority' | 'timeout'>
+  readonly #chosen: InferPlan['outputs']
   readonly #inputs: readonly Input[]
   readonly #places: RegionPlaces
   /** The regions of the outputs, for those that have one. */
@@ -52,7 +54,9 @@ export class Inference {
    */
   constructor(served: ServedModel, plan: InferPlan, regions: Regions) {
     this.#served = served
-    this.#plan = plan
+    const { id, parameters, priority, timeout } = plan.request
+    this.#request = { id, parameters, priority, timeout }
+    this.#chosen = plan.outputs
     const memory = served.model.memory?.arena()
     const ofRequest = new RegionPlaces(regions)
     this.#memory = memory
@@ -77,7 +81,7 @@ export class Inference {
    */
   async run<Encoded>({ cancellation, trace }: RunOf, encode: (response: InferResponse) => Encoded): Promise<Encoded> {
     const { model, scheduler, statistics } = this.#served
-    const { id, parameters, priority, timeout } = this.#plan.request
+    const { id, parameters, priority, timeout } = this.#request
     const inputs = this.#inputs.map(({ finish }) => finish())
     for (let i = 0; i < inputs.length; i++) {
       const { name, dtype } = model.inputs[i]!
@@ -98,12 +102,12 @@ export class Inference {
     })
     this.#outputs = outputs
     const ended = now()
-    const answered = this.#plan.outputs.map((chosen, i): AnsweredOutput => {
+    const answered = this.#chosen.map((chosen, i): AnsweredOutput => {
       const made = outputs.tensors[chosen.index]!
       const region = this.#regions[i]
       return { chosen, tensor: made, written: region === undefined ? undefined : writeTo(region, chosen, made) }
     })
-    const response = encode({ model, id, chosen: this.#plan.outputs, outputs: answered })
+    const response = encode({ model, id, chosen: this.#chosen, outputs: answered })
     const durations = {
       queue: begun - read,
       computeInput: read - this.#start,

@@ -1,6 +1,6 @@
 import { UnsupportedError } from '@tenon/core'
 import { ModelLoadError, ModelNotFoundError } from '../errors.ts'
-import type { ModelOverrides, ModelSource } from '../repository/model-source.ts'
+import type { LoadedModel, ModelOverrides, ModelSource } from '../repository/model-source.ts'
 import { cutOff } from '../protocol/wrong-field.ts'
 import { callLater } from './call-later.ts'
 import { serve, type ModelEntry, type ModelRegistry } from './model-registry.ts'
@@ -106,14 +106,15 @@ export class ModelControl {
   }
 
   async #load(name: string, overrides: ModelOverrides): Promise<void> {
-    this.#cancelReload(name)
     const entry = this.#registry.entry(name)
     const before = { ...entry }
     entry.state = 'LOADING'
     try {
       const loaded = await this.#source!.load(name, overrides)
       const versions = serve(loaded.models)
-      for (const served of versions.values()) served.onCrashLoop = () => this.#reloadLater(name)
+      for (const served of versions.values()) served.onCrashLoop = () => this.#reloadLater(name, loaded, overrides)
+      // Not before: a model that crashed and cannot be loaded now is still loaded again later.
+      this.#cancelReload(name)
       Object.assign(entry, { state: 'READY', reason: '', versions, loaded } satisfies ModelEntry)
     } catch (error) {
       Object.assign(entry, before, before.versions.size > 0 ? {} : { reason: 'the model cannot be loaded' })
@@ -127,13 +128,21 @@ export class ModelControl {
     this.#reloads.delete(name)
   }
 
-  /** Loads a model again whose processes crashed too often. The next crash loop does the same. */
-  #reloadLater(name: string): void {
+  /** Loads a model again whose processes crashed too often, with what its client has changed. The next crash loop does the same. */
+  #reloadLater(name: string, loaded: LoadedModel, overrides: ModelOverrides): void {
+    if (this.#isClosed) return
+    const reloadNow = async (): Promise<void> => {
+      // It was unloaded, or loaded by a client, while this waited for its turn.
+      if (this.#isClosed || this.#registry.entry(name).loaded !== loaded) return
+      await this.#load(name, overrides)
+    }
     const reload = (): void => {
       this.#reloads.delete(name)
-      this.#inTurn(name, () => this.#load(name, {})).catch(() => this.#reloadLater(name))
+      this.#inTurn(name, reloadNow).catch(() => this.#reloadLater(name, loaded, overrides))
     }
-    if (!this.#isClosed) this.#reloads.set(name, callLater(reload, RELOAD_DELAY))
+    // Another version of the model may have crashed before.
+    this.#cancelReload(name)
+    this.#reloads.set(name, callLater(reload, RELOAD_DELAY))
   }
 
   async #unload(name: string, reason: string): Promise<void> {
@@ -149,6 +158,8 @@ export class ModelControl {
 
 /** Waits for the last request of versions that get no new ones, and closes them. */
 async function retire({ versions, loaded }: ModelEntry): Promise<void> {
+  // Their last requests may crash, which is nothing to load the model again for.
+  for (const served of versions.values()) served.onCrashLoop = undefined
   await Promise.all([...versions.values()].map((served) => served.whenIdle()))
   await loaded?.closeAsync()
 }

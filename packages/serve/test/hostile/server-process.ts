@@ -26,6 +26,8 @@ export interface Holdings extends Usage {
   readonly descriptors: number
   readonly children: number
   readonly memoryFiles: number
+  /** What the descriptors are, for messages: `pipe`, `socket 127.0.0.1:8000 CLOSE_WAIT`. */
+  readonly kinds: string
 }
 
 /** The server of `server.ts`, in a process of its own. */
@@ -81,6 +83,7 @@ export class ServerProcess implements Disposable {
       descriptors: descriptors.length,
       children: this.children().length,
       memoryFiles: links.filter((link) => link.startsWith('/memfd:') || link.startsWith('/dev/shm/')).length,
+      kinds: kindsOf(links),
     }
   }
 
@@ -96,4 +99,21 @@ function linkOf(path: string): string {
   } catch {
     return ''
   }
+}
+
+/** Counts descriptors of each kind. Sockets have the state of their connection, as in `tcp_states.h`: 1 established, 8 waiting for our end. */
+function kindsOf(links: readonly string[]): string {
+  const states = new Map(
+    readFileSync('/proc/self/net/tcp', 'utf8')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .map(([, , , state, , , , , , inode]) => [inode, state] as const),
+  )
+  const counts = new Map<string, number>()
+  for (const link of links) {
+    const [, inode = ''] = /^socket:\[(\d+)\]$/.exec(link) ?? []
+    const kind = inode === '' ? link.replace(/:\[\d+\]$/, '') : `socket ${states.get(inode) ?? 'of another kind'}`
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  }
+  return [...counts].map(([kind, count]) => `${count} ${kind}`).join(', ')
 }
