@@ -21,9 +21,16 @@ let driver: Driver
 let sleep: PreparedModel
 let pool: Pool<'writable'>
 
+const isServed = async (): Promise<boolean> =>
+  sleep !== undefined &&
+  (await sleep.runAsync(argsFor(0)).then(
+    () => true,
+    () => false,
+  ))
+
 /** Starts a driver, unless there is one. */
 async function start(): Promise<void> {
-  if (sleep?.isAlive === true) return
+  if (await isServed()) return
   await stop()
   server = await Server.start({ models: 4, buffers: 2, requests: 4, pools: 2 })
   driver = await connectDriver(server.path)
