@@ -1,6 +1,6 @@
 import type { Abi } from '../../src/native/call/call-plan.ts'
 import { Random } from './random.ts'
-import { type CType, makeStruct, scalarTypes, type Signature, sizeOf, type Struct } from './types.ts'
+import { type CType, makeStruct, scalarsOf, scalarTypes, type Signature, sizeOf, type Struct } from './types.ts'
 
 const MAXIMUM_STRUCT = 64
 
@@ -42,6 +42,14 @@ export const signatureRange = (seed: number, first: number, count: number): Map<
 export const canCallBack = (abi: Abi, { fixedParameters }: Signature): boolean =>
   abi !== 'apple-arm64' || fixedParameters === undefined
 
+/**
+ * Whether all elements of an array are aligned if the first one is. By the System V ABI, a struct with unaligned members is in memory, and
+ * plans have it there. gcc 12 looks at the first element of an array only, and passes such a struct in registers.
+ */
+function hasAlignedElements(type: CType): boolean {
+  return scalarsOf(type).every((scalar) => sizeOf(type) % sizeOf(scalar.type) === 0)
+}
+
 class StructGenerator {
   readonly #random: Random
   readonly #prefix: string
@@ -71,7 +79,8 @@ class StructGenerator {
     const wanted = 1 + random.below(6)
     while (members.length < wanted) {
       const type = this.#member(room)
-      const count = random.chance(0.2) ? 1 + random.below(4) : undefined
+      const elements = random.chance(0.2) ? 1 + random.below(4) : undefined
+      const count = elements === undefined || hasAlignedElements(type) ? elements : 1
       // Each member takes its own alignment at most.
       const size = sizeOf(type) * (count ?? 1) + 7
       if (size > room) break
