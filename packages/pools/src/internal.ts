@@ -1,5 +1,6 @@
 /** The functions and types that the `tenon` package uses besides the public entry. They may change at any time. */
 export { checkCallOptions } from './host/call-options.ts'
+export { SPAN_UNIT } from './memory/free-list.ts'
 
 export type {
   Answer,

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { ModelInferRequestSchema, ModelStreamInferResponseSchema } from '../src/generated/open_inference_pb.js'
-import { defineModel } from '../src/index.ts'
 import { Caller } from './caller.ts'
+import { heldModel } from './models.ts'
 
 const same = (bytes: Buffer): Buffer => bytes
 
@@ -18,18 +18,7 @@ const endOf = (call: Readable): Promise<string> =>
   })
 
 test('rule 35: calls without an end do not hold up the end of the server', async () => {
-  let [begin, finish] = [(): void => {}, (): void => {}]
-  const begun = new Promise<void>((resolve) => (begin = resolve))
-  const finished = new Promise<void>((resolve) => (finish = resolve))
-  const slow = defineModel({
-    name: 'slow',
-    signature: '(x: f32[n]) -> (y: f32[n])',
-    run: async ({ x }) => {
-      begin()
-      await finished
-      return x
-    },
-  })
+  const { model: slow, begun, finish } = heldModel()
   const { client, served } = await Caller.start([slow])
   const watch = client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', same, same, Buffer.alloc(0))
   await once(watch, 'data')

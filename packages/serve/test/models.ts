@@ -17,3 +17,20 @@ export const double: Model = defineModel({
 export function echo(dtype: string, name: string = `echo_${dtype}`): Model {
   return defineModel({ name, signature: `(x: ${dtype}[n]) -> (y: ${dtype}[n])`, run: ({ x }) => x })
 }
+
+/** The model `slow`, which returns its input when the test lets it finish. */
+export function heldModel(): { readonly model: Model; readonly begun: Promise<void>; finish(): void } {
+  let [begin, finish] = [(): void => {}, (): void => {}]
+  const begun = new Promise<void>((resolve) => (begin = resolve))
+  const finished = new Promise<void>((resolve) => (finish = resolve))
+  const model = defineModel({
+    name: 'slow',
+    signature: '(x: f32[n]) -> (y: f32[n])',
+    run: async ({ x }) => {
+      begin()
+      await finished
+      return x
+    },
+  })
+  return { model, begun, finish }
+}

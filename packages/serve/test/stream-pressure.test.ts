@@ -9,7 +9,7 @@ import { ModelInferRequestSchema, ModelStreamInferResponseSchema } from '../src/
 import { defineModel } from '../src/index.ts'
 import { Caller } from './caller.ts'
 import { frame } from './hostile/grpc-exchange.ts'
-import { double } from './models.ts'
+import { double, heldModel } from './models.ts'
 import { Served } from './support.ts'
 
 const OUTPUT_SIZE = 2 ** 14
@@ -85,20 +85,21 @@ class Stream {
 const numbers = Array.from({ length: REQUESTS }, (_, i) => i)
 
 describe('a stream whose client does not read', () => {
+  /** Starts a server, and a stream whose first request runs. */
   const start = async () => {
     const y = tensor('f32', [OUTPUT_SIZE], new Float32Array(OUTPUT_SIZE))
     const run = vi.fn<() => typeof y>(() => y)
     const large = defineModel({ name: 'large', signature: `(x: f32[1]) -> (y: f32[${OUTPUT_SIZE}])`, run })
     const { server } = (await Caller.start([large])).served
-    return { server, run }
+    const stream = new Stream(server.grpcPort!)
+    stream.write(...numbers)
+    await eventually(() => expect(run).toHaveBeenCalled())
+    return { server, run, stream }
   }
 
   test('gets the next answer when it has taken the last one', async () => {
-    const { server, run } = await start()
-    const stream = new Stream(server.grpcPort!)
-    stream.write(...numbers)
+    const { run, stream } = await start()
     stream.end()
-    await eventually(() => expect(run).toHaveBeenCalled())
     await sleep(300)
     expect(run.mock.calls.length).toBeLessThan(5)
     stream.openWindow()
@@ -108,20 +109,14 @@ describe('a stream whose client does not read', () => {
   })
 
   test('runs nothing any more when its client leaves', async () => {
-    const { server, run } = await start()
-    const stream = new Stream(server.grpcPort!)
-    stream.write(...numbers)
-    await eventually(() => expect(run).toHaveBeenCalled())
+    const { server, run, stream } = await start()
     stream.leave()
     expect(await server.closeAsync()).toBe(true)
     expect(run.mock.calls.length).toBeLessThan(5)
   })
 
   test('gets the answer that waits and the end of the stream from a server that closes', async () => {
-    const { server, run } = await start()
-    const stream = new Stream(server.grpcPort!)
-    stream.write(...numbers)
-    await eventually(() => expect(run).toHaveBeenCalled())
+    const { server, run, stream } = await start()
     await sleep(50)
     const isDrained = server.closeAsync()
     await sleep(50)
@@ -133,10 +128,7 @@ describe('a stream whose client does not read', () => {
   })
 
   test('does not hold up a server that closes for longer than its deadline', async () => {
-    const { server, run } = await start()
-    const stream = new Stream(server.grpcPort!)
-    stream.write(...numbers)
-    await eventually(() => expect(run).toHaveBeenCalled())
+    const { server, run, stream } = await start()
     expect(await server.closeAsync({ deadline: 200 })).toBe(false)
     await eventually(() => expect(stream.isClosed).toBe(true))
     expect(run.mock.calls.length).toBeLessThan(5)
@@ -145,18 +137,7 @@ describe('a stream whose client does not read', () => {
 
 describe('a connection that its client has ended', () => {
   test('is not watched any more when it is closed, also with two requests behind each other', async () => {
-    let [begin, finish] = [(): void => {}, (): void => {}]
-    const begun = new Promise<void>((resolve) => (begin = resolve))
-    const finished = new Promise<void>((resolve) => (finish = resolve))
-    const slow = defineModel({
-      name: 'slow',
-      signature: '(x: f32[1]) -> (y: f32[1])',
-      run: async ({ x }) => {
-        begin()
-        await finished
-        return x
-      },
-    })
+    const { model: slow, begun, finish } = heldModel()
     const { server } = await Served.start([slow, double])
     onTestFinished(() => finish())
     const set = vi.spyOn(globalThis, 'setInterval')

@@ -26,7 +26,7 @@ test('asynchronous calls leave no objects for the next full collection', async (
   }
   // Compiled code is old as well.
   await call(3000)
-  // What else happens in this process may make old objects, but not in all rounds.
+  // Other code in this process may also leave old objects, but not in every round. Calls would in each.
   const rounds = []
   for (let i = 0; i < 5; i++) rounds.push(await oldBytesOf(2000))
   // A call makes objects of 14 kB.

@@ -49,9 +49,7 @@ export class Supervisor {
     try {
       this.#launch(seat)
     } catch (error) {
-      const delay = seat.backoff.add()
-      seat.startsAt = performance.now() + delay
-      this.#crashed(seat, error, '', delay)
+      this.#crashed(seat, error, '', delayStart(seat, true))
     }
   }
 
@@ -107,8 +105,7 @@ export class Supervisor {
     const error = this.#errorOf(worker, victim, end)
     seat.empty()
     // A subscriber may make a synchronous call, which waits for the next worker.
-    const delay = isCrash ? seat.backoff.add() : 0
-    seat.startsAt = performance.now() + delay
+    const delay = delayStart(seat, isCrash)
     publish('exit', () => ({
       worker: { index, process },
       ...(end.kind === 'exit' ? { exitCode: end.value } : { signal: signalName(end.value) }),
@@ -193,4 +190,11 @@ export class Supervisor {
 function mayRetry(execution: Execution, { code }: TenonError): boolean {
   const isRetried = code === 'TENON_KERNEL_CRASH' && execution.isIdempotent && execution.deadlineAt > performance.now()
   return isRetried && execution.crashes++ === 0
+}
+
+/** Sets when the next worker of a place starts. @returns the delay before it in milliseconds, which only crashes have */
+function delayStart(seat: Seat, isCrash: boolean): number {
+  const delay = isCrash ? seat.backoff.add() : 0
+  seat.startsAt = performance.now() + delay
+  return delay
 }

@@ -4,7 +4,7 @@ import type { ChunkHeap } from './chunk-heap.ts'
 import type { Chunk } from './chunk.ts'
 import type { Span } from './free-list.ts'
 
-/** What an arena has of its memory. It refers neither to the arena nor to its witness, so a cleaner can have it. */
+/** The spans and the hold of one arena. A cleaner may keep it, because it refers neither to the arena nor to its witness. */
 interface Kept {
   readonly heap: ChunkHeap
   readonly spans: Span<Chunk>[]

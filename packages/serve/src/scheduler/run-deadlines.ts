@@ -1,5 +1,4 @@
-/** The longest delay of a timer, 24 days. A longer one would end at once. */
-const LONGEST = 2 ** 31 - 1
+import { LONGEST_TIMER } from '../service/call-later.ts'
 
 /** A run that may take until its deadline. */
 export interface LimitedRun {
@@ -38,7 +37,7 @@ export class RunDeadlines {
   }
 
   #setTimer(delay: number): void {
-    if (delay <= LONGEST) this.#timer = setTimeout(() => this.#expire(), Math.max(Math.ceil(delay), 1))
+    if (delay <= LONGEST_TIMER) this.#timer = setTimeout(() => this.#expire(), Math.max(Math.ceil(delay), 1))
   }
 
   #expire(): void {

@@ -43,7 +43,7 @@ export function planInference(model: Model, request: InferRequest, byteLimit: nu
     throw new RequestTooLargeError(`the inputs of a request must have at most ${byteLimit} bytes, got ${byteSize}`)
   }
   const order = request.inputs.map(({ name }) => model.inputs.findIndex((spec) => spec.name === name))
-  const arrivingBytes = inputs.reduce((sum, { input: { source } }) => sum + arrivingSizeOf(source), 0)
+  const arrivingBytes = request.inputs.reduce((sum, { source }) => (isBehind(source) ? sum + source.byteSize : sum), 0)
   return { request, inputs, outputs, order, arrivingBytes }
 }
 
@@ -51,8 +51,9 @@ export function planInference(model: Model, request: InferRequest, byteLimit: nu
 const byteSizeOf = (type: TensorType, source: InferInput['source']): number =>
   'byteSize' in source ? source.byteSize : type.byteSize
 
-const arrivingSizeOf = (source: InferInput['source']): number =>
-  'byteSize' in source && !('region' in source) ? source.byteSize : 0
+/** Whether the elements of an input are behind all that describes it. */
+export const isBehind = (source: InferInput['source']): source is { readonly byteSize: number } =>
+  'byteSize' in source && !('region' in source)
 
 /** The most strings of an input. Each becomes an object, and 64 MiB have space for the lengths of 16,777,216 empty ones. */
 const MOST_STRINGS = 2 ** 21

@@ -1,5 +1,4 @@
-import type { InferInput } from '../protocol/infer-request.ts'
-import type { InferPlan } from './infer-plan.ts'
+import { isBehind, type InferPlan } from './infer-plan.ts'
 
 /** The most plans of a model. */
 const MOST = 64
@@ -22,14 +21,12 @@ export class RecentPlans {
   /** Keeps a plan for later requests, if it does not depend on anything but the head. @returns the plan */
   add(head: string | undefined, plan: InferPlan): InferPlan {
     const { id, inputs } = plan.request
-    if (head === undefined || id !== undefined || !inputs.every(isBehind)) return plan
+    if (head === undefined || id !== undefined || !inputs.every(({ source }) => isBehind(source))) return plan
     if (this.#plans.size >= MOST) this.#plans.delete(this.#plans.keys().next().value!)
     this.#plans.set(head, plan)
     return plan
   }
 }
-
-const isBehind = ({ source }: InferInput): boolean => 'byteSize' in source && !('region' in source)
 
 /** A text with a character for each byte, so that other bytes are another text. Undefined if they are too many to be kept. */
 export function headOf({ buffer, byteOffset, length }: Uint8Array): string | undefined {

@@ -1,7 +1,7 @@
 import { cpu, Segment, Tensor, type TensorType } from '@tenon/core'
 import { Block, copyBytes, sharedChunkOf } from '@tenon/core/internal'
 import type { SharedMemory } from '@tenon/pools'
-import type { WorkerOperand } from '@tenon/pools/internal'
+import { SPAN_UNIT, type WorkerOperand } from '@tenon/pools/internal'
 
 /** An operand of a call, and how the worker needs it. */
 export interface OperandPlan {
@@ -105,9 +105,6 @@ export function rangeOf(segment: Segment, isWritten: boolean): Range {
   return { chunk, offset: Number(segment.address) - chunk.address, length: segment.byteSize, isWritten }
 }
 
-/** Memory that is taken starts at a multiple of this. */
-const ALIGNMENT = 64
-
 interface Member {
   readonly plan: OperandPlan
   readonly index: number
@@ -135,7 +132,7 @@ function groupsOf(plans: readonly (OperandPlan | null)[], ranges: readonly Worke
       groups.push({ start: address, byteSize: type.byteSize, members: [member] })
     } else if (last !== undefined && address < last.start + last.byteSize) {
       // The copies start at a multiple of this, so each has the alignment of its tensor.
-      const before = last.start % ALIGNMENT
+      const before = last.start % SPAN_UNIT
       last.start -= before
       last.byteSize += before
       last.byteSize = Math.max(last.byteSize, address - last.start + type.byteSize)
