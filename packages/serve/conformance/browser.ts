@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StringTensor } from 'tenon/tstring'
+import { report, reportMissing, type Outcome } from '@tenon/config/conformance'
 import { createServer, defineModel } from '../src/index.ts'
 import { double, echo } from '../test/models.ts'
-import { report, reportMissing, type Outcome } from './report.ts'
 
 const LONGEST = 60_000
 

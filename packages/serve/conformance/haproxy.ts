@@ -10,9 +10,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { check, report, reportMissing, type Outcome } from '@tenon/config/conformance'
 import { createClient } from '../src/client.ts'
 import { startTenonServe } from '../test/tenon-serve.ts'
-import { check, report, reportMissing, type Outcome } from './report.ts'
 
 const SECONDS = Number(process.env['TENON_SECONDS'] ?? 60)
 

@@ -4,9 +4,9 @@
  * and TENON_OPEN_INFERENCE one of kserve/open-inference-protocol.
  */
 import { join } from 'node:path'
+import { check, folderOf, report, reportMissing, type Outcome } from '@tenon/config/conformance'
 import { checkAnswers, SCHEMAS } from './kserve/answers.ts'
 import { DEFINITIONS, misspelled, readManifests, Resources, type Json, type Manifest } from './kserve/resources.ts'
-import { check, folderOf, report, reportMissing, type Outcome } from './report.ts'
 
 const deploy = join(import.meta.dirname, '../../../deploy')
 

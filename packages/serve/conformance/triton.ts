@@ -5,8 +5,8 @@
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { check, report, reportMissing, type Outcome } from '@tenon/config/conformance'
 import type { InferenceServer } from '../src/index.ts'
-import { check, report, reportMissing, type Outcome } from './report.ts'
 import { examples, leftOut, type Example } from './triton/examples.ts'
 import { KEY_PREFIX, startAll, startExplicit } from './triton/fixture.ts'
 import { findSources, PythonClient, type Sources } from './triton/python-client.ts'

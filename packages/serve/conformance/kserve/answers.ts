@@ -3,8 +3,8 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import { check, type Outcome } from '@tenon/config/conformance'
 import { createServer, defineModel, type InferenceServer, type Model } from '../../src/index.ts'
-import { check, type Outcome } from '../report.ts'
 
 /** The schemas of the answers over HTTP, in a checkout of the Open Inference Protocol. */
 export const SCHEMAS = 'specification/protocol/open_inference_rest.yaml'

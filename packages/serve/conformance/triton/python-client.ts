@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { folderOf } from '../report.ts'
+import { folderOf } from '@tenon/config/conformance'
 
 /** The Python that runs the examples: that of the system, which apt installs packages for. */
 const PYTHON = process.env['TENON_PYTHON'] ?? '/usr/bin/python3'
