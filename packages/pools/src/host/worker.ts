@@ -146,12 +146,6 @@ export class Worker implements RingOwner, WorkerIdentity {
     return this.#ring.exchange(execution.slot < 0 ? this.#ring.lastSlot : execution.slot, timeout)
   }
 
-  /** As {@link exchange}, for a thread that goes on after a short time. It stays on its processor, and the worker on its own. */
-  postAndWait(execution: Execution, timeout: number): WaitResult {
-    this.#ring.post(false)
-    return this.#ring.exchange(execution.slot, timeout)
-  }
-
   /** The worker has rung. One that does nothing else would keep the event loop busy for ever. */
   rang(): void {
     this.host.drain()

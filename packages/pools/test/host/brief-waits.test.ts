@@ -106,12 +106,20 @@ describe('an asynchronous call of a short kernel', () => {
     const execution = new Execution(bench.call(FAULT.NONE), 1, -1, options, 0) as Execution
     execution.known = { id: 1, failure: undefined, pace: new Pace() }
     execution.known.pace.answered(1)
-    const worker = { hasOnly: () => true, postAndWait: () => 'changed' as const }
-    const waits = new BriefWaits()
-    const waitsAt = (now: number): boolean => waits.wait(worker, execution, now)
-    expect([10, 10.2, 10.9, 11, 500].map(waitsAt)).toEqual([true, true, true, false, false])
+    let now = 500
+    let time = 0.3
+    const worker = { hasOnly: () => true, exchange: () => ((now += time), 'changed' as const) }
+    const waits = new BriefWaits(() => now)
+    const calls = (count: number): boolean[] => Array.from({ length: count }, () => waits.wait(worker, execution))
+    expect(calls(6)).toEqual([true, true, true, true, false, false])
     await new Promise((resolve) => setImmediate(resolve))
-    expect([500, 500.5, 501].map(waitsAt)).toEqual([true, true, false])
+    // Time between the waits does not count, nor do turns that end before.
+    time = 0.6
+    expect(calls(1)).toEqual([true])
+    now += 1000
+    expect(calls(3)).toEqual([true, false, false])
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(calls(1)).toEqual([true])
     execution.release()
   })
 
