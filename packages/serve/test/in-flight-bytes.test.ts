@@ -1,19 +1,24 @@
 import { eventually } from '@tenon/config/eventually'
+import { status } from '@grpc/grpc-js'
 import { tensor } from '@tenon/core'
 import { request as httpRequest, type ClientRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../src/client.ts'
+import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import { defineModel } from '../src/index.ts'
 import { ByteBudget } from '../src/service/byte-budget.ts'
+import { Cancellation } from '../src/service/cancellation.ts'
 import { Caller } from './caller.ts'
 import { double } from './models.ts'
 import { Served } from './support.ts'
 
 const KIB = 1024
 
+const { method: methods } = GRPCInferenceService
+
 /** Begins a request, and sends a part of its body. */
-function begin(port: number, byteSize: number, part: number): Promise<number> & { rest(): void } {
+function begin(port: number, byteSize: number, part: number): Promise<number> & { rest(): void; leave(): void } {
   let request: ClientRequest
   const status = new Promise<number>((resolve, reject) => {
     const headers = { 'content-length': byteSize }
@@ -25,7 +30,10 @@ function begin(port: number, byteSize: number, part: number): Promise<number> & 
     request.write(' '.repeat(part))
   })
   onTestFinished(() => void request.destroy())
-  return Object.assign(status, { rest: () => void request.end(' '.repeat(byteSize - part)) })
+  return Object.assign(status, {
+    rest: () => void request.end(' '.repeat(byteSize - part)),
+    leave: () => void request.destroy(),
+  })
 }
 
 const inFlight = async (served: Served): Promise<number> => {
@@ -72,6 +80,33 @@ describe('rule 40: the memory of all requests', () => {
     await served.send('POST', '/v2/models/double/infer', packed, { 'content-encoding': 'gzip' })
     await served.send('POST', '/v2/repository/index', '{}')
     expect(await inFlight(served)).toBe(60 * KIB)
+  })
+
+  test('a client that leaves while it waits does not keep others waiting', async () => {
+    const options = { maxRequestBytes: 64 * KIB, maxInFlightBytes: 100 * KIB, requestTimeout: 600_000 }
+    const caller = await Caller.start([double], options)
+    const { served } = caller
+    const first = begin(served.server.port, 60 * KIB, KIB)
+    await eventually(async () => expect(await inFlight(served)).toBe(60 * KIB))
+    const x = (rows: number): object => ({
+      modelName: 'double',
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [BigInt(rows), 4n] }],
+      rawInputContents: [new Uint8Array(16 * rows)],
+    })
+    // Over gRPC and over HTTP, one that must wait, and a small one behind it.
+    const deadline = Date.now() + 500
+    const large = caller.call(methods.modelInfer, x(3000), { deadline })
+    const refused = expect(large).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED })
+    const left = begin(served.server.port, 50 * KIB, 50 * KIB)
+    left.catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const small = caller.call(methods.modelInfer, x(1))
+    left.leave()
+    await refused
+    expect((await small).outputs).toHaveLength(1)
+    first.rest()
+    expect(await first).toBe(400)
+    await eventually(async () => expect(await inFlight(served)).toBe(0))
   })
 
   test('counts the inputs of a body in chunks before they arrive', async () => {
@@ -149,11 +184,13 @@ describe('rule 40: the memory of all requests', () => {
 })
 
 describe('a budget of bytes', () => {
+  const nobody = new Cancellation()
+
   test('serves those that wait in their order', async () => {
     const budget = new ByteBudget(10, 1000)
-    expect(budget.reserve(8)).toBeUndefined()
+    expect(budget.reserve(8, nobody)).toBeUndefined()
     const order: number[] = []
-    const waiting = [5, 2, 3].map((size) => budget.reserve(size)!.then(() => void order.push(size)))
+    const waiting = [5, 2, 3].map((size) => budget.reserve(size, new Cancellation())!.then(() => void order.push(size)))
     expect(budget.used).toBe(8)
     budget.release(8)
     await Promise.all(waiting)
@@ -162,11 +199,30 @@ describe('a budget of bytes', () => {
 
   test('one that gives up lets the next one begin', async () => {
     const budget = new ByteBudget(10, 50)
-    void budget.reserve(8)
-    const large = budget.reserve(5)!
-    const small = budget.reserve(2)!
+    void budget.reserve(8, nobody)
+    const large = budget.reserve(5, new Cancellation())!
+    const small = budget.reserve(2, new Cancellation())!
     await expect(large).rejects.toThrow(/at most 10 bytes/)
     await small
+    expect(budget.used).toBe(10)
+  })
+
+  test('one that is cancelled leaves at once, and lets the next one begin', async () => {
+    const budget = new ByteBudget(10, 60_000)
+    void budget.reserve(8, nobody)
+    const cancellation = new Cancellation()
+    const large = budget.reserve(5, cancellation)!
+    const small = budget.reserve(2, new Cancellation())!
+    cancellation.cancel(new Error('the client is gone'))
+    await expect(large).rejects.toThrow('the client is gone')
+    await small
+    expect(budget.used).toBe(10)
+    await expect(budget.reserve(1, cancellation)).rejects.toThrow('the client is gone')
+    // Later listeners belong to others.
+    budget.release(10)
+    const again = new Cancellation()
+    expect(budget.reserve(10, again)).toBeUndefined()
+    again.cancel(new Error('the client is gone'))
     expect(budget.used).toBe(10)
   })
 })

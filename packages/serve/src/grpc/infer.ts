@@ -36,6 +36,7 @@ const FRAME_HEAD = 5
 
 /** Answers one `ModelInferRequest`. @returns the bytes of a `ModelInferResponse`. @throws (rejects with) the error to answer. */
 export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExchange): Promise<Buffer> {
+  const { cancellation } = exchange
   const parts = divideInferRequest(bytes, state.limits.jsonBytes)
   const head = headOfParts(parts)
   const known = head === undefined ? undefined : named.get(head)
@@ -50,7 +51,7 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
   try {
     const raw = message === undefined ? parts.raw : message.rawInputContents
     const byteSize = raw.reduce((sum, { length }) => sum + length, 0)
-    const waiting = state.budget.reserve(byteSize)
+    const waiting = state.budget.reserve(byteSize, cancellation)
     if (waiting !== undefined) await waiting
     reserved = byteSize
     const { model, plans } = served
@@ -64,7 +65,6 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
     inference = new Inference(served, plan, state.regions)
     inference.places.forEach((place, i) => place.set(raw[i]!))
     freeBytes(bytes, FRAME_HEAD)
-    const { cancellation } = exchange
     const answer = await inference.run({ cancellation, trace: count.trace }, encodeInferResponse)
     count.succeed()
     return answer

@@ -3,8 +3,10 @@ import type { Readable } from 'node:stream'
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib'
 import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
 import type { ByteBudget } from '../service/byte-budget.ts'
+import type { Cancellation } from '../service/cancellation.ts'
 import { freeBytes } from '../service/free-bytes.ts'
 import type { RequestLimits, ServerState } from '../service/server-state.ts'
+import type { Exchange } from './exchange.ts'
 import { HttpError } from './failure-status.ts'
 
 /** The most chunks with contents of one body, so that a client cannot send 64 MiB byte by byte. */
@@ -27,6 +29,7 @@ export class BodyReader {
   #chunk: Uint8Array = new Uint8Array()
   #arrived: Uint8Array = this.#chunk
   readonly #budget: ByteBudget
+  readonly #cancellation: Cancellation
   #reserved = 0
   /** The size of the body, or 0 if it is not known. */
   readonly #expected: number = 0
@@ -36,9 +39,10 @@ export class BodyReader {
   #wake: (() => void) | undefined
 
   /** @throws {HttpError} for an encoding that is not gzip, deflate or identity. @throws {RequestTooLargeError} */
-  constructor(request: IncomingMessage, { limits, budget }: BodyLimits) {
+  constructor({ request, cancellation }: Pick<Exchange, 'request' | 'cancellation'>, { limits, budget }: BodyLimits) {
     this.#limits = limits
     this.#budget = budget
+    this.#cancellation = cancellation
     const length = Number(request.headers['content-length'] ?? 0)
     if (length > limits.bytes) throw this.#tooLarge()
     this.#request = request
@@ -160,7 +164,7 @@ export class BodyReader {
 
   #reserve(byteSize: number): Promise<void> | undefined {
     if (byteSize <= 0) return undefined
-    const waiting = this.#budget.reserve(byteSize)
+    const waiting = this.#budget.reserve(byteSize, this.#cancellation)
     if (waiting === undefined) this.#reserved += byteSize
     return waiting?.then(() => void (this.#reserved += byteSize))
   }

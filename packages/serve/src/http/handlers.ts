@@ -27,13 +27,13 @@ export function routesOf(state: ServerState): Router<Handler> {
   router.add('GET', '/v2/health/live', () => ok({ live: true }))
   router.add('GET', '/v2/health/ready', () => readiness(state.life.isReady))
   router.add('GET', '/v2/models/stats', () => ok({ model_stats: registry.all().map(modelStatistics) }))
-  router.add('POST', '/v2/repository/index', async ({ request }) => {
-    const { ready } = await readObject(request, state)
+  router.add('POST', '/v2/repository/index', async (exchange) => {
+    const { ready } = await readObject(exchange, state)
     return ok(state.control.index(ready === true))
   })
-  router.add('POST', '/v2/repository/models/:model/load', async ({ request, parts }) => {
-    const name = parts['model']!
-    const { parameters = {} } = await readObject(request, state)
+  router.add('POST', '/v2/repository/models/:model/load', async (exchange) => {
+    const name = exchange.parts['model']!
+    const { parameters = {} } = await readObject(exchange, state)
     if (!isObject(parameters)) throw wrong('parameters', 'an object', parameters)
     await state.control.load(name, readOverrides(name, parameters))
     return { status: 200, text: '' }

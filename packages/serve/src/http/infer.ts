@@ -23,7 +23,7 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
   exchange.onEnd(() => served.leave())
   const count = new InferenceCount(served, state, { cancellation, carrier: request.headers })
   try {
-    const reader = new BodyReader(request, state)
+    const reader = new BodyReader(exchange, state)
     exchange.onEnd(() => reader.release())
     const size = headerLength(request)
     const isRaw = size === 0

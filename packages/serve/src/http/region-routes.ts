@@ -25,9 +25,9 @@ export function addRegionRoutes(router: Router<Handler>, state: ServerState): vo
   for (const path of [`${system}/status`, `${system}/region/:region/status`]) {
     router.add('GET', path, ({ parts }) => ok(regions.list(parts['region']).map(described)))
   }
-  router.add('POST', `${system}/region/:region/register`, async ({ request, parts }) => {
-    const { key, offset = 0, byte_size: byteSize } = await readObject(request, state)
-    regions.register(parts['region']!, key, offset, byteSize)
+  router.add('POST', `${system}/region/:region/register`, async (exchange) => {
+    const { key, offset = 0, byte_size: byteSize } = await readObject(exchange, state)
+    regions.register(exchange.parts['region']!, key, offset, byteSize)
     return empty
   })
   for (const path of [`${system}/unregister`, `${system}/region/:region/unregister`]) {

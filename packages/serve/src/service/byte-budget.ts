@@ -1,5 +1,6 @@
 import { ModelUnavailableError } from '../errors.ts'
 import { callLater } from './call-later.ts'
+import type { Cancellation } from './cancellation.ts'
 
 interface Waiting {
   readonly byteSize: number
@@ -28,28 +29,30 @@ export class ByteBudget {
    * Takes bytes, which {@link release} gives back.
    *
    * @returns a promise if the bytes are not free, and undefined if they were taken at once.
-   * @throws (rejects with) {ModelUnavailableError} if they do not become free in time.
+   * @throws (rejects with) {ModelUnavailableError} if they do not become free in time. @throws (rejects with) the reason of the cancellation
    */
-  reserve(byteSize: number): Promise<void> | undefined {
+  reserve(byteSize: number, cancellation: Cancellation): Promise<void> | undefined {
     if (this.#waiting.size === 0 && this.#used + byteSize <= this.#limit) {
       this.#used += byteSize
       return undefined
     }
+    if (cancellation.isCancelled) return Promise.reject(cancellation.reason)
     return new Promise((resolve, reject) => {
-      const leave = (): void => void this.#waiting.delete(waiting)
-      const takeBack = callLater(() => {
+      const leave = (): void => {
+        takeBack()
+        cancellation.listener = undefined
+        this.#waiting.delete(waiting)
+      }
+      const giveUp = (reason: unknown): void => {
         leave()
         this.#startNext()
-        reject(
-          new ModelUnavailableError(`the requests of the server must have at most ${this.#limit} bytes together`, {
-            hint: 'Send the request again later.',
-          }),
-        )
-      }, this.#timeout)
+        reject(reason)
+      }
+      const takeBack = callLater(() => giveUp(this.#outOfMemory()), this.#timeout)
+      cancellation.listener = () => giveUp(cancellation.reason)
       const waiting: Waiting = {
         byteSize,
         begin: () => {
-          takeBack()
           leave()
           this.#used += byteSize
           resolve()
@@ -62,6 +65,12 @@ export class ByteBudget {
   release(byteSize: number): void {
     this.#used -= byteSize
     this.#startNext()
+  }
+
+  #outOfMemory(): ModelUnavailableError {
+    return new ModelUnavailableError(`the requests of the server must have at most ${this.#limit} bytes together`, {
+      hint: 'Send the request again later.',
+    })
   }
 
   /** Gives free bytes to those that wait, the first one first. */

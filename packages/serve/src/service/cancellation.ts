@@ -34,7 +34,7 @@ export class Cancellation {
     this.#listener?.()
   }
 
-  /** Sets what is called when it is cancelled: the queue while a request waits, and then its run. Undefined for nothing. */
+  /** Sets what is called when it is cancelled: what a request waits for, and then its run. Undefined for nothing. */
   set listener(listener: (() => void) | undefined) {
     this.#listener = listener
   }
