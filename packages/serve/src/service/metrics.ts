@@ -19,6 +19,12 @@ export interface Gauges {
   readonly inFlightBytes: () => number
 }
 
+/** The times of answered requests of a model in seconds. */
+interface RequestTimes {
+  readonly labels: ReturnType<typeof labelsOf>
+  readonly seconds: number[]
+}
+
 /**
  * What Prometheus reads from a server. Triton's names have Triton's meaning (`metrics.md`), so that its dashboards work. A model's name
  * is a label only if the server has the model.
@@ -27,8 +33,9 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #failures: Counter<'model' | 'version' | 'reason'>
   readonly #seconds: Histogram<'model' | 'version'>
-  /** The times of answered requests in seconds that the histogram does not have yet. */
-  readonly #waiting = new Map<ServedModel, number[]>()
+  readonly #times = new WeakMap<ServedModel, RequestTimes>()
+  /** Those that the histogram does not have yet. A model that was unloaded leaves its times here, and nothing else. */
+  readonly #waiting = new Set<RequestTimes>()
 
   constructor(models: ModelRegistry, { connections, inFlightBytes }: Gauges) {
     const registers = [this.#registry]
@@ -109,23 +116,24 @@ export class Metrics {
       buckets,
       registers,
       collect: () => {
-        for (const [served, waiting] of this.#waiting) this.#observe(served, waiting)
-        this.#waiting.clear()
+        for (const times of this.#waiting) this.#observe(times)
       },
     })
   }
 
   /** Counts an answered request. */
   addSuccess(served: ServedModel, seconds: number): void {
-    let waiting = this.#waiting.get(served)
-    if (waiting === undefined) this.#waiting.set(served, (waiting = []))
-    waiting.push(seconds)
-    if (waiting.length === MOST_WAITING) this.#observe(served, waiting.splice(0))
+    let times = this.#times.get(served)
+    if (times === undefined) this.#times.set(served, (times = { labels: labelsOf(served), seconds: [] }))
+    this.#waiting.add(times)
+    times.seconds.push(seconds)
+    if (times.seconds.length === MOST_WAITING) this.#observe(times)
   }
 
-  #observe(served: ServedModel, times: readonly number[]): void {
-    const histogram = this.#seconds.labels(labelsOf(served))
-    for (const seconds of times) histogram.observe(seconds)
+  #observe(times: RequestTimes): void {
+    const histogram = this.#seconds.labels(times.labels)
+    for (const seconds of times.seconds.splice(0)) histogram.observe(seconds)
+    this.#waiting.delete(times)
   }
 
   addFailure(served: ServedModel, reason: FailureReason): void {
