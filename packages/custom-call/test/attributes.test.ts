@@ -161,6 +161,9 @@ describe('R17: an invalid attribute is refused with its path', () => {
     let value: AttributeValue = { end: pred(true) }
     for (let i = 0; i < 20; i++) value = { deeper: value }
     expect(refusal({ value })).toMatch(/can be nested 16 deep/)
+    const inItself: Record<string, AttributeValue> = {}
+    inItself['again'] = inItself
+    expect(refusal({ inItself })).toMatch(/can be nested 16 deep, got more at inItself\.again\.again/)
   })
 })
 

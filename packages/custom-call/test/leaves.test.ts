@@ -47,3 +47,10 @@ test('L12: tuples are flattened, and empty tuples have no buffer', () => {
 test('L15: scratch is a result for which a run takes no tensor', () => {
   expect(seen([], [temp(f32([3])), temp(s32([0]))], [])).toBe(' -> F32[3] S32[0] U8[256]')
 })
+
+test('operands and results that contain themselves are refused', () => {
+  const inItself: OperandShape[] = []
+  inItself.push(inItself)
+  expect(() => seen(inItself, [], [])).toThrow(/operands of describe_buffers can be nested 64 deep, got more/)
+  expect(() => seen([], [inItself as ResultShape], [])).toThrow(/results of describe_buffers can be nested 64 deep/)
+})

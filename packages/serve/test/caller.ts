@@ -12,6 +12,12 @@ import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import type { Model, ServerOptions } from '../src/index.ts'
 import { Served } from './support.ts'
 
+interface CallerOptions {
+  /** When the call ends without an answer, in milliseconds of `Date.now()`. */
+  readonly deadline?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** A client of a server that ends with the test. */
 export class Caller {
   readonly served: Served
@@ -31,10 +37,7 @@ export class Caller {
   call<Method extends DescMethod>(
     method: Method,
     request: MessageInitShape<Method['input']>,
-    {
-      headers = {},
-      ...options
-    }: { readonly deadline?: number; readonly headers?: Readonly<Record<string, string>> } = {},
+    { headers = {}, ...options }: CallerOptions = {},
   ): Promise<MessageShape<Method['output']>> {
     const metadata = new Metadata()
     for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
@@ -65,8 +68,9 @@ export class Caller {
   async errorOf<Method extends DescMethod>(
     method: Method,
     request: MessageInitShape<Method['input']>,
+    options: CallerOptions = {},
   ): Promise<[string, string]> {
-    const error = await this.call(method, request).then(
+    const error = await this.call(method, request, options).then(
       () => expect.fail('answered'),
       (reason: ServiceError) => reason,
     )

@@ -64,11 +64,15 @@ function encodeAttribute(
   writer.bytes(attribute.bytes)
 }
 
-/** Returns the memory that pointers among attributes refer to. A tensor or segment is a pointer among plain values. */
-export function memoryOf(value: unknown): Gated[] {
+/**
+ * Returns the memory that pointers among attributes refer to. A tensor or segment is a pointer among plain values. Dictionaries that are
+ * nested too deep, or in themselves, are not read: {@link encodeAttributes} refuses them.
+ */
+export function memoryOf(value: unknown, depth = 0): Gated[] {
   if (value instanceof Attribute) return value.memory === undefined ? [] : [value.memory]
   if (value instanceof Tensor || value instanceof Segment) return [value.block]
-  return isPlainObject(value) ? Object.values(value).flatMap(memoryOf) : []
+  if (!isPlainObject(value) || depth > CONSTANTS.TN_XLA_DEEPEST) return []
+  return Object.values(value).flatMap((member) => memoryOf(member, depth + 1))
 }
 
 /** Converts a value other than a dictionary to an attribute. @throws {ArgumentError} with the path of the attribute. */

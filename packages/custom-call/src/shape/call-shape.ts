@@ -127,6 +127,9 @@ interface Side {
   readonly which: 'operand' | 'result'
 }
 
+/** The tuples in each other at which a side is refused, because an array can contain itself. */
+const DEEPEST_TUPLE = 64
+
 /** Adds the leaves of a side and their types to those of the call. */
 function treesOf(
   { name, names, which }: Side,
@@ -158,13 +161,15 @@ function treesOf(
     types.push(type)
     return leaves.push(type) - 1
   }
-  const treeOf = (value: unknown, path: () => string): Tree => {
+  const treeOf = (value: unknown, path: () => string, depth: number): Tree => {
     if (!Array.isArray(value)) return add(value, path)
-    return Array.from(value as unknown[], (member, i) => treeOf(member, () => `${path()}[${i}]`))
+    if (depth === DEEPEST_TUPLE)
+      throw new ArgumentError(`the ${which}s of ${name} can be nested ${DEEPEST_TUPLE} deep, got more`)
+    return Array.from(value as unknown[], (member, i) => treeOf(member, () => `${path()}[${i}]`, depth + 1))
   }
   // A hole is not a type, which ends reading an array that claims any length.
   const trees: Tree[] = []
-  for (let i = 0; i < values.length; i++) trees.push(treeOf(values[i], () => `${which} ${i}`))
+  for (let i = 0; i < values.length; i++) trees.push(treeOf(values[i], () => `${which} ${i}`, 0))
   return trees.slice()
 }
 
