@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { hostPlatform, loadPackage } from '@tenon/build'
 
+import { inLanes } from '../lib/in-lanes.ts'
 import { runNativeBuild } from '../lib/native.ts'
 import { readProject } from '../lib/project.ts'
 import { root } from '../lib/root.ts'
@@ -40,9 +41,9 @@ export const packagesCheck: Check = {
     )
     const directory = mkdtempSync(join(tmpdir(), 'tenon-pack-'))
     try {
-      const found = [...faults, ...(await checkDeclarations(sources))]
-      for (const one of packed) found.push(...(await checkResolution(one, directory)))
-      return { problems: found, note: `${packed.length} packages` }
+      const ofDeclarations = await checkDeclarations(sources)
+      const ofResolution = await inLanes(packed, (one) => checkResolution(one, directory))
+      return { problems: [...faults, ...ofDeclarations, ...ofResolution.flat()], note: `${packed.length} packages` }
     } finally {
       rmSync(directory, { recursive: true })
     }

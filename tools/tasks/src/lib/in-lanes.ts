@@ -1,0 +1,15 @@
+import { availableParallelism } from 'node:os'
+
+/** Runs a task for each item, as many at the same time as there are processors. @returns the results in the order of the items */
+export async function inLanes<Item, Result>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  const left = items.entries()
+  const lane = async (): Promise<void> => {
+    for (const [i, item] of left) results[i] = await run(item)
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, lane))
+  return results
+}
