@@ -1,6 +1,15 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { ArgumentError, from, ScopeClosedError, Segment, tensor, type Tensor, type TypedArray } from '@tenon/core'
+import {
+  ArgumentError,
+  ArgumentRangeError,
+  from,
+  ScopeClosedError,
+  Segment,
+  tensor,
+  type Tensor,
+  type TypedArray,
+} from '@tenon/core'
 import { addressOf, Block, ManagedLifetime } from '@tenon/core/internal'
 
 describe('rule 5: from() lies over the memory of a TypedArray', () => {
@@ -145,4 +154,14 @@ describe('rule 5: from() lies over the memory of a TypedArray', () => {
     expect(tensor('f32', [2], liar).toArray()).toEqual([0, 0])
     expect(() => tensor('f32', [1e9], liar)).toThrow(ArgumentError)
   })
+})
+
+test('nested arrays have at most 64 levels, and not more arrays than memory has room for', () => {
+  expect(JSON.stringify(tensor('f32', Array(64).fill(1), [5]).toNested())).toBe(`${'['.repeat(64)}5${']'.repeat(64)}`)
+  expect(() => tensor('f32', Array(65).fill(1)).toNested()).toThrow(/at most 64 levels, got a tensor with 65 axes/)
+  expect(() => tensor('f32', Array(20_000).fill(1)).toNested()).toThrow(ArgumentRangeError)
+  expect(tensor('f32', [3, 0, 2 ** 40]).toNested()).toEqual([[], [], []])
+  expect(() => tensor('f32', [2 ** 33, 0]).toNested()).toThrow(
+    /at most 16777216 nested arrays, got 8589934592 of float32\[8589934592, 0\]/,
+  )
 })

@@ -83,6 +83,14 @@ describe('kernels of hostile input', () => {
     expect(() => call(x, 1)).toThrow('the attributes of rms_norm must be an object of attributes, got 1')
   })
 
+  test('a kernel without attributes refuses an object for them, and says where its options are', () => {
+    withKernel('(x: f32[n]) -> (y: f32[n])', (call) => {
+      expect(() => call(x, {}, {})).toThrow(
+        /written takes at most 2 arguments, got 3[^]*Pass the operands \(x\), then the options\. written has no attributes\./,
+      )
+    })
+  })
+
   test('a hole in a rest operand is not a type', () => {
     withKernel('(x: f32[n], ...more: f32[n]) -> (y: f32[n])', (call) => {
       expect(() => call.prepare([x, [undefined as never]])).toThrow(

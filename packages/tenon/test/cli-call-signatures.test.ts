@@ -28,6 +28,7 @@ beforeAll(() => {
     writeFileSync(join(directory, `lib${name}.tenon.json`), JSON.stringify({ tenon: 1, kernels: texts }))
   }
   writeNpy(join(directory, 'x.npy'), tensor('f32', [2, 3], [3, 1, 2, 0, 5, 4]))
+  writeNpy(join(directory, 'flat.npy'), tensor('f32', [1e9, 0]))
   writeNpy(join(directory, 'v.npy'), tensor('f32', [3], [1, 2, 3]))
   writeNpy(join(directory, 'w.npy'), tensor('f32', [3], [10, 20, 30]))
   writeNpy(join(directory, 'a.npy'), tensor('f64', [2, 2], [1, 2, 3, 4]))
@@ -171,6 +172,10 @@ describe('rule 32: tenon call with a signature', () => {
     )
   })
 
+  test('prints a result without elements as NumPy does, whatever its other sizes', () => {
+    expect(call(kernels, 'softmax', '--arg', 'flat.npy')).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
+  })
+
   test('refuses a convention that contradicts the signature', () => {
     const result = ['--arg', 'x.npy', '--result', 'f32[2,3]']
     expectRefusal(
@@ -212,6 +217,31 @@ describe('rule 32: tenon call with a signature', () => {
       '--temperature hot: the value must be a number, got hot',
       undefined,
     ],
+    [
+      [kernels, 'softmax', '--temperature', '1e999', '--arg', 'x.npy'],
+      2,
+      '--temperature 1e999: the value must be below 1.8e308, got 1e999',
+      'inf',
+    ],
+    [
+      [kernels, 'topk', '--k', '1', '--arg', 'x.npy', '--out', 'values=o.npy', '--out', 'indices=o.npy'],
+      2,
+      'values and indices of topk must have files of their own, got o.npy for both',
+      undefined,
+    ],
+    [
+      [kernels, 'softmax', '--arg', 'x.npy', '--result', 'f32[99999999999999999999]'],
+      2,
+      'a size must be at most 2^53 - 1',
+      undefined,
+    ],
+    [
+      [kernels, 'softmax', '--arg', 'flat.npy', '--json'],
+      1,
+      'a tensor without elements has at most 16777216 nested arrays, got 1000000000 of float32[1000000000, 0]',
+      undefined,
+    ],
+    [[kernels, 'sofmax', '--arg', 'x.npy', '--isolate'], 1, 'does not export a symbol named "sofmax"', 'softmax'],
     [[kernels, 'softmax', '--temperature'], 2, '--temperature needs a value', undefined],
     [[kernels, 'topk', '--arg', 'x.npy'], 2, 'k of topk must be s64, got no value', '--k '],
     [[kernels, 'topk', '--arg', 'x.npy', '--k', '9'], 1, 'topk requires k <= n, got k = 9 and n = 3', undefined],

@@ -66,6 +66,18 @@ test('readNpy() and writeNpy() accept file: URLs', () => {
   expect(readFileSync(path)).toEqual(Buffer.from(encodeNpy(x)))
 })
 
+test('decodeNpy() refuses bytes that were transferred away', () => {
+  const bytes = new Uint8Array(encodeNpy(tensor([1, 2])))
+  structuredClone(bytes.buffer, { transfer: [bytes.buffer] })
+  expect(() => decodeNpy(bytes)).toThrow('bytes must be attached, got an array whose buffer was transferred')
+})
+
+test('decodeNpy() refuses more axes than NumPy has', () => {
+  expect(decodeNpy(encodeNpy(tensor('f32', Array(64).fill(1)))).shape).toHaveLength(64)
+  const bytes = encodeNpy(tensor('f32', Array(65).fill(1)))
+  expect(() => decodeNpy(bytes)).toThrow('the shape should have at most 64 axes, as in NumPy, but has 65')
+})
+
 test('decodeNpy() refuses values that are not bytes', () => {
   expectRefused(() => decodeNpy('x.npy' as never), /^bytes must be a Uint8Array, got "x\.npy"$/, /readNpy\(path\)/)
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Library, tensor } from '../src/index.ts'
+import { runTenon } from './run-tenon.ts'
 import { writeSidecar } from './signature-library.ts'
 
 let directory: string
@@ -30,6 +31,16 @@ test('rule 24: a kernel of a sidecar is called by its signature, under its name 
   const expected = library.kernel('rms_norm')(x, { eps: 0 }).toArray()
   expect(expected[0]).toBeCloseTo(3 / Math.sqrt(12.5))
   expect(library.kernel('norm')(x, { eps: 0 }).toArray()).toEqual(expected)
+})
+
+test('rule 24: a symbol of the sidecar that is not exported is refused, also if the name of the kernel is exported', () => {
+  const signature = '(x: f32[..., n]) -> (y: f32[..., n]); eps: f32 = 1e-5'
+  const path = withSidecar('kernels', { rms_norm: { signature, symbol: 'rms_norn' } })
+  using library = Library.open(path)
+  const open = (): unknown => library.kernel('rms_norm')
+  expect(open).toThrow(/does not export a symbol named "rms_norn"/)
+  expect(open).toThrow(/Did you mean rms_norm\?/)
+  expect(runTenon(['inspect', path]).stdout).toMatch(/rms_norm .*rms_norn is not exported/)
 })
 
 test('rule 24: a handler that the library registers itself is called by the signature of the sidecar', () => {

@@ -101,8 +101,32 @@ export function forEachOffset(type: TensorType, visit: (offset: number) => void)
   walk(0, 0)
 }
 
-/** The elements as nested arrays, one level for each axis. */
+/** The most axes of nested arrays, as in NumPy. */
+export const MOST_NESTED = 64
+
+/** The most arrays for a tensor without elements, whose axes before the one of size 0 can have any size. */
+const MOST_EMPTY = 2 ** 24
+
+/** @throws {ArgumentRangeError} if a tensor has too many axes for nested arrays, or too many arrays for no elements. */
+export function checkNestable(type: TensorType): void {
+  const { shape, elementCount } = type
+  if (shape.length > MOST_NESTED) {
+    throw new ArgumentRangeError(
+      `nested arrays have at most ${MOST_NESTED} levels, got a tensor with ${shape.length} axes`,
+      { hint: 'Read the elements in a row with toArray().' },
+    )
+  }
+  if (elementCount > 0) return
+  const arrays = shape.slice(0, shape.indexOf(0)).reduce((product, size) => product * size, 1)
+  if (arrays <= MOST_EMPTY) return
+  throw new ArgumentRangeError(
+    `a tensor without elements has at most ${MOST_EMPTY} nested arrays, got ${arrays} of ${type}`,
+  )
+}
+
+/** The elements as nested arrays, one level for each axis. @throws as {@link checkNestable} */
 export function nest(type: TensorType, elements: Elements): NestedArray<Element> {
+  checkNestable(type)
   const { shape } = type
   const steps = stepsOf(type)
   const along = (axis: number, offset: number): NestedArray<Element> => {

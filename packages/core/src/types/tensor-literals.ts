@@ -1,15 +1,13 @@
 import { wrongType } from '../errors/check-arguments.ts'
 import { ArgumentError } from '../errors/kinds.ts'
 import type { DType } from './dtype.ts'
+import { MOST_NESTED } from './tensor-elements.ts'
 
 /** Values in row-major order, and their shape. */
 interface Flat {
   readonly shape: readonly number[]
   readonly elements: readonly unknown[]
 }
-
-/** The deepest nesting of a literal. An array that contains itself would have no end. */
-const MAX_DEPTH = 64
 
 /**
  * Flattens nested arrays, each of which is read once.
@@ -46,8 +44,8 @@ export function flatten(source: unknown, isComplex: boolean, shape?: readonly nu
   const visitArray = (items: readonly unknown[]): void => {
     const depth = index.length
     if (depth === rank) refuse('an element', items)
-    if (depth === MAX_DEPTH) {
-      throw new ArgumentError(`values must be nested at most ${MAX_DEPTH} deep`, {
+    if (depth === MOST_NESTED) {
+      throw new ArgumentError(`values must be nested at most ${MOST_NESTED} deep`, {
         hint: 'Look for an array that contains itself.',
       })
     }

@@ -377,9 +377,12 @@ function typeIn(value: unknown, place: string): TensorType {
   return value instanceof TensorType ? value : refuseTensor(value, place, 'a tensor or a type')
 }
 
-function refuseMore({ name, operands }: KernelSignature, received: number, most: number): never {
+function refuseMore({ name, operands, attributes }: KernelSignature, received: number, most: number): never {
+  const names = operands.map((one) => one.name).join(', ')
+  const first = operands.length === 0 ? '' : `the operands (${names}), then `
+  const second = attributes.length === 0 ? '' : 'the attributes as one object, then '
   throw new ArgumentError(`${name} takes at most ${most} arguments, got ${received}`, {
-    hint: `Pass the operands (${operands.map((one) => one.name).join(', ')}), then the attributes as one object, then the options.`,
+    hint: `Pass ${first}${second}the options.${second === '' ? ` ${name} has no attributes.` : ''}`,
     details: { path: name, expected: most, received },
   })
 }

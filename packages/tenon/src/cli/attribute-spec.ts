@@ -83,7 +83,10 @@ export function parseElement(item: string, { kind, bits }: DTypeInfo, place: str
     throw new UsageError(`${place}: a pred must be true or false, got ${item || 'nothing'}`)
   }
   if (kind === 'float') {
-    const value = /^[+-]?inf(inity)?$/i.test(item) ? (item.startsWith('-') ? -Infinity : Infinity) : Number(item)
+    const isInfinite = /^[+-]?inf(inity)?$/i.test(item)
+    const value = isInfinite ? (item.startsWith('-') ? -Infinity : Infinity) : Number(item)
+    if (!isInfinite && Math.abs(value) === Infinity)
+      throw new UsageError(`${place}: the value must be below 1.8e308, got ${item}`, 'Write inf for infinity.')
     if (item !== '' && (!Number.isNaN(value) || /^nan$/i.test(item))) return value
     throw new UsageError(`${place}: the value must be a number, got ${item || 'nothing'}`)
   }

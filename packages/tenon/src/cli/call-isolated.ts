@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { IsolationError, tensor, type KernelConvention, type NativeAllocator, type Tensor } from '@tenon/core'
+import { missingSymbol } from '@tenon/core/internal'
 import { temp, type KernelArgument } from '@tenon/custom-call'
 import { Library } from '../library.ts'
 import { packedFunctions } from '../packed-functions.ts'
@@ -99,7 +100,7 @@ function optionsOf(
 function runByHand(call: CommandCall, workers: number): RunIn {
   const request = readRequest(call)
   if (isPackedCall(request, call)) return (library) => runPacked(library, call, request, workers)
-  const convention = conventionOf(request)
+  const convention = conventionOf(request, call)
   const operands = request.operands.map(splitLayout)
   refuseLayouts([...operands, ...request.results])
   return async (library) => {
@@ -139,10 +140,11 @@ function refuseLayouts(specs: readonly (LayoutSpec | ResultSpec)[]): void {
   throw new UsageError('--isolate cannot be used with a layout, as in a.npy@cm, for a kernel without a signature')
 }
 
-function conventionOf(request: CallRequest): Exclude<KernelConvention, 'packed' | 'legacy'> {
+function conventionOf(request: CallRequest, { info }: CommandCall): Exclude<KernelConvention, 'packed' | 'legacy'> {
   const { convention, known, symbol, library, attributes, registered } = request
   const chosen = convention ?? known ?? (registered || Object.keys(attributes).length > 0 ? 'typed' : undefined)
   if (chosen !== undefined) return chosen as Exclude<KernelConvention, 'packed' | 'legacy'>
+  if (!info.exports.some(({ name }) => name === symbol)) throw missingSymbol(resolve(library), symbol)
   throw new UsageError(
     `${library} does not mark the calling convention of ${symbol}`,
     'Pass --abi typed for an XLA FFI handler, or --abi host for void f(void* out, const void** in).',

@@ -173,7 +173,7 @@ function outputsOf({ name, results }: KernelSignature, { out, result }: CallFlag
       `unexpected --result ${result[parameters.length]}: ${name} has ${parameters.length} result${parameters.length === 1 ? '' : 's'}`,
     )
   }
-  return parameters.map((parameter, index) => {
+  const outputs = parameters.map((parameter, index): Output => {
     const { type, path, layout } = specs[index] ?? {}
     const named = files.get(parameter.name)
     if (named !== undefined && path !== undefined) {
@@ -181,6 +181,14 @@ function outputsOf({ name, results }: KernelSignature, { out, result }: CallFlag
     }
     return { parameter, type, layout, path: named ?? path }
   })
+  outputs.forEach(({ parameter, path }, i) => {
+    const other = outputs.slice(0, i).find((one) => path !== undefined && one.path === path)
+    if (other === undefined) return
+    throw new UsageError(
+      `${other.parameter.name} and ${parameter.name} of ${name} must have files of their own, got ${path} for both`,
+    )
+  })
+  return outputs
 }
 
 /** The layouts that the command line gives, by name. Undefined if it gives none. */

@@ -9,6 +9,7 @@ const LINE_WIDTH = 75
 
 /** Formats a row-major array like NumPy: nested brackets, aligned, with the middle of large arrays left out. */
 export function formatTensor({ shape, dtype, type, segment }: Tensor): string {
+  if (type.elementCount === 0) return '[]'
   const codec = elementCodec(dtype)
   const view = segment.view()
   const picked = shape.map((size) => pickIndices(size, type.elementCount > THRESHOLD))

@@ -39,10 +39,13 @@ const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ')
 
 /** The convention, unless the heading states it, and why the kernel is not an exported function. */
 function place(kernel: KernelReport, hidden: ReadonlySet<string>): string {
-  const { name, convention, symbol, platform } = kernel
+  const { name, convention, symbol, statedSymbol, platform } = kernel
   const facts = isPacked(kernel) ? [] : [convention as string]
   if (platform !== undefined) facts.push(`registered for ${platform}`)
-  else if (symbol === undefined) facts.push(hidden.has(name) ? 'hidden' : 'not exported')
+  else if (symbol === undefined) {
+    const why = hidden.has(statedSymbol ?? name) ? 'hidden' : 'not exported'
+    facts.push(statedSymbol === undefined ? why : `${statedSymbol} is ${why}`)
+  }
   return facts.join(', ')
 }
 

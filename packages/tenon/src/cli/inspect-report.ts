@@ -26,6 +26,8 @@ export interface SignatureReport extends Pick<KernelSignature, 'source'> {
 export interface KernelReport extends SignatureReport, Pick<KernelSignature, 'name' | 'convention' | 'isComplete'> {
   /** The exported symbol; undefined for a kernel that the library does not export. */
   readonly symbol: string | undefined
+  /** The symbol that the sidecar states, exported or not. */
+  readonly statedSymbol: string | undefined
   /** The platform for which the library registers the handler itself. */
   readonly platform: string | undefined
   /** The signatures of later sources that differ. They are not used. */
@@ -114,9 +116,9 @@ function inspectKernels(path: string, info: BinaryInfo): Pick<InspectReport, 'ke
   }
 }
 
-function describeKernel({ signature, symbol, platform, differing, unreadable }: FoundSignature): KernelReport {
+function describeKernel({ signature, differing, unreadable, ...place }: FoundSignature): KernelReport {
   const { name, convention, isComplete } = signature
-  const report = { ...describeSignature(signature), name, convention, isComplete, symbol, platform }
+  const report = { ...describeSignature(signature), name, convention, isComplete, ...place }
   return { ...report, differing: differing.map(describeSignature), unreadable }
 }
 

@@ -1,4 +1,5 @@
 import type { Element, Tensor } from '@tenon/core'
+import { checkNestable } from '@tenon/core/internal'
 
 /** An element in JSON, which lacks 64-bit integers and infinities. */
 type JsonElement = number | boolean | string | readonly JsonElement[]
@@ -6,8 +7,11 @@ type JsonElement = number | boolean | string | readonly JsonElement[]
 /**
  * The elements of a tensor as nested arrays; a scalar is a single value. Integers above 2^53, `NaN`, `Infinity` and
  * `-Infinity` become strings. A complex number is [real, imaginary].
+ *
+ * @throws {ArgumentRangeError} if the arrays would be nested too deep, or too many for a tensor without elements
  */
 export function jsonValues(source: Tensor): unknown {
+  checkNestable(source.type)
   return nest(source.toArray().map(jsonElement), source.shape, 0)
 }
 

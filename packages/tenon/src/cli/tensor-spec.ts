@@ -38,6 +38,9 @@ export function parseResultSpec(text: string): ResultSpec {
 
 function parseSize(size: string, text: string): number {
   const value = Number(size)
-  if (/^\d+$/.test(size) && Number.isSafeInteger(value)) return value
+  if (/^\d+$/.test(size)) {
+    if (Number.isSafeInteger(value)) return value
+    throw new UsageError(`--result ${text}: a size must be at most 2^53 - 1, got ${size}`)
+  }
   throw new UsageError(`--result ${text}: a size must be a whole number, got ${size || 'nothing'}`, hint)
 }

@@ -74,7 +74,8 @@ export function findKernel(sources: KernelSources, name: string, options?: Kerne
     (known === undefined ? registered.includes(name) : known.symbol === undefined && known.platform !== undefined)
   const signature = signatureOf(sources, name, given, known, isRegistered)
   const { frames = DEFAULT_FRAMES, allowNewerApi, platform = known?.platform } = given
-  const symbol = known?.symbol ?? name
+  // One that the sidecar states wrongly is refused. The function with the name of the kernel is another one.
+  const symbol = known?.symbol ?? known?.statedSymbol ?? name
   if (!isRegistered && !isPacked(signature)) {
     library.checkConvention(symbol, signature.convention)
     for (const stage of Object.values<string>(signature.stages)) library.checkConvention(stage, 'typed')

@@ -1,7 +1,10 @@
-import { dtypeInfo, tensor, Tensor, type DType, type NativeAllocator } from '@tenon/core'
-import { wrongType } from '@tenon/core/internal'
+import { ArgumentError, dtypeInfo, tensor, Tensor, type DType, type NativeAllocator } from '@tenon/core'
+import { isDetached, wrongType } from '@tenon/core/internal'
 import { decodeNpyHeader, encodeNpyHeader, type NpyHeader } from './npy-header.ts'
 import { NpyFormatError } from './npy-format-error.ts'
+
+/** The most axes of an array, as in NumPy 2. */
+const MOST_AXES = 64
 
 /**
  * Reads an array from the bytes of a `.npy` file.
@@ -17,6 +20,9 @@ import { NpyFormatError } from './npy-format-error.ts'
 export function decodeNpy(bytes: Uint8Array, allocator?: NativeAllocator): Tensor {
   if (!((bytes as unknown) instanceof Uint8Array)) {
     throw wrongType('bytes', 'a Uint8Array', bytes, 'Read a file with readNpy(path).')
+  }
+  if (isDetached(bytes.buffer)) {
+    throw new ArgumentError('bytes must be attached, got an array whose buffer was transferred')
   }
   const header = decodeNpyHeader(bytes)
   return readElements(header, bytes.length, allocator, (target) => {
@@ -57,6 +63,11 @@ export function readElements(
   allocator: NativeAllocator | undefined,
   read: (target: Uint8Array) => void,
 ): Tensor {
+  if (header.shape.length > MOST_AXES) {
+    throw new NpyFormatError(
+      `the shape should have at most ${MOST_AXES} axes, as in NumPy, but has ${header.shape.length}`,
+    )
+  }
   const isEmpty = header.shape.includes(0)
   // The product of other sizes could be infinite, and 0 times that is NaN.
   const byteSize = isEmpty ? 0 : header.shape.reduce((product, size) => product * size, bytesOf(header.dtype))

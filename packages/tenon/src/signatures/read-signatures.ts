@@ -30,6 +30,8 @@ export interface FoundSignature {
   readonly signature: KernelSignature
   /** The exported symbol of the kernel. Undefined if the library does not export the kernel. */
   readonly symbol: string | undefined
+  /** The symbol that the sidecar states, exported or not. */
+  readonly statedSymbol: string | undefined
   /** The platform for which the library registers the handler itself, as the sidecar states it. */
   readonly platform: string | undefined
   /** The signatures from later sources that differ. They are not used. */
@@ -88,7 +90,8 @@ export function readSignatures(path: string, info: BinaryInfo, options: ReadSign
       isPacked ? metadataOf(name, metadata) : undefined,
       template?.get(name),
     ].filter((text) => text !== undefined)
-    return { ...resolveTexts(name, kernel.convention, texts), symbol: kernel.symbol, platform: kernel.platform }
+    const { symbol, platform } = kernel
+    return { ...resolveTexts(name, kernel.convention, texts), symbol, statedSymbol: described?.symbol, platform }
   })
   const ofStages = new Set(found.flatMap(({ signature }) => Object.values<string | undefined>(signature.stages)))
   return found.filter(({ signature, symbol }) => signature.source !== 'none' || !ofStages.has(symbol))
