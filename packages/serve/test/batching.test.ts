@@ -142,6 +142,8 @@ describe('dynamic batching', () => {
       await new Promise((resolve) => setTimeout(resolve, 60))
       if (timeoutAction === 'reject') {
         expect(await late).toEqual([504, { error: 'the model m did not answer within 20 ms' }])
+        const metrics = (await served.send('GET', '/metrics')).body.toString()
+        expect(metrics).toContain('nv_inference_request_failure{model="m",version="1",reason="REJECTED"} 1')
         expect([await held.finish(0), await held.finish(1)]).toEqual([1, 1])
       } else {
         for (let i = 0; i < 3; i++) await held.finish(i)
@@ -216,6 +218,27 @@ describe('dynamic batching', () => {
       [3, 3],
       [5, 5],
     ])
+  })
+
+  test('rule 30: a client that leaves does not wait for the answers before its own', async () => {
+    const held = new Held()
+    const served = await Served.start([held.model('m', 1, { preserveOrdering: true }, 2)])
+    const first = send(served, 'm', {}, 0)
+    await eventually(() => expect(held.runs).toHaveLength(1))
+    const inFlight = async (): Promise<string> =>
+      /^tenon_in_flight_bytes (\d+)$/m.exec((await served.send('GET', '/metrics')).body.toString())![1]!
+    const alone = await inFlight()
+    const abort = new AbortController()
+    const url = `http://127.0.0.1:${served.server.port}/v2/models/m/infer`
+    const body = JSON.stringify({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 2], data: [1, 1] }] })
+    const left = fetch(url, { method: 'POST', body, signal: abort.signal }).catch(() => 'left')
+    await eventually(() => expect(held.runs).toHaveLength(2))
+    abort.abort()
+    expect(await left).toBe('left')
+    await eventually(async () => expect(await inFlight()).toBe(alone))
+    await held.finish(1)
+    await held.finish(0)
+    expect((await first)[0]).toBe(200)
   })
 
   test('rule 30: answers keep the order of their requests if the model wants it', async () => {

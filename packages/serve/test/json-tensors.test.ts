@@ -128,6 +128,19 @@ describe('tensors in JSON', () => {
     }
   })
 
+  test('nested data with objects, and integers without an end, are wrong requests', async () => {
+    const column = defineModel({ name: 'column', signature: '(x: f32[n, 1]) -> (y: f32[n, 1])', run: ({ x }) => x })
+    const served = await Served.start([column, ...models])
+    expect(await served.infer('column', { inputs: [input('x', 'FP32', [2, 1], [[1], { toString: 1 }])] })).toEqual([
+      400,
+      { error: 'the nested data of x must have the lengths of its shape [2, 1], got an object at axis 1' },
+    ])
+    for (const datatype of ['INT64', 'UINT64', 'FP64'])
+      expect(await echoed(served, datatype, '1'.repeat(1_000_000))).toMatch(/^element 0 of x must be .*, got Infinity$/)
+    expect(await echoed(served, 'FP32', '1e39')).toMatch(/must be a finite number, got 1e\+39$/)
+    expect(Number(await echoed(served, 'FP32', '3e38'))).toBe(Math.fround(3e38))
+  })
+
   test('rule 7: data is flat or nested, and has as many elements as the shape', async () => {
     const served = await Served.start([double])
     const send = async (shape: number[], data: unknown): Promise<unknown> => {

@@ -23,3 +23,14 @@ test('the times of requests do not keep a model in memory that was unloaded', as
   expect(text).toMatch(/^tenon_request_seconds_count\{model="double",version="1"\} 1$/m)
   expect((await metrics.text()).text).toBe(text)
 })
+
+test('a model that was unloaded has no pending requests', async () => {
+  const served = [new ServedModel(double)]
+  const models = { all: () => served, entries: () => [] } as unknown as ModelRegistry
+  const metrics = new Metrics(models, { connections: () => 0, inFlightBytes: () => 0 })
+  const pending = async (): Promise<boolean> =>
+    (await metrics.text()).text.includes('nv_inference_pending_request_count{model="double",version="1"}')
+  expect(await pending()).toBe(true)
+  served.pop()
+  expect(await pending()).toBe(false)
+})

@@ -84,6 +84,29 @@ if (process.platform === 'linux')
       expect(await served.get('/v2/systemsharedmemory/status')).toEqual([200, []])
     })
 
+    test('rule 40: the copy of an input counts for the memory of all requests', async () => {
+      const { prefix, make } = objects()
+      let inFlight: RegExpExecArray | null = null
+      const look = defineModel({
+        name: 'look',
+        signature: '(x: f32[n]) -> (y: f32[n])',
+        run: async ({ x }) => {
+          inFlight = /^tenon_in_flight_bytes (\d+)$/m.exec((await served.send('GET', '/metrics')).body.toString())
+          return x
+        },
+      })
+      const options = { allowClientSharedMemory: prefix, maxRequestBytes: 65_536, maxInFlightBytes: 65_536 }
+      const served = await Served.start([look], options)
+      expect(await register(served, 'data', make('-data', 65_536), 65_536)).toEqual([200, undefined])
+      for (const byteSize of [40_000, 65_536]) {
+        const x = { name: 'x', datatype: 'FP32', shape: [byteSize / 4], parameters: inRegion('data', byteSize) }
+        expect((await served.infer('look', { inputs: [x] }))[0]).toBe(200)
+        // One that needs all of the memory gets no more for its JSON.
+        expect(Number(inFlight![1])).toBeGreaterThanOrEqual(byteSize)
+        expect(Number(inFlight![1])).toBeLessThanOrEqual(65_536)
+      }
+    })
+
     test('rule 15: strings in shared memory have their lengths before them', async () => {
       const { prefix, make } = objects()
       const served = await Served.start([echo('string')], { allowClientSharedMemory: prefix })

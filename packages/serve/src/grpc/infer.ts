@@ -1,6 +1,6 @@
 import { findModel } from '../service/find-model.ts'
 import { freeBytes } from '../service/free-bytes.ts'
-import { planInference } from '../service/infer-plan.ts'
+import { inputsTooLarge, planInference } from '../service/infer-plan.ts'
 import { InferenceCount, type Origin } from '../service/inference-count.ts'
 import { Inference } from '../service/inference.ts'
 import { headOf } from '../service/recent-plans.ts'
@@ -48,12 +48,19 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
   const count = new InferenceCount(served, state, exchange)
   let reserved = 0
   let inference: Inference | undefined
+  const reserve = (wanted: number): Promise<void> | undefined => {
+    const byteSize = Math.min(wanted, state.budget.limit - reserved)
+    const waiting = state.budget.reserve(byteSize, cancellation)
+    if (waiting === undefined) reserved += byteSize
+    return waiting?.then(() => void (reserved += byteSize))
+  }
   try {
     const raw = message === undefined ? parts.raw : message.rawInputContents
-    const byteSize = raw.reduce((sum, { length }) => sum + length, 0)
-    const waiting = state.budget.reserve(byteSize, cancellation)
+    const rawBytes = raw.reduce((sum, { length }) => sum + length, 0)
+    if (rawBytes > state.limits.bytes) throw inputsTooLarge(state.limits.bytes, rawBytes)
+    // The elements of 'contents' are in the head.
+    const waiting = reserve(bytes.length)
     if (waiting !== undefined) await waiting
-    reserved = byteSize
     const { model, plans } = served
     const plan =
       plans.find(head) ??
@@ -61,6 +68,8 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
         head,
         planInference(model, readGrpcRequest(message ?? decodeInferRequest(bytes), model.inputs), state.limits.bytes),
       )
+    const copying = plan.copiedBytes === 0 ? undefined : reserve(plan.copiedBytes)
+    if (copying !== undefined) await copying
     if (head !== undefined && known === undefined) keepName(head, { modelName, modelVersion })
     inference = new Inference(served, plan, state.regions)
     inference.places.forEach((place, i) => place.set(raw[i]!))

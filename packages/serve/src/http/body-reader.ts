@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib'
 import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
@@ -8,6 +8,7 @@ import { freeBytes } from '../service/free-bytes.ts'
 import type { RequestLimits, ServerState } from '../service/server-state.ts'
 import type { Exchange } from './exchange.ts'
 import { HttpError } from './failure-status.ts'
+import { lookForClient } from './watch-clients.ts'
 
 /** The most chunks with contents of one body, so that a client cannot send 64 MiB byte by byte. */
 const MOST_CHUNKS = 65_536
@@ -30,6 +31,7 @@ export class BodyReader {
   #arrived: Uint8Array = this.#chunk
   readonly #budget: ByteBudget
   readonly #cancellation: Cancellation
+  readonly #response: ServerResponse
   #reserved = 0
   /** The size of the body, or 0 if it is not known. */
   readonly #expected: number = 0
@@ -39,10 +41,14 @@ export class BodyReader {
   #wake: (() => void) | undefined
 
   /** @throws {HttpError} for an encoding that is not gzip, deflate or identity. @throws {RequestTooLargeError} */
-  constructor({ request, cancellation }: Pick<Exchange, 'request' | 'cancellation'>, { limits, budget }: BodyLimits) {
+  constructor(
+    { request, response, cancellation }: Pick<Exchange, 'request' | 'response' | 'cancellation'>,
+    { limits, budget }: BodyLimits,
+  ) {
     this.#limits = limits
     this.#budget = budget
     this.#cancellation = cancellation
+    this.#response = response
     const length = Number(request.headers['content-length'] ?? 0)
     if (length > limits.bytes) throw this.#tooLarge()
     this.#request = request
@@ -66,6 +72,11 @@ export class BodyReader {
     const whole = this.#read - this.#chunk.length + byteSize
     if (whole > this.#limits.bytes) throw this.#tooLarge()
     return this.#reserve(whole - this.#reserved)
+  }
+
+  /** Reserves memory for inputs that do not arrive. @returns undefined if there is enough. */
+  reserveCopies(byteSize: number): Promise<void> | undefined {
+    return this.#reserve(byteSize)
   }
 
   /**
@@ -162,16 +173,22 @@ export class BodyReader {
     return new Promise((resolve) => (this.#wake = resolve))
   }
 
-  #reserve(byteSize: number): Promise<void> | undefined {
+  #reserve(wanted: number): Promise<void> | undefined {
+    const byteSize = Math.min(wanted, this.#budget.limit - this.#reserved)
     if (byteSize <= 0) return undefined
     const waiting = this.#budget.reserve(byteSize, this.#cancellation)
-    if (waiting === undefined) this.#reserved += byteSize
-    return waiting?.then(() => void (this.#reserved += byteSize))
+    if (waiting === undefined) {
+      this.#reserved += byteSize
+      return undefined
+    }
+    // Node.js stops to read a connection whose body nobody reads, and does not see that its client leaves.
+    const stop = lookForClient(this.#response)
+    return waiting.then(() => void (this.#reserved += byteSize)).finally(stop)
   }
 
-  /** The memory that must be reserved before the next chunk. */
+  /** The memory that must be reserved before the next chunk. A request may have as much as all of them together. */
   #needed(): number {
-    return Math.max(this.#expected, this.#read) - this.#reserved
+    return Math.min(Math.max(this.#expected, this.#read), this.#budget.limit) - this.#reserved
   }
 
   /** Takes the next chunk, if there is memory for it and it has arrived. */

@@ -1,5 +1,5 @@
-import { createServer, STATUS_CODES, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { createServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http'
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { describeFailure } from '../service/describe-failure.ts'
 import type { LogError, ServerState } from '../service/server-state.ts'
 import { sendAnswer, type Answer } from './answer.ts'
@@ -24,11 +24,17 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[]
 }
 
+/** The time in milliseconds in which a request must begin to arrive on a connection that was opened just before the server closes. */
+const LONGEST_SILENCE = 1000
+
 /** The paths of the protocol over HTTP/1.1. */
 export class HttpServer {
   readonly #server: Server
   readonly #router: Router<Handler>
   readonly #buffers = new BodyBuffers()
+  /** The newest response of each connection. */
+  readonly #newest: WeakMap<Socket, ServerResponse>
+  readonly #connections: ReadonlySet<Socket>
   readonly #host: string
   readonly #origins: Origins
   readonly #logError: LogError
@@ -47,6 +53,7 @@ export class HttpServer {
     this.#origins = new Origins(allowedOrigins, isLoopback(host))
     this.#logError = state.logError
     this.#timeout = state.limits.timeout
+    this.#connections = connections
     this.#server = createServer(
       {
         requestTimeout: state.limits.timeout,
@@ -58,7 +65,7 @@ export class HttpServer {
         requireHostHeader: false,
       },
       (request, response) => {
-        watch(request.socket, response)
+        this.#newest.set(request.socket, response)
         void this.#answer(new Exchange(request, response))
       },
     )
@@ -80,7 +87,7 @@ export class HttpServer {
       socket.once('close', () => connections.delete(socket))
     })
     this.#server.on('clientError', (error, socket: Socket) => answerBroken(error, socket, this.#timeout))
-    const watch = watchClients(this.#server)
+    this.#newest = watchClients(this.#server)
   }
 
   /** @throws (rejects with) the system's error if the address is in use, or not one of this machine. */
@@ -115,9 +122,21 @@ export class HttpServer {
   /** Stops listening, ends idle connections, and resolves when the last request was answered. */
   close(): Promise<void> {
     return new Promise((resolve) => {
-      this.#server.close(() => resolve())
+      const silence = setTimeout(() => this.#endSilent(), LONGEST_SILENCE).unref()
+      const end = (): void => {
+        clearTimeout(silence)
+        this.#server.close()
+        resolve()
+      }
+      // That of HTTP would also stop to look for requests that come too slowly.
+      NetServer.prototype.close.call(this.#server, end)
       this.#server.closeIdleConnections()
     })
+  }
+
+  /** Ends connections on which nothing has come. Node.js does not count them as idle. */
+  #endSilent(): void {
+    for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy()
   }
 
   /** Ends all connections at once. */
@@ -142,7 +161,9 @@ export class HttpServer {
     }
     try {
       if (response.destroyed) return
-      if (this.#isClosing) response.setHeader('connection', 'close')
+      // Node.js drops the answers behind one that ends the connection.
+      const isLast = this.#newest.get(request.socket) === response
+      if (this.#isClosing && isLast) response.setHeader('connection', 'close')
       else if (!exchange.hasRead && hasRest(request)) discardRest(request)
       this.#origins.allow(headers, response)
       sendAnswer(exchange, answer, this.#buffers, this.#timeout)

@@ -34,6 +34,8 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
       : planOf(served, head, limits.bytes)
     const waiting = isRaw ? undefined : reader.reserve(plan.arrivingBytes)
     if (waiting !== undefined) await waiting
+    const copying = reader.reserveCopies(plan.copiedBytes)
+    if (copying !== undefined) await copying
     const inference = new Inference(served, plan, state.regions)
     // The elements in its JSON take much more memory than their bytes, which are reserved.
     plan = undefined
@@ -58,7 +60,8 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
 
 /** The plan of the request whose JSON has these bytes. Clients often send the same JSON with other tensors behind it. */
 function planOf({ model, plans }: ServedModel, json: Uint8Array, byteLimit: number): InferPlan {
-  const head = headOf(json)
+  // A head of gRPC begins with 0, and has plans of its own.
+  const head = json[0] === 0 ? undefined : headOf(json)
   const known = plans.find(head)
   if (known !== undefined) return known
   const isExact = model.inputs.some(({ dtype }) => dtype === 'int64' || dtype === 'uint64')

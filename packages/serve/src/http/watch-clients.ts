@@ -8,26 +8,28 @@ const INTERVAL = 250
 /**
  * Ends the connections of clients that are gone. A client may end its side of the connection behind a request, and still gets the answer.
  *
- * @returns what is called with each response before it is written.
+ * @returns the newest response of each connection, to which each response is added before it is written.
  */
-export function watchClients(server: Server): (socket: Socket, response: ServerResponse) => void {
+export function watchClients(server: Server): WeakMap<Socket, ServerResponse> {
   // Node.js ends such connections otherwise. Its types do not have the property.
   Object.assign(server, { httpAllowHalfOpen: true })
   const responses = new WeakMap<Socket, ServerResponse>()
   server.on('connection', (socket) => {
     socket.once('end', () => {
       const response = responses.get(socket)
-      if (response !== undefined && !response.writableFinished) lookFor(response)
+      if (response !== undefined && !response.writableFinished) lookForClient(response)
     })
   })
-  return (socket, response) => void responses.set(socket, response)
+  return responses
 }
 
 /**
- * Looks for a client that has ended its side. Only its answer to a write shows whether it is gone, so it gets `100 Continue`, which
- * clients ignore, until its answer is ready.
+ * Looks for a client whose connection is not read, or that has ended its side. Only its answer to a write shows whether it is gone, so it gets
+ * `100 Continue`, which clients ignore, until its answer is ready.
+ *
+ * @returns a function that ends it before.
  */
-function lookFor(response: ServerResponse): void {
+export function lookForClient(response: ServerResponse): () => void {
   const look = (): void => {
     const isFirst = response.socket !== null
     if (isFirst && !response.headersSent && response.req.httpVersion === '1.1') response.writeContinue()
@@ -41,4 +43,8 @@ function lookFor(response: ServerResponse): void {
   const stopWatching = onDisconnect(response.req.socket, stop)
   response.once('close', stop)
   look()
+  return () => {
+    response.off('close', stop)
+    stop()
+  }
 }

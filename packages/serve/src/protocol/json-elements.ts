@@ -1,5 +1,5 @@
 import { InvalidRequestError } from '../errors.ts'
-import { wrong } from './wrong-field.ts'
+import { describeValue, wrong } from './wrong-field.ts'
 
 const DEEPEST = 100
 
@@ -41,7 +41,7 @@ function flatten(name: string, data: readonly unknown[], shape: readonly number[
       return
     }
     if (axis > DEEPEST || !Array.isArray(part) || part.length !== shape[axis]) {
-      const received = Array.isArray(part) ? `${part.length}` : String(part).slice(0, 60)
+      const received = Array.isArray(part) ? `${part.length}` : describeValue(part)
       throw new InvalidRequestError(
         `the nested data of ${name} must have the lengths of its shape [${shape.join(', ')}], got ${received} at axis ${axis}`,
       )
@@ -64,7 +64,7 @@ export function elementReader({ kind, bits, openInference }: JsonElementType): R
         hint: 'Use the parameter binary_data_size, or raw_input_contents of gRPC.',
       })
     }
-    return readFinite
+    return bits === 32 ? readFloat32 : readFinite
   }
   if (bits === 64) return kind === 'int' ? readInt64 : readUint64
   const lowest = kind === 'int' ? -(2 ** (bits - 1)) : 0
@@ -81,6 +81,12 @@ const readBool: ReadElement = (value) =>
 /** A number beyond the range of doubles was read as infinity. */
 const readFinite: ReadElement = (value) =>
   typeof value === 'number' && Number.isFinite(value) ? value : typeof value === 'bigint' ? Number(value) : undefined
+
+/** A number beyond the range of the type would become infinity. */
+const readFloat32: ReadElement = (value) => {
+  const finite = readFinite(value)
+  return finite !== undefined && Number.isFinite(Math.fround(finite as number)) ? finite : undefined
+}
 
 const toBigInt = (value: unknown): bigint | undefined =>
   typeof value === 'bigint' ? value : Number.isSafeInteger(value) ? BigInt(value as number) : undefined

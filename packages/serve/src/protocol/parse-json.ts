@@ -26,7 +26,11 @@ export function parseJson(bytes: Uint8Array, isExact: boolean): unknown {
   }
 }
 
+/** The most characters of a 64-bit integer. To read a longer one takes a time that grows with the square of its length. */
+const LONGEST_INTEGER = 20
+
 function readInteger(_: string, value: unknown, { source }: ReviverContext): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value) || source === undefined) return value
+  if (source.length > LONGEST_INTEGER) return value
   return /^-?\d+$/.test(source) ? BigInt(source) : value
 }

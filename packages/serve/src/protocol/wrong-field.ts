@@ -6,13 +6,12 @@ const MOST_CHARACTERS = 60
 export const cutOff = (text: string): string =>
   text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text
 
-/** The error for a field. */
-export function wrong(path: string, expected: string, received: unknown): InvalidRequestError {
-  const text =
-    typeof received === 'object' && received !== null
-      ? Array.isArray(received)
-        ? 'an array'
-        : 'an object'
-      : String(received)
-  return new InvalidRequestError(`${path} must be ${expected}, got ${cutOff(text)}`)
+/** A value of JSON for a message. */
+export function describeValue(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return cutOff(String(value))
+  return Array.isArray(value) ? 'an array' : 'an object'
 }
+
+/** The error for a field. */
+export const wrong = (path: string, expected: string, received: unknown): InvalidRequestError =>
+  new InvalidRequestError(`${path} must be ${expected}, got ${describeValue(received)}`)

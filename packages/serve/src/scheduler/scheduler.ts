@@ -61,7 +61,8 @@ export class Scheduler {
     const inOrder = answer.then(
       async (outputs) => (await previous, outputs),
       async (error: unknown) => {
-        await previous
+        // Nobody sees the order of an answer that nobody waits for.
+        if (!request.cancellation.isCancelled) await previous
         throw error
       },
     )

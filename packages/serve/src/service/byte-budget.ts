@@ -20,6 +20,11 @@ export class ByteBudget {
     this.#timeout = timeout
   }
 
+  /** The bytes of all requests together. A request that needs more may have all of them. */
+  get limit(): number {
+    return this.#limit
+  }
+
   /** The bytes that requests have now. */
   get used(): number {
     return this.#used

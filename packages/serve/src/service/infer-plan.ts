@@ -16,6 +16,8 @@ export interface InferPlan {
   readonly order: readonly number[]
   /** The bytes of the inputs that arrive behind the JSON. */
   readonly arrivingBytes: number
+  /** The bytes of the inputs that are copied from the shared memory of the client. */
+  readonly copiedBytes: number
 }
 
 /** An input of a request for a model. */
@@ -40,12 +42,16 @@ export function planInference(model: Model, request: InferRequest, byteLimit: nu
   const outputs = chooseOutputs(model, request)
   const byteSize = inputs.reduce((sum, { type, input }) => sum + byteSizeOf(type, input.source), 0)
   if (byteSize > byteLimit) {
-    throw new RequestTooLargeError(`the inputs of a request must have at most ${byteLimit} bytes, got ${byteSize}`)
+    throw inputsTooLarge(byteLimit, byteSize)
   }
   const order = request.inputs.map(({ name }) => model.inputs.findIndex((spec) => spec.name === name))
   const arrivingBytes = request.inputs.reduce((sum, { source }) => (isBehind(source) ? sum + source.byteSize : sum), 0)
-  return { request, inputs, outputs, order, arrivingBytes }
+  const copiedBytes = request.inputs.reduce((sum, { source }) => ('region' in source ? sum + source.byteSize : sum), 0)
+  return { request, inputs, outputs, order, arrivingBytes, copiedBytes }
 }
+
+export const inputsTooLarge = (byteLimit: number, byteSize: number): RequestTooLargeError =>
+  new RequestTooLargeError(`the inputs of a request must have at most ${byteLimit} bytes, got ${byteSize}`)
 
 /** The bytes of an input in the request. Those of strings in JSON count as their shape, because their JSON is limited. */
 const byteSizeOf = (type: TensorType, source: InferInput['source']): number =>

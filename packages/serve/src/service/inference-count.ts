@@ -1,5 +1,5 @@
 import { QueueFullError } from '@tenon/core'
-import { CrashLoopError } from 'tenon/pools'
+import { CrashLoopError, KernelDeadlineError } from 'tenon/pools'
 import { InvalidRequestError, ModelUnavailableError, RequestTooLargeError } from '../errors.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import type { RequestTrace } from '../tracing/tracing.ts'
@@ -52,6 +52,7 @@ export class InferenceCount {
 function reasonOf(error: unknown, cancellation: Cancellation): FailureReason {
   if (cancellation.isCancelled) return 'CANCELED'
   if (error instanceof InvalidRequestError || error instanceof RequestTooLargeError) return 'OTHER'
+  if (error instanceof KernelDeadlineError) return error.details['stage'] === 'queued' ? 'REJECTED' : 'BACKEND'
   const isRejected =
     error instanceof QueueFullError || error instanceof ModelUnavailableError || error instanceof CrashLoopError
   return isRejected ? 'REJECTED' : 'BACKEND'

@@ -95,6 +95,7 @@ export class Metrics {
       labelNames,
       registers,
       collect: () => {
+        pending.reset()
         for (const served of models.all()) pending.set(labelsOf(served), served.scheduler.pending)
       },
     })

@@ -1,0 +1,53 @@
+import { defineModel } from '../src/index.ts'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { double } from './models.ts'
+import { input, Served } from './support.ts'
+
+test('connections on which nothing comes do not keep a server from closing', async () => {
+  const served = await Served.start([double])
+  const silent = connect(served.server.port, '127.0.0.1')
+  await once(silent, 'connect')
+  expect(await served.server.closeAsync({ deadline: 20_000 })).toBe(true)
+})
+
+test('a request that comes too slowly gets 408 while the server closes', async () => {
+  const served = await Served.start([double], { requestTimeout: 2000 })
+  const slow = connect(served.server.port, '127.0.0.1')
+  let answer = ''
+  slow.on('data', (chunk) => (answer += chunk.toString()))
+  slow.write('POST /v2/models/double/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{')
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(await served.server.closeAsync({ deadline: 20_000 })).toBe(true)
+  expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+})
+
+test('all requests on a connection are answered while the server closes', async () => {
+  const answers: (() => void)[] = []
+  const waits = defineModel({
+    name: 'waits',
+    signature: '(x: f32[n]) -> (y: f32[n])',
+    instances: 3,
+    run: async ({ x }) => {
+      await new Promise<void>((resolve) => answers.push(resolve))
+      return x
+    },
+  })
+  const served = await Served.start([waits])
+  const body = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
+  const request = `POST /v2/models/waits/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  const socket = connect(served.server.port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => (text += chunk.toString()))
+  socket.write(request.repeat(3))
+  await expect.poll(() => answers.length).toBe(3)
+  const closed = once(socket, 'close')
+  const closing = served.server.closeAsync({ deadline: 20_000 })
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  for (const answer of answers) answer()
+  expect(await closing).toBe(true)
+  await closed
+  expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3)
+  expect(text.match(/connection: close/gi)).toHaveLength(1)
+})
