@@ -148,6 +148,30 @@ describe('hostile requests', () => {
     expect(last.toString('latin1')).toContain('HTTP/1.1 408 ')
   })
 
+  test('bytes that are not HTTP behind a request are refused behind its answer', async () => {
+    let answer: (() => void) | undefined
+    const waits = defineModel({
+      name: 'waits',
+      signature: '(x: f32[n]) -> (y: f32[n])',
+      run: async ({ x }) => {
+        await new Promise<void>((resolve) => (answer = resolve))
+        return x
+      },
+    })
+    const served = await Served.start([waits])
+    const bytes = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
+    const socket = connect(served.server.port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk.toString()))
+    socket.write(`${keptHead('waits', bytes.length)}${bytes}GARBAGE\r\n\r\n`)
+    await eventually(() => expect(answer).toBeDefined())
+    socket.write('MORE GARBAGE\r\n\r\n')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    answer!()
+    await once(socket, 'close')
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
+  })
+
   test('requests that wait behind others on a connection leave nothing behind when it ends', async () => {
     let answer: (() => void) | undefined
     const waits = defineModel({

@@ -11,9 +11,19 @@ export function missingSymbol(path: string, name: string): LoadError {
       hiddenHint(name, hidden) ??
       unmangledHint(name, exported) ??
       didYouMean(name, exported) ??
+      listOf(exported) ??
       'Build it with default visibility, and declare C++ functions extern "C" so that their names are kept.',
     details: { path, symbol: name },
   })
+}
+
+/** The most names that are listed. */
+const MOST_LISTED = 10
+
+/** Names of C++ and of the compiler are not those that a caller looks for. */
+function listOf(exported: readonly string[]): string | undefined {
+  const names = exported.filter((name) => !name.startsWith('_'))
+  return names.length === 0 || names.length > MOST_LISTED ? undefined : `It exports ${names.join(', ')}.`
 }
 
 interface SymbolNames {

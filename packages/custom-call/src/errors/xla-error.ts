@@ -127,14 +127,18 @@ function onOneLine(text: string): string {
   return text.replace(/^\[(?:instantiate|prepare|initialize|execute|record)\] /, '').replaceAll(/\s*\n\s*/g, ' ')
 }
 
+/** Calls that contradict the signature of a kernel are refused before. */
+const CONTRADICTION = 'If the kernel has a signature, the handler contradicts it: correct one of them.'
+
 function hintFor(diagnostics: readonly string[], text: string): string | undefined {
   const reasons = diagnostics.join('\n')
   if (/^Wrong (?:scalar|array) data type/m.test(reasons)) {
-    return 'Give the attribute the exact type that the handler takes: f32(x), f64(x), s32(x), array("f32", [...]) and so on.'
+    return `Give the attribute the exact type that the handler takes: f32(x), f64(x), s32(x), array("f32", [...]) and so on. ${CONTRADICTION}`
   }
-  if (/^Wrong buffer/m.test(reasons)) return 'Give the tensors the element type and rank that the handler takes.'
+  if (/^Wrong buffer/m.test(reasons))
+    return `Give the tensors the element type and shape that the handler takes. ${CONTRADICTION}`
   if (/Wrong number of (?:arguments|results|attributes)/.test(text)) {
-    return 'Pass as many operands, results and attributes as the handler takes.'
+    return `Pass as many operands, results and attributes as the handler takes. ${CONTRADICTION}`
   }
   return undefined
 }

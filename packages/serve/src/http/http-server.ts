@@ -86,7 +86,13 @@ export class HttpServer {
       connections.add(socket)
       socket.once('close', () => connections.delete(socket))
     })
-    this.#server.on('clientError', (error, socket: Socket) => answerBroken(error, socket, this.#timeout))
+    this.#server.on('clientError', (error, socket: Socket) => {
+      const answer = (): void => answerBroken(error, socket, this.#timeout)
+      const newest = this.#newest.get(socket)
+      // What is wrong came behind a whole request, whose answer comes first.
+      if (newest?.req.complete === true && !newest.writableFinished && !newest.destroyed) newest.once('finish', answer)
+      else answer()
+    })
     this.#newest = watchClients(this.#server)
   }
 

@@ -8,7 +8,7 @@ import { packedFunctions } from '../packed-functions.ts'
 import { exportNames } from '../registered/export-names.ts'
 import { below, NOTHING, registeredBy, registersWithTvm, type NamedRegistered } from '../registered/registered.ts'
 import { isCallable } from '../signatures/is-callable.ts'
-import { readSignatures } from '../signatures/read-signatures.ts'
+import { readSignatures, type FoundSignature } from '../signatures/read-signatures.ts'
 import type { Exported } from './generate-types.ts'
 import { InputError } from './input-error.ts'
 import { openModule } from './open-module.ts'
@@ -67,14 +67,20 @@ export function describeLibrary(
       reason: 'the names cannot be exported from a module',
       names: [...[...unnamed, ...unnamedFunctions].map(({ name }) => name), ...classes.left, ...called.left],
     },
-    { reason: 'their signatures are not known', names: silent.map(({ signature }) => signature.name) },
+    {
+      reason: 'their signatures are not known',
+      names: silent.filter(({ unreadable }) => unreadable.length === 0).map(({ signature }) => signature.name),
+    },
+    ...silent.flatMap(({ signature: { name }, unreadable: [first] }) =>
+      first === undefined ? [] : [{ reason: `its signature cannot be read: ${first.reason}`, names: [name] }],
+    ),
     {
       reason: 'the library does not export them, pass --registered to look for registered handlers',
       names: found.filter((one) => !reachable.includes(one)).map(({ signature }) => signature.name),
     },
   ].filter((one) => one.names.length > 0)
   if (!mayBeEmpty && used.length + classes.names.size + called.names.size === 0) {
-    throw nothingFound(path, info, registered, prefix)
+    throw nothingFound(path, info, registered, prefix, silent)
   }
   const named: NamedRegistered = {
     types: types.filter(({ key }) => classes.names.has(key)),
@@ -85,7 +91,21 @@ export function describeLibrary(
   return { exported: { kernels, functions, registered: named }, left }
 }
 
-function nothingFound(path: string, info: BinaryInfo, registered: boolean, prefix: string | undefined): InputError {
+function nothingFound(
+  path: string,
+  info: BinaryInfo,
+  registered: boolean,
+  prefix: string | undefined,
+  silent: readonly FoundSignature[],
+): InputError {
+  const wrong = silent.find(({ unreadable }) => unreadable.length > 0)
+  if (wrong !== undefined) {
+    const [first] = wrong.unreadable
+    return new InputError(
+      `the signature of ${wrong.signature.name} in ${path} cannot be read: ${first!.reason}`,
+      `Correct the text of the ${first!.source}.`,
+    )
+  }
   if (registersWithTvm(info) && !registered) {
     return new InputError(
       `${path} registers types and functions when it is loaded`,

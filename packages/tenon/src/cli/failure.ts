@@ -89,11 +89,14 @@ export function hintFor(error: TenonError): string | undefined {
   return error instanceof XlaError || error instanceof PackedFuncError ? undefined : error.hint
 }
 
+/** Calls that contradict the signature of a kernel are refused before. */
+const CONTRADICTION = 'If the kernel has a signature, the handler contradicts it: correct one of them.'
+
 /** Hints for messages of kernels. Patterns match the whole message, so that a hint can quote parts of it. */
 const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[] = [
   {
     pattern: /^.*Wrong (?:scalar|array) data type: expected (\w+) but got \w+(?: \(attribute (\w+)\))?.*$/s,
-    hint: 'Pass the attribute as $1: --attr name=type:value.',
+    hint: `Pass the attribute as $1: --attr name=type:value. ${CONTRADICTION}`,
   },
   {
     pattern: /^.*?Missing attribute: (\w+).*$/s,
@@ -101,12 +104,15 @@ const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[
   },
   {
     pattern: /^.*Wrong number of attributes.*$/s,
-    hint: 'Pass each attribute with its type: --attr name=type:value, such as --attr eps=f32:1e-5.',
+    hint: `Pass each attribute with its type: --attr name=type:value, such as --attr eps=f32:1e-5. ${CONTRADICTION}`,
   },
-  { pattern: /^.*Wrong number of arguments.*$/s, hint: 'Pass each operand as an --arg of its own, in order.' },
+  {
+    pattern: /^.*Wrong number of arguments.*$/s,
+    hint: `Pass each operand as an --arg of its own, in order. ${CONTRADICTION}`,
+  },
   {
     pattern: /^.*Wrong number of results.*$/s,
-    hint: "Pass each result as a --result of its own, in order: --result 'f32[2,4]:y.npy'.",
+    hint: `Pass each result as a --result of its own, in order: --result 'f32[2,4]:y.npy'. ${CONTRADICTION}`,
   },
   {
     pattern: /^(\w+) of \w+ must be given, because the call does not determine .*$/s,
@@ -122,11 +128,11 @@ const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[
   },
   {
     pattern: /^.*Wrong buffer dtype: expected (\w+) but got (\w+).*$/s,
-    hint: 'Convert the operand or result from $2 to $1, in NumPy with x.astype(...).',
+    hint: `Convert the operand or result from $2 to $1, in NumPy with x.astype(...). ${CONTRADICTION}`,
   },
   {
     pattern: /^.*Wrong buffer rank: expected (\d+) but got (\d+).*$/s,
-    hint: 'Change the operand or result from $2 to $1 axes, in NumPy with x.reshape(...).',
+    hint: `Change the operand or result from $2 to $1 axes, in NumPy with x.reshape(...). ${CONTRADICTION}`,
   },
 ]
 
