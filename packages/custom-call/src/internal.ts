@@ -1,6 +1,7 @@
 /** The functions and types that the `tenon` package uses besides the public entry. They may change at any time. */
 export { type RunAsyncOptions } from './async/run-later.ts'
 export { memoryOf } from './attributes/encode-attributes.ts'
+export { CONTRADICTION } from './errors/xla-error.ts'
 export { encodeValues } from './attributes/encode-values.ts'
 export { callable } from './call/call-function.ts'
 export { DEFAULT_FRAMES, type FrameCall } from './call/kept-frames.ts'

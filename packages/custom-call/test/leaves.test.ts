@@ -51,6 +51,8 @@ test('L15: scratch is a result for which a run takes no tensor', () => {
 test('operands and results that contain themselves are refused', () => {
   const inItself: OperandShape[] = []
   inItself.push(inItself)
-  expect(() => seen(inItself, [], [])).toThrow(/operands of describe_buffers can be nested 64 deep, got more/)
-  expect(() => seen([], [inItself as ResultShape], [])).toThrow(/results of describe_buffers can be nested 64 deep/)
+  expect(() => seen(inItself, [], [])).toThrow(/operands of describe_buffers must be nested at most 64 deep, got more/)
+  expect(() => seen([], [inItself as ResultShape], [])).toThrow(
+    /results of describe_buffers must be nested at most 64 deep/,
+  )
 })

@@ -237,8 +237,14 @@ describe('dynamic batching', () => {
     expect(await left).toBe('left')
     await eventually(async () => expect(await inFlight()).toBe(alone))
     await held.finish(1)
+    // The next one still waits for the first one.
+    let isAnswered = false
+    const next = send(served, 'm', {}, 2).finally(() => (isAnswered = true))
+    await held.finish(2)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(isAnswered).toBe(false)
     await held.finish(0)
-    expect((await first)[0]).toBe(200)
+    expect([await first, await next].map(([status]) => status)).toEqual([200, 200])
   })
 
   test('rule 30: answers keep the order of their requests if the model wants it', async () => {

@@ -114,7 +114,7 @@ describe('hostile requests', () => {
     socket.on('data', (chunk) => (received += chunk.toString('latin1')))
     socket.on('error', (error) => failures.push(error))
     const ended = once(socket, 'end')
-    for (let i = 0; i < 50; i++) {
+    for (let i = 0; i < 20; i++) {
       socket.write('\0\0\0\0\r\n')
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
@@ -165,7 +165,34 @@ describe('hostile requests', () => {
     socket.on('data', (chunk) => (text += chunk.toString()))
     socket.write(`${keptHead('waits', bytes.length)}${bytes}GARBAGE\r\n\r\n`)
     await eventually(() => expect(answer).toBeDefined())
-    socket.write('MORE GARBAGE\r\n\r\n')
+    for (let i = 0; i < 20; i++) {
+      socket.write('MORE GARBAGE\r\n\r\n')
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    answer!()
+    await once(socket, 'close')
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
+  })
+
+  test('a request with wrong chunks behind another one is refused behind its answer', async () => {
+    let answer: (() => void) | undefined
+    const waits = defineModel({
+      name: 'waits',
+      signature: '(x: f32[n]) -> (y: f32[n])',
+      run: async ({ x }) => {
+        await new Promise<void>((resolve) => (answer = resolve))
+        return x
+      },
+    })
+    const served = await Served.start([waits])
+    const bytes = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
+    const socket = connect(served.server.port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk.toString()))
+    const chunked = 'POST /v2/models/waits/infer HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n'
+    socket.write(`${keptHead('waits', bytes.length)}${bytes}${chunked}`)
+    await eventually(() => expect(answer).toBeDefined())
+    socket.write('no size\r\n')
     await new Promise((resolve) => setTimeout(resolve, 100))
     answer!()
     await once(socket, 'close')

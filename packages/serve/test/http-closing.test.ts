@@ -23,6 +23,36 @@ test('a request that comes too slowly gets 408 while the server closes', async (
   expect(answer).toMatch(/^HTTP\/1\.1 408 /)
 })
 
+test('an answer that waits behind another one when the server closes ends its connection', async () => {
+  let answer: (() => void) | undefined
+  const waits = defineModel({
+    name: 'waits',
+    signature: '(x: f32[n]) -> (y: f32[n])',
+    run: async ({ x }) => {
+      await new Promise<void>((resolve) => (answer = resolve))
+      return x
+    },
+  })
+  const served = await Served.start([waits, double])
+  const post = (model: string, body: string): string =>
+    `POST /v2/models/${model}/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  const socket = connect(served.server.port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => (text += chunk.toString()))
+  const one = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
+  const four = JSON.stringify({ inputs: [input('x', 'FP32', [1, 4], [1, 2, 3, 4])] })
+  socket.write(post('waits', one) + post('double', four))
+  await expect.poll(() => answer).toBeDefined()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const closed = once(socket, 'close')
+  const closing = served.server.closeAsync({ deadline: 20_000 })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  answer!()
+  expect(await closing).toBe(true)
+  await closed
+  expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2)
+})
+
 test('all requests on a connection are answered while the server closes', async () => {
   const answers: (() => void)[] = []
   const waits = defineModel({

@@ -7,6 +7,7 @@ import {
   ArgumentError,
   decodeNpy,
   encodeNpy,
+  encodeNpyHeader,
   NativeScope,
   readNpy,
   ResourceScope,
@@ -72,9 +73,11 @@ test('decodeNpy() refuses bytes that were transferred away', () => {
   expect(() => decodeNpy(bytes)).toThrow('bytes must be attached, got an array whose buffer was transferred')
 })
 
-test('decodeNpy() refuses more axes than NumPy has', () => {
+test('decodeNpy() and encodeNpy() refuse more axes than NumPy has', () => {
   expect(decodeNpy(encodeNpy(tensor('f32', Array(64).fill(1)))).shape).toHaveLength(64)
-  const bytes = encodeNpy(tensor('f32', Array(65).fill(1)))
+  const shape = Array<number>(65).fill(1)
+  expect(() => encodeNpy(tensor('f32', shape))).toThrow('a .npy file must have at most 64 axes, got a tensor with 65')
+  const bytes = Buffer.concat([encodeNpyHeader('float32', shape), new Uint8Array(4)])
   expect(() => decodeNpy(bytes)).toThrow('the shape should have at most 64 axes, as in NumPy, but has 65')
 })
 

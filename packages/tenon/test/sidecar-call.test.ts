@@ -13,8 +13,9 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
-function withSidecar(name: string, kernels: unknown): string {
-  const path = join(directory, `lib${name}.so`)
+/** @param file a name of its own for each test, because a library that was loaded stays mapped. */
+function withSidecar(name: string, kernels: unknown, file = name): string {
+  const path = join(directory, `lib${file}.so`)
   copyFileSync(kernelLibrary(name), path)
   writeSidecar(path, { tenon: 1, kernels })
   return path
@@ -35,7 +36,7 @@ test('rule 24: a kernel of a sidecar is called by its signature, under its name 
 
 test('rule 24: a symbol of the sidecar that is not exported is refused, also if the name of the kernel is exported', () => {
   const signature = '(x: f32[..., n]) -> (y: f32[..., n]); eps: f32 = 1e-5'
-  const path = withSidecar('kernels', { rms_norm: { signature, symbol: 'rms_norn' } })
+  const path = withSidecar('kernels', { rms_norm: { signature, symbol: 'rms_norn' } }, 'misspelled')
   using library = Library.open(path)
   const open = (): unknown => library.kernel('rms_norm')
   expect(open).toThrow(/does not export a symbol named "rms_norn"/)

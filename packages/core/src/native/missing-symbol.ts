@@ -11,8 +11,7 @@ export function missingSymbol(path: string, name: string): LoadError {
       hiddenHint(name, hidden) ??
       unmangledHint(name, exported) ??
       didYouMean(name, exported) ??
-      listOf(exported) ??
-      'Build it with default visibility, and declare C++ functions extern "C" so that their names are kept.',
+      `Build it with default visibility, and declare C++ functions extern "C" so that their names are kept.${listOf(exported)}`,
     details: { path, symbol: name },
   })
 }
@@ -21,9 +20,9 @@ export function missingSymbol(path: string, name: string): LoadError {
 const MOST_LISTED = 10
 
 /** Names of C++ and of the compiler are not those that a caller looks for. */
-function listOf(exported: readonly string[]): string | undefined {
+function listOf(exported: readonly string[]): string {
   const names = exported.filter((name) => !name.startsWith('_'))
-  return names.length === 0 || names.length > MOST_LISTED ? undefined : `It exports ${names.join(', ')}.`
+  return names.length === 0 || names.length > MOST_LISTED ? '' : ` It exports ${names.join(', ')}.`
 }
 
 interface SymbolNames {

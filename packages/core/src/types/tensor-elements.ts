@@ -117,7 +117,8 @@ export function checkNestable(type: TensorType): void {
     )
   }
   if (elementCount > 0) return
-  const arrays = shape.slice(0, shape.indexOf(0)).reduce((product, size) => product * size, 1)
+  let [arrays, inAxis] = [1, 1]
+  for (const size of shape.slice(0, shape.indexOf(0))) arrays += inAxis *= size
   if (arrays <= MOST_EMPTY) return
   throw new ArgumentRangeError(
     `a tensor without elements has at most ${MOST_EMPTY} nested arrays, got ${arrays} of ${type}`,

@@ -68,11 +68,11 @@ function encodeAttribute(
  * Returns the memory that pointers among attributes refer to. A tensor or segment is a pointer among plain values. Dictionaries that are
  * nested too deep, or in themselves, are not read: {@link encodeAttributes} refuses them.
  */
-export function memoryOf(value: unknown, depth = 0): Gated[] {
+export function memoryOf(value: unknown, around: readonly unknown[] = []): Gated[] {
   if (value instanceof Attribute) return value.memory === undefined ? [] : [value.memory]
   if (value instanceof Tensor || value instanceof Segment) return [value.block]
-  if (!isPlainObject(value) || depth > CONSTANTS.TN_XLA_DEEPEST) return []
-  return Object.values(value).flatMap((member) => memoryOf(member, depth + 1))
+  if (!isPlainObject(value) || around.length > CONSTANTS.TN_XLA_DEEPEST || around.includes(value)) return []
+  return Object.values(value).flatMap((member) => memoryOf(member, [...around, value]))
 }
 
 /** Converts a value other than a dictionary to an attribute. @throws {ArgumentError} with the path of the attribute. */

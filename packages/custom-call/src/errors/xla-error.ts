@@ -127,8 +127,9 @@ function onOneLine(text: string): string {
   return text.replace(/^\[(?:instantiate|prepare|initialize|execute|record)\] /, '').replaceAll(/\s*\n\s*/g, ' ')
 }
 
-/** Calls that contradict the signature of a kernel are refused before. */
-const CONTRADICTION = 'If the kernel has a signature, the handler contradicts it: correct one of them.'
+/** @internal Calls that contradict the signature of a kernel are refused before. */
+export const CONTRADICTION =
+  'If you called it by its signature, the handler contradicts the signature: correct one of them.'
 
 function hintFor(diagnostics: readonly string[], text: string): string | undefined {
   const reasons = diagnostics.join('\n')

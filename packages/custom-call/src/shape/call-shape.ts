@@ -164,7 +164,7 @@ function treesOf(
   const treeOf = (value: unknown, path: () => string, depth: number): Tree => {
     if (!Array.isArray(value)) return add(value, path)
     if (depth === DEEPEST_TUPLE)
-      throw new ArgumentError(`the ${which}s of ${name} can be nested ${DEEPEST_TUPLE} deep, got more`)
+      throw new ArgumentError(`the ${which}s of ${name} must be nested at most ${DEEPEST_TUPLE} deep, got more`)
     return Array.from(value as unknown[], (member, i) => treeOf(member, () => `${path()}[${i}]`, depth + 1))
   }
   // A hole is not a type, which ends reading an array that claims any length.

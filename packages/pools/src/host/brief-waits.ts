@@ -13,7 +13,7 @@ const MOST_IN_TURN = 1
  */
 export class BriefWaits {
   readonly #clock: () => number
-  /** The time of the waits since the last turn whose end was awaited, in milliseconds. To await the end of each costs as much as a call. */
+  /** The time of the waits since the last reset, in milliseconds. It is reset when it is used up, because a callback in each turn costs as much as a call. */
   #waited = 0
   readonly #endTurn = (): void => void (this.#waited = 0)
 

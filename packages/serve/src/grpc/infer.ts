@@ -1,3 +1,4 @@
+import { ByteShare } from '../service/byte-budget.ts'
 import { findModel } from '../service/find-model.ts'
 import { freeBytes } from '../service/free-bytes.ts'
 import { inputsTooLarge, planInference } from '../service/infer-plan.ts'
@@ -46,20 +47,14 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
   const served = findModel(state, modelName, modelVersion === '' ? undefined : modelVersion)
   served.enter()
   const count = new InferenceCount(served, state, exchange)
-  let reserved = 0
   let inference: Inference | undefined
-  const reserve = (wanted: number): Promise<void> | undefined => {
-    const byteSize = Math.min(wanted, state.budget.limit - reserved)
-    const waiting = state.budget.reserve(byteSize, cancellation)
-    if (waiting === undefined) reserved += byteSize
-    return waiting?.then(() => void (reserved += byteSize))
-  }
+  const share = new ByteShare(state.budget, cancellation)
   try {
     const raw = message === undefined ? parts.raw : message.rawInputContents
     const rawBytes = raw.reduce((sum, { length }) => sum + length, 0)
     if (rawBytes > state.limits.bytes) throw inputsTooLarge(state.limits.bytes, rawBytes)
     // The elements of 'contents' are in the head.
-    const waiting = reserve(bytes.length)
+    const waiting = share.reserve(bytes.length)
     if (waiting !== undefined) await waiting
     const { model, plans } = served
     const plan =
@@ -68,7 +63,7 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
         head,
         planInference(model, readGrpcRequest(message ?? decodeInferRequest(bytes), model.inputs), state.limits.bytes),
       )
-    const copying = plan.copiedBytes === 0 ? undefined : reserve(plan.copiedBytes)
+    const copying = share.reserveMore(plan.copiedBytes)
     if (copying !== undefined) await copying
     if (head !== undefined && known === undefined) keepName(head, { modelName, modelVersion })
     inference = new Inference(served, plan, state.regions)
@@ -81,7 +76,7 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
     count.fail(error)
     throw error
   } finally {
-    state.budget.release(reserved)
+    share.release()
     void end(served, inference)
   }
 }

@@ -1,14 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib'
 import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
-import type { ByteBudget } from '../service/byte-budget.ts'
-import type { Cancellation } from '../service/cancellation.ts'
+import { ByteShare } from '../service/byte-budget.ts'
 import { freeBytes } from '../service/free-bytes.ts'
 import type { RequestLimits, ServerState } from '../service/server-state.ts'
 import type { Exchange } from './exchange.ts'
 import { HttpError } from './failure-status.ts'
-import { lookForClient } from './watch-clients.ts'
 
 /** The most chunks with contents of one body, so that a client cannot send 64 MiB byte by byte. */
 const MOST_CHUNKS = 65_536
@@ -29,10 +27,7 @@ export class BodyReader {
   /** The unread part of the chunk that arrived last, and the whole chunk. */
   #chunk: Uint8Array = new Uint8Array()
   #arrived: Uint8Array = this.#chunk
-  readonly #budget: ByteBudget
-  readonly #cancellation: Cancellation
-  readonly #response: ServerResponse
-  #reserved = 0
+  readonly #share: ByteShare
   /** The size of the body, or 0 if it is not known. */
   readonly #expected: number = 0
   #read = 0
@@ -41,14 +36,9 @@ export class BodyReader {
   #wake: (() => void) | undefined
 
   /** @throws {HttpError} for an encoding that is not gzip, deflate or identity. @throws {RequestTooLargeError} */
-  constructor(
-    { request, response, cancellation }: Pick<Exchange, 'request' | 'response' | 'cancellation'>,
-    { limits, budget }: BodyLimits,
-  ) {
+  constructor({ request, cancellation }: Pick<Exchange, 'request' | 'cancellation'>, { limits, budget }: BodyLimits) {
     this.#limits = limits
-    this.#budget = budget
-    this.#cancellation = cancellation
-    this.#response = response
+    this.#share = new ByteShare(budget, cancellation)
     const length = Number(request.headers['content-length'] ?? 0)
     if (length > limits.bytes) throw this.#tooLarge()
     this.#request = request
@@ -59,8 +49,7 @@ export class BodyReader {
 
   /** Gives the share of the server's memory back, once the request is answered. */
   release(): void {
-    this.#budget.release(this.#reserved)
-    this.#reserved = 0
+    this.#share.release()
   }
 
   /**
@@ -71,12 +60,12 @@ export class BodyReader {
   reserve(byteSize: number): Promise<void> | undefined {
     const whole = this.#read - this.#chunk.length + byteSize
     if (whole > this.#limits.bytes) throw this.#tooLarge()
-    return this.#reserve(whole - this.#reserved)
+    return this.#share.reserve(whole)
   }
 
-  /** Reserves memory for inputs that do not arrive. @returns undefined if there is enough. */
+  /** Reserves memory for inputs that are copied from shared memory. @returns undefined if there is enough. */
   reserveCopies(byteSize: number): Promise<void> | undefined {
-    return this.#reserve(byteSize)
+    return this.#share.reserveMore(byteSize)
   }
 
   /**
@@ -154,7 +143,7 @@ export class BodyReader {
   /** Waits for the next chunk. Returns false at the end of the body. */
   async #next(): Promise<boolean> {
     // Until then, the connection is not read. A body in the same segment as its head is parsed in the meantime.
-    const waiting = this.#reserve(this.#needed())
+    const waiting = this.#share.reserve(this.#needed)
     if (waiting !== undefined) await waiting
     while (!this.#takeArrived()) {
       if (this.#hasEnded()) return false
@@ -173,27 +162,14 @@ export class BodyReader {
     return new Promise((resolve) => (this.#wake = resolve))
   }
 
-  #reserve(wanted: number): Promise<void> | undefined {
-    const byteSize = Math.min(wanted, this.#budget.limit - this.#reserved)
-    if (byteSize <= 0) return undefined
-    const waiting = this.#budget.reserve(byteSize, this.#cancellation)
-    if (waiting === undefined) {
-      this.#reserved += byteSize
-      return undefined
-    }
-    // Node.js stops to read a connection whose body nobody reads, and does not see that its client leaves.
-    const stop = lookForClient(this.#response)
-    return waiting.then(() => void (this.#reserved += byteSize)).finally(stop)
-  }
-
-  /** The memory that must be reserved before the next chunk. A request may have as much as all of them together. */
-  #needed(): number {
-    return Math.min(Math.max(this.#expected, this.#read), this.#budget.limit) - this.#reserved
+  /** The memory that must be reserved before the next chunk. */
+  get #needed(): number {
+    return Math.max(this.#expected, this.#read)
   }
 
   /** Takes the next chunk, if there is memory for it and it has arrived. */
   #takeArrived(): boolean {
-    if (this.#needed() > 0) return false
+    if (this.#share.lacks(this.#needed) > 0) return false
     const chunk = this.#stream.read() as Buffer | null
     if (chunk === null) return false
     this.#chunk = this.#arrived = chunk

@@ -32,15 +32,18 @@ export class HttpServer {
   readonly #server: Server
   readonly #router: Router<Handler>
   readonly #buffers = new BodyBuffers()
-  /** The newest response of each connection. */
+  /** The newest response of each connection, and the one before it if that was not written then. */
   readonly #newest: WeakMap<Socket, ServerResponse>
+  readonly #beforeNewest = new WeakMap<Socket, ServerResponse>()
+  /** The connections whose last answer is an error, which waits for the answers before it. */
+  readonly #broken = new WeakSet<Socket>()
   readonly #connections: ReadonlySet<Socket>
   readonly #host: string
   readonly #origins: Origins
   readonly #logError: LogError
   /** The longest time in which a client reads nothing of its answer, in milliseconds. */
   readonly #timeout: number
-  /** Whether connections end after their next answer. */
+  /** Whether connections end after the answer to their newest request. */
   #isClosing = false
 
   private constructor(
@@ -65,11 +68,12 @@ export class HttpServer {
         requireHostHeader: false,
       },
       (request, response) => {
-        this.#newest.set(request.socket, response)
+        this.#add(request.socket, response)
         void this.#answer(new Exchange(request, response))
       },
     )
     this.#server.on('checkExpectation', (request, response) => {
+      this.#add(request.socket, response)
       // The body does not come.
       response.setHeader('connection', 'close')
       const exchange = new Exchange(request, response)
@@ -87,11 +91,17 @@ export class HttpServer {
       socket.once('close', () => connections.delete(socket))
     })
     this.#server.on('clientError', (error, socket: Socket) => {
+      if (this.#broken.has(socket)) return
       const answer = (): void => answerBroken(error, socket, this.#timeout)
       const newest = this.#newest.get(socket)
-      // What is wrong came behind a whole request, whose answer comes first.
-      if (newest?.req.complete === true && !newest.writableFinished && !newest.destroyed) newest.once('finish', answer)
-      else answer()
+      // What is wrong can come behind whole requests, whose answers come first.
+      const whole = newest?.req.complete === false ? this.#beforeNewest.get(socket) : newest
+      if (whole === undefined || whole.writableFinished || whole.destroyed) {
+        answer()
+        return
+      }
+      this.#broken.add(socket)
+      whole.once('finish', answer)
     })
     this.#newest = watchClients(this.#server)
   }
@@ -120,9 +130,24 @@ export class HttpServer {
     return addressText(this.#host, this.port)
   }
 
-  /** Ends each connection after its next answer. */
+  /** Ends each connection after the answer to its newest request. */
   endConnections(): void {
     this.#isClosing = true
+    for (const socket of this.#connections) {
+      const newest = this.#newest.get(socket)
+      // It waits for answers before it, and its head does not say that the connection ends.
+      if (newest?.headersSent !== true || newest.writableFinished) continue
+      newest.once('finish', () => {
+        if (this.#newest.get(socket) === newest) socket.end()
+      })
+    }
+  }
+
+  #add(socket: Socket, response: ServerResponse): void {
+    const before = this.#newest.get(socket)
+    if (before === undefined || before.writableFinished) this.#beforeNewest.delete(socket)
+    else this.#beforeNewest.set(socket, before)
+    this.#newest.set(socket, response)
   }
 
   /** Stops listening, ends idle connections, and resolves when the last request was answered. */

@@ -17,19 +17,17 @@ export function watchClients(server: Server): WeakMap<Socket, ServerResponse> {
   server.on('connection', (socket) => {
     socket.once('end', () => {
       const response = responses.get(socket)
-      if (response !== undefined && !response.writableFinished) lookForClient(response)
+      if (response !== undefined && !response.writableFinished) lookFor(response)
     })
   })
   return responses
 }
 
 /**
- * Looks for a client whose connection is not read, or that has ended its side. Only its answer to a write shows whether it is gone, so it gets
- * `100 Continue`, which clients ignore, until its answer is ready.
- *
- * @returns a function that ends it before.
+ * Looks for a client that has ended its side. Only its answer to a write shows whether it is gone, so it gets `100 Continue` until its answer
+ * is ready. Clients like that of Node.js, which give up because of it, do not end their side.
  */
-export function lookForClient(response: ServerResponse): () => void {
+function lookFor(response: ServerResponse): void {
   const look = (): void => {
     const isFirst = response.socket !== null
     if (isFirst && !response.headersSent && response.req.httpVersion === '1.1') response.writeContinue()
@@ -43,8 +41,4 @@ export function lookForClient(response: ServerResponse): () => void {
   const stopWatching = onDisconnect(response.req.socket, stop)
   response.once('close', stop)
   look()
-  return () => {
-    response.off('close', stop)
-    stop()
-  }
 }

@@ -104,6 +104,6 @@ const readUint64: ReadElement = (value) => {
 /** The values of a type, as a noun phrase for errors. */
 export function describeElements({ kind, bits, openInference }: JsonElementType): string {
   if (kind === 'bool') return 'true, false, 0 or 1'
-  if (kind === 'float') return 'a finite number'
+  if (kind === 'float') return bits === 32 ? 'a finite number in the range of FP32' : 'a finite number'
   return `a whole number of ${openInference}, which has ${bits} bits`
 }

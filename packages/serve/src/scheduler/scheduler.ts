@@ -66,7 +66,7 @@ export class Scheduler {
         throw error
       },
     )
-    this.#previous = inOrder.catch(() => {})
+    this.#previous = inOrder.catch(() => previous)
     return inOrder
   }
 

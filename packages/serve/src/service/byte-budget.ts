@@ -9,20 +9,17 @@ interface Waiting {
 
 /** Shares a number of bytes among requests. A request that finds too few left waits for its turn. */
 export class ByteBudget {
-  readonly #limit: number
+  readonly limit: number
   readonly #timeout: number
-  readonly #waiting = new Set<Waiting>()
+  /** Requests that hold bytes come first, because others may wait for these bytes. */
+  readonly #holders = new Set<Waiting>()
+  readonly #others = new Set<Waiting>()
   #used = 0
 
   /** @param limit the bytes of all requests. @param timeout the longest time that a request waits, in milliseconds. */
   constructor(limit: number, timeout: number) {
-    this.#limit = limit
+    this.limit = limit
     this.#timeout = timeout
-  }
-
-  /** The bytes of all requests together. A request that needs more may have all of them. */
-  get limit(): number {
-    return this.#limit
   }
 
   /** The bytes that requests have now. */
@@ -31,22 +28,25 @@ export class ByteBudget {
   }
 
   /**
-   * Takes bytes, which {@link release} gives back.
+   * Takes bytes, which {@link release} gives back. {@link ByteShare} does both for a request.
    *
+   * @param isHolder whether the request has bytes already.
    * @returns a promise if the bytes are not free, and undefined if they were taken at once.
    * @throws (rejects with) {ModelUnavailableError} if they do not become free in time. @throws (rejects with) the reason of the cancellation
    */
-  reserve(byteSize: number, cancellation: Cancellation): Promise<void> | undefined {
-    if (this.#waiting.size === 0 && this.#used + byteSize <= this.#limit) {
+  reserve(byteSize: number, cancellation: Cancellation, isHolder = false): Promise<void> | undefined {
+    const isFirst = this.#holders.size === 0 && (isHolder || this.#others.size === 0)
+    if (isFirst && this.#used + byteSize <= this.limit) {
       this.#used += byteSize
       return undefined
     }
     if (cancellation.isCancelled) return Promise.reject(cancellation.reason)
+    const waitingOnes = isHolder ? this.#holders : this.#others
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         takeBack()
         cancellation.listener = undefined
-        this.#waiting.delete(waiting)
+        waitingOnes.delete(waiting)
       }
       const giveUp = (reason: unknown): void => {
         leave()
@@ -63,7 +63,7 @@ export class ByteBudget {
           resolve()
         },
       }
-      this.#waiting.add(waiting)
+      waitingOnes.add(waiting)
     })
   }
 
@@ -73,16 +73,55 @@ export class ByteBudget {
   }
 
   #outOfMemory(): ModelUnavailableError {
-    return new ModelUnavailableError(`the requests of the server must have at most ${this.#limit} bytes together`, {
+    return new ModelUnavailableError(`the requests of the server must have at most ${this.limit} bytes together`, {
       hint: 'Send the request again later.',
     })
   }
 
-  /** Gives free bytes to those that wait, the first one first. */
+  /** Gives free bytes to those that wait, in their order. */
   #startNext(): void {
-    for (const waiting of this.#waiting) {
-      if (this.#used + waiting.byteSize > this.#limit) return
-      waiting.begin()
+    for (const all of [this.#holders, this.#others]) {
+      for (const waiting of all) {
+        if (this.#used + waiting.byteSize > this.limit) return
+        waiting.begin()
+      }
     }
+  }
+}
+
+/** The bytes of one request. One that needs more than the budget gets all of it. */
+export class ByteShare {
+  readonly #budget: ByteBudget
+  readonly #cancellation: Cancellation
+  #held = 0
+
+  constructor(budget: ByteBudget, cancellation: Cancellation) {
+    this.#budget = budget
+    this.#cancellation = cancellation
+  }
+
+  /** The bytes that the request still needs to have this many, or all of the budget. */
+  lacks(byteSize: number): number {
+    return Math.min(byteSize, this.#budget.limit) - this.#held
+  }
+
+  /** Takes bytes until the request has this many. @returns undefined if they are there. @throws (rejects) as {@link ByteBudget.reserve} */
+  reserve(byteSize: number): Promise<void> | undefined {
+    const more = this.lacks(byteSize)
+    if (more <= 0) return undefined
+    const waiting = this.#budget.reserve(more, this.#cancellation, this.#held > 0)
+    if (waiting === undefined) this.#held += more
+    return waiting?.then(() => void (this.#held += more))
+  }
+
+  /** Takes further bytes. @returns and @throws as {@link reserve} */
+  reserveMore(byteSize: number): Promise<void> | undefined {
+    return this.reserve(this.#held + byteSize)
+  }
+
+  /** Gives all bytes back. */
+  release(): void {
+    this.#budget.release(this.#held)
+    this.#held = 0
   }
 }

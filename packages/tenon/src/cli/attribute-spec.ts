@@ -86,7 +86,10 @@ export function parseElement(item: string, { kind, bits }: DTypeInfo, place: str
     const isInfinite = /^[+-]?inf(inity)?$/i.test(item)
     const value = isInfinite ? (item.startsWith('-') ? -Infinity : Infinity) : Number(item)
     if (!isInfinite && Math.abs(value) === Infinity)
-      throw new UsageError(`${place}: the value must be below 1.8e308, got ${item}`, 'Write inf for infinity.')
+      throw new UsageError(
+        `${place}: the value must be between -1.8e308 and 1.8e308, got ${item}`,
+        'Write inf or -inf for an infinity.',
+      )
     if (item !== '' && (!Number.isNaN(value) || /^nan$/i.test(item))) return value
     throw new UsageError(`${place}: the value must be a number, got ${item || 'nothing'}`)
   }

@@ -182,7 +182,9 @@ function outputsOf({ name, results }: KernelSignature, { out, result }: CallFlag
     return { parameter, type, layout, path: named ?? path }
   })
   outputs.forEach(({ parameter, path }, i) => {
-    const other = outputs.slice(0, i).find((one) => path !== undefined && one.path === path)
+    if (path === undefined) return
+    const isSame = (one: Output): boolean => one.path !== undefined && resolve(one.path) === resolve(path)
+    const other = outputs.slice(0, i).find(isSame)
     if (other === undefined) return
     throw new UsageError(
       `${other.parameter.name} and ${parameter.name} of ${name} must have files of their own, got ${path} for both`,

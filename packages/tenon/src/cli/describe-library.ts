@@ -8,7 +8,8 @@ import { packedFunctions } from '../packed-functions.ts'
 import { exportNames } from '../registered/export-names.ts'
 import { below, NOTHING, registeredBy, registersWithTvm, type NamedRegistered } from '../registered/registered.ts'
 import { isCallable } from '../signatures/is-callable.ts'
-import { readSignatures, type FoundSignature } from '../signatures/read-signatures.ts'
+import { printable } from './terminal.ts'
+import { readSignatures, type FoundSignature, type UnreadableText } from '../signatures/read-signatures.ts'
 import type { Exported } from './generate-types.ts'
 import { InputError } from './input-error.ts'
 import { openModule } from './open-module.ts'
@@ -72,7 +73,7 @@ export function describeLibrary(
       names: silent.filter(({ unreadable }) => unreadable.length === 0).map(({ signature }) => signature.name),
     },
     ...silent.flatMap(({ signature: { name }, unreadable: [first] }) =>
-      first === undefined ? [] : [{ reason: `its signature cannot be read: ${first.reason}`, names: [name] }],
+      first === undefined ? [] : [{ reason: `its signature cannot be read: ${reasonOf(first)}`, names: [name] }],
     ),
     {
       reason: 'the library does not export them, pass --registered to look for registered handlers',
@@ -102,8 +103,8 @@ function nothingFound(
   if (wrong !== undefined) {
     const [first] = wrong.unreadable
     return new InputError(
-      `the signature of ${wrong.signature.name} in ${path} cannot be read: ${first!.reason}`,
-      `Correct the text of the ${first!.source}.`,
+      `the signature of ${wrong.signature.name} in ${path} cannot be read: ${reasonOf(first!)}`,
+      `Correct the signature, which comes from the ${first!.source}.`,
     )
   }
   if (registersWithTvm(info) && !registered) {
@@ -123,6 +124,9 @@ function nothingFound(
     `Add a TN_SIGNATURE beside each kernel, or a sidecar. Run tenon inspect ${path} to see the functions of the library.`,
   )
 }
+
+/** The first line of the reason. The others show the place in the text. */
+const reasonOf = ({ reason }: UnreadableText): string => printable(reason.split('\n')[0]!)
 
 const isPacked = ({ convention }: KernelSignature): boolean => convention === 'packed' || convention === 'legacy'
 

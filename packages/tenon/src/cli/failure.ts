@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { IsolationError, NativeError, TenonError } from '@tenon/core'
 import { CudaError, VersionSkewError, XlaError } from '@tenon/custom-call'
+import { CONTRADICTION } from '@tenon/custom-call/internal'
 import { PackedFuncError } from '@tenon/packed-func'
 import { InputError } from './input-error.ts'
 import { printable, printTalk, styleFor } from './terminal.ts'
@@ -88,9 +89,6 @@ export function hintFor(error: TenonError): string | undefined {
   if (rule !== undefined) return error.sentence.replace(rule.pattern, rule.hint)
   return error instanceof XlaError || error instanceof PackedFuncError ? undefined : error.hint
 }
-
-/** Calls that contradict the signature of a kernel are refused before. */
-const CONTRADICTION = 'If the kernel has a signature, the handler contradicts it: correct one of them.'
 
 /** Hints for messages of kernels. Patterns match the whole message, so that a hint can quote parts of it. */
 const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[] = [

@@ -63,6 +63,9 @@ export function hiddenCandidates({ hidden, exports, kernels, cppHandlers }: Insp
     cppHandlers > 0 ||
     hidden.some(isCppHandler) ||
     exports.some(({ name }) => name.startsWith('PyInit_')) ||
-    kernels.some(({ name, symbol, platform }) => symbol === undefined && platform === undefined && names.has(name))
+    kernels.some(
+      ({ name, symbol, statedSymbol, platform }) =>
+        symbol === undefined && platform === undefined && names.has(statedSymbol ?? name),
+    )
   return isLikely ? hidden.filter((name) => /^[A-Za-z]\w*$/.test(name) && !ofCompiler.has(name)) : []
 }

@@ -74,7 +74,7 @@ export function findKernel(sources: KernelSources, name: string, options?: Kerne
     (known === undefined ? registered.includes(name) : known.symbol === undefined && known.platform !== undefined)
   const signature = signatureOf(sources, name, given, known, isRegistered)
   const { frames = DEFAULT_FRAMES, allowNewerApi, platform = known?.platform } = given
-  // One that the sidecar states wrongly is refused. The function with the name of the kernel is another one.
+  // The function with the name of the kernel is another one than that which the sidecar states.
   const symbol = known?.symbol ?? known?.statedSymbol ?? name
   if (!isRegistered && !isPacked(signature)) {
     library.checkConvention(symbol, signature.convention)

@@ -34,7 +34,7 @@ export function decodeNpy(bytes: Uint8Array, allocator?: NativeAllocator): Tenso
  * Encodes an array as the bytes of a `.npy` file, as NumPy does: little-endian; in Fortran order if the tensor is fully
  * column-major, and row-major otherwise.
  *
- * @throws {ArgumentError} if it is not a tensor, NumPy lacks the element type, or the tensor is not in CPU memory
+ * @throws {ArgumentError} if it is not a tensor, NumPy lacks the element type or has fewer axes, or the tensor is not in CPU memory
  * @throws {ScopeClosedError} if its memory is closed
  */
 export function encodeNpy(source: Tensor): Uint8Array {
@@ -50,6 +50,8 @@ export function encodeParts(source: Tensor): [header: Uint8Array, elements: Uint
     throw wrongType('tensor', 'a Tensor', source, "Make one with tensor('f32', [2], [1, 2]).")
   }
   const { dtype, shape } = source
+  if (shape.length > MOST_AXES)
+    throw new ArgumentError(`a .npy file must have at most ${MOST_AXES} axes, got a tensor with ${shape.length}`)
   const transpose = source.isContiguous ? undefined : source.transpose()
   // Elements of another layout are copied.
   if (transpose?.isContiguous !== true) return [encodeNpyHeader(dtype, shape), bytesOver(source.contiguous())]

@@ -10,6 +10,8 @@ export async function inLanes<Item, Result>(
   const lane = async (): Promise<void> => {
     for (const [i, item] of left) results[i] = await run(item)
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, lane))
+  const ends = await Promise.allSettled(Array.from({ length: availableParallelism() }, lane))
+  // After the end of all lanes, so that nothing runs any more.
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
   return results
 }
