@@ -99,7 +99,7 @@ describe('inputs and outputs', () => {
     [{ x: { shape: [-1], data: [] } }, /without shape and data/],
     [{ x: [[1, 2, 3]] }, /Request|must|rows/],
     [{ x: [[1, 2, 3, 4], [1]] }, /lengths of its shape \[2, 4\]/],
-    [{ x: [[1, 2, 3, 'a']] }, /element 3 of the input x must be a finite number, got a/],
+    [{ x: [[1, 2, 3, 'a']] }, /element 3 of the input x must be a finite number in the range of FP32, got a/],
     [{ x: new Int32Array(4) }, /elements of float32, got Int32Array/],
     [{ x: tensor('f64', [1, 4]) }, /elements of float32, got a tensor of float64/],
     [{ x: { shape: [1, 4], data: new Float32Array(3) } }, /4 elements for its shape \[1, 4\], got 3/],
