@@ -6,10 +6,11 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { tensor as tensorOf } from 'tenon'
 import { defineModel } from '../src/index.ts'
-import { double, echo } from './models.ts'
-import { input, Served } from './support.ts'
+import { double, echo, heldModel } from './models.ts'
+import { connectTo, inferHead, inferText, input, Served } from './support.ts'
 
 const request = JSON.stringify({ inputs: [input('x', 'FP32', [1, 4], [1, 2, 3, 4])] })
+const one = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
 
 /** Writes bytes on a connection of its own, and returns all that comes until the server ends it. */
 function converse(served: Served, bytes: string | Uint8Array, isHalfClosed = false): Promise<string> {
@@ -28,10 +29,6 @@ function converse(served: Served, bytes: string | Uint8Array, isHalfClosed = fal
 
 const head = (...lines: string[]): string =>
   ['POST /v2/models/double/infer HTTP/1.1', 'host: localhost', 'connection: close', ...lines, '', ''].join('\r\n')
-
-/** The head of a request behind which the connection stays open. */
-const keptHead = (model: string, length: number): string =>
-  `POST /v2/models/${model}/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n\r\n`
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length
 
@@ -142,83 +139,52 @@ describe('hostile requests', () => {
       socket.pause()
       setTimeout(() => socket.resume(), 20)
     })
-    socket.write(keptHead('large', bytes.length) + bytes + keptHead('large', bytes.length) + '{')
+    socket.write(inferHead('large', bytes.length) + bytes + inferHead('large', bytes.length) + '{')
     await once(socket, 'close')
     expect(received).toBeGreaterThan(4 * size)
     expect(last.toString('latin1')).toContain('HTTP/1.1 408 ')
   })
 
   test('bytes that are not HTTP behind a request are refused behind its answer', async () => {
-    let answer: (() => void) | undefined
-    const waits = defineModel({
-      name: 'waits',
-      signature: '(x: f32[n]) -> (y: f32[n])',
-      run: async ({ x }) => {
-        await new Promise<void>((resolve) => (answer = resolve))
-        return x
-      },
-    })
-    const served = await Served.start([waits])
-    const bytes = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
-    const socket = connect(served.server.port, '127.0.0.1')
-    let text = ''
-    socket.on('data', (chunk) => (text += chunk.toString()))
-    socket.write(`${keptHead('waits', bytes.length)}${bytes}GARBAGE\r\n\r\n`)
-    await eventually(() => expect(answer).toBeDefined())
+    const { model: slow, begun, finish } = heldModel()
+    const served = await Served.start([slow])
+    const { socket, received } = connectTo(served)
+    socket.write(`${inferText('slow', one)}GARBAGE\r\n\r\n`)
+    await begun
     for (let i = 0; i < 20; i++) {
       socket.write('MORE GARBAGE\r\n\r\n')
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
-    answer!()
+    finish()
     await once(socket, 'close')
-    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
+    expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
   })
 
   test('a request with wrong chunks behind another one is refused behind its answer', async () => {
-    let answer: (() => void) | undefined
-    const waits = defineModel({
-      name: 'waits',
-      signature: '(x: f32[n]) -> (y: f32[n])',
-      run: async ({ x }) => {
-        await new Promise<void>((resolve) => (answer = resolve))
-        return x
-      },
-    })
-    const served = await Served.start([waits])
-    const bytes = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
-    const socket = connect(served.server.port, '127.0.0.1')
-    let text = ''
-    socket.on('data', (chunk) => (text += chunk.toString()))
-    const chunked = 'POST /v2/models/waits/infer HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n'
-    socket.write(`${keptHead('waits', bytes.length)}${bytes}${chunked}`)
-    await eventually(() => expect(answer).toBeDefined())
+    const { model: slow, begun, finish } = heldModel()
+    const served = await Served.start([slow])
+    const { socket, received } = connectTo(served)
+    const chunked = 'POST /v2/models/slow/infer HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n'
+    socket.write(inferText('slow', one) + chunked)
+    await begun
     socket.write('no size\r\n')
     await new Promise((resolve) => setTimeout(resolve, 100))
-    answer!()
+    finish()
     await once(socket, 'close')
-    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
+    expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
   })
 
   test('requests that wait behind others on a connection leave nothing behind when it ends', async () => {
-    let answer: (() => void) | undefined
-    const waits = defineModel({
-      name: 'waits',
-      signature: '(x: f32[n]) -> (y: f32[n])',
-      run: async ({ x }) => {
-        await new Promise<void>((resolve) => (answer = resolve))
-        return x
-      },
-    })
+    const { model: slow, begun, finish } = heldModel()
     const options = { maxRequestBytes: 65_536, maxInFlightBytes: 100_000, requestTimeout: 4000 }
-    const served = await Served.start([double, waits], options)
-    const first = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
+    const served = await Served.start([double, slow], options)
     const socket = connect(served.server.port, '127.0.0.1')
     socket.on('error', () => {})
-    socket.write(keptHead('waits', first.length) + first + keptHead('double', 60_000) + '{')
-    await eventually(() => expect(answer).toBeDefined())
+    socket.write(inferText('slow', one) + inferHead('double', 60_000) + '{')
+    await begun
     socket.resetAndDestroy()
     await once(socket, 'close')
-    answer!()
+    finish()
     // There is room for one such request at a time.
     expect((await served.send('POST', '/v2/models/double/infer', request.padEnd(60_000))).status).toBe(200)
     // Closing waits for all requests.

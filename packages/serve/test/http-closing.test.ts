@@ -2,8 +2,8 @@ import { defineModel } from '../src/index.ts'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { double } from './models.ts'
-import { input, Served } from './support.ts'
+import { double, heldModel } from './models.ts'
+import { connectTo, inferHead, inferText, input, Served } from './support.ts'
 
 test('connections on which nothing comes do not keep a server from closing', async () => {
   const served = await Served.start([double])
@@ -14,43 +14,29 @@ test('connections on which nothing comes do not keep a server from closing', asy
 
 test('a request that comes too slowly gets 408 while the server closes', async () => {
   const served = await Served.start([double], { requestTimeout: 2000 })
-  const slow = connect(served.server.port, '127.0.0.1')
-  let answer = ''
-  slow.on('data', (chunk) => (answer += chunk.toString()))
-  slow.write('POST /v2/models/double/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{')
+  const { socket, received } = connectTo(served)
+  socket.write(`${inferHead('double', 100)}{`)
   await new Promise((resolve) => setTimeout(resolve, 200))
   expect(await served.server.closeAsync({ deadline: 20_000 })).toBe(true)
-  expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+  expect(received()).toMatch(/^HTTP\/1\.1 408 /)
 })
 
 test('an answer that waits behind another one when the server closes ends its connection', async () => {
-  let answer: (() => void) | undefined
-  const waits = defineModel({
-    name: 'waits',
-    signature: '(x: f32[n]) -> (y: f32[n])',
-    run: async ({ x }) => {
-      await new Promise<void>((resolve) => (answer = resolve))
-      return x
-    },
-  })
-  const served = await Served.start([waits, double])
-  const post = (model: string, body: string): string =>
-    `POST /v2/models/${model}/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-  const socket = connect(served.server.port, '127.0.0.1')
-  let text = ''
-  socket.on('data', (chunk) => (text += chunk.toString()))
+  const { model: slow, begun, finish } = heldModel()
+  const served = await Served.start([slow, double])
+  const { socket, received } = connectTo(served)
   const one = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
   const four = JSON.stringify({ inputs: [input('x', 'FP32', [1, 4], [1, 2, 3, 4])] })
-  socket.write(post('waits', one) + post('double', four))
-  await expect.poll(() => answer).toBeDefined()
+  socket.write(inferText('slow', one) + inferText('double', four))
+  await begun
   await new Promise((resolve) => setTimeout(resolve, 100))
   const closed = once(socket, 'close')
   const closing = served.server.closeAsync({ deadline: 20_000 })
   await new Promise((resolve) => setTimeout(resolve, 100))
-  answer!()
+  finish()
   expect(await closing).toBe(true)
   await closed
-  expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2)
+  expect(received().match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2)
 })
 
 test('all requests on a connection are answered while the server closes', async () => {
@@ -66,11 +52,8 @@ test('all requests on a connection are answered while the server closes', async 
   })
   const served = await Served.start([waits])
   const body = JSON.stringify({ inputs: [input('x', 'FP32', [1], [1])] })
-  const request = `POST /v2/models/waits/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-  const socket = connect(served.server.port, '127.0.0.1')
-  let text = ''
-  socket.on('data', (chunk) => (text += chunk.toString()))
-  socket.write(request.repeat(3))
+  const { socket, received } = connectTo(served)
+  socket.write(inferText('waits', body).repeat(3))
   await expect.poll(() => answers.length).toBe(3)
   const closed = once(socket, 'close')
   const closing = served.server.closeAsync({ deadline: 20_000 })
@@ -78,6 +61,6 @@ test('all requests on a connection are answered while the server closes', async 
   for (const answer of answers) answer()
   expect(await closing).toBe(true)
   await closed
-  expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3)
-  expect(text.match(/connection: close/gi)).toHaveLength(1)
+  expect(received().match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3)
+  expect(received().match(/connection: close/gi)).toHaveLength(1)
 })

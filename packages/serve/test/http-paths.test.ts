@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { defineModel } from '../src/index.ts'
 import { double, echo } from './models.ts'
-import { input, Served } from './support.ts'
+import { inferText, input, Served } from './support.ts'
 
 describe('the paths of the protocol', () => {
   test('rule 1: an unknown path is 404, another verb is 405 with Allow', async () => {
@@ -164,7 +164,7 @@ describe('the paths of the protocol', () => {
     const served = await Served.start([slow])
     const socket = connect(served.server.port, '127.0.0.1')
     const request = JSON.stringify({ inputs: [input('x', 'FP32', [1], [3])] })
-    const text = `POST /v2/models/slow/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${request.length}\r\n\r\n${request}`
+    const text = inferText('slow', request)
     const received: string[] = []
     socket.on('data', (chunk) => received.push(chunk.toString()))
     socket.write(text)

@@ -263,8 +263,8 @@ describe('a budget of bytes', () => {
     expect([first.reserve(4), second.reserve(4)]).toEqual([undefined, undefined])
     const large = new ByteShare(budget, new Cancellation()).reserve(8)!
     // Two bytes are free, for which nobody else may ask before.
-    expect(first.reserveMore(2)).toBeUndefined()
-    const more = second.reserveMore(4)!
+    expect(first.reserve(6)).toBeUndefined()
+    const more = second.reserve(8)!
     first.release()
     await more
     expect(budget.used).toBe(8)
@@ -276,7 +276,7 @@ describe('a budget of bytes', () => {
   test('a request that needs more than all bytes gets all of them', () => {
     const budget = new ByteBudget(10, 60_000)
     const share = new ByteShare(budget, nobody)
-    expect([share.reserve(8), share.reserveMore(8), share.reserve(100), budget.used]).toEqual([
+    expect([share.reserve(8), share.reserve(16), share.reserve(100), budget.used]).toEqual([
       undefined,
       undefined,
       undefined,

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { Library, type IsolatedLibrary } from 'tenon'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineModel, type Model } from '../src/index.ts'
-import { input, Served } from './support.ts'
+import { inferHead, input, Served } from './support.ts'
 
 const signature = '(x: f32[n]) -> (y: f32[n])'
 
@@ -132,7 +132,7 @@ describe('models whose kernels run in processes of their own', () => {
     const library = await openFaulty()
     const served = await Served.start([faulty(library, 'patient', 25, 60_000), faulty(library, 'double', 0)])
     const json = JSON.stringify(request)
-    const head = `POST /v2/models/patient/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${json.length}\r\n\r\n`
+    const head = inferHead('patient', json.length)
     const sockets = Array.from({ length: 3 }, () => {
       const socket = connect(served.server.port, '127.0.0.1')
       socket.write(head + json)

@@ -10,7 +10,7 @@ import { defineModel } from '../src/index.ts'
 import { Caller } from './caller.ts'
 import { frame } from './hostile/grpc-exchange.ts'
 import { double, heldModel } from './models.ts'
-import { Served } from './support.ts'
+import { inferText, Served } from './support.ts'
 
 const OUTPUT_SIZE = 2 ** 14
 const REQUESTS = 50
@@ -144,7 +144,7 @@ describe('a connection that its client has ended', () => {
     const cleared = vi.spyOn(globalThis, 'clearInterval')
     onTestFinished(() => void vi.restoreAllMocks())
     const body = JSON.stringify({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1], data: [1] }] })
-    const first = `POST /v2/models/slow/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const first = inferText('slow', body)
     const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
     socket.on('error', () => {})
     socket.end(`${first}GET /v2 HTTP/1.1\r\nhost: localhost\r\n\r\n`)

@@ -1,4 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { createServer, type InferenceServer, type Model, type ServerOptions } from '../src/index.ts'
 
@@ -7,6 +8,21 @@ export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
+}
+
+/** The request of an inference over HTTP/1.1, behind which the connection stays open. @param length that of its body */
+export const inferHead = (model: string, length: number): string =>
+  `POST /v2/models/${model}/infer HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n\r\n`
+
+/** The same with its body. */
+export const inferText = (model: string, body: string): string => inferHead(model, body.length) + body
+
+/** A connection, and the text that has come on it. */
+export function connectTo({ server }: Served): { readonly socket: Socket; received(): string } {
+  const socket = connect(server.port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => (text += chunk.toString()))
+  return { socket, received: () => text }
 }
 
 /** A server that is closed at the end of the test, and a client for it. */

@@ -127,7 +127,7 @@ function onOneLine(text: string): string {
   return text.replace(/^\[(?:instantiate|prepare|initialize|execute|record)\] /, '').replaceAll(/\s*\n\s*/g, ' ')
 }
 
-/** What hints say of calls that the handler refuses, because calls that contradict a signature are refused before. */
+/** The end of hints about calls that a handler refuses. A call that contradicts the signature never reaches the handler. */
 export const CONTRADICTION =
   'If you called it by its signature, the handler contradicts the signature: correct one of them.'
 

@@ -63,7 +63,7 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
         head,
         planInference(model, readGrpcRequest(message ?? decodeInferRequest(bytes), model.inputs), state.limits.bytes),
       )
-    const copying = share.reserveMore(plan.copiedBytes)
+    const copying = share.reserve(bytes.length + plan.copiedBytes)
     if (copying !== undefined) await copying
     if (head !== undefined && known === undefined) keepName(head, { modelName, modelVersion })
     inference = new Inference(served, plan, state.regions)

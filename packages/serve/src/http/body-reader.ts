@@ -55,17 +55,13 @@ export class BodyReader {
   /**
    * Reserves memory for bytes that come next, before there is a place for them. The size of a body in chunks is not known before.
    *
+   * @param copiedBytes the bytes that are copied from shared memory.
    * @returns undefined if there is enough. @throws {RequestTooLargeError}
    */
-  reserve(byteSize: number): Promise<void> | undefined {
+  reserve(byteSize: number, copiedBytes: number): Promise<void> | undefined {
     const whole = this.#read - this.#chunk.length + byteSize
     if (whole > this.#limits.bytes) throw this.#tooLarge()
-    return this.#share.reserve(whole)
-  }
-
-  /** Reserves memory for inputs that are copied from shared memory. @returns undefined if there is enough. */
-  reserveCopies(byteSize: number): Promise<void> | undefined {
-    return this.#share.reserveMore(byteSize)
+    return this.#share.reserve(whole + copiedBytes)
   }
 
   /**

@@ -94,7 +94,7 @@ export class HttpServer {
       if (this.#broken.has(socket)) return
       const answer = (): void => answerBroken(error, socket, this.#timeout)
       const newest = this.#newest.get(socket)
-      // What is wrong can come behind whole requests, whose answers come first.
+      // The requests before the wrong bytes may be complete. Their answers are sent first.
       const whole = newest?.req.complete === false ? this.#beforeNewest.get(socket) : newest
       if (whole === undefined || whole.writableFinished || whole.destroyed) {
         answer()
@@ -159,7 +159,7 @@ export class HttpServer {
         this.#server.close()
         resolve()
       }
-      // That of HTTP would also stop to look for requests that come too slowly.
+      // http.Server.close() would also stop checking the time limits of requests.
       NetServer.prototype.close.call(this.#server, end)
       this.#server.closeIdleConnections()
     })

@@ -32,10 +32,8 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
     let plan: InferPlan | undefined = isRaw
       ? planInference(served.model, rawRequest(served.model, head), limits.bytes)
       : planOf(served, head, limits.bytes)
-    const waiting = isRaw ? undefined : reader.reserve(plan.arrivingBytes)
+    const waiting = isRaw ? undefined : reader.reserve(plan.arrivingBytes, plan.copiedBytes)
     if (waiting !== undefined) await waiting
-    const copying = reader.reserveCopies(plan.copiedBytes)
-    if (copying !== undefined) await copying
     const inference = new Inference(served, plan, state.regions)
     // The elements in its JSON take much more memory than their bytes, which are reserved.
     plan = undefined

@@ -41,12 +41,12 @@ export class ByteBudget {
       return undefined
     }
     if (cancellation.isCancelled) return Promise.reject(cancellation.reason)
-    const waitingOnes = isHolder ? this.#holders : this.#others
+    const queue = isHolder ? this.#holders : this.#others
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         takeBack()
         cancellation.listener = undefined
-        waitingOnes.delete(waiting)
+        queue.delete(waiting)
       }
       const giveUp = (reason: unknown): void => {
         leave()
@@ -63,7 +63,7 @@ export class ByteBudget {
           resolve()
         },
       }
-      waitingOnes.add(waiting)
+      queue.add(waiting)
     })
   }
 
@@ -112,11 +112,6 @@ export class ByteShare {
     const waiting = this.#budget.reserve(more, this.#cancellation, this.#held > 0)
     if (waiting === undefined) this.#held += more
     return waiting?.then(() => void (this.#held += more))
-  }
-
-  /** Takes further bytes. @returns and @throws as {@link reserve} */
-  reserveMore(byteSize: number): Promise<void> | undefined {
-    return this.reserve(this.#held + byteSize)
   }
 
   /** Gives all bytes back. */

@@ -181,15 +181,17 @@ function outputsOf({ name, results }: KernelSignature, { out, result }: CallFlag
     }
     return { parameter, type, layout, path: named ?? path }
   })
-  outputs.forEach(({ parameter, path }, i) => {
-    if (path === undefined) return
-    const isSame = (one: Output): boolean => one.path !== undefined && resolve(one.path) === resolve(path)
-    const other = outputs.slice(0, i).find(isSame)
-    if (other === undefined) return
-    throw new UsageError(
-      `${other.parameter.name} and ${parameter.name} of ${name} must have files of their own, got ${path} for both`,
-    )
-  })
+  const owners = new Map<string, string>()
+  for (const { parameter, path } of outputs) {
+    if (path === undefined) continue
+    const file = resolve(path)
+    const owner = owners.get(file)
+    if (owner !== undefined)
+      throw new UsageError(
+        `${owner} and ${parameter.name} of ${name} must have files of their own, got ${path} for both`,
+      )
+    owners.set(file, parameter.name)
+  }
   return outputs
 }
 

@@ -8,11 +8,11 @@ import { packedFunctions } from '../packed-functions.ts'
 import { exportNames } from '../registered/export-names.ts'
 import { below, NOTHING, registeredBy, registersWithTvm, type NamedRegistered } from '../registered/registered.ts'
 import { isCallable } from '../signatures/is-callable.ts'
-import { printable } from './terminal.ts'
 import { readSignatures, type FoundSignature, type UnreadableText } from '../signatures/read-signatures.ts'
 import type { Exported } from './generate-types.ts'
 import { InputError } from './input-error.ts'
 import { openModule } from './open-module.ts'
+import { printable } from './terminal.ts'
 import { usedNames } from './used-names.ts'
 
 /** What is not exported, and why. */
