@@ -3,7 +3,6 @@ import { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { sendAnswer } from '../src/http/answer.ts'
-import { BodyBuffers } from '../src/http/body-buffers.ts'
 import { Exchange } from '../src/http/exchange.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
@@ -24,7 +23,7 @@ function sendTo(size: number, timeout: number): { response: ServerResponse; take
   const response = new ServerResponse(request)
   response.assignSocket(client as Socket)
   const binary = [new Uint8Array(size)]
-  sendAnswer(new Exchange(request, response), { status: 200, text: '{}', binary }, new BodyBuffers(), timeout)
+  sendAnswer(new Exchange(request, response), { status: 200, text: '{}', binary }, timeout)
   return { response, take: () => take() }
 }
 

@@ -125,6 +125,25 @@ describe('tensors as bytes', () => {
     expect(await read(slow)).toEqual(slowValues)
   })
 
+  test('answers of every size have exactly their bytes, behind a JSON that is not ASCII', async () => {
+    const served = await Served.start([echo('u8', 'größe→')])
+    // Bodies of up to 15,360 bytes are copied behind their head.
+    const sizes = [0, 1, 255, 4096, ...Array.from({ length: 16 }, (_, i) => 15_220 + 10 * i), 16_384, 100_000]
+    for (const size of sizes) {
+      const bytes = randomBytes(size)
+      const inputs = [{ name: 'x', datatype: 'UINT8', shape: [size], parameters: { binary_data_size: size } }]
+      const request = { inputs, parameters: { binary_data_output: true } }
+      const { headers, body } = await served.inferBinary(encodeURIComponent('größe→'), request, [bytes])
+      const jsonSize = Number(headers['inference-header-content-length'])
+      expect(JSON.parse(body.subarray(0, jsonSize).toString())).toMatchObject({
+        model_name: 'größe→',
+        outputs: [{ shape: [size], parameters: { binary_data_size: size } }],
+      })
+      expect(body.subarray(jsonSize).equals(bytes)).toBe(true)
+      expect(body).toHaveLength(Number(headers['content-length']))
+    }
+  })
+
   test('requests with the same JSON and other tensors have nothing else in common', async () => {
     const seen: unknown[] = []
     const model = defineModel({

@@ -4,7 +4,7 @@ import { readBatching } from '../src/scheduler/batching-options.ts'
 import { formBatch } from '../src/scheduler/form-batch.ts'
 import type { Job } from '../src/scheduler/job.ts'
 
-const job = (size: number, since = 0, key = 'a'): Job => ({ size, since, key }) as Job
+const job = (size: number, arrived = 0, key = 'a'): Job => ({ size, arrived, key }) as Job
 
 const sizesOf = (decision: ReturnType<typeof formBatch>): unknown =>
   'jobs' in decision ? decision.jobs.map(({ size }) => size) : decision
@@ -43,7 +43,7 @@ describe('rule 27: a free instance', () => {
     const jobs = fc.array(
       fc.record({
         size: fc.integer({ min: 1, max: 8 }),
-        since: fc.integer({ min: 0, max: 20 }),
+        arrived: fc.integer({ min: 0, max: 20 }),
         key: fc.constantFrom('a', 'b'),
       }),
       { minLength: 1, maxLength: 20 },

@@ -33,7 +33,7 @@ describe('requests of gRPC that differ in their tensors only', () => {
   })
 
   test('a message has no head if fields follow its tensors, if it is cut off, or if it has no tensors', () => {
-    const first = toBinary(ModelInferRequestSchema, head)
+    const first = Buffer.from(toBinary(ModelInferRequestSchema, head))
     const tensors = raw(floats(1, 2))
     const whole = Buffer.concat([first, tensors])
     expect(divideInferRequest(whole, LIMIT).head).toHaveLength(first.length)
@@ -109,6 +109,32 @@ describe('requests of gRPC that differ in their tensors only', () => {
     const wrong = { modelName: 'same', inputs: [input('x', 2)], rawInputContents: [floats(1, 2, 3)] }
     for (let i = 0; i < 2; i++) {
       expect(await caller.errorOf(modelInfer, wrong)).toEqual(['INVALID_ARGUMENT', expect.stringContaining('got 12')])
+    }
+  })
+
+  test('strings of other sizes are read as they are', async () => {
+    const caller = await Caller.start([echo('string', 'texts')])
+    const packed = (...texts: readonly string[]): Buffer =>
+      Buffer.concat(
+        texts.flatMap((text) => {
+          const size = Buffer.alloc(4)
+          size.writeUInt32LE(text.length)
+          return [size, Buffer.from(text)]
+        }),
+      )
+    for (const texts of [
+      ['a', 'b'],
+      ['', 'longer'],
+      ['a', 'b'],
+      ['x'.repeat(5000), ''],
+      ['', 'longer'],
+    ]) {
+      const { rawOutputContents } = await caller.call(modelInfer, {
+        modelName: 'texts',
+        inputs: [{ name: 'x', datatype: 'BYTES', shape: [2n] }],
+        rawInputContents: [packed(...texts)],
+      })
+      expect(Buffer.from(rawOutputContents[0]!)).toEqual(packed(...texts))
     }
   })
 

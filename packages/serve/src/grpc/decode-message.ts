@@ -26,7 +26,7 @@ export function decodeMessage<Desc extends DescMessage>(schema: Desc, bytes: Uin
 /** The parts of a `ModelInferRequest`, without the objects of a message. */
 export interface RequestParts {
   /** The fields before `raw_input_contents`. Undefined if others follow, or they cannot be read. */
-  readonly head: Uint8Array | undefined
+  readonly head: Buffer | undefined
   /** The elements of `raw_input_contents`. */
   readonly raw: readonly Uint8Array[]
 }
@@ -37,7 +37,7 @@ export interface RequestParts {
  * @param limit the most bytes without `raw_input_contents`.
  * @throws {RequestTooLargeError} if its objects would take too much memory.
  */
-export function divideInferRequest(bytes: Uint8Array, limit: number): RequestParts {
+export function divideInferRequest(bytes: Buffer, limit: number): RequestParts {
   const envelope = new Envelope(limit)
   envelope.add(bytes, bytes.length, 'request')
   return envelope.parts(bytes)
@@ -107,7 +107,7 @@ class Envelope {
     this.#raw.push(contents)
   }
 
-  parts(bytes: Uint8Array): RequestParts {
+  parts(bytes: Buffer): RequestParts {
     const hasHead = this.#isPlain && this.#at === bytes.length && this.#headEnd !== -1
     return { head: hasHead ? bytes.subarray(0, this.#headEnd) : undefined, raw: this.#raw }
   }

@@ -1,27 +1,50 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { parametersOfRange, type AnsweredOutput, type InferResponse } from '../protocol/infer-response.ts'
+import { KeptHeads } from '../protocol/kept-heads.ts'
 import { bytesForBody } from '../protocol/tensor-json.ts'
 
 // The numbers of the fields are those of `proto/open_inference.proto`.
+
+const NO_BYTES = new Uint8Array()
+
+/** The parts of an answer around the bytes of its outputs. The first one is in front of those of the first output. */
+type Frame = readonly Uint8Array[]
+
+const keptFrames = new KeptHeads<Frame>()
 
 /**
  * Encodes an answer as a `ModelInferResponse`. Messages of a library would be several objects for each answer, and their bytes would be copied
  * three times.
  */
-export function encodeInferResponse({ model, id, outputs }: InferResponse): Buffer {
+export function encodeInferResponse(response: InferResponse): Buffer {
+  const contents = response.outputs.map(({ tensor, written }) =>
+    written === undefined ? bytesForBody(tensor) : NO_BYTES,
+  )
+  const frame = keptFrames.find(response) ?? keptFrames.add(response, frameOf(response, contents))
+  let size = 0
+  for (const part of frame) size += part.length
+  for (const bytes of contents) size += bytes.length
+  const whole = Buffer.allocUnsafe(size)
+  let at = 0
+  for (let i = 0; i < frame.length; i++) {
+    whole.set(frame[i]!, at)
+    at += frame[i]!.length
+    const bytes = contents[i]
+    if (bytes === undefined) continue
+    whole.set(bytes, at)
+    at += bytes.length
+  }
+  return whole
+}
+
+function frameOf({ model, id, outputs }: InferResponse, contents: readonly Uint8Array[]): Frame {
   const writer = new BinaryWriter()
   writeText(writer, 1, model.name)
   writeText(writer, 2, model.version)
   if (id !== undefined) writeText(writer, 3, id)
   for (const output of outputs) writeMessage(writer, 5, () => writeOutput(writer, output))
-  const parts: Uint8Array[] = []
-  for (const { tensor, written } of outputs) {
-    const bytes = written === undefined ? bytesForBody(tensor) : new Uint8Array()
-    writer.tag(6, WireType.LengthDelimited).uint32(bytes.length)
-    parts.push(writer.finish(), bytes)
-  }
-  // Without an output, the parts before are not written yet.
-  return Buffer.concat([...parts, writer.finish()])
+  const parts = contents.map(({ length }) => writer.tag(6, WireType.LengthDelimited).uint32(length).finish())
+  return parts.length === 0 ? [writer.finish()] : parts
 }
 
 /** Encodes an answer of a stream. @param response what {@link encodeInferResponse} returned. */

@@ -1,13 +1,13 @@
 import { ByteShare } from '../service/byte-budget.ts'
 import { findModel } from '../service/find-model.ts'
 import { freeBytes } from '../service/free-bytes.ts'
-import { inputsTooLarge, planInference } from '../service/infer-plan.ts'
+import { inputsTooLarge, isBehind, planInference, type InferPlan } from '../service/infer-plan.ts'
 import { InferenceCount, type Origin } from '../service/inference-count.ts'
 import { Inference } from '../service/inference.ts'
 import { headOf } from '../service/recent-plans.ts'
 import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
-import { decodeInferRequest, divideInferRequest, type RequestParts } from './decode-message.ts'
+import { decodeInferRequest, divideInferRequest } from './decode-message.ts'
 import { encodeInferResponse } from './encode-response.ts'
 import { readGrpcRequest } from './to-request.ts'
 
@@ -29,9 +29,6 @@ const named = new Map<string, Named>()
 /** The most heads whose models are kept. */
 const MOST_NAMED = 1024
 
-/** The most tensors of a request with a head that is kept. */
-const MOST_TENSORS = 64
-
 /** The bytes in front of a message, which are in the same memory. */
 const FRAME_HEAD = 5
 
@@ -39,7 +36,7 @@ const FRAME_HEAD = 5
 export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExchange): Promise<Buffer> {
   const { cancellation } = exchange
   const parts = divideInferRequest(bytes, state.limits.jsonBytes)
-  const head = headOfParts(parts)
+  const head = parts.head === undefined ? undefined : headOf(parts.head)
   const known = head === undefined ? undefined : named.get(head)
   const message = known === undefined ? decodeInferRequest(bytes) : undefined
   const { modelName, modelVersion } = (known ?? message)!
@@ -56,13 +53,19 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
     // The elements of 'contents' are in the head.
     const waiting = share.reserve(bytes.length)
     if (waiting !== undefined) await waiting
-    const { model, plans } = served
+    const { model, messagePlans: plans } = served
+    const recent = plans.find(head)
     const plan =
-      plans.find(head) ??
-      plans.add(
-        head,
-        planInference(model, readGrpcRequest(message ?? decodeInferRequest(bytes), model.inputs), state.limits.bytes),
-      )
+      recent !== undefined && fits(recent, raw)
+        ? recent
+        : plans.add(
+            head,
+            planInference(
+              model,
+              readGrpcRequest(message ?? decodeInferRequest(bytes), model.inputs),
+              state.limits.bytes,
+            ),
+          )
     const copying = share.reserve(bytes.length + plan.copiedBytes)
     if (copying !== undefined) await copying
     if (head !== undefined && known === undefined) keepName(head, { modelName, modelVersion })
@@ -81,11 +84,12 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
   }
 }
 
-/** The part that is the same in all requests with one plan: the fields before the tensors, and the sizes of the tensors. */
-function headOfParts({ head, raw }: RequestParts): string | undefined {
-  const text = head === undefined || raw.length > MOST_TENSORS ? undefined : headOf(head)
-  // No JSON begins so.
-  return text === undefined ? undefined : `\0${raw.map(({ length }) => length).join()} ${text}`
+/** Whether tensors have the sizes that a plan has for them, which are not in its head. */
+function fits({ request: { inputs } }: InferPlan, raw: readonly Uint8Array[]): boolean {
+  return (
+    inputs.length === raw.length &&
+    inputs.every(({ source }, i) => isBehind(source) && source.byteSize === raw[i]!.length)
+  )
 }
 
 function keepName(head: string, name: Named): void {

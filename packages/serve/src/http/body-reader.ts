@@ -11,6 +11,8 @@ import { HttpError } from './failure-status.ts'
 /** The most chunks with contents of one body, so that a client cannot send 64 MiB byte by byte. */
 const MOST_CHUNKS = 65_536
 
+const NO_BYTES = Buffer.alloc(0)
+
 const NOTHING: readonly Uint8Array[] = []
 
 /** The limits of the request bodies of a server. */
@@ -24,9 +26,9 @@ export class BodyReader {
   readonly #limits: RequestLimits
   readonly #request: IncomingMessage
   readonly #stream: Readable
-  /** The unread part of the chunk that arrived last, and the whole chunk. */
-  #chunk: Uint8Array = new Uint8Array()
-  #arrived: Uint8Array = this.#chunk
+  /** The chunk that arrived last, and where its unread part begins. */
+  #chunk: Buffer = NO_BYTES
+  #at = 0
   readonly #share: ByteShare
   /** The size of the body, or 0 if it is not known. */
   readonly #expected: number = 0
@@ -53,13 +55,22 @@ export class BodyReader {
   }
 
   /**
+   * Waits until there is memory for a body of a known size. Awaited, it also lets Node.js parse what has arrived with the head of the request.
+   *
+   * @returns undefined if there is enough.
+   */
+  start(): Promise<void> | undefined {
+    return this.#share.reserve(this.#expected)
+  }
+
+  /**
    * Reserves memory for bytes that come next, before there is a place for them. The size of a body in chunks is not known before.
    *
    * @param copiedBytes the bytes that are copied from shared memory.
    * @returns undefined if there is enough. @throws {RequestTooLargeError}
    */
   reserve(byteSize: number, copiedBytes: number): Promise<void> | undefined {
-    const whole = this.#read - this.#chunk.length + byteSize
+    const whole = this.#read - this.#unread + byteSize
     if (whole > this.#limits.bytes) throw this.#tooLarge()
     return this.#share.reserve(whole + copiedBytes)
   }
@@ -75,22 +86,29 @@ export class BodyReader {
   }
 
   /**
-   * Reads bytes to new memory.
+   * Reads bytes, which stay until the next of them are read.
    *
    * @param byteSize the number of bytes, or undefined for all that come. @param limit the most bytes.
+   * @returns a promise if they have not arrived.
    * @throws {InvalidRequestError} if the body ends before. @throws {RequestTooLargeError}
    */
-  async read(byteSize: number | undefined, limit: number): Promise<Uint8Array> {
-    const parts: Uint8Array[] = []
+  read(byteSize: number | undefined, limit: number): Buffer | Promise<Buffer> {
+    if (this.#unread === 0) this.#takeArrived()
+    if (byteSize !== undefined && byteSize <= Math.min(limit, this.#unread)) return this.#take(byteSize)
+    return this.#awaitBytes(byteSize, limit)
+  }
+
+  async #awaitBytes(byteSize: number | undefined, limit: number): Promise<Buffer> {
+    const parts: Buffer[] = []
     let size = 0
     while (size !== byteSize) {
-      if (this.#chunk.length === 0 && !this.#takeArrived() && !(await this.#next())) {
+      if (this.#unread === 0 && !this.#takeArrived() && !(await this.#next())) {
         if (byteSize === undefined) break
         throw new InvalidRequestError(
           `the body must have the ${byteSize} bytes of JSON that its header states, got ${size}`,
         )
       }
-      const taken = this.#take(byteSize === undefined ? this.#chunk.length : byteSize - size)
+      const taken = this.#take(byteSize === undefined ? this.#unread : Math.min(byteSize - size, this.#unread))
       size += taken.length
       if (size > limit) throw new RequestTooLargeError(`the JSON of a request must have at most ${limit} bytes`)
       parts.push(taken)
@@ -100,27 +118,34 @@ export class BodyReader {
 
   /** @returns undefined if the body has ended. @throws (rejects with) {InvalidRequestError} if it has more bytes. */
   expectEnd(): Promise<void> | undefined {
-    return this.#chunk.length === 0 && this.#hasEnded() ? undefined : this.#awaitEnd()
+    return this.#unread === 0 && this.#hasEnded() ? undefined : this.#awaitEnd()
   }
 
   async #awaitEnd(): Promise<void> {
-    if (this.#chunk.length === 0 && !(await this.#next())) return
+    if (this.#unread === 0 && !(await this.#next())) return
     throw new InvalidRequestError('the body must have no bytes behind the binary inputs')
   }
 
   /** Copies what has arrived. @returns what is left of the parts. */
   #takeInto(parts: readonly Uint8Array[]): readonly Uint8Array[] {
-    for (const [i, part] of parts.entries()) {
+    for (let i = 0; i < parts.length; i++) {
+      const part = parts[i]!
       for (let at = 0; at < part.length;) {
-        if (this.#chunk.length === 0 && !this.#takeArrived()) return [part.subarray(at), ...parts.slice(i + 1)]
-        const taken = this.#take(part.length - at)
-        part.set(taken, at)
-        at += taken.length
+        if (this.#unread === 0 && !this.#takeArrived()) return [part.subarray(at), ...parts.slice(i + 1)]
+        const copied = this.#chunk.copy(part, at, this.#at)
+        at += copied
+        this.#at += copied
         // Node.js copies each chunk of a body into memory of its own. Those of zlib may have more contents later.
-        if (this.#chunk.length === 0 && this.#stream === this.#request) freeBytes(this.#arrived)
+        if (this.#unread === 0 && this.#stream === this.#request) this.#forget()
       }
     }
     return NOTHING
+  }
+
+  #forget(): void {
+    freeBytes(this.#chunk)
+    this.#chunk = NO_BYTES
+    this.#at = 0
   }
 
   async #awaitInto(parts: readonly Uint8Array[]): Promise<void> {
@@ -130,10 +155,12 @@ export class BodyReader {
     }
   }
 
-  #take(most: number): Uint8Array {
-    const taken = this.#chunk.subarray(0, most)
-    this.#chunk = this.#chunk.subarray(taken.length)
-    return taken
+  get #unread(): number {
+    return this.#chunk.length - this.#at
+  }
+
+  #take(byteSize: number): Buffer {
+    return this.#chunk.subarray(this.#at, (this.#at += byteSize))
   }
 
   /** Waits for the next chunk. Returns false at the end of the body. */
@@ -168,7 +195,8 @@ export class BodyReader {
     if (this.#share.lacks(this.#needed) > 0) return false
     const chunk = this.#stream.read() as Buffer | null
     if (chunk === null) return false
-    this.#chunk = this.#arrived = chunk
+    this.#chunk = chunk
+    this.#at = 0
     this.#read += chunk.length
     if (this.#read > this.#limits.bytes) throw this.#tooLarge()
     if (++this.#count > MOST_CHUNKS) throw new RequestTooLargeError(`a body must have at most ${MOST_CHUNKS} chunks`)

@@ -1,10 +1,5 @@
-import { Tensor, type TensorType } from '@tenon/core'
-import {
-  parametersOfRange,
-  type AnsweredOutput,
-  type ChosenOutput,
-  type InferResponse,
-} from '../protocol/infer-response.ts'
+import { parametersOfRange, type InferResponse } from '../protocol/infer-response.ts'
+import { KeptHeads } from '../protocol/kept-heads.ts'
 import { bytesForBody, elementsForJson } from '../protocol/tensor-json.ts'
 
 /** An answer of HTTP: JSON, and the bytes of the binary outputs behind it. */
@@ -13,30 +8,14 @@ export interface JsonResponse {
   readonly binary: readonly Uint8Array[]
 }
 
-interface KeptText {
-  readonly types: readonly TensorType[]
-  readonly text: string
-}
-
-/**
- * The JSON of the last answers whose elements are all behind it, by the outputs in the plan of their requests. It is the same as long as the
- * outputs have the same types.
- */
-const keptTexts = new WeakMap<readonly ChosenOutput[], KeptText>()
+const keptTexts = new KeptHeads<string>()
 
 /** Encodes an answer for HTTP. @throws {InvalidRequestError} for elements that JSON does not have. */
 export function encodeAsJson(response: InferResponse): JsonResponse {
-  const { id, chosen, outputs } = response
-  const binary = outputs
+  const binary = response.outputs
     .filter(({ chosen: { isBinary }, written }) => isBinary && written === undefined)
     .map(({ tensor }) => bytesForBody(tensor))
-  // The plan of a request with an id is not used again.
-  const kept = id === undefined ? keptTexts.get(chosen) : undefined
-  if (kept !== undefined && haveTypes(outputs, kept.types)) return { text: kept.text, binary }
-  const text = textOf(response, binary)
-  const types = outputs.flatMap((output) => constantType(output) ?? [])
-  if (id === undefined && types.length === outputs.length) keptTexts.set(chosen, { types, text })
-  return { text, binary }
+  return { text: keptTexts.find(response) ?? keptTexts.add(response, textOf(response, binary)), binary }
 }
 
 /** @param binary the bytes of the binary outputs. */
@@ -53,15 +32,4 @@ function textOf({ model, id, outputs }: InferResponse, binary: readonly Uint8Arr
   const head = `{"model_name":${JSON.stringify(model.name)},"model_version":"${model.version}"`
   const named = id === undefined ? head : `${head},"id":${JSON.stringify(id)}`
   return `${named},"outputs":[${described.join(',')}]}`
-}
-
-/** The type that decides what the text says about an output. Undefined if its elements matter, too. */
-function constantType({ chosen, tensor, written }: AnsweredOutput): TensorType | undefined {
-  return chosen.isBinary && written === undefined && tensor instanceof Tensor ? tensor.type : undefined
-}
-
-function haveTypes(outputs: readonly AnsweredOutput[], types: readonly TensorType[]): boolean {
-  // String tensors have no type.
-  for (let i = 0; i < types.length; i++) if ((outputs[i]!.tensor as Tensor).type !== types[i]) return false
-  return true
 }

@@ -32,7 +32,7 @@ export class Exchange {
     this.#isClosed = true
     this.#stopWatching?.()
     if (!this.response.writableFinished) this.cancellation.cancel(new Error('the client is gone'))
-    if (this.#isAnswered) void this.#end()
+    if (this.#isAnswered) this.#end()
   }
 
   /** Adds an action that runs once the answer was written, or the client is gone. The last one runs first. */
@@ -43,13 +43,15 @@ export class Exchange {
   /** Says that nothing but the connection needs what the answer consists of. Called once. */
   leave(): void {
     this.#isAnswered = true
-    if (this.#isClosed) void this.#end()
+    if (this.#isClosed) this.#end()
   }
 
-  async #end(): Promise<void> {
+  #end(): void {
     for (let action = this.#actions.pop(); action !== undefined; action = this.#actions.pop()) {
-      const ended = action()
-      if (ended !== undefined) await ended
+      const ending = action()
+      if (ending === undefined) continue
+      void ending.then(() => this.#end())
+      return
     }
   }
 }

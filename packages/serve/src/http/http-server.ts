@@ -3,7 +3,6 @@ import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { describeFailure } from '../service/describe-failure.ts'
 import type { LogError, ServerState } from '../service/server-state.ts'
 import { sendAnswer, type Answer } from './answer.ts'
-import { BodyBuffers } from './body-buffers.ts'
 import { discardRest, hasRest } from './discard-rest.ts'
 import { HttpError, STATUS_OF } from './failure-status.ts'
 import { Exchange } from './exchange.ts'
@@ -31,7 +30,6 @@ const LONGEST_SILENCE = 1000
 export class HttpServer {
   readonly #server: Server
   readonly #router: Router<Handler>
-  readonly #buffers = new BodyBuffers()
   /** The newest response of each connection, and the one before it if that was not written then. */
   readonly #newest: WeakMap<Socket, ServerResponse>
   readonly #beforeNewest = new WeakMap<Socket, ServerResponse>()
@@ -77,12 +75,7 @@ export class HttpServer {
       // The body does not come.
       response.setHeader('connection', 'close')
       const exchange = new Exchange(request, response)
-      sendAnswer(
-        exchange,
-        answerTo(new HttpError(417, 'the Expect must be 100-continue')),
-        this.#buffers,
-        this.#timeout,
-      )
+      sendAnswer(exchange, answerTo(new HttpError(417, 'the Expect must be 100-continue')), this.#timeout)
       exchange.leave()
     })
     this.#server.maxConnections = 20_000
@@ -197,7 +190,7 @@ export class HttpServer {
       if (this.#isClosing && isLast) response.setHeader('connection', 'close')
       else if (!exchange.hasRead && hasRest(request)) discardRest(request)
       this.#origins.allow(headers, response)
-      sendAnswer(exchange, answer, this.#buffers, this.#timeout)
+      sendAnswer(exchange, answer, this.#timeout)
     } finally {
       exchange.leave()
     }

@@ -28,7 +28,9 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
     const size = headerLength(request)
     const isRaw = size === 0
     const { limits } = state
-    const head = await reader.read(isRaw ? undefined : size, isRaw ? limits.bytes : limits.jsonBytes)
+    await reader.start()
+    const reading = reader.read(isRaw ? undefined : size, isRaw ? limits.bytes : limits.jsonBytes)
+    const head = reading instanceof Promise ? await reading : reading
     let plan: InferPlan | undefined = isRaw
       ? planInference(served.model, rawRequest(served.model, head), limits.bytes)
       : planOf(served, head, limits.bytes)
@@ -57,9 +59,8 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
 }
 
 /** The plan of the request whose JSON has these bytes. Clients often send the same JSON with other tensors behind it. */
-function planOf({ model, plans }: ServedModel, json: Uint8Array, byteLimit: number): InferPlan {
-  // A head of gRPC begins with 0, and has plans of its own.
-  const head = json[0] === 0 ? undefined : headOf(json)
+function planOf({ model, jsonPlans: plans }: ServedModel, json: Buffer, byteLimit: number): InferPlan {
+  const head = headOf(json)
   const known = plans.find(head)
   if (known !== undefined) return known
   const isExact = model.inputs.some(({ dtype }) => dtype === 'int64' || dtype === 'uint64')

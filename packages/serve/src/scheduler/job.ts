@@ -16,7 +16,9 @@ export interface ScheduledRequest {
   readonly timeout: number
   readonly cancellation: Cancellation
   readonly trace: TraceContext | undefined
-  /** Called when the request leaves the queue for an instance. */
+  /** When all of it had come, in milliseconds of `performance.now()`. */
+  readonly arrived: number
+  /** Called when the request leaves the queue for an instance. One that finds an instance free does not wait in the queue. */
   begin(): void
 }
 
@@ -27,8 +29,6 @@ export interface Job extends Omit<ScheduledRequest, 'priority' | 'timeout'> {
   /** Requests with the same key can be one batch. */
   readonly key: string
   readonly level: number
-  /** When it came, in milliseconds of `performance.now()`. */
-  readonly since: number
   resolve(outputs: JobOutputs): void
   reject(reason: unknown): void
 }

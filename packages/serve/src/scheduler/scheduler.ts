@@ -35,10 +35,10 @@ export class Scheduler {
   /**
    * Runs a request when its turn comes.
    *
-   * @throws (rejects with) {InvalidRequestError} if it is larger than a batch, or has a priority that the model does not have;
-   * {QueueFullError}; {KernelDeadlineError} if it waited or ran too long; the reason of its cancellation; or what the model throws.
+   * @throws {InvalidRequestError} if it is larger than a batch, or has a priority that the model does not have. @throws {QueueFullError}
+   * @throws (rejects with) {KernelDeadlineError} if it waited or ran too long; the reason of its cancellation; or what the model throws.
    */
-  async run(request: ScheduledRequest): Promise<JobOutputs> {
+  run(request: ScheduledRequest): Promise<JobOutputs> {
     const { batching, name } = this.#model
     const level = request.priority === 0 ? batching.defaultLevel : request.priority
     if (level > batching.levels) {
@@ -54,7 +54,7 @@ export class Scheduler {
         hint: 'Send the request again later.',
       })
     }
-    if (request.cancellation.isCancelled) throw request.cancellation.reason
+    if (request.cancellation.isCancelled) return Promise.reject(request.cancellation.reason)
     const answer = this.#add(request, level, size)
     if (!batching.preserveOrdering) return answer
     const previous = this.#previous
@@ -72,7 +72,7 @@ export class Scheduler {
 
   #add(request: ScheduledRequest, level: number, size: number): Promise<JobOutputs> {
     const { batching, instances } = this.#model
-    const { inputs, memory, parameters, cancellation, trace, begin } = request
+    const { inputs, memory, arrived, parameters, cancellation, trace, begin } = request
     return new Promise((resolve, reject) => {
       const job: Job = {
         inputs,
@@ -81,7 +81,7 @@ export class Scheduler {
         // Requests are only compared in models with batches.
         key: batching.maxBatchSize > 1 ? keyOf(inputs, parameters) : '',
         level,
-        since: performance.now(),
+        arrived,
         parameters,
         cancellation,
         trace,
@@ -135,17 +135,17 @@ export class Scheduler {
         this.#takeBack = callLater(() => this.#startNext(), decision.wait)
         return
       }
-      for (const job of decision.jobs) this.#queue.delete(job)
+      for (const job of decision.jobs) {
+        this.#queue.delete(job)
+        job.begin()
+      }
       this.#start(decision.jobs)
     }
   }
 
   #start(jobs: readonly Job[]): void {
     let rows = 0
-    for (const job of jobs) {
-      job.begin()
-      rows += job.size
-    }
+    for (const { size } of jobs) rows += size
     this.#onRun(rows)
     this.#running++
     const end = (): void => void this.#running--

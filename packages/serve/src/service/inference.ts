@@ -98,6 +98,7 @@ export class Inference {
       timeout,
       cancellation,
       trace: trace?.context,
+      arrived: read / 1e6,
       begin,
     })
     this.#outputs = outputs

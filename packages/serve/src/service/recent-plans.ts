@@ -22,13 +22,13 @@ export class RecentPlans {
   add(head: string | undefined, plan: InferPlan): InferPlan {
     const { id, inputs } = plan.request
     if (head === undefined || id !== undefined || !inputs.every(({ source }) => isBehind(source))) return plan
-    if (this.#plans.size >= MOST) this.#plans.delete(this.#plans.keys().next().value!)
+    if (this.#plans.size >= MOST && !this.#plans.has(head)) this.#plans.delete(this.#plans.keys().next().value!)
     this.#plans.set(head, plan)
     return plan
   }
 }
 
 /** A text with a character for each byte, so that other bytes are another text. Undefined if they are too many to be kept. */
-export function headOf({ buffer, byteOffset, length }: Uint8Array): string | undefined {
-  return length > LONGEST ? undefined : Buffer.from(buffer, byteOffset, length).toString('latin1')
+export function headOf(bytes: Buffer): string | undefined {
+  return bytes.length > LONGEST ? undefined : bytes.toString('latin1')
 }

@@ -8,7 +8,10 @@ export class ServedModel {
   readonly model: Model
   readonly scheduler: Scheduler
   readonly statistics: ModelStatistics = new ModelStatistics()
-  readonly plans: RecentPlans = new RecentPlans()
+  /** The plans of requests whose head is JSON. */
+  readonly jsonPlans: RecentPlans = new RecentPlans()
+  /** The plans of requests whose head is a part of a message of gRPC. */
+  readonly messagePlans: RecentPlans = new RecentPlans()
   /** The requests between their arrival and the end of their answer. */
   #users = 0
   #onIdle: (() => void) | undefined
