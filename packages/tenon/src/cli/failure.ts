@@ -86,7 +86,10 @@ export function hintFor(error: TenonError): string | undefined {
   if (error instanceof VersionSkewError)
     return 'Build it against headers of a supported version, or try --allow-newer-api.'
   const rule = kernelHints.find(({ pattern }) => pattern.test(error.sentence))
-  if (rule !== undefined) return error.sentence.replace(rule.pattern, rule.hint)
+  if (rule !== undefined) {
+    const hint = error.sentence.replace(rule.pattern, rule.hint)
+    return error.hint?.endsWith(CONTRADICTION) === true ? `${hint} ${CONTRADICTION}` : hint
+  }
   return error instanceof XlaError || error instanceof PackedFuncError ? undefined : error.hint
 }
 
@@ -94,7 +97,7 @@ export function hintFor(error: TenonError): string | undefined {
 const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[] = [
   {
     pattern: /^.*Wrong (?:scalar|array) data type: expected (\w+) but got \w+(?: \(attribute (\w+)\))?.*$/s,
-    hint: `Pass the attribute as $1: --attr name=type:value. ${CONTRADICTION}`,
+    hint: 'Pass the attribute as $1: --attr name=type:value.',
   },
   {
     pattern: /^.*?Missing attribute: (\w+).*$/s,
@@ -102,15 +105,15 @@ const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[
   },
   {
     pattern: /^.*Wrong number of attributes.*$/s,
-    hint: `Pass each attribute with its type: --attr name=type:value, such as --attr eps=f32:1e-5. ${CONTRADICTION}`,
+    hint: 'Pass each attribute with its type: --attr name=type:value, such as --attr eps=f32:1e-5.',
   },
   {
     pattern: /^.*Wrong number of arguments.*$/s,
-    hint: `Pass each operand as an --arg of its own, in order. ${CONTRADICTION}`,
+    hint: 'Pass each operand as an --arg of its own, in order.',
   },
   {
     pattern: /^.*Wrong number of results.*$/s,
-    hint: `Pass each result as a --result of its own, in order: --result 'f32[2,4]:y.npy'. ${CONTRADICTION}`,
+    hint: "Pass each result as a --result of its own, in order: --result 'f32[2,4]:y.npy'.",
   },
   {
     pattern: /^(\w+) of \w+ must be given, because the call does not determine .*$/s,
@@ -126,11 +129,11 @@ const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[
   },
   {
     pattern: /^.*Wrong buffer dtype: expected (\w+) but got (\w+).*$/s,
-    hint: `Convert the operand or result from $2 to $1, in NumPy with x.astype(...). ${CONTRADICTION}`,
+    hint: 'Convert the operand or result from $2 to $1, in NumPy with x.astype(...).',
   },
   {
     pattern: /^.*Wrong buffer rank: expected (\d+) but got (\d+).*$/s,
-    hint: `Change the operand or result from $2 to $1 axes, in NumPy with x.reshape(...). ${CONTRADICTION}`,
+    hint: 'Change the operand or result from $2 to $1 axes, in NumPy with x.reshape(...).',
   },
 ]
 
