@@ -1,4 +1,4 @@
-import * as types from 'node:util/types'
+import { isNativeError } from 'node:util/types'
 
 /** The messages of V8 and of core for a stack that is full. */
 const MESSAGES = new Set([
@@ -8,6 +8,6 @@ const MESSAGES = new Set([
 
 /** Whether a value was thrown because a stack was full. Runs no code of the value. */
 export function isStackOverflow(thrown: unknown): boolean {
-  if (!types.isNativeError(thrown) || Object.getPrototypeOf(thrown) !== RangeError.prototype) return false
+  if (!isNativeError(thrown) || Object.getPrototypeOf(thrown) !== RangeError.prototype) return false
   return MESSAGES.has(Object.getOwnPropertyDescriptor(thrown, 'message')?.value as string)
 }

@@ -1,4 +1,4 @@
-import * as types from 'node:util/types'
+import { isPromise } from 'node:util/types'
 import type { Device } from '@tenon/core'
 import { wrongType } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
@@ -48,7 +48,7 @@ export function withStream<Result>(device: Device, stream: OpaquePointer | null,
   } finally {
     replaceStream(type, id, former)
   }
-  if (!types.isPromise(result)) return result
+  if (!isPromise(result)) return result
   result.catch(() => {})
   throw new PackedFuncTypeError('TypeError', 'run must be a synchronous function, got one that returns a promise', {
     hint: 'Await what the function needs before you call withStream().',

@@ -1,4 +1,4 @@
-import { createServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { describeFailure } from '../service/describe-failure.ts'
 import type { LogError, ServerState } from '../service/server-state.ts'
@@ -55,7 +55,7 @@ export class HttpServer {
     this.#logError = state.logError
     this.#timeout = state.limits.timeout
     this.#connections = connections
-    this.#server = createServer(
+    this.#server = createHttpServer(
       {
         requestTimeout: state.limits.timeout,
         headersTimeout: Math.min(10_000, state.limits.timeout),
