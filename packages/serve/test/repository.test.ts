@@ -6,6 +6,7 @@ import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import { ModelRepository, type ServerOptions } from '../src/index.ts'
 import { Caller } from './caller.ts'
 import { faulty, libfaulty, makeRepository } from './make-repository.ts'
+import { echo } from './models.ts'
 import { input, Served } from './support.ts'
 
 /** The processes that this one has started. */
@@ -50,6 +51,19 @@ describe('a folder with models', () => {
       200,
       { outputs: [{ data: [7] }] },
     ])
+  })
+
+  test('does not replace a model that the server has already', async () => {
+    const repository = ModelRepository.open(makeRepository({ 'same/model.ts': module }))
+    const model = echo('f32', 'same')
+    const text = 'the server has a model of this name that is not in the repository'
+    await expect(Served.start([model], { repository })).rejects.toThrow(`failed to load 'same': ${text}`)
+    const served = await Served.start([model], { repository, modelControl: 'explicit' })
+    for (const change of ['load', 'unload']) {
+      const answer = await served.post(`/v2/repository/models/same/${change}`, {})
+      expect(answer).toEqual([500, { error: expect.stringContaining(`failed to ${change} 'same': ${text}`) }])
+    }
+    expect(await served.infer('same', { inputs: [input('x', 'FP32', [1], [7])] })).toMatchObject([200, {}])
   })
 
   test('is refused with the file and the field that is wrong, and leaves nothing open', async () => {

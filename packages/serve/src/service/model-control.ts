@@ -67,12 +67,13 @@ export class ModelControl {
     await this.#inTurn(name, () => this.#load(name, overrides))
   }
 
-  /** Unloads a model after its last request. @throws {ModelNotFoundError | UnsupportedError} */
+  /** Unloads a model after its last request. @throws {ModelNotFoundError | ModelLoadError | UnsupportedError} */
   async unload(name: string): Promise<void> {
     this.#checkExplicit()
     if (!this.#has(name)) {
       throw new ModelNotFoundError(`Request for unknown model: there is no model ${JSON.stringify(name.slice(0, 60))}`)
     }
+    checkFromSource(name, this.#registry.entry(name), 'unload')
     await this.#inTurn(name, () => this.#unload(name, 'unloaded'))
   }
 
@@ -108,6 +109,7 @@ export class ModelControl {
   async #load(name: string, overrides: ModelOverrides): Promise<void> {
     const entry = this.#registry.entry(name)
     const before = { ...entry }
+    checkFromSource(name, entry, 'load')
     entry.state = 'LOADING'
     try {
       const loaded = await this.#source!.load(name, overrides)
@@ -154,6 +156,17 @@ export class ModelControl {
     await retire(before)
     Object.assign(entry, { state: 'UNAVAILABLE', reason })
   }
+}
+
+/** @throws {ModelLoadError} for a model that the server has had from its start. */
+function checkFromSource(name: string, { versions, loaded }: ModelEntry, change: 'load' | 'unload'): void {
+  if (versions.size === 0 || loaded !== undefined) return
+  throw new ModelLoadError(
+    `failed to ${change} '${name}': the server has a model of this name that is not in the repository`,
+    {
+      hint: 'Rename one of them, or leave it out of the option models.',
+    },
+  )
 }
 
 /** Waits for the last request of versions that get no new ones, and closes them. */
