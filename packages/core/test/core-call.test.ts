@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { NativeLibrary } from '@tenon/core'
@@ -75,7 +76,7 @@ const run = (script: string, env: Record<string, string> = {}) =>
   runScript(script, {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
     env,
-    nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+    nodeOptions: [...packageFlags, '--no-warnings'],
   })
 
 /** Uses everything that needs more of the runtime than JavaScript, and prints whether koffi is in the process. */

@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -58,7 +59,7 @@ describe('the platform of the process', () => {
         console.log(hostPlatformName().endsWith('-musl'), excluded, process.report.excludeNetwork)
         process.report.getReport = () => { throw new Error('asked twice') }
         console.log(hostPlatformName().endsWith('-musl'))`,
-        { cwd: root, nodeOptions: ['--conditions=@tenon/source', '--no-warnings'] },
+        { cwd: root, nodeOptions: [...packageFlags, '--no-warnings'] },
       )
       expect(stdout).toBe('true true false\ntrue\n')
     },

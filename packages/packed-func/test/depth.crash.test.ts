@@ -1,14 +1,15 @@
+import { packageEntry, packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { runScript } from '@tenon/core/testing'
 import { depthLimitOf, stackOfMainThread } from '../src/native/depth-limit.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const sources = JSON.stringify(new URL('../src/index.ts', import.meta.url).href)
+const entry = JSON.stringify(packageEntry(new URL('..', import.meta.url)))
 
 /** Prints how often a function has run when its recursion through native code failed, and the error, three times. */
 const PROGRAM = `
-  const { packedFunc } = await import(${sources})
+  const { packedFunc } = await import(${entry})
   const wide = (n, a, b, c, d, e) => (n === 0 ? recurse(0, a + b + c + d + e) : wide(n - 1, a + 1, b + 2, c + 3, d + 4, e + 5))
   let runs = 0
   let frames = 0
@@ -33,7 +34,7 @@ const WORKER = `
 `
 
 async function linesOf(script: string, ...options: string[]): Promise<string[]> {
-  const nodeOptions = ['--conditions=@tenon/source', '--no-warnings', ...options]
+  const nodeOptions = [...packageFlags, '--no-warnings', ...options]
   const { code, signal, stdout, stderr } = await runScript(script, { cwd: root, nodeOptions })
   expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
   return stdout.trim().split('\n')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
 import { addressOf, READ_ONLY } from '@tenon/core/internal'
 import { fromDLPack, NativeObject, OpaquePointer, type PackedFuncError, toDLPack } from '../src/index.ts'
-import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
+import { collect, collectAll, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const addOne = kernel('add_one')
 const close = (x: Tensor): void => (x.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
@@ -20,7 +20,7 @@ describe.each([true, false])('managed tensors of DLPack, versioned: %s', (versio
   it('hold the memory until their deleter is called', async () => {
     const before = live()
     const pointer = toDLPack(tensor('float32', [2], [1, 2]), { versioned })
-    await collect(() => false)
+    await collectAll()
     const back = fromDLPack(pointer, { versioned }) as Tensor
     addOne(back, back)
     expect(back.toArray()).toEqual([2, 3])

@@ -1,3 +1,4 @@
+import { packageEntry, packageFlags } from '@tenon/config/package-flags'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,19 +10,22 @@ import { kernelLibrary } from '@tenon/kernels'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const packed = JSON.stringify(kernelLibrary('packed'))
 
+/** For programs that import modules of the package that it does not export. */
+const sourceFlags = ['--conditions=@tenon/source']
+
 /** Runs a program in a new process, with the package and the example kernels. */
-async function run(body: string): Promise<ScriptResult> {
+async function run(body: string, flags: readonly string[] = packageFlags): Promise<ScriptResult> {
   return runScript(
     `import { getGlobal, Module, packedFunc, registerGlobal } from '@tenon/packed-func'
      import { Worker, isMainThread, parentPort } from 'node:worker_threads'
      const lib = Module.open(${packed})
      ${body}`,
-    { cwd: root, nodeOptions: ['--conditions=@tenon/source', '--no-warnings', '--expose-gc'] },
+    { cwd: root, nodeOptions: [...flags, '--no-warnings', '--expose-gc'] },
   )
 }
 
-async function outputOf(body: string): Promise<string> {
-  const { code, signal, stdout, stderr } = await run(body)
+async function outputOf(body: string, flags?: readonly string[]): Promise<string> {
+  const { code, signal, stdout, stderr } = await run(body, flags)
   expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
   return stdout.trim()
 }
@@ -31,7 +35,7 @@ const worker = (body: string): string =>
   `new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(
     `import { createRequire } from 'node:module'
      import { parentPort } from 'node:worker_threads'
-     const { getGlobal, Module, packedFunc, registerGlobal, removeGlobal, traceErrors } = await import(${JSON.stringify(new URL('../src/index.ts', import.meta.url).href)})
+     const { getGlobal, Module, packedFunc, registerGlobal, removeGlobal, traceErrors } = await import(${JSON.stringify(packageEntry(new URL('..', import.meta.url)))})
      ${body}`,
   )})))`
 
@@ -48,6 +52,7 @@ describe('hazards', () => {
          const { host, openLibrary } = await import(${JSON.stringify(new URL('../src/native/host.ts', import.meta.url).href)})
          console.log(openLibrary(host(), ${JSON.stringify(kernelLibrary('packed_signals'))}) > 0)
          trap()`,
+        sourceFlags,
       ),
     ).toBe('true\nRuntimeError')
     // Loaded in the usual way it ends the process, so the test above would fail.
@@ -186,7 +191,9 @@ describe('hazards', () => {
   })
 
   it('H8: calls that wait for functions of two copies of the package fail when their worker ends', async () => {
-    const second = JSON.stringify(new URL('../dist/index.js', import.meta.url).href)
+    // The program uses the other one of both.
+    const path = packageFlags.length === 0 ? '../src/index.ts' : '../dist/index.js'
+    const second = JSON.stringify(new URL(path, import.meta.url).href)
     const body = `const other = await import(${second})
       registerGlobal('test.hazard.first', packedFunc((x) => 2 * x, { relay: { timeout: 60_000 } }))
       other.registerGlobal('test.hazard.second', other.packedFunc((x) => 3 * x, { relay: { timeout: 60_000 } }))
@@ -239,11 +246,15 @@ describe('hazards', () => {
     expect(
       await outputOf(
         `${body}; start(); listeners(); process.on('exit', () => controller.abort()); setTimeout(() => process.exit(), 50)`,
+        sourceFlags,
       ),
     ).toBe('1')
-    expect(await outputOf(`${body}; start(); controller.abort()`)).toMatch(/^cancels\n/)
+    expect(await outputOf(`${body}; start(); controller.abort()`, sourceFlags)).toMatch(/^cancels\n/)
     expect(
-      await outputOf(`process.env.TENON_THREADS = '0'; ${body}; await start(); listeners(); controller.abort()`),
+      await outputOf(
+        `process.env.TENON_THREADS = '0'; ${body}; await start(); listeners(); controller.abort()`,
+        sourceFlags,
+      ),
     ).toBe('TENON_THREADS\n0')
   })
 
@@ -348,7 +359,7 @@ if (process.platform === 'linux')
             `import { execFileSync } from 'node:child_process'
            import { Module } from '@tenon/packed-func'
            ${body}`,
-            { cwd: root, nodeOptions: ['--conditions=@tenon/source', '--no-warnings'], timeout: 10_000 },
+            { cwd: root, nodeOptions: [...packageFlags, '--no-warnings'], timeout: 10_000 },
           )
           expect({ timedOut, stdout }).toEqual({ timedOut: false, stdout: 'LoadError\n' })
         } finally {

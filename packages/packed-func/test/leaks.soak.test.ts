@@ -14,7 +14,7 @@ import {
   toDLPack,
   typedFunc,
 } from '../src/index.ts'
-import { collect, isOwnLibrary, kernel, live } from './support.ts'
+import { collect, collectAll, isOwnLibrary, kernel, live } from './support.ts'
 
 /** The number of rounds: a million with `pnpm soak`. */
 const isSoak = process.env['TENON_SOAK'] === '1'
@@ -118,7 +118,7 @@ describe(`${rounds} times`, () => {
       kernel('keep')(null)
     }
     await run(0, 500)
-    await collect(() => false)
+    await collectAll()
     const before = { ...live(), callbacks: liveCallbacks(), memory: memory() }
     await run(500, rounds)
     const more = (): number[] => {

@@ -49,3 +49,14 @@ export async function collect(done: () => boolean): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
+
+/** Collects until three collections in a row release nothing. */
+export function collectAll(): Promise<void> {
+  let [last, repeated] = ['', 0]
+  return collect(() => {
+    const now = JSON.stringify(live())
+    repeated = now === last ? repeated + 1 : 0
+    last = now
+    return repeated === 3
+  })
+}

@@ -3,7 +3,7 @@ import { gcAllocator, ScopeClosedError, Segment, tensor, Tensor, type DType } fr
 import { addressOf, Block, ManagedLifetime, usersOf } from '@tenon/core/internal'
 import type { NativeArray, PackedFuncError } from '../src/index.ts'
 import { fromDLPack, getGlobal, packedFunc, t, tensorView, toDLPack } from '../src/index.ts'
-import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
+import { collect, collectAll, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const addOne = kernel('add_one')
 const echo = kernel('echo')
@@ -72,13 +72,13 @@ describe('a tensor of JavaScript', () => {
   })
 
   it('can be kept by native code, which keeps its memory alive', async () => {
-    await collect(() => false)
+    await collectAll()
     const before = live()
     ;(() => {
       const x = tensor('float32', [2], [7, 8])
       kernel('keep')(x)
     })()
-    await collect(() => false)
+    await collectAll()
     expect(live().foreign).toBe(before.foreign + 1)
     expect((kernel('kept')() as Tensor).toArray()).toEqual([7, 8])
     kernel('keep')(null)

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { packageFlags } from '@tenon/config/package-flags'
 import { quarantine } from '@tenon/config/sanitizer'
 import { expect, it } from 'vitest'
 import { runScript } from '@tenon/core/testing'
@@ -6,14 +7,12 @@ import { kernelLibrary } from '@tenon/kernels'
 import { isOwnLibrary } from './support.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
 const [objects, basics] = ['packed_objects', 'packed'].map((name) => JSON.stringify(kernelLibrary(name)))
 const isSoak = process.env['TENON_SOAK'] === '1'
 
 /** The names that a program and its workers use. */
 const names = `
-  const p = await import(${url('../src/index.ts')})
-  const { host } = await import(${url('../src/native/host.ts')})
+  const p = await import('@tenon/packed-func')
   const { tensor } = await import('@tenon/core')
   const lib = p.Module.open(${basics})
   p.Module.open(${objects})
@@ -25,17 +24,19 @@ const names = `
   const ready = () => parentPort.postMessage(0)`
 
 /** Runs a program in a new process, which must end without an error, and returns its output. */
-async function outputOf(body: string, env: Record<string, string> = {}): Promise<string> {
+async function outputOf(body: string, env: Record<string, string> = {}, flags = packageFlags): Promise<string> {
   const source = `${names}
     const run = (code, end) => new Promise((resolve, reject) => {
-      const worker = new Worker(${JSON.stringify(names)} + ';' + code, { eval: true, execArgv: ['--input-type=module'] })
+      const worker = new Worker(${JSON.stringify(names)} + ';' + code, { eval: true, execArgv: ${JSON.stringify([...flags, '--input-type=module'])} })
       worker.on('error', reject).on('exit', resolve).on('message', () => end?.(worker))
     })
     const live = p.getGlobal('fixture.live')
+    const { libraryFunctions } = await import('@tenon/core/internal')
+    const library = ${isOwnLibrary} ? libraryFunctions('tvm_ffi') : undefined
     /** The live objects of the fixture, and those of libtvm_ffi. */
-    const counts = () => [live(), Number(host().ffi?.tn_tvm_live_objects() ?? 0)]
+    const counts = () => [live(), Number(library?.tn_tvm_live_objects() ?? 0)]
     ${body}`
-  const nodeOptions = ['--conditions=@tenon/source', '--no-warnings', '--expose-gc']
+  const nodeOptions = [...flags, '--no-warnings', '--expose-gc']
   const { code, signal, stdout, stderr } = await runScript(source, { cwd: root, nodeOptions, env, timeout: 600_000 })
   expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
   return stdout.trim()
@@ -105,12 +106,14 @@ it('a destructor that calls a function of the ending worker gets an error', asyn
   const output = await outputOf(
     `const before = counts()
      for (let i = 0; i < 3; i++) await run(\`
-       const { ending } = await import(${url('./stub-function.ts')})
+       const { ending } = await import(${JSON.stringify(new URL('./stub-function.ts', import.meta.url).href)})
        const list = p.getGlobal('ffi.List')()
        const back = p.packedFunc(() => list.size)
        for (let i = 0; i < 50; i++) keep(ending(() => back()), p.packedFunc(() => list), echo([p.packedFunc(() => back)]))
        keep(list, back)\`)
      console.log(JSON.stringify(counts().map((count, i) => count - before[i])))`,
+    {},
+    ['--conditions=@tenon/source'],
   )
   // The garbage collector may find objects of the main thread meanwhile.
   expect((JSON.parse(output) as number[]).map((count) => Math.max(count, 0))).toEqual([0, 0])

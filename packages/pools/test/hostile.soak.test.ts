@@ -7,7 +7,7 @@ import { Server } from './server.ts'
 import { addModel, floats } from './support.ts'
 
 const isSoak = process.env['TENON_SOAK'] === '1'
-const [reads, guesses] = isSoak ? [100_000, 1_000_000] : [5000, 20_000]
+const [reads, guesses] = isSoak ? [100_000, 1_000_000] : [1000, 5000]
 
 let server: Server
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   connectDriver,
   createFence,
@@ -69,7 +69,7 @@ describe('defence 13: a driver that is killed', () => {
   test.each(Array.from({ length: 20 }, (_, point) => point))(`at point %i, ${rounds} times`, async (point) => {
     for (let round = 0; round < rounds; round++) {
       await expectNoLeaks(async () => {
-        const server = await Server.start()
+        const server = await Server.start({}, { executors: 1 })
         const driver = await connectDriver(server.path)
         let steps = 0
         let wasKilled = false
@@ -92,8 +92,13 @@ describe('defence 13: a driver that is killed', () => {
 })
 
 describe('defence 13: a client that is killed', () => {
+  let server: Server
+  beforeAll(async () => {
+    server = await Server.start({}, { executors: 1 })
+  })
+  afterAll(() => server.stop())
+
   test.each(Array.from({ length: 20 }, (_, point) => point))(`at point %i, ${rounds} times`, async (point) => {
-    await using server = await Server.start()
     await using survivor = await connectDriver(server.path)
     for (let round = 0; round < rounds; round++) {
       const child = spawn(

@@ -6,7 +6,7 @@ import { Server } from './server.ts'
 import { addModel, expectNoLeaks, settled } from './support.ts'
 
 const isSoak = process.env['TENON_SOAK'] === '1'
-const [cycles, allocations] = isSoak ? [10_000, 100_000] : [400, 4000]
+const [cycles, allocations] = isSoak ? [10_000, 100_000] : [200, 2000]
 
 const MIB = 2 ** 20
 /** What heaps may breathe, in bytes: garbage that is not collected yet counts for a process. */

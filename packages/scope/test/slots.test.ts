@@ -1,3 +1,4 @@
+import { packageFlags } from '@tenon/config/package-flags'
 import { ScopeClosedError } from '@tenon/core'
 import { addressOf } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
@@ -235,7 +236,7 @@ describe('memory for later arenas', () => {
        ${code}`,
       {
         cwd: packageDirectory,
-        nodeOptions: ['--conditions=@tenon/source', '--expose-gc', '--disable-warning=ExperimentalWarning'],
+        nodeOptions: [...packageFlags, '--expose-gc', '--disable-warning=ExperimentalWarning'],
         timeout: 60_000,
       },
     )

@@ -161,11 +161,12 @@ async function growths(count: number, run: (i: number) => unknown): Promise<numb
   }
   await round()
   const added: number[] = []
+  let before = await memory()
   for (let i = 0; i < ROUNDS; i++) {
-    const [native, heap] = await memory()
     await round()
-    const [nativeAfter, heapAfter] = await memory()
-    added.push(Math.max(nativeAfter - native, heapAfter - heap))
+    const after = await memory()
+    added.push(Math.max(after[0] - before[0], after[1] - before[1]))
+    before = after
   }
   return added
 }

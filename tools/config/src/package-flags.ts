@@ -4,3 +4,11 @@
  */
 export const packageFlags: readonly string[] =
   process.env['TENON_COVERAGE'] === undefined ? [] : ['--conditions=@tenon/source']
+
+/**
+ * The URL of the entry of a package, for programs that have no file and find no packages by their names, such as a `data:` URL.
+ *
+ * @param root the URL of the package's folder.
+ */
+export const packageEntry = (root: URL): string =>
+  new URL(packageFlags.length === 0 ? 'dist/index.js' : 'src/index.ts', root).href

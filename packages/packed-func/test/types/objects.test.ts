@@ -19,7 +19,7 @@ import {
   toJSONGraph,
   type Kwargs,
 } from '../../src/index.ts'
-import { collect, kernel, live, thrownBy } from '../support.ts'
+import { collect, collectAll, kernel, live, thrownBy } from '../support.ts'
 import { fixture, liveObjects, make, type Any, type AnyClass } from './fixture.ts'
 
 const { Point, Point3, Record, Node, Custom, Hostile } = fixture as Record<string, AnyClass> & { Point: AnyClass }
@@ -348,7 +348,7 @@ describe('the life of objects', () => {
       for (const object of [point, record]) object.close()
     }
     for (let i = 0; i < 1000; i++) round()
-    await collect(() => false)
+    await collectAll()
     const before = { ...live(), objects: liveObjects() }
     for (let i = 0; i < 50_000; i++) round()
     const leave = (): void => void new Record!(1, new Point(1))['any']
@@ -364,7 +364,7 @@ describe('the life of objects', () => {
 
   it('rule 25: methods outlive the objects, and types are never unregistered', async () => {
     const add = Point.method('add_x')
-    await collect(() => false)
+    await collectAll()
     expect(add(new Point(1), 1)).toBe(2)
   })
 })

@@ -1,10 +1,11 @@
+import { packageEntry, packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const entry = JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)
+const entry = JSON.stringify(packageEntry(new URL('../..', import.meta.url)))
 const library = JSON.stringify(kernelLibrary('packed_objects'))
 
 /** Runs a program in a new process, with the classes of the fixture. */
@@ -19,7 +20,7 @@ async function outputOf(body: string): Promise<string> {
      p.Module.open(${library})
      const { Point, Record, Node, Custom } = p.types('fixture')
      ${body}`
-  const nodeOptions = ['--conditions=@tenon/source', '--no-warnings', '--expose-gc']
+  const nodeOptions = [...packageFlags, '--no-warnings', '--expose-gc']
   const { code, signal, stdout, stderr } = await runScript(source, { cwd: root, nodeOptions })
   expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
   return stdout.trim()

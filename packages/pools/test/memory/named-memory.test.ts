@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { packageFlags } from '@tenon/config/package-flags'
 import { runScript } from '@tenon/core/testing'
 import { tensor } from '@tenon/core'
 import { addressOf } from '@tenon/core/internal'
@@ -26,11 +27,11 @@ afterEach(() => {
 })
 
 const importer = (body: string): string => `
-  const { SharedMemory } = await import(${JSON.stringify(new URL('../../src/memory/shared-memory.ts', import.meta.url).href)})
+  const { SharedMemory } = await import('@tenon/pools')
   ${body}`
 
 const inOtherProcess = async (body: string, env: Record<string, string> = {}): Promise<string> => {
-  const result = await runScript(importer(body), { env, nodeOptions: ['--conditions=@tenon/source'] })
+  const result = await runScript(importer(body), { env, nodeOptions: packageFlags })
   if (result.code !== 0) throw new Error(`the script failed: ${result.stderr}`)
   return result.stdout.trim()
 }

@@ -1,3 +1,4 @@
+import { packageEntry } from '@tenon/config/package-flags'
 import { once } from 'node:events'
 import {
   closeSync,
@@ -85,7 +86,7 @@ const WORK: Readonly<Record<string, string>> = {
     source.close()`,
 }
 
-const POOLS = JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)
+const POOLS = JSON.stringify(packageEntry(new URL('../..', import.meta.url)))
 
 /** The threads of each kind. */
 const THREADS = 8

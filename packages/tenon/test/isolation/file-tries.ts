@@ -1,4 +1,5 @@
 /** Libraries whose files change while they are used, and libraries and programs that do not start. */
+import { packageFlags } from '@tenon/config/package-flags'
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -198,16 +199,12 @@ async function programs(problems: Problems, folder: string, path: string): Promi
     import { Library, tensor } from 'tenon'
     try { await Library.isolate(${JSON.stringify(path)}); console.log('opened') } catch (error) { console.log(error.name, error.message.split('\\n')[0]) }`
   const attempt = (): string =>
-    execFileSync(
-      process.execPath,
-      ['--conditions=@tenon/source', '--no-warnings', '--input-type=module', '--eval', program],
-      {
-        env: { ...process.env, TENON_CORE_LIBRARY: join(copies, 'libtenon.so') },
-        cwd: join(import.meta.dirname, '../..'),
-        encoding: 'utf8',
-        timeout: 20_000,
-      },
-    ).trim()
+    execFileSync(process.execPath, [...packageFlags, '--no-warnings', '--input-type=module', '--eval', program], {
+      env: { ...process.env, TENON_CORE_LIBRARY: join(copies, 'libtenon.so') },
+      cwd: join(import.meta.dirname, '../..'),
+      encoding: 'utf8',
+      timeout: 20_000,
+    }).trim()
   const states: readonly (readonly [name: string, change: () => void, expected: RegExp])[] = [
     ['complete', () => undefined, /^opened$/],
     ['not executable', () => chmodSync(host, 0o644), /^(?:NativeError|LoadError) .*tenon-host/],
