@@ -14,7 +14,7 @@ import { toolCheck } from './checks/tool-check.ts'
 import { workflowsCheck } from './checks/workflows.ts'
 
 const checks: readonly Check[] = [
-  toolCheck('types', 'turbo', ['run', 'types', '--continue', '--output-logs=errors-only']),
+  toolCheck('types', 'tsc', ['-p', 'tsconfig.json']),
   toolCheck('lint', 'oxlint', ['--deny-warnings']),
   toolCheck('format', 'oxfmt', ['--check']),
   toolCheck('unused', 'knip', []),
