@@ -33,10 +33,10 @@ export class Caller {
     return new Caller(await Served.start(models, { grpc: { port: 0 }, ...options }))
   }
 
-  /** Calls a method with one answer. Rejects with the status. */
+  /** Calls a method with one answer. Rejects with the status. @param request a message, or the bytes of one. */
   call<Method extends DescMethod>(
     method: Method,
-    request: MessageInitShape<Method['input']>,
+    request: MessageInitShape<Method['input']> | Buffer,
     { headers = {}, ...options }: CallerOptions = {},
   ): Promise<MessageShape<Method['output']>> {
     const metadata = new Metadata()
@@ -46,7 +46,9 @@ export class Caller {
         `/${method.parent.typeName}/${method.name}`,
         (message: Buffer) => message,
         (bytes) => bytes,
-        Buffer.from(toBinary(method.input, create(method.input, request))),
+        Buffer.isBuffer(request)
+          ? request
+          : Buffer.from(toBinary(method.input, create(method.input, request as MessageInitShape<Method['input']>))),
         metadata,
         options,
         (error, bytes) => {
@@ -67,7 +69,7 @@ export class Caller {
   /** The status and the text of a call that fails. */
   async errorOf<Method extends DescMethod>(
     method: Method,
-    request: MessageInitShape<Method['input']>,
+    request: MessageInitShape<Method['input']> | Buffer,
     options: CallerOptions = {},
   ): Promise<[string, string]> {
     const error = await this.call(method, request, options).then(

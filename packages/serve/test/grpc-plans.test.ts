@@ -1,4 +1,5 @@
 import { create, toBinary } from '@bufbuild/protobuf'
+import { tensor } from '@tenon/core'
 import fc from 'fast-check'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -25,7 +26,7 @@ describe('requests of gRPC that differ in their tensors only', () => {
         const first = toBinary(ModelInferRequestSchema, { ...head, id })
         const message = Buffer.concat([first, raw(...tensors)])
         const parts = divideInferRequest(message, LIMIT)
-        expect(parts.raw.map((part) => [...part])).toEqual(tensors.map((tensor) => [...tensor]))
+        expect(parts.raw.map((part) => [...part])).toEqual(tensors.map((one) => [...one]))
         expect(Buffer.from(parts.head!)).toEqual(Buffer.from(first))
         expect(decodeInferRequest(message).rawInputContents).toEqual(parts.raw.map((part) => Buffer.from(part)))
       }),
@@ -47,6 +48,110 @@ describe('requests of gRPC that differ in their tensors only', () => {
     expect(divideInferRequest(Buffer.concat([whole, Buffer.of(0x43, 0x44)]), LIMIT).head).toBeUndefined()
   })
 
+  test('a field in the form of another type, and one that is longer than its message, are refused', () => {
+    const plain = Buffer.from(toBinary(ModelInferRequestSchema, head))
+    const field = (number: number, ...content: number[]): number[] => [(number << 3) | 2, content.length, ...content]
+    const wrong: Readonly<Record<string, readonly number[]>> = {
+      'raw_input_contents as a number': [0x38, 8],
+      'a name as a number': [0x08, 1],
+      'a number as bytes': field(4, 10, 1, 97, ...field(2, 0x0a, 0)),
+      'a tensor name of eight bytes': field(5, 0x09, 0, 0, 0, 0, 0, 0, 0, 0),
+      'a shape whose last number goes on behind it': field(5, 0x1a, 1, 0x80),
+      'a number that ends behind its message': field(5, 0x18, 0x80),
+      'four bytes of numbers that have eight': field(5, ...field(5, 0x3a, 4, 0, 0, 0, 0)),
+    }
+    for (const [name, bytes] of Object.entries(wrong)) {
+      const message = Buffer.concat([plain, Buffer.from(bytes), raw(floats(1, 2))])
+      expect(() => divideInferRequest(message, LIMIT), name).toThrow('the message must be a ModelInferRequest')
+    }
+  })
+
+  test('property: what the head of a changed message says is what its reader says', () => {
+    const parameters = { p: { parameterChoice: { case: 'int64Param' as const, value: 300n } } }
+    const contents = { fp32Contents: [1, 2], intContents: [300, -1] }
+    const whole = toBinary(
+      ModelInferRequestSchema,
+      create(ModelInferRequestSchema, {
+        modelName: 'm',
+        id: 'i',
+        parameters,
+        inputs: [{ ...input('x', 300), parameters, contents }, input('y', 2)],
+        outputs: [{ name: 'z', parameters }],
+        rawInputContents: [floats(1, 2), floats(3)],
+      }),
+    )
+    const place = fc.nat({ max: whole.length - 1 })
+    const byte = fc.oneof(fc.nat({ max: 255 }), fc.constantFrom(0x08, 0x18, 0x38, 0x3a, 1, 2, 3, 4, 5, 8))
+    const change = fc.record({ place, byte, removed: fc.nat({ max: 2 }), isAdded: fc.boolean() })
+    const read = (bytes: Uint8Array): ReturnType<typeof decodeInferRequest> | undefined => {
+      try {
+        return decodeInferRequest(bytes)
+      } catch {
+        return undefined
+      }
+    }
+    let heads = 0
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), (changes) => {
+        const changed = [...whole]
+        for (const { place: at, byte: added, removed, isAdded } of changes)
+          changed.splice(at, removed, ...(isAdded ? [added] : []))
+        const message = Buffer.from(changed)
+        let parts: ReturnType<typeof divideInferRequest>
+        try {
+          parts = divideInferRequest(message, LIMIT)
+        } catch {
+          return
+        }
+        const [all, first] = [read(message), parts.head && read(parts.head)]
+        if (all === undefined || parts.head === undefined) return
+        heads++
+        expect({ ...first, rawInputContents: parts.raw.map((part) => Buffer.from(part)) }).toEqual({
+          ...all,
+          rawInputContents: all.rawInputContents.map((part) => Buffer.from(part)),
+        })
+      }),
+      { numRuns: 5000 },
+    )
+    expect(heads).toBeGreaterThan(200)
+  })
+
+  test('a message that its reader understands in another way gives its head no other model', async () => {
+    const sum = (name: string, factor: number) =>
+      defineModel({
+        name,
+        signature: '(x: f32[n], y: f32[n]) -> (z: f32[n])',
+        run: ({ x, y }) =>
+          tensor(
+            'f32',
+            x.shape,
+            x.toArray().map((value, i) => factor * (value + y.toArray()[i]!)),
+          ),
+      })
+    const caller = await Caller.start([sum('victim', 1), sum('other', 1000)])
+    const inputs = [input('x', 2), input('y', 2)]
+    const victim = toBinary(ModelInferRequestSchema, create(ModelInferRequestSchema, { modelName: 'victim', inputs }))
+    // The number 8 where bytes belong is read as the size of the next field.
+    const attack = Buffer.concat([
+      victim,
+      raw(floats(0, 0)),
+      Buffer.of(0x38, 8),
+      raw(new Uint8Array(6)),
+      Buffer.from('\n\x05other'),
+    ])
+    expect(await caller.errorOf(modelInfer, attack)).toEqual([
+      'INVALID_ARGUMENT',
+      'the message must be a ModelInferRequest',
+    ])
+    for (let i = 0; i < 2; i++) {
+      const { modelName, rawOutputContents } = await caller.call(
+        modelInfer,
+        Buffer.concat([victim, raw(floats(1, 2), floats(3, 4))]),
+      )
+      expect([modelName, Buffer.from(rawOutputContents[0]!)]).toEqual(['victim', Buffer.from(floats(4, 6))])
+    }
+  })
+
   test('a message with too many fields in its parameters and outputs is refused', () => {
     const field = (number: number, ...parts: Uint8Array[]): Buffer => {
       const content = Buffer.concat(parts)
@@ -58,8 +163,8 @@ describe('requests of gRPC that differ in their tensors only', () => {
       Buffer.concat(
         Array.from({ length: count }, (_, i) =>
           Buffer.concat([
-            Buffer.of((number << 3) | 2, 9, 10, 3),
-            Buffer.from(i.toString(36).padStart(3)),
+            Buffer.of((number << 3) | 2, 10, 10, 4),
+            Buffer.from(i.toString(36).padStart(4)),
             Buffer.of(18, 2, 16, 1),
           ]),
         ),

@@ -8,8 +8,7 @@ const MOST_FIELDS = 2 ** 18
 /** The most bytes of a message that has no tensors. */
 const MOST_BYTES = 2 ** 20
 
-/** The fields of `ModelInferRequest`. */
-const INPUTS = 5
+/** The field `raw_input_contents` of `ModelInferRequest`. */
 const RAW_INPUT_CONTENTS = 7
 
 /** The field `shape` of `ModelInferRequest.InferInputTensor`. */
@@ -35,6 +34,8 @@ export interface RequestParts {
  * Divides the message of an inference into its parts.
  *
  * @param limit the most bytes without `raw_input_contents`.
+ * @throws {InvalidRequestError} for a field in the form of another type, or one that is longer than its message. The library would miss where it ends,
+ * and read other fields than these.
  * @throws {RequestTooLargeError} if its objects would take too much memory.
  */
 export function divideInferRequest(bytes: Buffer, limit: number): RequestParts {
@@ -70,12 +71,14 @@ class Envelope {
     this.#limit = limit
   }
 
-  /** Counts a part of a message up to what cannot be read, where its reader fails. @throws {RequestTooLargeError} */
+  /** Counts a part of a message up to what cannot be read, where its reader fails. @throws {InvalidRequestError | RequestTooLargeError} */
   add(bytes: Uint8Array, end: number, kind: Kind): void {
     while (this.#at < end) {
       const from = this.#at
       const tag = this.#uint32(bytes)
       const [field, wire] = [tag >>> 3, tag & 7]
+      const known = KINDS[kind][field]
+      if (known?.wires.includes(wire) === false) throw notARequest()
       this.#fields++
       if (wire === 0) this.#uint32(bytes)
       else if (wire === 1) this.#at += 8
@@ -89,9 +92,13 @@ class Envelope {
         }
         // A shape is packed, and each of its bytes can be a size.
         if (kind === 'input' && field === SHAPE) this.#fields += length
-        const inner = KINDS[kind][field]
-        if (inner !== undefined) this.add(bytes, next, inner)
-        else if (kind === 'request' && field === RAW_INPUT_CONTENTS) this.#addRaw(bytes.subarray(this.#at, next), from)
+        if (known?.kind !== undefined) {
+          this.add(bytes, next, known.kind)
+          if (this.#at !== next) throw notARequest()
+        } else if (known?.packed !== undefined) {
+          if (!endsWhole(bytes.subarray(this.#at, next), known.packed)) throw notARequest()
+        } else if (kind === 'request' && field === RAW_INPUT_CONTENTS)
+          this.#addRaw(bytes.subarray(this.#at, next), from)
         this.#at = next
       } else this.#isPlain = false
       if (kind === 'request' && field !== RAW_INPUT_CONTENTS) {
@@ -132,15 +139,56 @@ class Envelope {
   }
 }
 
+const notARequest = (): InvalidRequestError =>
+  new InvalidRequestError(`the message must be a ${ModelInferRequestSchema.name}`)
+
+/** Whether the last of the numbers of a wire type ends with the bytes. */
+function endsWhole(numbers: Uint8Array, wire: number): boolean {
+  if (wire === VARINT) return (numbers.at(-1) ?? 0) < 128
+  return numbers.length % (wire === FIXED64 ? 8 : 4) === 0
+}
+
 /** The messages in a request. An entry is one of a map of parameters: a key and a parameter. */
 type Kind = 'request' | 'input' | 'contents' | 'output' | 'entry' | 'parameter'
 
-/** The kinds of the fields that are messages, by the numbers of the fields. */
-const KINDS: Readonly<Record<Kind, Readonly<Record<number, Kind>>>> = {
-  request: { 4: 'entry', [INPUTS]: 'input', 6: 'output' },
-  input: { 4: 'entry', 5: 'contents' },
-  output: { 2: 'entry' },
-  entry: { 2: 'parameter' },
-  contents: {},
-  parameter: {},
+/** A field of a message: the wire types that it can have, that of the numbers in its bytes, and the kind of the messages in it. */
+interface Field {
+  readonly wires: readonly number[]
+  readonly packed?: number
+  readonly kind?: Kind
+}
+
+const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5]
+
+const varint: Field = { wires: [VARINT] }
+const bytes: Field = { wires: [BYTES] }
+const message = (kind: Kind): Field => ({ wires: [BYTES], kind })
+/** Numbers, each on its own or all as bytes. */
+const numbers = (wire: number): Field => ({ wires: [wire, BYTES], packed: wire })
+
+/** The fields of the messages by their numbers, which are those of `proto/open_inference.proto`. */
+const KINDS: Readonly<Record<Kind, Readonly<Record<number, Field>>>> = {
+  request: {
+    1: bytes,
+    2: bytes,
+    3: bytes,
+    4: message('entry'),
+    5: message('input'),
+    6: message('output'),
+    [RAW_INPUT_CONTENTS]: bytes,
+  },
+  input: { 1: bytes, 2: bytes, [SHAPE]: numbers(VARINT), 4: message('entry'), 5: message('contents') },
+  output: { 1: bytes, 2: message('entry') },
+  entry: { 1: bytes, 2: message('parameter') },
+  contents: {
+    1: numbers(VARINT),
+    2: numbers(VARINT),
+    3: numbers(VARINT),
+    4: numbers(VARINT),
+    5: numbers(VARINT),
+    6: numbers(FIXED32),
+    7: numbers(FIXED64),
+    8: bytes,
+  },
+  parameter: { 1: varint, 2: varint, 3: bytes, 4: { wires: [FIXED64] }, 5: varint },
 }

@@ -1,4 +1,5 @@
 import { ByteShare } from '../service/byte-budget.ts'
+import type { ModelInferRequest } from '../generated/open_inference_pb.js'
 import { findModel } from '../service/find-model.ts'
 import { freeBytes } from '../service/free-bytes.ts'
 import { inputsTooLarge, isBehind, planInference, type InferPlan } from '../service/infer-plan.ts'
@@ -38,7 +39,9 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
   const parts = divideInferRequest(bytes, state.limits.jsonBytes)
   const head = parts.head === undefined ? undefined : headOf(parts.head)
   const known = head === undefined ? undefined : named.get(head)
-  const message = known === undefined ? decodeInferRequest(bytes) : undefined
+  // What is kept for a head comes from nothing else.
+  const decode = (): ModelInferRequest => decodeInferRequest(parts.head ?? bytes)
+  const message = known === undefined ? decode() : undefined
   const { modelName, modelVersion } = (known ?? message)!
   exchange.model = modelName
   const served = findModel(state, modelName, modelVersion === '' ? undefined : modelVersion)
@@ -47,7 +50,7 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
   let inference: Inference | undefined
   const share = new ByteShare(state.budget, cancellation)
   try {
-    const raw = message === undefined ? parts.raw : message.rawInputContents
+    const raw = parts.head === undefined ? message!.rawInputContents : parts.raw
     const rawBytes = raw.reduce((sum, { length }) => sum + length, 0)
     if (rawBytes > state.limits.bytes) throw inputsTooLarge(state.limits.bytes, rawBytes)
     // The elements of 'contents' are in the head.
@@ -60,11 +63,7 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
         ? recent
         : plans.add(
             head,
-            planInference(
-              model,
-              readGrpcRequest(message ?? decodeInferRequest(bytes), model.inputs),
-              state.limits.bytes,
-            ),
+            planInference(model, readGrpcRequest(message ?? decode(), raw, model.inputs), state.limits.bytes),
           )
     const copying = share.reserve(bytes.length + plan.copiedBytes)
     if (copying !== undefined) await copying

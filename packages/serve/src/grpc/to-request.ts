@@ -10,10 +10,15 @@ type Parameters = Readonly<Record<string, InferParameter>>
 /**
  * Reads a message. Inputs outside of shared memory are either all in `raw_input_contents` or all in `contents`, and outputs are bytes.
  *
- * @param specs the inputs of the model. @throws {InvalidRequestError} as for HTTP
+ * @param raw the elements of `raw_input_contents`, which the message need not have. @param specs the inputs of the model.
+ * @throws {InvalidRequestError} as for HTTP
  */
-export function readGrpcRequest(message: ModelInferRequest, specs: readonly TensorSpec[]): InferRequest {
-  const { id, inputs, outputs, rawInputContents: raw } = message
+export function readGrpcRequest(
+  message: ModelInferRequest,
+  raw: readonly Uint8Array[],
+  specs: readonly TensorSpec[],
+): InferRequest {
+  const { id, inputs, outputs } = message
   const isRaw = raw.length > 0
   const both = isRaw ? inputs.find(({ contents }) => contents !== undefined) : undefined
   if (both !== undefined) {
