@@ -13,7 +13,7 @@ import { runVitest } from './lib/vitest.ts'
 import { installZig } from './lib/zig.ts'
 
 await runMain(async () => {
-  await build(['--filter=@tenon/core'], ['build:native'])
+  await build(['--filter=@tenon/core', '--filter=@tenon/build'])
   const tested = { name: '@tenon/build (cross)', directory: join(root, 'packages/build') }
   const env = { TENON_CROSS: '1', TENON_ZIG: process.env['TENON_ZIG'] || installZig() }
   const files = process.argv.slice(2)
