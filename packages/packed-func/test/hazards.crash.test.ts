@@ -1,4 +1,4 @@
-import { packageEntry, packageFlags } from '@tenon/config/package-flags'
+import { packageEntry, packageFlags, sourceFlags } from '@tenon/config/package-flags'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +9,6 @@ import { kernelLibrary } from '@tenon/kernels'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const packed = JSON.stringify(kernelLibrary('packed'))
-
-/** For programs that import modules of the package that it does not export. */
-const sourceFlags = ['--conditions=@tenon/source']
 
 /** Runs a program in a new process, with the package and the example kernels. */
 async function run(body: string, flags: readonly string[] = packageFlags): Promise<ScriptResult> {

@@ -1,3 +1,4 @@
+import { sourceFlags } from '@tenon/config/package-flags'
 import { kernelLibrary } from '@tenon/kernels'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +26,7 @@ const prelude = `
 `
 
 async function run(body: string): Promise<ScriptResult> {
-  const nodeOptions = ['--conditions=@tenon/source', '--no-warnings', '--expose-gc']
+  const nodeOptions = [...sourceFlags, '--no-warnings', '--expose-gc']
   return runScript(prelude + body, { cwd: root, nodeOptions, timeout: 60_000 })
 }
 

@@ -1,3 +1,4 @@
+import { sourceFlags } from '@tenon/config/package-flags'
 import { copyFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -31,7 +32,7 @@ function openIn(environment: Record<string, string>, body = ''): Promise<ScriptR
      import { getGlobal } from '@tenon/packed-func'
      import { host } from ${JSON.stringify(new URL('../src/native/host.ts', import.meta.url).href)}
      try { ${body}; console.log(host().ffiPath, getGlobal('ffi.String')('x')) } catch (error) { console.log(error.name, error.sentence) }`,
-    { cwd: root, env: environment, nodeOptions: ['--conditions=@tenon/source', '--no-warnings'] },
+    { cwd: root, env: environment, nodeOptions: [...sourceFlags, '--no-warnings'] },
   )
 }
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { packageFlags } from '@tenon/config/package-flags'
+import { packageFlags, sourceFlags } from '@tenon/config/package-flags'
 import { quarantine } from '@tenon/config/sanitizer'
 import { expect, it } from 'vitest'
 import { runScript } from '@tenon/core/testing'
@@ -113,7 +113,7 @@ it('a destructor that calls a function of the ending worker gets an error', asyn
        keep(list, back)\`)
      console.log(JSON.stringify(counts().map((count, i) => count - before[i])))`,
     {},
-    ['--conditions=@tenon/source'],
+    sourceFlags,
   )
   // The garbage collector may find objects of the main thread meanwhile.
   expect((JSON.parse(output) as number[]).map((count) => Math.max(count, 0))).toEqual([0, 0])

@@ -1,9 +1,11 @@
+/** Flags of Node.js for programs that tests start and that import modules which a package does not export. */
+export const sourceFlags: readonly string[] = ['--conditions=@tenon/source']
+
 /**
  * Flags of Node.js for programs that tests start and that import packages by their names. Such programs use the built packages, which load
  * in a third of the time that the sources take. In coverage runs they use the sources, whose lines are counted.
  */
-export const packageFlags: readonly string[] =
-  process.env['TENON_COVERAGE'] === undefined ? [] : ['--conditions=@tenon/source']
+export const packageFlags: readonly string[] = process.env['TENON_COVERAGE'] === undefined ? [] : sourceFlags
 
 /**
  * The URL of the entry of a package, for programs that have no file and find no packages by their names, such as a `data:` URL.

@@ -1,4 +1,5 @@
 import { fromBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf'
+import { WireType } from '@bufbuild/protobuf/wire'
 import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
 import { ModelInferRequestSchema, type ModelInferRequest } from '../generated/open_inference_pb.js'
 
@@ -51,7 +52,7 @@ function decode<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): Mess
   try {
     return fromBinary(schema, bytes, { readUnknownFields: false })
   } catch (error) {
-    throw new InvalidRequestError(`the message must be a ${schema.name}`, { cause: error })
+    throw notA(schema, error)
   }
 }
 
@@ -78,12 +79,12 @@ class Envelope {
       const tag = this.#uint32(bytes)
       const [field, wire] = [tag >>> 3, tag & 7]
       const known = KINDS[kind][field]
-      if (known?.wires.includes(wire) === false) throw notARequest()
+      if (known?.wires.includes(wire) === false) throw notA(ModelInferRequestSchema)
       this.#fields++
-      if (wire === 0) this.#uint32(bytes)
-      else if (wire === 1) this.#at += 8
-      else if (wire === 5) this.#at += 4
-      else if (wire === 2) {
+      if (wire === WireType.Varint) this.#uint32(bytes)
+      else if (wire === WireType.Bit64) this.#at += 8
+      else if (wire === WireType.Bit32) this.#at += 4
+      else if (wire === WireType.LengthDelimited) {
         const length = this.#uint32(bytes)
         const next = this.#at + length
         if (next > end) {
@@ -94,9 +95,9 @@ class Envelope {
         if (kind === 'input' && field === SHAPE) this.#fields += length
         if (known?.kind !== undefined) {
           this.add(bytes, next, known.kind)
-          if (this.#at !== next) throw notARequest()
+          if (this.#at !== next) throw notA(ModelInferRequestSchema)
         } else if (known?.packed !== undefined) {
-          if (!endsWhole(bytes.subarray(this.#at, next), known.packed)) throw notARequest()
+          if (!endsWhole(bytes.subarray(this.#at, next), known.packed)) throw notA(ModelInferRequestSchema)
         } else if (kind === 'request' && field === RAW_INPUT_CONTENTS)
           this.#addRaw(bytes.subarray(this.#at, next), from)
         this.#at = next
@@ -139,13 +140,13 @@ class Envelope {
   }
 }
 
-const notARequest = (): InvalidRequestError =>
-  new InvalidRequestError(`the message must be a ${ModelInferRequestSchema.name}`)
+const notA = ({ name }: DescMessage, cause?: unknown): InvalidRequestError =>
+  new InvalidRequestError(`the message must be a ${name}`, { cause })
 
 /** Whether the last of the numbers of a wire type ends with the bytes. */
-function endsWhole(numbers: Uint8Array, wire: number): boolean {
-  if (wire === VARINT) return (numbers.at(-1) ?? 0) < 128
-  return numbers.length % (wire === FIXED64 ? 8 : 4) === 0
+function endsWhole(packed: Uint8Array, wire: WireType): boolean {
+  if (wire === WireType.Varint) return (packed.at(-1) ?? 0) < 128
+  return packed.length % (wire === WireType.Bit64 ? 8 : 4) === 0
 }
 
 /** The messages in a request. An entry is one of a map of parameters: a key and a parameter. */
@@ -153,18 +154,18 @@ type Kind = 'request' | 'input' | 'contents' | 'output' | 'entry' | 'parameter'
 
 /** A field of a message: the wire types that it can have, that of the numbers in its bytes, and the kind of the messages in it. */
 interface Field {
-  readonly wires: readonly number[]
-  readonly packed?: number
+  readonly wires: readonly WireType[]
+  readonly packed?: WireType
   readonly kind?: Kind
 }
 
-const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5]
+const { Varint, Bit64, LengthDelimited, Bit32 } = WireType
 
-const varint: Field = { wires: [VARINT] }
-const bytes: Field = { wires: [BYTES] }
-const message = (kind: Kind): Field => ({ wires: [BYTES], kind })
+const varint: Field = { wires: [Varint] }
+const bytes: Field = { wires: [LengthDelimited] }
+const message = (kind: Kind): Field => ({ wires: [LengthDelimited], kind })
 /** Numbers, each on its own or all as bytes. */
-const numbers = (wire: number): Field => ({ wires: [wire, BYTES], packed: wire })
+const numbers = (wire: WireType): Field => ({ wires: [wire, LengthDelimited], packed: wire })
 
 /** The fields of the messages by their numbers, which are those of `proto/open_inference.proto`. */
 const KINDS: Readonly<Record<Kind, Readonly<Record<number, Field>>>> = {
@@ -177,18 +178,18 @@ const KINDS: Readonly<Record<Kind, Readonly<Record<number, Field>>>> = {
     6: message('output'),
     [RAW_INPUT_CONTENTS]: bytes,
   },
-  input: { 1: bytes, 2: bytes, [SHAPE]: numbers(VARINT), 4: message('entry'), 5: message('contents') },
+  input: { 1: bytes, 2: bytes, [SHAPE]: numbers(Varint), 4: message('entry'), 5: message('contents') },
   output: { 1: bytes, 2: message('entry') },
   entry: { 1: bytes, 2: message('parameter') },
   contents: {
-    1: numbers(VARINT),
-    2: numbers(VARINT),
-    3: numbers(VARINT),
-    4: numbers(VARINT),
-    5: numbers(VARINT),
-    6: numbers(FIXED32),
-    7: numbers(FIXED64),
+    1: numbers(Varint),
+    2: numbers(Varint),
+    3: numbers(Varint),
+    4: numbers(Varint),
+    5: numbers(Varint),
+    6: numbers(Bit32),
+    7: numbers(Bit64),
     8: bytes,
   },
-  parameter: { 1: varint, 2: varint, 3: bytes, 4: { wires: [FIXED64] }, 5: varint },
+  parameter: { 1: varint, 2: varint, 3: bytes, 4: { wires: [Bit64] }, 5: varint },
 }

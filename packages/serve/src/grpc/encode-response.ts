@@ -21,20 +21,7 @@ export function encodeInferResponse(response: InferResponse): Buffer {
     written === undefined ? bytesForBody(tensor) : NO_BYTES,
   )
   const frame = keptFrames.find(response) ?? keptFrames.add(response, frameOf(response, contents))
-  let size = 0
-  for (const part of frame) size += part.length
-  for (const bytes of contents) size += bytes.length
-  const whole = Buffer.allocUnsafe(size)
-  let at = 0
-  for (let i = 0; i < frame.length; i++) {
-    whole.set(frame[i]!, at)
-    at += frame[i]!.length
-    const bytes = contents[i]
-    if (bytes === undefined) continue
-    whole.set(bytes, at)
-    at += bytes.length
-  }
-  return whole
+  return Buffer.concat(frame.flatMap((part, i) => [part, contents[i] ?? NO_BYTES]))
 }
 
 function frameOf({ model, id, outputs }: InferResponse, contents: readonly Uint8Array[]): Frame {

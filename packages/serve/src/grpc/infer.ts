@@ -39,7 +39,7 @@ export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExc
   const parts = divideInferRequest(bytes, state.limits.jsonBytes)
   const head = parts.head === undefined ? undefined : headOf(parts.head)
   const known = head === undefined ? undefined : named.get(head)
-  // What is kept for a head comes from nothing else.
+  // The name and the plan that are kept for a head are decoded from the head alone.
   const decode = (): ModelInferRequest => decodeInferRequest(parts.head ?? bytes)
   const message = known === undefined ? decode() : undefined
   const { modelName, modelVersion } = (known ?? message)!

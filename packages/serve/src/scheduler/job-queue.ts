@@ -8,10 +8,10 @@ export class JobQueue {
   /** The requests of each priority, with those that waited too long. */
   readonly #sizes = new Map<number, number>()
 
-  #size = 0
-
   get size(): number {
-    return this.#size
+    let size = this.#delayed.size
+    for (const jobs of this.#levels.values()) size += jobs.size
+    return size
   }
 
   /** The requests of one priority, with those that waited too long. */
@@ -20,7 +20,6 @@ export class JobQueue {
   }
 
   add(job: Job): void {
-    this.#size++
     this.#sizes.set(job.level, this.sizeOf(job.level) + 1)
     const jobs = this.#levels.get(job.level)
     if (jobs !== undefined) {
@@ -38,9 +37,7 @@ export class JobQueue {
 
   delete(job: Job): void {
     const isWaiting = this.#levels.get(job.level)?.delete(job) === true || this.#delayed.delete(job)
-    if (!isWaiting) return
-    this.#size--
-    this.#sizes.set(job.level, this.sizeOf(job.level) - 1)
+    if (isWaiting) this.#sizes.set(job.level, this.sizeOf(job.level) - 1)
   }
 
   *[Symbol.iterator](): Generator<Job> {
