@@ -25,8 +25,8 @@ export function decodeMessage<Desc extends DescMessage>(schema: Desc, bytes: Uin
 
 /** The parts of a `ModelInferRequest`, without the objects of a message. */
 export interface RequestParts {
-  /** The fields before `raw_input_contents`. Undefined if others follow, or they cannot be read. */
-  readonly head: Buffer | undefined
+  /** The bytes of the fields before `raw_input_contents`. Undefined if others follow, or they cannot be read. */
+  readonly headLength: number | undefined
   /** The elements of `raw_input_contents`. */
   readonly raw: readonly Uint8Array[]
 }
@@ -41,8 +41,8 @@ export interface RequestParts {
  */
 export function divideInferRequest(bytes: Buffer, limit: number): RequestParts {
   const envelope = new Envelope(limit)
-  envelope.add(bytes, bytes.length, 'request')
-  return envelope.parts(bytes)
+  envelope.add(bytes, bytes.length, REQUEST)
+  return envelope.parts(bytes.length)
 }
 
 /** Reads the message of an inference, which {@link divideInferRequest} has checked. @throws {InvalidRequestError} if the bytes are none. */
@@ -73,12 +73,13 @@ class Envelope {
   }
 
   /** Counts a part of a message up to what cannot be read, where its reader fails. @throws {InvalidRequestError | RequestTooLargeError} */
-  add(bytes: Uint8Array, end: number, kind: Kind): void {
+  add(bytes: Uint8Array, end: number, fields: Fields): void {
     while (this.#at < end) {
       const from = this.#at
       const tag = this.#uint32(bytes)
-      const [field, wire] = [tag >>> 3, tag & 7]
-      const known = KINDS[kind][field]
+      const field = tag >>> 3
+      const wire = tag & 7
+      const known = fields[field]
       if (known?.wires.includes(wire) === false) throw notA(ModelInferRequestSchema)
       this.#fields++
       if (wire === WireType.Varint) this.#uint32(bytes)
@@ -92,17 +93,17 @@ class Envelope {
           return
         }
         // A shape is packed, and each of its bytes can be a size.
-        if (kind === 'input' && field === SHAPE) this.#fields += length
-        if (known?.kind !== undefined) {
-          this.add(bytes, next, known.kind)
+        if (fields === INPUT && field === SHAPE) this.#fields += length
+        if (known?.fields !== undefined) {
+          this.add(bytes, next, known.fields)
           if (this.#at !== next) throw notA(ModelInferRequestSchema)
         } else if (known?.packed !== undefined) {
-          if (!endsWhole(bytes.subarray(this.#at, next), known.packed)) throw notA(ModelInferRequestSchema)
-        } else if (kind === 'request' && field === RAW_INPUT_CONTENTS)
+          if (!endsWhole(bytes, this.#at, next, known.packed)) throw notA(ModelInferRequestSchema)
+        } else if (fields === REQUEST && field === RAW_INPUT_CONTENTS)
           this.#addRaw(bytes.subarray(this.#at, next), from)
         this.#at = next
       } else this.#isPlain = false
-      if (kind === 'request' && field !== RAW_INPUT_CONTENTS) {
+      if (fields === REQUEST && field !== RAW_INPUT_CONTENTS) {
         this.#bytes += this.#at - from
         if (this.#headEnd !== -1) this.#isPlain = false
       }
@@ -115,9 +116,10 @@ class Envelope {
     this.#raw.push(contents)
   }
 
-  parts(bytes: Buffer): RequestParts {
-    const hasHead = this.#isPlain && this.#at === bytes.length && this.#headEnd !== -1
-    return { head: hasHead ? bytes.subarray(0, this.#headEnd) : undefined, raw: this.#raw }
+  /** The parts of a message of this length, which was added. */
+  parts(length: number): RequestParts {
+    const hasHead = this.#isPlain && this.#at === length && this.#headEnd !== -1
+    return { headLength: hasHead ? this.#headEnd : undefined, raw: this.#raw }
   }
 
   #check(): void {
@@ -143,53 +145,56 @@ class Envelope {
 const notA = ({ name }: DescMessage, cause?: unknown): InvalidRequestError =>
   new InvalidRequestError(`the message must be a ${name}`, { cause })
 
-/** Whether the last of the numbers of a wire type ends with the bytes. */
-function endsWhole(packed: Uint8Array, wire: WireType): boolean {
-  if (wire === WireType.Varint) return (packed.at(-1) ?? 0) < 128
-  return packed.length % (wire === WireType.Bit64 ? 8 : 4) === 0
+/** Whether the last number of a wire type in a part of a message ends with it. */
+function endsWhole(bytes: Uint8Array, start: number, end: number, wire: WireType): boolean {
+  if (wire === WireType.Varint) return start === end || bytes[end - 1]! < 128
+  return (end - start) % (wire === WireType.Bit64 ? 8 : 4) === 0
 }
 
-/** The messages in a request. An entry is one of a map of parameters: a key and a parameter. */
-type Kind = 'request' | 'input' | 'contents' | 'output' | 'entry' | 'parameter'
+/** The fields of a message by their numbers, which are those of `proto/open_inference.proto`. */
+type Fields = Readonly<Record<number, Field>>
 
-/** A field of a message: the wire types that it can have, that of the numbers in its bytes, and the kind of the messages in it. */
+/** A field of a message: the wire types that it can have, that of the numbers in its bytes, and the fields of the messages in it. */
 interface Field {
   readonly wires: readonly WireType[]
   readonly packed?: WireType
-  readonly kind?: Kind
+  readonly fields?: Fields
 }
 
 const { Varint, Bit64, LengthDelimited, Bit32 } = WireType
 
 const varint: Field = { wires: [Varint] }
 const bytes: Field = { wires: [LengthDelimited] }
-const message = (kind: Kind): Field => ({ wires: [LengthDelimited], kind })
+const message = (fields: Fields): Field => ({ wires: [LengthDelimited], fields })
 /** Numbers, each on its own or all as bytes. */
 const numbers = (wire: WireType): Field => ({ wires: [wire, LengthDelimited], packed: wire })
 
-/** The fields of the messages by their numbers, which are those of `proto/open_inference.proto`. */
-const KINDS: Readonly<Record<Kind, Readonly<Record<number, Field>>>> = {
-  request: {
-    1: bytes,
-    2: bytes,
-    3: bytes,
-    4: message('entry'),
-    5: message('input'),
-    6: message('output'),
-    [RAW_INPUT_CONTENTS]: bytes,
-  },
-  input: { 1: bytes, 2: bytes, [SHAPE]: numbers(Varint), 4: message('entry'), 5: message('contents') },
-  output: { 1: bytes, 2: message('entry') },
-  entry: { 1: bytes, 2: message('parameter') },
-  contents: {
-    1: numbers(Varint),
-    2: numbers(Varint),
-    3: numbers(Varint),
-    4: numbers(Varint),
-    5: numbers(Varint),
-    6: numbers(Bit32),
-    7: numbers(Bit64),
-    8: bytes,
-  },
-  parameter: { 1: varint, 2: varint, 3: bytes, 4: { wires: [Bit64] }, 5: varint },
+const PARAMETER: Fields = { 1: varint, 2: varint, 3: bytes, 4: { wires: [Bit64] }, 5: varint }
+
+/** Of a map of parameters: a key and a parameter. */
+const ENTRY: Fields = { 1: bytes, 2: message(PARAMETER) }
+
+const CONTENTS: Fields = {
+  1: numbers(Varint),
+  2: numbers(Varint),
+  3: numbers(Varint),
+  4: numbers(Varint),
+  5: numbers(Varint),
+  6: numbers(Bit32),
+  7: numbers(Bit64),
+  8: bytes,
+}
+
+const INPUT: Fields = { 1: bytes, 2: bytes, [SHAPE]: numbers(Varint), 4: message(ENTRY), 5: message(CONTENTS) }
+
+const OUTPUT: Fields = { 1: bytes, 2: message(ENTRY) }
+
+const REQUEST: Fields = {
+  1: bytes,
+  2: bytes,
+  3: bytes,
+  4: message(ENTRY),
+  5: message(INPUT),
+  6: message(OUTPUT),
+  [RAW_INPUT_CONTENTS]: bytes,
 }

@@ -21,7 +21,9 @@ export function encodeInferResponse(response: InferResponse): Buffer {
     written === undefined ? bytesForBody(tensor) : NO_BYTES,
   )
   const frame = keptFrames.find(response) ?? keptFrames.add(response, frameOf(response, contents))
-  return Buffer.concat(frame.flatMap((part, i) => [part, contents[i] ?? NO_BYTES]))
+  const parts: Uint8Array[] = []
+  for (let i = 0; i < frame.length; i++) parts.push(frame[i]!, contents[i] ?? NO_BYTES)
+  return Buffer.concat(parts)
 }
 
 function frameOf({ model, id, outputs }: InferResponse, contents: readonly Uint8Array[]): Frame {

@@ -95,11 +95,13 @@ function methodsOf(state: ServerState): UntypedServiceImplementation {
   }
 }
 
+const NO_CARRIER: Carrier = {}
+
 /** The metadata that can name the client's trace. */
 function carrierOf(metadata: Metadata): Carrier {
   const textOf = (name: string): string | undefined => metadata.get(name)[0]?.toString()
   const traceparent = textOf('traceparent')
-  return traceparent === undefined ? {} : { traceparent, tracestate: textOf('tracestate') }
+  return traceparent === undefined ? NO_CARRIER : { traceparent, tracestate: textOf('tracestate') }
 }
 
 function unary(state: ServerState, path: string, handler: UnaryHandler): handleUnaryCall<Buffer, Buffer> {
@@ -108,25 +110,29 @@ function unary(state: ServerState, path: string, handler: UnaryHandler): handleU
     const exchange: GrpcExchange = { cancellation, carrier: carrierOf(call.metadata), model: undefined }
     let isAnswered = false
     // The event follows an answer, too.
-    call.once('cancelled', () => {
+    call.on('cancelled', () => {
       if (!isAnswered) cancellation.cancel(new Error('the client is gone'))
     })
-    const answer = async (): Promise<void> => {
-      let bytes: Buffer
-      try {
-        bytes = await handler(call.request, exchange)
-      } catch (error) {
-        if (!cancellation.isCancelled) state.logError(error, { method: 'gRPC', path })
-        isAnswered = true
-        callback(statusOf(describeFailure(error, exchange.model)))
-        return
-      }
+    const succeed = (bytes: Buffer): void => {
       isAnswered = true
       callback(null, bytes)
       // grpc-js has copied them behind a head of its own.
       freeBytes(bytes)
     }
-    void answer()
+    const fail = (error: unknown): void => {
+      if (!cancellation.isCancelled) state.logError(error, { method: 'gRPC', path })
+      isAnswered = true
+      callback(statusOf(describeFailure(error, exchange.model)))
+    }
+    let answer: Buffer | Promise<Buffer>
+    try {
+      answer = handler(call.request, exchange)
+    } catch (error) {
+      fail(error)
+      return
+    }
+    if (answer instanceof Promise) void answer.then(succeed, fail)
+    else succeed(answer)
   }
 }
 

@@ -33,53 +33,131 @@ const MOST_NAMED = 1024
 /** The bytes in front of a message, which are in the same memory. */
 const FRAME_HEAD = 5
 
-/** Answers one `ModelInferRequest`. @returns the bytes of a `ModelInferResponse`. @throws (rejects with) the error to answer. */
-export async function infer(state: ServerState, bytes: Buffer, exchange: GrpcExchange): Promise<Buffer> {
-  const { cancellation } = exchange
-  const parts = divideInferRequest(bytes, state.limits.jsonBytes)
-  const head = parts.head === undefined ? undefined : headOf(parts.head)
-  const known = head === undefined ? undefined : named.get(head)
-  // The name and the plan that are kept for a head are decoded from the head alone.
-  const decode = (): ModelInferRequest => decodeInferRequest(parts.head ?? bytes)
-  const message = known === undefined ? decode() : undefined
-  const { modelName, modelVersion } = (known ?? message)!
-  exchange.model = modelName
-  const served = findModel(state, modelName, modelVersion === '' ? undefined : modelVersion)
-  served.enter()
-  const count = new InferenceCount(served, state, exchange)
-  let inference: Inference | undefined
-  const share = new ByteShare(state.budget, cancellation)
+/**
+ * Answers one `ModelInferRequest`.
+ *
+ * @returns the bytes of a `ModelInferResponse`, at once if nothing has to be waited for.
+ * @throws (or rejects with) the error to answer.
+ */
+export function infer(state: ServerState, bytes: Buffer, exchange: GrpcExchange): Buffer | Promise<Buffer> {
+  const call = new InferCall(state, bytes, exchange)
+  let answer: Buffer | Promise<Buffer>
   try {
-    const raw = parts.head === undefined ? message!.rawInputContents : parts.raw
-    const rawBytes = raw.reduce((sum, { length }) => sum + length, 0)
-    if (rawBytes > state.limits.bytes) throw inputsTooLarge(state.limits.bytes, rawBytes)
+    answer = call.run()
+  } catch (error) {
+    throw call.fail(error)
+  }
+  if (!(answer instanceof Promise)) return call.succeed(answer)
+  return answer.then(
+    (made) => call.succeed(made),
+    (error: unknown) => {
+      throw call.fail(error)
+    },
+  )
+}
+
+/** A message for a model, from its parts to its answer. Either {@link succeed} or {@link fail} ends it. */
+class InferCall {
+  readonly #state: ServerState
+  readonly #bytes: Buffer
+  readonly #exchange: GrpcExchange
+  readonly #headLength: number | undefined
+  readonly #head: string | undefined
+  /** Undefined if the model of the head is known, and when there is a plan: its elements take much more memory than their bytes. */
+  #message: ModelInferRequest | undefined
+  readonly #raw: readonly Uint8Array[]
+  readonly #served: ServedModel
+  readonly #count: InferenceCount
+  readonly #share: ByteShare
+  #inference: Inference | undefined
+
+  /** @throws {InvalidRequestError | RequestTooLargeError | ModelNotFoundError | ModelUnavailableError} */
+  constructor(state: ServerState, bytes: Buffer, exchange: GrpcExchange) {
+    this.#state = state
+    this.#bytes = bytes
+    this.#exchange = exchange
+    const { headLength, raw } = divideInferRequest(bytes, state.limits.jsonBytes)
+    const head = headLength === undefined ? undefined : headOf(bytes, headLength)
+    this.#headLength = headLength
+    this.#head = head
+    const known = head === undefined ? undefined : named.get(head)
+    this.#message = known === undefined ? this.#decode() : undefined
+    this.#raw = headLength === undefined ? this.#message!.rawInputContents : raw
+    const { modelName, modelVersion } = (known ?? this.#message)!
+    exchange.model = modelName
+    this.#served = findModel(state, modelName, modelVersion === '' ? undefined : modelVersion)
+    this.#served.enter()
+    this.#count = new InferenceCount(this.#served, state, exchange)
+    this.#share = new ByteShare(state.budget, exchange.cancellation)
+  }
+
+  /** The name and the plan that are kept for a head are decoded from the head alone. */
+  #decode(): ModelInferRequest {
+    return decodeInferRequest(this.#bytes.subarray(0, this.#headLength))
+  }
+
+  run(): Buffer | Promise<Buffer> {
+    const { limits } = this.#state
+    let rawBytes = 0
+    for (const { length } of this.#raw) rawBytes += length
+    if (rawBytes > limits.bytes) throw inputsTooLarge(limits.bytes, rawBytes)
     // The elements of 'contents' are in the head.
-    const waiting = share.reserve(bytes.length)
-    if (waiting !== undefined) await waiting
-    const { model, messagePlans: plans } = served
-    const recent = plans.find(head)
+    const waiting = this.#share.reserve(this.#bytes.length)
+    return waiting === undefined ? this.#plan() : waiting.then(() => this.#plan())
+  }
+
+  #plan(): Buffer | Promise<Buffer> {
+    const { model, messagePlans: plans } = this.#served
+    const recent = plans.find(this.#head)
     const plan =
-      recent !== undefined && fits(recent, raw)
+      recent !== undefined && fits(recent, this.#raw)
         ? recent
         : plans.add(
-            head,
-            planInference(model, readGrpcRequest(message ?? decode(), raw, model.inputs), state.limits.bytes),
+            this.#head,
+            planInference(
+              model,
+              readGrpcRequest(this.#message ?? this.#decode(), this.#raw, model.inputs),
+              this.#state.limits.bytes,
+            ),
           )
-    const copying = share.reserve(bytes.length + plan.copiedBytes)
-    if (copying !== undefined) await copying
-    if (head !== undefined && known === undefined) keepName(head, { modelName, modelVersion })
-    inference = new Inference(served, plan, state.regions)
-    inference.places.forEach((place, i) => place.set(raw[i]!))
-    freeBytes(bytes, FRAME_HEAD)
-    const answer = await inference.run({ cancellation, trace: count.trace }, encodeInferResponse)
-    count.succeed()
+    if (this.#head !== undefined && this.#message !== undefined) keepName(this.#head, this.#message)
+    this.#message = undefined
+    const copying = this.#share.reserve(this.#bytes.length + plan.copiedBytes)
+    return copying === undefined ? this.#infer(plan) : copying.then(() => this.#infer(plan))
+  }
+
+  #infer(plan: InferPlan): Buffer | Promise<Buffer> {
+    const { cancellation } = this.#exchange
+    const inference = new Inference(this.#served, plan, this.#state.regions, {
+      cancellation,
+      trace: this.#count.trace,
+    })
+    this.#inference = inference
+    inference.places.forEach((place, i) => place.set(this.#raw[i]!))
+    freeBytes(this.#bytes, FRAME_HEAD)
+    return inference.run(encodeInferResponse)
+  }
+
+  /** @returns the answer */
+  succeed(answer: Buffer): Buffer {
+    this.#end()
+    this.#count.succeed()
     return answer
-  } catch (error) {
-    count.fail(error)
-    throw error
-  } finally {
-    share.release()
-    void end(served, inference)
+  }
+
+  /** @returns the error */
+  fail(error: unknown): unknown {
+    this.#end()
+    this.#count.fail(error)
+    return error
+  }
+
+  /** The answer is encoded, so nothing needs the memory of its tensors. */
+  #end(): void {
+    this.#share.release()
+    const closing = this.#inference?.close()
+    if (closing === undefined) this.#served.leave()
+    else void closing.then(() => this.#served.leave())
   }
 }
 
@@ -91,13 +169,7 @@ function fits({ request: { inputs } }: InferPlan, raw: readonly Uint8Array[]): b
   )
 }
 
-function keepName(head: string, name: Named): void {
+function keepName(head: string, { modelName, modelVersion }: Named): void {
   if (named.size >= MOST_NAMED) named.delete(named.keys().next().value!)
-  named.set(head, name)
-}
-
-/** The answer is encoded, so nothing needs the memory of its tensors. */
-async function end(served: ServedModel, inference: Inference | undefined): Promise<void> {
-  await inference?.close()
-  served.leave()
+  named.set(head, { modelName, modelVersion })
 }

@@ -36,7 +36,7 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
       : planOf(served, head, limits.bytes)
     const waiting = isRaw ? undefined : reader.reserve(plan.arrivingBytes, plan.copiedBytes)
     if (waiting !== undefined) await waiting
-    const inference = new Inference(served, plan, state.regions)
+    const inference = new Inference(served, plan, state.regions, { cancellation, trace: count.trace })
     // The elements in its JSON take much more memory than their bytes, which are reserved.
     plan = undefined
     exchange.onEnd(() => inference.close())
@@ -49,7 +49,8 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
     const ending = reader.expectEnd()
     if (ending !== undefined) await ending
     exchange.hasRead = true
-    const { text, binary } = await inference.run({ cancellation, trace: count.trace }, encodeAsJson)
+    const answering = inference.run(encodeAsJson)
+    const { text, binary } = answering instanceof Promise ? await answering : answering
     count.succeed()
     return { status: 200, text, binary }
   } catch (error) {

@@ -367,9 +367,10 @@ const isPromise = (value: Outputs | Promise<Outputs>): value is Promise<Outputs>
 
 /** @throws {ArgumentError} unless a function returned the output that its signature promises. */
 function checkOutput(model: string, { name, dtype }: TensorSpec, made: unknown): asserts made is ModelTensor {
+  const isOfKind = isModelTensor(made) && (dtype === 'string') === made instanceof StringTensor
+  if (isOfKind) return
   const title = `the output ${name} of the model ${model}`
   if (!isModelTensor(made)) throw wrongType(title, 'a tensor', made, `Return { ${name}: tensor(...) }.`)
-  if ((dtype === 'string') === made instanceof StringTensor) return
   throw wrongType(title, dtype === 'string' ? 'a string tensor' : 'a tensor of numbers', made)
 }
 

@@ -23,14 +23,48 @@ export interface ScheduledRequest {
 }
 
 /** One request that waits for its turn, or runs. */
-export interface Job extends Omit<ScheduledRequest, 'priority' | 'timeout'> {
+export class Job {
+  readonly request: ScheduledRequest
   /** The size along the first axis in a model with batches, or 1. */
   readonly size: number
   /** Requests with the same key can be one batch. */
   readonly key: string
   readonly level: number
-  resolve(outputs: JobOutputs): void
-  reject(reason: unknown): void
+  /** Called when the request leaves the queue. */
+  onBegin: (() => void) | undefined
+  #outputs: JobOutputs | undefined
+  #resolve: ((outputs: JobOutputs) => void) | undefined
+  #reject: ((reason: unknown) => void) | undefined
+
+  constructor(request: ScheduledRequest, size: number, key: string, level: number) {
+    this.request = request
+    this.size = size
+    this.key = key
+    this.level = level
+  }
+
+  get arrived(): number {
+    return this.request.arrived
+  }
+
+  /** The outputs if they are there, or a promise. Called once, when the request was given to an instance or the queue. */
+  answer(): JobOutputs | Promise<JobOutputs> {
+    if (this.#outputs !== undefined) return this.#outputs
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  resolve(outputs: JobOutputs): void {
+    if (this.#resolve === undefined) this.#outputs = outputs
+    else this.#resolve(outputs)
+  }
+
+  /** Called in a later turn than {@link answer}. */
+  reject(reason: unknown): void {
+    this.#reject!(reason)
+  }
 }
 
 /** The outputs of one request. */

@@ -38,7 +38,7 @@ async function conclude(
     return
   }
   for (const job of jobs) {
-    const { isCancelled, reason } = job.cancellation
+    const { isCancelled, reason } = job.request.cancellation
     const again = isCancelled ? { error: reason } : await settle(model, [job], deadlines)
     if (again !== undefined) job.reject(again.error)
   }
@@ -58,37 +58,47 @@ function settle(
 ): Failure | undefined | Promise<Failure | undefined> {
   const [first] = jobs as readonly [Job]
   const shared = jobs.length === 1 ? undefined : model.memory?.arena()
-  let users = jobs.length
-  const release = (): void => {
-    if (--users === 0 && shared !== undefined) void closeWhenFree(shared)
-  }
-  const succeed = (outputs: readonly ModelTensor[]): undefined => {
-    let from = 0
-    for (const job of jobs) {
-      const [start, end] = [from, (from += job.size)]
-      const tensors = jobs.length === 1 ? outputs : outputs.map((output) => sliceRows(output, start, end))
-      job.resolve({ tensors, release })
-    }
-  }
-  const fail = (error: unknown): Failure => {
-    users = 1
-    release()
-    return { error: error ?? new Error('the model threw nothing') }
-  }
   try {
-    const inputs = jobs.length === 1 ? first.inputs : join(jobs, shared)
-    const outputs = runUntilDeadline(model, jobs, deadlines, inputs, shared ?? first.memory)
-    return outputs instanceof Promise ? outputs.then(succeed).catch(fail) : succeed(outputs)
+    const inputs = jobs.length === 1 ? first.request.inputs : join(jobs, shared)
+    const outputs = runUntilDeadline(model, jobs, deadlines, inputs, shared ?? first.request.memory)
+    if (!(outputs instanceof Promise)) return succeed(jobs, outputs, shared)
+    return outputs.then((made) => succeed(jobs, made, shared)).catch((error: unknown) => fail(error, shared))
   } catch (error) {
-    return fail(error)
+    return fail(error, shared)
   }
 }
 
+/** @param shared the memory of the outputs of several requests. */
+function succeed(jobs: readonly Job[], outputs: readonly ModelTensor[], shared: RequestMemory | undefined): undefined {
+  const release = shared === undefined ? doNothing : closeAfter(jobs.length, shared)
+  let from = 0
+  for (const job of jobs) {
+    const [start, end] = [from, (from += job.size)]
+    const tensors = jobs.length === 1 ? outputs : outputs.map((output) => sliceRows(output, start, end))
+    job.resolve({ tensors, release })
+  }
+}
+
+function fail(error: unknown, shared: RequestMemory | undefined): Failure {
+  if (shared !== undefined) void closeWhenFree(shared)
+  return { error: error ?? new Error('the model threw nothing') }
+}
+
+/** Closes memory when each of its users has called the result. */
+function closeAfter(users: number, memory: RequestMemory): () => void {
+  let left = users
+  return () => {
+    if (--left === 0) void closeWhenFree(memory)
+  }
+}
+
+function doNothing(): void {}
+
 /** Copies the inputs of all requests behind each other along the first axis. */
 function join(jobs: readonly Job[], allocator: NativeAllocator | undefined): ModelTensor[] {
-  return jobs[0]!.inputs.map((_, i) =>
+  return jobs[0]!.request.inputs.map((_, i) =>
     joinTensors(
-      jobs.map(({ inputs }) => inputs[i]!),
+      jobs.map(({ request }) => request.inputs[i]!),
       allocator,
     ),
   )
@@ -108,11 +118,11 @@ class BatchContext implements RunContext {
   }
 
   get parameters(): RunContext['parameters'] {
-    return this.#jobs[0]!.parameters
+    return this.#jobs[0]!.request.parameters
   }
 
   get traces(): RunContext['traces'] {
-    return this.#jobs.flatMap(({ trace }) => trace ?? [])
+    return this.#jobs.flatMap(({ request }) => request.trace ?? [])
   }
 
   get signal(): AbortSignal {
@@ -131,7 +141,17 @@ function runUntilDeadline(
   const own = new Cancellation()
   const made = model.run(inputs, new BatchContext(jobs, own), memory, own)
   // A function that has returned needs no timer.
-  if (!(made instanceof Promise)) return made
+  return made instanceof Promise ? limit(model, jobs, deadlines, own, made) : made
+}
+
+/** @param own cancelled with the reason if the run does not end in time. */
+function limit(
+  model: Model,
+  jobs: readonly Job[],
+  deadlines: RunDeadlines,
+  own: Cancellation,
+  made: Promise<ModelTensor[]>,
+): Promise<ModelTensor[]> {
   return new Promise((resolve, reject) => {
     const end = (reason: unknown): void => {
       own.cancel(reason)
@@ -139,14 +159,14 @@ function runUntilDeadline(
       reject(reason as Error)
     }
     const gone = (): void => {
-      if (jobs.every(({ cancellation }) => cancellation.isCancelled)) end(jobs[0]!.cancellation.reason)
+      if (jobs.every(({ request }) => request.cancellation.isCancelled)) end(jobs[0]!.request.cancellation.reason)
     }
     const run = deadlines.add(() => end(deadlineError(model.name, model.deadline, 'running')))
     const settled = (): void => {
       deadlines.delete(run)
-      for (const { cancellation } of jobs) cancellation.listener = undefined
+      for (const { request } of jobs) request.cancellation.listener = undefined
     }
-    for (const { cancellation } of jobs) cancellation.listener = gone
+    for (const { request } of jobs) request.cancellation.listener = gone
     const settling =
       <Value>(next: (value: Value) => void) =>
       (value: Value): void => {

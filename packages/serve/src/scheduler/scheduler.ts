@@ -4,7 +4,7 @@ import type { Model } from '../model/model.ts'
 import { callLater } from '../service/call-later.ts'
 import { deadlineError } from '../service/deadline.ts'
 import { formBatch } from './form-batch.ts'
-import { keyOf, type Job, type JobOutputs, type ScheduledRequest } from './job.ts'
+import { Job, keyOf, type JobOutputs, type ScheduledRequest } from './job.ts'
 import { JobQueue } from './job-queue.ts'
 import { runBatch } from './run-batch.ts'
 import { RunDeadlines } from './run-deadlines.ts'
@@ -36,9 +36,10 @@ export class Scheduler {
    * Runs a request when its turn comes.
    *
    * @throws {InvalidRequestError} if it is larger than a batch, or has a priority that the model does not have. @throws {QueueFullError}
+   * @returns the outputs of a function that a free instance has run at once, or a promise.
    * @throws (rejects with) {KernelDeadlineError} if it waited or ran too long; the reason of its cancellation; or what the model throws.
    */
-  run(request: ScheduledRequest): Promise<JobOutputs> {
+  run(request: ScheduledRequest): JobOutputs | Promise<JobOutputs> {
     const { batching, name } = this.#model
     const level = request.priority === 0 ? batching.defaultLevel : request.priority
     if (level > batching.levels) {
@@ -58,7 +59,7 @@ export class Scheduler {
     const answer = this.#add(request, level, size)
     if (!batching.preserveOrdering) return answer
     const previous = this.#previous
-    const inOrder = answer.then(
+    const inOrder = Promise.resolve(answer).then(
       async (outputs) => (await previous, outputs),
       async (error: unknown) => {
         // Nobody sees the order of an answer that nobody waits for.
@@ -70,59 +71,41 @@ export class Scheduler {
     return inOrder
   }
 
-  #add(request: ScheduledRequest, level: number, size: number): Promise<JobOutputs> {
+  #add(request: ScheduledRequest, level: number, size: number): JobOutputs | Promise<JobOutputs> {
     const { batching, instances } = this.#model
-    const { inputs, memory, arrived, parameters, cancellation, trace, begin } = request
-    return new Promise((resolve, reject) => {
-      const job: Job = {
-        inputs,
-        memory,
-        size,
-        // Requests are only compared in models with batches.
-        key: batching.maxBatchSize > 1 ? keyOf(inputs, parameters) : '',
-        level,
-        arrived,
-        parameters,
-        cancellation,
-        trace,
-        begin,
-        resolve,
-        reject,
-      }
-      // A free instance takes a request that waits for nothing.
-      if (batching.maxBatchSize <= 1 && this.#running < instances && this.#queue.size === 0) this.#start([job])
-      else this.#enqueue(job, request.timeout)
-    })
+    // Requests are only compared in models with batches.
+    const key = batching.maxBatchSize > 1 ? keyOf(request.inputs, request.parameters) : ''
+    const job = new Job(request, size, key, level)
+    // A free instance takes a request that waits for nothing.
+    if (batching.maxBatchSize <= 1 && this.#running < instances && this.#queue.size === 0) this.#start([job])
+    else this.#enqueue(job)
+    return job.answer()
   }
 
-  #enqueue(job: Job, timeout: number): void {
+  #enqueue(job: Job): void {
     const { batching, name } = this.#model
+    const { cancellation, timeout } = job.request
     const policy = batching.policyOf(job.level)
     const longest = shorterTimeout(policy, timeout) / 1000
-    const { cancellation } = job
     const leave = (): void => {
       takeBack()
       cancellation.listener = undefined
     }
     const refuse = (reason: unknown): void => {
       leave()
-      this.#queue.delete(waiting)
+      this.#queue.delete(job)
       job.reject(reason)
     }
     const expire = (): void => {
-      if (policy.timeoutAction === 'delay') this.#queue.delay(waiting)
+      if (policy.timeoutAction === 'delay') this.#queue.delay(job)
       else refuse(deadlineError(name, longest))
     }
-    const begin = (): void => {
-      leave()
-      job.begin()
-    }
-    const waiting: Job = { ...job, begin }
     const takeBack = longest > 0 ? callLater(expire, longest) : () => {}
     const cancel = (): void => refuse(cancellation.reason)
     // Not at once: V8 would make it an old object, with which the request would stay until the next full collection.
     cancellation.listener = cancel
-    this.#queue.add(waiting)
+    job.onBegin = leave
+    this.#queue.add(job)
     this.#startNext()
   }
 
@@ -137,7 +120,8 @@ export class Scheduler {
       }
       for (const job of decision.jobs) {
         this.#queue.delete(job)
-        job.begin()
+        job.onBegin?.()
+        job.request.begin()
       }
       this.#start(decision.jobs)
     }

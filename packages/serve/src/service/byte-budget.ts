@@ -80,6 +80,7 @@ export class ByteBudget {
 
   /** Gives free bytes to those that wait, in their order. */
   #startNext(): void {
+    if (this.#holders.size + this.#others.size === 0) return
     for (const all of [this.#holders, this.#others]) {
       for (const waiting of all) {
         if (this.#used + waiting.byteSize > this.limit) return

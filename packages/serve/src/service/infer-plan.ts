@@ -12,8 +12,8 @@ export interface InferPlan {
   readonly inputs: readonly PlannedInput[]
   /** In the order of the answer. */
   readonly outputs: readonly ChosenOutput[]
-  /** The places among {@link inputs} of those that the request has, in its order. */
-  readonly order: readonly number[]
+  /** The places among {@link inputs} of those that arrive behind the JSON, in the order of the request. */
+  readonly arriving: readonly number[]
   /** The bytes of the inputs that arrive behind the JSON. */
   readonly arrivingBytes: number
   /** The bytes of the inputs that are copied from the shared memory of the client. */
@@ -44,10 +44,12 @@ export function planInference(model: Model, request: InferRequest, byteLimit: nu
   if (byteSize > byteLimit) {
     throw inputsTooLarge(byteLimit, byteSize)
   }
-  const order = request.inputs.map(({ name }) => model.inputs.findIndex((spec) => spec.name === name))
+  const arriving = request.inputs
+    .filter(({ source }) => isBehind(source))
+    .map(({ name }) => model.inputs.findIndex((spec) => spec.name === name))
   const arrivingBytes = request.inputs.reduce((sum, { source }) => (isBehind(source) ? sum + source.byteSize : sum), 0)
   const copiedBytes = request.inputs.reduce((sum, { source }) => ('region' in source ? sum + source.byteSize : sum), 0)
-  return { request, inputs, outputs, order, arrivingBytes, copiedBytes }
+  return { request, inputs, outputs, arriving, arrivingBytes, copiedBytes }
 }
 
 export const inputsTooLarge = (byteLimit: number, byteSize: number): RequestTooLargeError =>

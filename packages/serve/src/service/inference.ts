@@ -10,15 +10,13 @@ import { bytesForBody } from '../protocol/tensor-json.ts'
 import { RegionPlaces } from '../shared-memory/region-place.ts'
 import type { Region } from '../shared-memory/region.ts'
 import type { Regions } from '../shared-memory/regions.ts'
+import type { TraceContext } from '../tracing/trace-context.ts'
 import type { RequestTrace } from '../tracing/tracing.ts'
 import type { Cancellation } from './cancellation.ts'
 import { closeWhenFree } from './close-when-free.ts'
-import type { JobOutputs } from '../scheduler/job.ts'
+import type { JobOutputs, ScheduledRequest } from '../scheduler/job.ts'
 import type { InferPlan, PlannedInput } from './infer-plan.ts'
 import type { ServedModel } from './served-model.ts'
-
-/** Nanoseconds. */
-const now = (): number => 1e6 * performance.now()
 
 /** The request for which a model runs. */
 interface RunOf {
@@ -31,41 +29,56 @@ interface RunOf {
  * One request from its plan to its answer. The memory of the inputs and outputs is free after {@link close}, which follows the last
  * use of the answer.
  */
-export class Inference {
-  readonly #served: ServedModel
-  /** The elements in the JSON, which take much more memory than their bytes, are not kept. */
-  readonly #request: Pick<InferPlan['request'], 'id' | 'parameters' | 'priority' | 'timeout'>
-  readonly #chosen: InferPlan['outputs']
-  readonly #inputs: readonly Input[]
-  readonly #places: RegionPlaces
-  /** The regions of the outputs, for those that have one. */
-  readonly #regions: readonly (Region | undefined)[]
-  readonly #memory: RequestMemory | undefined
-  readonly #start = now()
-  #outputs: JobOutputs | undefined
+export class Inference implements ScheduledRequest {
+  readonly parameters: ScheduledRequest['parameters']
+  readonly priority: number
+  readonly timeout: number
+  readonly cancellation: Cancellation
+  readonly trace: TraceContext | undefined
+  readonly memory: RequestMemory | undefined
+  inputs: readonly ModelTensor[] = []
+  arrived = 0
   /** The places of the binary inputs in the order of the request, which the caller fills before {@link run}. */
   readonly places: readonly Uint8Array[]
+  readonly #served: ServedModel
+  readonly #id: string | undefined
+  readonly #chosen: InferPlan['outputs']
+  readonly #trace: RequestTrace | undefined
+  readonly #opened: readonly Input[]
+  readonly #regionPlaces: RegionPlaces
+  /** The regions of the outputs, for those that have one. */
+  readonly #regions: readonly (Region | undefined)[]
+  readonly #start = performance.now()
+  #begun = 0
+  #outputs: JobOutputs | undefined
 
   /**
    * Takes the memory of the inputs.
    *
+   * @param plan the elements in its JSON, which take much more memory than their bytes, are not kept.
    * @param regions the shared memory that clients have registered.
    * @throws {InvalidRequestError} if elements in the JSON do not fit, or shared memory cannot be read.
    */
-  constructor(served: ServedModel, plan: InferPlan, regions: Regions) {
-    this.#served = served
+  constructor(served: ServedModel, plan: InferPlan, regions: Regions, { cancellation, trace }: RunOf) {
     const { id, parameters, priority, timeout } = plan.request
-    this.#request = { id, parameters, priority, timeout }
+    this.parameters = parameters
+    this.priority = priority
+    this.timeout = timeout
+    this.cancellation = cancellation
+    this.trace = trace?.context
+    this.#served = served
+    this.#id = id
     this.#chosen = plan.outputs
+    this.#trace = trace
     const memory = served.model.memory?.arena()
     const ofRequest = new RegionPlaces(regions)
-    this.#memory = memory
-    this.#places = ofRequest
+    this.memory = memory
+    this.#regionPlaces = ofRequest
     try {
       const inputs = plan.inputs.map((input) => openInput(input, memory, ofRequest))
-      this.#inputs = inputs
+      this.#opened = inputs
       this.#regions = plan.outputs.map(({ range }) => (range === undefined ? undefined : ofRequest.acquire(range)))
-      this.places = plan.order.map((i) => inputs[i]!.place).filter((place) => place !== undefined)
+      this.places = plan.arriving.map((i) => inputs[i]!.place!)
     } catch (error) {
       ofRequest.release()
       memory?.close()
@@ -77,46 +90,47 @@ export class Inference {
    * Waits for its turn, runs the model, and encodes its outputs.
    *
    * @param encode makes the answer of a transport, while the outputs are in memory.
-   * @throws (rejects with) {InvalidRequestError | QueueFullError | KernelDeadlineError}, or what the model throws.
+   * @returns the answer of a function that an instance has run at once, or a promise.
+   * @throws (or rejects with) {InvalidRequestError | QueueFullError | KernelDeadlineError}, or what the model throws.
    */
-  async run<Encoded>({ cancellation, trace }: RunOf, encode: (response: InferResponse) => Encoded): Promise<Encoded> {
-    const { model, scheduler, statistics } = this.#served
-    const { id, parameters, priority, timeout } = this.#request
-    const inputs = this.#inputs.map(({ finish }) => finish())
-    for (let i = 0; i < inputs.length; i++) {
+  run<Encoded>(encode: (response: InferResponse) => Encoded): Encoded | Promise<Encoded> {
+    const { model, scheduler } = this.#served
+    this.inputs = this.#opened.map(({ finish }) => finish())
+    for (let i = 0; i < this.inputs.length; i++) {
       const { name, dtype } = model.inputs[i]!
-      if (dtype === 'bool') checkBooleans(name, inputs[i] as Tensor)
+      if (dtype === 'bool') checkBooleans(name, this.inputs[i] as Tensor)
     }
-    const read = now()
-    let begun = read
-    const begin = (): void => void (begun = now())
-    const outputs = await scheduler.run({
-      inputs,
-      memory: this.#memory,
-      parameters,
-      priority,
-      timeout,
-      cancellation,
-      trace: trace?.context,
-      arrived: read / 1e6,
-      begin,
-    })
+    this.arrived = performance.now()
+    this.#begun = this.arrived
+    const outputs = scheduler.run(this)
+    return outputs instanceof Promise
+      ? outputs.then((made) => this.#answer(made, encode))
+      : this.#answer(outputs, encode)
+  }
+
+  /** Called when it leaves the queue. */
+  begin(): void {
+    this.#begun = performance.now()
+  }
+
+  #answer<Encoded>(outputs: JobOutputs, encode: (response: InferResponse) => Encoded): Encoded {
+    const { model, statistics } = this.#served
     this.#outputs = outputs
-    const ended = now()
+    const ended = performance.now()
     const answered = this.#chosen.map((chosen, i): AnsweredOutput => {
       const made = outputs.tensors[chosen.index]!
       const region = this.#regions[i]
       return { chosen, tensor: made, written: region === undefined ? undefined : writeTo(region, chosen, made) }
     })
-    const response = encode({ model, id, chosen: this.#chosen, outputs: answered })
+    const response = encode({ model, id: this.#id, chosen: this.#chosen, outputs: answered })
     const durations = {
-      queue: begun - read,
-      computeInput: read - this.#start,
-      computeInfer: ended - begun,
-      computeOutput: now() - ended,
+      queue: 1e6 * (this.#begun - this.arrived),
+      computeInput: 1e6 * (this.arrived - this.#start),
+      computeInfer: 1e6 * (ended - this.#begun),
+      computeOutput: 1e6 * (performance.now() - ended),
     }
-    statistics.addSuccess(model.batching.maxBatchSize === 0 ? 1 : inputs[0]!.shape[0]!, durations)
-    trace?.addParts(durations)
+    statistics.addSuccess(model.batching.maxBatchSize === 0 ? 1 : this.inputs[0]!.shape[0]!, durations)
+    this.#trace?.addParts(durations)
     return response
   }
 
@@ -126,9 +140,9 @@ export class Inference {
    * @returns undefined if it was given back at once.
    */
   close(): Promise<void> | undefined {
-    this.#places.release()
+    this.#regionPlaces.release()
     this.#outputs?.release()
-    return this.#memory === undefined ? undefined : closeWhenFree(this.#memory)
+    return this.memory === undefined ? undefined : closeWhenFree(this.memory)
   }
 }
 

@@ -126,7 +126,7 @@ export class Metrics {
   addSuccess(served: ServedModel, seconds: number): void {
     let times = this.#times.get(served)
     if (times === undefined) this.#times.set(served, (times = { labels: labelsOf(served), seconds: [] }))
-    this.#waiting.add(times)
+    if (times.seconds.length === 0) this.#waiting.add(times)
     times.seconds.push(seconds)
     if (times.seconds.length === MOST_WAITING) this.#observe(times)
   }

@@ -28,7 +28,7 @@ export class RecentPlans {
   }
 }
 
-/** A text with a character for each byte, so that other bytes are another text. Undefined if they are too many to be kept. */
-export function headOf(bytes: Buffer): string | undefined {
-  return bytes.length > LONGEST ? undefined : bytes.toString('latin1')
+/** A text with a character for each of the first bytes, so that other bytes are another text. Undefined if they are too many to be kept. */
+export function headOf(bytes: Buffer, length: number = bytes.length): string | undefined {
+  return length > LONGEST ? undefined : bytes.toString('latin1', 0, length)
 }

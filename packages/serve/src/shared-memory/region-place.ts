@@ -31,6 +31,6 @@ export class RegionPlaces {
   }
 
   release(): void {
-    for (const region of this.#acquired.splice(0)) region.release()
+    while (this.#acquired.length > 0) this.#acquired.pop()!.release()
   }
 }
