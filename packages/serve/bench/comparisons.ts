@@ -33,8 +33,18 @@ export function comparisonsOf(hasFastapi: boolean): Readonly<Record<string, () =
     'http 4 KiB': () =>
       http('http 4 KiB', 1024, [...[500, 1000, 2000, 3000].map((rate) => ({ clients: 32, rate })), { clients: 32 }]),
     'http 1 MiB': () => http('http 1 MiB', 2 ** 18, [{ clients: 8, rate: 100 }, { clients: 8 }]),
-    'grpc 4 KiB': () => grpc('grpc 4 KiB', 1024, [{ clients: 32, rate: 500 }, { clients: 32 }]),
-    'grpc 1 MiB': () => grpc('grpc 1 MiB', 2 ** 18, [{ clients: 4, rate: 25 }, { clients: 4 }]),
+    'grpc 4 KiB': () =>
+      grpc('grpc 4 KiB', 1024, [...[500, 1000, 2000].map((rate) => ({ clients: 32, rate })), { clients: 32 }]),
+    'grpc 1 MiB': () => grpc('grpc 1 MiB', 2 ** 18, [{ clients: 4, rate: 50 }, { clients: 4 }]),
+    workers: async () => {
+      const server = await startServer('workers')
+      const one = (title: string, model: string): Contestant => overHttp(title, server, httpRequest(model, [1024]))
+      return {
+        name: 'workers',
+        contestants: [one('one worker', 'workers1'), one('two workers', 'workers2')],
+        loads: [{ clients: 8 }],
+      }
+    },
     batches: async () => {
       const server = await startServer('batching')
       const one = (title: string, model: string): Contestant => overHttp(title, server, httpRequest(model, [1, 1024]))

@@ -21,31 +21,56 @@ export interface Comparison {
 
 /** How often and how long everything is measured. */
 export interface Duration {
+  /** How often the servers are started anew. Two processes of the same server differ by a fifth, for as long as they run. */
+  readonly starts: number
+  /** The rounds after each start. */
   readonly rounds: number
   readonly seconds: number
 }
 
 type Sample = Readonly<Record<Measure, number>>
 
-/** Measures all servers of a comparison in turns, so that what else the machine does affects all of them. */
-export async function measure({ name, contestants, loads }: Comparison, { rounds, seconds }: Duration): Promise<Row[]> {
+/** Measures all servers of a comparison in turns, so that what else the machine does affects all of them. @param open starts them. */
+export async function measure(open: () => Promise<Comparison>, duration: Duration): Promise<Row[]> {
+  let all: readonly Measured[] = []
+  for (let start = 0; start < duration.starts; start++) {
+    const comparison = await open()
+    const measured = await measureStart(comparison, duration)
+    all =
+      all.length === 0
+        ? measured
+        : measured.map((one, i) => ({ ...one, samples: [...all[i]!.samples, ...one.samples] }))
+    for (const { server } of comparison.contestants) server.close()
+  }
+  return all.map(({ samples, ...row }) => {
+    const first = all.find(({ clients, rate }) => clients === row.clients && rate === row.rate)!.samples
+    const spreads = ofEach((one) => spreadOf(valuesOf(samples, one)))
+    return { ...row, ...spreads, ratios: ofEach((one) => ratioOf(valuesOf(samples, one), valuesOf(first, one))) }
+  })
+}
+
+/** What was measured of one server under one load. */
+interface Measured extends Pick<Row, 'comparison' | 'server' | 'clients' | 'rate'> {
+  readonly samples: readonly Sample[]
+}
+
+/** Measures servers that were just started. */
+async function measureStart(
+  { name, contestants, loads }: Comparison,
+  { rounds, seconds }: Duration,
+): Promise<readonly Measured[]> {
   for (const contestant of contestants) await warmUp(contestant, loads.at(-1)!.clients)
-  const rows: Row[] = []
+  const measured: Measured[] = []
   for (const load of loads) {
     const samples = contestants.map((): Sample[] => [])
     for (let round = 0; round < rounds; round++) {
       for (const [i, contestant] of contestants.entries())
         samples[i]!.push(await measureOnce(contestant, load, seconds))
     }
-    const [first = []] = samples
-    for (const [i, { name: server }] of contestants.entries()) {
-      const own = samples[i]!
-      const spreads = ofEach((one) => spreadOf(valuesOf(own, one)))
-      const ratios = ofEach((one) => ratioOf(valuesOf(own, one), valuesOf(first, one)))
-      rows.push({ comparison: name, server, ...load, ...spreads, ratios })
-    }
+    for (const [i, { name: server }] of contestants.entries())
+      measured.push({ comparison: name, server, ...load, samples: samples[i]! })
   }
-  return rows
+  return measured
 }
 
 /** The requests after which V8 has compiled a server, and the most seconds for them. */

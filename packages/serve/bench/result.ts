@@ -45,6 +45,9 @@ export interface Result {
   readonly machine: ReturnType<typeof describeMachine>
   /** The versions of the server of FastAPI, or why it was left out. */
   readonly fastapi: string
+  /** How often the servers were started. */
+  readonly starts: number
+  /** The measurements of a row after each start. */
   readonly rounds: number
   /** The duration of one measurement. */
   readonly seconds: number

@@ -3,7 +3,8 @@
  * own, and prints a table. `docs/benchmarks.md` explains the results.
  *
  * - `--filter http` runs only the comparisons whose names contain the word.
- * - `--rounds 5` and `--seconds 1` are the number and the duration of the measurements of a row.
+ * - `--starts 3` is how often the servers of a row are started anew, `--rounds 2` the number of its measurements after each start, and
+ *   `--seconds 1` their duration.
  * - `--output FILE` writes the result as JSON, which `publish.ts` brings into the documentation.
  */
 import { describeMachine } from '@tenon/bench'
@@ -18,13 +19,18 @@ import type { Result, Row } from './result.ts'
 const { values: options } = parseArgs({
   options: {
     filter: { type: 'string', default: '' },
-    rounds: { type: 'string', default: '5' },
+    starts: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '1' },
     output: { type: 'string' },
   },
 })
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
-const duration = { rounds: Number(options.rounds), seconds: Number(options.seconds) }
+const duration = {
+  starts: Number(options.starts),
+  rounds: Number(options.rounds),
+  seconds: Number(options.seconds),
+}
 
 const machine = describeMachine()
 const fastapi = findFastapi()
@@ -59,9 +65,7 @@ function printRows(rows: readonly Row[]): void {
 const rows: Row[] = []
 for (const [name, open] of Object.entries(comparisonsOf('versions' in fastapi))) {
   if (!name.includes(options.filter)) continue
-  const comparison = await open()
-  const found = await measure(comparison, duration)
-  for (const { server } of comparison.contestants) server.close()
+  const found = await measure(open, duration)
   printRows(found)
   rows.push(...found)
 }

@@ -65,6 +65,22 @@ const KINDS: Readonly<Record<string, () => Promise<number>>> = {
     })
     return (await createServer({ models: [identityKernel], http: { port: 0 } })).port
   },
+  /** A kernel that computes for five milliseconds in each call, in one worker and in two. */
+  workers: async () => {
+    const path = await compileKernels()
+    const models = [1, 2].map(async (workers) => {
+      const library = await Library.isolate(path, { workers })
+      return defineModel({
+        name: `workers${workers}`,
+        kernel: library.kernel('copy_slowly'),
+        memory: library.memory,
+        signature: '(x: f32[n]) -> (y: f32[n])',
+        attributes: { microseconds: 5000 },
+        instances: workers,
+      })
+    })
+    return (await createServer({ models: await Promise.all(models), http: { port: 0 } })).port
+  },
   /** A kernel that takes a millisecond for each call: without batches, with batches, and with batches that wait to grow. */
   batching: async () => {
     const library = await Library.isolate(await compileKernels())

@@ -6,9 +6,10 @@ const PARTS: Readonly<Record<string, (result: Result) => string>> = {
   'serving: machine': describeRun,
   'serving: http 4 KiB': (result) => serversTable(result, 'http 4 KiB', 2000),
   'serving: http 1 MiB': (result) => serversTable(result, 'http 1 MiB', 100),
-  'serving: grpc 4 KiB': (result) => serversTable(result, 'grpc 4 KiB', 500),
-  'serving: grpc 1 MiB': (result) => serversTable(result, 'grpc 1 MiB', 25),
+  'serving: grpc 4 KiB': (result) => serversTable(result, 'grpc 4 KiB', 2000),
+  'serving: grpc 1 MiB': (result) => serversTable(result, 'grpc 1 MiB', 50),
   'serving: batches': batchesTable,
+  'serving: workers': workersTable,
   'serving: goals': goalsTable,
 }
 
@@ -25,12 +26,12 @@ export function fillTables(page: string, result: Result): string {
   }, page)
 }
 
-function describeRun({ date, machine, node, fastapi, rounds, seconds }: Result): string {
+function describeRun({ date, machine, node, fastapi, starts, rounds, seconds }: Result): string {
   const { cpu, cores, memoryBytes, kernel, load } = machine
   return [
     `The figures are from one run on ${date}: ${cores} virtual cores (${cpu}), ${Math.round(memoryBytes / 2 ** 30)} GiB of memory, Linux ${kernel},`,
     `Node.js ${node.slice(1)}, ${fastapi}. The load of the machine was ${load.toFixed(2)} before the run, of which each row is`,
-    `the median of ${rounds} rounds of ${seconds} seconds.`,
+    `the median of ${starts * rounds} measurements of ${seconds} seconds, ${rounds} after each of ${starts} starts of the servers.`,
   ].join('\n')
 }
 
@@ -63,6 +64,21 @@ function batchesTable({ rows }: Result): string {
     ...servers.map((server) => grouped(rowOf(own, server, clients).requestsPerSecond.median)),
   ])
   return markdownTable(['clients', ...servers], lines)
+}
+
+function workersTable({ rows }: Result): string {
+  const own = rows.filter(({ comparison }) => comparison === 'workers')
+  const lines = own.map(({ server, requestsPerSecond, ratios, p50, p99 }, i) => {
+    const { median, low, high } = ratios.requestsPerSecond
+    return [
+      server,
+      grouped(requestsPerSecond.median),
+      i === 0 ? '1' : `${median.toFixed(2)} (${low.toFixed(2)} – ${high.toFixed(2)})`,
+      `${p50.median.toFixed(1)} ms`,
+      `${p99.median.toFixed(1)} ms`,
+    ]
+  })
+  return markdownTable(['', 'requests/s', 'against one worker', 'p50', 'p99'], lines)
 }
 
 function rowOf(rows: readonly Row[], server: string, clients: number): Row {

@@ -17,8 +17,8 @@ function row(comparison: string, server: string, processor: number, plan: { clie
 const rates = {
   'http 4 KiB': [32, 2000],
   'http 1 MiB': [8, 100],
-  'grpc 4 KiB': [32, 500],
-  'grpc 1 MiB': [4, 25],
+  'grpc 4 KiB': [32, 2000],
+  'grpc 1 MiB': [4, 50],
 } as const
 const rows = [
   ...Object.entries(rates).flatMap(([comparison, [clients, rate]]) =>
@@ -30,13 +30,15 @@ const rows = [
   ...['no batches', 'batches of up to 32'].flatMap((server) =>
     [1, 32].map((clients) => row('batches', server, 1, { clients })),
   ),
+  ...['one worker', 'two workers'].map((server) => row('workers', server, 1, { clients: 8 })),
 ]
 const result: Result = {
   date: '2026-01-02',
   node: 'v24.1.0',
   machine: { cpu: 'Some CPU', cores: 2, memoryBytes: 2 ** 34, platform: 'linux-x64', kernel: '6.1', load: 0.25 },
   fastapi: 'FastAPI 1.0',
-  rounds: 5,
+  starts: 3,
+  rounds: 2,
   seconds: 0.8,
   rows,
   goals: checkGoals(rows),
@@ -50,6 +52,7 @@ describe('the tables of serving in the page of benchmarks', () => {
     )
     expect(filled).toMatch(/\| tenon +\| 1,300 µs +\| 1\.30 \(1\.30 – 1\.30\) +\| 0\.50 ms \| 1\.5 ms \| 12,346 +\|/)
     expect(filled).toMatch(/\| clients \| no batches \| batches of up to 32 \|/)
+    expect(filled).toMatch(/\| two workers \| 12,346 +\| 6\.00 \(6\.00 – 6\.00\) +\| 0\.5 ms +\| 1\.5 ms +\|/)
     expect(filled).toMatch(/\| gRPC, 1 MiB: .+ \| at most 1\.2 +\| 1\.30 +\| missed \|/)
     expect(fillTables(filled, result)).toBe(filled)
     expect(filled.split('\n\n').length).toBe(page.split('\n\n').length)
