@@ -17,12 +17,6 @@ const fastMathLibrary = join(
 )
 
 /**
- * Where the processes that tests start keep compiled code. Without it, each of them strips the types of all sources again, which takes
- * three quarters of its time. Node 22 keeps only the compiled code, not the stripped sources.
- */
-const compileCache = join(import.meta.dirname, '../../../node_modules/.cache/tenon/compile-cache')
-
-/**
  * Tests with a library loaded first that sets flush-to-zero, and with example kernels that are built with `-Ofast`. Tests of
  * crashes run in processes of their own, which do not load it, and those of leaks compute nothing.
  */
@@ -72,11 +66,7 @@ export default defineConfig(({ mode }) => ({
     ...(mode === 'coverage' ? coverage : {}),
     pool: 'forks',
     maxWorkers: availableParallelism(),
-    env: {
-      // V8 does not count the blocks of functions that it takes from a cache.
-      ...(mode === 'coverage' ? {} : { NODE_COMPILE_CACHE: compileCache }),
-      ...(mode === 'fast-math' ? { TENON_TEST_LOAD_FIRST: fastMathLibrary, TENON_KERNELS_VARIANT: 'fast-math' } : {}),
-    },
+    env: mode === 'fast-math' ? { TENON_TEST_LOAD_FIRST: fastMathLibrary, TENON_KERNELS_VARIANT: 'fast-math' } : {},
     execArgv: ['--expose-gc'],
     include: ['test/**/*.test.ts'],
     typecheck: { include: ['test/**/*.test-d.ts'] },

@@ -11,9 +11,23 @@ import { chosenNode } from '../node-versions.ts'
 
 const node = chosenNode()
 const vitest = join(dirname(fileURLToPath(import.meta.resolve('vitest/package.json'))), 'vitest.mjs')
-const child = spawn(node, [vitest, ...process.argv.slice(2)], {
+const args = process.argv.slice(2)
+
+/**
+ * Where the processes of vitest, and those that tests start, keep compiled code. Without it, each of them compiles vitest and what it tests
+ * again, and strips the types of sources, which takes three quarters of its time. Node 22 keeps only the compiled code, not the stripped
+ * sources. V8 does not count the blocks of functions that it takes from a cache.
+ */
+const compileCache = join(import.meta.dirname, '../../../../node_modules/.cache/tenon/compile-cache')
+const isCoverage = args.includes('coverage')
+
+const child = spawn(node, [vitest, ...args], {
   stdio: 'inherit',
-  env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env['PATH']}` },
+  env: {
+    ...process.env,
+    PATH: `${dirname(node)}${delimiter}${process.env['PATH']}`,
+    ...(isCoverage ? {} : { NODE_COMPILE_CACHE: compileCache }),
+  },
 })
 child.on('close', (code) => {
   process.exitCode = code ?? 1
