@@ -140,16 +140,22 @@ class InferCall {
 
   /** @returns the answer */
   succeed(answer: Buffer): Buffer {
-    this.#end()
-    this.#count.succeed()
-    return answer
+    try {
+      this.#count.succeed()
+      return answer
+    } finally {
+      this.#end()
+    }
   }
 
   /** @returns the error */
   fail(error: unknown): unknown {
-    this.#end()
-    this.#count.fail(error)
-    return error
+    try {
+      this.#count.fail(error)
+      return error
+    } finally {
+      this.#end()
+    }
   }
 
   /** The answer is encoded, so nothing needs the memory of its tensors. */

@@ -70,13 +70,18 @@ function settle(
 
 /** @param shared the memory of the outputs of several requests. */
 function succeed(jobs: readonly Job[], outputs: readonly ModelTensor[], shared: RequestMemory | undefined): undefined {
+  if (jobs.length === 1) {
+    jobs[0]!.resolve({ tensors: outputs, release: doNothing })
+    return
+  }
   const release = shared === undefined ? doNothing : closeAfter(jobs.length, shared)
   let from = 0
-  for (const job of jobs) {
-    const [start, end] = [from, (from += job.size)]
-    const tensors = jobs.length === 1 ? outputs : outputs.map((output) => sliceRows(output, start, end))
-    job.resolve({ tensors, release })
-  }
+  // All or none of them get their outputs.
+  const parts = jobs.map(({ size }) => {
+    const [start, end] = [from, (from += size)]
+    return outputs.map((output) => sliceRows(output, start, end))
+  })
+  for (const [i, job] of jobs.entries()) job.resolve({ tensors: parts[i]!, release })
 }
 
 function fail(error: unknown, shared: RequestMemory | undefined): Failure {

@@ -19,7 +19,7 @@ const args = process.argv.slice(2)
  * sources. V8 does not count the blocks of functions that it takes from a cache.
  */
 const compileCache = join(import.meta.dirname, '../../../../node_modules/.cache/tenon/compile-cache')
-const isCoverage = args.includes('coverage')
+const isCoverage = args.some((arg, i) => arg === '--mode=coverage' || (arg === 'coverage' && args[i - 1] === '--mode'))
 
 const child = spawn(node, [vitest, ...args], {
   stdio: 'inherit',
