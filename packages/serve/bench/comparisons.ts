@@ -30,12 +30,10 @@ export function comparisonsOf(hasFastapi: boolean): Readonly<Record<string, () =
     return { name, contestants, loads }
   }
   return {
-    'http 4 KiB': () =>
-      http('http 4 KiB', 1024, [...[500, 1000, 2000, 3000].map((rate) => ({ clients: 32, rate })), { clients: 32 }]),
-    'http 1 MiB': () => http('http 1 MiB', 2 ** 18, [{ clients: 8, rate: 100 }, { clients: 8 }]),
-    'grpc 4 KiB': () =>
-      grpc('grpc 4 KiB', 1024, [...[500, 1000, 2000].map((rate) => ({ clients: 32, rate })), { clients: 32 }]),
-    'grpc 1 MiB': () => grpc('grpc 1 MiB', 2 ** 18, [{ clients: 4, rate: 50 }, { clients: 4 }]),
+    'http 4 KiB': () => http('http 4 KiB', 1024, loadsOf(32, 500, 1000, 2000, 3000)),
+    'http 1 MiB': () => http('http 1 MiB', 2 ** 18, loadsOf(8, 100)),
+    'grpc 4 KiB': () => grpc('grpc 4 KiB', 1024, loadsOf(32, 500, 1000, 2000)),
+    'grpc 1 MiB': () => grpc('grpc 1 MiB', 2 ** 18, loadsOf(4, 50)),
     workers: async () => {
       const server = await startServer('workers')
       const one = (title: string, model: string): Contestant => overHttp(title, server, httpRequest(model, [1024]))
@@ -60,6 +58,12 @@ export function comparisonsOf(hasFastapi: boolean): Readonly<Record<string, () =
     },
   }
 }
+
+/** Some rates, and then as many requests as possible. */
+const loadsOf = (clients: number, ...rates: readonly number[]): LoadPlan[] => [
+  ...rates.map((rate) => ({ clients, rate })),
+  { clients },
+]
 
 function overHttp(name: string, server: ServerProcess, request: Buffer): Contestant {
   return { name, server, request, open: (clients) => openHttp(server.port, clients) }

@@ -32,16 +32,14 @@ type Sample = Readonly<Record<Measure, number>>
 
 /** Measures all servers of a comparison in turns, so that what else the machine does affects all of them. @param open starts them. */
 export async function measure(open: () => Promise<Comparison>, duration: Duration): Promise<Row[]> {
-  let all: readonly Measured[] = []
+  const starts: (readonly Measured[])[] = []
   for (let start = 0; start < duration.starts; start++) {
     const comparison = await open()
-    const measured = await measureStart(comparison, duration)
-    all =
-      all.length === 0
-        ? measured
-        : measured.map((one, i) => ({ ...one, samples: [...all[i]!.samples, ...one.samples] }))
+    starts.push(await measureStart(comparison, duration))
     for (const { server } of comparison.contestants) server.close()
   }
+  const [earliest = []] = starts
+  const all = earliest.map((row, i): Measured => ({ ...row, samples: starts.flatMap((start) => start[i]!.samples) }))
   return all.map(({ samples, ...row }) => {
     const first = all.find(({ clients, rate }) => clients === row.clients && rate === row.rate)!.samples
     const spreads = ofEach((one) => spreadOf(valuesOf(samples, one)))
@@ -49,7 +47,7 @@ export async function measure(open: () => Promise<Comparison>, duration: Duratio
   })
 }
 
-/** What was measured of one server under one load. */
+/** The samples of one server under one load. */
 interface Measured extends Pick<Row, 'comparison' | 'server' | 'clients' | 'rate'> {
   readonly samples: readonly Sample[]
 }

@@ -1,4 +1,4 @@
-import { markdownTable } from '@tenon/bench'
+import { markdownTable, type Spread } from '@tenon/bench'
 import type { Result, Row } from './result.ts'
 
 /** The parts of `docs/benchmarks.md` that a run of the benchmark writes, by the names of the comments in front of them. */
@@ -42,12 +42,11 @@ function serversTable({ rows }: Result, comparison: string, rate: number): strin
   if (atRate.length === 0) throw new Error(`The result must have rows of ${comparison} at ${rate} requests a second.`)
   const heads = ['server', 'CPU of a request', 'against the echo', 'p50', 'p99', 'most requests/s']
   const lines = atRate.map(({ server, processor, p50, p99, ratios }, i) => {
-    const { median, low, high } = ratios.processor
     const most = unlimited.find((row) => row.server === server)!.requestsPerSecond.median
     return [
       server,
       `${grouped(processor.median)} µs`,
-      i === 0 ? '1' : `${median.toFixed(2)} (${low.toFixed(2)} – ${high.toFixed(2)})`,
+      i === 0 ? '1' : withQuartiles(ratios.processor),
       `${p50.median.toFixed(2)} ms`,
       `${p99.median.toPrecision(2)} ms`,
       grouped(most),
@@ -69,11 +68,10 @@ function batchesTable({ rows }: Result): string {
 function workersTable({ rows }: Result): string {
   const own = rows.filter(({ comparison }) => comparison === 'workers')
   const lines = own.map(({ server, requestsPerSecond, ratios, p50, p99 }, i) => {
-    const { median, low, high } = ratios.requestsPerSecond
     return [
       server,
       grouped(requestsPerSecond.median),
-      i === 0 ? '1' : `${median.toFixed(2)} (${low.toFixed(2)} – ${high.toFixed(2)})`,
+      i === 0 ? '1' : withQuartiles(ratios.requestsPerSecond),
       `${p50.median.toFixed(1)} ms`,
       `${p99.median.toFixed(1)} ms`,
     ]
@@ -89,5 +87,8 @@ function goalsTable({ goals }: Result): string {
   const lines = goals.map(({ name, limit, ratio, isMet }) => [name, limit, ratio.toFixed(2), isMet ? 'met' : 'missed'])
   return markdownTable(['ratio', 'limit', 'measured', ''], lines)
 }
+
+const withQuartiles = ({ median, low, high }: Spread): string =>
+  `${median.toFixed(2)} (${low.toFixed(2)} – ${high.toFixed(2)})`
 
 const grouped = (value: number): string => Math.round(value).toLocaleString('en-US')

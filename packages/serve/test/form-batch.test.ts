@@ -4,7 +4,7 @@ import { readBatching } from '../src/scheduler/batching-options.ts'
 import { formBatch } from '../src/scheduler/form-batch.ts'
 import type { Job } from '../src/scheduler/job.ts'
 
-const job = (size: number, arrived = 0, key = 'a'): Job => ({ size, arrived, key }) as Job
+const job = (size: number, arrived = 0, key = 'a'): Job => ({ size, key, request: { arrived } }) as Job
 
 const sizesOf = (decision: ReturnType<typeof formBatch>): unknown =>
   'jobs' in decision ? decision.jobs.map(({ size }) => size) : decision
@@ -54,7 +54,7 @@ describe('rule 27: a free instance', () => {
         fc.uniqueArray(fc.integer({ min: 1, max: 8 })),
         fc.nat({ max: 10_000 }),
         (queued, preferred, delay) => {
-          const jobsOf = queued as unknown as Job[]
+          const jobsOf = queued.map(({ size, arrived, key }) => job(size, arrived, key))
           const batching = readBatching(8, { preferredBatchSize: preferred, maxQueueDelayMicroseconds: delay })
           const decision = formBatch(jobsOf, batching, 20)
           if ('wait' in decision) {

@@ -27,7 +27,7 @@ export function formBatch(waiting: Iterable<Job>, batching: Batching, now: numbe
     }
     jobs.push(job)
     size += job.size
-    oldest = Math.min(oldest, job.arrived)
+    oldest = Math.min(oldest, job.request.arrived)
     if (preferredSizes.includes(size)) preferred = jobs.length
     if (size >= maxBatchSize) {
       isFull = true

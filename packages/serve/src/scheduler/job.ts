@@ -43,10 +43,6 @@ export class Job {
     this.level = level
   }
 
-  get arrived(): number {
-    return this.request.arrived
-  }
-
   /** The outputs if they are there, or a promise. Called once, when the request was given to an instance or the queue. */
   answer(): JobOutputs | Promise<JobOutputs> {
     if (this.#outputs !== undefined) return this.#outputs
@@ -61,7 +57,7 @@ export class Job {
     else this.#resolve(outputs)
   }
 
-  /** Called in a later turn than {@link answer}. */
+  /** Must be called after {@link answer}. */
   reject(reason: unknown): void {
     this.#reject!(reason)
   }

@@ -131,7 +131,7 @@ export class Inference implements ScheduledRequest {
     }
     statistics.addSuccess(model.batching.maxBatchSize === 0 ? 1 : this.inputs[0]!.shape[0]!, durations)
     this.#trace?.addParts(durations)
-    // A client that reads slowly needs the answer only.
+    // While a slow client reads, only the answer is needed.
     this.inputs = []
     return response
   }
