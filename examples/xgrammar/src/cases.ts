@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { inspect } from 'node:util'
-import type { NativeObject, PackedFuncError } from 'tenon/packed-func'
+import { methodOf, type NativeObject, type PackedFuncError } from 'tenon/packed-func'
 import type { CompiledGrammar, GrammarMatcher, XGrammar } from './library.ts'
 import { allowed, masks, STOP, tokenizer, vocabulary } from './vocabulary.ts'
 
@@ -113,7 +113,7 @@ export function casesOf(library: XGrammar): Cases {
       deepEqual(BatchGrammarMatcher.batchAcceptString(matchers, ['7', 'b'], false), [1, 0])
     },
     'a grammar is compiled on another thread': async () => {
-      const compile = GrammarCompiler.method('compile_regex')
+      const compile = methodOf(GrammarCompiler, 'compile_regex')
       const compiled = await Promise.all(['a+', 'b+', 'c+'].map((regex) => compile.async(compiler, regex)))
       const found = compiled.map((one) => (one as NativeObject).as(CompiledGrammar))
       deepEqual(

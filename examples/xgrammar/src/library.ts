@@ -1,11 +1,10 @@
 import type { Tensor } from 'tenon'
-import { Module, types, type NativeObject, type PackedFunc } from 'tenon/packed-func'
+import { Module, types, type NativeObject } from 'tenon/packed-func'
 
 /** A class of the library. `tenon types` writes such declarations: these are the members that the example uses. */
 interface ClassOf<T extends NativeObject, Values extends readonly unknown[]> {
   new (...values: Values): T
   readonly prototype: T
-  method(name: string): PackedFunc
 }
 
 export interface TokenizerInfo extends NativeObject {

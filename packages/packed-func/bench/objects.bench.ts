@@ -1,6 +1,6 @@
 import type { Suite } from '@tenon/bench'
 import { kernelLibrary } from '@tenon/kernels'
-import { getGlobal, Module, objectClass, registerClass, type NativeObject } from '@tenon/packed-func'
+import { getGlobal, methodOf, Module, objectClass, registerClass, type NativeObject } from '@tenon/packed-func'
 
 Module.open(kernelLibrary('packed_objects'))
 const echo = Module.open(kernelLibrary('packed')).get('echo')
@@ -13,7 +13,7 @@ interface Point extends NativeObject {
 }
 const Point = objectClass('fixture.Point') as unknown as {
   new (x: number): Point
-  method: typeof NativeObject.method
+  readonly prototype: NativeObject
 }
 
 export const suite = {
@@ -26,7 +26,7 @@ export const suite = {
       setup: () => {
         const point = new Point(1)
         const other = new Point(1)
-        const count = Point.method('count_args')
+        const count = methodOf(Point, 'count_args')
         return {
           ours: () => point.countArgs(),
           peers: { 'call the packed function with the object': () => count(other) },
@@ -40,7 +40,7 @@ export const suite = {
       setup: () => {
         const point = new Point(1)
         const other = new Point(1)
-        const add = Point.method('add_x')
+        const add = methodOf(Point, 'add_x')
         return { ours: () => point.addX(1), peers: { 'call the packed function with both': () => add(other, 1) } }
       },
     },
@@ -51,7 +51,7 @@ export const suite = {
       setup: () => {
         const point = new Point(1)
         const other = new Point(1)
-        const count = Point.method('count_args')
+        const count = methodOf(Point, 'count_args')
         return { ours: () => point.x, peers: { 'a call with one argument': () => count(other) } }
       },
     },
@@ -61,7 +61,7 @@ export const suite = {
       setup: () => {
         const point = new Point(1)
         const other = new Point(1)
-        const add = Point.method('add_x')
+        const add = methodOf(Point, 'add_x')
         let i = 0
         return {
           ours: () => {

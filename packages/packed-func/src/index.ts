@@ -61,7 +61,7 @@ export {
 } from './types/describe-type.ts'
 export { functionDoc, functionMetadata } from './types/function-metadata.ts'
 export { kwargs, type Kwargs } from './types/kwargs.ts'
-export { objectClass, registerClass, types } from './types/object-class.ts'
+export { methodOf, objectClass, registerClass, types } from './types/object-class.ts'
 export { deepCopy, fromJSONGraph, structuralEqual, structuralHash, toJSONGraph } from './types/structural.ts'
 export { listTypes } from './types/type-table.ts'
 export { type Argument, type PackedCallback, type Value } from './values/argument.ts'

@@ -235,7 +235,7 @@ shapes.evil
     write(
       'use.js',
       `import { inspect } from 'node:util'
-import { kwargs, registerClass } from 'tenon/packed-func'
+import { kwargs, methodOf, registerClass } from 'tenon/packed-func'
 import * as shapes from './shapes.js'
 import { Circle, Made, Sealed, shapes_Point as Point, circles, echo, sum } from './shapes.js'
 const print = (...values) => console.log(...values.map(String))
@@ -245,12 +245,12 @@ print(point instanceof Point, point instanceof Circle, point.xPosition, point.y,
 print(new Point(1, kwargs({ y: 4 })).y, await sum.async(point), echo('x'), Point.typeKey, Point.name, sum.name)
 const circle = Point.of(7)
 print(circle instanceof Circle, circle instanceof Point, circle.radius, circle.sumWith(), circle, circle.as(Circle).x_position)
-print(new Circle(3).radius, Circle.method('to_string')(circle), 'of' in Circle, Object.keys(Object.getOwnPropertyDescriptors(Circle)).includes('prototype'))
+print(new Circle(3).radius, methodOf(Circle, 'to_string')(circle), 'of' in Circle, Object.keys(Object.getOwnPropertyDescriptors(Circle)).includes('prototype'))
 class Mine extends Circle { get twice() { return 2 * this.radius } }
 print(new Mine(4).twice, new Mine(4) instanceof Circle)
 try { new Circle() } catch (error) { print(error.message.split('\\n')[0], new Circle(1, null).radius) }
 registerClass('shapes.Circle', Mine)
-print(circles(5).twice, Mine.method('to_string')(circle))
+print(circles(5).twice, methodOf(Mine, 'to_string')(circle))
 try { new Sealed() } catch (error) { print(error.name, error.message.split('\\n')[0]) }
 print(new Made(1.5).sooner, new Made(1.5, 8).sooner, globalThis.evil)
 `,

@@ -1,13 +1,5 @@
 import { ScopeClosedError } from '@tenon/core'
-import {
-  checkName,
-  Cleaner,
-  highWord,
-  inspectAsText,
-  lowWord,
-  takeReleasedCallbacks,
-  wrongType,
-} from '@tenon/core/internal'
+import { Cleaner, highWord, inspectAsText, lowWord, takeReleasedCallbacks, wrongType } from '@tenon/core/internal'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { disown, own, releaseOwned } from '../native/owned.ts'
@@ -88,21 +80,12 @@ const builtInClasses = new Map<number, Wrapper>()
 /** The wrappers of all types of which objects were read. */
 const wrappers = new Map<number, Wrapper>()
 
-/** Its file imports this one, so an import at the top would be a circle. */
-// oxlint-disable-next-line typescript/consistent-type-imports
-type PackedFunc = import('../functions/packed-func.ts').PackedFunc
+/** Returns the wrapper of a type of which no object was read yet. The files of the classes of registered types import this one. */
+let findWrapper: (typeIndex: number) => Wrapper
 
-/** What this file needs of the classes of registered types, whose files import this one. */
-export interface RegisteredClasses {
-  wrapperOf(typeIndex: number): Wrapper
-  /** @throws {AttributeError} if neither the type of the class nor its ancestors have the method. */
-  methodOf(type: unknown, name: string): PackedFunc
-}
-
-let registeredClasses: RegisteredClasses
-
-export function provideClasses(classes: RegisteredClasses): void {
-  registeredClasses = classes
+/** Sets the function that returns the wrappers of registered types. */
+export function provideWrappers(find: (typeIndex: number) => Wrapper): void {
+  findWrapper = find
 }
 
 export function bindClass(constructor: Wrapper, ...typeIndices: readonly number[]): void {
@@ -165,18 +148,6 @@ export class NativeObject extends Adopted {
     if (typeof self !== 'function') keepOnThread(this)
     live++
     collected.watch(this, cell.place, this)
-  }
-
-  /**
-   * Returns a method of the type or of an ancestor as a packed function, by the name that the library registers: for asynchronous
-   * calls, `tryCall` and `typed`. An instance method takes the object as its first value, and native code checks it.
-   *
-   * @throws {AttributeError} if there is no such method. The hint names similar ones.
-   * @example
-   * await Index.method('search').async(index, 'query')
-   */
-  static method(name: string): PackedFunc {
-    return registeredClasses.methodOf(this, checkName(name, 'name'))
   }
 
   /** Whether the object can be used: false once it is closed or moved into native code. */
@@ -293,7 +264,7 @@ export function wrapObject(typeIndex: number, handle: number): NativeObject {
 
 function newWrapper(typeIndex: number, handle: number): Wrapper {
   try {
-    const wrapper = registeredClasses.wrapperOf(typeIndex)
+    const wrapper = findWrapper(typeIndex)
     wrappers.set(typeIndex, wrapper)
     return wrapper
   } catch (error) {

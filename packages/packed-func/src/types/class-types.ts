@@ -11,8 +11,6 @@ export interface ObjectClass {
   readonly prototype: NativeObject
   /** The key of the type. */
   readonly typeKey: string
-  /** A method as a packed function: see {@link NativeObject.method}. */
-  method(name: string): PackedFunc
 }
 
 /** A field, as texts of objects show it. */

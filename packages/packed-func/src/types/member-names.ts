@@ -21,7 +21,7 @@ export interface NamedMember<Member> {
 /** The names that classes cannot have as members, besides those of `NativeObject` and `Object.prototype`. */
 const taken: ReadonlySet<string> = new Set(['constructor', 'then', '__proto__'])
 const takenStatic: ReadonlySet<string> = new Set(
-  'name length prototype method typeKey caller arguments then __proto__'.split(' '),
+  'name length prototype typeKey caller arguments then __proto__'.split(' '),
 )
 
 const isTaken = (name: string): boolean => taken.has(name) || name in NativeObject.prototype

@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { checkName, describe, didYouMean, suggest } from '@tenon/core/internal'
+import { checkName, describe, didYouMean, suggest, wrongType } from '@tenon/core/internal'
 import { AttributeError, PackedFuncTypeError, ValueError } from '../errors/error-kinds.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -8,7 +8,7 @@ import {
   forgetWrappers,
   isBuiltInClass,
   NativeObject,
-  provideClasses,
+  provideWrappers,
   type Wrapper,
 } from '../objects/native-object.ts'
 import { ancestorsOf, classOf, entryOfClass, updateEntry } from './class-entry.ts'
@@ -18,7 +18,7 @@ import { listTypes, typeIndexOfKey } from './type-table.ts'
 /** The classes that the program named with {@link registerClass}, by type index. */
 const named = new Map<number, ObjectClass>()
 
-provideClasses({ wrapperOf, methodOf })
+provideWrappers(wrapperOf)
 
 /**
  * Returns the class of a registered type, or the one that the program named with {@link registerClass}. Members that the type got
@@ -92,10 +92,7 @@ function prefixHint(prefix: string, keys: readonly string[]): string {
  * items.last() // 2
  * registerClass('ffi.List', NativeArray)
  */
-export function registerClass<C extends Pick<ObjectClass, 'prototype' | 'typeKey' | 'method'>>(
-  key: string,
-  made: C,
-): C {
+export function registerClass<C extends Pick<ObjectClass, 'prototype' | 'typeKey'>>(key: string, made: C): C {
   const index = objectIndex(key)
   const own = classOf(index)
   if (made !== (own as unknown) && !extendsClass(made, own)) {
@@ -111,7 +108,7 @@ export function registerClass<C extends Pick<ObjectClass, 'prototype' | 'typeKey
   return made
 }
 
-/** Whether a class extends another one with its prototype and with itself, so that it also inherits `typeKey` and `method`. */
+/** Whether a class extends another one with its prototype and with itself, so that it also inherits `typeKey`. */
 function extendsClass(made: unknown, own: ObjectClass): boolean {
   if (typeof made !== 'function' || !Object.prototype.isPrototypeOf.call(own, made)) return false
   const prototype: unknown = made.prototype
@@ -162,8 +159,18 @@ function wrapperFor(prototype: object, base: Wrapper): Wrapper {
   return Wrapped as unknown as Wrapper
 }
 
-/** @throws {AttributeError} if neither the type of the class nor its ancestors have the method. */
-function methodOf(type: unknown, name: string): PackedFunc {
+/**
+ * Returns a method of the type of a class, or of an ancestor, as a packed function: for asynchronous calls, `tryCall` and `typed`. An
+ * instance method takes the object as its first value, and native code checks it.
+ *
+ * @param name the name that the library registers.
+ * @throws {AttributeError} if there is no such method. The hint names similar ones. @throws {ArgumentError} if `type` is not a class.
+ * @example
+ * await methodOf(Index, 'search').async(index, 'query')
+ */
+export function methodOf(type: { readonly prototype: NativeObject }, name: string): PackedFunc {
+  if (typeof type !== 'function') throw wrongType('type', 'a class', type)
+  checkName(name, 'name')
   const known: string[] = []
   let key = 'NativeObject'
   for (let at: unknown = type; typeof at === 'function'; at = Object.getPrototypeOf(at)) {

@@ -8,6 +8,7 @@ import {
   getGlobal,
   KeyError,
   listTypes,
+  methodOf,
   Module,
   NativeArray,
   NativeMap,
@@ -160,7 +161,7 @@ describe('members', () => {
     expect(object['then']).toBeUndefined()
     expect(object.constructor).toBe(Hostile)
     expect(Object.getPrototypeOf(object)).toBe(Hostile!.prototype)
-    for (const name of ['name_', 'length_', 'prototype_', 'method_', 'typeKey_', 'then_'])
+    for (const name of ['name_', 'length_', 'prototype_', 'method', 'typeKey_', 'then_'])
       expect(Hostile![name](1, 2)).toBe(2)
     expect([object['aB'], object['a_b'], object['_lead_ing_'], object['_leadIng_']]).toEqual([null, 7, 7, 7])
     expect(() => object['toString_']()).toThrow(KeyError)
@@ -273,23 +274,23 @@ describe('members', () => {
     })
   })
 
-  it('rule 26: method() returns packed functions by their registered names', async () => {
+  it('rule 26: methodOf() returns packed functions by their registered names', async () => {
     using point = new Point(1)
-    const add = Point.method('add_x')
+    const add = methodOf(Point, 'add_x')
     expect(add).toBeInstanceOf(PackedFunc)
     expect(await add.async(point, 4)).toBe(5)
-    expect(Point3!.method('only_three')).toBeInstanceOf(PackedFunc)
-    expect(Point3!.method('add_x')).toBe(add)
-    expect(Point3!.method('count_args')).not.toBe(Point.method('count_args'))
-    expect(Point.method('raise').tryCall(point)).toEqual({
+    expect(methodOf(Point3!, 'only_three')).toBeInstanceOf(PackedFunc)
+    expect(methodOf(Point3!, 'add_x')).toBe(add)
+    expect(methodOf(Point3!, 'count_args')).not.toBe(methodOf(Point, 'count_args'))
+    expect(methodOf(Point, 'raise').tryCall(point)).toEqual({
       ok: false,
       kind: 'KeyError',
       sentence: 'raised by a method',
     })
-    const error = thrownBy(() => Point.method('add_y')) as AttributeError
+    const error = thrownBy(() => methodOf(Point, 'add_y')) as AttributeError
     expect([error.sentence, error.hint]).toEqual(["Point has no method 'add_y'", 'Did you mean add_x?'])
-    expect(() => NativeObject.method('x')).toThrow("NativeObject has no method 'x'")
-    expect(() => Point.method(1 as never)).toThrow('name must be')
+    expect(() => methodOf(NativeObject, 'x')).toThrow("NativeObject has no method 'x'")
+    expect(() => methodOf(Point, 1 as never)).toThrow('name must be')
     const temporary = new Point(8)
     const later = add.async(temporary, 1)
     temporary.close()
