@@ -12,7 +12,7 @@ import {
 
 Module.open(kernelLibrary('packed_objects'))
 
-/** An object of the fixture: its members are those of `examples/kernels/src/packed/objects.c`. */
+/** An object of the fixture: its members are those of `fixtures/kernels/src/packed/objects.c`. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Any = NativeObject & Record<string, any>
 
