@@ -1,9 +1,9 @@
 /**
- * The door through which Tenon's own packages reach what makes the hot paths possible. It follows the exact version of
+ * The entry point that gives Tenon's own packages what makes the hot paths possible. It follows the exact version of
  * the core and promises nothing to anyone else.
  */
 export { Callback, liveCallbacks, takeReleasedCallbacks, type CallbackFunction } from './callbacks/callback.ts'
-export { door, type Door } from './native/call/door.ts'
+export { threadDriver, type ThreadDriver } from './native/call/thread-driver.ts'
 export { libraryOfEnvironment } from './native/library-of-environment.ts'
 export { libraryFileName } from './native/locate.ts'
 export { WORDS } from './native/call/frame-layout.ts'

@@ -9,11 +9,11 @@ import { expect, test } from 'vitest'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Runs a script and parses what it prints. The functions `useTenon` and `useKoffi` call the same native function. */
-async function run(source: string, door: 'koffi' | 'node-api' = 'koffi'): Promise<unknown> {
+async function run(source: string, driver: 'koffi' | 'node-api' = 'koffi'): Promise<unknown> {
   const fixture = JSON.stringify(fixturePath('core_fixture'))
   const prelude = `
     import { createRequire } from 'node:module'
-    import { doorInfo, NativeLibrary } from '@tenon/core'
+    import { driverInfo, NativeLibrary } from '@tenon/core'
     import { makeStub } from '@tenon/core/internal'
     const require = createRequire(import.meta.url)
     const useTenon = () => {
@@ -28,7 +28,7 @@ async function run(source: string, door: 'koffi' | 'node-api' = 'koffi'): Promis
     const addons = () => new Set(process.report.getReport().sharedObjects.filter((path) => path.endsWith('koffi.node'))).size
     const print = (value) => console.log(JSON.stringify(value))
   `
-  const options = { cwd: root, env: { TENON_DOOR: door }, nodeOptions: [...packageFlags, '--no-warnings'] }
+  const options = { cwd: root, env: { TENON_DRIVER: driver }, nodeOptions: [...packageFlags, '--no-warnings'] }
   const { code, stdout, stderr } = await runScript(prelude + source, options)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
@@ -47,12 +47,12 @@ test('B13: at another version, an application has an addon and settings of its o
     const own = require('koffi-of-application'), first = own.config().sync_stack_size
     const results = [useKoffi(own), useTenon(), useKoffi(own), useTenon()]
     print({
-      results, door: doorInfo().kind, addons: addons(), versions: [own.version, require('koffi').version],
+      results, driver: driverInfo().kind, addons: addons(), versions: [own.version, require('koffi').version],
       stacks: [own.config().sync_stack_size === first, require('koffi').config().sync_stack_size],
     })`
   expect(await run(script)).toEqual({
     results: [43, 42, 43, 42],
-    door: 'koffi',
+    driver: 'koffi',
     addons: 2,
     versions: [otherVersion, version],
     stacks: [true, STACK_SIZE],
@@ -63,8 +63,8 @@ test('B13: at the same version, it may have the same addon, and then the setting
   const script = `
     const results = [useTenon()], koffi = require('koffi')
     results.push(useKoffi(koffi), useTenon())
-    print({ results, door: doorInfo().kind, addons: addons(), stack: koffi.config().sync_stack_size })`
-  expect(await run(script)).toEqual({ results: [42, 43, 42], door: 'koffi', addons: 1, stack: STACK_SIZE })
+    print({ results, driver: driverInfo().kind, addons: addons(), stack: koffi.config().sync_stack_size })`
+  expect(await run(script)).toEqual({ results: [42, 43, 42], driver: 'koffi', addons: 1, stack: STACK_SIZE })
 })
 
 test('B13: at the same version, the settings of an application that loads a library first stay', async () => {
@@ -72,13 +72,13 @@ test('B13: at the same version, the settings of an application that loads a libr
     const koffi = require('koffi')
     koffi.config({ sync_stack_size: 2 ** 20 })
     const results = [useKoffi(koffi), useTenon(), useKoffi(koffi)]
-    print({ results, door: doorInfo().kind, addons: addons(), stack: koffi.config().sync_stack_size })`
-  expect(await run(script)).toEqual({ results: [43, 42, 43], door: 'koffi', addons: 1, stack: 2 ** 20 })
+    print({ results, driver: driverInfo().kind, addons: addons(), stack: koffi.config().sync_stack_size })`
+  expect(await run(script)).toEqual({ results: [43, 42, 43], driver: 'koffi', addons: 1, stack: 2 ** 20 })
 })
 
 test('B13: where the core does not use koffi, only the addon of the application is in the process', async () => {
   const script = `
     const own = require('koffi-of-application')
-    print({ results: [useTenon(), useKoffi(own), useTenon()], door: doorInfo().kind, addons: addons() })`
-  expect(await run(script, 'node-api')).toEqual({ results: [42, 43, 42], door: 'node-api', addons: 1 })
+    print({ results: [useTenon(), useKoffi(own), useTenon()], driver: driverInfo().kind, addons: addons() })`
+  expect(await run(script, 'node-api')).toEqual({ results: [42, 43, 42], driver: 'node-api', addons: 1 })
 })

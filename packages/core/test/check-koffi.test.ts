@@ -34,7 +34,7 @@ test('B12: another version is refused before it loads the core', async () => {
      Module._load = (name, ...rest) => (name === 'koffi' ? { version: '2.9.0' } : load(name, ...rest))
      const { coreLibrary } = await import('@tenon/core/internal')
      try { coreLibrary() } catch (error) { console.log(error.name, error.sentence) }`,
-    { cwd: root, env: { TENON_DOOR: 'koffi' }, nodeOptions: [...packageFlags, '--no-warnings'] },
+    { cwd: root, env: { TENON_DRIVER: 'koffi' }, nodeOptions: [...packageFlags, '--no-warnings'] },
   )
   expect(stderr).toBe('')
   expect(stdout).toBe('LoadError koffi must be 3.3.4 or later, and older than 4.0.0, got 2.9.0\n')

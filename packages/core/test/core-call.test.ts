@@ -82,7 +82,7 @@ const run = (script: string, env: Record<string, string> = {}) =>
 /** Uses everything that needs more of the runtime than JavaScript, and prints whether koffi is in the process. */
 const everything = `
   import { openSync, readFileSync } from 'node:fs'
-  import { doorInfo, NativeLibrary, processAllocator } from '@tenon/core'
+  import { driverInfo, NativeLibrary, processAllocator } from '@tenon/core'
   import { Callback, libraryFunctions, makeStub, MappedFile, pollReadable } from '@tenon/core/internal'
   const fixture = NativeLibrary.open(${JSON.stringify(fixturePath('core_fixture'))})
   const call = fixture.function('fixture_call_function', { result: 'int32', parameters: ['uint64', 'int32'] })
@@ -92,16 +92,19 @@ const everything = `
   MappedFile.open('a file', openSync('package.json'), { byteSize: 16 }).close()
   libraryFunctions('tenon_nnapi')
   pollReadable(process.stderr.fd, () => {}).close()
-  console.log(call(stub.address, 41), await call.async(stub.address, 42), doorInfo().kind)
+  console.log(call(stub.address, 41), await call.async(stub.address, 42), driverInfo().kind)
   console.log(/koffi/.test(readFileSync('/proc/self/maps', 'utf8')))
 `
 
 describe.runIf(process.platform === 'linux')('koffi', () => {
   test('is not loaded where tenon.node is', async () => {
-    expect(await run(everything, { TENON_DOOR: '' })).toMatchObject({ stdout: '42 43 node-api\nfalse\n', stderr: '' })
+    expect(await run(everything, { TENON_DRIVER: '' })).toMatchObject({ stdout: '42 43 node-api\nfalse\n', stderr: '' })
   })
 
-  test('is loaded for TENON_DOOR=koffi', async () => {
-    expect(await run(everything, { TENON_DOOR: 'koffi' })).toMatchObject({ stdout: '42 43 koffi\ntrue\n', stderr: '' })
+  test('is loaded for TENON_DRIVER=koffi', async () => {
+    expect(await run(everything, { TENON_DRIVER: 'koffi' })).toMatchObject({
+      stdout: '42 43 koffi\ntrue\n',
+      stderr: '',
+    })
   })
 })

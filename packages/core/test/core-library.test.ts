@@ -150,12 +150,12 @@ describe('two copies of the package', () => {
     const { stdout, stderr } = await run(
       `
       import { Worker } from 'node:worker_threads'
-      import { coreFunctions, door } from '@tenon/core/internal'
-      door()
+      import { coreFunctions, threadDriver } from '@tenon/core/internal'
+      threadDriver()
       console.log(coreFunctions().tn_environment_id())
       new Worker(${JSON.stringify(worker)}, { eval: true })
     `,
-      { TENON_DOOR: '' },
+      { TENON_DRIVER: '' },
     )
     expect([stdout, stderr]).toEqual(['1\n2\n', ''])
   })

@@ -25,12 +25,16 @@ const prelude = `
 const flags = [...packageFlags, '--no-warnings']
 
 /** Runs a module on the main thread, or in a worker. */
-function run(thread: string, door: string, source: string) {
+function run(thread: string, driver: string, source: string) {
   const inWorker = `
     import { Worker } from 'node:worker_threads'
     new Worker(${JSON.stringify(prelude + source)}, { eval: true, execArgv: ['--input-type=module'] })
   `
-  const options = { cwd: fileURLToPath(new URL('..', import.meta.url)), env: { TENON_DOOR: door }, nodeOptions: flags }
+  const options = {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: { TENON_DRIVER: driver },
+    nodeOptions: flags,
+  }
   return runScript(thread === 'worker' ? inWorker : prelude + source, options)
 }
 
@@ -38,11 +42,13 @@ function run(thread: string, door: string, source: string) {
 if (process.platform !== 'win32') {
   execFileSync('mkfifo', [pipe])
 
-  const everywhere = ['node-api', 'koffi'].flatMap((door) => ['main thread', 'worker'].map((thread) => [thread, door]))
+  const everywhere = ['node-api', 'koffi'].flatMap((driver) =>
+    ['main thread', 'worker'].map((thread) => [thread, driver]),
+  )
 
-  describe.each(everywhere)('a watch of the %s, with the door %s,', (thread, door) => {
+  describe.each(everywhere)('a watch of the %s, with the driver %s,', (thread, driver) => {
     const output = async (source: string): Promise<string> => {
-      const { code, signal, timedOut, stdout, stderr } = await run(thread!, door!, source)
+      const { code, signal, timedOut, stdout, stderr } = await run(thread!, driver!, source)
       expect({ code, signal, timedOut, stderr }).toEqual({ code: 0, signal: null, timedOut: false, stderr: '' })
       return stdout
     }
@@ -106,7 +112,7 @@ if (process.platform !== 'win32') {
   test.each(['node-api', 'koffi'])(
     'a worker can be terminated while it watches (%s)',
     { timeout: 120_000 },
-    async (door) => {
+    async (driver) => {
       const { code, signal, stdout, stderr } = await runScript(
         `
         import { once } from 'node:events'
@@ -127,7 +133,7 @@ if (process.platform !== 'win32') {
         }
         console.log('all ended')
       `,
-        { cwd: fileURLToPath(new URL('..', import.meta.url)), env: { TENON_DOOR: door }, timeout: 110_000 },
+        { cwd: fileURLToPath(new URL('..', import.meta.url)), env: { TENON_DRIVER: driver }, timeout: 110_000 },
       )
       expect({ code, signal, stdout, stderr }).toEqual({ code: 0, signal: null, stdout: 'all ended\n', stderr: '' })
     },

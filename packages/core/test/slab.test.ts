@@ -235,12 +235,12 @@ describe('in a process of its own', () => {
       views.every(([i, view]) => ok(i, view)), kept.every(([i, x]) => ok(i, x.toArray())))`
 
   test.each([
-    { TENON_DOOR: 'node-api' },
-    { TENON_DOOR: 'koffi' },
-    { TENON_DEBUG: 'guard', TENON_DOOR: 'node-api' },
-    { TENON_DEBUG: 'guard', TENON_DOOR: 'koffi' },
+    { TENON_DRIVER: 'node-api' },
+    { TENON_DRIVER: 'koffi' },
+    { TENON_DEBUG: 'guard', TENON_DRIVER: 'node-api' },
+    { TENON_DEBUG: 'guard', TENON_DRIVER: 'koffi' },
   ])('memory is kept as long as it is reached with %j', async (env) => {
-    const source = env.TENON_DOOR === 'koffi' ? uses.replace('i % 3 === 0', 'false') : uses
+    const source = env.TENON_DRIVER === 'koffi' ? uses.replace('i % 3 === 0', 'false') : uses
     expect(await run(source, env)).toBe('true true true')
   })
 

@@ -9,10 +9,10 @@ const ROUNDS = process.env['TENON_SOAK'] === '1' ? 300 : 20
 test('rule 21: a worker can be terminated while it loads the core', { timeout: 60_000 + 1000 * ROUNDS }, async () => {
   const source = `
     import { parentPort } from 'node:worker_threads'
-    import { doorInfo, NativeLibrary } from '@tenon/core'
+    import { driverInfo, NativeLibrary } from '@tenon/core'
     import { libraryFunctions } from '@tenon/core/internal'
     parentPort.postMessage('loading')
-    doorInfo()
+    driverInfo()
     libraryFunctions('tenon_nnapi')
     NativeLibrary.open('libm.so.6')
     setInterval(() => {}, 1000)
@@ -32,7 +32,7 @@ test('rule 21: a worker can be terminated while it loads the core', { timeout: 6
   const cwd = fileURLToPath(new URL('..', import.meta.url))
   const { code, signal, timedOut, stdout } = await runScript(script, {
     cwd,
-    env: { TENON_DOOR: 'node-api' },
+    env: { TENON_DRIVER: 'node-api' },
     timeout: 50_000 + 1000 * ROUNDS,
   })
   expect({ code, signal, timedOut, stdout }).toEqual({ code: 0, signal: null, timedOut: false, stdout: 'all ended\n' })

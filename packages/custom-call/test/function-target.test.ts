@@ -261,7 +261,7 @@ describe('the lifetime of a function target', () => {
       const script = `
         import { once } from 'node:events'
         import { Worker } from 'node:worker_threads'
-        import { doorInfo } from '@tenon/core'
+        import { driverInfo } from '@tenon/core'
         for (const end of ['own', 'forced', 'own', 'forced']) {
           const worker = new Worker(${JSON.stringify(worker)}, { eval: true, argv: [end] })
           const ended = once(worker, 'exit')
@@ -269,7 +269,7 @@ describe('the lifetime of a function target', () => {
           if (end === 'forced') await worker.terminate()
           await ended
         }
-        const { live, dead } = doorInfo().stubs
+        const { live, dead } = driverInfo().stubs
         console.log('all ended', live, dead)
       `
       const cwd = fileURLToPath(new URL('..', import.meta.url))

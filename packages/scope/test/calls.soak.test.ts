@@ -1,6 +1,6 @@
 import { packageFlags } from '@tenon/config/package-flags'
 import { quarantine } from '@tenon/config/sanitizer'
-import { doorInfo, NativeLibrary } from '@tenon/core'
+import { driverInfo, NativeLibrary } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import { dirname, join } from 'node:path'
@@ -87,13 +87,13 @@ test('rule 12: a stub that is closed leaves at most its address behind', { timeo
 })
 
 test('rule 12: a stub whose address may be reused leaves nothing behind', { timeout: 600_000 }, async () => {
-  const { dead } = doorInfo().stubs
+  const { dead } = driverInfo().stubs
   await expectFlat(share(100_000), (count) => {
     for (let i = 0; i < count; i++) {
       ResourceScope.ofConfined().run((own) => upcallStub((x) => x, int32ToInt32, own, { unsafeReuse: true }))
     }
   })
-  expect(doorInfo().stubs.dead).toBeLessThanOrEqual(dead + 1)
+  expect(driverInfo().stubs.dead).toBeLessThanOrEqual(dead + 1)
 })
 
 test('rule 18: the upcalls of one call leave no memory behind', { timeout: 600_000 }, async () => {

@@ -26,7 +26,7 @@ test('without buffers over native memory, as in Electron, scopes work and other 
      console.log(ResourceScope.stats().openScopes)`,
     {
       cwd: packageDirectory,
-      env: { TENON_DOOR: 'koffi' },
+      env: { TENON_DRIVER: 'koffi' },
       nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning'],
     },
   )

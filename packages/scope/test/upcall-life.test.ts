@@ -69,7 +69,7 @@ const ended = ({ code = 0, stdout }: Expected): Outcome => ({
 const start = (script: string, env: Record<string, string>): Promise<ScriptResult> =>
   runScript(prelude + script, { cwd: packageDirectory, nodeOptions: flags, env })
 
-/** Scripts that use stubs early and late, and what they print. They behave alike with both doors. */
+/** Scripts that use stubs early and late, and what they print. They behave alike with both drivers. */
 const cases: Readonly<Record<string, Expected & { readonly script: string }>> = {
   'rule 12: a stub returns its refused result after its scope has closed': {
     script: `
@@ -250,8 +250,8 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       const worker = startWorker("sleep.async(500).then(() => parentPort.postMessage('settled')); parentPort.postMessage('started')")
       await once(worker, 'message')
       worker.on('message', console.log)
-      const { doorInfo } = await import('@tenon/core')
-      while (doorInfo().threads.running === 0) await setTimeout(1)
+      const { driverInfo } = await import('@tenon/core')
+      while (driverInfo().threads.running === 0) await setTimeout(1)
       await worker.terminate()
       console.log(slept())`,
     stdout: ['1'],
@@ -282,10 +282,10 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
   },
   'rule 20: process.exit() waits for the calls that run, and not for those in the queue': {
     script: `
-      const { doorInfo } = await import('@tenon/core')
+      const { driverInfo } = await import('@tenon/core')
       for (let i = 0; i < 10_000; i++) void sleep.async(2000)
-      while (doorInfo().threads.running < doorInfo().threads.limit) await setTimeout(1)
-      process.on('exit', () => console.log(slept() === doorInfo().threads.limit, doorInfo().threads.queued))
+      while (driverInfo().threads.running < driverInfo().threads.limit) await setTimeout(1)
+      process.on('exit', () => console.log(slept() === driverInfo().threads.limit, driverInfo().threads.queued))
       process.exit(7)`,
     code: 7,
     stdout: ['true 0'],
@@ -304,9 +304,9 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
   },
 }
 
-describe.each(['node-api', 'koffi'])('with the door %s', (door) => {
+describe.each(['node-api', 'koffi'])('with the driver %s', (driver) => {
   test.each(Object.entries(cases))('%s', { timeout: 60_000 }, async (_, { script, ...expected }) => {
-    expect(outcomeOf(await start(script, { TENON_DOOR: door }))).toEqual(ended(expected))
+    expect(outcomeOf(await start(script, { TENON_DRIVER: driver }))).toEqual(ended(expected))
   })
 })
 
@@ -316,9 +316,9 @@ describe('rule 20: an exit while a call runs', () => {
 
   test.each(['0', '200'])('gives up after TENON_EXIT_WAIT=%s', { timeout: 60_000 }, async (wait) => {
     const script = `
-      const { doorInfo } = await import('@tenon/core')
+      const { driverInfo } = await import('@tenon/core')
       void sleep.async(30_000)
-      while (doorInfo().threads.running === 0) await setTimeout(1)
+      while (driverInfo().threads.running === 0) await setTimeout(1)
       process.exit(8)`
     const { code, stderr } = await start(script, { TENON_EXIT_WAIT: wait })
     expect(code).toBe(8)
@@ -327,10 +327,10 @@ describe('rule 20: an exit while a call runs', () => {
 
   test('gives up while a worker waits for its call, too', { timeout: 60_000 }, async () => {
     const script = `
-      const { doorInfo } = await import('@tenon/core')
+      const { driverInfo } = await import('@tenon/core')
       const worker = startWorker("void sleep.async(30_000); parentPort.postMessage('started')")
       await once(worker, 'message')
-      while (doorInfo().threads.running === 0) await setTimeout(1)
+      while (driverInfo().threads.running === 0) await setTimeout(1)
       void worker.terminate()
       process.exit(8)`
     const { code, stderr } = await start(script, { TENON_EXIT_WAIT: '200' })
@@ -341,9 +341,9 @@ describe('rule 20: an exit while a call runs', () => {
   test('waits for it with TENON_EXIT_WAIT=inf', { timeout: 60_000 }, async () => {
     const script = `
       process.on('exit', () => console.log(slept()))
-      const { doorInfo } = await import('@tenon/core')
+      const { driverInfo } = await import('@tenon/core')
       void sleep.async(1000)
-      while (doorInfo().threads.running === 0) await setTimeout(1)
+      while (driverInfo().threads.running === 0) await setTimeout(1)
       process.exit(8)`
     expect(outcomeOf(await start(script, { TENON_EXIT_WAIT: 'inf' }))).toEqual(ended({ code: 8, stdout: ['1'] }))
   })
@@ -358,12 +358,12 @@ describe('variables of the environment', () => {
   const attempt = `
     try {
       const core = await import('@tenon/core')
-      core.doorInfo()
+      core.driverInfo()
       await core.NativeLibrary.open(${JSON.stringify(fixture)}).function('fixture_sleep_ms', { parameters: ['int32'] }).async(0)
       console.log('valid')
     } catch (error) { console.log(error.name, error.message.split('\\n')[0]) }`
   test.each([
-    ['TENON_DOOR', 'x', 'LoadError TENON_DOOR must be "node-api" or "koffi", got "x"'],
+    ['TENON_DRIVER', 'x', 'LoadError TENON_DRIVER must be "node-api" or "koffi", got "x"'],
     ['TENON_EXIT_WAIT', '5s', 'LoadError TENON_EXIT_WAIT must be a number of milliseconds or "inf", got "5s"'],
     ['TENON_EXIT_WAIT', '-1', 'LoadError TENON_EXIT_WAIT must be a number of milliseconds or "inf", got "-1"'],
     ['TENON_THREADS', '0', 'ArgumentError TENON_THREADS must be an integer from 1 to 1024, got "0"'],

@@ -68,14 +68,14 @@ const prelude = `
 `
 
 /** koffi ends the process if a buffer over native memory is made in a worker that is being terminated. */
-const formsOf = (door: string): [string, string][] =>
-  Object.entries(forms).filter(([name]) => door === 'node-api' || name !== 'maps files')
+const formsOf = (driver: string): [string, string][] =>
+  Object.entries(forms).filter(([name]) => driver === 'node-api' || name !== 'maps files')
 
 if (process.platform !== 'win32') {
   describe.each(['node-api', 'koffi'])(
-    'rule 21: with the door %s, a worker can be terminated at any moment while it',
-    (door) => {
-      test.each(formsOf(door))('%s', { timeout: 60_000 + 1000 * ROUNDS }, async (_, form) => {
+    'rule 21: with the driver %s, a worker can be terminated at any moment while it',
+    (driver) => {
+      test.each(formsOf(driver))('%s', { timeout: 60_000 + 1000 * ROUNDS }, async (_, form) => {
         const script = `
         import { once } from 'node:events'
         import { setTimeout } from 'node:timers/promises'
@@ -93,7 +93,7 @@ if (process.platform !== 'win32') {
       `
         const { code, signal, timedOut, stdout, stderr } = await runScript(script, {
           cwd: packageDirectory,
-          env: { TENON_DOOR: door },
+          env: { TENON_DRIVER: driver },
           timeout: 50_000 + 1000 * ROUNDS,
         })
         expect({ code, signal, timedOut, stdout, stderr }).toEqual({

@@ -12,7 +12,7 @@ import { libcOf } from '../src/cli/system-facts.ts'
 import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
 
 /** Variables of the tests themselves would be findings. */
-const clean = { TENON_DOOR: undefined, TENON_THREADS: undefined, TENON_EXIT_WAIT: undefined }
+const clean = { TENON_DRIVER: undefined, TENON_THREADS: undefined, TENON_EXIT_WAIT: undefined }
 
 const doctor = (environment: NodeJS.ProcessEnv = {}, ...args: string[]): Finished =>
   runTenon(['doctor', ...args], { environment: { ...clean, ...environment } })
@@ -47,7 +47,7 @@ describe('tenon doctor', () => {
     expect([code, errorsOf(found)]).toEqual([0, []])
     expect(found.node).toMatchObject({ version: process.versions.node, required: '>=22.12' })
     expect(found.core).toMatchObject({ path: coreLibrary().path, abiVersion: 1 })
-    expect(found.door).toMatchObject({ stubs: { live: 0, dead: 0, refused: 0 }, threads: { running: 0, queued: 0 } })
+    expect(found.driver).toMatchObject({ stubs: { live: 0, dead: 0, refused: 0 }, threads: { running: 0, queued: 0 } })
     if (process.platform !== 'linux') return
     expect(found.system.libc?.name).toMatch(/^(glibc|musl)$/)
     expect(found.system.limits.openFiles?.soft).toBeGreaterThan(0)
@@ -71,7 +71,7 @@ describe('tenon doctor', () => {
   })
 
   test.each([
-    ['TENON_DOOR', 'nonsense', 'TENON_DOOR must be'],
+    ['TENON_DRIVER', 'nonsense', 'TENON_DRIVER must be'],
     ['TENON_THREADS', '0', 'TENON_THREADS must be an integer from 1 to 1024, got "0"'],
     ['TENON_THREADS', 'many', 'TENON_THREADS must be an integer from 1 to 1024, got "many"'],
     ['TENON_EXIT_WAIT', 'soon', 'TENON_EXIT_WAIT must be'],
@@ -87,13 +87,13 @@ describe('tenon doctor', () => {
 
   test('TENON_THREADS is the limit of threads', () => {
     const { report: found } = report({ TENON_THREADS: '7' })
-    expect(found.door).toMatchObject({ threads: { limit: 7 } })
+    expect(found.driver).toMatchObject({ threads: { limit: 7 } })
   })
 
-  test('TENON_DOOR=koffi is not a problem', () => {
-    const { code, report: found } = report({ TENON_DOOR: 'koffi' })
+  test('TENON_DRIVER=koffi is not a problem', () => {
+    const { code, report: found } = report({ TENON_DRIVER: 'koffi' })
     expect([code, errorsOf(found)]).toEqual([0, []])
-    expect(found.door).toMatchObject({ kind: 'koffi', reason: expect.stringContaining('TENON_DOOR') as string })
+    expect(found.driver).toMatchObject({ kind: 'koffi', reason: expect.stringContaining('TENON_DRIVER') as string })
     expect(found.problems.filter(({ text }) => text.includes('koffi'))).toEqual([])
   })
 
@@ -112,13 +112,13 @@ describe('tenon doctor', () => {
       const { code, report: found } = report({ TENON_CORE_LIBRARY: core })
       expect(code).toBe(0)
       expect(found.core).toMatchObject({ path: core, origin: 'TENON_CORE_LIBRARY' })
-      expect(found.door).toMatchObject({ kind: 'koffi', reason: expect.stringContaining('tenon.node') as string })
+      expect(found.driver).toMatchObject({ kind: 'koffi', reason: expect.stringContaining('tenon.node') as string })
       expect(found.problems).toContainEqual({
         level: 'warning',
         text: expect.stringContaining('called through koffi') as string,
         fix: 'Install @tenon/core and its platform package in the same version.',
       })
-      expect(errorsOf(report({ TENON_CORE_LIBRARY: core, TENON_DOOR: 'node-api' }).report)[0]).toContain('tenon.node')
+      expect(errorsOf(report({ TENON_CORE_LIBRARY: core, TENON_DRIVER: 'node-api' }).report)[0]).toContain('tenon.node')
     })
   })
 

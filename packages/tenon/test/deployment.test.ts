@@ -101,8 +101,8 @@ test('koffi loads without its install script, which this repository does not all
   expect(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')).toMatch(
     /^allowBuilds:\n(?: .*\n)*? {2}koffi: false$/m,
   )
-  const source = `import { doorInfo } from '@tenon/core'; console.log(doorInfo().kind)`
-  const { stdout } = await runScript(source, { cwd: join(root, 'packages/core'), env: { TENON_DOOR: 'koffi' } })
+  const source = `import { driverInfo } from '@tenon/core'; console.log(driverInfo().kind)`
+  const { stdout } = await runScript(source, { cwd: join(root, 'packages/core'), env: { TENON_DRIVER: 'koffi' } })
   expect(stdout).toBe('koffi\n')
 })
 

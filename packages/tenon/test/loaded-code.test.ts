@@ -30,7 +30,7 @@ const tests: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'packages/packed-func/test/missing-runtime.test.ts',
     'rule 36: must have an absolute path',
   ],
-  '`TENON_DOOR`': ['packages/scope/test/upcall-life.test.ts', `'TENON_DOOR', 'x'`],
+  '`TENON_DRIVER`': ['packages/scope/test/upcall-life.test.ts', `'TENON_DRIVER', 'x'`],
   '`koffi`': ['packages/core/test/check-koffi.test.ts', 'B12: another version is refused before it loads the core'],
   '`TENON_CACHE_DIR`': [
     'packages/build/test/inline/cache.test.ts',

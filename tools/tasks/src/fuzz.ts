@@ -3,7 +3,7 @@
  * seconds each (60 by default). Programs run with their own driver, and also with libFuzzer if clang is installed. Inputs that
  * they find are kept in `build/<variant>/corpus`.
  *
- * `pnpm fuzz door [...]` runs the differential fuzz of native calls instead (packages/core/fuzz/door/main.ts).
+ * `pnpm fuzz calls [...]` runs the differential fuzz of native calls instead (packages/core/fuzz/calls/main.ts).
  */
 import { existsSync, globSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,8 +22,8 @@ import { withNativeTargets } from './lib/workspace.ts'
 await runMain(async () => {
   const start = new Date()
   const [topic, ...rest] = process.argv.slice(2)
-  if (topic === 'door') {
-    process.exitCode = await fuzzDoor(rest)
+  if (topic === 'calls') {
+    process.exitCode = await fuzzCalls(rest)
     return
   }
   const { seconds, filters } = readOptions()
@@ -47,9 +47,9 @@ await runMain(async () => {
   writeCampaign('fuzz', process.argv.slice(2), start, summary)
 })
 
-async function fuzzDoor(args: readonly string[]): Promise<number> {
+async function fuzzCalls(args: readonly string[]): Promise<number> {
   await build(['--filter=@tenon/core'])
-  const program = join(root, 'packages/core/fuzz/door/main.ts')
+  const program = join(root, 'packages/core/fuzz/calls/main.ts')
   return runVisibly(process.execPath, ['--conditions=@tenon/source', program, ...args])
 }
 

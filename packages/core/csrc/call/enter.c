@@ -128,14 +128,14 @@ void tn_environment_run(tn_environment_t *environment, int32_t (*entry)(tn_call_
   frame->state = has_thrown ? TN_CALL_THROWN_AND_CAUGHT : TN_CALL_CAUGHT;
 }
 
-void tn_door_enter(void) { tn_environment_enter(tn_environment_current()); }
+void tn_driver_enter(void) { tn_environment_enter(tn_environment_current()); }
 
-void tn_door_run(int32_t (*entry)(tn_call_frame_t *frame)) { tn_environment_run(tn_environment_current(), entry); }
+void tn_driver_run(int32_t (*entry)(tn_call_frame_t *frame)) { tn_environment_run(tn_environment_current(), entry); }
 
 /* Runs a function of TypeScript on the stack of the call that native code has left. */
 static uint32_t dispatch_in_call(void *data) {
   const tn_environment_t *environment = data;
-  return (uint32_t)environment->door.dispatch(environment->door.data, 1);
+  return (uint32_t)environment->driver.dispatch(environment->driver.data, 1);
 }
 
 bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
@@ -150,7 +150,7 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
   const bool differs = control != environment->floating_point;
   if (differs) tn__fp_restore(environment->floating_point);
   if (script == NULL) {
-    result = (uint32_t)environment->door.dispatch(environment->door.data, 0);
+    result = (uint32_t)environment->driver.dispatch(environment->driver.data, 0);
   } else {
     environment->script_top = NULL;
     result = tn__switch_stack(environment, script, dispatch_in_call, environment, &environment->native_top);

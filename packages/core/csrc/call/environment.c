@@ -25,9 +25,9 @@ tn_environment_t *tn_environment_current(void) { return current; }
 
 uint64_t tn_environment_id(void) { return current == NULL ? 0 : current->id; }
 
-int32_t tn_environment_open(tn_call_frame_t *frame, const tn_door_t *door) {
+int32_t tn_environment_open(tn_call_frame_t *frame, const tn_driver_t *driver) {
   static uint64_t last_id;
-  TN_REQUIRE(frame != NULL && door != NULL, "frame and door must not be null");
+  TN_REQUIRE(frame != NULL && driver != NULL, "frame and driver must not be null");
   if (current != NULL) return tn__fail(TN_CLOSED, "this thread has an environment already");
   tn_environment_t *made = calloc(1, sizeof *made);
   if (made == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate an environment");
@@ -36,7 +36,7 @@ int32_t tn_environment_open(tn_call_frame_t *frame, const tn_door_t *door) {
     return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot map the stack of native code");
   }
   made->frame = frame;
-  made->door = *door;
+  made->driver = *driver;
   made->last = &made->first;
   made->floating_point = tn__fp_control();
   tn__lock(&lock);
@@ -54,7 +54,7 @@ static void add_message(tn_environment_t *to, tn_message_t *message) {
   message->next = NULL;
   *to->last = message;
   to->last = &message->next;
-  if (was_empty) to->door.wake(to->door.data);
+  if (was_empty) to->driver.wake(to->driver.data);
 }
 
 int32_t tn_environment_post(uint64_t environment, tn_message_t *message) {

@@ -15,7 +15,7 @@ typedef struct tn__end_hook {
 struct tn_environment {
   uint64_t id;
   tn_call_frame_t *frame;
-  tn_door_t door;
+  tn_driver_t driver;
   struct tn_environment *next;   /* of all environments; guarded by the lock */
   tn_message_t *first, **last;   /* messages that are not served; guarded by the lock */
   tn_callback_t *released;       /* callbacks without references, whose ids JavaScript has not taken; guarded by the lock */

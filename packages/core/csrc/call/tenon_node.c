@@ -1,4 +1,4 @@
-/* The Node-API module: the way between the engine and the core. Each environment of Node.js opens one door. Only the
+/* The Node-API module: the way between the engine and the core. Each environment of Node.js opens one driver. Only the
  * thread of the environment runs these functions, except for wake(). */
 #include <node_api.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ typedef struct {
     napi_value function, nothing;
     uint32_t uses;
   } upcalls;
-} door_t;
+} driver_t;
 
 /* The number of upcalls that share a scope, because each leaves a handle in it. */
 #define MOST_USES 64
@@ -36,24 +36,24 @@ typedef struct {
 #if defined(__GLIBC__)
 __attribute__((tls_model("initial-exec")))
 #endif
-static _Thread_local door_t *door;
+static _Thread_local driver_t *driver;
 
 /* Throws an exception that was kept while native code was running. */
 static void throw_kept(napi_env env) {
   napi_value error;
-  if (napi_get_reference_value(env, door->thrown, &error) == napi_ok) napi_throw(env, error);
-  napi_delete_reference(env, door->thrown);
-  door->thrown = NULL;
+  if (napi_get_reference_value(env, driver->thrown, &error) == napi_ok) napi_throw(env, error);
+  napi_delete_reference(env, driver->thrown);
+  driver->thrown = NULL;
 }
 
-static void close_upcalls(door_t *mine) {
+static void close_upcalls(driver_t *mine) {
   mine->upcalls.uses = 0;
   if (mine->upcalls.handles == NULL) return;
   napi_close_handle_scope(mine->env, mine->upcalls.handles);
   mine->upcalls.handles = NULL;
 }
 
-static inline void call_environment(door_t *mine, int32_t (*entry)(tn_call_frame_t *frame)) {
+static inline void call_environment(driver_t *mine, int32_t (*entry)(tn_call_frame_t *frame)) {
   if (entry == NULL)
     tn_environment_enter(mine->environment);
   else
@@ -61,7 +61,7 @@ static inline void call_environment(door_t *mine, int32_t (*entry)(tn_call_frame
 }
 
 /* The call has upcalls of its own, in the scope of its function. */
-static void call_in_upcall(door_t *mine, int32_t (*entry)(tn_call_frame_t *frame)) {
+static void call_in_upcall(driver_t *mine, int32_t (*entry)(tn_call_frame_t *frame)) {
   const __typeof__(mine->upcalls) outer = mine->upcalls;
   mine->upcalls.handles = NULL;
   mine->upcalls.uses = 0;
@@ -72,7 +72,7 @@ static void call_in_upcall(door_t *mine, int32_t (*entry)(tn_call_frame_t *frame
 
 /* Performs the call of the frame, or calls `entry` if it is not null. */
 static inline void call_native(int32_t (*entry)(tn_call_frame_t *frame)) {
-  door_t *mine = door;
+  driver_t *mine = driver;
   if (mine->upcalls.uses != 0) {
     call_in_upcall(mine, entry);
   } else {
@@ -95,12 +95,12 @@ static int32_t keep_exception(napi_env env) {
   if (napi_get_and_clear_last_exception(env, &error) != napi_ok || napi_typeof(env, error, &type) != napi_ok ||
       type != napi_object)
     return 2;
-  if (door->thrown == NULL) napi_create_reference(env, error, 1, &door->thrown);
+  if (driver->thrown == NULL) napi_create_reference(env, error, 1, &driver->thrown);
   return 1;
 }
 
 /* Gets the handles that a call of the dispatcher needs. */
-static bool open_upcalls(door_t *mine) {
+static bool open_upcalls(driver_t *mine) {
   mine->upcalls.uses = 1;
   if (napi_get_reference_value(mine->env, mine->dispatch, &mine->upcalls.function) == napi_ok &&
       napi_get_undefined(mine->env, &mine->upcalls.nothing) == napi_ok)
@@ -110,7 +110,7 @@ static bool open_upcalls(door_t *mine) {
 }
 
 /* Runs the dispatcher for a caller that is no call of this module: the event loop, or another addon. */
-static int32_t dispatch_alone(const door_t *mine) {
+static int32_t dispatch_alone(const driver_t *mine) {
   const napi_env env = mine->env;
   napi_handle_scope handles;
   napi_value function, nothing, error;
@@ -134,7 +134,7 @@ static int32_t dispatch_alone(const door_t *mine) {
 }
 
 static int32_t dispatch(void *data, int32_t is_in_call) {
-  door_t *mine = data;
+  driver_t *mine = data;
   if (!is_in_call) return dispatch_alone(mine);
   if (mine->upcalls.uses == MOST_USES) {
     close_upcalls(mine);
@@ -151,15 +151,15 @@ static int32_t dispatch(void *data, int32_t is_in_call) {
 }
 
 static void wake(void *data) {
-  napi_call_threadsafe_function(((door_t *)data)->waker, NULL, napi_tsfn_nonblocking);
+  napi_call_threadsafe_function(((driver_t *)data)->waker, NULL, napi_tsfn_nonblocking);
 }
 
 static void serve(napi_env env, napi_value function, void *context, void *data) {
   (void)function, (void)context, (void)data;
-  if (env == NULL || door == NULL || !tn_environment_serve()) return;
+  if (env == NULL || driver == NULL || !tn_environment_serve()) return;
   /* A threadsafe function that is called here would run before the timers of the event loop. */
-  door->memory->state = TN_FUNCTION_SERVE_LATER;
-  dispatch_alone(door);
+  driver->memory->state = TN_FUNCTION_SERVE_LATER;
+  dispatch_alone(driver);
 }
 
 /* serve(): runs what other threads have left. */
@@ -171,15 +171,15 @@ static napi_value serve_again(napi_env env, napi_callback_info info) {
 
 /* The environment of Node.js ends. Its memory is still there, but no JavaScript runs any more. */
 static void end(void *data) {
-  door_t *mine = data;
+  driver_t *mine = data;
   tn_environment_close();
   napi_release_threadsafe_function(mine->waker, napi_tsfn_abort);
-  door = NULL;
+  driver = NULL;
   free(mine);
 }
 
 /* open(frame: ArrayBuffer, dispatch: () => void, abiVersion: number) */
-static napi_value open_door(napi_env env, napi_callback_info info) {
+static napi_value open_driver(napi_env env, napi_callback_info info) {
   size_t count = 3, size;
   napi_value arguments[3], name;
   void *frame;
@@ -190,8 +190,8 @@ static napi_value open_door(napi_env env, napi_callback_info info) {
     return refuse(env, "open() must get a frame, a function and a version");
   if (version != TN_ABI_VERSION || version != tn_abi_version())
     return refuse(env, "tenon.node, libtenon and @tenon/core must have the same version");
-  if (door != NULL) return refuse(env, "this thread has a door already");
-  door_t *made = calloc(1, sizeof *made);
+  if (driver != NULL) return refuse(env, "this thread has a driver already");
+  driver_t *made = calloc(1, sizeof *made);
   if (made == NULL) return refuse(env, "out of memory");
   made->env = env;
   if (napi_create_string_utf8(env, "tenon", NAPI_AUTO_LENGTH, &name) == napi_ok &&
@@ -199,10 +199,10 @@ static napi_value open_door(napi_env env, napi_callback_info info) {
     napi_unref_threadsafe_function(env, made->waker);
     if (napi_create_reference(env, arguments[0], 1, &made->frame) == napi_ok &&
         napi_create_reference(env, arguments[1], 1, &made->dispatch) == napi_ok &&
-        tn_environment_open(frame, &(tn_door_t){made, dispatch, wake}) == TN_OK) {
+        tn_environment_open(frame, &(tn_driver_t){made, dispatch, wake}) == TN_OK) {
       made->environment = tn_environment_current();
       made->memory = frame;
-      door = made;
+      driver = made;
       napi_add_env_cleanup_hook(env, end, made);
       return NULL;
     }
@@ -217,10 +217,10 @@ static napi_value keep_alive(napi_env env, napi_callback_info info) {
   size_t count = 1;
   napi_value argument;
   bool wanted = false;
-  if (door == NULL || napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+  if (driver == NULL || napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
       napi_get_value_bool(env, argument, &wanted) != napi_ok)
     return refuse(env, "keepAlive() must get true or false, after open()");
-  (wanted ? napi_ref_threadsafe_function : napi_unref_threadsafe_function)(env, door->waker);
+  (wanted ? napi_ref_threadsafe_function : napi_unref_threadsafe_function)(env, driver->waker);
   return NULL;
 }
 
@@ -256,7 +256,7 @@ static napi_value perform(napi_env env, napi_callback_info info) {
 }
 
 /* caller(frame: ArrayBuffer): () => void. It calls the function of the core that the frame describes, and does not keep the
- * frame. It needs no door, so the functions can be called before one is open, and while the frame of the door is being
+ * frame. It needs no open driver, so the functions can be called before one is open, and while the frame of the driver is being
  * written. */
 static napi_value make_caller(napi_env env, napi_callback_info info) {
   size_t count = 1;
@@ -389,10 +389,10 @@ static napi_value text_entry(napi_env env, napi_callback_info info) {
   size_t count = 1;
   napi_value text;
   void *index;
-  if (napi_get_cb_info(env, info, &count, &text, NULL, &index) == napi_ok && write_text(env, text, door->memory))
+  if (napi_get_cb_info(env, info, &count, &text, NULL, &index) == napi_ok && write_text(env, text, driver->memory))
     call_native(entries[(uintptr_t)index]);
   else
-    door->memory->state = TN_CALL_NOT_MADE;
+    driver->memory->state = TN_CALL_NOT_MADE;
   return NULL;
 }
 
@@ -459,7 +459,7 @@ NAPI_MODULE_INIT() {
       METHOD("watch", make_watch),
       METHOD("setWatch", set_watch),
 #endif
-      METHOD("open", open_door),
+      METHOD("open", open_driver),
       METHOD("enter", enter),
       METHOD("entry", make_entry),
       METHOD("serve", serve_again),

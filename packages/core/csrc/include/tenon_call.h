@@ -63,10 +63,10 @@ typedef struct {
   int32_t (*dispatch)(void *data, int32_t is_in_call);
   /* Makes the event loop call tn_environment_serve() soon. On any thread. */
   void (*wake)(void *data);
-} tn_door_t;
+} tn_driver_t;
 
 /* Opens the environment of this thread. TN_CLOSED: the thread has one already. Borrows `frame` until the close. */
-TN_API int32_t tn_environment_open(tn_call_frame_t *frame, const tn_door_t *door);
+TN_API int32_t tn_environment_open(tn_call_frame_t *frame, const tn_driver_t *driver);
 
 /* Opens the environment of this thread for callers without Node-API. `*descriptor` becomes readable when the event loop
  * is to call tn_environment_serve_plain(). The dispatcher returns 1 when the function has returned. */
@@ -154,8 +154,8 @@ TN_API void tn_environment_run(tn_environment_t *environment, int32_t (*entry)(t
 TN_API void tn_call_perform(tn_call_frame_t *frame);
 
 /* Do the same as the first two with the environment of this thread, which is open. */
-TN_API void tn_door_enter(void);
-TN_API void tn_door_run(int32_t (*entry)(tn_call_frame_t *frame));
+TN_API void tn_driver_enter(void);
+TN_API void tn_driver_run(int32_t (*entry)(tn_call_frame_t *frame));
 
 /* --- call/completion.c --------------------------------------------------------------------------------------------- */
 

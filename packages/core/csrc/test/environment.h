@@ -78,8 +78,8 @@ static inline environment_t *environment_open(void) {
   made->functions[REPORT_ERROR] = environment_report;
   made->mutex = (tn__lock_t)TN__LOCK;
   made->changed = (tn__condition_t)TN__CONDITION;
-  const tn_door_t door = {made, environment_dispatch, environment_wake};
-  if (tn_environment_open(made->frame, &door) != TN_OK) abort();
+  const tn_driver_t driver = {made, environment_dispatch, environment_wake};
+  if (tn_environment_open(made->frame, &driver) != TN_OK) abort();
   made->id = tn_environment_id();
   return made;
 }
@@ -135,7 +135,7 @@ static inline uint32_t environment_call(environment_t *environment, uint64_t tar
   frame->extra = 0;
   frame->integers[0] = first;
   frame->integers[1] = second;
-  tn_door_enter();
+  tn_driver_enter();
   return frame->state;
 }
 

@@ -2,7 +2,7 @@ import { ScopeClosedError } from '../errors/kinds.ts'
 import { STATUS } from '../generated/status.ts'
 import { checkStatus, coreFunctions } from '../native/core-library.ts'
 import { addressOf } from '../native/native-memory.ts'
-import { door, isDoorOpen } from '../native/call/door.ts'
+import { isThreadDriverOpen, threadDriver } from '../native/call/thread-driver.ts'
 import { WORDS } from '../native/call/frame-layout.ts'
 import { TWO_32 } from '../native/call/frame.ts'
 import { addFunction, addressAt, type EnteredFunction, removeFunction } from '../native/call/functions.ts'
@@ -31,7 +31,7 @@ export class Callback {
    * @throws {NativeError} if there is no memory. @throws {ScopeClosedError} while the thread ends.
    */
   constructor(run: CallbackFunction | undefined, entered: EnteredFunction = enteringWith(run!)) {
-    door()
+    threadDriver()
     takeReleasedCallbacks()
     const { words, address } = exchange!
     const id = addFunction(entered)
@@ -95,6 +95,6 @@ export function takeReleasedCallbacks(): void {
 
 /** The number of TypeScript functions that native code may still call on this thread. */
 export function liveCallbacks(): number {
-  if (isDoorOpen()) takeReleasedCallbacks()
+  if (isThreadDriverOpen()) takeReleasedCallbacks()
   return live.count
 }

@@ -131,7 +131,7 @@ export const LAYOUTS = {
     size: 16,
     offsets: { word: 0, source: 4, size: 8, place: 12 },
   },
-  tn_door_t: {
+  tn_driver_t: {
     size: 24,
     offsets: { data: 0, dispatch: 8, wake: 16 },
   },

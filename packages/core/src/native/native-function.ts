@@ -9,7 +9,7 @@ import { checkType, checkVariadic, type Value } from './argument-conversion.ts'
 import { formOf, operandsOf, resolveAll, writtenBy } from './call/call-forms.ts'
 import { begin, check, checkOperands, finish, type Target, type ValueWithErrno } from './call/call-steps.ts'
 import type { CallPlan } from './call/call-plan.ts'
-import { door } from './call/door.ts'
+import { threadDriver } from './call/thread-driver.ts'
 import { FLAGS } from './call/frame-layout.ts'
 import { TWO_32 } from './call/frame.ts'
 import { hostAbi } from './call/host-abi.ts'
@@ -105,7 +105,7 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
     name,
     gate,
     code: codeOperand(gate),
-    enter: door().enter,
+    enter: threadDriver().enter,
     low: address | 0,
     high: (address / TWO_32) | 0,
     flags: plan.flags | (capturesErrno ? FLAGS.ERRNO : 0),

@@ -1,4 +1,12 @@
-import { addressOf, checkStatus, coreFunctions, door, type Gated, LAYOUTS, writeAddress } from '@tenon/core/internal'
+import {
+  addressOf,
+  checkStatus,
+  coreFunctions,
+  threadDriver,
+  type Gated,
+  LAYOUTS,
+  writeAddress,
+} from '@tenon/core/internal'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { CudaContext } from './cuda-context.ts'
 import { NOT_READY, type CudaError } from './cuda-error.ts'
@@ -43,8 +51,8 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
     pointer(RECORD.context, this.device.context)
     for (const [member, name] of RECORD_FUNCTIONS)
       pointer(RECORD[member], driverAddress(this.device.driver.library, name))
-    // The end of the thread waits for streams that were opened after the door.
-    door()
+    // The end of the thread waits for streams that were opened after the driver.
+    threadDriver()
     checkStatus(coreFunctions().tn_cuda_stream_open(addressOf(view)), 'opening a stream')
     return view
   }

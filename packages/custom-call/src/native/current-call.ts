@@ -1,4 +1,4 @@
-import { CONSTANTS, coreFunctionAddress, door, guardMode, takeThrown, WORDS, words } from '@tenon/core/internal'
+import { CONSTANTS, coreFunctionAddress, threadDriver, guardMode, takeThrown, WORDS, words } from '@tenon/core/internal'
 import type { CallMemory } from './call-memory.ts'
 import { enterCore } from './enter-core.ts'
 import { guardedRun } from './guarded-run.ts'
@@ -17,11 +17,11 @@ export function callRunner(): RunCall {
  * Constants of a function are part of compiled code. The bundler turns those of a module into variables.
  *
  * The entries take no parameter, which would cost a sixth of a native call, but find the address of the call in the frame. Each
- * has its own place among the entries of the door. They are called by name, because the compiler calls a native function
+ * has its own place among the entries of the driver. They are called by name, because the compiler calls a native function
  * directly only if it is always the same one.
  */
 function makeRunCall(): RunCall {
-  const { entry } = door()
+  const { entry } = threadDriver()
   const frame = words
   const [call, statusWord, state] = [WORDS.general, WORDS.errno, WORDS.state]
   const { TN_XLA_JOB_TYPED: TYPED, TN_XLA_JOB_UNTYPED: UNTYPED } = CONSTANTS

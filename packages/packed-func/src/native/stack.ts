@@ -3,7 +3,7 @@ import {
   bufferOver,
   CONSTANTS,
   coreFunctions,
-  door,
+  threadDriver,
   Gate,
   highWord,
   LAYOUTS,
@@ -66,8 +66,8 @@ export const NOT_MADE = -2
 function makePerform(stack: Stack): { perform: Perform; performText?: PerformText } {
   const { i32, head, address } = stack
   const target = packedAddress('tn_packed_call')
-  const enter = door().entry(CALL_ENTRY, target)
-  const enterWithText = door().textEntry?.(CALL_ENTRY, target)
+  const enter = threadDriver().entry(CALL_ENTRY, target)
+  const enterWithText = threadDriver().textEntry?.(CALL_ENTRY, target)
   const frame = words
   const { general: STACK_LOW, state: STATE, errno: RESULT } = WORDS
   const STACK_HIGH = STACK_LOW + 1
@@ -101,7 +101,7 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
     throw error
   }
 
-  /** Ends a call whose error the door has thrown, or which did not begin. */
+  /** Ends a call whose error the driver has thrown, or which did not begin. */
   function refuse(base: number, tensors: number, error: unknown): never {
     if (head[CALL_WORD] === 0) endException(base, tensors, frame[STATE]!, 0)
     stack.abandon(base)
@@ -188,7 +188,7 @@ export class Stack {
     this.host = packed
     this.entered = entered
     // At the end of its environment, native code releases what this thread owns.
-    door()
+    threadDriver()
     const out = new BigUint64Array(1)
     if (this.host.tn_packed_open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
     this.address = Number(out[0])

@@ -5,7 +5,7 @@ import {
   checkStatus,
   CONSTANTS,
   coreFunctions,
-  door,
+  threadDriver,
   fileBesideCore,
   keepAlive,
   LAYOUTS,
@@ -47,7 +47,7 @@ export function startProcess(settings: Settings): number {
   start.setUint32(START.flags, flagsOf(settings), true)
   start.setUint32(START.ignores_output, settings.output === 'ignore' ? 1 : 0, true)
   // The end of a thread closes the workers that it has started, if the core knows the thread.
-  door()
+  threadDriver()
   const out = new BigUint64Array(1)
   const status = coreFunctions().tn_host_start(addressOf(start), addressOf(out))
   keepAlive(start)

@@ -1,5 +1,5 @@
 import { isMainThread } from 'node:worker_threads'
-import { checkStatus, coreFunctions, door } from '@tenon/core/internal'
+import { checkStatus, coreFunctions, threadDriver } from '@tenon/core/internal'
 
 let isOwned = isMainThread
 
@@ -9,8 +9,8 @@ let isOwned = isMainThread
  */
 export function ownThreadMemory(): void {
   if (isOwned) return
-  // The core knows threads that have a door.
-  door()
+  // The core knows threads that have a driver.
+  threadDriver()
   checkStatus(coreFunctions().tn_thread_memory_begin(), 'preparing the end of a thread')
   isOwned = true
 }

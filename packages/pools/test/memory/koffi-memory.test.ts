@@ -16,7 +16,7 @@ async function printed(code: string): Promise<string> {
     stderr,
   } = await runScript(source, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { TENON_DOOR: 'koffi' },
+    env: { TENON_DRIVER: 'koffi' },
     nodeOptions: [...packageFlags, '--expose-gc', '--no-warnings'],
   })
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })

@@ -1,4 +1,4 @@
-import { doorInfo, TenonError, type DoorInfo } from '@tenon/core'
+import { driverInfo, TenonError, type DriverInfo } from '@tenon/core'
 import { CONSTANTS, coreLibrary } from '@tenon/core/internal'
 import { Cuda } from '@tenon/custom-call'
 import { existsSync } from 'node:fs'
@@ -21,7 +21,7 @@ export interface DoctorFacts {
     | { readonly path: string; readonly origin: string; readonly version: string; readonly abiVersion: number }
     | Failure
   /** How native code is called. Missing without a core. */
-  readonly door?: DoorInfo | Failure
+  readonly driver?: DriverInfo | Failure
   /** The driver of CUDA. Missing without a core. */
   readonly cuda?: CudaFacts
   /** The variables of Tenon that are set. */
@@ -46,7 +46,7 @@ export function doctorFacts(cudaDriver: string | undefined): DoctorFacts {
     node: { version: process.versions.node, path: process.execPath, required: engines.node },
     system: systemFacts(),
     core,
-    ...(!('error' in core) && { door: attempt(doorInfo), cuda: cudaFacts(cudaDriver) }),
+    ...(!('error' in core) && { driver: attempt(driverInfo), cuda: cudaFacts(cudaDriver) }),
     environment: tenonVariables(process.env),
   }
 }

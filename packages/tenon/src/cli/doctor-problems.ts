@@ -16,11 +16,11 @@ const FEWEST_MAPPINGS = 65_530
 
 /** Returns the problems that the facts show, errors first. */
 export function problemsOf(facts: DoctorFacts): Problem[] {
-  const { node, core, door, cuda, system, environment } = facts
+  const { node, core, driver, cuda, system, environment } = facts
   const found = [
     ...nodeProblems(node),
     ...('error' in core ? [failed(core, 'Reinstall the package @tenon/core.')] : []),
-    ...(door === undefined ? [] : doorProblems(door, environment)),
+    ...(driver === undefined ? [] : driverProblems(driver, environment)),
     ...limitProblems(system.limits),
     ...(cuda === undefined ? [] : cudaProblems(cuda)),
   ]
@@ -55,11 +55,14 @@ function numbersOf(version: string): [major: number, minor: number] {
   return [major, minor]
 }
 
-function doorProblems(door: NonNullable<DoctorFacts['door']>, environment: DoctorFacts['environment']): Problem[] {
-  if ('error' in door) return [failed(door, 'Reinstall the package @tenon/core.')]
+function driverProblems(
+  driver: NonNullable<DoctorFacts['driver']>,
+  environment: DoctorFacts['environment'],
+): Problem[] {
+  if ('error' in driver) return [failed(driver, 'Reinstall the package @tenon/core.')]
   const problems: Problem[] = []
-  const { kind, reason = 'the reason is not known', threads } = door
-  if (kind === 'koffi' && environment['TENON_DOOR'] !== 'koffi') {
+  const { kind, reason = 'the reason is not known', threads } = driver
+  if (kind === 'koffi' && environment['TENON_DRIVER'] !== 'koffi') {
     problems.push(
       warning(
         `native code is called through koffi, which is slower, because the Node-API module does not load: ${reason}`,

@@ -31,14 +31,14 @@ function hostRows({ node, system: { os, cpu, libc } }: DoctorFacts): Row[] {
   ]
 }
 
-function coreRows({ core, door }: DoctorFacts): Row[] {
+function coreRows({ core, driver }: DoctorFacts): Row[] {
   if ('error' in core) return [['core', 'not loaded']]
   const rows: Row[] = [
     ['core', `${core.version}, ABI version ${core.abiVersion}`],
     ['core file', `${core.path} (${core.origin})`],
   ]
-  if (door === undefined || 'error' in door) return [...rows, ['calls', 'not possible']]
-  const { kind, reason, abi, stubs, threads } = door
+  if (driver === undefined || 'error' in driver) return [...rows, ['calls', 'not possible']]
+  const { kind, reason, abi, stubs, threads } = driver
   return [
     ...rows,
     ['calls', `${kind}, ${abi}${reason === undefined ? '' : `, because ${reason}`}`],

@@ -10,7 +10,7 @@ const declaring = new Set(['bindCore', 'functionAt'])
 
 /**
  * The files that may use them: for functions of a library that has no header in this repository, and for functions of the core
- * that run code of a library, which need the door.
+ * that run code of a library, which need the driver of the thread.
  */
 const foreign = new Set([
   'packages/custom-call/src/cuda/driver-functions.ts',

@@ -20,7 +20,7 @@ TEST(integers_are_passed_in_registers_and_on_the_stack) {
     if (i < INTEGER_REGISTERS) frame->integers[i] = i + 1;
     else memcpy(frame->stack + 8 * (i - INTEGER_REGISTERS), &(uint64_t){i + 1}, 8);
   }
-  tn_door_enter();
+  tn_driver_enter();
   CHECK(frame->state == TN_CALL_RETURNED && frame->results[0] == 987654321);
   environment_close(environment);
 }
@@ -50,7 +50,7 @@ TEST(doubles_are_passed_in_vector_registers) {
     memcpy(place, &(double){i + .5}, sizeof(double));
   }
   memcpy(VECTOR_REGISTERS < 8 ? (void *)(frame->stack + 32) : &frame->integers[0], &(int64_t){1000}, sizeof(int64_t));
-  tn_door_enter();
+  tn_driver_enter();
   memcpy(&result, frame->vector_results, sizeof result);
   CHECK(result == 1000 + .5 * 255 + 2 + 8 + 24 + 64 + 160 + 384 + 896);
   environment_close(environment);
@@ -205,21 +205,21 @@ static int32_t call_in_entry(tn_call_frame_t *frame) {
 TEST(an_entry_leaves_its_result_in_the_frame) {
   environment_t *environment = environment_open();
   make_stub(environment, deepen);
-  tn_door_run(answer);
+  tn_driver_run(answer);
   CHECK(environment->frame->error_number == 42 && environment->frame->state == TN_CALL_RETURNED);
-  tn_door_run(call_in_entry);
+  tn_driver_run(call_in_entry);
   CHECK(environment->frame->error_number == DEEP * (DEEP + 1) / 2);
   environment->functions[FIRST_FUNCTION] = throw_at_the_bottom;
-  tn_door_run(call_in_entry);
+  tn_driver_run(call_in_entry);
   CHECK(environment->frame->error_number == 0 && environment->frame->state == TN_CALL_THROWN);
-  tn_door_run(answer);
+  tn_driver_run(answer);
   CHECK(environment->frame->state == TN_CALL_RETURNED);
   environment_close(environment);
 }
 
 static int64_t negate(int64_t value) { return -value; }
 
-static void *call_on_own_door(void *failed) {
+static void *call_on_own_driver(void *failed) {
   environment_t *environment = environment_open();
   for (int64_t i = 0; i < 20000; i++) {
     environment_call(environment, CODE_OF(negate), 0, (uint64_t)i, 0);
@@ -233,7 +233,7 @@ TEST(rule_10_threads_have_frames_and_stacks_of_their_own) {
   enum { THREADS = 4 };
   test_thread_t threads[THREADS];
   int failed[THREADS] = {0};
-  for (int i = 0; i < THREADS; i++) CHECK(thread_start(&threads[i], call_on_own_door, &failed[i]));
+  for (int i = 0; i < THREADS; i++) CHECK(thread_start(&threads[i], call_on_own_driver, &failed[i]));
   for (int i = 0; i < THREADS; i++) {
     thread_join(&threads[i]);
     CHECK(!failed[i]);

@@ -32,7 +32,7 @@ TEST(each_thread_has_one_environment_with_an_id_of_its_own) {
   environment_t *environment = environment_open();
   const uint64_t first = environment->id;
   CHECK(first > 0 && tn_environment_current() != NULL);
-  CHECK(tn_environment_open(environment->frame, &(tn_door_t){NULL, NULL, NULL}) == TN_CLOSED);
+  CHECK(tn_environment_open(environment->frame, &(tn_driver_t){NULL, NULL, NULL}) == TN_CLOSED);
   CHECK(tn_environment_id() == first);
   CHECK(thread_start(&thread, read_id, NULL));
   void *elsewhere = thread_join(&thread);
@@ -50,7 +50,7 @@ static void end_hook(void *data) { hooks_called[hook_count++] = *(int *)data; }
 
 TEST(environments_refuse_nulls) {
   note_t message = make_note();
-  CHECK(tn_environment_open(NULL, &(tn_door_t){NULL, NULL, NULL}) == TN_INVALID_ARGUMENT);
+  CHECK(tn_environment_open(NULL, &(tn_driver_t){NULL, NULL, NULL}) == TN_INVALID_ARGUMENT);
   environment_t *environment = environment_open();
   CHECK(tn_environment_open(environment->frame, NULL) == TN_INVALID_ARGUMENT);
   CHECK(tn_environment_post(environment->id, NULL) == TN_INVALID_ARGUMENT);

@@ -112,7 +112,7 @@ TEST(rule_15_a_relay_ends_a_deadlock) {
   atomic_store(&runs, 0);
   awaited = &caller;
   start_call(&caller, environment->id, TN_THREADS_RELAY, NO_LIMIT, run, NULL);
-  tn_door_run(wait_natively);
+  tn_driver_run(wait_natively);
   CHECK(environment->frame->error_number == TN_DEADLOCK && runs == 0);
   CHECK(caller.took_ms + CLOCK_STEP_MS >= 90 && caller.took_ms < 2000);
   tn_environment_serve();
@@ -125,7 +125,7 @@ TEST(rule_15_a_timeout_ends_a_deadlock) {
   caller_t caller;
   awaited = &caller;
   start_call(&caller, environment->id, TN_THREADS_WAIT, 50, run, NULL);
-  tn_door_run(wait_natively);
+  tn_driver_run(wait_natively);
   CHECK(environment->frame->error_number == TN_TIMED_OUT);
   environment_close(environment);
 }
@@ -140,7 +140,7 @@ TEST(a_waiting_call_outlasts_a_long_native_call) {
   environment_t *environment = environment_open();
   caller_t caller;
   start_call(&caller, environment->id, TN_THREADS_WAIT, NO_LIMIT, run, NULL);
-  tn_door_run(sleep_natively);
+  tn_driver_run(sleep_natively);
   CHECK(!caller.is_done);
   CHECK(environment_serve_until(environment, &caller.is_done));
   CHECK(end_call(&caller) == TN_OK);
@@ -157,7 +157,7 @@ TEST(a_relay_is_not_refused_because_of_many_short_calls) {
   environment_t *environment = environment_open();
   caller_t caller;
   start_call(&caller, environment->id, TN_THREADS_RELAY, NO_LIMIT, run, NULL);
-  for (int i = 0; i < 40; i++) tn_door_run(nap);
+  for (int i = 0; i < 40; i++) tn_driver_run(nap);
   CHECK(!caller.is_done);
   CHECK(environment_serve_until(environment, &caller.is_done));
   CHECK(end_call(&caller) == TN_OK);
@@ -178,7 +178,7 @@ TEST(a_native_call_that_serves_messages_is_no_deadlock) {
   caller_t caller;
   awaited = &caller;
   start_call(&caller, environment->id, TN_THREADS_RELAY, NO_LIMIT, run, NULL);
-  tn_door_run(serve_natively);
+  tn_driver_run(serve_natively);
   CHECK(end_call(&caller) == TN_OK);
   environment_close(environment);
 }

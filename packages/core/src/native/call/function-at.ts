@@ -1,6 +1,6 @@
 import type { ValueType } from '../value-type.ts'
 import { callFailure } from './call-failure.ts'
-import { door } from './door.ts'
+import { threadDriver } from './thread-driver.ts'
 import { FLAGS, WORDS } from './frame-layout.ts'
 import { words } from './frame.ts'
 import { setAddress } from './functions.ts'
@@ -23,7 +23,7 @@ export function functionAt(
   result: Exclude<ValueType, 'pointer'> | 'void',
   parameters: readonly Exclude<ValueType, 'pointer'>[],
 ): PlainFunction {
-  const { abi, enter } = door()
+  const { abi, enter } = threadDriver()
   const plan = planCall(abi, { result, parameters })
   const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, `argument ${i + 1}`))
   const flags = plan.flags & FLAGS.VECTORS

@@ -1,6 +1,6 @@
 import { coreFunctions } from '../core-library.ts'
 import { checkStarted } from './check-started.ts'
-import { door } from './door.ts'
+import { threadDriver } from './thread-driver.ts'
 import { WORDS } from './frame-layout.ts'
 import { words } from './frame.ts'
 import { addressAt, setJobDone } from './functions.ts'
@@ -26,7 +26,7 @@ export function expectJob(settle: Settle): number {
 }
 
 function add(id: number, settle: Settle): void {
-  if (pending.size === unreferenced.size) door().keepAlive(true)
+  if (pending.size === unreferenced.size) threadDriver().keepAlive(true)
   pending.set(id, settle)
 }
 
@@ -34,7 +34,7 @@ function add(id: number, settle: Settle): void {
 export function forgetJob(id: number): boolean {
   const isPending = pending.delete(id)
   const wasReferenced = unreferenced.size === 0 || !unreferenced.delete(id)
-  if (isPending && wasReferenced && pending.size === unreferenced.size) door().keepAlive(false)
+  if (isPending && wasReferenced && pending.size === unreferenced.size) threadDriver().keepAlive(false)
   return isPending
 }
 
@@ -42,7 +42,7 @@ export function forgetJob(id: number): boolean {
 export function unrefJob(id: number): void {
   if (!pending.has(id) || unreferenced.has(id)) return
   unreferenced.add(id)
-  if (pending.size === unreferenced.size) door().keepAlive(false)
+  if (pending.size === unreferenced.size) threadDriver().keepAlive(false)
 }
 
 export const isPending = (id: number): boolean => pending.has(id)

@@ -4,7 +4,7 @@ import { CONSTANTS } from '../../generated/layouts.ts'
 const NAME = Symbol.for(`@tenon/core, ABI ${CONSTANTS.TN_ABI_VERSION}`)
 
 /**
- * Returns a value that all copies of this package in this thread share. A thread has one door to native code and one frame,
+ * Returns a value that all copies of this package in this thread share. A thread has one driver and one frame,
  * but bundlers, package managers and contexts of `node:vm`, such as those of test runners, can give it several copies of the
  * package. The object `process` is the same in all contexts of a thread.
  */

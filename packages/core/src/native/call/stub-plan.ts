@@ -1,6 +1,6 @@
 import type { Value } from '../argument-conversion.ts'
 import type { CallPlan, ParameterPlan, PlanSignature, ResultPlan } from './call-plan.ts'
-import { door } from './door.ts'
+import { threadDriver } from './thread-driver.ts'
 import { WORDS } from './frame-layout.ts'
 import { planCall } from './plan.ts'
 import { fastKind, type Resolved, resolveResult, type Slot } from './store.ts'
@@ -64,7 +64,7 @@ export function stubPlan(signature: PlanSignature, name: string): StubPlan {
     root = newBranch()
     count = 0
   }
-  return (branch.plan = newPlan(planCall(door().abi, signature), name))
+  return (branch.plan = newPlan(planCall(threadDriver().abi, signature), name))
 }
 
 function newPlan(call: CallPlan, name: string): StubPlan {

@@ -5,7 +5,7 @@ import { checkStatus, coreFunctions, lastError } from '../core-library.ts'
 import { addressOf } from '../native-memory.ts'
 import type { ValueType } from '../value-type.ts'
 import type { ParameterPlan, PlanSignature } from './call-plan.ts'
-import { door } from './door.ts'
+import { threadDriver } from './thread-driver.ts'
 import { WORDS } from './frame-layout.ts'
 import { bytes, doubles, TWO_32, unsignedWords, words } from './frame.ts'
 import { addFunction, addressAt, type EnteredFunction, keepThrown, removeFunction } from './functions.ts'
@@ -112,7 +112,7 @@ export function makeStub(
   name: string,
 ): Stub {
   const { foreignThread = 'relay', timeout = Infinity, unsafeReuse = false, refusedResult } = options
-  door()
+  threadDriver()
   const plan = stubPlan(signature, name)
   const run = makeRun(plan.complete)
   const { words: fields, address: at } = (description ??= newDescription())

@@ -1,4 +1,4 @@
-/** The functions that calls of the core need. Both drivers provide them, and none needs an open door. */
+/** The functions that calls of the core need. Both drivers provide them, also before the driver of the thread is open. */
 export interface DriverBase {
   /** The address of `tn_library_open_core`. */
   readonly openCore: number

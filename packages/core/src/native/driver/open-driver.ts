@@ -6,21 +6,21 @@ import { type ModuleDriver, modulePath, openModule } from './node-module.ts'
 export type Driver = ModuleDriver | KoffiDriver
 
 /**
- * Loads a library of the core, with the driver that `TENON_DOOR` names, or with the first that loads.
+ * Loads a library of the core, with the driver that `TENON_DRIVER` names, or with the first that loads.
  *
- * @throws {LoadError} if `TENON_DOOR` is not valid, if it names Node-API and the module does not load, or if the library has
+ * @throws {LoadError} if `TENON_DRIVER` is not valid, if it names Node-API and the module does not load, or if the library has
  * another version. @throws the message of the
  * system's loader if the library does not load.
  */
 export function openDriver(core: string): Driver {
-  const wanted = process.env['TENON_DOOR'] ?? ''
+  const wanted = process.env['TENON_DRIVER'] ?? ''
   if (!['', 'node-api', 'koffi'].includes(wanted)) {
-    throw new LoadError(`TENON_DOOR must be "node-api" or "koffi", got ${JSON.stringify(wanted)}`, {
+    throw new LoadError(`TENON_DRIVER must be "node-api" or "koffi", got ${JSON.stringify(wanted)}`, {
       hint: 'Remove the variable to use Node-API where it works.',
-      details: { variable: 'TENON_DOOR', value: wanted },
+      details: { variable: 'TENON_DRIVER', value: wanted },
     })
   }
-  if (wanted === 'koffi') return openKoffi(core, 'TENON_DOOR is koffi')
+  if (wanted === 'koffi') return openKoffi(core, 'TENON_DRIVER is koffi')
   try {
     return openModule(core)
   } catch (cause) {
@@ -29,7 +29,7 @@ export function openDriver(core: string): Driver {
     if (wanted === '') return openFallback(core, reason)
     const path = modulePath(core)
     throw new LoadError(`the Node-API module ${path} could not be loaded: ${reason}`, {
-      hint: 'Install @tenon/core and its platform package in the same version, or remove TENON_DOOR.',
+      hint: 'Install @tenon/core and its platform package in the same version, or remove TENON_DRIVER.',
       details: { path },
       cause,
     })

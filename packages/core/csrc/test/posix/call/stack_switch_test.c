@@ -214,7 +214,7 @@ static void fill_stack_area(void) {
   frame->extra = 0;
   frame->stack_size = TN_CALL_STACK_SIZE;
   frame->integers[0] = count;
-  tn_door_enter();
+  tn_driver_enter();
   CHECK(frame->state == TN_CALL_RETURNED);
   CHECK(frame->results[0] == expected);
 }

@@ -22,7 +22,7 @@ export class DirectCore {
   }
 
   static async build(abi: Abi, compiler: CompilerName): Promise<DirectCore> {
-    const directory = await mkdtemp(join(tmpdir(), 'tenon-door-'))
+    const directory = await mkdtemp(join(tmpdir(), 'tenon-calls-'))
     const core = new DirectCore(abi, compiler, toolchainOf(abi, compiler), directory)
     try {
       for (const source of coreSourcesOf(abi)) {

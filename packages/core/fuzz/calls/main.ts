@@ -1,5 +1,5 @@
 /**
- * The command `pnpm fuzz door [--signatures N] [--abi sysv-x64|aapcs64|apple-arm64|win64] [--seed N] [--first N]
+ * The command `pnpm fuzz calls [--signatures N] [--abi sysv-x64|aapcs64|apple-arm64|win64] [--seed N] [--first N]
  * [--compiler gcc|clang]`. Calls random functions that compilers have compiled, lets them call back, and compares every
  * value. The calling convention of this machine is also tested in this process, through the calls of the product.
  */

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 
-import { catchMistakes } from '../fuzz/door/catch-mistakes.ts'
-import { fuzzDirectly } from '../fuzz/door/direct.ts'
-import { DirectCore } from '../fuzz/door/direct-core.ts'
-import { DirectProgram } from '../fuzz/door/direct-program.ts'
-import { formatFailure } from '../fuzz/door/failure.ts'
-import { fuzzProduct } from '../fuzz/door/product.ts'
-import { signatureRange } from '../fuzz/door/signatures.ts'
-import { hostAbi } from '../fuzz/door/toolchains.ts'
+import { catchMistakes } from '../fuzz/calls/catch-mistakes.ts'
+import { fuzzDirectly } from '../fuzz/calls/direct.ts'
+import { DirectCore } from '../fuzz/calls/direct-core.ts'
+import { DirectProgram } from '../fuzz/calls/direct-program.ts'
+import { formatFailure } from '../fuzz/calls/failure.ts'
+import { fuzzProduct } from '../fuzz/calls/product.ts'
+import { signatureRange } from '../fuzz/calls/signatures.ts'
+import { hostAbi } from '../fuzz/calls/toolchains.ts'
 
-// A small part of `pnpm fuzz door`, with the compiler of this machine and other signatures in each run.
+// A small part of `pnpm fuzz calls`, with the compiler of this machine and other signatures in each run.
 const seed = Math.floor(Math.random() * 2 ** 31)
 const compiler = process.platform === 'win32' ? 'gcc' : 'cc'
 

@@ -88,7 +88,7 @@ static uint32_t stack_size;
 static void enter(uintptr_t target) {
   frame.target = target;
   fuzz_log = log_bytes;
-  tn_door_enter();
+  tn_driver_enter();
   if (frame.state != TN_CALL_RETURNED) abort();
 }
 
@@ -172,9 +172,9 @@ static void check_exceptions(void) {
     frame.target = (uintptr_t)fuzz_throw;
     frame.integers[0] = (uintptr_t)do_nothing;
     frame.stack_size = 64;
-    tn_door_enter();
+    tn_driver_enter();
     if (!was_caught()) abort();
-    tn_door_run(throw_in_entry);
+    tn_driver_run(throw_in_entry);
     if (!was_caught() || frame.error_number != TN_EXCEPTION) abort();
   }
 }
@@ -184,8 +184,8 @@ int main(int count, char **arguments) {
   records = fopen(arguments[1], "rb");
   output = fopen(arguments[2], "wb");
   if (records == NULL || output == NULL) return 2;
-  const tn_door_t door = {&stack_size, dispatch, wake};
-  if (tn_environment_open(&frame, &door) != TN_OK) abort();
+  const tn_driver_t driver = {&stack_size, dispatch, wake};
+  if (tn_environment_open(&frame, &driver) != TN_OK) abort();
   check_exceptions();
   use_static_stubs();
   for (uint32_t left = read_number(); left > 0; left--) {

@@ -13,7 +13,7 @@ import { pendingJobs } from './pending-jobs.ts'
 import { shared } from './shared.ts'
 
 /** The way between this thread's JavaScript and native code. */
-export interface Door {
+export interface ThreadDriver {
   readonly kind: 'node-api' | 'koffi'
   /** Why the kind is not `node-api`. */
   readonly reason?: string
@@ -36,20 +36,20 @@ export interface Door {
   keepAlive(wanted: boolean): void
 }
 
-let opened: Door | undefined
+let opened: ThreadDriver | undefined
 
 /**
- * Returns the door of this thread, which opens at first use.
+ * Returns the driver of this thread, which opens at first use.
  *
  * @throws {LoadError} if the core does not load, the processor is not supported, or an environment variable is not valid.
  */
-export function door(): Door {
-  return (opened ??= shared('door', open))
+export function threadDriver(): ThreadDriver {
+  return (opened ??= shared('driver', open))
 }
 
-export const isDoorOpen = (): boolean => opened !== undefined
+export const isThreadDriverOpen = (): boolean => opened !== undefined
 
-function open(): Door {
+function open(): ThreadDriver {
   const { driver } = coreLibrary()
   const abi = hostAbi()
   const wait = exitWait()
@@ -68,7 +68,7 @@ function open(): Door {
   return made
 }
 
-function openModule(abi: Abi, { kind, module }: ModuleDriver): Door {
+function openModule(abi: Abi, { kind, module }: ModuleDriver): ThreadDriver {
   module.open(frame, dispatch, CONSTANTS.TN_ABI_VERSION)
   const { enter, entry, serve, keepAlive } = module
   setServeLater(() => void setImmediate(serve))
@@ -83,7 +83,7 @@ function openModule(abi: Abi, { kind, module }: ModuleDriver): Door {
 }
 
 /** koffi enters native code, and runs one function of TypeScript. */
-function openPlain(abi: Abi, { kind, reason, registerCallback }: KoffiDriver): Door {
+function openPlain(abi: Abi, { kind, reason, registerCallback }: KoffiDriver): ThreadDriver {
   const core = coreFunctions()
   const enterTypeScript = registerCallback(() => {
     dispatch()
@@ -91,10 +91,10 @@ function openPlain(abi: Abi, { kind, reason, registerCallback }: KoffiDriver): D
   })
   const out = new Int32Array(1)
   const status = core.tn_environment_open_plain(addressOf(frame), enterTypeScript, addressOf(out))
-  checkStatus(status, 'opening the door to native code')
+  checkStatus(status, 'opening the driver of this thread')
   const descriptor = out[0]!
   const watch = pollReadable(descriptor, () => core.tn_environment_serve_plain(descriptor))
-  const { tn_door_enter: enter, tn_door_run: run } = core
+  const { tn_driver_enter: enter, tn_driver_run: run } = core
   return {
     kind,
     reason,

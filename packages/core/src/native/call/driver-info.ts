@@ -2,10 +2,10 @@ import { LAYOUTS } from '../../generated/layouts.ts'
 import { coreFunctions } from '../core-library.ts'
 import { addressOf } from '../native-memory.ts'
 import type { Abi } from './call-plan.ts'
-import { door } from './door.ts'
+import { threadDriver } from './thread-driver.ts'
 
 /** How this thread enters native code, and what is in use. The command `tenon doctor` prints it. */
-export interface DoorInfo {
+export interface DriverInfo {
   readonly kind: 'node-api' | 'koffi'
   /** Why the kind is not `node-api`. */
   readonly reason?: string
@@ -21,10 +21,10 @@ export interface DoorInfo {
  *
  * @throws {LoadError} if the native core cannot be loaded, or an environment variable is not valid.
  * @example
- * doorInfo().stubs.limit // 1048576
+ * driverInfo().stubs.limit // 1048576
  */
-export function doorInfo(): DoorInfo {
-  const { kind, reason, abi } = door()
+export function driverInfo(): DriverInfo {
+  const { kind, reason, abi } = threadDriver()
   const core = coreFunctions()
   const stubs = numbersOf('tn_stub_counts_t', (at) => core.tn_stub_counts(at))
   const threads = numbersOf('tn_jobs_counts_t', (at) => core.tn_jobs_counts(at))

@@ -70,7 +70,7 @@ export async function fuzzProduct(
 }
 
 async function openLibrary(source: string, compiler: CompilerName): Promise<NativeLibrary> {
-  const directory = await mkdtemp(join(tmpdir(), 'tenon-door-'))
+  const directory = await mkdtemp(join(tmpdir(), 'tenon-calls-'))
   try {
     const path = join(directory, 'functions.c')
     await writeFile(path, source)

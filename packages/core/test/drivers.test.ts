@@ -8,7 +8,7 @@ const cwd = fileURLToPath(new URL('..', import.meta.url))
 
 /** Calls in every way that there is, and prints what comes back. */
 const script = `
-  import { doorInfo, NativeLibrary } from '@tenon/core'
+  import { driverInfo, NativeLibrary } from '@tenon/core'
   import { Callback, functionAt, makeStub } from '@tenon/core/internal'
   const fixture = NativeLibrary.open(${JSON.stringify(fixturePath('core_fixture'))})
   const address = (name) => Number(fixture.symbol(name))
@@ -20,7 +20,7 @@ const script = `
   )
   const callFunction = fixture.function('fixture_call_function', { result: 'int32', parameters: ['uint64', 'int32'] })
   const callback = new Callback(() => {})
-  const { kind, reason } = doorInfo()
+  const { kind, reason } = driverInfo()
   console.log(
     kind,
     reason,
@@ -33,14 +33,14 @@ const script = `
   stub.close()
 `
 
-describe('rule 24: the door of koffi', () => {
+describe('the driver of koffi', () => {
   test.each([
     ['node-api', 'node-api undefined 0.5 42 43 0\n'],
-    ['koffi', 'koffi TENON_DOOR is koffi 0.5 42 43 0\n'],
-  ])('does what that of Node-API does (%s)', async (door, expected) => {
+    ['koffi', 'koffi TENON_DRIVER is koffi 0.5 42 43 0\n'],
+  ])('does what that of Node-API does (%s)', async (driver, expected) => {
     const { code, stdout, stderr } = await runScript(script, {
       cwd,
-      env: { TENON_DOOR: door },
+      env: { TENON_DRIVER: driver },
       nodeOptions: [...packageFlags, '--no-warnings'],
     })
     expect([code, stdout, stderr]).toEqual([0, expected, ''])
