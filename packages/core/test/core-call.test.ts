@@ -93,7 +93,7 @@ const everything = `
   libraryFunctions('tenon_nnapi')
   pollReadable(process.stderr.fd, () => {}).close()
   console.log(call(stub.address, 41), await call.async(stub.address, 42), driverInfo().kind)
-  console.log(/koffi/.test(readFileSync('/proc/self/maps', 'utf8')))
+  console.log(/koffi[.]node/.test(readFileSync('/proc/self/maps', 'utf8')))
 `
 
 describe.runIf(process.platform === 'linux')('koffi', () => {
