@@ -35,19 +35,24 @@ export function stagePages(): void {
 
 /** Copies the images of a page, whose paths are relative to its file, to the site. */
 function withImages(text: string, source: string): string {
-  return text.replaceAll(/!\[([^\]]*)\]\(([^):]+)\)/g, (_, description: string, path: string) => {
-    const from = join(dirname(source), path)
-    const name = from.replaceAll('/', '-')
-    mkdirSync(join(staged, 'public/images'), { recursive: true })
-    copyFileSync(join(root, from), join(staged, 'public/images', name))
-    return `![${description}](/images/${name})`
-  })
+  return text
+    .replaceAll(/!\[([^\]]*)\]\(([^):]+)\)/g, (_, alt: string, path: string) => `![${alt}](${copyImage(path, source)})`)
+    .replaceAll(/\b(src|srcset)="([^":]+)"/g, (_, name: string, path: string) => `${name}="${copyImage(path, source)}"`)
+}
+
+/** Copies an image of a page to the site. @returns its address there. */
+function copyImage(path: string, source: string): string {
+  const from = join(dirname(source), path)
+  const name = from.replaceAll('/', '-')
+  mkdirSync(join(staged, 'public/images'), { recursive: true })
+  copyFileSync(join(root, from), join(staged, 'public/images', name))
+  return `/images/${name}`
 }
 
 /** The parts of README.md that show what Tenon is, below the head of the first page. */
 function firstPage(): string {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
-  const shown = between(readme, 'A kernel states its operands', '## Try it here')
+  const shown = withImages(between(readme, '<picture>', '## Try it here'), 'README.md')
   const compared = between(readme, '## Why not raw FFI', '## The packages')
   return `---\n${head}---\n\n## A kernel, and its call\n\n${shown}\n${compared}`
 }
@@ -65,12 +70,12 @@ titleTemplate: The joint between TypeScript and native kernels
 hero:
   name: Tenon
   text: The joint between TypeScript and native kernels
-  tagline: Node.js calls machine-learning kernels that were compiled for XLA, TVM or TensorFlow. No addon, no copies, no dangling memory.
+  tagline: Node.js calls machine-learning kernels that were compiled for XLA or TVM. No addon, no copies, no dangling memory.
   actions:
     - { theme: brand, text: A first kernel, link: /guides/first-kernel }
     - { theme: alt, text: Reference, link: /reference/ }
 features:
-  - { title: Unchanged kernels, details: "XLA custom calls, TVM packed functions and string tensors run as they were compiled.", link: /packages/custom-call }
+  - { title: Unchanged kernels, details: "XLA custom calls and TVM packed functions run as they were compiled, and string tensors are those of TensorFlow.", link: /packages/custom-call }
   - { title: Memory cannot dangle, details: "Everything native has an owner. Use after the end is an error, never a crash.", link: /guides/memory }
   - { title: A crash is an error, details: "With one word, kernels run in processes of their own.", link: /guides/isolation }
   - { title: From one process to a cluster, details: "Kernels answer the Open Inference Protocol of KServe and Triton.", link: /packages/serve }

@@ -53,7 +53,7 @@ if (process.platform === 'linux') {
       writeFileSync(join(directory, 'first.js'), await toJavaScript(calls!))
       await run(process.execPath, 'first.js')
       const [command] = /(?<=^\$ ).*?(?= \|)/m.exec(shell)!
-      expect(await run('sh', '-c', `npx ${command}`)).toBe('[[0.59071636 0.265426   0.09288258 0.05097504]]\n')
+      expect(await run('sh', '-c', command!)).toBe('[[0.59071636 0.265426   0.09288258 0.05097504]]\n')
       await run('sh', '-e', '-c', types)
       writeFileSync(join(directory, 'second.ts'), second)
       writeFileSync(join(directory, 'second.js'), await toJavaScript(second))

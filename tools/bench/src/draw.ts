@@ -1,4 +1,5 @@
 import { axisOf, axisOver } from './axis.ts'
+import { card, COLOURS, line, text, type Theme, WIDTH } from './svg.ts'
 
 /** A place on a line, and the quartiles of its value. */
 export type Point = readonly [x: number, y: number] | readonly [x: number, y: number, low: number, high: number]
@@ -21,6 +22,8 @@ export interface Axes {
   readonly series: readonly Series[]
   /** A line at the foot: where and when it was measured. */
   readonly note?: string
+  /** By default that of the reader. */
+  readonly theme?: Theme
 }
 
 interface BarGroup {
@@ -33,10 +36,6 @@ interface BarGroup {
   }[]
 }
 
-/** Distinct for readers who do not see all colours, and readable on light and on dark. */
-const COLOURS = ['#888888', '#2f7fd0', '#d9822b', '#9a5bc0']
-const WIDTH = 760
-
 /** A circle, a square, a diamond and a triangle, which tell lines apart without their colours. */
 const MARKS = [
   'M-4.5,0a4.5,4.5 0 1,0 9,0a4.5,4.5 0 1,0 -9,0z',
@@ -44,32 +43,6 @@ const MARKS = [
   'M0,-5.5l5.5,5.5l-5.5,5.5l-5.5,-5.5z',
   'M0,-5l5,9h-10z',
 ]
-
-/** A card with a background of its own, so that it can be read in both themes of a page. */
-function svg(height: number, title: string, parts: readonly string[]): string {
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" font-family="system-ui, sans-serif" font-size="13">`,
-    '<style>',
-    ':root { --back: #ffffff; --text: #24292f; --grid: #d8dee4 }',
-    '@media (prefers-color-scheme: dark) { :root { --back: #1b1f24; --text: #d0d7de; --grid: #3d444d } }',
-    'text { fill: var(--text) } .back { fill: var(--back) } .grid { stroke: var(--grid) } .spread { stroke: var(--text) }',
-    '</style>',
-    `<title>${escape(title)}</title>`,
-    `<rect class="back" width="${WIDTH}" height="${height}" rx="8"/>`,
-    text(WIDTH / 2, 26, title, 'text-anchor="middle" font-weight="600" font-size="15"'),
-    ...parts,
-    '</svg>',
-    '',
-  ].join('\n')
-}
-
-const escape = (value: string): string => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-
-const text = (x: number, y: number, content: string, attributes = ''): string =>
-  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${attributes}>${escape(content)}</text>`
-
-const line = (x1: number, y1: number, x2: number, y2: number, attributes: string): string =>
-  `<line x1="${x1.toFixed(1)}" y1="${y1.toFixed(1)}" x2="${x2.toFixed(1)}" y2="${y2.toFixed(1)}" ${attributes}/>`
 
 /** Writes 12500 as 12,500, and 0.25 as it is. */
 const label = (value: number): string => (value >= 10 ? Math.round(value).toLocaleString('en') : String(value))
@@ -95,15 +68,16 @@ export function bars(title: string, groups: readonly BarGroup[]): string {
     }
     y += 26
   }
-  return svg(y - 10, title, parts)
+  return card({ height: y - 10, title, parts })
 }
 
 /** Draws lines with a mark at each point. An axis is logarithmic if its values span a decade. */
 export function lines(title: string, axes: Axes): string {
-  const { x: xTitle, y: yTitle, series, xText = label, yText = label, note = '' } = axes
-  const foot = 22 * series.length + (note === '' ? 0 : 20)
-  const height = 400 + foot
-  const [left, right, top, bottom] = [90, 40, 50, 90 + foot]
+  const { x: xTitle, y: yTitle, series, xText = label, yText = label, note = '', theme = 'reader' } = axes
+  const [left, right, top] = [90, 40, 50]
+  const legend = legendPlaces(series, WIDTH - left - right)
+  const bottom = 70 + 22 * (legend.at(-1)!.row + 1) + (note === '' ? 0 : 24)
+  const height = top + 260 + bottom
   const points = series.flatMap((one) => one.points)
   const xAxis = axisOver(points.map(([x]) => x))
   const yAxis = axisOf(points.flatMap(([, ...values]) => values))
@@ -111,7 +85,6 @@ export function lines(title: string, axes: Axes): string {
   const atY = (y: number): number => height - bottom - (height - top - bottom) * yAxis.at(y)
   const middle = (top + height - bottom) / 2
   const parts = [
-    `<desc>${escape(describe(axes, xText, yText))}</desc>`,
     ...yAxis.ticks.flatMap((tick) => [
       line(left, atY(tick), WIDTH - right, atY(tick), 'class="grid"'),
       text(left - 8, atY(tick) + 4, yText(tick), 'text-anchor="end"'),
@@ -123,20 +96,34 @@ export function lines(title: string, axes: Axes): string {
     // The first series is drawn last, so that no other one hides it.
     ...[...series.entries()].toReversed().flatMap(([i, { points: own }]) => curve(i, own, atX, atY)),
     ...series.flatMap(({ name }, i) => {
-      const y = height - bottom + 68 + 22 * i
+      const { row, offset } = legend[i]!
+      const [x, y] = [left + offset, height - bottom + 72 + 22 * row]
       return [
         ...curve(
           i,
           [[0, 0]],
-          () => left + 14,
+          () => x + 14,
           () => y - 4,
         ),
-        stroke(i, `${left},${y - 4} ${left + 28},${y - 4}`),
-        text(left + 38, y, name),
+        stroke(i, `${x},${y - 4} ${x + 28},${y - 4}`),
+        text(x + 38, y, name),
       ]
     }),
   ]
-  return svg(height, title, parts)
+  return card({ height, title, description: describe(axes, xText, yText), theme, parts })
+}
+
+/** The places of the entries of a legend, in as few rows as fit into the width. */
+function legendPlaces(series: readonly Series[], width: number): { readonly row: number; readonly offset: number }[] {
+  let [row, offset] = [0, 0]
+  return series.map(({ name }) => {
+    // The mark and its distances take 62, and a letter takes 7.
+    const needed = 62 + 7 * name.length
+    if (offset > 0 && offset + needed > width) [row, offset] = [row + 1, 0]
+    const place = { row, offset }
+    offset += needed
+    return place
+  })
 }
 
 type Place = (value: number) => number

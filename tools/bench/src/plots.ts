@@ -2,10 +2,11 @@
 import { type Axes, type Point, lines, type Series } from './draw.ts'
 import type { Quartiles, RowResult } from './result.ts'
 import type { PlotName } from './suite.ts'
+import type { Theme } from './svg.ts'
 import { shortTime, sizeText } from './units.ts'
 
 /** A plot of the report: its title and axes, without the series. */
-interface PlotKind extends Omit<Axes, 'series' | 'note'> {
+interface PlotKind extends Omit<Axes, 'series' | 'note' | 'theme'> {
   readonly title: string
   /** Returns what is drawn for an iteration that takes so many nanoseconds and has so many calls. */
   readonly value: (nanoseconds: number, calls: number) => number
@@ -56,12 +57,12 @@ export interface Plot {
  *
  * @param note where and when the results were measured.
  */
-export function drawPlots(results: readonly RowResult[], note: string): Plot[] {
+export function drawPlots(results: readonly RowResult[], note: string, theme: Theme = 'reader'): Plot[] {
   return (Object.keys(KINDS) as PlotName[]).flatMap((name) => {
     const rows = results.filter(({ plot }) => plot?.name === name)
     if (rows.length === 0) return []
     const { title, value, ...axes } = KINDS[name]
-    return [{ name, title, svg: lines(title, { ...axes, note, series: seriesOf(rows, value) }) }]
+    return [{ name, title, svg: lines(title, { ...axes, note, theme, series: seriesOf(rows, value) }) }]
   })
 }
 

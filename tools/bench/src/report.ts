@@ -72,8 +72,8 @@ export function writeGrowthReport(directory: string, origin: Origin, results: re
   writeFileSync(join(directory, 'growth.svg'), lines('The time of one call against what it has', plot))
 }
 
-/** The origin in one line, for the foot of a plot. */
-function noteOf({ machine, date }: Origin, results: readonly RowResult[]): string {
+/** Returns the origin in one line, for the foot of a plot. */
+export function noteOf({ machine, date }: Origin, results: readonly RowResult[]): string {
   const nodes = [...new Set(results.map(({ node }) => node))].join(', ')
   return `${date.slice(0, 10)}: ${machine.cpu}, ${machine.cores} cores, Node.js ${nodes}, ${machine.load} running processes before the start`
 }

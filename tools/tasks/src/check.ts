@@ -9,6 +9,7 @@ import { fileLengthCheck } from './checks/file-length.ts'
 import { linksCheck } from './checks/links.ts'
 import { nativeCheck } from './checks/native.ts'
 import { packagesCheck } from './checks/packages.ts'
+import { picturesCheck } from './checks/pictures.ts'
 import { platformsCheck } from './checks/platforms.ts'
 import { toolCheck } from './checks/tool-check.ts'
 import { workflowsCheck } from './checks/workflows.ts'
@@ -25,6 +26,7 @@ const checks: readonly Check[] = [
   documentedCheck,
   errorPagesCheck,
   linksCheck,
+  picturesCheck,
   platformsCheck,
   workflowsCheck,
 ]

@@ -9,6 +9,7 @@ describe('links', () => {
     ['see [b](b.md) and [`c`](docs/c.md#part "a title")', ['b.md', 'docs/c.md#part']],
     ['![a picture](<a b.png>)', ['a b.png']],
     ['[b]: ../b.md', ['../b.md']],
+    ['<source srcset="b.svg"> <img src="docs/c.svg">', ['b.svg', 'docs/c.svg']],
     ['[a](https://example.org) [b](#part) [c](mailto:a@example.org)', []],
     ['`a[0](x)` and [b](b.md)', ['b.md']],
     ['```ts\nf[0](x)\n```\n[b](b.md)', ['b.md']],

@@ -11,8 +11,12 @@ export interface Link {
   readonly target: string
 }
 
-/** The forms `[text](target)` and `[name]: target`. A target with blanks is in angle brackets. */
-const linkForms = [/\]\(\s*(?:<([^>]*)>|([^\s)]+))[^)]*\)/g, /^ {0,3}\[[^\]]+\]:\s*(?:<([^>]*)>|(\S+))/g]
+/** The forms `[text](target)`, `[name]: target` and `src="target"`. A target with blanks is in angle brackets. */
+const linkForms = [
+  /\]\(\s*(?:<([^>]*)>|([^\s)]+))[^)]*\)/g,
+  /^ {0,3}\[[^\]]+\]:\s*(?:<([^>]*)>|(\S+))/g,
+  /\b(?:src|srcset)="([^"]+)"/g,
+]
 
 /** Finds the links of pages to files of the repository. Links with a scheme, within a page or in code are ignored. */
 export function relativeLinks(pages: readonly SourceFile[]): Link[] {
