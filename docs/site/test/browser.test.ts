@@ -62,7 +62,7 @@ async function open(path: string, options: object): Promise<{ page: Page; mishap
 for (const [name, viewport] of Object.entries(SIZES)) {
   describe(name, () => {
     for (const path of PAGES) {
-      test(`${path} fits, has one heading, and loads nothing from elsewhere (C7, C9)`, async () => {
+      test(`${path} fits, has one heading, and loads nothing from elsewhere`, async () => {
         const { page, mishaps } = await open(path, { viewport, isMobile: name === 'phone', hasTouch: name === 'phone' })
         const { scrollWidth, headings } = await page.evaluate(() => ({
           scrollWidth: document.documentElement.scrollWidth,
@@ -81,7 +81,7 @@ for (const [name, viewport] of Object.entries(SIZES)) {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const path of ['/', '/guides/first-kernel.html', '/packages/tenon.html', '/errors/']) {
-    test(`the text of ${path} has a contrast of 4.5 in the ${colorScheme} scheme (C9)`, async () => {
+    test(`the text of ${path} has a contrast of 4.5 in the ${colorScheme} scheme`, async () => {
       const { page } = await open(path, { viewport: SIZES.desktop, colorScheme })
       const found = await page.evaluate(lowContrast, 4.5)
       await page.context().close()
@@ -90,7 +90,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
-test('the search finds ResourceScope (C7, C9)', async () => {
+test('the search finds ResourceScope', async () => {
   const { page, mishaps } = await open('/guides/memory.html', { viewport: SIZES.desktop })
   await page.keyboard.press('Control+k')
   await page.locator('#localsearch-input').fill('ResourceScope')
@@ -101,7 +101,7 @@ test('the search finds ResourceScope (C7, C9)', async () => {
   assert.deepEqual(mishaps, [])
 })
 
-test('the menu of versions lists those that the deployed site has, and leads to them (C6)', async () => {
+test('the menu of versions lists those that the deployed site has, and leads to them', async () => {
   const { page, mishaps } = await open('/guides/memory.html', { viewport: SIZES.desktop })
   const versions = [
     { name: '0.2 (latest)', path: '/' },
@@ -119,7 +119,7 @@ test('the menu of versions lists those that the deployed site has, and leads to 
   assert.deepEqual(mishaps, [])
 })
 
-test('the menu opens on a phone (C9)', async () => {
+test('the menu opens on a phone', async () => {
   const { page } = await open('/guides/memory.html', { viewport: SIZES.phone, isMobile: true, hasTouch: true })
   await page.locator('.VPNavBarHamburger').click()
   await page.locator('.VPNavScreenMenu').waitFor()

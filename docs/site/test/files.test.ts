@@ -22,7 +22,7 @@ function* linksOf(path: string, html: string): Generator<{ readonly file: string
   }
 }
 
-test('C1: each link leads to a page of the site, and to a place that it has', () => {
+test('each link leads to a page of the site, and to a place that it has', () => {
   const broken = new Set<string>()
   for (const [path, html] of pages) {
     for (const { file, anchor } of linksOf(path, html)) {
@@ -34,20 +34,20 @@ test('C1: each link leads to a page of the site, and to a place that it has', ()
   assert.deepEqual([...broken], [])
 })
 
-test('C4: each error code has a page', () => {
+test('each error code has a page', () => {
   const names = readdirSync(join(root, 'docs/errors')).map((file) => file.replace(/\.md$/, '.html'))
   const missing = names.filter((name) => name !== 'README.html' && !pages.has(`/errors/${name}`))
   assert.deepEqual(missing, [])
   assert.ok(names.length > 30)
 })
 
-test('C2: the reference has a page for each public entry point', () => {
+test('the reference has a page for each public entry point', () => {
   for (const entry of ['tenon', '@tenon/core', '@tenon/scope', '@tenon/scope/linker', '@tenon/serve', '@tenon/build']) {
     assert.ok(pages.has(`/reference/${entry}/index.html`), entry)
   }
 })
 
-test('C7: no page names a file of another host', () => {
+test('no page names a file of another host', () => {
   const outside = [...pages].flatMap(([path, html]) =>
     [...html.matchAll(/<(?:script|link|img|iframe)[^>]+?(?:src|href)="((?:https?:)?\/\/[^"]+)"/g)].map(
       ([, url]) => `${path}: ${url}`,
@@ -56,7 +56,7 @@ test('C7: no page names a file of another host', () => {
   assert.deepEqual(outside, [])
 })
 
-test('C5: a page of an error knows which versions are older', () => {
+test('a page of an error knows which versions are older', () => {
   const older = ['0.1.9', '0.1.10', '0.2.0', '0.2.0-beta.1', '1.0.0'].map((version) => isOlder(version, '0.2.0'))
   assert.deepEqual(older, [true, true, false, false, false])
 })

@@ -151,7 +151,7 @@ if (linux)
       }
     })
 
-    test('rule 47: functions that are static or hidden are listed, unless the library is stripped', () => {
+    test('functions that are static or hidden are listed, unless the library is stripped', () => {
       const path = compile('hidden', source, '-fvisibility=hidden', '-lm')
       expect(readBinary(path).exports).toEqual([])
       expect(readHiddenFunctions(path)).toEqual(expect.arrayContaining(['answer', 'hidden', 'internal', 'root', 'use']))

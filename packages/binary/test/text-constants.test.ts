@@ -32,7 +32,7 @@ const readText = (path: string, name: string): string | BinaryFormatError | unde
     readBinary(path).exports.filter((symbol) => symbol.name === name),
   )[0]
 
-describe('rule 22: the text of an exported constant is read from the file', () => {
+describe('the text of an exported constant is read from the file', () => {
   test.each([
     ['64 bits', { bits: 64, littleEndian: true, machine: 62 }],
     ['32 bits, big-endian', { bits: 32, littleEndian: false, machine: 8 }],
@@ -169,7 +169,7 @@ const forms = {
 } as const
 
 if (process.platform === 'linux')
-  describe('rule 21: TN_SIGNATURE() exports the text', () => {
+  describe('TN_SIGNATURE() exports the text', () => {
     const found = compilers.filter(([command]) => installed(command))
     const cases = found.flatMap(([command, standard, file]) =>
       Object.entries(forms).map(([form, flags]) => [command, standard, form, file, flags] as const),
@@ -211,7 +211,7 @@ if (process.platform === 'linux')
   })
 
 if (process.platform === 'linux')
-  test('rule 22: memory that is zero at first, the longest text and a longer one', () => {
+  test('memory that is zero at first, the longest text and a longer one', () => {
     const source = `
       const char zero[16];
       const char longest[65537] = {[0 ... 65535] = 'a'};

@@ -60,7 +60,7 @@ if (process.platform === 'linux')
       ])
     })
 
-    test('B19: fills the package of a platform only if each file can be published, and empties it otherwise', () => {
+    test('fills the package of a platform only if each file can be published, and empties it otherwise', () => {
       const { name } = hostPlatform
       const fixture = makePackage(
         { targets: [sum], platformPackages: 'npm' },

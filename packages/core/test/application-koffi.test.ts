@@ -41,7 +41,7 @@ const require = createRequire(import.meta.url)
 const { version } = require('koffi') as { version: string }
 const { version: otherVersion } = require('koffi-of-application') as { version: string }
 
-test('B13: at another version, an application has an addon and settings of its own, and both work', async () => {
+test('at another version, an application has an addon and settings of its own, and both work', async () => {
   expect(otherVersion).not.toBe(version)
   const script = `
     const own = require('koffi-of-application'), first = own.config().sync_stack_size
@@ -59,7 +59,7 @@ test('B13: at another version, an application has an addon and settings of its o
   })
 })
 
-test('B13: at the same version, it may have the same addon, and then the settings of the core', async () => {
+test('at the same version, it may have the same addon, and then the settings of the core', async () => {
   const script = `
     const results = [useTenon()], koffi = require('koffi')
     results.push(useKoffi(koffi), useTenon())
@@ -67,7 +67,7 @@ test('B13: at the same version, it may have the same addon, and then the setting
   expect(await run(script)).toEqual({ results: [42, 43, 42], driver: 'koffi', addons: 1, stack: STACK_SIZE })
 })
 
-test('B13: at the same version, the settings of an application that loads a library first stay', async () => {
+test('at the same version, the settings of an application that loads a library first stay', async () => {
   const script = `
     const koffi = require('koffi')
     koffi.config({ sync_stack_size: 2 ** 20 })
@@ -76,7 +76,7 @@ test('B13: at the same version, the settings of an application that loads a libr
   expect(await run(script)).toEqual({ results: [43, 42, 43], driver: 'koffi', addons: 1, stack: 2 ** 20 })
 })
 
-test('B13: where the core does not use koffi, only the addon of the application is in the process', async () => {
+test('where the core does not use koffi, only the addon of the application is in the process', async () => {
   const script = `
     const own = require('koffi-of-application')
     print({ results: [useTenon(), useKoffi(own), useTenon()], driver: driverInfo().kind, addons: addons() })`

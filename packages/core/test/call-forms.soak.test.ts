@@ -12,7 +12,7 @@ const rounds = isSoak ? 1_000_000 : 50_000
 /** The growth of the process that is allowed, in bytes. */
 const ALLOWED = 10 * 2 ** 20 + quarantine
 
-test('rule 1: functions that are declared and dropped leave no memory behind', { timeout: 600_000 }, () => {
+test('functions that are declared and dropped leave no memory behind', { timeout: 600_000 }, () => {
   const fixture = NativeLibrary.open(fixturePath('core_fixture'))
   const pair = new StructType(structOf(['int32', 'float64']))
   const declare = (count: number): void => {

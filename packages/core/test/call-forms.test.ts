@@ -48,7 +48,7 @@ function spied(segment: Segment, run: () => void): Segment {
   })
 }
 
-test('rule 2: calls inside of conversions do not change the arguments or the result', () => {
+test('calls inside of conversions do not change the arguments or the result', () => {
   const other = declare('fixture_sum', 'float64', 'float64', 'int32', 'pointer', 'pointer', 'uint8')
   const numbers = memory(new Uint8Array(16))
   let nested = 0
@@ -72,7 +72,7 @@ test('rule 2: calls inside of conversions do not change the arguments or the res
   expect(nested).toBeGreaterThan(10)
 })
 
-describe('rule 3:', () => {
+describe('values are stored in words of 64 bits', () => {
   test('integers are stored widened to 64 bits by their sign', () => {
     for (const [kind, value, expected] of [
       ['int8', -5, -5n],
@@ -123,7 +123,7 @@ describe('rule 3:', () => {
   })
 })
 
-describe('rule 4:', () => {
+describe('variadic arguments and structs', () => {
   const print = (count: number): string => {
     const format = memory(`${'%d,'.repeat(count)}\0`)
     const out = gcAllocator.allocate(4096)
@@ -222,7 +222,7 @@ describe('rule 4:', () => {
   })
 })
 
-test('rule 5: variadic parameters that C promotes are refused', () => {
+test('variadic parameters that C promotes are refused', () => {
   for (const type of ['bool', 'int8', 'uint8', 'int16', 'uint16', 'float32'] as const) {
     const parameters = ['pointer', type] as const
     expect(() => libc.function('printf', { parameters, fixedParameters: 1 })).toThrow(/because C passes it as/)
@@ -230,7 +230,7 @@ test('rule 5: variadic parameters that C promotes are refused', () => {
   }
 })
 
-test('rule 6: operands stay open during a call', () => {
+test('operands stay open during a call', () => {
   const library = NativeLibrary.open(fixturePath('core_fixture'))
   const segment = processAllocator.allocate(8)
   const errors: unknown[] = []
@@ -250,7 +250,7 @@ test('rule 6: operands stay open during a call', () => {
   library.close()
 })
 
-describe('rule 7: captureErrno', () => {
+describe('captureErrno', () => {
   const parameters = ['pointer', 'int32'] as const
   const { gate } = libc
   const bind = (name: string, types: readonly ValueType[]) =>

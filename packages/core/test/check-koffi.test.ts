@@ -12,7 +12,7 @@ const { version: installed } = JSON.parse(readFileSync(join(root, 'node_modules/
   version: string
 }
 
-test('B12: the versions of koffi that the manifest asks for are accepted', () => {
+test('the versions of koffi that the manifest asks for are accepted', () => {
   for (const version of [installed, '3.3.4', '3.3.10', '3.4.0', '3.99.99'])
     expect(() => checkKoffi(version)).not.toThrow()
   const workspace = readFileSync(join(root, '../../pnpm-workspace.yaml'), 'utf8')
@@ -20,14 +20,14 @@ test('B12: the versions of koffi that the manifest asks for are accepted', () =>
 })
 
 test.each(['2.9.0', '3.3.3', '4.0.0', '4.0.0-beta.1', '10.0.0', 'x'])(
-  'B12: koffi %s is a LoadError with both versions',
+  'koffi %s is a LoadError with both versions',
   (version) => {
     expect(() => checkKoffi(version)).toThrow(LoadError)
     expect(() => checkKoffi(version)).toThrow(`koffi must be 3.3.4 or later, and older than 4.0.0, got ${version}`)
   },
 )
 
-test('B12: another version is refused before it loads the core', async () => {
+test('another version is refused before it loads the core', async () => {
   const { stdout, stderr } = await runScript(
     `import Module from 'node:module'
      const load = Module._load

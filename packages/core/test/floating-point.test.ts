@@ -12,7 +12,7 @@ const hasSubnormals = (): boolean => smallest + smallest > 0
 
 const path = fixturePath('fast_math')
 
-describe('rule 8: opening a library', () => {
+describe('opening a library', () => {
   test('that sets flush-to-zero keeps subnormal numbers', () => {
     expect(hasSubnormals()).toBe(true)
     NativeLibrary.open(path)
@@ -55,7 +55,7 @@ describe('rule 8: opening a library', () => {
   })
 })
 
-describe('rule 8: a call', () => {
+describe('a call', () => {
   let library: NativeLibrary
   const stubs: Stub[] = []
 

@@ -30,13 +30,13 @@ async function output(installed: InstalledCore, env: Record<string, string> = {}
   return stdout.trim()
 }
 
-describe('B33: a published package', () => {
-  test('B33: loads the libraries of its platform package', async () => {
+describe('a published package', () => {
+  test('loads the libraries of its platform package', async () => {
     const installed = installCore(directory)
     expect(await output(installed)).toBe(`platform package ${join(installed.libraries, file)}`)
   })
 
-  test('B33: never looks in build/, whatever TENON_VARIANT is', async () => {
+  test('never looks in build/, whatever TENON_VARIANT is', async () => {
     const installed = installCore(directory)
     cpSync(dirname(own), join(installed.core, 'build/release'), { recursive: true })
     const found = `platform package ${join(installed.libraries, file)}`
@@ -44,7 +44,7 @@ describe('B33: a published package', () => {
     expect(await output(installed, { TENON_VARIANT: '../../x' })).toBe(found)
   })
 
-  test('B33: looks in build/ first if native.targets.ts makes it a checkout', async () => {
+  test('looks in build/ first if native.targets.ts makes it a checkout', async () => {
     const installed = installCore(directory)
     const build = join(installed.core, 'build/release')
     mkdirSync(build, { recursive: true })
@@ -53,7 +53,7 @@ describe('B33: a published package', () => {
     expect(await output(installed)).toBe(`workspace build ${join(build, file)}`)
   })
 
-  test('B33: in a checkout, TENON_VARIANT must be a variant of tenon-build', () => {
+  test('in a checkout, TENON_VARIANT must be a variant of tenon-build', () => {
     for (const variant of ['../../x', 'Release', 'release/..', ' ']) {
       const refused = new RegExp(`TENON_VARIANT must be one of release, .*, got ${JSON.stringify(variant)}`)
       expect(() => [...candidates({ TENON_VARIANT: variant })]).toThrow(refused)
@@ -68,15 +68,15 @@ describe('B33: a published package', () => {
     expect([...candidates({ TENON_VARIANT: '' })]).toEqual([...candidates({})])
   })
 
-  test('B33: without its platform package says which one to install', async () => {
+  test('without its platform package says which one to install', async () => {
     const error = await output(installCore(directory, { withPlatform: false }))
     expect(error).toContain('LoadError the native core of Tenon could not be loaded')
     expect(error).toContain(`Install @tenon/core-${hostPlatformName()}, which package managers omit without optional`)
   })
 })
 
-describe.each(['TENON_CORE_LIBRARY', 'TENON_TVM_FFI_LIBRARY'] as const)('B34: %s', (variable) => {
-  test('B34: must be an absolute path', () => {
+describe.each(['TENON_CORE_LIBRARY', 'TENON_TVM_FFI_LIBRARY'] as const)('%s', (variable) => {
+  test('must be an absolute path', () => {
     expect(() => libraryOfEnvironment(variable, { [variable]: './x.so' })).toThrow(
       `${variable} must be an absolute path, got ./x.so`,
     )
@@ -85,12 +85,12 @@ describe.each(['TENON_CORE_LIBRARY', 'TENON_TVM_FFI_LIBRARY'] as const)('B34: %s
     expect(libraryOfEnvironment(variable, {})).toBeUndefined()
   })
 
-  test('B34: is ignored with TENON_IGNORE_ENVIRONMENT=1, and with no other value', () => {
+  test('is ignored with TENON_IGNORE_ENVIRONMENT=1, and with no other value', () => {
     expect(libraryOfEnvironment(variable, { [variable]: './x', TENON_IGNORE_ENVIRONMENT: '1' })).toBeUndefined()
     expect(libraryOfEnvironment(variable, { [variable]: own, TENON_IGNORE_ENVIRONMENT: '0' })).toBe(own)
   })
 
-  test('B34: is named by every LoadError while it is in effect', () => {
+  test('is named by every LoadError while it is in effect', () => {
     vi.stubEnv(variable, '/nowhere/x.so')
     const sentence = `This process loads the library that ${variable} names, /nowhere/x.so.`
     expect(new LoadError('x').hint).toBe(sentence)
@@ -102,8 +102,8 @@ describe.each(['TENON_CORE_LIBRARY', 'TENON_TVM_FFI_LIBRARY'] as const)('B34: %s
   })
 })
 
-describe('B34: a process', () => {
-  test('B34: loads the library that TENON_CORE_LIBRARY names, unless it was told to ignore the environment', async () => {
+describe('a process', () => {
+  test('loads the library that TENON_CORE_LIBRARY names, unless it was told to ignore the environment', async () => {
     const installed = installCore(directory)
     const found = `platform package ${join(installed.libraries, file)}`
     expect(await output(installed, { TENON_CORE_LIBRARY: own })).toBe(`TENON_CORE_LIBRARY ${own}`)
@@ -114,7 +114,7 @@ describe('B34: a process', () => {
     )
   })
 
-  test('B34: with --permission ignores TENON_CORE_LIBRARY', async () => {
+  test('with --permission ignores TENON_CORE_LIBRARY', async () => {
     const installed = installCore(directory)
     const env = { TENON_CORE_LIBRARY: '/nowhere/x.so', TENON_VARIANT: '' }
     const nodeOptions = ['--permission', '--allow-addons', '--allow-fs-read=*', '--no-warnings']
@@ -123,9 +123,9 @@ describe('B34: a process', () => {
   })
 })
 
-describe('B35: the libraries of a published package', () => {
+describe('the libraries of a published package', () => {
   test.each([file, libraryFileName('tenon_guard'), 'tenon.node'])(
-    'B35: %s with one byte more is refused before it is loaded, with both fingerprints',
+    '%s with one byte more is refused before it is loaded, with both fingerprints',
     async (name) => {
       const installed = installCore(directory)
       const path = join(installed.libraries, name)
@@ -139,7 +139,7 @@ describe('B35: the libraries of a published package', () => {
   )
 
   if (process.platform === 'linux') {
-    test('B35: are compared before their code can run', async () => {
+    test('are compared before their code can run', async () => {
       const installed = installCore(directory)
       const isMapped = "console.log(/libtenon/.test(readFileSync('/proc/self/maps', 'utf8')))"
       const source = `${load}\nimport { readFileSync } from 'node:fs'\n${isMapped}`
@@ -149,7 +149,7 @@ describe('B35: the libraries of a published package', () => {
     })
   }
 
-  test('B35: that are needed later are compared then', async () => {
+  test('that are needed later are compared then', async () => {
     const installed = installCore(directory)
     const source = `
       import { libraryFunctions, siblingPath } from '@tenon/core/internal'
@@ -161,7 +161,7 @@ describe('B35: the libraries of a published package', () => {
     expect(await output(installed, {}, source)).toContain(`${path} is not the file with which @tenon/core`)
   })
 
-  test('B35: are compared with what @tenon/core carries, not with a list beside them', async () => {
+  test('are compared with what @tenon/core carries, not with a list beside them', async () => {
     const installed = installCore(directory)
     const path = join(installed.libraries, file)
     appendFileSync(path, '\0')
@@ -169,7 +169,7 @@ describe('B35: the libraries of a published package', () => {
     expect(await output(installed)).toContain('its fingerprint must be')
   })
 
-  test('B35: without digests, or with those of other files, are refused', async () => {
+  test('without digests, or with those of other files, are refused', async () => {
     const installed = installCore(directory)
     const digests = join(installed.core, 'dist/digests.json')
     const all = JSON.parse(readFileSync(digests, 'utf8')) as Record<string, object>
@@ -182,7 +182,7 @@ describe('B35: the libraries of a published package', () => {
     expect(await output(installed)).toContain(`has no digests of the libraries of ${name}`)
   })
 
-  test('B35: are not compared if TENON_CORE_LIBRARY names them', async () => {
+  test('are not compared if TENON_CORE_LIBRARY names them', async () => {
     const installed = installCore(directory)
     const path = join(installed.libraries, file)
     appendFileSync(path, '\0')
@@ -190,7 +190,7 @@ describe('B35: the libraries of a published package', () => {
   })
 })
 
-test('B18: a core of another version than @tenon/core is refused, naming both', async () => {
+test('a core of another version than @tenon/core is refused, naming both', async () => {
   const installed = installCore(directory)
   const manifest = join(installed.core, 'package.json')
   const { version } = corePackage()

@@ -258,7 +258,7 @@ test('each supported platform has a convention', () => {
   expect([abiOf('win32', 'arm64'), abiOf('linux', 'riscv64'), abiOf('linux', 'ia32')]).toEqual(repeat(3, undefined))
 })
 
-describe.each(ABIS)('rule 4: a plan of %s', (abi) => {
+describe.each(ABIS)('a plan of %s', (abi) => {
   const plan = (...parameters: PlanType[]): unknown => planCall(abi, { parameters, result: 'void' })
   const bytes = (byteSize: number): PlanType => ({
     byteSize,

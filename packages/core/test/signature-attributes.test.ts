@@ -91,14 +91,14 @@ const rows: readonly (readonly [unknown, string, string])[] = [
   ],
 ]
 
-test.each(rows)('rule 20: wrong attributes are explained, number %#', (attributes, sentence, hint) => {
+test.each(rows)('wrong attributes are explained, number %#', (attributes, sentence, hint) => {
   const error = errorOf(attributes)
   expect({ sentence: error.sentence, hint: error.hint }).toEqual({ sentence, hint })
   expect(error.details).toMatchObject({ path: expect.any(String) as string, expected: expect.anything() as unknown })
   expect(error.details).toHaveProperty('received')
 })
 
-test('rule 20: the message of an attribute with a type names both types', () => {
+test('the message of an attribute with a type names both types', () => {
   const softmax = parseSignature('softmax', '(x: f32[n]) -> (y: f32[n]); temperature: f32 = 1')
   const readTyped = (value: unknown): { type: string; value: unknown } => ({ type: 'f64', value })
   expect(() => resolveAttributes(softmax, { temperature: 2 }, readTyped)).toThrow(
@@ -109,7 +109,7 @@ test('rule 20: the message of an attribute with a type names both types', () => 
   )
 })
 
-test('rule 12: attributes are plain values of their types, with defaults', () => {
+test('attributes are plain values of their types, with defaults', () => {
   const at = gcAllocator.allocate(8)
   const text = `() -> (); flag: pred, tiny: s8, wide: u64, half: f32, wave: c64, axes: s32[], label: string, raw: bytes,
     at: pointer, to: dtype, extra: dictionary, mode: enum("fast", "exact") = "exact", ids: s64[] = [1, 2], none?: f32,
@@ -126,13 +126,13 @@ test('rule 12: attributes are plain values of their types, with defaults', () =>
   })
 })
 
-test('rule 12: a pointer is a segment, a tensor or an address, and is returned as it is', () => {
+test('a pointer is a segment, a tensor or an address, and is returned as it is', () => {
   const x = tensor('f32', [2])
   expect(resolveAttributes(signature, { at: x })['at']).toBe(x)
   expect(resolveAttributes(signature, { at: 4096n })['at']).toBe(4096n)
 })
 
-test('rule 12: each value is read once', () => {
+test('each value is read once', () => {
   const reads: string[] = []
   const watched = <Value extends object>(name: string, target: Value): Value =>
     new Proxy(target, {
@@ -150,7 +150,7 @@ test('rule 12: each value is read once', () => {
   expect(reads).toEqual(['all.tiny', 'all.axes', 'all.window', 'axes.0', 'axes.1', 'window.size'])
 })
 
-test('rule 12: the names of built-in properties are names of attributes', () => {
+test('the names of built-in properties are names of attributes', () => {
   const form = parseSignature('f', '() -> (); __proto__: s8, constructor?: s8, toString: { valueOf: s8 = 2 }')
   const given = JSON.parse('{ "__proto__": 1, "toString": {} }') as unknown
   const resolved = resolveAttributes(form, given)

@@ -14,32 +14,32 @@ function call(
 
 const f32 = (...shape: number[]): TensorType => tensorType('f32', shape)
 
-test('rule 13: the first operand with a name determines the size', () => {
+test('the first operand with a name determines the size', () => {
   const { results } = call('(x: f32[n], y: f32[m, n]) -> (z: f32[m], w: f32[n])', [f32(3), f32(5, 3)])
   expect(results).toEqual([f32(5), f32(3)])
 })
 
-test('rule 13: an axis with one name under +, - and * is solved for it', () => {
+test('an axis with one name under +, - and * is solved for it', () => {
   const text = '(x: f32[2*h]) -> (y: f32[h])'
   expect(call(text, [f32(8)]).results).toEqual([f32(4)])
   expect(call('(x: f32[3-(1-2*h)*4]) -> (y: f32[h])', [f32(15)]).results).toEqual([f32(2)])
   expect(() => call(text, [f32(7)])).toThrow('which is not 2*h for any whole number h from 0')
 })
 
-test('rule 13: other expressions of operands are checked when their names are known', () => {
+test('other expressions of operands are checked when their names are known', () => {
   const text = '(x: f32[n*m], a: f32[n], b: f32[m]) -> ()'
   expect(() => call(text, [f32(6), f32(2), f32(3)])).not.toThrow()
   expect(() => call(text, [f32(7), f32(2), f32(3)])).toThrow('n*m is 6, not 7, for n = 2 and m = 3')
 })
 
-test('rule 13: integer attributes are sizes', () => {
+test('integer attributes are sizes', () => {
   const text = '(x: f32[n]) -> (y: f32[k], z: f32[n-k]); k: s64'
   expect(call(text, [f32(5)], { k: 2 }).results).toEqual([f32(2), f32(3)])
   expect(() => call(text, [f32(5)], { k: 6 })).toThrow('n-k is -1, which is not a whole number from 0')
   expect(() => call(text, [f32(5)], { k: 2n ** 60n })).toThrow('because it is a size')
 })
 
-test('rule 14: equal groups are equal axes', () => {
+test('equal groups are equal axes', () => {
   const text = '(x: f32[a, ..., b], y: s8[...]) -> (z: f32[..., a*b])'
   expect(call(text, [f32(2, 5, 6, 3), f32(1)].slice(0, 1).concat(tensorType('s8', [9]))).results).toEqual([
     f32(5, 6, 6),
@@ -49,7 +49,7 @@ test('rule 14: equal groups are equal axes', () => {
   expect(() => call(two, [f32(2, 3), f32(1)])).toThrow('x has ...s = [2], not [1]')
 })
 
-test('rule 15: a result that cannot be inferred is given by the caller', () => {
+test('a result that cannot be inferred is given by the caller', () => {
   const text = '(x: f32[n]) -> (y: any[n], z: f32[...], w: f32[?])'
   expect(parseSignature('kernel', text).isComplete).toBe(false)
   const given = [tensorType('s8', [3]), f32(1, 2), f32(9)]
@@ -58,7 +58,7 @@ test('rule 15: a result that cannot be inferred is given by the caller', () => {
   expect(() => call(text, [f32(4)], undefined, given)).toThrow('y of kernel must be any[n], got int8[3]: x has n = 4')
 })
 
-test('rule 16: optional operands are omitted from the end, and rest operands share names', () => {
+test('optional operands are omitted from the end, and rest operands share names', () => {
   const text = '(x: f32[n], y?: f32[n], ...zs: f32[n, ?]) -> (w: f32[n])'
   expect(call(text, [f32(2)]).results).toEqual([f32(2)])
   expect(call(text, [f32(2), undefined, []]).results).toEqual([f32(2)])
@@ -67,7 +67,7 @@ test('rule 16: optional operands are omitted from the end, and rest operands sha
   expect(() => call(text, [f32(2), f32(2), [f32(2, 3), f32(3, 4)]])).toThrow('zs[1] of kernel must be float32[n, ?]')
 })
 
-test('rule 16: sizes of an omitted operand are checked when a result determines them', () => {
+test('sizes of an omitted operand are checked when a result determines them', () => {
   const text = '(x: f32[2+n*n], y?: f32[n]) -> (z: f32[n]); where n < 4'
   expect(call(text, [f32(6), f32(2)]).results).toEqual([f32(2)])
   expect(() => call(text, [f32(6)])).toThrow('z of kernel must be given')
@@ -78,14 +78,14 @@ test('rule 16: sizes of an omitted operand are checked when a result determines 
   expect(() => call(text, [f32(27)], undefined, [f32(5)])).toThrow('kernel requires n < 4, got n = 5')
 })
 
-test('rule 17: a result that shares memory has the type of its operand, and tokens are not passed', () => {
+test('a result that shares memory has the type of its operand, and tokens are not passed', () => {
   const text = '(t: token, x: any[...] @donated) -> (u: token, y: any[...] @alias(x))'
   expect(parseSignature('kernel', text).isComplete).toBe(true)
   expect(call(text, [f32(2)]).results).toEqual([f32(2)])
   expect(() => call(text, [f32(2)], undefined, [f32(3)])).toThrow('it shares the memory of x')
 })
 
-test('rule 18: temporaries are inferred with the results', () => {
+test('temporaries are inferred with the results', () => {
   const { temps } = call('(x: T[n]) -> (); temps (a: T[n+1], b: u8[ceildiv(n, 8)])', [tensorType('bf16', [9])])
   expect(temps).toEqual([tensorType('bf16', [10]), tensorType('u8', [2])])
 })

@@ -352,7 +352,7 @@ const rows: readonly (readonly [keyof typeof signatures, Call, string, string])[
   ],
 ]
 
-test.each(rows)('rule 20: %s explains a wrong call, number %#', (kernel, call, sentence, hint) => {
+test.each(rows)('%s explains a wrong call, number %#', (kernel, call, sentence, hint) => {
   const error = errorOf(kernel, call)
   expect({ sentence: error.sentence, hint: error.hint }).toEqual({ sentence, hint })
   expect(error.details).toMatchObject({ path: expect.any(String) as string, expected: expect.anything() as unknown })

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { formatSignature, parseSignature, SignatureError } from '../src/index.ts'
 import { TEXTS } from './signature-fixture.ts'
 
-test.each(TEXTS)('rule 11: %s is written as it was read', (text) => {
+test.each(TEXTS)('%s is written as it was read', (text) => {
   const signature = parseSignature('kernel', text)
   expect(formatSignature(signature)).toBe(text)
   expect(parseSignature('kernel', formatSignature(signature))).toEqual(signature)
 })
 
-test('rule 19: an error has the column, the text and a caret', () => {
+test('an error has the column, the text and a caret', () => {
   let error: unknown
   try {
     parseSignature('f', '(x: f32[n]) -> (y: f32[m])')
@@ -39,13 +39,13 @@ test('strings are an element type only where the caller allows it', () => {
   )
 })
 
-test('rule 25: a signature prints as one line', () => {
+test('a signature prints as one line', () => {
   const signature = parseSignature('add', '(a: f32[n]) -> (b: f32[n]) -- First.\nSecond.')
   expect(inspect(signature)).toBe('add(a: f32[n]) -> (b: f32[n]) -- First. Second.')
   expect(structuredClone(signature)).toEqual(signature)
 })
 
-test('rule 25: a signature has the convention and the source that the caller passes', () => {
+test('a signature has the convention and the source that the caller passes', () => {
   expect(parseSignature('f', '() -> ()')).toMatchObject({ convention: 'typed', source: 'option' })
   const options = { convention: 'packed', source: 'sidecar' } as const
   expect(parseSignature('f', '() -> ()', options)).toMatchObject(options)

@@ -51,14 +51,14 @@ function checkText(text: string): KernelSignature | undefined {
   return read
 }
 
-test('rule 11: a random text is a signature or a SignatureError', options, () => {
+test('a random text is a signature or a SignatureError', options, () => {
   fc.assert(
     fc.property(anyText, (text) => void checkText(text)),
     budget,
   )
 })
 
-test('rule 11: a random signature is read as it was written', options, () => {
+test('a random signature is read as it was written', options, () => {
   fc.assert(
     fc.property(signature, (form) => {
       expect(parseSignature('kernel', formatSignature(form))).toEqual(form)
@@ -94,7 +94,7 @@ function operate(operator: string, left: bigint, right: bigint): bigint | undefi
 
 const NAMES = ['n', 'm', 'k', 'min', 'where', 'c_1']
 
-test('rule 13: expressions have the value of a model with bigints', options, () => {
+test('expressions have the value of a model with bigints', options, () => {
   fc.assert(
     fc.property(expression, fc.array(fc.nat(12), { minLength: 6, maxLength: 6 }), (tree, sizes) => {
       const form = parseSignature('kernel', `(x: pred[${NAMES.join(', ')}]) -> ()`)
@@ -110,7 +110,7 @@ test('rule 13: expressions have the value of a model with bigints', options, () 
   )
 })
 
-test('rule 13: a name is solved as trying all sizes would solve it', options, () => {
+test('a name is solved as trying all sizes would solve it', options, () => {
   const linear = fc.record({ factor: fc.integer({ min: -4, max: 4 }), constant: fc.integer({ min: -20, max: 20 }) })
   fc.assert(
     fc.property(linear, fc.nat(40), fc.boolean(), ({ factor, constant }, size, isLeft) => {
@@ -134,7 +134,7 @@ test('rule 13: a name is solved as trying all sizes would solve it', options, ()
   )
 })
 
-test('rule 20: calls with random types and attributes only throw ArgumentError', options, () => {
+test('calls with random types and attributes only throw ArgumentError', options, () => {
   const type = fc
     .record({ dtype: fc.constantFrom('f32', 'f64', 's32', 'u8'), shape: fc.array(fc.nat(4), { maxLength: 5 }) })
     .map(({ dtype, shape }) => tensorType(dtype, shape))

@@ -14,7 +14,7 @@ const { symbols } = createRequire(import.meta.url)('node-api-headers') as {
   symbols: Record<'v8', Record<'js_native_api_symbols' | 'node_api_symbols', readonly string[]>>
 }
 
-test('rule 6.7: tenon.node is loaded by this version of Node.js', () => {
+test('tenon.node is loaded by this version of Node.js', () => {
   const module: { exports: Record<string, unknown> } = { exports: {} }
   process.dlopen(module, addon)
   for (const name of ['caller', 'address', 'text', 'buffer', 'watch', 'open', 'enter', 'entry', 'keepAlive'])
@@ -23,7 +23,7 @@ test('rule 6.7: tenon.node is loaded by this version of Node.js', () => {
 
 // A build for a sanitizer also uses the functions of the sanitizer.
 if (process.platform === 'linux' && variant === 'release') {
-  test('rule 6.7: tenon.node imports only functions of Node-API 8, of libuv, of libtenon and of the C library', () => {
+  test('tenon.node imports only functions of Node-API 8, of libuv, of libtenon and of the C library', () => {
     const { imports, needed, runpath, rpath } = readBinary(addon)
     const nodeApi = new Set(Object.values(symbols.v8).flat())
     const foreign = imports.filter(({ name, weak, version }) => {
@@ -35,7 +35,7 @@ if (process.platform === 'linux' && variant === 'release') {
     expect([...runpath, ...rpath]).toEqual(['$ORIGIN'])
   })
 
-  test('rule 6.7: no library of the core has a symbol of Node-API', () => {
+  test('no library of the core has a symbol of Node-API', () => {
     for (const name of ['tenon', 'tenon_guard', 'tenon_nnapi', 'tenon_packed', 'tvm_ffi', 'tvm_runtime']) {
       const { imports, exports } = readBinary(join(directory, `lib${name}.so`))
       expect([...imports, ...exports].filter((symbol) => /^(napi|node_api)_/.test(symbol.name))).toEqual([])

@@ -12,7 +12,7 @@ import {
 } from '@tenon/core'
 import { addressOf, Block, ManagedLifetime } from '@tenon/core/internal'
 
-describe('rule 5: from() lies over the memory of a TypedArray', () => {
+describe('from() lies over the memory of a TypedArray', () => {
   test.each([
     [new Int8Array(2), 'int8'],
     [new Uint8Array(2), 'uint8'],

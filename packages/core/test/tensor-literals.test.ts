@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ArgumentError, gcAllocator, tensor, type NativeAllocator } from '@tenon/core'
 
-describe('rule 3: the second argument of tensor() is a shape or a literal', () => {
+describe('the second argument of tensor() is a shape or a literal', () => {
   test('an array of numbers without a third argument is a shape', () => {
     expect(tensor('f32', [2, 3])).toMatchObject({ dtype: 'float32', shape: [2, 3] })
     expect(tensor('f32', [2, 3]).toArray()).toEqual([0, 0, 0, 0, 0, 0])
@@ -68,7 +68,7 @@ describe('rule 3: the second argument of tensor() is a shape or a literal', () =
   })
 })
 
-describe('rule 4: literals without an element type', () => {
+describe('literals without an element type', () => {
   test.each([
     [
       [

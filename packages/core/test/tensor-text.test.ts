@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { cpu, gcAllocator, tensor, type Element } from '@tenon/core'
 
-describe('rule 9: a tensor as text', () => {
+describe('a tensor as text', () => {
   test.each([
     ['f32', [2, 2], [1, 0.1, -0, Number.NaN], 'Tensor float32[2, 2] [[1, 0.10000000149011612], [-0, NaN]]'],
     ['f64', [1], [0.1234567890123], 'Tensor float64[1] [0.1234567890123]'],

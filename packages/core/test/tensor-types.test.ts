@@ -19,7 +19,7 @@ const untyped: Tensor = tensor('f32', [2])
 const matmul = <T extends DType>(a: Tensor<T>, _b: Tensor<NoInfer<T>>): Tensor<T> => a
 const add = <T extends DType>(a: Tensor<T>, _b: Tensor<T>): Tensor<T> => a
 
-test('rule 1: names and aliases give the element type', () => {
+test('names and aliases give the element type', () => {
   expectTypeOf(tensor('f32', [2])).toEqualTypeOf<Tensor<'float32'>>()
   expectTypeOf(tensor('pred', [2])).toEqualTypeOf<Tensor<'bool'>>()
   expectTypeOf(tensorType('s64', [2])).toEqualTypeOf<TensorType<'int64'>>()
@@ -30,7 +30,7 @@ test('rule 1: names and aliases give the element type', () => {
   expectTypeOf(untyped.dtype).toEqualTypeOf<DType>()
 })
 
-test('rule 2: elements and arrays', () => {
+test('elements and arrays', () => {
   expectTypeOf(tensor('f32', [2]).view()).toEqualTypeOf<Float32Array>()
   expectTypeOf(tensor('s64', [2]).view()).toEqualTypeOf<BigInt64Array>()
   expectTypeOf(tensor('bf16', [2]).view()).toEqualTypeOf<Uint16Array>()
@@ -53,7 +53,7 @@ test('rule 2: elements and arrays', () => {
   expect(() => tensor('f32', [['a']])).toThrow(ArgumentError)
 })
 
-test('rule 4: a literal without an element type', () => {
+test('a literal without an element type', () => {
   expectTypeOf(
     tensor([
       [1, 2],
@@ -79,7 +79,7 @@ test('a tensor of one type is a tensor, and not the other way round', () => {
   matmul(a, b)
 })
 
-test('rule 1: the table of types is the table of dtypes', () => {
+test('the table of types is the table of dtypes', () => {
   const aliases: { readonly [Name in keyof Aliases]: Aliases[Name] } = {
     pred: 'bool',
     b1: 'bool',

@@ -161,7 +161,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.nat(999).map(reshape),
 )
 
-describe('rule 6: views against a model of nested arrays', () => {
+describe('views against a model of nested arrays', () => {
   test('every sequence of views has the elements and the shape of the model', options, () => {
     fc.assert(
       fc.property(tensors, fc.array(step, { maxLength: 5 }), ([x, naive], steps) => {
@@ -182,7 +182,7 @@ describe('rule 6: views against a model of nested arrays', () => {
     )
   })
 
-  test('rule 7: what is set through a view is read through it, and nothing else changes', options, () => {
+  test('what is set through a view is read through it, and nothing else changes', options, () => {
     fc.assert(
       fc.property(tensors, fc.array(step, { maxLength: 4 }), ([x, naive], steps) => {
         let [view, model] = [x, naive]
@@ -207,7 +207,7 @@ describe('rule 6: views against a model of nested arrays', () => {
     )
   })
 
-  test('rule 7: every layout has the same elements at the same indices', options, () => {
+  test('every layout has the same elements at the same indices', options, () => {
     fc.assert(
       fc.property(tensors, fc.array(fc.nat(), { minLength: 4, maxLength: 4 }), ([x, naive], seeds) => {
         const order = [...x.shape.keys()].toSorted((a, b) => seeds[a]! - seeds[b]!)
@@ -225,7 +225,7 @@ describe('rule 6: views against a model of nested arrays', () => {
 describe('packed elements against the same model', () => {
   const names = fc.constantFrom('int1', 'uint1', 'int2', 'int4', 'uint4', 'float4_e2m1fn')
 
-  test('rule 6: a view has the elements of the model, or is refused', options, () => {
+  test('a view has the elements of the model, or is refused', options, () => {
     let [views, refused] = [0, 0]
     fc.assert(
       fc.property(
@@ -272,7 +272,7 @@ describe('packed elements against the same model', () => {
 const asNested = (values: readonly Element[], sizes: readonly number[]): Model =>
   nested({ shape: sizes, at: (index) => values[rowMajorIndex(index, sizes)]! })
 
-describe('rule 3: literals', () => {
+describe('literals', () => {
   test('the nested values of a tensor make the same tensor, packed or not', options, () => {
     fc.assert(
       fc.property(tensors, fc.boolean(), ([x], isPacked) => {

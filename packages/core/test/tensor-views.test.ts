@@ -33,7 +33,7 @@ const packed = (...shape: number[]): Tensor<'int4'> =>
 
 const away = (x: Tensor): Tensor => tensor(x.dtype, x.shape, x.segment, { device: { type: 2, id: 0 } })
 
-describe('rule 6: views share memory', () => {
+describe('views share memory', () => {
   const x = counted(2, 3)
 
   test('every view is in the block of its tensor, and sees what is written', () => {
@@ -194,7 +194,7 @@ describe('rule 6: views share memory', () => {
   })
 })
 
-describe('rule 7: set() and copies', () => {
+describe('set() and copies', () => {
   test('set() writes to any strides, from nested arrays or a TypedArray', () => {
     const x = counted(2, 3)
     x.transpose().set([
@@ -331,7 +331,7 @@ describe('reading', () => {
     expect(() => packed(2).view()).toThrow(/got int4\[2\], packed\nHint: .*toArray\(\)/)
   })
 
-  test('rule 9: equals() compares type, shape and bits', () => {
+  test('equals() compares type, shape and bits', () => {
     const x = tensor('f32', [2], [NaN, 0])
     expect(x.equals(tensor('f32', [2], [NaN, 0]))).toBe(true)
     expect(x.equals(tensor('f32', [2], [NaN, -0]))).toBe(false)
@@ -351,7 +351,7 @@ describe('reading', () => {
   })
 })
 
-describe('rule 10: iteration, and what a type keeps', () => {
+describe('iteration, and what a type keeps', () => {
   test('iterating gives views along the first axis', () => {
     const x = counted(2, 3)
     const rows = [...x]

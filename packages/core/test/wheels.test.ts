@@ -29,7 +29,7 @@ function refusal(open: () => unknown): LoadError {
 }
 
 if (process.platform === 'linux') {
-  test('rule 47: the error for a handler with hidden visibility says how to export it', () => {
+  test('the error for a handler with hidden visibility says how to export it', () => {
     const source = 'void *Norm(void *frame) { return frame; }'
     const library = NativeLibrary.open(compile('libhidden.so', source, '-fvisibility=hidden'))
     expect(refusal(() => library.symbol('Norm'))).toMatchObject({
@@ -40,7 +40,7 @@ if (process.platform === 'linux') {
     expect(refusal(() => stripped.symbol('Norm')).hint).toContain('default visibility')
   })
 
-  test('rule 47: the error for a library that needs symbols of Python names one of them', () => {
+  test('the error for a library that needs symbols of Python names one of them', () => {
     const source = 'extern void *PyExc_ValueError;\nvoid *error(void) { return PyExc_ValueError; }'
     const error = refusal(() => NativeLibrary.open(compile('libpython.so', source)))
     expect(error.sentence).toMatch(
@@ -49,7 +49,7 @@ if (process.platform === 'linux') {
     expect(error.hint).toContain('does not use Python')
   })
 
-  test('rule 47: a library with a weak symbol of Python, or with an unrelated one, is explained otherwise', () => {
+  test('a library with a weak symbol of Python, or with an unrelated one, is explained otherwise', () => {
     const weak = 'extern void *PyExc_ValueError __attribute__((weak));\nvoid *error(void) { return &PyExc_ValueError; }'
     NativeLibrary.open(compile('libweak.so', weak)).close()
     const other = 'extern int Pylon_open;\nint *open_(void) { return &Pylon_open; }'

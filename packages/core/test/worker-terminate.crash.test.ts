@@ -6,7 +6,7 @@ import { runScript } from '@tenon/core/testing'
 const ROUNDS = process.env['TENON_SOAK'] === '1' ? 300 : 20
 
 /** koffi cannot be made to survive this, so the fallback is not tested. */
-test('rule 21: a worker can be terminated while it loads the core', { timeout: 60_000 + 1000 * ROUNDS }, async () => {
+test('a worker can be terminated while it loads the core', { timeout: 60_000 + 1000 * ROUNDS }, async () => {
   const source = `
     import { parentPort } from 'node:worker_threads'
     import { driverInfo, NativeLibrary } from '@tenon/core'

@@ -76,7 +76,7 @@ describe('an asynchronous run', () => {
     expect(out.toArray()).toStrictEqual([2, 3, 4, 5])
   })
 
-  test('R15: many runs of one call overlap, each with pointers of its own', async () => {
+  test('many runs of one call overlap, each with pointers of its own', async () => {
     using call = prepareSaxpy()
     const outs = Array.from({ length: 500 }, () => tensor('f32', [4]))
     await Promise.all(outs.map((out, i) => call.runAsync([filled([4], () => i), y], [out])))
@@ -124,7 +124,7 @@ describe('a run that waits for a future', () => {
     await expect(call.runAsync([x], [tensor('f32', [4])])).rejects.toThrow(OutOfRangeError)
   })
 
-  test('R12: shares the state with all runs', async () => {
+  test('shares the state with all runs', async () => {
     const counter = typedHandler(kernels, { execute: 'counter_v3', instantiate: 'counter_v3_instantiate' })
     using call = counter.prepare({ results: [s64([])], attrs: { start: s64(5) } })
     const out = tensor('s64', [])
@@ -141,7 +141,7 @@ describe('a failing asynchronous run', () => {
     await expect(call.runAsync([x, tensor('f32', [3])], [tensor('f32', [4])])).rejects.toThrow(/saxpy answered/)
   })
 
-  test('R9: rejects with the text of a C++ exception', async () => {
+  test('rejects with the text of a C++ exception', async () => {
     using call = hostFunction(cppKernels, 'throw_from_host_call').prepare({})
     await expect(call.runAsync([], [])).rejects.toThrow(UnknownError)
     await expect(call.runAsync([], [])).rejects.toThrow(/threw a C\+\+ exception: from a host call/)
@@ -175,7 +175,7 @@ describe('a run in flight', () => {
     library.close()
   })
 
-  test('rule 22: is queued beside 5000 others', async () => {
+  test('is queued beside 5000 others', async () => {
     using call = prepareWait()
     const { finish, outs } = startWaiting(call, 5000)
     const last = tensor('s32', [])
@@ -334,7 +334,7 @@ describe('the process', () => {
     expect(stdout).toContain('| Set TENON_THREADS to')
   })
 
-  test.each(['1', '3', '1024'])('rule 22: completes all runs with TENON_THREADS=%s', async (value) => {
+  test.each(['1', '3', '1024'])('completes all runs with TENON_THREADS=%s', async (value) => {
     const ended = await script('Promise.all(runs).then((all) => console.log(all.length))', { TENON_THREADS: value })
     expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['50\n', '', 0])
   })

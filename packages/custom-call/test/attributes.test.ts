@@ -125,7 +125,7 @@ function transferredAway(): Float32Array {
   return elements
 }
 
-describe('R17: an invalid attribute is refused with its path', () => {
+describe('an invalid attribute is refused with its path', () => {
   test('a bare number, with an instruction', () => {
     const message = refusal({ outer: { eps: 1e-5 } })
     expect(message).toMatch(/^attribute outer\.eps must have a type, got the bare number 0\.00001/)

@@ -41,7 +41,7 @@ function expectSums(results: readonly Tensor[]): void {
 
 const sumResults = (): Tensor[] => [tensor('f32', [512]), tensor('f32', [1024])]
 
-describe('L1: ApiVersion', () => {
+describe('ApiVersion', () => {
   test('has the numbers of compiled programs', () => {
     expect(ApiVersion).toStrictEqual({ ORIGINAL: 1, STATUS_RETURNING: 2, STATUS_RETURNING_UNIFIED: 3, TYPED_FFI: 4 })
   })
@@ -51,7 +51,7 @@ describe('L1: ApiVersion', () => {
     [9, /Unknown custom-call API version enum value: 9 \(API_VERSION_UNKNOWN\)/],
     ['1', /Unknown custom-call API version enum value: "1"/],
     [4, /a typed handler is not an untyped custom call/],
-  ])('L2: %s is refused', (apiVersion, message) => {
+  ])('%s is refused', (apiVersion, message) => {
     const make = (): unknown => hostFunction(library, 'set_status', { apiVersion: apiVersion as never })
     expect(make).toThrow(InvalidArgumentError)
     expect(make).toThrow(message)
@@ -62,11 +62,11 @@ describe('STATUS_RETURNING on the Host', () => {
   const add = hostCall(library, 'checked_add', { apiVersion: STATUS_RETURNING })
   const s32Scalar = (value: number): Tensor => tensor('s32', [], [value])
 
-  test('L2: passes a status, L27: whose default is success', () => {
+  test('passes a status, whose default is success', () => {
     expect(add([s32Scalar(2), s32Scalar(3)], { results: [s32([])] }).toArray()).toStrictEqual([5])
   })
 
-  test('L30: makes a failure INTERNAL with the text of the function', () => {
+  test('makes a failure INTERNAL with the text of the function', () => {
     const error = thrownBy(() => add([s32Scalar(2 ** 31 - 1), s32Scalar(1)], { results: [s32([])] }))
     expect(error).toBeInstanceOf(InternalError)
     expect(error).toMatchObject({ xlaCode: 13, codeName: 'INTERNAL', target: 'checked_add', stage: 'execute' })
@@ -74,7 +74,7 @@ describe('STATUS_RETURNING on the Host', () => {
     expect(add([s32Scalar(1), s32Scalar(1)], { results: [s32([])] }).toArray()).toStrictEqual([2])
   })
 
-  test('L3: refuses an opaque string, which it does not pass', () => {
+  test('refuses an opaque string, which it does not pass', () => {
     for (const apiVersion of [ORIGINAL, STATUS_RETURNING] as const) {
       const made = hostFunction(library, 'checked_add', { apiVersion })
       expect(() => made.prepare({ opaque: 'x' })).toThrow(/opaque must not be given to checked_add/)
@@ -91,7 +91,7 @@ describe('STATUS_RETURNING_UNIFIED on the Host', () => {
     return Buffer.from(bytes.view() as Uint8Array).toString('latin1', 0, Number(count))
   }
 
-  test('L6: passes any bytes as the opaque string, including NULs and none', () => {
+  test('passes any bytes as the opaque string, including NULs and none', () => {
     expect(copied('text')).toBe('text')
     expect(copied('text')).toBe('text')
     expect(copied('other')).toBe('other')
@@ -112,7 +112,7 @@ describe('STATUS_RETURNING_UNIFIED on the Host', () => {
     return 'success'
   }
 
-  test('L28: keeps the last failure that was set, up to its first NUL', () => {
+  test('keeps the last failure that was set, up to its first NUL', () => {
     expect(statusOf('S')).toBe('success')
     expect(statusOf('F')).toBe('F')
     expect(statusOf('FS')).toBe('success')
@@ -121,12 +121,12 @@ describe('STATUS_RETURNING_UNIFIED on the Host', () => {
     expect(statusOf(`F${'x'.repeat(10_000)}`)).toBe(`F${'x'.repeat(10_000)}`)
   })
 
-  test('L29: fails with an empty message', () => {
+  test('fails with an empty message', () => {
     expect(statusOf('E')).toBe('')
     expect(() => setStatus([], { results: [], opaque: 'E' })).toThrow(/answered INTERNAL: no message/)
   })
 
-  test('L30: ends a sequence at the first failing call', () => {
+  test('ends a sequence at the first failing call', () => {
     const sequence = (): void => {
       for (const opaque of ['S', 'F1', 'F2']) setStatus([], { results: [], opaque })
     }
@@ -134,7 +134,7 @@ describe('STATUS_RETURNING_UNIFIED on the Host', () => {
   })
 })
 
-test('L32: a library finds the status functions in the core, although it does not depend on it', () => {
+test('a library finds the status functions in the core, although it does not depend on it', () => {
   const { imports, needed } = readBinary(kernelLibrary('kernels_runtime'))
   const names = imports.map(({ name }) => name)
   expect(names).toContain('XlaCustomCallStatusSetFailure')
@@ -148,7 +148,7 @@ describe('tuples on the Host', () => {
     results: [f32([512]), f32([1024])],
   }
 
-  test('L8, L9: are arrays of pointers at any depth', () => {
+  test('are arrays of pointers at any depth', () => {
     const results = sumResults()
     const call = hostFunction(library, 'nested_sums').prepare(shape)
     expect(call.operandTypes).toStrictEqual(leaves.map(({ type }) => type))
@@ -157,7 +157,7 @@ describe('tuples on the Host', () => {
     call.close()
   })
 
-  test('L9: pass a tuple as the result like several results', () => {
+  test('pass a tuple as the result like several results', () => {
     const results = sumResults()
     const call = hostFunction(library, 'nested_sums').prepare({ ...shape, results: [shape.results] })
     call.run(leaves, results)
@@ -165,7 +165,7 @@ describe('tuples on the Host', () => {
     call.close()
   })
 
-  test('L14: are flattened as in XLA today on request', () => {
+  test('are flattened as in XLA today on request', () => {
     const results = sumResults()
     const call = hostFunction(library, 'flattened_sums').prepare({
       ...shape,
@@ -177,7 +177,7 @@ describe('tuples on the Host', () => {
     call.close()
   })
 
-  test('L12, L13: have no leaf if they are empty, and null pointers for tokens', () => {
+  test('have no leaf if they are empty, and null pointers for tokens', () => {
     const results = sumResults()
     const call = hostFunction(library, 'flattened_sums').prepare({
       operands: [[a, [], [b, [[]], c]], d, token],
@@ -221,7 +221,7 @@ describe('scratch', () => {
   const shape = { operands: [s32([4])], results: [s32([4]), temp(s32([4]))] }
   const made = hostFunction(library, 'reverse_by_scratch', unified)
 
-  test('L15: belongs to the call, and L36: is aligned to 64 bytes', () => {
+  test('belongs to the call, and is aligned to 64 bytes', () => {
     const call = made.prepare(shape)
     expect(call.resultTypes).toStrictEqual([s32([4])])
     expect(reversed(call, [1, 2, 3, 4])).toStrictEqual([4, 3, 2, 1])
@@ -231,7 +231,7 @@ describe('scratch', () => {
     call.close()
   })
 
-  test('L15: can be read by the function that wrote it', () => {
+  test('can be read by the function that wrote it', () => {
     const call = made.prepare({ ...shape, opaque: 'again' })
     expect(reversed(call, [1, 2, 3, 4])).toStrictEqual([0, 0, 0, 0])
     call.close()
@@ -247,7 +247,7 @@ describe('aliases', () => {
   const increment = hostFunction(library, 'increment')
   const shape = { operands: [s32([4])], results: [s32([4])] }
 
-  test('L33: require one memory for operand and result', () => {
+  test('require one memory for operand and result', () => {
     const call = increment.prepare({ ...shape, aliases: [{ operand: 0, result: 0 }] })
     const both = tensor('s32', [4], [1, 2, 3, 4])
     call.run([both], [both])
@@ -260,7 +260,7 @@ describe('aliases', () => {
     call.close()
   })
 
-  test('L35: require an operand that is also a result to be writable', () => {
+  test('require an operand that is also a result to be writable', () => {
     const call = increment.prepare({ ...shape, aliases: [{ operand: 0, result: 0 }] })
     const { block, base, byteSize } = tensor('s32', [4]).segment
     const constant = tensor('s32', [4], new Segment(block, base, byteSize, READ_ONLY))
@@ -289,14 +289,14 @@ describe('aliases', () => {
       ],
       /result 0 has an alias already/,
     ],
-  ])('L34: %s is refused', (_, aliases, message) => {
+  ])('%s is refused', (_, aliases, message) => {
     expect(() => increment.prepare({ ...shape, aliases: aliases as never })).toThrow(message)
   })
 
   test.each([
     ['shape', s32([5]), /must have one type, got int32\[4\] and int32\[5\]/],
     ['element type', f32([4]), /got int32\[4\] and float32\[4\]/],
-  ])('L34: another %s is refused', (_, result, message) => {
+  ])('another %s is refused', (_, result, message) => {
     const aliases = [{ operand: 0, result: 0 }]
     expect(() => increment.prepare({ operands: [s32([4])], results: [result], aliases })).toThrow(message)
   })
@@ -305,7 +305,7 @@ describe('aliases', () => {
 describe('the convention of devices, with host memory and an invented stream', () => {
   const facts = deviceFunction(library, 'device_facts', unified)
 
-  test('L5, L10: passes the leaves of operands and results in one array', () => {
+  test('passes the leaves of operands and results in one array', () => {
     const results = sumResults()
     const call = deviceFunction(library, 'device_sums').prepare({
       operands: [[a, [b, c], d]],
@@ -319,7 +319,7 @@ describe('the convention of devices, with host memory and an invented stream', (
     call.close()
   })
 
-  test('L2, L6: passes stream and opaque string, with and without status', () => {
+  test('passes stream and opaque string, with and without status', () => {
     for (const apiVersion of [STATUS_RETURNING, STATUS_RETURNING_UNIFIED] as const) {
       const out = tensor('s64', [2])
       const call = deviceFunction(library, 'device_facts', { apiVersion }).prepare({
@@ -333,7 +333,7 @@ describe('the convention of devices, with host memory and an invented stream', (
     }
   })
 
-  test('L2: accepts a stream object of another library', () => {
+  test('accepts a stream object of another library', () => {
     const out = tensor('s64', [2])
     using call = facts.prepare({ results: [s64([2])], opaque: 'ab', stream: { handle: 7n } })
     call.run([], [onDevice(out)])
@@ -343,7 +343,7 @@ describe('the convention of devices, with host memory and an invented stream', (
     )
   })
 
-  test('L30: puts CustomCall failed in front of a failure', () => {
+  test('puts CustomCall failed in front of a failure', () => {
     const out = onDevice(tensor('s64', [2]))
     const call = facts.prepare({ results: [out], opaque: 'fail: no such kernel' })
     const error = thrownBy(() => call.run([], [out]))
@@ -352,7 +352,7 @@ describe('the convention of devices, with host memory and an invented stream', (
     call.close()
   })
 
-  test('L13: passes null pointers for tokens among operands and results', () => {
+  test('passes null pointers for tokens among operands and results', () => {
     const [x, out] = [onDevice(filled([1], () => 1)), tensor('u8', [4])]
     const call = deviceFunction(library, 'device_nulls').prepare({
       operands: [token, [x, []]],

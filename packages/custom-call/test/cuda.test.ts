@@ -285,7 +285,7 @@ describe(`kernels of ${driver}`, () => {
     ['cuda_saxpy_original', ApiVersion.ORIGINAL],
     ['cuda_saxpy_status', ApiVersion.STATUS_RETURNING],
     ['cuda_saxpy_status', ApiVersion.STATUS_RETURNING_UNIFIED],
-  ] as const)('L5: are launched by the untyped %s of version %i', async (name, apiVersion) => {
+  ] as const)('are launched by the untyped %s of version %i', async (name, apiVersion) => {
     using module = device.loadModule(ptx)
     const opaque = new DataView(new ArrayBuffer(24))
     opaque.setBigInt64(0, driverFunction('cuLaunchKernel'), true)
@@ -338,7 +338,7 @@ describe(`graphs of ${driver}`, () => {
     expect(() => graph.launch()).toThrow(ScopeClosedError)
   })
 
-  test('R13: require a handler with the trait, and a stream', () => {
+  test('require a handler with the trait, and a stream', () => {
     using module = device.loadModule(ptx)
     const kernel = module.kernel('saxpy')
     const [x, y] = operands()

@@ -66,7 +66,7 @@ describe.each(['v1', 'v2', 'v3'])('a handler of a device, %s, with host memory a
     expect(() => call.run([on(rocm, x)], [deviceY])).toThrow(ArgumentError)
   })
 
-  test('R13: declares that its work can be captured', () => {
+  test('declares that its work can be captured', () => {
     expect(handler.metadata.commandBufferCompatible).toBe(true)
     expect(handler.platform).toBe('CUDA')
   })

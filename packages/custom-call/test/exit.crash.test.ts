@@ -31,7 +31,7 @@ function script(code: string, options: ScriptOptions = {}): Promise<ScriptResult
 
 if (process.platform === 'linux')
   describe('a handler whose future never settles', () => {
-    test('rule 46: signal rejects within 50 ms, and the tensors stay held', async () => {
+    test('signal rejects within 50 ms, and the tensors stay held', async () => {
       const { code, stdout, stderr } = await script(
         `import { NativeScope } from '@tenon/scope'
          const scope = NativeScope.ofConfined()
@@ -51,7 +51,7 @@ if (process.platform === 'linux')
       expect(stderr).toMatch(/^tenon: ended without waiting for write_always: its future was not settled in 100 ms\./)
     })
 
-    test('rule 46: process.exit() ends with its code within TENON_EXIT_WAIT and a second', async () => {
+    test('process.exit() ends with its code within TENON_EXIT_WAIT and a second', async () => {
       const { code, signal, stdout, stderr } = await script(
         `import { writeSync } from 'node:fs'
          slow.runAsync([], [y])
@@ -67,7 +67,7 @@ if (process.platform === 'linux')
       expect(stderr).toMatch(/^tenon: ended without waiting for write_always: its future was not settled in 1 s\./)
     })
 
-    test('rule 46: TENON_EXIT_WAIT=inf waits, and 0 does not', async () => {
+    test('TENON_EXIT_WAIT=inf waits, and 0 does not', async () => {
       const exit = `slow.runAsync([], [y]); await hasBegun(); process.exit(4)`
       const [never, always] = await Promise.all([
         script(exit, { env: { TENON_EXIT_WAIT: '0' } }),
@@ -81,7 +81,7 @@ if (process.platform === 'linux')
       expect([always.timedOut, always.stderr]).toEqual([true, ''])
     })
 
-    test('rule 46: a run that has not started is taken back, and one in native code is named', async () => {
+    test('a run that has not started is taken back, and one in native code is named', async () => {
       const { code, stderr } = await script(
         `import { kernelLibrary } from '@tenon/kernels'
          import { s32 } from '@tenon/custom-call'
@@ -96,7 +96,7 @@ if (process.platform === 'linux')
       ])
     })
 
-    test('rule 46: a worker that ends waits for its runs until the process exits', async () => {
+    test('a worker that ends waits for its runs until the process exits', async () => {
       const { code, stdout, stderr } = await script(
         `const worker = new Worker(\`
            import { NativeLibrary, tensor } from '@tenon/core'
@@ -122,7 +122,7 @@ if (process.platform === 'linux')
     })
 
     test(
-      `rule 46: ${EXITS} exits do not crash while a thread writes to the results`,
+      `${EXITS} exits do not crash while a thread writes to the results`,
       async () => {
         const ends = new Map<string, number>()
         const one = async (): Promise<void> => {

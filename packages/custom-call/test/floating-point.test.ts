@@ -17,7 +17,7 @@ const before = hasSubnormals()
 
 const library = NativeLibrary.open(fastMath)
 
-test('rule 8: a call of a kernel that sets flush-to-zero keeps the arithmetic of JavaScript', async () => {
+test('a call of a kernel that sets flush-to-zero keeps the arithmetic of JavaScript', async () => {
   const call = hostFunction(library, 'fast_math_flush').prepare({})
   for (let i = 0; i < 100; i++) call.run([], [])
   expect(hasSubnormals()).toBe(before)
@@ -29,7 +29,7 @@ test('rule 8: a call of a kernel that sets flush-to-zero keeps the arithmetic of
   call.close()
 })
 
-test('rule 8: a TypeScript function has the arithmetic of JavaScript', () => {
+test('a TypeScript function has the arithmetic of JavaScript', () => {
   const flush = hostFunction(library, 'fast_math_flush').prepare({})
   const seen: boolean[] = []
   const target = FunctionTarget.open('seeing', { operands: [f32([1])], results: [] }, ([x]) => {

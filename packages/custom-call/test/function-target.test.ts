@@ -86,7 +86,7 @@ describe('a TypeScript function as a target', () => {
     expect(() => target.close()).toThrow(ScopeHeldError)
   })
 
-  test('R18: has the metadata of a handler of 0.1', () => {
+  test('has the metadata of a handler of 0.1', () => {
     using target = FunctionTarget.open('double', signature, double)
     expect(target.handler.metadata).toMatchObject({ version: '0.1', commandBufferCompatible: false, stateTypeId: 0n })
     expect(target.handler.stages).toStrictEqual(['execute'])
@@ -97,7 +97,7 @@ describe('a TypeScript function as a target', () => {
     expect(runByKernel(double)).toStrictEqual([2, 4, 6])
   })
 
-  test('L35: loses access to native memory when it returns', () => {
+  test('loses access to native memory when it returns', () => {
     let kept: Tensor | undefined
     let raw: Float32Array | undefined
     const result = runByKernel(([operand], [y]) => {
@@ -110,7 +110,7 @@ describe('a TypeScript function as a target', () => {
     expect(raw!.length).toBe(0)
   })
 
-  test('L35: cannot write operands in native memory', () => {
+  test('cannot write operands in native memory', () => {
     const seen: boolean[] = []
     runByKernel(([operand], [y]) => {
       seen.push(operand!.segment.readOnly, y!.segment.readOnly)
@@ -129,7 +129,7 @@ describe('a TypeScript function as a target', () => {
   })
 })
 
-describe('R18: a failing TypeScript function never succeeds', () => {
+describe('a failing TypeScript function never succeeds', () => {
   const boom = new RangeError('no such row')
 
   test.each([

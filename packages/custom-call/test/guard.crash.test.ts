@@ -37,7 +37,7 @@ async function linesOf(code: string, options?: ScriptOptions): Promise<string[]>
 
 if (process.platform === 'linux')
   describe('guard mode', () => {
-    test('rule 45: a call reports 1 byte behind a result that it allocates, and behind a tensor', async () => {
+    test('a call reports 1 byte behind a result that it allocates, and behind a tensor', async () => {
       expect(
         await linesOf(
           `report(() => overrun([x], { results: [f32([6])], attrs: attrs(24, 1) }))
@@ -53,7 +53,7 @@ if (process.platform === 'linux')
       ])
     })
 
-    test('rule 45: a call reports bytes behind the first ones, before the tensor, and of operands', async () => {
+    test('a call reports bytes behind the first ones, before the tensor, and of operands', async () => {
       expect(
         await linesOf(
           `report(() => overrun([x], { results: [y], attrs: attrs(26, 4) }))
@@ -71,7 +71,7 @@ if (process.platform === 'linux')
       ])
     })
 
-    test('rule 45: a call reports bytes behind the copy of an operand in its layout', async () => {
+    test('a call reports bytes behind the copy of an operand in its layout', async () => {
       expect(
         await linesOf(
           `const matrix = tensor('f32', [2, 3])
@@ -86,7 +86,7 @@ if (process.platform === 'linux')
       ).toEqual(Array(4).fill('TENON_GUARD overrun wrote 4 bytes behind operand 0, at offset 24'))
     })
 
-    test('rule 45: the error of a call that failed as well is the cause', async () => {
+    test('the error of a call that failed as well is the cause', async () => {
       expect(
         await linesOf(
           `try { overrun([x], { results: [y], attrs: attrs(25, 1) }) } catch (error) { console.log(error.code, error.cause.code, error.cause.sentence) }`,
@@ -94,7 +94,7 @@ if (process.platform === 'linux')
       ).toEqual(['TENON_GUARD TENON_XLA overrun answered INTERNAL: the offset is odd'])
     })
 
-    test('rule 45: prepared, bound, untyped and asynchronous calls and batches are checked', async () => {
+    test('prepared, bound, untyped and asynchronous calls and batches are checked', async () => {
       expect(
         await linesOf(
           `const call = prepare(24, 4)
@@ -125,13 +125,13 @@ if (process.platform === 'linux')
       ])
     })
 
-    test('rule 45: a write behind the last page crashes with a report that names the memory', async () => {
+    test('a write behind the last page crashes with a report that names the memory', async () => {
       const { signal, stderr } = await guarded(`overrun([x], { results: [tensor('f32', [16])], attrs: attrs(64, 1) })`)
       expect(signal).toBe('SIGSEGV')
       expect(stderr).toContain('touched memory 0 bytes behind the end of a segment of 64 bytes of gcAllocator')
     })
 
-    test('rule 45: views, closed scopes and workers work as without guard mode', async () => {
+    test('views, closed scopes and workers work as without guard mode', async () => {
       expect(
         await linesOf(
           `import { Worker } from 'node:worker_threads'
@@ -151,7 +151,7 @@ if (process.platform === 'linux')
       ).toEqual(['1,7,3 12 0', 'TENON_SCOPE_CLOSED', '1,7,3', 'over'])
     })
 
-    test('rule 45: the garbage collector frees guarded memory, whose quarantine is bounded', async () => {
+    test('the garbage collector frees guarded memory, whose quarantine is bounded', async () => {
       expect(
         await linesOf(
           `import { coreFunctions } from '@tenon/core/internal'
@@ -180,7 +180,7 @@ if (process.platform === 'linux')
       ).toEqual(['true 0 true 0 true'])
     }, 60_000)
 
-    test('rule 45: memory is unguarded after one warning when no mappings are left', async () => {
+    test('memory is unguarded after one warning when no mappings are left', async () => {
       const { code, stdout, stderr } = await guarded(
         `const all = Array.from({ length: 30_000 }, () => tensor('f32', [6]))
          report(() => overrun([x], { results: [y], attrs: attrs(24, 1) }))

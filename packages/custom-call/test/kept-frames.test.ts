@@ -41,7 +41,7 @@ function countFrames(): () => [prepared: number, closed: number] {
   return () => [prepare.mock.calls.length, close.mock.calls.length]
 }
 
-test('rule 33: a function keeps a frame for each combination of types and attributes, up to 8', () => {
+test('a function keeps a frame for each combination of types and attributes, up to 8', () => {
   const count = countFrames()
   const rmsNorm = customCall(kernels, 'rms_norm')
   for (let epoch = 0; epoch < 20; epoch++) {
@@ -55,7 +55,7 @@ test('rule 33: a function keeps a frame for each combination of types and attrib
   expect(count()).toStrictEqual([8, 0])
 })
 
-test('rule 33: the frame that was unused for the longest time is closed for a new one', () => {
+test('the frame that was unused for the longest time is closed for a new one', () => {
   const count = countFrames()
   const rmsNorm = customCall(kernels, 'rms_norm')
   const shapes = [1, 2, 3, 4, 5, 6, 7, 8].map(rows)
@@ -70,7 +70,7 @@ test('rule 33: the frame that was unused for the longest time is closed for a ne
   expect(count()).toStrictEqual([10, 2])
 })
 
-test('rule 33: a frame that was guessed and did not fit counts as unused', () => {
+test('a frame that was guessed and did not fit counts as unused', () => {
   const count = countFrames()
   const rmsNorm = customCall(kernels, 'rms_norm')
   const shapes = [1, 2, 3, 4, 5, 6, 7, 8].map(rows)
@@ -85,7 +85,7 @@ test('rule 33: a frame that was guessed and did not fit counts as unused', () =>
   expect(count()).toStrictEqual([10, 2])
 })
 
-test('rule 33: attributes are compared by their bits, whatever the order of their names', () => {
+test('attributes are compared by their bits, whatever the order of their names', () => {
   const count = countFrames()
   const clip = customCall(kernels, 'clip_v3')
   const [x, y] = [tensor('f32', [2], [-1, 7]), tensor('f32', [2])]
@@ -242,7 +242,7 @@ describe('a frame whose run throws at its entry, as it does if the stack of Java
   )
 })
 
-test('rule 33: a frame that runs serves no call from inside its run', () => {
+test('a frame that runs serves no call from inside its run', () => {
   const count = countFrames()
   const [x, y] = [rows(1), rows(1)]
   let depth = 0
@@ -256,7 +256,7 @@ test('rule 33: a frame that runs serves no call from inside its run', () => {
   expect(count()).toStrictEqual([11, 3])
 })
 
-test('rule 33: calls with a state, and attributes with memory, keep no frame', () => {
+test('calls with a state, and attributes with memory, keep no frame', () => {
   const count = countFrames()
   const counter = customCall(kernels, { execute: 'counter_v3', instantiate: 'counter_v3_instantiate' })
   const n = tensor('s64', [])
@@ -271,7 +271,7 @@ test('rule 33: calls with a state, and attributes with memory, keep no frame', (
   scope.close()
 })
 
-test('rule 33: closing the library closes the frames, and refuses calls', () => {
+test('closing the library closes the frames, and refuses calls', () => {
   const count = countFrames()
   const library = NativeLibrary.open(kernelLibrary('kernels'))
   const rmsNorm = customCall(library, 'rms_norm')
@@ -326,7 +326,7 @@ test('ten thousand changes of the frame leave memory and states as they were', a
   expect(coreFunctions().tn_xla_live_states()).toBe(states)
 })
 
-test('rule 33: collecting a kernel closes its frames, and its library forgets it', async () => {
+test('collecting a kernel closes its frames, and its library forgets it', async () => {
   const made: WeakRef<object>[] = []
   const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
   const library = NativeLibrary.open(kernelLibrary('kernels'))

@@ -63,7 +63,7 @@ describe('operands', () => {
     [3, 4],
   ])
 
-  test('rule 16: optional operands may be omitted from the end, and the rest operand is an array', () => {
+  test('optional operands may be omitted from the end, and the rest operand is an array', () => {
     const matmul = kernel('matmul', MATMUL)
     expect(matmul(a, a).toArray()).toEqual([7, 10, 15, 22])
     expect(matmul(a, a, tensor([1, 1])).toArray()).toEqual([8, 11, 16, 23])
@@ -84,7 +84,7 @@ describe('operands', () => {
     expect(() => total(x, x, [5 as never])).toThrow(/more\[0\] of written must be a tensor of float32\[n\], got 5/)
   })
 
-  test('rule 30: an operand that is not a tensor, or that does not fit, is named', () => {
+  test('an operand that is not a tensor, or that does not fit, is named', () => {
     const matmul = kernel('matmul', MATMUL)
     expect(() => matmul(a, tensor([[1, 2, 3, 4]]))).toThrow(
       /b of matmul must be T\[\.\.\., k, n\], got float32\[1, 4\]: a has k = 2, not 1/,
@@ -97,7 +97,7 @@ describe('operands', () => {
 })
 
 describe('attributes', () => {
-  test('rule 30: are plain values with the types of the signature', () => {
+  test('are plain values with the types of the signature', () => {
     const seen: unknown[] = []
     const text =
       '() -> (); a: f32, b: s64, c: pred, d: string, e: f32[], f: enum("fast", "exact"), g: dtype, h: bytes, i: { x: s32, y: f64 = 2 }, j?: u8, k: c64'
@@ -151,7 +151,7 @@ describe('attributes', () => {
     expect((wrong({ A: 1 }) as ArgumentError).hint).toMatch(/^Did you mean a/)
   })
 
-  test('rule 30: each attribute and option is read once', () => {
+  test('each attribute and option is read once', () => {
     const reads: string[] = []
     const counting = <Value extends object>(values: Value): Value =>
       Object.defineProperties(
@@ -173,7 +173,7 @@ describe('attributes', () => {
     }
   })
 
-  test('rule 33: equal values in other objects find the frame, and other bits do not', () => {
+  test('equal values in other objects find the frame, and other bits do not', () => {
     const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
     const softmax = kernel('softmax', SOFTMAX)
     const x = tensor([1, 2])
@@ -197,7 +197,7 @@ describe('attributes', () => {
     expect(prepare).toHaveBeenCalledTimes(5)
   })
 
-  test('rule 33: a tensor or segment as an attribute keeps no frame and holds nothing after the call', () => {
+  test('a tensor or segment as an attribute keeps no frame and holds nothing after the call', () => {
     const close = vi.spyOn(PreparedCall.prototype, 'close')
     using call = written<undefined>('() -> (); at: pointer', () => {})
     const scope = NativeScope.ofConfined()
@@ -217,7 +217,7 @@ describe('attributes', () => {
 describe('results', () => {
   const x = tensor([3, 1, 2])
 
-  test('rule 30: several results are an object by name, and into takes some of them', async () => {
+  test('several results are an object by name, and into takes some of them', async () => {
     const topk = kernel<{ values: Tensor; indices: Tensor }>('topk', TOPK)
     const { values, indices } = topk(x, { k: 2 })
     expect([values.toArray(), indices.toArray()]).toEqual([
@@ -239,7 +239,7 @@ describe('results', () => {
     expect(() => topk(x, { k: 9 })).toThrow(/topk requires k <= n, got k = 9 and n = 3/)
   })
 
-  test('rule 18: the types of results are inferred once for a frame', () => {
+  test('the types of results are inferred once for a frame', () => {
     const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
     const softmax = kernel('softmax', SOFTMAX)
     for (let i = 0; i < 5; i++) expect(softmax(x).shape).toEqual([3])
@@ -286,7 +286,7 @@ describe('memory that operands and results share', () => {
     out.forEach((value, i) => (out[i] = value + 1))
   }
 
-  test('rule 17: without @donated the operand is copied into the result', async () => {
+  test('without @donated the operand is copied into the result', async () => {
     using call = written('(x: f32[n]) -> (y: f32[n] @alias(x))', increment)
     const x = tensor([1, 2])
     for (let i = 0; i < 3; i++) expect(call(x).toArray()).toEqual([2, 3])
@@ -303,7 +303,7 @@ describe('memory that operands and results share', () => {
     )
   })
 
-  test('rule 17: with @donated the tensor of the caller is overwritten and returned', () => {
+  test('with @donated the tensor of the caller is overwritten and returned', () => {
     using call = written('(x: f32[n] @donated) -> (y: f32[n] @alias(x))', increment)
     const x = tensor([1, 2])
     for (let i = 0; i < 3; i++) expect(call(x)).toBe(x)
@@ -315,7 +315,7 @@ describe('memory that operands and results share', () => {
     expect(() => call(readOnly)).toThrow(ReadOnlyError)
   })
 
-  test('rule 17: memory that is closed or read-only is not copied', () => {
+  test('memory that is closed or read-only is not copied', () => {
     using call = written('(x: f32[n]) -> (y: f32[n] @alias(x))', increment)
     const scope = NativeScope.ofConfined()
     const x = tensor('f32', [2], scope.allocate(8))
@@ -327,7 +327,7 @@ describe('memory that operands and results share', () => {
     expect(call(tensor([1, 2])).toArray()).toEqual([2, 3])
   })
 
-  test('rule 17: temporaries belong to the call, and callers do not see tokens', () => {
+  test('temporaries belong to the call, and callers do not see tokens', () => {
     const seen: string[] = []
     using call = written('(x: f32[n]) -> (y: f32[n]); temps (scratch: f32[2*n, 3])', (_, results) => {
       seen.push(results.map(({ type }) => String(type)).join())
@@ -345,7 +345,7 @@ describe('memory that operands and results share', () => {
 })
 
 describe('targetCall()', () => {
-  test('rule 28: definitions and texts produce the same signatures', () => {
+  test('definitions and texts produce the same signatures', () => {
     const T = oneOf('f32', 'f64')
     const made = defineTarget('f', {
       operands: [param(T, ['n', 4]), optional(param(T)), remaining(param('s32', [null]))],
@@ -358,7 +358,7 @@ describe('targetCall()', () => {
     expect(made).toMatchObject({ convention: 'typed', source: 'option', isComplete: true })
   })
 
-  test('rule 33: keeps 1 to 64 frames', () => {
+  test('keeps 1 to 64 frames', () => {
     const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
     const one = kernel('softmax', SOFTMAX, 1)
     for (let i = 0; i < 4; i++) one(tensor('f32', [1 + (i % 2)]))
@@ -385,7 +385,7 @@ describe('targetCall()', () => {
     expect(targetCall(parseSignature('add', '() -> (); opaque: bytes'), unified).signature.name).toBe('add')
   })
 
-  test('rule 31: has prepare(), which checks the types', () => {
+  test('has prepare(), which checks the types', () => {
     const matmul = kernel('matmul', MATMUL)
     using call = matmul.prepare([f32([2, 3]), f32([3, 4])])
     expect(call.resultTypes).toEqual([f32([2, 4])])

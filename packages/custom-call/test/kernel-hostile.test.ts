@@ -71,7 +71,7 @@ describe('kernels of hostile input', () => {
     }
   })
 
-  test('rule 30: an operand in the place of attributes is refused as one too many', () => {
+  test('an operand in the place of attributes is refused as one too many', () => {
     const rmsNorm = targetCall(
       defineTarget('rms_norm', '(x: f32[..., d]) -> (y: f32[..., d]); eps: f32'),
       typedHandler(kernels, 'rms_norm'),

@@ -44,7 +44,7 @@ function readRun(operand: Tensor, y: Tensor, facts: Tensor): Run {
   return { memory: y.toArray(), isCopied: BigInt(address!) !== operand.segment.address, shape: [rows!, cols!] }
 }
 
-describe('rule 43: layouts of operands', () => {
+describe('layouts of operands', () => {
   test.each<[ParameterLayout | undefined, readonly number[]]>([
     ['cm', columns],
     [[1, 0], columns],
@@ -102,7 +102,7 @@ describe('rule 43: layouts of operands', () => {
   })
 })
 
-describe('rule 44: an operand', () => {
+describe('an operand', () => {
   test('in the layout is passed as it is, and a row-major one is copied in each run', () => {
     using call = prepare({ operands: ['cm'] })
     const xColumns = x.toLayout('cm')
@@ -196,7 +196,7 @@ describe('rule 44: an operand', () => {
   })
 })
 
-test('rules 43 and 44: the kernel sees the elements in the order of any layout', () => {
+test('the kernel sees the elements in the order of any layout', () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 2, maxLength: 4 })
   const cases = sizes.chain((shape) =>
     fc.tuple(fc.constant(shape), fc.shuffledSubarray([...shape.keys()], { minLength: shape.length })),
@@ -222,7 +222,7 @@ test('rules 43 and 44: the kernel sees the elements in the order of any layout',
   )
 })
 
-describe('rule 44: a result', () => {
+describe('a result', () => {
   const square = f32([2, 3])
   const layouts: Layouts = { results: ['cm'] }
 
@@ -292,7 +292,7 @@ describe('the layouts of a kernel with a signature', () => {
     raw,
   ) as unknown as (operand: Tensor, options?: KernelCallOptions) => { y: Tensor; facts: Tensor }
 
-  test('rule 43: @cm gives an operand and a result the layout', async () => {
+  test('@cm gives an operand and a result the layout', async () => {
     const l = cholesky(a)
     expect(l.toNested()).toStrictEqual(factor)
     expect(l.type).toBe(tensorType('f64', [3, 3], { strides: [1, 3] }))
@@ -304,7 +304,7 @@ describe('the layouts of a kernel with a signature', () => {
     expect(out.toNested()).toStrictEqual(factor)
   })
 
-  test('rule 44: a result is allocated in the layout, and into must have it', () => {
+  test('a result is allocated in the layout, and into must have it', () => {
     const out = tensor('f64', [3, 3]).toLayout('cm')
     expect(cholesky(a, { into: out })).toBe(out)
     expect(out.toNested()).toStrictEqual(factor)
@@ -316,7 +316,7 @@ describe('the layouts of a kernel with a signature', () => {
     expect(() => cholesky(odd)).toThrow(/a of cholesky must be row-major or float64\[3, 3\] with strides \[1, 3\]/)
   })
 
-  test('rule 43: the options of a call name the tensors, and later calls do not keep the layouts', () => {
+  test('the options of a call name the tensors, and later calls do not keep the layouts', () => {
     for (let i = 0; i < 3; i++) {
       const plain = copies(x)
       expect([plain.y.strides, plain.y.toArray()]).toStrictEqual([undefined, [1, 2, 3, 4, 5, 6]])
@@ -353,7 +353,7 @@ describe('the layouts of a kernel with a signature', () => {
     expect(a.equals(before)).toBe(true)
   })
 
-  test('rule 43: a TypeScript function gets tensors in the layouts, from JavaScript and from native code', () => {
+  test('a TypeScript function gets tensors in the layouts, from JavaScript and from native code', () => {
     const seen: unknown[] = []
     const copy = parseSignature('copy', '(x: f32[r, c] @cm) -> (y: f32[r, c] @cm)', {
       convention: 'typed',

@@ -20,7 +20,7 @@ function seen(
     .replace(/\0.*$/s, '')
 }
 
-test('L13: a typed handler sees a token as a buffer of rank 0 without data', () => {
+test('a typed handler sees a token as a buffer of rank 0 without data', () => {
   expect(seen([token], [token], [])).toBe('TOKEN[]* -> TOKEN[]* U8[256]')
 })
 
@@ -39,12 +39,12 @@ test('buffers have every element type, with at least a byte for each element', (
   }
 })
 
-test('L12: tuples are flattened, and empty tuples have no buffer', () => {
+test('tuples are flattened, and empty tuples have no buffer', () => {
   const x = tensor('f32', [2, 4])
   expect(seen([x, [], [s32([]), [[x]]]], [], [x, tensor('s32', []), x])).toBe('F32[2,4] S32[] F32[2,4] -> U8[256]')
 })
 
-test('L15: scratch is a result for which a run takes no tensor', () => {
+test('scratch is a result for which a run takes no tensor', () => {
   expect(seen([], [temp(f32([3])), temp(s32([0]))], [])).toBe(' -> F32[3] S32[0] U8[256]')
 })
 

@@ -37,14 +37,14 @@ describe.each([1, 2, 3, 4])('handlers that were built for XLA FFI 0.%i', (minor)
     expect(handler.metadata).toMatchObject({ version: `0.${minor}`, major: 0, minor })
   })
 
-  test('R1: get a frame that they can read', () => {
+  test('get a frame that they can read', () => {
     using call = handler.prepare({ operands: [x], results: [x], attrs: { high: f32(1.5), low: f32(1) } })
     const y = tensor('f32', [3])
     call.run([x], [y])
     expect(y.toArray()).toEqual([1, 1, 1.5])
   })
 
-  test('R2, R3, R4: check counts before they decode operands', () => {
+  test('check counts before they decode operands', () => {
     expect(failure([], [f32([3])]).text).toMatch(/Wrong number of arguments: expected 1 but got 0/)
     expect(failure([s64([3])], []).text).toMatch(/Wrong number of results: expected 1 but got 0/)
     expect(failure([s64([3])], [f32([3])], { low: f32(1) }).text).toMatch(
@@ -52,7 +52,7 @@ describe.each([1, 2, 3, 4])('handlers that were built for XLA FFI 0.%i', (minor)
     )
   })
 
-  test('R5, R6: report all operands that they cannot decode at once', () => {
+  test('report all operands that they cannot decode at once', () => {
     const error = failure([s32([3])], [f32([3, 1])], { low: s64(1), high: 'much' })
     expect(error.text).toMatch(/bad operands at: 0, 1, 2, 3/)
     expect(error).toMatchObject({
@@ -65,11 +65,11 @@ describe.each([1, 2, 3, 4])('handlers that were built for XLA FFI 0.%i', (minor)
     })
   })
 
-  test('R7: may check sizes themselves', () => {
+  test('may check sizes themselves', () => {
     expect(failure([f32([3])], [f32([4])]).text).toMatch(/y must have the shape of x/)
   })
 
-  test('R8: refuse another stage', () => {
+  test('refuse another stage', () => {
     const both = typedHandler(kernels, { execute: clip, instantiate: clip })
     expect(thrownBy(() => both.prepare({ operands: [x], results: [x], attrs: bounds }))).toMatchObject({
       codeName: 'INVALID_ARGUMENT',
@@ -77,14 +77,14 @@ describe.each([1, 2, 3, 4])('handlers that were built for XLA FFI 0.%i', (minor)
     })
   })
 
-  test('R9: may throw, which becomes an error', () => {
+  test('may throw, which becomes an error', () => {
     using call = typedHandler(cppKernels, `throw_v${minor}`).prepare({})
     const error = thrownBy(() => call.run([], []))
     expect(error).toBeInstanceOf(UnknownError)
     expect(error).toMatchObject({ details: { exception: true, text: `thrown by 0.${minor}` } })
   })
 
-  test('R11, R12: keep a state from instantiate to close', async () => {
+  test('keep a state from instantiate to close', async () => {
     const counter = typedHandler(kernels, {
       execute: `counter_v${minor}`,
       instantiate: `counter_v${minor}_instantiate`,
@@ -126,14 +126,14 @@ describe.each([1, 2, 3, 4])('handlers that were built for XLA FFI 0.%i', (minor)
     expect(sum.toArray()).toStrictEqual([1024])
   })
 
-  test('R14, R15: run again with other pointers, several at a time', async () => {
+  test('run again with other pointers, several at a time', async () => {
     using call = handler.prepare({ operands: [x], results: [x], attrs: bounds })
     const results = Array.from({ length: 20 }, () => tensor('f32', [3]))
     await Promise.all(results.map((result) => call.runAsync([x], [result])))
     for (const result of results) expect(result.toArray()).toEqual([1, 1, 1.5])
   })
 
-  test('R16: are registered with their version', () => {
+  test('are registered with their version', () => {
     const registry = new TargetRegistry()
     const registered = registry.registerTyped('clip', { execute: { library: kernels, symbol: clip } })
     expect(registered.metadata.minor).toBe(minor)

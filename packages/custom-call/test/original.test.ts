@@ -6,13 +6,13 @@ import { kernelLibrary } from '@tenon/kernels'
 import { expect, test } from 'vitest'
 import { filled, kernels } from './kernels.ts'
 
-test('L31: ORIGINAL cannot report a failure, so wrong input gives wrong output without an error', () => {
+test('ORIGINAL cannot report a failure, so wrong input gives wrong output without an error', () => {
   const nans = filled([2048], () => Number.NaN)
   const a = hostCall(kernels, 'do_custom_call')([filled([128], () => 1), nans], { results: [f32([2048])] })
   expect(a.toArray().every((value) => Number.isNaN(value))).toBe(true)
 })
 
-test('L7: the versions before UNIFIED print no warning, and the two flags of XLA are not versions', async () => {
+test('the versions before UNIFIED print no warning, and the two flags of XLA are not versions', async () => {
   const ended = await runScript(
     `
       import { NativeLibrary, tensor } from '@tenon/core'

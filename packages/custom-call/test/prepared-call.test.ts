@@ -88,7 +88,7 @@ describe('a prepared call', () => {
     call[Symbol.dispose]()
   })
 
-  test('R14: requires the counts and types that it was prepared for', () => {
+  test('requires the counts and types that it was prepared for', () => {
     const call = prepareSaxpy()
     const out = tensor('f32', [4])
     expect(() => call.run([x], [out])).toThrow(/saxpy is prepared for 2 operands and 1 results, got 1 and 1/)
@@ -140,7 +140,7 @@ describe('a prepared call', () => {
     expect(() => prepareSaxpy(3)).toThrow(ArgumentError)
   })
 
-  test('L37: accepts empty tensors', () => {
+  test('accepts empty tensors', () => {
     const call = saxpy.prepare({ operands: [f32([0]), f32([0])], results: [f32([0])], attrs: { a: f32(2) } })
     const empty = tensor('f32', [0])
     call.run([tensor('f32', [0]), tensor('f32', [0])], [empty])

@@ -28,7 +28,7 @@ const [b, c] = [filled([128], () => 1), filled([2048], (i) => i)]
 const addShape = { operands: [b, c], results: [f32([2048])] }
 
 describe('untyped targets', () => {
-  test('L16: are found by their exact name and platform', () => {
+  test('are found by their exact name and platform', () => {
     const registry = new TargetRegistry()
     const add = registry.registerUntyped('add', symbol('do_custom_call'))
     expect(registry.lookup('add')).toBe(add)
@@ -41,7 +41,7 @@ describe('untyped targets', () => {
     expect(a.toArray()[5]).toBe(6)
   })
 
-  test('L17: can be registered again, for another platform, and under another name', () => {
+  test('can be registered again, for another platform, and under another name', () => {
     const registry = new TargetRegistry()
     const add = registry.registerUntyped('add', symbol('do_custom_call'))
     expect(registry.registerUntyped('add', symbol('do_custom_call'))).toBe(add)
@@ -50,7 +50,7 @@ describe('untyped targets', () => {
     expect(registry.lookup('add', { platform: 'CUDA' })).toBe(device)
   })
 
-  test('L18: are refused with another address or version, without printing or ending the process', () => {
+  test('are refused with another address or version, without printing or ending the process', () => {
     const registry = new TargetRegistry()
     const add = registry.registerUntyped('add', symbol('do_custom_call'))
     const other = (): unknown => registry.registerUntyped('add', symbol('split'))
@@ -62,7 +62,7 @@ describe('untyped targets', () => {
     expect(registry.lookup('add')).toBe(add)
   })
 
-  test('L19: are undefined if they are missing, and are listed by platform', () => {
+  test('are undefined if they are missing, and are listed by platform', () => {
     const registry = new TargetRegistry()
     expect(registry.lookup('nothing')).toBeUndefined()
     expect([...registry.list()]).toStrictEqual([])
@@ -85,7 +85,7 @@ describe('untyped targets', () => {
   })
 })
 
-describe('L20: unregistering', () => {
+describe('unregistering', () => {
   test('is required before a library with targets is closed', () => {
     const registry = new TargetRegistry()
     const library = NativeLibrary.open(kernelLibrary('kernels'))
@@ -119,7 +119,7 @@ describe('L20: unregistering', () => {
 })
 
 describe('typed targets', () => {
-  test('L23: are found by platform without case, and by its short name', () => {
+  test('are found by platform without case, and by its short name', () => {
     const registry = new TargetRegistry()
     const norm = registry.registerTyped('norm', { execute: symbol('rms_norm') })
     for (const platform of ['Host', 'host', 'HOST', 'cpu', 'CPU']) {
@@ -134,7 +134,7 @@ describe('typed targets', () => {
     registry.registerTyped('norm', { execute: symbol('saxpy') }, { platform: 'toaster' })
   })
 
-  test('L24: must equal their duplicates, first in metadata', () => {
+  test('must equal their duplicates, first in metadata', () => {
     const registry = new TargetRegistry()
     const norm = registry.registerTyped('norm', { execute: symbol('rms_norm') })
     expect(registry.registerTyped('norm', { execute: symbol('rms_norm') })).toBe(norm)
@@ -147,13 +147,13 @@ describe('typed targets', () => {
     )
   })
 
-  test('L26: are refused with a wrong version when they are registered', () => {
+  test('are refused with a wrong version when they are registered', () => {
     const registry = new TargetRegistry()
     expect(() => registry.registerTyped('new', { execute: symbol('twice_v5') })).toThrow(VersionSkewError)
     registry.registerTyped('new', { execute: symbol('twice_v5') }, { allowNewerApi: true })
   })
 
-  test('R16: require execute, combine traits, and are found by canonical platform', () => {
+  test('require execute, combine traits, and are found by canonical platform', () => {
     const registry = new TargetRegistry()
     expect(() => registry.registerTyped('none', {} as never)).toThrow(/must provide an execute implementation/)
     expect(() => registry.registerTyped('none', null as never)).toThrow(InvalidArgumentError)
@@ -194,7 +194,7 @@ describe('calls by name', () => {
   registry.registerTyped('norm', { execute: symbol('rms_norm') })
   registry.registerTyped('$norm', { execute: symbol('rms_norm') })
 
-  test('L25: quote XLA for an unknown target of each convention', () => {
+  test('quote XLA for an unknown target of each convention', () => {
     const find = (options: object): unknown => thrownBy(() => registry.prepare('nothing', options))
     expect(find({})).toBeInstanceOf(NotFoundError)
     expect(String(find({}))).toMatch(/No FFI handler registered for nothing on a platform Host \(canonical host\)/)
@@ -205,7 +205,7 @@ describe('calls by name', () => {
     expect(find({ platform: 'CUDA', apiVersion: ORIGINAL })).toBeInstanceOf(NotFoundError)
   })
 
-  test('L4: are refused with another version than the registered one', () => {
+  test('are refused with another version than the registered one', () => {
     expect(() => registry.prepare('add', { ...addShape, apiVersion: STATUS_RETURNING })).toThrow(
       /add is registered with API_VERSION_ORIGINAL, it cannot be called with API_VERSION_STATUS_RETURNING/,
     )
@@ -214,7 +214,7 @@ describe('calls by name', () => {
     registry.prepare('add', { ...addShape, apiVersion: ORIGINAL }).close()
   })
 
-  test('L22: are refused with names that are empty or start with $', () => {
+  test('are refused with names that are empty or start with $', () => {
     expect(() => registry.prepare('$norm', {})).toThrow(/Call targets that start with '\$' are reserved/)
     expect(registry.lookup('$norm')).toBeInstanceOf(TypedHandler)
     expect(() => registry.registerTyped('', { execute: symbol('rms_norm') })).toThrow(ArgumentError)
@@ -303,7 +303,7 @@ describe('the default registry', () => {
     expect(new TargetRegistry().list().size).toBe(0)
   })
 
-  test('L24: refuses a name that a library has registered', () => {
+  test('refuses a name that a library has registered', () => {
     expect(() => targets.registerTyped('negate', { execute: symbol('rms_norm') })).toThrow(/Duplicate FFI handler/)
     expect(targets.unregister('negate')).toBe(false)
   })

@@ -122,7 +122,7 @@ describe('a TypeScript function for a declared target', () => {
     target.close()
   })
 
-  test('R18: fails if it throws, returns a promise, or is called on another thread', async () => {
+  test('fails if it throws, returns a promise, or is called on another thread', async () => {
     const cause = new Error('as it should')
     const none = defineTarget('none', { operands: [], results: [], attrs: { a: 's64' } })
     const throwing = FunctionTarget.open('throwing', none, () => {

@@ -49,7 +49,7 @@ const clip = defineTarget('clip', {
 })
 
 describe('a declared target', () => {
-  test.each(['clip_v1', 'clip_v2', 'clip_v3'])('R7: infers results, types and checks sizes of %s', (symbol) => {
+  test.each(['clip_v1', 'clip_v2', 'clip_v3'])('infers results, types and checks sizes of %s', (symbol) => {
     const call = targetCall(clip, handler(symbol))
     const x = filled([4], (i) => i)
     expect(call(x, { low: 1 }).toArray()).toEqual([1, 1, 2, 2])

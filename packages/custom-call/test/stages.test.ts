@@ -28,7 +28,7 @@ describe.each([1, 2, 3, 4])('the stages of a target of 0.%i', (minor) => {
   const prepare = (log: Log, symbols = all): PreparedCall =>
     typedHandler(kernels, symbols).prepare({ results: [s64([])], userData: [{ type, data: log.data }] })
 
-  test('R11: run in order, instantiate once and the others in each run', async () => {
+  test('run in order, instantiate once and the others in each run', async () => {
     const log = new Log()
     const call = prepare(log)
     expect(log.text).toBe('')

@@ -4,7 +4,7 @@ import { customCall, InvalidArgumentError, NotFoundError, s64, typedHandler } fr
 import { describe, expect, test } from 'vitest'
 import { kernels, liveObjects } from './kernels.ts'
 
-describe.each(['v1', 'v2', 'v3'])('R12: a state, with the layout of %s', (version) => {
+describe.each(['v1', 'v2', 'v3'])('a state, with the layout of %s', (version) => {
   const handler = typedHandler(kernels, {
     execute: `counter_${version}`,
     instantiate: `counter_${version}_instantiate`,

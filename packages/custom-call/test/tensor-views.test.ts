@@ -10,7 +10,7 @@ const square = tensor([
   [3, 4],
 ])
 
-describe('rule 8: calls of XLA describe no strides', () => {
+describe('calls of XLA describe no strides', () => {
   test('a strided operand is refused with its strides, and a contiguous copy is taken', () => {
     const [column, ones] = [square.slice(null, 1), tensor([1, 1])]
     expect(() => saxpy([column, ones], { results: [f32([2])], attrs })).toThrow(ArgumentError)
@@ -60,7 +60,7 @@ describe('rule 8: calls of XLA describe no strides', () => {
   })
 })
 
-describe('rule 5: each run checks that the memory of from() was not transferred', () => {
+describe('each run checks that the memory of from() was not transferred', () => {
   const transfer = ({ buffer }: Float32Array): void => void (buffer as ArrayBuffer).transfer()
 
   test.each(['customCall', 'run', 'bind', 'runAsync'])('%s', async (kind) => {

@@ -68,7 +68,7 @@ describe('typed kernels compute', () => {
     expect(y.toArray()).toStrictEqual([3, 0.5, 11, 0.5])
   })
 
-  test('L36: results that are aligned to 64 bytes', () => {
+  test('results that are aligned to 64 bytes', () => {
     const y = rmsNorm([filled([1, 3], (i) => i)], { results: [f32([1, 3])], attrs: { eps: f32(1e-5) } })
     expect(y.segment.address % 64n).toBe(0n)
   })
@@ -104,7 +104,7 @@ describe('a refusal of the handler throws', () => {
   const x = filled([2, 2], (i) => i)
   const eps = { eps: f32(1e-5) }
 
-  test('R6: for a wrong element type', () => {
+  test('for a wrong element type', () => {
     const error = failure(tensor('f64', [2, 2]), x, eps)
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.diagnostics).toStrictEqual(['Wrong buffer dtype: expected F32 but got F64'])
@@ -112,19 +112,19 @@ describe('a refusal of the handler throws', () => {
     expect(error.hint).toMatch(/element type and shape that the handler takes\. If you called it by its signature/)
   })
 
-  test('R6: for a wrong attribute type', () => {
+  test('for a wrong attribute type', () => {
     const error = failure(x, x, { eps: f64(1e-5) })
     expect(error.diagnostics).toStrictEqual(['Wrong scalar data type: expected F32 but got F64 (attribute eps)'])
     expect(error.hint).toMatch(/exact type/)
   })
 
-  test('R5: with all reasons at once', () => {
+  test('with all reasons at once', () => {
     const error = failure(tensor('s32', [2, 2]), tensor('u8', [4]), { eps: 'small' })
     expect(error.diagnostics).toHaveLength(3)
     expect(error.details['text']).toMatch(/bad operands at: 0, 1, 2/)
   })
 
-  test('R2, R3, R4: for wrong counts', () => {
+  test('for wrong counts', () => {
     expect(failure(x, x, {}).sentence).toMatch(/Wrong number of attributes: expected 1 but got 0/)
     expect(failure(x, x, { ...eps, more: true }).sentence).toMatch(/expected 1 but got 2 with name\(s\): eps, more/)
     expect(() => rmsNorm([x, x], { results: [x], attrs: eps })).toThrow(
@@ -133,11 +133,11 @@ describe('a refusal of the handler throws', () => {
     expect(() => rmsNorm([x], { results: [], attrs: eps })).toThrow(/Wrong number of results: expected 1 but got 0/)
   })
 
-  test('R7: not for shapes, which only the kernel checks', () => {
+  test('not for shapes, which only the kernel checks', () => {
     expect(failure(x, tensor('f32', [4]), eps).sentence).toMatch(/gives y of the same shape, got ranks 2 and 1/)
   })
 
-  test('R8: for a handler of another stage', () => {
+  test('for a handler of another stage', () => {
     const call = typedHandler(kernels, 'counter_v1_instantiate').prepare({ attrs: { start: s64(0) } })
     expect(() => call.run([], [])).toThrow(/Wrong execution stage: expected `instantiate` but got `execute`/)
     call.close()
@@ -201,7 +201,7 @@ describe('an error of a handler', () => {
     expect(liveObjects()).toStrictEqual(before)
   })
 
-  test('R9: may be a C++ exception', () => {
+  test('may be a C++ exception', () => {
     const call = typedHandler(cppKernels, 'throw_runtime_error').prepare({ attrs: { message: 'out of luck' } })
     for (let i = 0; i < 3; i++) {
       expect(() => call.run([], [])).toThrow(UnknownError)
@@ -210,7 +210,7 @@ describe('an error of a handler', () => {
     call.close()
   })
 
-  test('R9: may be an exception other than std::exception', () => {
+  test('may be an exception other than std::exception', () => {
     const call = typedHandler(cppKernels, 'throw_int').prepare({})
     expect(() => call.run([], [])).toThrow(/^throw_int threw a C\+\+ exception: unknown/)
     call.close()

@@ -102,7 +102,7 @@ describe('a handler is looked up in its library', () => {
   })
 })
 
-describe('L32: a library that needs symbols of its runtime', () => {
+describe('a library that needs symbols of its runtime', () => {
   const library = NativeLibrary.open(kernelLibrary('kernels_runtime'))
 
   test('finds the symbols in the core, which was loaded first', () =>
@@ -118,7 +118,7 @@ describe('L32: a library that needs symbols of its runtime', () => {
     expect(y.toArray()).toStrictEqual([-1, -2])
   })
 
-  test('L25: throws NotFoundError for an unknown registered name', () => {
+  test('throws NotFoundError for an unknown registered name', () => {
     expect(() => registeredHandler('nobody')).toThrow(NotFoundError)
     expect(() => registeredHandler('negate', { platform: 'CUDA' })).toThrow(
       /No FFI handler registered for negate on a platform CUDA/,

@@ -8,7 +8,7 @@ const [b, c] = [filled([128], (i) => i), filled([2048], (i) => i / 4)]
 const sums = Array.from({ length: 2048 }, (_, i) => (i % 128) + i / 4)
 
 describe('a function of the ORIGINAL Host convention', () => {
-  test('L2, L11: gets the data of its operands and its result', () => {
+  test('gets the data of its operands and its result', () => {
     const a = hostCall(kernels, 'do_custom_call')([b, c], { results: [f32([2048])] })
     expect(a.toArray()).toStrictEqual(sums)
   })
@@ -29,14 +29,14 @@ describe('a function of the ORIGINAL Host convention', () => {
     call.close()
   })
 
-  test('L9, L14: gets several results as an array of pointers', () => {
+  test('gets several results as an array of pointers', () => {
     const results = [f32([2]), f32([3])] as const
     const [first, second] = hostCall(kernels, 'split')([filled([5], (i) => i)], { results })
     expect(first.toArray()).toStrictEqual([0, 1])
     expect(second.toArray()).toStrictEqual([2, 3, 4])
   })
 
-  test('R9: may throw an exception, which becomes an error', () => {
+  test('may throw an exception, which becomes an error', () => {
     const call = hostFunction(cppKernels, 'throw_from_host_call').prepare({})
     expect(() => call.run([], [])).toThrow(UnknownError)
     expect(() => call.run([], [])).toThrow(/^throw_from_host_call threw a C\+\+ exception: from a host call/)

@@ -30,7 +30,7 @@ describe('upcall stubs in custom calls', () => {
     registry.registerUntyped('kernel', addressOfStub(run)).prepare({ operands: [f32([2])], results: [f32([2])] })
   const [x, y] = [filled([2], (i) => i + 1), tensor('f32', [2])]
 
-  test('rule 16: the error of a stub is thrown by the call, also by bound calls and batches', () => {
+  test('the error of a stub is thrown by the call, also by bound calls and batches', () => {
     const error = new Error('from a stub')
     let fails = true
     using call = prepare(() => {
@@ -44,7 +44,7 @@ describe('upcall stubs in custom calls', () => {
     for (const run of forms) run()
   })
 
-  test('rule 2: a stub makes other calls, which use the same frame', () => {
+  test('a stub makes other calls, which use the same frame', () => {
     const type = { operands: [f32([2])], results: [f32([2])] } as const
     using target = FunctionTarget.open('double', type, ([from], [to]) => {
       for (const i of [0, 1]) to.segment.view().setFloat32(4 * i, 2 * from.segment.view().getFloat32(4 * i, true), true)
@@ -112,7 +112,7 @@ describe('upcall stubs in custom calls', () => {
     expect(stages[0]).toBe(-1)
   })
 
-  test('rule 12: a handler that is dead returns its refused result', () => {
+  test('a handler that is dead returns its refused result', () => {
     const own = ResourceScope.ofConfined()
     let runs = 0
     const stub = upcallStub(() => void runs++, { parameters: ['pointer', 'pointer'] }, own)
@@ -123,7 +123,7 @@ describe('upcall stubs in custom calls', () => {
     expect(runs).toBe(1)
   })
 
-  test('rule 14: a stub that is called by an asynchronous run relays to this thread', async () => {
+  test('a stub that is called by an asynchronous run relays to this thread', async () => {
     let runs = 0
     using call = prepare(() => void runs++)
     await Promise.all(Array.from({ length: 20 }, () => call.runAsync([x], [tensor('f32', [2])])))

@@ -26,27 +26,27 @@ const facts = (minor: number): number[] => {
 
 const [UNIMPLEMENTED, INTERNAL] = [12, 13]
 
-test.each([3, 4])('rule 35: a handler of 0.%i gets the table of its version, with FindExtension', (minor) => {
+test.each([3, 4])('a handler of 0.%i gets the table of its version, with FindExtension', (minor) => {
   expect(facts(minor).slice(0, 2)).toStrictEqual([200, minor])
 })
 
-test('rule 35: the table of 0.2 stays as it was, and its slot 192 answers UNIMPLEMENTED', () => {
+test('the table of 0.2 stays as it was, and its slot 192 answers UNIMPLEMENTED', () => {
   expect(facts(2).slice(0, 4)).toStrictEqual([192, 2, 1, 1])
 })
 
-test('rule 36: Error_GetDetails writes the code, which Error_GetMessage has no place for', () => {
+test('Error_GetDetails writes the code, which Error_GetMessage has no place for', () => {
   const [code, length, unknownCode, olderIsWrong] = facts(4).slice(4)
   expect([code, length]).toStrictEqual([UNIMPLEMENTED, 'unimplemented'.length])
   expect(unknownCode).toBe(INTERNAL)
   expect(olderIsWrong).toBe(0)
 })
 
-test('rule 37: FindExtension succeeds without an extension', () => {
+test('FindExtension succeeds without an extension', () => {
   const [failed, found] = facts(4).slice(2)
   expect([failed, found]).toStrictEqual([0, 0])
 })
 
-test('rule 38: registrations of four and of five handlers are read by their size', () => {
+test('registrations of four and of five handlers are read by their size', () => {
   const older = registeredHandler('registered_older')
   expect(older.stages).toStrictEqual(['execute'])
   expect(older.metadata).toMatchObject({ version: '0.3', commandBufferCompatible: true })
@@ -60,7 +60,7 @@ test('rule 38: registrations of four and of five handlers are read by their size
   })
 })
 
-describe('rule 39: a record handler', () => {
+describe('a record handler', () => {
   const recordRuns = registered.function('record_runs', { result: 'int64', parameters: [] }) as () => unknown
   const out = tensor('s64', [])
 
@@ -101,7 +101,7 @@ describe('rule 39: a record handler', () => {
   })
 })
 
-test('rule 38: registrations that differ only in record are different', () => {
+test('registrations that differ only in record are different', () => {
   expect(refusedNames().find(({ name }) => name === 'registered_record')).toMatchObject({
     version: '0.4',
     reason: 'Duplicate FFI handler registration for registered_record on platform host with different bundle addresses',
@@ -109,7 +109,7 @@ test('rule 38: registrations that differ only in record are different', () => {
   expect(registeredHandler('registered_record').stages).toContain('record')
 })
 
-test('rule 40: the traits are those of the registration or of the execute handler', () => {
+test('the traits are those of the registration or of the execute handler', () => {
   // The handlers themselves declare no trait.
   expect(typedHandler(registered, 'answer_v4').metadata.commandBufferCompatible).toBe(false)
   const traits = (name: string, options?: HandlerOptions): boolean =>
@@ -119,7 +119,7 @@ test('rule 40: the traits are those of the registration or of the execute handle
   expect(traits('registered_record', { commandBufferCompatible: true })).toBe(true)
 })
 
-describe('rule 41: refused registrations', () => {
+describe('refused registrations', () => {
   test('are listed with their reason, and not among the registered names', () => {
     const accepted = registeredNames().filter(({ name }) => name.startsWith('registered_'))
     expect(accepted).toStrictEqual(
@@ -164,7 +164,7 @@ describe('rule 41: refused registrations', () => {
   })
 })
 
-describe('rule 42: versions that are not spoken', () => {
+describe('versions that are not spoken', () => {
   test.each([false, true])('1.0 was withdrawn, allowNewerApi: %s', (allowNewerApi) => {
     const error = thrownBy(() => typedHandler(registered, 'answer_v1_0', { allowNewerApi })) as VersionSkewError
     expect(error).toBeInstanceOf(VersionSkewError)

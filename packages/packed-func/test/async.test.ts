@@ -17,7 +17,7 @@ describe('a call on another thread', () => {
     expect(await kernel('nothing').async()).toBeNull()
   })
 
-  it('hazard H2: rejects with the error of the function, its kind and its text', async () => {
+  it('rejects with the error of the function, its kind and its text', async () => {
     const error = (await kernel('fail_as')
       .async('KeyError')
       .catch((caught: unknown) => caught)) as PackedFuncError

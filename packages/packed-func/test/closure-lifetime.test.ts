@@ -20,14 +20,14 @@ function capturing(): () => number {
   return () => memory.length
 }
 
-describe('rule 41: the values that a closure captures', () => {
-  it('rule 41: are let go when the garbage collector gives the last reference back', async () => {
+describe('the values that a closure captures', () => {
+  it('are let go when the garbage collector gives the last reference back', async () => {
     for (let i = 0; i < 300; i++) packedFunc(capturing())
     await collect(() => alive === 0)
     expect(alive).toBe(0)
   })
 
-  it('rule 41: are let go when native code gives the last reference back in a call', async () => {
+  it('are let go when native code gives the last reference back in a call', async () => {
     const before = liveCallbacks()
     const list = getGlobal('ffi.List')() as NativeArray
     for (let i = 0; i < 20; i++) getGlobal('ffi.ListAppend')(list, capturing() as never)
@@ -37,7 +37,7 @@ describe('rule 41: the values that a closure captures', () => {
     expect(liveCallbacks()).toBe(before)
   })
 
-  it('rule 41: are let go when a closure is closed, also within a call', async () => {
+  it('are let go when a closure is closed, also within a call', async () => {
     packedFunc(capturing()).close()
     call(() => {
       packedFunc(capturing()).close()
@@ -47,7 +47,7 @@ describe('rule 41: the values that a closure captures', () => {
     expect(alive).toBe(0)
   })
 
-  it('rule 41: stay while native code holds the closure', async () => {
+  it('stay while native code holds the closure', async () => {
     const list = getGlobal('ffi.List')(packedFunc(capturing())) as NativeArray
     await collect(() => alive === 0)
     const kept = list.get(0) as PackedFunc
@@ -56,7 +56,7 @@ describe('rule 41: the values that a closure captures', () => {
     list.close()
   })
 
-  it('rule 41: a call that releases no closure has nothing to catch up with', () => {
+  it('a call that releases no closure has nothing to catch up with', () => {
     const { head } = openStack()
     kernel('sum')(1, 2)
     expect(head[PENDING]).toBe(0)

@@ -162,7 +162,7 @@ describe('lifetimes', () => {
 })
 
 describe('threads', () => {
-  it('hazard H7: a call from a foreign thread fails at once', () => {
+  it('a call from a foreign thread fails at once', () => {
     const error = thrownBy(() => kernel('call_on_thread')(() => 1)) as PackedFuncError
     expect(error.kind).toBe('ThreadError')
   })
@@ -178,7 +178,7 @@ describe('threads', () => {
 })
 
 describe('nesting', () => {
-  it('hazard H9: calls that nest too deep throw RecursionError, and later calls work', () => {
+  it('calls that nest too deep throw RecursionError, and later calls work', () => {
     const stack = openStack()
     let depth = 0
     const forever: PackedFunc = packedFunc(() => {
@@ -193,7 +193,7 @@ describe('nesting', () => {
     expect(echo('still works, as ever')).toBe('still works, as ever')
   })
 
-  it('hazard H4: an error of a callback is one failure for native code', () => {
+  it('an error of a callback is one failure for native code', () => {
     const result = call.tryCall(() => {
       throw new Error('x')
     })

@@ -126,7 +126,7 @@ describe('maps', () => {
     expect([...(echo(new Map()) as NativeMap)]).toEqual([])
   })
 
-  it('rule 8: find short and long text by content', () => {
+  it('find short and long text by content', () => {
     const map = echo(
       new Map([
         ['short', 1],
@@ -267,7 +267,7 @@ describe('shapes', () => {
 describe('objects', () => {
   const moveIn = kernel('move_in')
 
-  it('rule 10: are closed here when the function takes them over', () => {
+  it('are closed here when the function takes them over', () => {
     const array = echo([1, 2]) as NativeArray
     const moved = moveIn(rvalue(array)) as NativeArray
     expect(array.isAlive).toBe(false)
@@ -275,13 +275,13 @@ describe('objects', () => {
     expect(() => rvalue(1 as never)).toThrow('must be a native object')
   })
 
-  it('rule 31: stay open if no function takes them over', () => {
+  it('stay open if no function takes them over', () => {
     const array = echo([1]) as NativeArray
     expect(kernel('type_index')(rvalue(array))).toBe(10)
     expect(array.toArray()).toEqual([1])
   })
 
-  it('rule 32: are moved at most once', () => {
+  it('are moved at most once', () => {
     const array = echo([1]) as NativeArray
     const error = thrownBy(() => moveIn(rvalue(array), 'again')) as PackedFuncError
     expect(error.kind).toBe('InternalError')

@@ -22,12 +22,12 @@ function numbers(list: NativeArray): unknown[] {
   return [...list]
 }
 
-describe('rule 33: the tvm-ffi library', () => {
-  it('rule 33: registers the functions that libraries and bindings look up', () => {
+describe('the tvm-ffi library', () => {
+  it('registers the functions that libraries and bindings look up', () => {
     expect(listGlobalNames()).toEqual(expect.arrayContaining(NAMES))
   })
 
-  it('rule 33: has the types of enumerations with their fields', () => {
+  it('has the types of enumerations with their fields', () => {
     const fields = (key: string): string[] => describeType(key).fields.map(({ name }) => name)
     expect(fields('ffi.Enum')).toEqual(['_int_index', '_str_index'])
     expect(fields('ffi.IntEnum')).toEqual(['value'])
@@ -37,7 +37,7 @@ describe('rule 33: the tvm-ffi library', () => {
     expect(describeType('ffi.Enum').fields.every(({ writable }) => !writable)).toBe(true)
   })
 
-  it('rule 33: makes objects of names and values, and names the field that is missing', () => {
+  it('makes objects of names and values, and names the field that is missing', () => {
     const before = live()
     const made = make('ffi.IntEnum', '_int_index', 3, '_str_index', 'three', 'value', 3) as NativeObject
     expect(made.typeKey).toBe('ffi.IntEnum')
@@ -50,7 +50,7 @@ describe('rule 33: the tvm-ffi library', () => {
     expect(live().held).toBe(before.held)
   })
 
-  it('rule 33: erases, replaces and reverses ranges of a list', () => {
+  it('erases, replaces and reverses ranges of a list', () => {
     const list = getGlobal('ffi.List')(0, 1, 2, 3, 4) as NativeArray
     getGlobal('ffi.ListEraseRange')(list, 1, 3)
     expect(numbers(list)).toEqual([0, 3, 4])
@@ -62,7 +62,7 @@ describe('rule 33: the tvm-ffi library', () => {
     expect([error.kind, error.sentence]).toEqual(['IndexError', 'Erase range [3, 9) out of bounds 5'])
   })
 
-  it('rule 33: finds the first device that is not the CPU', () => {
+  it('finds the first device that is not the CPU', () => {
     const find = getGlobal('ffi.ContainerFindFirstNonCPUDevice')
     expect(String(find([1, [2, 'x'], new Map([['a', 1]])]))).toBe(String(find(0)))
     if (!isOwnLibrary) return
@@ -73,7 +73,7 @@ describe('rule 33: the tvm-ffi library', () => {
     getGlobal('ffi.ListClear')(list)
   })
 
-  it('rule 33: initializers of types are refused for indices that no type has', () => {
+  it('initializers of types are refused for indices that no type has', () => {
     kernel('sum')
     for (const index of [-1, 65_535, 2 ** 40].slice(0, isOwnLibrary ? 3 : 0)) {
       const error = thrownBy(() => getGlobal('ffi._RegisterFFIInit')(index)) as PackedFuncError

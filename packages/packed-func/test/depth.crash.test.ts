@@ -62,8 +62,8 @@ const sizes: (readonly [size: number, limit: number])[] = [
 ]
 if (process.platform === 'win32') sizes.length = 1
 
-describe('rule 44: calls between JavaScript and native code', () => {
-  it.each(sizes)('rule 44: can be nested as deep as the stack of V8 allows: %d KiB', async (size, limit) => {
+describe('calls between JavaScript and native code', () => {
+  it.each(sizes)('can be nested as deep as the stack of V8 allows: %d KiB', async (size, limit) => {
     expect(summaryOf(await linesOf(PROGRAM, ...(size === 984 ? [] : [`--stack-size=${size}`])), limit)).toEqual(
       reached(limit),
     )
@@ -74,17 +74,17 @@ describe('rule 44: calls between JavaScript and native code', () => {
     ['{}', 960],
     ['{ stackSizeMb: 4 }', 960],
     ['{ stackSizeMb: 16 }', 1000],
-  ])('rule 44: can be nested as deep as the stack of a worker allows: %s', async (limits, limit) => {
+  ])('can be nested as deep as the stack of a worker allows: %s', async (limits, limit) => {
     const script = WORKER.replace('PROGRAM', () => JSON.stringify(PROGRAM)).replace('LIMITS', limits)
     const lines = await linesOf(script)
     expect(summaryOf(lines, limit)).toEqual(reached(limit))
   })
 
-  it('rule 44: the limit is at least 128 and at most 1000', () => {
+  it('the limit is at least 128 and at most 1000', () => {
     expect([0, 512, 767, 768, 984, 4256, 2 ** 20].map(depthLimitOf)).toEqual([128, 128, 128, 128, 182, 1000, 1000])
   })
 
-  it('rule 44: reads the size of the stack from the arguments of Node.js', () => {
+  it('reads the size of the stack from the arguments of Node.js', () => {
     expect(stackOfMainThread([])).toBe(984)
     expect(stackOfMainThread(['--stack-size=100', '--stack_size=2000'])).toBe(2000)
     expect(stackOfMainThread(['--stack-size', '1234', '--no-warnings'])).toBe(1234)

@@ -36,7 +36,7 @@ describe.each([true, false])('managed tensors of DLPack, versioned: %s', (versio
     expect(live().foreign).toBeLessThanOrEqual(before)
   })
 
-  it('rule 47: are left to the caller if they are not aligned', () => {
+  it('are left to the caller if they are not aligned', () => {
     const x = tensor('int8', [64])
     const pointer = toDLPack(x, { versioned })
     const alignment = 2 ** 30

@@ -41,7 +41,7 @@ describe('native errors', () => {
     ['TypeError', TypeError],
     ['IndexError', PackedFuncRangeError],
     ['OverflowError', RangeError],
-  ])('rule 42: kind %s is an instance of %o', (kind, constructor) => {
+  ])('kind %s is an instance of %o', (kind, constructor) => {
     const error = thrownBy(() => failAs(kind)) as PackedFuncError
     expect(error).toBeInstanceOf(constructor)
     expect(error).toBeInstanceOf(PackedFuncError)
@@ -62,7 +62,7 @@ describe('native errors', () => {
     ).toMatchObject({ kind: 'KeyError', sentence: 'mine' })
   })
 
-  it('rule 37: null parts of a message are left out', () => {
+  it('null parts of a message are left out', () => {
     expect((thrownBy(() => failAs('K')) as PackedFuncError).sentence).toBe('failed as asked')
   })
 
@@ -89,14 +89,14 @@ describe('errors of JavaScript', () => {
     ['one of ours', () => new PackedFuncError('KeyError', 'k'), 'KeyError', 'k'],
     ['text', () => 'just text', 'RuntimeError', 'just text'],
     ['nothing', () => undefined, 'RuntimeError', 'undefined'],
-  ])('rule 41: %s has its kind and text', (_, make, kind, sentence) => {
+  ])('%s has its kind and text', (_, make, kind, sentence) => {
     const run = packedFunc(() => {
       throw make()
     })
     expect(run.tryCall()).toEqual({ ok: false, kind, sentence })
   })
 
-  it('rule 39: return as the same object through any number of frames', () => {
+  it('return as the same object through any number of frames', () => {
     const mine = new RangeError('mine')
     const inner = packedFunc(() => {
       throw mine
@@ -113,7 +113,7 @@ describe('errors of JavaScript', () => {
     ).toBe(mine)
   })
 
-  it('rule 39: a native error that JavaScript rethrows is the same on both sides', () => {
+  it('a native error that JavaScript rethrows is the same on both sides', () => {
     let seen: unknown
     const through = packedFunc(() => {
       try {
@@ -126,7 +126,7 @@ describe('errors of JavaScript', () => {
     expect(thrownBy(() => call(through))).toBe(seen)
   })
 
-  it('rule 40: keep their cause, which returns as the same object', () => {
+  it('keep their cause, which returns as the same object', () => {
     const cause = new TypeError('why')
     const run = packedFunc(() => {
       throw new Error('what', { cause })

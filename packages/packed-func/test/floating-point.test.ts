@@ -17,14 +17,14 @@ const before = hasSubnormals()
 
 const flush: PackedFunc = Module.open(fastMath).get('fast_math_flush')
 
-test('rule 8: a call of a kernel that sets flush-to-zero keeps the arithmetic of JavaScript', async () => {
+test('a call of a kernel that sets flush-to-zero keeps the arithmetic of JavaScript', async () => {
   for (let i = 0; i < 100; i++) expect(flush()).toBeNull()
   expect(hasSubnormals()).toBe(before)
   await flush.async()
   expect(hasSubnormals()).toBe(before)
 })
 
-test('rule 8: a TypeScript function has the arithmetic of JavaScript', () => {
+test('a TypeScript function has the arithmetic of JavaScript', () => {
   const seen: boolean[] = []
   const look = packedFunc(() => {
     seen.push(hasSubnormals())

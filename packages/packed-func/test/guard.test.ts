@@ -42,7 +42,7 @@ const CALLS = `
 
 if (process.platform === 'linux')
   describe('guard mode', () => {
-    test('rule 45: calls of packed functions report bytes beside their tensors', async () => {
+    test('calls of packed functions report bytes beside their tensors', async () => {
       expect(await linesOf(CALLS, 'guard')).toEqual([
         'TENON_GUARD overrun wrote 1 byte behind argument 1, at offset 24',
         'TENON_GUARD overrun wrote 2 bytes behind argument 1, at offset 30',

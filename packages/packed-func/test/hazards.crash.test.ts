@@ -42,7 +42,7 @@ const trap = `const bytes = [0,97,115,109,1,0,0,0,1,5,1,96,0,1,127,3,2,1,0,5,3,1
   const trap = () => { try { wasm.exports.f() } catch (error) { console.log(error.constructor.name) } }`
 
 describe('hazards', () => {
-  it('H1: a library that handles SIGSEGV does not break wasm traps', async () => {
+  it('a library that handles SIGSEGV does not break wasm traps', async () => {
     expect(
       await outputOf(
         `${trap}
@@ -59,7 +59,7 @@ describe('hazards', () => {
     expect(code).toBe(99)
   })
 
-  it('H2: an error of another thread reaches the caller', async () => {
+  it('an error of another thread reaches the caller', async () => {
     expect(
       await outputOf(
         `const failures = Array.from({ length: 20 }, (_, i) => lib.get('fail_as').async(i % 2 ? 'KeyError' : 'ValueError'))
@@ -70,7 +70,7 @@ describe('hazards', () => {
     ).toBe("Set(1) { 'KeyError' } Set(1) { 'ValueError' }\n3")
   })
 
-  it('H3: the process ends while objects and errors of kernels are alive', async () => {
+  it('the process ends while objects and errors of kernels are alive', async () => {
     expect(
       await outputOf(
         `lib.get('keep')(() => 1)
@@ -81,7 +81,7 @@ describe('hazards', () => {
     ).toBe('2')
   })
 
-  it('H3: a worker ends while objects and errors of kernels are alive', async () => {
+  it('a worker ends while objects and errors of kernels are alive', async () => {
     const body = `const lib = Module.open(${packed})
       globalThis.kept = []
       try { lib.get('fail_as')('KeyError') } catch (error) { kept.push(error) }
@@ -96,7 +96,7 @@ describe('hazards', () => {
     ).toBe('3\nexit 0')
   })
 
-  it('H4: native code stops at an error that a function throws', async () => {
+  it('native code stops at an error that a function throws', async () => {
     expect(
       await outputOf(
         `let reached = 0
@@ -111,7 +111,7 @@ describe('hazards', () => {
     ).toBe('ValueError 0\ntrue 2')
   })
 
-  it('H5: more functions are alive than the driver has slots for', async () => {
+  it('more functions are alive than the driver has slots for', async () => {
     expect(
       await outputOf(
         `const all = Array.from({ length: 10_000 }, (_, i) => packedFunc(() => i))
@@ -120,7 +120,7 @@ describe('hazards', () => {
     ).toBe('49995000')
   })
 
-  it('H6: another thread releases a function while this one waits', async () => {
+  it('another thread releases a function while this one waits', async () => {
     expect(
       await outputOf(
         `lib.get('keep')(() => 1)
@@ -130,11 +130,11 @@ describe('hazards', () => {
     ).toBe('null')
   })
 
-  it('H7: a foreign thread is refused at once while this one waits for it', async () => {
+  it('a foreign thread is refused at once while this one waits for it', async () => {
     expect(await outputOf(`console.log(lib.get('call_on_thread').tryCall(() => 1).kind)`)).toBe('ThreadError')
   })
 
-  it('H8: calls of a function of a terminated worker fail', async () => {
+  it('calls of a function of a terminated worker fail', async () => {
     const body = `registerGlobal('test.hazard.worker', () => 1); parentPort.postMessage('ready'); setInterval(() => {}, 1000)`
     expect(
       await outputOf(
@@ -151,7 +151,7 @@ describe('hazards', () => {
     ).toBe('ThreadError\nThreadError')
   })
 
-  it('H8: calls that wait for a worker fail when it ends, and so do later calls', async () => {
+  it('calls that wait for a worker fail when it ends, and so do later calls', async () => {
     const body = (then: string): string =>
       `registerGlobal('test.hazard.relay', packedFunc((x) => 2 * x, { relay: { timeout: 60_000 } }))
        registerGlobal('test.hazard.never', packedFunc(() => new Promise(() => {}), { async: true, relay: { timeout: 60_000 } }))
@@ -187,7 +187,7 @@ describe('hazards', () => {
     ).toBe('ThreadError')
   })
 
-  it('H8: calls that wait for functions of two copies of the package fail when their worker ends', async () => {
+  it('calls that wait for functions of two copies of the package fail when their worker ends', async () => {
     // The program uses the other one of both.
     const path = packageFlags.length === 0 ? '../src/index.ts' : '../dist/index.js'
     const second = JSON.stringify(new URL(path, import.meta.url).href)
@@ -270,7 +270,7 @@ describe('hazards', () => {
     ).toBe('1\nended 1\nTENON_THREADS')
   })
 
-  it('H9: endless nesting throws RecursionError', async () => {
+  it('endless nesting throws RecursionError', async () => {
     expect(
       await outputOf(
         `const f = packedFunc(() => f())
@@ -279,7 +279,7 @@ describe('hazards', () => {
     ).toBe('RecursionError 1')
   })
 
-  it('H10: numbers are not truncated to narrow integers, nor floats to integers', async () => {
+  it('numbers are not truncated to narrow integers, nor floats to integers', async () => {
     expect(
       await outputOf(
         `const { t, typedFunc, accept, legacyFunc } = await import('@tenon/packed-func')
@@ -293,7 +293,7 @@ describe('hazards', () => {
     ).toBe('TypeError TypeError -2147483648\nTypeError\nTypeError\nInternalError')
   })
 
-  it('H11: calls and callbacks create no view of native memory', async () => {
+  it('calls and callbacks create no view of native memory', async () => {
     expect(
       await outputOf(
         `const { tensor } = await import('@tenon/core')
@@ -316,7 +316,7 @@ describe('hazards', () => {
     ).toBe('{ view: 0 }\n1')
   })
 
-  it('H12: an error of older code has a shorter cell, which is not read beyond its end', async () => {
+  it('an error of older code has a shorter cell, which is not read beyond its end', async () => {
     expect(
       await outputOf(
         `try { lib.get('fail_as_before')() } catch (error) { console.log(error.kind, error.sentence, error.cause) }`,
@@ -324,7 +324,7 @@ describe('hazards', () => {
     ).toBe('OldError made by old code undefined')
   })
 
-  it('H13: threads register functions concurrently', async () => {
+  it('threads register functions concurrently', async () => {
     const body = `for (let i = 0; i < 300; i++) {
         registerGlobal('test.race.' + i, () => 1, { override: true }).close()
         getGlobal('test.race.' + i).close()

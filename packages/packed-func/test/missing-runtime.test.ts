@@ -37,8 +37,8 @@ function openIn(environment: Record<string, string>, body = ''): Promise<ScriptR
 }
 
 if (process.platform !== 'win32') {
-  describe('rule 35: a library that needs functions of the C++ runtime', () => {
-    it('rule 35: is a LoadError that names the first function and the number of the others', () => {
+  describe('a library that needs functions of the C++ runtime', () => {
+    it('is a LoadError that names the first function and the number of the others', () => {
       const path = needing('libneeds.so', [PARSE, STRINGIFY, VTABLE])
       const error = thrownBy(() => Module.open(path)) as LoadError
       expect(error).toBeInstanceOf(LoadError)
@@ -53,7 +53,7 @@ if (process.platform !== 'win32') {
       expect(error.cause).toBeInstanceOf(Error)
     })
 
-    it('rule 35: names one function alone, and the tvm-ffi library beside it or in its search path', () => {
+    it('names one function alone, and the tvm-ffi library beside it or in its search path', () => {
       const beside = needing('beside/libneeds.so', [PARSE])
       copyFileSync(ffiPath, join(dirname(beside), 'libtvm_ffi.so'))
       const error = thrownBy(() => Module.open(beside)) as LoadError
@@ -67,7 +67,7 @@ if (process.platform !== 'win32') {
       expect((thrownBy(() => Module.open(far)) as LoadError).hint).toBe(set)
     })
 
-    it('rule 35: keeps the error of a library that lacks other functions, or fails for another reason', () => {
+    it('keeps the error of a library that lacks other functions, or fails for another reason', () => {
       const path = needing('libother.so', [OTHER])
       const error = thrownBy(() => Module.open(path)) as LoadError
       expect(error).toBeInstanceOf(LoadError)
@@ -76,7 +76,7 @@ if (process.platform !== 'win32') {
       expect(missingSymbols('/nowhere/lib.so', ffiPath)).toEqual([])
     })
 
-    it('rule 35: reads the names of functions, classes and templates', () => {
+    it('reads the names of functions, classes and templates', () => {
       expect(readableName(PARSE)).toBe('tvm::ffi::json::ParseNotThere1')
       expect(readableName(VTABLE)).toBe('vtable for tvm::ffi::ModuleObjNotThere')
       expect(readableName('__ZNKR3tvm3ffi5ArrayINS0_3AnyEvE4sizeEv')).toBe('tvm::ffi::Array')
@@ -85,8 +85,8 @@ if (process.platform !== 'win32') {
     })
   })
 
-  describe('rule 36: the tvm-ffi library of a process', () => {
-    it('rule 36: is that of this package, or the one that TENON_TVM_FFI_LIBRARY names', async () => {
+  describe('the tvm-ffi library of a process', () => {
+    it('is that of this package, or the one that TENON_TVM_FFI_LIBRARY names', async () => {
       const copy = compileLibrary('unused.so', '').replace('unused.so', 'libtvm_ffi.so')
       copyFileSync(ffiPath, copy)
       const own = (await openIn({ TENON_TVM_FFI_LIBRARY: '' })).stdout
@@ -95,14 +95,14 @@ if (process.platform !== 'win32') {
       expect((await openIn({ TENON_TVM_FFI_LIBRARY: copy, TENON_IGNORE_ENVIRONMENT: '1' })).stdout).toBe(own)
     })
 
-    it('rule 36: is one that the process has loaded already, even if the variable names another', async () => {
+    it('is one that the process has loaded already, even if the variable names another', async () => {
       const copy = compileLibrary('loaded/unused.so', '').replace('unused.so', 'libtvm_ffi.so')
       copyFileSync(ffiPath, copy)
       const body = `NativeLibrary.open(${JSON.stringify(copy)})`
       expect((await openIn({ TENON_TVM_FFI_LIBRARY: '/nowhere/libtvm_ffi.so' }, body)).stdout).toBe(`${copy} x\n`)
     })
 
-    it('rule 36: must have an absolute path', async () => {
+    it('must have an absolute path', async () => {
       const { stdout } = await openIn({ TENON_TVM_FFI_LIBRARY: './libtvm_ffi.so' })
       expect(stdout).toBe('LoadError TENON_TVM_FFI_LIBRARY must be an absolute path, got ./libtvm_ffi.so\n')
     })

@@ -6,8 +6,8 @@ import { isOwnLibrary, live, thrownBy } from './support.ts'
 
 const load = (name: string): Module => Module.open(kernelLibrary(name))
 
-describe('rule 37: a module', () => {
-  it('rule 37: lists its imports, and removes them', () => {
+describe('a module', () => {
+  it('lists its imports, and removes them', () => {
     const use = (): void => {
       const [outer, inner, other] = [load('packed'), load('packed_tvm_022'), load('packed_sources')]
       expect(outer.imports).toEqual([])
@@ -27,7 +27,7 @@ describe('rule 37: a module', () => {
     expect(live()).toEqual(before)
   })
 
-  it('rule 37: says what it can do, and that a library has no source and cannot be written', () => {
+  it('says what it can do, and that a library has no source and cannot be written', () => {
     const module = load('packed')
     // Other tvm-ffi libraries can also save a library as bytes.
     expect(module.propertyMask & 2).toBe(2)
@@ -42,7 +42,7 @@ describe('rule 37: a module', () => {
     expect(() => module.propertyMask).toThrow('closed already')
   })
 
-  it('rule 37: names the functions of its file, if it is a library', () => {
+  it('names the functions of its file, if it is a library', () => {
     expect(load('packed').functionNames).toEqual(expect.arrayContaining(['sum', 'echo', 'add_one']))
     expect(load('packed').functionNames!.every((name) => load('packed').has(name))).toBe(true)
     expect((getGlobal('ffi.SystemLib')() as Module).functionNames).toBeUndefined()
@@ -58,8 +58,8 @@ const legacy = (file: string, name: string, more = ''): string =>
   compileLibrary(file, LEGACY.replace('NAME', name) + more)
 
 if (isOwnLibrary && process.platform !== 'win32')
-  describe('rule 39: a library of TVM to 0.20', () => {
-    it('rule 39: that has an entry and no name of tvm-ffi is recognised', () => {
+  describe('a library of TVM to 0.20', () => {
+    it('that has an entry and no name of tvm-ffi is recognised', () => {
       const path = legacy('libentry.so', '__tvm_main__')
       expect(Module.open(path).entry(1, 2, 3)).toBe(3)
       expect(Module.open(path, { legacy: true }).entry(1)).toBe(1)
@@ -67,7 +67,7 @@ if (isOwnLibrary && process.platform !== 'win32')
       expect(() => Module.open(path, { legacy: 1 as never })).toThrow('legacy must be a boolean')
     })
 
-    it('rule 39: is not assumed if the library exports or imports names of tvm-ffi', () => {
+    it('is not assumed if the library exports or imports names of tvm-ffi', () => {
       const exporting = legacy('libexports.so', '__tvm_main__', 'int __tvm_ffi_other(void) { return 0; }')
       expect(Module.open(exporting).tryGet('main')).toBeUndefined()
       const importing = legacy(
@@ -78,7 +78,7 @@ if (isOwnLibrary && process.platform !== 'win32')
       expect(Module.open(importing).tryGet('main')).toBeUndefined()
     })
 
-    it('rule 39: is suggested for a plain function that get() does not find', () => {
+    it('is suggested for a plain function that get() does not find', () => {
       const path = legacy('libplain.so', 'default_function')
       const error = thrownBy(() => Module.open(path).get('default_function')) as AttributeError
       expect(error).toBeInstanceOf(AttributeError)

@@ -41,7 +41,7 @@ describe('a library', () => {
     expect(live()).toEqual(before)
   })
 
-  it('rule 45: a missing library and a path without an extension are errors', () => {
+  it('a missing library and a path without an extension are errors', () => {
     const missing = thrownBy(() => Module.open('/nowhere/lib.so')) as LoadError
     expect(missing).toBeInstanceOf(LoadError)
     expect(missing.sentence).toBe('the library /nowhere/lib.so does not exist')
@@ -111,13 +111,13 @@ describe.each([
     expect(other.entry(2)).toBe(3)
   })
 
-  it('rule 46: looking up a function that is not registered is an error', () => {
+  it('looking up a function that is not registered is an error', () => {
     const error = thrownBy(() => load(library).entry(1)) as PackedFuncError
     expect(error.sentence).toBe('Cannot find function test.compiled.helper in the imported modules or global registry.')
   })
 })
 
-it('rule 48: a library prepares its context once', () => {
+it('a library prepares its context once', () => {
   const prepared = load('packed_tvm_026').get('prepared')
   expect([prepared(), prepared()]).toEqual([1, 1])
 })

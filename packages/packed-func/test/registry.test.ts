@@ -24,7 +24,7 @@ describe('global functions', () => {
     expect(listGlobalNames()).toContain('test.registry.f')
   })
 
-  it('rule 43: a name is taken once, unless it is overridden', () => {
+  it('a name is taken once, unless it is overridden', () => {
     registerGlobal('test.registry.f', () => 1)
     const error = thrownBy(() => registerGlobal('test.registry.f', () => 2)) as PackedFuncError
     expect(error.kind).toBe('RuntimeError')
@@ -37,7 +37,7 @@ describe('global functions', () => {
     expect(getGlobal('test.registry.f')()).toBe(3)
   })
 
-  it('rule 44: getGlobal throws for a missing name, tryGetGlobal returns undefined', () => {
+  it('getGlobal throws for a missing name, tryGetGlobal returns undefined', () => {
     const error = thrownBy(() => getGlobal('test.registry.f')) as PackedFuncError
     expect(error.kind).toBe('ValueError')
     expect(error.sentence).toBe('Function test.registry.f not found')

@@ -71,7 +71,7 @@ describe('calls from other threads', () => {
     expect(error.sentence).toContain('can only be called on its own thread')
   })
 
-  it('hazard H7: fail while the owning thread waits for them in native code', () => {
+  it('fail while the owning thread waits for them in native code', () => {
     const error = thrownBy(() => onThread(packedFunc(() => 1, { relay: true }))) as PackedFuncError
     expect(error.kind).toBe('ThreadError')
     expect(error.sentence).toContain('deadlock avoided')

@@ -7,13 +7,13 @@ const gpu = device('cuda:1')
 const pointer = kernel('some_pointer')(1) as OpaquePointer
 const address = (): bigint => currentStream(gpu).address
 
-describe('rule 43: the stream of a device', () => {
-  it('rule 43: is the default stream at first', () => {
+describe('the stream of a device', () => {
+  it('is the default stream at first', () => {
     expect(address()).toBe(0n)
     expect(currentStream({ type: 2, id: 0 } as never).address).toBe(0n)
   })
 
-  it('rule 43: is replaced while a function runs, for its device, and restored when it returns', () => {
+  it('is replaced while a function runs, for its device, and restored when it returns', () => {
     const result = withStream(gpu, pointer, () => {
       expect(address()).toBe(pointer.address)
       expect(currentStream(device('cuda:0')).address).toBe(0n)
@@ -23,7 +23,7 @@ describe('rule 43: the stream of a device', () => {
     expect([result, address()]).toEqual([pointer.address, 0n])
   })
 
-  it('rule 43: is restored when the function throws', () => {
+  it('is restored when the function throws', () => {
     const thrown = new Error('mine')
     const error = thrownBy(() =>
       withStream(gpu, pointer, () => {
@@ -33,7 +33,7 @@ describe('rule 43: the stream of a device', () => {
     expect([error, address()]).toEqual([thrown, 0n])
   })
 
-  it('rule 43: is restored, and a promise is a TypeError', () => {
+  it('is restored, and a promise is a TypeError', () => {
     const error = thrownBy(() =>
       withStream(gpu, pointer, async () => Promise.reject(new Error('later'))),
     ) as PackedFuncError
@@ -45,7 +45,7 @@ describe('rule 43: the stream of a device', () => {
     expect(address()).toBe(0n)
   })
 
-  it('rule 43: keeps all 64 bits, and reads each part of a device once', () => {
+  it('keeps all 64 bits, and reads each part of a device once', () => {
     const reads: string[] = []
     const hostile = {
       get type() {
@@ -65,7 +65,7 @@ describe('rule 43: the stream of a device', () => {
     expect(withStream(gpu, large, address)).toBe(0xffff_ffff_ffff_fff1n)
   })
 
-  it('rule 43: refuses other values', () => {
+  it('refuses other values', () => {
     expect(() => currentStream('cuda' as never)).toThrow(ArgumentError)
     expect(() => currentStream(null as never)).toThrow('device must be a device')
     expect(() => currentStream({ type: 1.5, id: 0 } as never)).toThrow('device must be a device')
@@ -73,7 +73,7 @@ describe('rule 43: the stream of a device', () => {
     expect(() => withStream(gpu, null, 1 as never)).toThrow('run must be a function')
   })
 
-  it('rule 43: too many devices are an error, after which the streams are unchanged', () => {
+  it('too many devices are an error, after which the streams are unchanged', () => {
     if (!isOwnLibrary) return
     const open = (id: number): void =>
       withStream(device('cuda', id), pointer, () => (id === 200 ? undefined : open(id + 1)))

@@ -7,7 +7,7 @@ const addOne = kernel('add_one')
 const echo = kernel('echo')
 const close = (x: Tensor): void => (x.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
 
-describe('rule 8: packed functions and DLPack get strides', () => {
+describe('packed functions and DLPack get strides', () => {
   const table = tensor([
     [1, 2, 3],
     [4, 5, 6],
@@ -48,7 +48,7 @@ describe('rule 8: packed functions and DLPack get strides', () => {
   )
 })
 
-describe('rule 5: the memory of from()', () => {
+describe('the memory of from()', () => {
   it('is passed without a copy, and refused once it was transferred', async () => {
     const values = new Float32Array([1, 2])
     const [x, y] = [from(values), tensor('f32', [2])]

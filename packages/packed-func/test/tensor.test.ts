@@ -38,7 +38,7 @@ describe('a tensor of JavaScript', () => {
     }
   })
 
-  it('rule 21 and rule 9: can be passed as a DLTensor*, which cannot be kept', () => {
+  it('can be passed as a DLTensor*, which cannot be kept', () => {
     const x = tensor('float32', [2], [1, 2])
     addOne(tensorView(x), tensorView(x))
     expect(x.toArray()).toEqual([2, 3])
@@ -196,7 +196,7 @@ describe('a tensor of JavaScript', () => {
 })
 
 describe('a tensor that a kernel makes', () => {
-  it('rule 49: gets aligned memory from Tenon', () => {
+  it('gets aligned memory from Tenon', () => {
     const x = makeRange(5) as Tensor
     expect(x).toBeInstanceOf(Tensor)
     expect(x.toArray()).toEqual([0, 1, 2, 3, 4])

@@ -182,7 +182,7 @@ function nativeArray(element: string): string {
   return `NativeArray<${element}>`
 }
 
-describe('rule 28: every type of a schema has a TypeScript type', () => {
+describe('every type of a schema has a TypeScript type', () => {
   it.each(rows)('%j', (schema, argument, result, raw, value) => {
     expect([textOf(schema, 'argument'), textOf(schema, 'result'), textOf(schema, 'raw')]).toEqual([
       argument,
@@ -226,7 +226,7 @@ describe('rule 28: every type of a schema has a TypeScript type', () => {
   })
 })
 
-describe('rule 31: a result that is declared more exactly', () => {
+describe('a result that is declared more exactly', () => {
   const refined = (schema: unknown, actual: unknown): string =>
     schemaText(
       readTypeSchema(JSON.stringify(schema))!,

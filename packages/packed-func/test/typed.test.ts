@@ -17,12 +17,12 @@ describe('a typed function', () => {
     expect(sum.typed([], t.int)()).toBe(0)
   })
 
-  it('rule 15: an int is accepted as a float', () => {
+  it('an int is accepted as a float', () => {
     expect(sum.typed([t.float, t.float], t.float)(1, 2)).toBe(3)
     expect(echo.typed([t.int], t.float)(2)).toBe(2)
   })
 
-  it('rules 22 and 26: only optional types accept null', () => {
+  it('only optional types accept null', () => {
     expect(echo.typed([t.optional(t.str)], t.optional(t.str))(null)).toBeNull()
     expect(() => echo.typed([t.str], t.any)(null as never)).toThrow('Expected `str` but got `None`')
     expect(() => echo.typed([t.any], t.str)(null)).toThrow('Expected `str` but got `None`')
@@ -42,7 +42,7 @@ describe('a typed function', () => {
     expect(echo.typed([t.optional(t.int)], t.optional(t.int))()).toBeNull()
   })
 
-  it("rule 28: a wrong type of an argument throws tvm-ffi's message", () => {
+  it("a wrong type of an argument throws tvm-ffi's message", () => {
     const error = thrownBy(() => sum.typed([t.int, t.str], t.float, 'scale')(1, 2.5 as never)) as PackedFuncTypeError
     expect(error).toBeInstanceOf(TypeError)
     expect(error.sentence).toBe(
@@ -50,14 +50,14 @@ describe('a typed function', () => {
     )
   })
 
-  it('rule 29: the number of arguments is checked before any conversion', () => {
+  it('the number of arguments is checked before any conversion', () => {
     const error = thrownBy(() => (sum.typed([t.int], t.int, 'f') as (...values: unknown[]) => unknown)('x', 'y'))
     expect((error as PackedFuncTypeError).sentence).toBe(
       'Mismatched number of arguments when calling: `f(0: int) -> int`. Expected 1 but got 2 arguments',
     )
   })
 
-  it('rule 30: an anonymous function has no name in messages', () => {
+  it('an anonymous function has no name in messages', () => {
     expect(() => sum.typed([t.int], t.int)('x' as never)).toThrow('`(0: int) -> int`')
   })
 
@@ -65,7 +65,7 @@ describe('a typed function', () => {
     expect(() => echo.typed([t.any], t.int)('text')).toThrow('Expected `int` but got `str`')
   })
 
-  it('hazard H10, rule 12: narrow integers are checked, not truncated', () => {
+  it('narrow integers are checked, not truncated', () => {
     const narrow = echo.typed([t.int32], t.int32)
     expect(narrow(2 ** 31 - 1)).toBe(2 ** 31 - 1)
     expect(() => narrow(2 ** 40)).toThrow('Expected `int32`')
@@ -78,9 +78,9 @@ describe('a typed function', () => {
     ['an int', t.int, true],
     ['an int', t.int, 2n ** 64n],
     ['a float', t.float, '1'],
-    ['a bool (rule 14)', t.bool, 1],
-    ['text, not bytes (rule 16)', t.str, new Uint8Array(1)],
-    ['bytes, not text (rule 17)', t.bytes, 'x'],
+    ['a bool', t.bool, 1],
+    ['text, not bytes', t.str, new Uint8Array(1)],
+    ['bytes, not text', t.bytes, 'x'],
     ['a tensor', t.tensor, [1]],
     ['a function', t.func, 1],
     ['an array', t.array(t.int), [1, 'x']],
@@ -92,7 +92,7 @@ describe('a typed function', () => {
     )
   })
 
-  it('rule 33: names the type of the value that it refuses', () => {
+  it('names the type of the value that it refuses', () => {
     const refuse = echo.typed([t.none], t.any) as (value: unknown) => unknown
     for (const [value, name] of [
       [true, 'bool'],

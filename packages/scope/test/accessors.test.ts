@@ -69,7 +69,7 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
     const segment = scope.allocate(64, 64)
     const view = segment.view()
 
-    test('S36: reads back written values in both byte orders, as a DataView does', () => {
+    test('reads back written values in both byte orders, as a DataView does', () => {
       for (const littleEndian of [true, false]) {
         for (const value of values) {
           set(segment, 16, value, littleEndian)
@@ -82,7 +82,7 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
       expect(get(segment, 24)).toBe(reference(view, 24, true))
     })
 
-    test('S35: requires an aligned address, except in the unaligned accessors', () => {
+    test('requires an aligned address, except in the unaligned accessors', () => {
       for (let offset = 0; offset < 2 * size; offset++) {
         if (offset % size === 0) {
           set(segment, offset, values[1]!)
@@ -102,7 +102,7 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
       expect(get(shifted, size - 1)).toBeDefined()
     })
 
-    test('S28: throws BoundsError outside of the segment', () => {
+    test('throws BoundsError outside of the segment', () => {
       const slice = segment.asSlice(8, 16)
       for (const offset of [
         16 - size + 1,
@@ -152,7 +152,7 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
   })
 }
 
-test('S27: an access with several faults reports them in the order read-only, bounds, alignment, closed', () => {
+test('an access with several faults reports them in the order read-only, bounds, alignment, closed', () => {
   const scope = NativeScope.ofConfined()
   const segment = scope.allocate(16, 16)
   scope.close()
@@ -163,7 +163,7 @@ test('S27: an access with several faults reports them in the order read-only, bo
   expect(() => segment.getInt32(0)).toThrow(ScopeClosedError)
 })
 
-test('S37: getBool() reads every byte but 0 as true, and setBool() writes true as 1', () => {
+test('getBool() reads every byte but 0 as true, and setBool() writes true as 1', () => {
   const segment = MemorySegment.ofBuffer(new Uint8Array([0, 1, 2, 255]))
   expect([0, 1, 2, 3].map((offset) => segment.getBool(offset))).toEqual([false, true, true, true])
   segment.setBool(0, true)
@@ -229,7 +229,7 @@ test('any sequence of reads and writes agrees with a DataView', () => {
   )
 })
 
-test('S35: a layout whose alignment exceeds its size checks the address', () => {
+test('a layout whose alignment exceeds its size checks the address', () => {
   const segment = MemorySegment.allocateNative(64, 64)
   const layout = MemoryLayout.int32.withByteAlignment(16)
   segment.set(layout, 16, 5)

@@ -25,7 +25,7 @@ const allocations = {
 
 for (const [name, make] of Object.entries(allocations)) {
   describe(name, () => {
-    test('S13: numbers are checked before the state of the scope', () => {
+    test('numbers are checked before the state of the scope', () => {
       const { scope, allocate } = make()
       scope.close()
       for (const size of [-1, Number.NaN, 1.5, -(2 ** 31), 2 ** 53, Infinity, -1n, 2n ** 64n, null, '8', {}]) {
@@ -37,7 +37,7 @@ for (const [name, make] of Object.entries(allocations)) {
       expect(() => allocate(8, 8)).toThrow(ScopeClosedError)
     })
 
-    test('S14: an empty segment has an aligned address of its own', () => {
+    test('an empty segment has an aligned address of its own', () => {
       const { scope, allocate } = make()
       const segments = [1, 4, 8, 64, 4096].flatMap((alignment) => {
         const pair = [allocate(0, alignment), allocate(0, alignment)]
@@ -51,7 +51,7 @@ for (const [name, make] of Object.entries(allocations)) {
       scope.close()
     })
 
-    test('S15: memory is zeroed, also when it is reused', () => {
+    test('memory is zeroed, also when it is reused', () => {
       for (let round = 0; round < 3; round++) {
         const { scope, allocate } = make()
         for (const size of [1, 16, 129, 8102, 20 * KiB, 300 * KiB]) {
@@ -63,7 +63,7 @@ for (const [name, make] of Object.entries(allocations)) {
       }
     })
 
-    test('S16: sizes and alignments are exact', () => {
+    test('sizes and alignments are exact', () => {
       const { scope, allocate } = make()
       for (let size = 8; size <= 4 * KiB * KiB; size *= 8) {
         const segment = allocate(size, size)
@@ -73,14 +73,14 @@ for (const [name, make] of Object.entries(allocations)) {
       scope.close()
     })
 
-    test('S17: throws AllocationError for too much memory, and the scope stays usable', () => {
+    test('throws AllocationError for too much memory, and the scope stays usable', () => {
       const { scope, allocate } = make()
       expect(() => allocate(2 ** 52, 8)).toThrow(AllocationError)
       expect(allocate(8, 8).getInt32(0)).toBe(0)
       scope.close()
     })
 
-    test('S18: segments never overlap', () => {
+    test('segments never overlap', () => {
       fc.assert(
         fc.property(
           fc.array(fc.record({ size: fc.nat(40 * KiB), power: fc.nat(12) }), { minLength: 2, maxLength: 40 }),
@@ -109,7 +109,7 @@ for (const [name, make] of Object.entries(allocations)) {
 // In an instrumented run each allocation has a block of its own, so there are no chunks and no pool.
 if (!isInstrumented)
   describe('the arena', () => {
-    test('S22: a large request gets a block of its own, and the current chunk stays current', () => {
+    test('a large request gets a block of its own, and the current chunk stays current', () => {
       const scope = NativeScope.ofConfined()
       const before = scope.allocate(16)
       const large = scope.allocate(512 * KiB)
@@ -119,7 +119,7 @@ if (!isInstrumented)
       scope.close()
     })
 
-    test('S22: chunks grow up to 1 MiB', () => {
+    test('chunks grow up to 1 MiB', () => {
       const scope = NativeScope.ofConfined()
       const segments = Array.from({ length: 600 }, (_, i) => scope.allocate(8 * KiB).fill(i & 0xff))
       segments.forEach((segment, i) => {
@@ -130,7 +130,7 @@ if (!isInstrumented)
       scope.close()
     })
 
-    test('S23: the next arena reuses the memory, zeroed as far as it was allocated', () => {
+    test('the next arena reuses the memory, zeroed as far as it was allocated', () => {
       for (const used of [0, 1, 8, 127, 128, 129, 1000, 4096, 16 * KiB]) {
         const first = NativeScope.ofConfined()
         const start = first.allocate(1, 64)
@@ -145,7 +145,7 @@ if (!isInstrumented)
       }
     })
 
-    test('S23: a segment of the earlier arena stays inaccessible when its memory is reused', () => {
+    test('a segment of the earlier arena stays inaccessible when its memory is reused', () => {
       const first = NativeScope.ofConfined()
       const stale = first.allocate(16)
       first.close()
@@ -159,7 +159,7 @@ if (!isInstrumented)
       second.close()
     })
 
-    test('S23: two open arenas have separate memory, also when they close out of order', () => {
+    test('two open arenas have separate memory, also when they close out of order', () => {
       const [one, other] = [NativeScope.ofConfined(), NativeScope.ofConfined()]
       const [a, b] = [one.allocate(1000).fill(1), other.allocate(1000).fill(2)]
       expect(a.asOverlappingSlice(b).byteSize).toBe(0)

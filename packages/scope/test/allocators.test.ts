@@ -24,7 +24,7 @@ const allocators = {
 
 for (const [name, make] of Object.entries(allocators)) {
   describe(name, () => {
-    test('S19: throws ArgumentError for invalid numbers', () => {
+    test('throws ArgumentError for invalid numbers', () => {
       const allocator = make()
       for (const size of bad.sizes)
         expect(() => allocator.allocate(size as number, 8), String(size)).toThrow(ArgumentError)
@@ -85,7 +85,7 @@ describe('ofMalloc()', () => {
 })
 
 describe('ofSlices()', () => {
-  test('S20: hands out consecutive slices, aligned by their addresses', () => {
+  test('hands out consecutive slices, aligned by their addresses', () => {
     const memory = MemorySegment.allocateNative(64, 64).asSlice(1)
     const allocator = NativeAllocator.ofSlices(memory)
     expect(allocator.allocate(1, 1).address).toBe(memory.address)
@@ -95,7 +95,7 @@ describe('ofSlices()', () => {
     expect(aligned.scope).toBe(memory.scope)
   })
 
-  test('S20: a request that does not fit leaves room for a smaller one', () => {
+  test('a request that does not fit leaves room for a smaller one', () => {
     const allocator = NativeAllocator.ofSlices(MemorySegment.allocateNative(16, 16))
     allocator.allocate(8, 1)
     expect(() => allocator.allocate(9, 1)).toThrow(AllocationError)
@@ -105,13 +105,13 @@ describe('ofSlices()', () => {
     expect(allocator.allocate(0, 1).byteSize).toBe(0)
   })
 
-  test('S15: does not zero the memory', () => {
+  test('does not zero the memory', () => {
     const memory = MemorySegment.allocateNative(16, 16).fill(7)
     expect(NativeAllocator.ofSlices(memory).allocate(4).getUint8(0)).toBe(7)
     expect(NativeAllocator.ofPrefix(memory).allocate(4).getUint8(0)).toBe(7)
   })
 
-  test('S20: refuses allocations after the scope of its memory has closed', () => {
+  test('refuses allocations after the scope of its memory has closed', () => {
     const scope = NativeScope.ofConfined()
     const allocator = NativeAllocator.ofSlices(scope.allocate(16))
     scope.close()
@@ -120,7 +120,7 @@ describe('ofSlices()', () => {
 })
 
 describe('ofPrefix()', () => {
-  test('S21: hands out the same start each time', () => {
+  test('hands out the same start each time', () => {
     const memory = MemorySegment.allocateNative(64, 64)
     const allocator = NativeAllocator.ofPrefix(memory)
     for (const size of [0, 1, 64]) {
@@ -132,7 +132,7 @@ describe('ofPrefix()', () => {
   })
 })
 
-test('S20: ofSlices() and ofPrefix() refuse read-only memory', () => {
+test('ofSlices() and ofPrefix() refuse read-only memory', () => {
   const readOnly = MemorySegment.allocateNative(8).asReadOnly()
   expect(() => NativeAllocator.ofSlices(readOnly)).toThrow(ReadOnlyError)
   expect(() => NativeAllocator.ofPrefix(readOnly)).toThrow(ReadOnlyError)
@@ -142,7 +142,7 @@ test('S20: ofSlices() and ofPrefix() refuse read-only memory', () => {
   }
 })
 
-describe('S24: an allocator is an object or a function', () => {
+describe('an allocator is an object or a function', () => {
   const requests: [number, number][] = []
   const custom: Allocator = {
     allocate(byteSize, byteAlignment = 16) {
@@ -153,7 +153,7 @@ describe('S24: an allocator is an object or a function', () => {
   const asFunction: AllocatorLike = (byteSize, byteAlignment) => custom.allocate(byteSize, byteAlignment)
 
   for (const [name, allocator] of Object.entries({ object: custom, function: asFunction })) {
-    test(`S24: as ${name}, for all helpers`, () => {
+    test(`as ${name}, for all helpers`, () => {
       requests.length = 0
       expect(toCString('abc', allocator).getString(0)).toBe('abc')
       expect(NativeAllocator.allocate(allocator, MemoryLayout.int64, 3).byteSize).toBe(24)
@@ -168,7 +168,7 @@ describe('S24: an allocator is an object or a function', () => {
     })
   }
 
-  test('S24: the result of an allocator is checked', () => {
+  test('the result of an allocator is checked', () => {
     for (const result of [undefined, null, {}, new Uint8Array(8), MemorySegment.allocateNative(2)]) {
       expect(() => toCString('abc', () => result as never)).toThrow(AllocationError)
     }

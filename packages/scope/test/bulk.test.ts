@@ -15,7 +15,7 @@ function dead(byteSize = 16): MemorySegment {
   return segment
 }
 
-test('S39: whole operations throw ScopeClosedError after close, also for 0 bytes', () => {
+test('whole operations throw ScopeClosedError after close, also for 0 bytes', () => {
   const alive = native(16)
   for (const segment of [dead(), dead().asSlice(16)]) {
     expect(() => segment.fill(0)).toThrow(ScopeClosedError)
@@ -52,7 +52,7 @@ describe('fill()', () => {
 })
 
 describe('copyFrom()', () => {
-  test('S40: copies between all kinds of memory, at all offsets', () => {
+  test('copies between all kinds of memory, at all offsets', () => {
     for (const from of [native(64), heap(64)]) {
       for (let i = 0; i < 64; i++) from.setUint8(i, i)
       for (const to of [native(64), heap(64)]) {
@@ -69,7 +69,7 @@ describe('copyFrom()', () => {
     }
   })
 
-  test('S40: ranges of one segment may overlap in both directions', () => {
+  test('ranges of one segment may overlap in both directions', () => {
     for (const [from, to] of [
       [0, 8],
       [8, 0],
@@ -85,7 +85,7 @@ describe('copyFrom()', () => {
     }
   })
 
-  test('S40: throws BoundsError for a larger source, and writes nothing', () => {
+  test('throws BoundsError for a larger source, and writes nothing', () => {
     const target = native(8)
     expect(() => target.copyFrom(native(9).fill(1))).toThrow(BoundsError)
     expect(bytesOf(target)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
@@ -97,7 +97,7 @@ describe('copyFrom()', () => {
 })
 
 describe('copy() of elements', () => {
-  test('S36: reverses the bytes if the byte orders differ', () => {
+  test('reverses the bytes if the byte orders differ', () => {
     for (const [layout, value] of [
       [int16, 0x1234],
       [uint32, 0x12345678],
@@ -115,7 +115,7 @@ describe('copy() of elements', () => {
     }
   })
 
-  test('S40: checks both layouts and both ranges', () => {
+  test('checks both layouts and both ranges', () => {
     const [source, target] = [native(64), native(64)]
     const copy = (sourceLayout = int32, sourceOffset = 0, targetLayout = int32, targetOffset = 0, count = 1): void =>
       MemorySegment.copy(source, sourceLayout, sourceOffset, target, targetLayout, targetOffset, count)
@@ -137,7 +137,7 @@ describe('copy() of elements', () => {
 })
 
 describe('mismatch()', () => {
-  test('S41: finds a single differing byte, in both directions', () => {
+  test('finds a single differing byte, in both directions', () => {
     for (const size of [0, 1, 8, 100]) {
       for (let at = 0; at < size; at++) {
         const [a, b] = [native(size), heap(size)]
@@ -150,7 +150,7 @@ describe('mismatch()', () => {
     for (const other of [null, undefined, {}]) expect(() => native(8).mismatch(other as never)).toThrow(ArgumentError)
   })
 
-  test('S41: finds a byte in large memory', () => {
+  test('finds a byte in large memory', () => {
     const [a, b] = [native(1_000_000), native(1_000_000)]
     for (const at of [0, 65_535, 65_536, 999_999]) {
       b.fill(0).setUint8(at, 1)
@@ -158,7 +158,7 @@ describe('mismatch()', () => {
     }
   })
 
-  test('S41: finds a byte above 2 GiB', () => {
+  test('finds a byte above 2 GiB', () => {
     // Two views of the same zeros, because the first use of 2 GiB takes seconds.
     const [size, at] = [2 ** 31 + 100, 2 ** 31 + 50]
     const zeros = native(size + 1)
@@ -181,7 +181,7 @@ describe('mismatch()', () => {
 })
 
 describe('toArray()', () => {
-  test('S42: returns the typed array of the kind, for both byte orders', () => {
+  test('returns the typed array of the kind, for both byte orders', () => {
     const cases = [
       [int8, new Int8Array([1, -2])],
       [uint8, new Uint8Array([1, 255])],
@@ -211,7 +211,7 @@ describe('toArray()', () => {
     ).toEqual([0n, 0n])
   })
 
-  test('S42: requires whole elements', () => {
+  test('requires whole elements', () => {
     expect(() => native(10).toArray(int32)).toThrow(ArgumentError)
     expect(() => native(8).toArray(null as never)).toThrow(ArgumentError)
     expect(native(0).toArray(int32)).toHaveLength(0)
@@ -223,7 +223,7 @@ describe('toArray()', () => {
 })
 
 describe('asOverlappingSlice()', () => {
-  test('S43: returns the common part', () => {
+  test('returns the common part', () => {
     const segment = native(64)
     for (let start = 0; start < 64; start++) {
       const slice = segment.asOverlappingSlice(segment.asSlice(start))
@@ -239,14 +239,14 @@ describe('asOverlappingSlice()', () => {
 })
 
 describe('elements()', () => {
-  test('S44: iterates over the slices in order', () => {
+  test('iterates over the slices in order', () => {
     const segment = native(32)
     const slices = [...segment.elements(int64)]
     expect(slices.map(({ address }) => Number(address - segment.address))).toEqual([0, 8, 16, 24])
     expect(slices.every((slice) => slice.scope === segment.scope && slice.byteSize === 8)).toBe(true)
   })
 
-  test('S44: throws at once for an element that does not fit', () => {
+  test('throws at once for an element that does not fit', () => {
     expect(() => native(10).elements(int32)).toThrow(ArgumentError)
     expect(() => native(8).elements(MemoryLayout.struct({}))).toThrow(ArgumentError)
     expect(() => native(8).elements(int32.withByteAlignment(8))).toThrow(AlignmentError)
@@ -254,7 +254,7 @@ describe('elements()', () => {
     expect(() => native(8).elements(MemoryLayout.sequence(int32))).toThrow(ArgumentError)
   })
 
-  test('S44: the sum over the slices equals the sum over the segment', () => {
+  test('the sum over the slices equals the sum over the segment', () => {
     const segment = native(4 * 1000)
     for (let i = 0; i < 1000; i++) segment.setAtIndex(int32, i, i)
     const sum = (part: MemorySegment): number => {

@@ -59,7 +59,7 @@ async function expectFlat(count: number, run: (count: number) => unknown, perRun
   expect(Math.min(...growths)).toBeLessThan(ALLOWED)
 }
 
-test('rule 1: functions that are linked and dropped leave no memory behind', { timeout: 600_000 }, async () => {
+test('functions that are linked and dropped leave no memory behind', { timeout: 600_000 }, async () => {
   const abs = SymbolLookup.ofProcess().get('abs')
   await expectFlat(share(1_000_000), (count) => {
     for (let i = 0; i < count; i++) Linker.downcall(abs, int32ToInt32)
@@ -69,7 +69,7 @@ test('rule 1: functions that are linked and dropped leave no memory behind', { t
 /** Native code may keep the address of a dead stub, so its code and its slot are not used again. */
 const DEAD_STUB = 48
 
-test('rule 12: a stub that is closed leaves at most its address behind', { timeout: 600_000 }, async () => {
+test('a stub that is closed leaves at most its address behind', { timeout: 600_000 }, async () => {
   await expectFlat(
     share(100_000),
     (count) => {
@@ -86,7 +86,7 @@ test('rule 12: a stub that is closed leaves at most its address behind', { timeo
   )
 })
 
-test('rule 12: a stub whose address may be reused leaves nothing behind', { timeout: 600_000 }, async () => {
+test('a stub whose address may be reused leaves nothing behind', { timeout: 600_000 }, async () => {
   const { dead } = driverInfo().stubs
   await expectFlat(share(100_000), (count) => {
     for (let i = 0; i < count; i++) {
@@ -96,61 +96,50 @@ test('rule 12: a stub whose address may be reused leaves nothing behind', { time
   expect(driverInfo().stubs.dead).toBeLessThanOrEqual(dead + 1)
 })
 
-test('rule 18: the upcalls of one call leave no memory behind', { timeout: 600_000 }, async () => {
+test('the upcalls of one call leave no memory behind', { timeout: 600_000 }, async () => {
   const stub = upcallStub((x: number) => (x < 0 ? 0 : 1), int32ToInt32, scope)
   await expectFlat(share(10_000_000), (count) => expect(callOften(stub, count)).toBe(BigInt(count)))
 })
 
-test(
-  'rule 18: nested upcalls with structs, and those that throw, leave no memory behind',
-  { timeout: 600_000 },
-  async () => {
-    using own = NativeScope.ofConfined()
-    const target = own.allocate(8, 4)
-    const identity = upcallStub((value: MemorySegment) => value, { result: pair, parameters: [pair] }, own)
-    const callIdentity = Linker.downcall(identity, { result: pair, parameters: [pair] })
-    const failing = upcallStub(
-      () => {
-        throw new Error('expected')
-      },
-      int32ToInt32,
-      own,
-    )
-    const nested = upcallStub(
-      (x: number) => {
-        callIdentity(() => target, target)
-        try {
-          callFunction(failing, x)
-        } catch {
-          return 1
-        }
-        return 0
-      },
-      int32ToInt32,
-      own,
-    )
-    await expectFlat(share(200_000), (count) => expect(callOften(nested, count)).toBe(BigInt(count)))
-  },
-)
+test('nested upcalls with structs, and those that throw, leave no memory behind', { timeout: 600_000 }, async () => {
+  using own = NativeScope.ofConfined()
+  const target = own.allocate(8, 4)
+  const identity = upcallStub((value: MemorySegment) => value, { result: pair, parameters: [pair] }, own)
+  const callIdentity = Linker.downcall(identity, { result: pair, parameters: [pair] })
+  const failing = upcallStub(
+    () => {
+      throw new Error('expected')
+    },
+    int32ToInt32,
+    own,
+  )
+  const nested = upcallStub(
+    (x: number) => {
+      callIdentity(() => target, target)
+      try {
+        callFunction(failing, x)
+      } catch {
+        return 1
+      }
+      return 0
+    },
+    int32ToInt32,
+    own,
+  )
+  await expectFlat(share(200_000), (count) => expect(callOften(nested, count)).toBe(BigInt(count)))
+})
 
-test(
-  'rules 14 and 22: asynchronous calls whose upcalls wait for this thread leave no memory behind',
-  { timeout: 600_000 },
-  async () => {
-    const stub = upcallStub((x: number) => x & 1, int32ToInt32, scope, { foreignThread: 'wait' })
-    await expectFlat(share(100_000), async (count) => {
-      for (let i = 0; i < count; i += 50) await Promise.all(Array.from({ length: 50 }, () => callOften.async(stub, 2)))
-    })
-  },
-)
+test('asynchronous calls whose upcalls wait for this thread leave no memory behind', { timeout: 600_000 }, async () => {
+  const stub = upcallStub((x: number) => x & 1, int32ToInt32, scope, { foreignThread: 'wait' })
+  await expectFlat(share(100_000), async (count) => {
+    for (let i = 0; i < count; i += 50) await Promise.all(Array.from({ length: 50 }, () => callOften.async(stub, 2)))
+  })
+})
 
 // In a process of its own, because the process can make no stub afterwards.
 if (isSoak) {
-  test(
-    'rule 12: a process that has used 1,048,576 addresses for stubs refuses more',
-    { timeout: 600_000 },
-    async () => {
-      const script = `
+  test('a process that has used 1,048,576 addresses for stubs refuses more', { timeout: 600_000 }, async () => {
+    const script = `
       import { ResourceScope } from '@tenon/scope'
       import { Linker, upcallStub } from '@tenon/scope/linker'
       const signature = { result: 'int32', parameters: ['int32'] }
@@ -161,12 +150,11 @@ if (isSoak) {
       } catch (error) {
         console.log(made, error.code, error.message.includes('unsafeReuse'), Linker.downcall(first, signature)(1))
       }`
-      const { stdout, stderr } = await runScript(script, {
-        cwd: packageDirectory,
-        nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning'],
-        timeout: 600_000,
-      })
-      expect([stdout, stderr]).toEqual(['1048576 TENON_ALLOCATION true 2\n', ''])
-    },
-  )
+    const { stdout, stderr } = await runScript(script, {
+      cwd: packageDirectory,
+      nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning'],
+      timeout: 600_000,
+    })
+    expect([stdout, stderr]).toEqual(['1048576 TENON_ALLOCATION true 2\n', ''])
+  })
 }

@@ -17,7 +17,7 @@ describe('files and memory', () => {
     implicit: () => ResourceScope.ofImplicit(),
   }
   for (const [name, openScope] of Object.entries(scopes)) {
-    test(`S46: a file is read into memory of a scope that is ${name}, and written from it`, () => {
+    test(`a file is read into memory of a scope that is ${name}, and written from it`, () => {
       const scope = openScope()
       const segment = MemorySegment.allocateNative(100, 16, scope)
       const descriptor = openSync(path, 'r+')
@@ -38,7 +38,7 @@ describe('files and memory', () => {
     })
   }
 
-  test('S46: close() throws ScopeHeldError while the system reads into the memory', async () => {
+  test('close() throws ScopeHeldError while the system reads into the memory', async () => {
     const scope = NativeScope.ofConfined()
     const segment = scope.allocate(100)
     const file = await open(path)

@@ -30,7 +30,7 @@ if (process.platform === 'linux')
       expect(stderr).toContain('0 bytes behind the end of a segment of 21 bytes of the confined scope "request"')
     })
 
-    test('rule 45: the call throws GuardError for a write into the gap that alignment leaves', async () => {
+    test('the call throws GuardError for a write into the gap that alignment leaves', async () => {
       const { code, stdout, stderr } = await guarded(
         `const segment = scope.allocate(20, 16)
          try { memset(segment, 1, 24) } catch (error) { console.log(error.code, error.sentence) }
@@ -40,7 +40,7 @@ if (process.platform === 'linux')
       expect([code, stdout], stderr).toEqual([0, 'TENON_GUARD memset wrote 4 bytes behind argument 1, at offset 20\n'])
     })
 
-    test('rule 45: the call names bytes before a segment, and counts from the start of a slice', async () => {
+    test('the call names bytes before a segment, and counts from the start of a slice', async () => {
       const { code, stdout, stderr } = await guarded(
         `const segment = scope.allocate(20, 16)
          const copy = Linker.downcall(SymbolLookup.ofProcess().get('memcpy'), { result: 'pointer', parameters: ['pointer', 'pointer', 'uint64'] })
@@ -56,7 +56,7 @@ if (process.platform === 'linux')
       expect([code, stdout.trim().split('\n')], stderr).toEqual([0, lines])
     })
 
-    test('rule 45: an asynchronous call rejects with GuardError', async () => {
+    test('an asynchronous call rejects with GuardError', async () => {
       const { code, stdout, stderr } = await guarded(
         `await memset.async(scope.allocate(20, 16), 1, 25).catch((error) => console.log(error.sentence))`,
       )
@@ -87,7 +87,7 @@ if (process.platform === 'linux')
       expect(stderr).toContain('after it was freed: a segment of 16 bytes of the confined scope "request"')
     })
 
-    test('rule 45: the call throws GuardError for a write next to shared memory', async () => {
+    test('the call throws GuardError for a write next to shared memory', async () => {
       const { code, stdout, stderr } = await guarded(
         `const shared = NativeScope.ofShared()
          const segment = shared.allocate(20, 256)
@@ -158,7 +158,7 @@ if (process.platform === 'linux')
     })
 
     if (!isSanitized)
-      test('rule 45: one warning says that memory is unguarded when the process has no more mappings', async () => {
+      test('one warning says that memory is unguarded when the process has no more mappings', async () => {
         const { code, stdout, stderr } = await guarded(
           `const warnings = []
            process.on('warning', ({ code, message }) => warnings.push(code + (/guarded blocks already/.test(message) ? '' : message)))

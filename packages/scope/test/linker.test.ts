@@ -27,7 +27,7 @@ function dead(): MemorySegment {
 }
 
 describe('a call', () => {
-  test('S54: throws ScopeClosedError for closed memory, and holds its arguments', () => {
+  test('throws ScopeClosedError for closed memory, and holds its arguments', () => {
     expect(() => strlen(dead())).toThrow(ScopeClosedError)
     const scope = NativeScope.ofConfined()
     const numbers = NativeAllocator.allocateFrom(scope, int32, 3, 1, 2)
@@ -55,7 +55,7 @@ describe('a call', () => {
     scope.close()
   })
 
-  test('S55: releases everything if an argument is refused', () => {
+  test('releases everything if an argument is refused', () => {
     const memcpy = Linker.downcall(libc.get('memcpy'), {
       result: 'pointer',
       parameters: ['pointer', 'pointer', 'uint64'],
@@ -101,7 +101,7 @@ describe('a call', () => {
     expect(() => strlen(heap)).toThrow(ScopeClosedError)
   })
 
-  test('S31: returns pointers without memory', () => {
+  test('returns pointers without memory', () => {
     const strchr = Linker.downcall(libc.get('strchr'), { result: 'pointer', parameters: ['pointer', 'int32'] })
     using scope = NativeScope.ofConfined()
     const text = toCString('hello', scope)
@@ -121,7 +121,7 @@ describe('a call', () => {
       expect(() => Linker.downcall(symbol as never, {})).toThrow(ArgumentError)
   })
 
-  test('S60: refuses invalid signatures', () => {
+  test('refuses invalid signatures', () => {
     const symbol = libc.get('snprintf')
     for (const signature of [
       null,
@@ -191,7 +191,7 @@ describe('a call', () => {
     expect(open(toCString('/etc/passwd/x', scope), 0)).toEqual({ value: -1, errno: 20 })
   })
 
-  test('rule 7: captures errno together with pointers and structs, and on another thread', async () => {
+  test('captures errno together with pointers and structs, and on another thread', async () => {
     using scope = NativeScope.ofConfined()
     const capture = { captureErrno: true } as const
     const types = { result: 'pointer', parameters: ['pointer', 'pointer'] } as const
@@ -207,7 +207,7 @@ describe('a call', () => {
     expect((await div.async(scope, 9, 2)).value.toArray(int32)).toEqual(Int32Array.of(4, 1))
   })
 
-  test('S60: passes variadic arguments', () => {
+  test('passes variadic arguments', () => {
     using scope = NativeScope.ofConfined()
     const buffer = scope.allocate(100)
     const print = (format: string, types: readonly NativeType[], values: readonly unknown[]): string => {
@@ -296,7 +296,7 @@ test('the compiler knows the result of a function', () => {
 })
 
 describe('a library', () => {
-  test('S59: is refused after its scope has closed', () => {
+  test('is refused after its scope has closed', () => {
     const scope = ResourceScope.ofConfined()
     const libm = SymbolLookup.ofLibrary('libm.so.6', scope)
     const symbol = libm.get('cos')
@@ -314,7 +314,7 @@ describe('a library', () => {
     expect(() => SymbolLookup.ofLibrary('libm.so.6', scope)).toThrow(ScopeClosedError)
   })
 
-  test('S59: throws LoadError if it is missing', () => {
+  test('throws LoadError if it is missing', () => {
     using scope = ResourceScope.ofConfined()
     expect(() => SymbolLookup.ofLibrary('/no/such/library.so', scope)).toThrow(LoadError)
     for (const path of [null, undefined, '', 1])

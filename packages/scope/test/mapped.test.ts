@@ -19,7 +19,7 @@ function file(contents: string | Uint8Array): string {
 
 if (process.platform !== 'win32')
   describe('mapped files', () => {
-    test('S45: are read-only by default', () => {
+    test('are read-only by default', () => {
       using scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file('hello world'), scope)
       expect([segment.byteSize, segment.readOnly, segment.isMapped, segment.scope]).toEqual([11, true, true, scope])
@@ -28,7 +28,7 @@ if (process.platform !== 'win32')
       expect(() => segment.fill(0)).toThrow(ReadOnlyError)
     })
 
-    test('S45: are written back with access write', () => {
+    test('are written back with access write', () => {
       const path = file('hello world')
       ResourceScope.ofConfined().run((scope) => {
         const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
@@ -40,14 +40,14 @@ if (process.platform !== 'win32')
       expect(MemorySegment.mapFile(path, scope).getUint8(0)).toBe(0x48)
     })
 
-    test('S45: are created and grown with access write', () => {
+    test('are created and grown with access write', () => {
       using scope = ResourceScope.ofConfined()
       const path = join(directory, 'new')
       MemorySegment.mapFile(path, scope, { access: 'write', byteSize: 10_000 }).setUint8(9_999, 1)
       expect(readFileSync(path)[9_999]).toBe(1)
     })
 
-    test('S45: stay unchanged with access copy', () => {
+    test('stay unchanged with access copy', () => {
       using scope = ResourceScope.ofConfined()
       const path = file('hello')
       const segment = MemorySegment.mapFile(path, scope, { access: 'copy' })
@@ -56,7 +56,7 @@ if (process.platform !== 'win32')
       expect(() => segment.unload()).toThrow(/lose its changes/)
     })
 
-    test('S45: can start at any offset', () => {
+    test('can start at any offset', () => {
       using scope = ResourceScope.ofConfined()
       const bytes = Uint8Array.from({ length: 20_000 }, (_, i) => (i * 7) & 0xff)
       const path = file(bytes)
@@ -69,7 +69,7 @@ if (process.platform !== 'win32')
       }
     })
 
-    test('S45: may have 0 bytes', () => {
+    test('may have 0 bytes', () => {
       using scope = ResourceScope.ofConfined()
       for (const options of [{}, { access: 'write' }, { byteSize: 0 }] as const) {
         const segment = MemorySegment.mapFile(file(''), scope, options)
@@ -80,7 +80,7 @@ if (process.platform !== 'win32')
       }
     })
 
-    test('S45: can be loaded and unloaded', () => {
+    test('can be loaded and unloaded', () => {
       using scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file(new Uint8Array(100_000).fill(3)), scope)
       segment.load()
@@ -91,7 +91,7 @@ if (process.platform !== 'win32')
       expect(segment.asSlice(5000, 10_000).isLoaded()).toBe(true)
     })
 
-    test('S45: other memory cannot be loaded, unloaded or forced', () => {
+    test('other memory cannot be loaded, unloaded or forced', () => {
       const segment = MemorySegment.allocateNative(8)
       expect(segment.isMapped).toBe(false)
       for (const use of ['load', 'unload', 'force', 'isLoaded'] as const)
@@ -108,7 +108,7 @@ if (process.platform !== 'win32')
       expect(readFileSync(path, 'utf8')).toBe('Hello')
     })
 
-    test('S45: are inaccessible after close, also through raw views', () => {
+    test('are inaccessible after close, also through raw views', () => {
       const scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'write' })
       const view = segment.view()
@@ -119,7 +119,7 @@ if (process.platform !== 'win32')
       expect(() => view.getUint8(0)).toThrow(TypeError)
     })
 
-    test('S45: release their scope when an operation fails', () => {
+    test('release their scope when an operation fails', () => {
       const scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'copy' })
       expect(() => segment.unload()).toThrow(NativeError)

@@ -267,7 +267,7 @@ describe('the table', () => {
 
 describe('on another thread', () => {
   for (const [name, make] of Object.entries(memories)) {
-    test(`S4: memory of ${name} cannot be sent`, () => {
+    test(`memory of ${name} cannot be sent`, () => {
       const { segment } = make()
       expect(() => structuredClone(segment)).toThrow(
         /cannot be posted to another thread: use share.* could not be cloned/,

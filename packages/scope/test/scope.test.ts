@@ -11,7 +11,7 @@ const closeable = {
 
 for (const [name, open] of Object.entries(closeable)) {
   describe(name, () => {
-    test('S1: the scope is closed to new users before its actions run', () => {
+    test('the scope is closed to new users before its actions run', () => {
       const scope = open()
       const seen: unknown[] = []
       scope.addCloseAction(() => {
@@ -28,7 +28,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(seen).toEqual([false, 'ran'])
     })
 
-    test('S2: close() throws the second time, and disposal does not', () => {
+    test('close() throws the second time, and disposal does not', () => {
       const scope = open()
       scope.close()
       expect(() => scope.close()).toThrow(ScopeClosedError)
@@ -36,7 +36,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(() => scope[Symbol.dispose]()).not.toThrow()
     })
 
-    test('S6: close() throws ScopeHeldError with the number of holds', () => {
+    test('close() throws ScopeHeldError with the number of holds', () => {
       const scope = open()
       let ran = 0
       scope.addCloseAction(() => ran++)
@@ -53,7 +53,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(ran).toBe(1)
     })
 
-    test('S7: release() counts once, and acquire() throws after close', () => {
+    test('release() counts once, and acquire() throws after close', () => {
       const scope = open()
       const [one, other] = [scope.acquire(), scope.acquire()]
       one.release()
@@ -64,13 +64,13 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(() => scope.acquire()).toThrow(ScopeClosedError)
     })
 
-    test('S9: addCloseAction() throws after close', () => {
+    test('addCloseAction() throws after close', () => {
       const scope = open()
       scope.close()
       expect(() => scope.addCloseAction(() => {})).toThrow(ScopeClosedError)
     })
 
-    test('T1: all actions run, last first, whatever they throw', () => {
+    test('all actions run, last first, whatever they throw', () => {
       const scope = open()
       const order: string[] = []
       const [first, second] = [new Error('b'), 'no error at all']
@@ -96,7 +96,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(() => scope.close()).toThrow(ScopeClosedError)
     })
 
-    test('T1: close() rethrows a single error unchanged', () => {
+    test('close() rethrows a single error unchanged', () => {
       const scope = open()
       const error = new RangeError('mine')
       scope.addCloseAction(() => {
@@ -105,7 +105,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(() => scope.close()).toThrow(error)
     })
 
-    test('T2: an action can still read and write the memory', () => {
+    test('an action can still read and write the memory', () => {
       const scope = open()
       const segment = MemorySegment.allocateNative(8, 8, scope)
       segment.setInt32(0, 42)
@@ -119,7 +119,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(() => segment.getInt32(0)).toThrow(ScopeClosedError)
     })
 
-    test('T3: disposal throws ScopeHeldError while there are holds', () => {
+    test('disposal throws ScopeHeldError while there are holds', () => {
       const scope = open()
       const hold = scope.acquire()
       expect(() => scope[Symbol.dispose]()).toThrow(ScopeHeldError)
@@ -230,7 +230,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect({ isAlive: true }).not.toBeInstanceOf(ResourceScope)
     })
 
-    test('S17: throws AllocationError for an absurd size, and the scope stays usable', () => {
+    test('throws AllocationError for an absurd size, and the scope stays usable', () => {
       const scope = open()
       expect(() => MemorySegment.allocateNative(2 ** 52, 8, scope)).toThrow(AllocationError)
       expect(MemorySegment.allocateNative(8, 8, scope).byteSize).toBe(8)
@@ -239,7 +239,7 @@ for (const [name, open] of Object.entries(closeable)) {
   })
 }
 
-test('S8: a scope can hold another one until its own actions run', () => {
+test('a scope can hold another one until its own actions run', () => {
   const root = ResourceScope.ofConfined()
   const children = Array.from({ length: 100 }, () => {
     const child = ResourceScope.ofShared()
@@ -256,20 +256,20 @@ test('S8: a scope can hold another one until its own actions run', () => {
 
 describe('scopes that cannot be closed', () => {
   for (const [name, scope] of Object.entries({ implicit: ResourceScope.ofImplicit(), global: ResourceScope.global })) {
-    test(`S3: close() of the ${name} scope always throws`, () => {
+    test(`close() of the ${name} scope always throws`, () => {
       expect(() => (scope as { close(): void }).close()).toThrow(ScopeClosedError)
       expect(scope.isAlive).toBe(true)
       expect(Symbol.dispose in scope).toBe(false)
     })
 
-    test(`S7: a hold of the ${name} scope changes nothing`, () => {
+    test(`a hold of the ${name} scope changes nothing`, () => {
       const hold = scope.acquire()
       hold.release()
       hold.release()
       expect(scope.isAlive).toBe(true)
     })
 
-    test(`S9: the ${name} scope accepts actions`, () => {
+    test(`the ${name} scope accepts actions`, () => {
       expect(() => scope.addCloseAction(() => {})).not.toThrow()
       expect(() => scope.addCloseAction(1 as never)).toThrow(ArgumentError)
     })
@@ -282,7 +282,7 @@ describe('scopes that cannot be closed', () => {
   }
 })
 
-test('S4: confined scopes and segments cannot be sent to another thread', () => {
+test('confined scopes and segments cannot be sent to another thread', () => {
   const scope = NativeScope.ofConfined()
   const segment = scope.allocate(8)
   for (const value of [

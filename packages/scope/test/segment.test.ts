@@ -23,7 +23,7 @@ function dead(byteSize = 16): MemorySegment {
   return segment
 }
 
-test('S26: the address, size and slices of a segment are available after close', () => {
+test('the address, size and slices of a segment are available after close', () => {
   const segment = dead()
   expect(segment.byteSize).toBe(16)
   expect(segment.address).toBeGreaterThan(0n)
@@ -40,7 +40,7 @@ test('S26: the address, size and slices of a segment are available after close',
 describe('slices', () => {
   const segment = MemorySegment.allocateNative(64, 64)
 
-  test('S29: lie inside the segment, and may be empty at its end', () => {
+  test('lie inside the segment, and may be empty at its end', () => {
     expect(segment.asSlice(64).byteSize).toBe(0)
     expect(segment.asSlice(64, 0).byteSize).toBe(0)
     expect(segment.asSlice(10).byteSize).toBe(54)
@@ -54,13 +54,13 @@ describe('slices', () => {
     }
   })
 
-  test('S29: with an alignment are refused if the address is not aligned', () => {
+  test('with an alignment are refused if the address is not aligned', () => {
     expect(segment.asSlice(16, 8, 16).byteSize).toBe(8)
     expect(() => segment.asSlice(8, 8, 16)).toThrow(AlignmentError)
     expect(() => segment.asSlice(8, 8, 3)).toThrow(ArgumentError)
   })
 
-  test('S29: keep the rights and the scope', () => {
+  test('keep the rights and the scope', () => {
     const slice = segment.asReadOnly().asSlice(4).asSlice(4)
     expect(slice.readOnly).toBe(true)
     expect(slice.scope).toBe(segment.scope)
@@ -95,7 +95,7 @@ describe('reinterpret()', () => {
       }
     })
 
-  test('S30: changes the size at an address', () => {
+  test('changes the size at an address', () => {
     const segment = MemorySegment.allocateNative(16, 16).asReadOnly()
     const small = segment.reinterpret(4)
     expect([small.byteSize, small.address, small.readOnly]).toEqual([4, segment.address, true])
@@ -111,13 +111,13 @@ describe('reinterpret()', () => {
     expect(segment.byteSize).toBe(16)
   })
 
-  test('S30: does not grow the memory of a buffer', () => {
+  test('does not grow the memory of a buffer', () => {
     const segment = MemorySegment.ofBuffer(new Uint8Array(16))
     expect(segment.reinterpret(8).byteSize).toBe(8)
     expect(() => segment.reinterpret(17)).toThrow(ArgumentRangeError)
   })
 
-  test('S11: runs the cleanup once at close, with a segment of its own', () => {
+  test('runs the cleanup once at close, with a segment of its own', () => {
     const memory = MemorySegment.allocateNative(16, 16)
     memory.setInt32(0, 42)
     const scope = ResourceScope.ofConfined()
@@ -133,7 +133,7 @@ describe('reinterpret()', () => {
     expect(memory.getInt32(0)).toBe(42)
   })
 
-  test('S12: throws for a closed scope, and does not run the cleanup', () => {
+  test('throws for a closed scope, and does not run the cleanup', () => {
     const scope = ResourceScope.ofConfined()
     scope.close()
     let ran = false
@@ -179,7 +179,7 @@ describe('reinterpret()', () => {
 })
 
 describe('pointers', () => {
-  test('S31: do not have memory until reinterpret() sets a size', () => {
+  test('do not have memory until reinterpret() sets a size', () => {
     const pointer = MemorySegment.ofAddress(0x1000n)
     expect([pointer.byteSize, pointer.address, pointer.scope]).toEqual([0, 0x1000n, ResourceScope.global])
     expect(() => pointer.getUint8(0)).toThrow(BoundsError)
@@ -198,7 +198,7 @@ describe('pointers', () => {
     }
   })
 
-  test('S31: are read with the size of their target, whose alignment is checked', () => {
+  test('are read with the size of their target, whose alignment is checked', () => {
     const scope = NativeScope.ofConfined()
     const target = scope.allocate(16, 16)
     target.setInt32(0, 42)
@@ -216,7 +216,7 @@ describe('pointers', () => {
     scope.close()
   })
 
-  test('S38: the address of a JavaScript buffer cannot be stored', () => {
+  test('the address of a JavaScript buffer cannot be stored', () => {
     const place = MemorySegment.allocateNative(8, 8)
     expect(() => place.set(MemoryLayout.address, 0, MemorySegment.ofBuffer(new Uint8Array(8)))).toThrow(ArgumentError)
     expect(() => place.set(MemoryLayout.address, 0, dead())).toThrow(ScopeClosedError)
@@ -226,7 +226,7 @@ describe('pointers', () => {
 })
 
 describe('equality', () => {
-  test('S32: compares the addresses', () => {
+  test('compares the addresses', () => {
     const segment = MemorySegment.allocateNative(16, 16)
     expect(segment.equals(segment.asReadOnly())).toBe(true)
     expect(segment.equals(segment.asSlice(0, 4))).toBe(true)
@@ -237,7 +237,7 @@ describe('equality', () => {
     for (const other of [null, undefined, 1, {}, segment.address]) expect(segment.equals(other)).toBe(false)
   })
 
-  test('S33: segments of one owner have the same scope', () => {
+  test('segments of one owner have the same scope', () => {
     const scope = NativeScope.ofConfined()
     const [a, b] = [scope.allocate(8), MemorySegment.allocateNative(8, 8, scope)]
     expect(a.scope).toBe(scope)
@@ -250,7 +250,7 @@ describe('equality', () => {
     scope.close()
   })
 
-  test('S34: confined memory belongs to its thread, shared memory to all', () => {
+  test('confined memory belongs to its thread, shared memory to all', () => {
     const [confined, shared] = [NativeScope.ofConfined(), NativeScope.ofShared()]
     const [a, b] = [confined.allocate(8), shared.allocate(8)]
     confined.close()
@@ -274,7 +274,7 @@ describe('segments over buffers', () => {
     expect(MemorySegment.ofBuffer(new ArrayBuffer(0)).byteSize).toBe(0)
   })
 
-  test('S35: have the alignment of their address', () => {
+  test('have the alignment of their address', () => {
     const bytes = new Uint8Array(16)
     const segment = MemorySegment.ofBuffer(bytes)
     expect(segment.address % 8n).toBe(0n)
@@ -329,7 +329,7 @@ describe('segments over buffers', () => {
 })
 
 describe('raw views', () => {
-  test('S46: share the memory, and throw after close', () => {
+  test('share the memory, and throw after close', () => {
     const scope = NativeScope.ofConfined()
     const segment = scope.allocate(16, 8)
     const view = segment.asSlice(4, 8).view()
@@ -343,7 +343,7 @@ describe('raw views', () => {
     expect(() => segment.unsafeView(Int32Array)).toThrow(ScopeClosedError)
   })
 
-  test('S46: of a read-only segment are copies, or refused', () => {
+  test('of a read-only segment are copies, or refused', () => {
     const scope = NativeScope.ofConfined()
     const segment = scope.allocate(16, 8)
     segment.asReadOnly().view().setInt32(0, 1)
@@ -353,7 +353,7 @@ describe('raw views', () => {
     scope.close()
   })
 
-  test('S46: become segments over the same memory again', () => {
+  test('become segments over the same memory again', () => {
     const segment = MemorySegment.allocateNative(16, 16)
     expect(MemorySegment.ofBuffer(segment.view()).equals(segment)).toBe(true)
   })

@@ -6,7 +6,7 @@ import { nextMessage, startWorker } from './support/worker.ts'
 describe('workers that attach and detach while the owner tries to close', () => {
   const rounds = process.env['TENON_SOAK'] === '1' ? 100_000 : 1000
 
-  test('S63: lose no release and do not crash', { timeout: 600_000 }, async () => {
+  test('lose no release and do not crash', { timeout: 600_000 }, async () => {
     const scope = NativeScope.ofShared()
     const segment = scope.allocate(16, 8)
     const code = `
@@ -53,7 +53,7 @@ describe('workers that attach and detach while the owner tries to close', () => 
     await Promise.all(workers.map(async (worker) => worker.terminate()))
   })
 
-  test('S63: let the owner close in the end, after which attach() throws', { timeout: 600_000 }, async () => {
+  test('let the owner close in the end, after which attach() throws', { timeout: 600_000 }, async () => {
     const scope = NativeScope.ofShared()
     const code = `
       parentPort.postMessage('ready')

@@ -7,7 +7,7 @@ import { ended, nextMessage, startWorker } from './support/worker.ts'
 const strlen = Linker.downcall(SymbolLookup.ofProcess().get('strlen'), { result: 'uint64', parameters: ['pointer'] })
 
 describe('a shared scope', () => {
-  test('S63: lets a worker attach and change the same memory', async () => {
+  test('lets a worker attach and change the same memory', async () => {
     const scope = NativeScope.ofShared({ name: 'shared' })
     const segment = scope.allocate(16, 8)
     segment.setInt32(0, 41)
@@ -29,7 +29,7 @@ describe('a shared scope', () => {
     scope.close()
   })
 
-  test('S5: is closed by one handle, and the others throw ScopeClosedError', () => {
+  test('is closed by one handle, and the others throw ScopeClosedError', () => {
     const scope = NativeScope.ofShared()
     const token = scope.share()
     const { scope: other } = ResourceScope.attach(token)
@@ -44,7 +44,7 @@ describe('a shared scope', () => {
     expect(() => ResourceScope.attach(token)).toThrow(ScopeClosedError)
   })
 
-  test('S6: stays open in all handles while one of them is held', () => {
+  test('stays open in all handles while one of them is held', () => {
     const scope = NativeScope.ofShared()
     const { scope: other } = ResourceScope.attach(scope.share())
     const hold = other.acquire()
@@ -86,7 +86,7 @@ describe('a shared scope', () => {
     await scope.closeAsync()
   })
 
-  test('S63: closeAsync() waits for a worker that detaches after whenClosing()', async () => {
+  test('closeAsync() waits for a worker that detaches after whenClosing()', async () => {
     const scope = NativeScope.ofShared()
     const worker = startWorker(
       `
@@ -108,7 +108,7 @@ describe('a shared scope', () => {
     await ended(worker)
   })
 
-  test('S63: a terminated worker releases its handles', async () => {
+  test('a terminated worker releases its handles', async () => {
     const scope = NativeScope.ofShared()
     const segment = scope.allocate(4)
     const worker = startWorker(`
@@ -130,7 +130,7 @@ describe('a shared scope', () => {
     expect(scope.isAlive).toBe(false)
   })
 
-  test('S63: a worker terminated while it closes the scope leaves it open', async () => {
+  test('a worker terminated while it closes the scope leaves it open', async () => {
     const scope = NativeScope.ofShared()
     // The state that a thread sets while it counts the other handles. A worker can end at that moment.
     const code = `

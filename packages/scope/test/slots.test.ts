@@ -98,7 +98,7 @@ if (hasSlots)
       for (const { scope } of later) scope.close()
     })
 
-    test('S26: answer for dead segments whose slab was given back', () => {
+    test('answer for dead segments whose slab was given back', () => {
       const all = filled(10_000)
       const untouched = all.map(({ scope }) => scope.allocate(8))
       for (const { scope } of all) scope.close()
@@ -115,7 +115,7 @@ if (hasSlots)
       }
     })
 
-    test('S30: cannot be reinterpreted beyond their slot', () => {
+    test('cannot be reinterpreted beyond their slot', () => {
       using scope = NativeScope.ofConfined()
       using neighbour = NativeScope.ofConfined()
       const segment = scope.allocate(8)

@@ -24,7 +24,7 @@ for (const [charset, unit] of charsets) {
       (text) => isUnicode || Buffer.byteLength(text) === text.length || (charset === 'latin1' && text.length === 1),
     )
 
-    test('S47: reads back a string, with a terminator of one unit', () => {
+    test('reads back a string, with a terminator of one unit', () => {
       for (const text of usable) {
         using scope = NativeScope.ofConfined()
         const segment = toCString(text, scope, { charset })
@@ -33,14 +33,14 @@ for (const [charset, unit] of charsets) {
       }
     })
 
-    test('S48: writes the bytes of the string without a byte order mark', () => {
+    test('writes the bytes of the string without a byte order mark', () => {
       using scope = NativeScope.ofConfined()
       expect(toCString('ab', scope, { charset }).byteSize).toBe(3 * unit)
       const [first] = bytesOf(toCString('a', scope, { charset }).asSlice(charset.endsWith('be') ? unit - 1 : 0))
       expect(first).toBe(0x61)
     })
 
-    test('S51: throws BoundsError without a terminator inside the segment', () => {
+    test('throws BoundsError without a terminator inside the segment', () => {
       const segment = MemorySegment.allocateNative(16 * unit).fill(0x41)
       if (unit === 4) return
       expect(() => segment.getString(0, charset)).toThrow(BoundsError)
@@ -51,7 +51,7 @@ for (const [charset, unit] of charsets) {
       expect(segment.getString(0, charset)).toHaveLength(8)
     })
 
-    test('S53: reads a given number of bytes without a terminator', () => {
+    test('reads a given number of bytes without a terminator', () => {
       using scope = NativeScope.ofConfined()
       const segment = toCString('abcdef', scope, { charset })
       expect(segment.getString(unit, charset, 3 * unit)).toBe('bcd')
@@ -75,7 +75,7 @@ for (const [charset, unit] of charsets) {
   })
 }
 
-test('S47: other charsets are refused', () => {
+test('other charsets are refused', () => {
   using scope = NativeScope.ofConfined()
   for (const charset of ['utf-16', 'utf-7', 'UTF-8', '', null, 1, 'toString']) {
     expect(() => toCString('a', scope, { charset: charset as Charset }), String(charset)).toThrow(ArgumentError)
@@ -83,7 +83,7 @@ test('S47: other charsets are refused', () => {
   }
 })
 
-test('S49: characters that the charset lacks are replaced, as TextEncoder does', () => {
+test('characters that the charset lacks are replaced, as TextEncoder does', () => {
   using scope = NativeScope.ofConfined()
   expect(bytesOf(toCString('\ud800', scope))).toEqual([0xef, 0xbf, 0xbd, 0])
   expect(bytesOf(toCString('\ud800x', scope, { charset: 'utf-16le' }))).toEqual([0xfd, 0xff, 0x78, 0, 0, 0])
@@ -96,7 +96,7 @@ test('S49: characters that the charset lacks are replaced, as TextEncoder does',
   expect(surrogate.getString(0, 'utf-32le')).toBe('\ufffd\ufffd')
 })
 
-test('S50: U+0000 inside a string is refused, unless nul is allow', () => {
+test('U+0000 inside a string is refused, unless nul is allow', () => {
   using scope = NativeScope.ofConfined()
   for (const text of ['\0', 'ab\0cd', `${'x'.repeat(100)}\0`]) {
     expect(() => toCString(text, scope)).toThrow(ArgumentError)
@@ -108,7 +108,7 @@ test('S50: U+0000 inside a string is refused, unless nul is allow', () => {
     expect(() => toCString('ab', scope, { nul: nul as never })).toThrow(ArgumentError)
 })
 
-test('S52: setString() writes nothing if the string does not fit', () => {
+test('setString() writes nothing if the string does not fit', () => {
   const segment = MemorySegment.allocateNative(6)
   for (const text of ['abcdef', 'ééé', 'x'.repeat(100)]) {
     expect(() => segment.setString(0, text)).toThrow(BoundsError)

@@ -32,7 +32,7 @@ async function outputOf(script: string, env: Record<string, string> = {}, exitCo
   return (stdout + stderr).trim()
 }
 
-describe.each(['node-api', 'koffi'])('rule 17: with the driver %s, an interrupted script', (driver) => {
+describe.each(['node-api', 'koffi'])('with the driver %s, an interrupted script', (driver) => {
   test('ends alone: calls and callbacks work afterwards', { timeout: 60_000 }, async () => {
     const script = `
       import vm from 'node:vm'
@@ -48,11 +48,8 @@ describe.each(['node-api', 'koffi'])('rule 17: with the driver %s, an interrupte
   })
 })
 
-test(
-  'rule 18: another addon calls stubs on the thread of JavaScript, also inside of calls',
-  { timeout: 60_000 },
-  async () => {
-    const script = `
+test('another addon calls stubs on the thread of JavaScript, also inside of calls', { timeout: 60_000 }, async () => {
+  const script = `
     import { createRequire } from 'node:module'
     const addon = createRequire(import.meta.url)(${JSON.stringify(join(directory, 'stub_caller.node'))})
     const inner = stub((x) => x + 1)
@@ -64,11 +61,10 @@ test(
       return inside + x
     })
     console.log(sum, call(outer, 1), call(inner, 1))`
-    expect(await outputOf(script)).toBe('1800 8401 2')
-  },
-)
+  expect(await outputOf(script)).toBe('1800 8401 2')
+})
 
-test('rule 14: threads that call all the time do not starve the event loop', { timeout: 60_000 }, async () => {
+test('threads that call all the time do not starve the event loop', { timeout: 60_000 }, async () => {
   const script = `
     const slow = stub((x) => { const end = performance.now() + 2; while (performance.now() < end); return x })
     const spawn = link('spawn', 'int32', 'pointer', 'int32', 'int32', 'int32')
@@ -82,7 +78,7 @@ test('rule 14: threads that call all the time do not starve the event loop', { t
   expect(await outputOf(script)).toBe('true')
 })
 
-describe('rule 20: an exit', () => {
+describe('an exit', () => {
   test('gives up while native code holds the lock of a stream', { timeout: 60_000 }, async () => {
     const script = `
       void link('wait_for_input', 'int32').async()

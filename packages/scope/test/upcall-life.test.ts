@@ -71,7 +71,7 @@ const start = (script: string, env: Record<string, string>): Promise<ScriptResul
 
 /** Scripts that use stubs early and late, and what they print. They behave alike with both drivers. */
 const cases: Readonly<Record<string, Expected & { readonly script: string }>> = {
-  'rule 12: a stub returns its refused result after its scope has closed': {
+  'a stub returns its refused result after its scope has closed': {
     script: `
       for (const options of [undefined, { refusedResult: -7 }]) {
         const own = ResourceScope.ofConfined()
@@ -82,7 +82,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       }`,
     stdout: ['6 0', '6 -7'],
   },
-  'rule 12: the address of a dead stub does not run another function': {
+  'the address of a dead stub does not run another function': {
     script: `
       const own = ResourceScope.ofConfined()
       store(upcallStub((x) => x + 1, int32ToInt32, own))
@@ -91,7 +91,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       console.log(callStored(5))`,
     stdout: ['0'],
   },
-  'rule 12: a late call of another thread is refused': {
+  'a late call of another thread is refused': {
     script: `
       const own = ResourceScope.ofConfined()
       spawn(upcallStub((x) => x + 1, int32ToInt32, own, { refusedResult: -7 }), 1, 1, 100_000)
@@ -100,7 +100,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       console.log(last())`,
     stdout: ['-7'],
   },
-  'rule 13: a call of another thread that waits is refused when the scope closes': {
+  'a call of another thread that waits is refused when the scope closes': {
     script: `
       const own = ResourceScope.ofConfined()
       const runs = []
@@ -111,7 +111,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       console.log(total(), runs.length)`,
     stdout: ['-56 0'],
   },
-  'rule 13: closing the scope of a stub that is being run throws': {
+  'closing the scope of a stub that is being run throws': {
     script: `
       const own = ResourceScope.ofConfined()
       let closed
@@ -124,7 +124,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       await closed`,
     stdout: ['ScopeHeldError', '7', 'closed'],
   },
-  'rule 14: another thread gets the refused result at once, or after the timeout': {
+  'another thread gets the refused result at once, or after the timeout': {
     script: `
       for (const options of [{ foreignThread: 'refuse' }, { timeout: 0 }, { timeout: 20, foreignThread: 'wait' }, { timeout: 60_000 }, {}]) {
         spawn(stub((x) => x, { refusedResult: -3, ...options }), 9, 1, 0)
@@ -134,13 +134,13 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       }`,
     stdout: ['-3', '-3', '-3', '9', '9'],
   },
-  'rule 15: a call that waits for a thread that waits for this one ends': {
+  'a call that waits for a thread that waits for this one ends': {
     script: `
       console.log(callAndJoin(stub((x) => x, { refusedResult: -3 }), 4))
       console.log(callAndJoin(stub((x) => x, { refusedResult: -3, foreignThread: 'wait', timeout: 50 }), 4))`,
     stdout: ['-3', '-3'],
   },
-  'rule 16: the first error is thrown, and the function does not run again during that call': {
+  'the first error is thrown, and the function does not run again during that call': {
     script: `
       let runs = 0
       const fails = stub((x) => { runs++; if (x === 3) throw new Error('3'); return 1 })
@@ -152,7 +152,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       }`,
     stdout: ['3 4', '50n 40', 'true', 'true', 'true', 'true'],
   },
-  'rule 16: errors pass through nested calls, and each level can catch them': {
+  'errors pass through nested calls, and each level can catch them': {
     script: `
       const nested = stub((x) => {
         if (x === 0) throw new Error('0')
@@ -162,7 +162,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       for (const x of [0, 1, 2, 3, 5, 30]) try { console.log(call(nested, x)) } catch (error) { console.log(error.message) }`,
     stdout: ['0', '1 0', '2 1 0', '-3', '-3', '0'],
   },
-  'rule 16: an error for another thread is an uncaught exception, after which calls work': {
+  'an error for another thread is an uncaught exception, after which calls work': {
     script: `
       process.on('uncaughtException', (error) => console.log(error.message))
       spawn(stub((x) => { throw new Error('of ' + x) }, { refusedResult: -7 }), 1, 3, 100)
@@ -170,7 +170,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       console.log(total(), call(stub((x) => x + 1), 1))`,
     stdout: ['of 1', 'of 2', 'of 3', '-21 2'],
   },
-  'rule 16: an uncaught exception of a callback can end the process in its handler': {
+  'an uncaught exception of a callback can end the process in its handler': {
     script: `
       process.on('uncaughtException', () => process.exit(9))
       spawn(stub(() => { throw new Error('x') }, { foreignThread: 'wait' }), 1, 100, 0)
@@ -178,7 +178,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
     code: 9,
     stdout: [],
   },
-  'rule 17: a full stack of JavaScript in callbacks is a RangeError': {
+  'a full stack of JavaScript in callbacks is a RangeError': {
     script: `
       const plain = () => 1 + plain()
       const deep = stub((x) => call(deep, x))
@@ -189,7 +189,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       try { call(stub(() => { throw new Error('mine') }), 1) } catch (error) { console.log(error.message) }`,
     stdout: ['RangeError', 'RangeError', 'RangeError', '5 true', 'mine'],
   },
-  'rule 17: a full stack of native code in callbacks is a RangeError': {
+  'a full stack of native code in callbacks is a RangeError': {
     script: `
       let depth = 0
       const deep = stub(() => { depth++; return callBelow(deep, 300) })
@@ -197,7 +197,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       console.log(depth > 9, call(stub((x) => x + 1), 1))`,
     stdout: ['RangeError', 'RangeError', 'RangeError', 'true 2'],
   },
-  'rule 17: functions run again after a script was terminated in a callback': {
+  'functions run again after a script was terminated in a callback': {
     script: `
       const vm = await import('node:vm')
       globalThis.run = () => callOften(stub(() => { for (;;); }), 10)
@@ -218,7 +218,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       console.log(values.join())`,
     stdout: ['2', '2,2'],
   },
-  'rule 19: the end of a worker refuses calls that wait, and those that come later': {
+  'the end of a worker refuses calls that wait, and those that come later': {
     script: `
       const worker = startWorker(\`
         spawn(stub((x) => x, { foreignThread: 'wait', refusedResult: -7 }), 1, 3, 50_000)
@@ -231,7 +231,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       console.log(total(), callStored(1))`,
     stdout: ['1', '-21 -8'],
   },
-  'rule 19: process.exit() in a callback ends a worker': {
+  'process.exit() in a callback ends a worker': {
     script: `
       for (let i = 0; i < 5; i++) {
         const worker = startWorker(\`
@@ -245,7 +245,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       }`,
     stdout: ['9', '9', '9', '9', '9'],
   },
-  'rule 19: the end of a worker waits for its calls that run': {
+  'the end of a worker waits for its calls that run': {
     script: `
       const worker = startWorker("sleep.async(500).then(() => parentPort.postMessage('settled')); parentPort.postMessage('started')")
       await once(worker, 'message')
@@ -256,7 +256,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       console.log(slept())`,
     stdout: ['1'],
   },
-  'rule 20: process.exit() ends the process while a thread waits': {
+  'process.exit() ends the process while a thread waits': {
     script: `
       spawn(stub((x) => x, { foreignThread: 'wait' }), 1, 1, 0)
       block(100)
@@ -265,7 +265,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
     code: 3,
     stdout: ['1'],
   },
-  'rule 20: process.exit() ends the process inside nested callbacks': {
+  'process.exit() ends the process inside nested callbacks': {
     script: `
       let depth = 0
       const nested = stub((x) => { if (depth++ === 30) process.exit(5); return call(nested, x) })
@@ -273,14 +273,14 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
     code: 5,
     stdout: [],
   },
-  'rule 20: process.exit() ends the process in a function that another thread calls': {
+  'process.exit() ends the process in a function that another thread calls': {
     script: `
       spawn(stub(() => process.exit(6), { foreignThread: 'wait' }), 1, 5, 0)
       await setTimeout(20_000)`,
     code: 6,
     stdout: [],
   },
-  'rule 20: process.exit() waits for the calls that run, and not for those in the queue': {
+  'process.exit() waits for the calls that run, and not for those in the queue': {
     script: `
       const { driverInfo } = await import('@tenon/core')
       for (let i = 0; i < 10_000; i++) void sleep.async(2000)
@@ -290,7 +290,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
     code: 7,
     stdout: ['true 0'],
   },
-  'rule 20: calls after the exit has begun are refused': {
+  'calls after the exit has begun are refused': {
     script: `
       store(stub((x) => x))
       process.on('exit', () => {
@@ -298,7 +298,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       })`,
     stdout: ['0 ScopeClosedError ScopeClosedError'],
   },
-  'rule 20: the process ends by itself while a thread calls again and again': {
+  'the process ends by itself while a thread calls again and again': {
     script: `spawn(stub((x) => x, { foreignThread: 'wait' }), 1, 1_000_000, 10)`,
     stdout: [],
   },
@@ -310,7 +310,7 @@ describe.each(['node-api', 'koffi'])('with the driver %s', (driver) => {
   })
 })
 
-describe('rule 20: an exit while a call runs', () => {
+describe('an exit while a call runs', () => {
   /** AddressSanitizer warns before, because the driver has stacks of its own. */
   const text = /^tenon: ended without waiting for native calls: they did not return in /m
 

@@ -19,7 +19,7 @@ function dead(): MemorySegment {
 }
 
 describe('structs by value', () => {
-  test('S25: are returned in memory of the allocator, which is called once', () => {
+  test('are returned in memory of the allocator, which is called once', () => {
     using scope = NativeScope.ofConfined()
     const divide = Linker.downcall(libc.get('div'), { result: div, parameters: ['int32', 'int32'] })
     const requests: unknown[] = []
@@ -84,7 +84,7 @@ describe('structs by value', () => {
 })
 
 describe('a stub', () => {
-  test('S56: ends with its scope', () => {
+  test('ends with its scope', () => {
     const scope = ResourceScope.ofConfined()
     const numbers = MemorySegment.allocateNative(8, 4)
     const before = ResourceScope.stats().liveStubs
@@ -120,7 +120,7 @@ describe('a stub', () => {
     expect(numbers.toArray(int32)).toEqual(new Int32Array([1, 2, 3]))
   })
 
-  test('S56: requires a function, a signature and a scope with close()', () => {
+  test('requires a function, a signature and a scope with close()', () => {
     using scope = ResourceScope.ofConfined()
     for (const run of [null, undefined, 1, {}])
       expect(() => upcallStub(run as never, compareInts, scope)).toThrow(ArgumentError)
@@ -136,7 +136,7 @@ describe('a stub', () => {
     }
   })
 
-  test('S57: closes the structs passed to it when it returns', () => {
+  test('closes the structs passed to it when it returns', () => {
     using scope = NativeScope.ofConfined()
     let kept: MemorySegment | undefined
     const stub = upcallStub(
@@ -151,7 +151,7 @@ describe('a stub', () => {
     expect(() => kept!.getInt32(0)).toThrow(ScopeClosedError)
   })
 
-  test('S58: returns 0 when its function throws, and the call throws the error once', () => {
+  test('returns 0 when its function throws, and the call throws the error once', () => {
     using scope = NativeScope.ofConfined()
     const numbers = NativeAllocator.allocateFrom(scope, int32, 5, 4, 3, 2, 1)
     const error = new Error('mine')
@@ -170,7 +170,7 @@ describe('a stub', () => {
     expect(numbers.toArray(int32)).toEqual(new Int32Array([1, 2, 3, 4, 5]))
   })
 
-  test('S58: makes the call throw if its result does not fit', () => {
+  test('makes the call throw if its result does not fit', () => {
     using scope = NativeScope.ofConfined()
     const numbers = NativeAllocator.allocateFrom(scope, int32, 2, 1)
     for (const result of ['a', undefined, 0.5, 2 ** 31, {}]) {
@@ -207,7 +207,7 @@ describe('a stub', () => {
     expect(() => divide(() => dead().asSlice(0, 8), 1, 1)).toThrow(ScopeClosedError)
   })
 
-  test('rule 2: a proxy of a segment cannot replace its memory by memory that is closed', () => {
+  test('a proxy of a segment cannot replace its memory by memory that is closed', () => {
     using scope = NativeScope.ofConfined()
     const triple = struct({ a: int64, b: int64, c: int64 })
     for (const layout of [div, triple]) {
@@ -245,7 +245,7 @@ describe('a stub', () => {
     }
   })
 
-  test('rule 2: a proxy cannot close the memory of a result before it is copied', () => {
+  test('a proxy cannot close the memory of a result before it is copied', () => {
     using scope = NativeScope.ofConfined()
     for (const key of ['flags', 'byteSize', 'base']) {
       const stub = upcallStub(
@@ -279,7 +279,7 @@ describe('a stub', () => {
     expect(() => Linker.downcall(stub, signature(256))).toThrow(ArgumentError)
   })
 
-  test('rule 14: that is refused in an asynchronous call makes the call reject, and not go on with a wrong result', async () => {
+  test('that is refused in an asynchronous call makes the call reject, and not go on with a wrong result', async () => {
     using scope = NativeScope.ofConfined()
     const sleep = Linker.downcall(libc.get('usleep'), { result: 'int32', parameters: ['uint32'] })
     const stubs = (['relay', 'refuse', 'wait'] as const).map((foreignThread) =>

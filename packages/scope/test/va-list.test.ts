@@ -11,7 +11,7 @@ describe('a va_list', () => {
     parameters: ['pointer', 'uint64', 'pointer', 'pointer'],
   })
 
-  test('S60: carries arguments of all kinds', () => {
+  test('carries arguments of all kinds', () => {
     using scope = NativeScope.ofConfined()
     const buffer = scope.allocate(200)
     const list = VaList.ofArguments(scope, (builder) => {
@@ -29,7 +29,7 @@ describe('a va_list', () => {
     expect(buffer.getString(0)).toBe(expected)
   })
 
-  test('S60: refuses pointers to closed memory and to JavaScript buffers', () => {
+  test('refuses pointers to closed memory and to JavaScript buffers', () => {
     using scope = NativeScope.ofConfined()
     const gone = NativeScope.ofConfined().run((other) => other.allocate(8))
     expect(() => VaList.ofArguments(scope, (builder) => builder.pointer(gone))).toThrow(ScopeClosedError)
@@ -42,7 +42,7 @@ describe('a va_list', () => {
     ).toBe(0n)
   })
 
-  test('S60: is read in order', () => {
+  test('is read in order', () => {
     using scope = NativeScope.ofConfined()
     const target = scope.allocate(8)
     const list = VaList.ofArguments(scope, (builder) =>
@@ -70,7 +70,7 @@ describe('a va_list', () => {
     values.skip('integer')
   })
 
-  test('S60: can be passed to a callback', () => {
+  test('can be passed to a callback', () => {
     using scope = NativeScope.ofConfined()
     let seen: unknown[] = []
     const stub = upcallStub(
@@ -87,7 +87,7 @@ describe('a va_list', () => {
     expect(seen).toEqual([1, 2.5])
   })
 
-  test('S60: ends with its memory, and refuses values that do not fit', () => {
+  test('ends with its memory, and refuses values that do not fit', () => {
     const scope = NativeScope.ofConfined()
     const list = VaList.ofArguments(scope, (builder) => builder.int32(1))
     for (const value of [null, 0.5, 2 ** 31, '1']) {

@@ -73,7 +73,7 @@ const formsOf = (driver: string): [string, string][] =>
 
 if (process.platform !== 'win32') {
   describe.each(['node-api', 'koffi'])(
-    'rule 21: with the driver %s, a worker can be terminated at any moment while it',
+    'with the driver %s, a worker can be terminated at any moment while it',
     (driver) => {
       test.each(formsOf(driver))('%s', { timeout: 60_000 + 1000 * ROUNDS }, async (_, form) => {
         const script = `

@@ -58,7 +58,7 @@ const pending = async (served: Served, count: number): Promise<void> => {
 }
 
 describe('dynamic batching', () => {
-  test('rule 26: requests that wait run as one, and each gets its own rows', async () => {
+  test('requests that wait run as one, and each gets its own rows', async () => {
     const held = new Held()
     const served = await Served.start([held.model('m', 8)])
     const first = send(served, 'm', {}, 0)
@@ -80,7 +80,7 @@ describe('dynamic batching', () => {
     })
   })
 
-  test('rule 26: a request above maxBatchSize is refused, and the configuration lacks the first axis', async () => {
+  test('a request above maxBatchSize is refused, and the configuration lacks the first axis', async () => {
     const served = await Served.start([new Held().model('m', 2)])
     expect(await send(served, 'm', {}, 1, 2, 3)).toEqual([400, { error: 'a request must have at most 2 rows, got 3' }])
     expect((await served.get('/v2/models/m/config'))[1]).toMatchObject({
@@ -91,7 +91,7 @@ describe('dynamic batching', () => {
     expect((await served.get('/v2/models/m'))[1]).toMatchObject({ inputs: [{ shape: [-1, 2] }] })
   })
 
-  test('rule 26: inputs and outputs must have the same first axis', () => {
+  test('inputs and outputs must have the same first axis', () => {
     for (const signature of [
       '(x: f32[a, b]) -> (y: f32[b, a])',
       '(x: f32[4]) -> (y: f32[4])',
@@ -103,7 +103,7 @@ describe('dynamic batching', () => {
     }
   })
 
-  test('rule 28: the highest priority runs first, and an unknown one is refused', async () => {
+  test('the highest priority runs first, and an unknown one is refused', async () => {
     const held = new Held()
     const served = await Served.start([held.model('m', 1, { priorityLevels: 3, defaultPriorityLevel: 2 })])
     const order: number[] = []
@@ -130,7 +130,7 @@ describe('dynamic batching', () => {
     ])
   })
 
-  test('rule 29: a request that waited too long is a 504, or runs last', async () => {
+  test('a request that waited too long is a 504, or runs last', async () => {
     for (const timeoutAction of ['reject', 'delay'] as const) {
       const held = new Held()
       const served = await Served.start([held.model('m', 1, { defaultQueuePolicy: { timeoutAction } })])
@@ -156,7 +156,7 @@ describe('dynamic batching', () => {
     }
   })
 
-  test('rule 29: a request cannot lengthen the time of its model, or change it if the model forbids it', async () => {
+  test('a request cannot lengthen the time of its model, or change it if the model forbids it', async () => {
     const held = new Held()
     const limited = { defaultQueuePolicy: { defaultTimeoutMicroseconds: 20_000 } }
     const fixed = { defaultQueuePolicy: { ...limited.defaultQueuePolicy, allowTimeoutOverride: false } }
@@ -178,7 +178,7 @@ describe('dynamic batching', () => {
     }
   })
 
-  test('rule 30: a full queue is a 503 with Retry-After', async () => {
+  test('a full queue is a 503 with Retry-After', async () => {
     const held = new Held()
     const served = await Served.start([held.model('m', 1, { defaultQueuePolicy: { maxQueueSize: 1 } })])
     const waiting = [send(served, 'm', {}, 0)]
@@ -195,7 +195,7 @@ describe('dynamic batching', () => {
     ])
   })
 
-  test('rule 30: a request that waited too long and runs last still counts for its queue', async () => {
+  test('a request that waited too long and runs last still counts for its queue', async () => {
     const held = new Held()
     const policy = { timeoutAction: 'delay', defaultTimeoutMicroseconds: 1000, maxQueueSize: 2 } as const
     const served = await Served.start([held.model('m', 1, { defaultQueuePolicy: policy })])
@@ -220,7 +220,7 @@ describe('dynamic batching', () => {
     ])
   })
 
-  test('rule 30: a client that leaves does not wait for the answers before its own', async () => {
+  test('a client that leaves does not wait for the answers before its own', async () => {
     const held = new Held()
     const served = await Served.start([held.model('m', 1, { preserveOrdering: true }, 2)])
     const first = send(served, 'm', {}, 0)
@@ -247,7 +247,7 @@ describe('dynamic batching', () => {
     expect([await first, await next].map(([status]) => status)).toEqual([200, 200])
   })
 
-  test('rule 30: answers keep the order of their requests if the model wants it', async () => {
+  test('answers keep the order of their requests if the model wants it', async () => {
     const held = new Held()
     const served = await Served.start([held.model('m', 1, { preserveOrdering: true }, 2)])
     const order: number[] = []
@@ -263,7 +263,7 @@ describe('dynamic batching', () => {
     expect(order).toEqual([0, 1])
   })
 
-  test('rule 31: when a batch loses its process, each request runs once more on its own', async () => {
+  test('when a batch loses its process, each request runs once more on its own', async () => {
     const library = await Library.isolate(join(dirname(coreLibrary().path), 'libfaulty.so'), {
       restart: { limit: 1000, window: 1000, backoff: 1 },
     })

@@ -36,7 +36,7 @@ const regionsOf = async (served: Served): Promise<unknown[]> =>
 
 // Other systems have shared memory elsewhere.
 if (process.platform === 'linux')
-  describe('rule 43: inputs in shared memory', () => {
+  describe('inputs in shared memory', () => {
     test('large inputs are in shared memory, and small ones in the body', async () => {
       const prefix = newPrefix()
       const { client, served } = await start(prefix)

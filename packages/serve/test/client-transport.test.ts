@@ -63,7 +63,7 @@ const fail = (response: ServerResponse, status: number): void => {
 describe.each(['node:http', 'fetch'] as const)('%s', (name) => {
   beforeEach(() => void (transport = name))
 
-  describe('rule 43: retries', () => {
+  describe('retries', () => {
     test('a broken connection, 502 and 503 are tried again', async () => {
       const { client, attempts } = await start(
         (attempt, response) => {
@@ -198,7 +198,7 @@ describe.each(['node:http', 'fetch'] as const)('%s', (name) => {
     })
   })
 
-  test('rule 42: traceparent and tracestate are sent, and other values are refused', async () => {
+  test('traceparent and tracestate are sent, and other values are refused', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     let headers: unknown
     const { client } = await start((_, response, request) => {

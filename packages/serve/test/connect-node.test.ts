@@ -98,7 +98,7 @@ async function* each(...requests: Request[]): AsyncGenerator<Request> {
 }
 
 describe('a client of connect-node', () => {
-  test('rule 20: calls every method', async () => {
+  test('calls every method', async () => {
     const name = `serve-test-connect-${process.pid}`
     writeFileSync(`/dev/shm/${name}`, Buffer.alloc(16))
     onTestFinished(() => rmSync(`/dev/shm/${name}`))
@@ -164,7 +164,7 @@ describe('a client of connect-node', () => {
     )
   })
 
-  test('rule 22: gets the status of each kind of failure, with its text', async () => {
+  test('gets the status of each kind of failure, with its text', async () => {
     const failing = defineModel({
       name: 'failing',
       signature: '(x: f32[rows, 4]) -> (y: f32[rows, 4])',
@@ -194,7 +194,7 @@ describe('a client of connect-node', () => {
     expect(served.errors.length).toBeGreaterThanOrEqual(6)
   })
 
-  test('rule 23: a deadline of the client cancels the run', async () => {
+  test('a deadline of the client cancels the run', async () => {
     const reasons: string[] = []
     const { inference } = await Connected.start([endless(reasons), double])
     const call = inference.modelInfer({ ...doubling(1, 2, 3, 4), modelName: 'endless' }, { timeoutMs: 50 })
@@ -203,7 +203,7 @@ describe('a client of connect-node', () => {
     await inference.modelInfer(doubling(1, 2, 3, 4))
   })
 
-  test('rule 23: a client that leaves cancels what waits and what runs', async () => {
+  test('a client that leaves cancels what waits and what runs', async () => {
     const reasons: string[] = []
     const { inference, served } = await Connected.start([endless(reasons), double])
     const infer = ({ signal }: AbortController) =>
@@ -235,7 +235,7 @@ describe('a client of connect-node', () => {
     await inference.modelInfer(doubling(1, 2, 3, 4))
   })
 
-  test('rule 23: messages may be compressed with gzip, and with nothing else', async () => {
+  test('messages may be compressed with gzip, and with nothing else', async () => {
     const gzip = { sendCompression: compressionGzip, compressMinBytes: 0 }
     const zipped = await Connected.start([double], {}, gzip)
     const zeros = Array.from({ length: 40_000 }, () => 0)

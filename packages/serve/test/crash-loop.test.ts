@@ -134,7 +134,7 @@ describe('a crash loop', () => {
 
 // Workers need Linux.
 if (process.platform === 'linux')
-  describe('rules 32 and 33: processes that crash again and again', { timeout: 60_000 }, () => {
+  describe('processes that crash again and again', { timeout: 60_000 }, () => {
     test('make their model unavailable until it is loaded again, and leave the others alone', async () => {
       const caller = await start()
       const { served } = caller

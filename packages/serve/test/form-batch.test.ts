@@ -9,7 +9,7 @@ const job = (size: number, arrived = 0, key = 'a'): Job => ({ size, key, request
 const sizesOf = (decision: ReturnType<typeof formBatch>): unknown =>
   'jobs' in decision ? decision.jobs.map(({ size }) => size) : decision
 
-describe('rule 27: a free instance', () => {
+describe('a free instance', () => {
   const waiting = [job(2), job(1), job(3), job(4)]
 
   test('takes what is there if there is no delay', () => {
@@ -35,7 +35,7 @@ describe('rule 27: a free instance', () => {
     expect(sizesOf(formBatch([job(2, 10), job(7, 12)], batching, 13))).toEqual([2])
   })
 
-  test('rule 26: joins only requests with the same shapes and parameters', () => {
+  test('joins only requests with the same shapes and parameters', () => {
     expect(sizesOf(formBatch([job(1), job(2), job(3, 0, 'b'), job(4)], readBatching(16, {}), 0))).toEqual([1, 2])
   })
 

@@ -17,7 +17,7 @@ const endOf = (call: Readable): Promise<string> =>
     call.on('error', ({ details }: ServiceError) => resolve(details))
   })
 
-test('rule 35: calls without an end do not hold up the end of the server', async () => {
+test('calls without an end do not hold up the end of the server', async () => {
   const { model: slow, begun, finish } = heldModel()
   const { client, served } = await Caller.start([slow])
   const watch = client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', same, same, Buffer.alloc(0))

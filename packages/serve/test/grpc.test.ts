@@ -30,7 +30,7 @@ const x = (shape: number[], contents?: object) => ({
 })
 
 describe('gRPC', () => {
-  test('rule 20: the methods of the protocol', async () => {
+  test('the methods of the protocol', async () => {
     const caller = await Caller.start([double], { name: 'mine' })
     expect(await caller.call(methods.serverLive, {})).toMatchObject({ live: true })
     expect(await caller.call(methods.serverReady, {})).toMatchObject({ ready: true })
@@ -57,7 +57,7 @@ describe('gRPC', () => {
     expect(await caller.errorOf(unknown, {})).toEqual(['UNIMPLEMENTED', expect.any(String)])
   })
 
-  test('rule 21: inputs are all raw or all typed, and outputs are raw', async () => {
+  test('inputs are all raw or all typed, and outputs are raw', async () => {
     const caller = await Caller.start([double])
     const raw = await caller.call(methods.modelInfer, {
       modelName: 'double',
@@ -93,7 +93,7 @@ describe('gRPC', () => {
     ])
   })
 
-  test('rules 21 and 39: tensors in shared memory take no raw slot, or an empty one', async () => {
+  test('tensors in shared memory take no raw slot, or an empty one', async () => {
     const name = `serve-test-grpc-${process.pid}`
     const path = `/dev/shm/${name}`
     writeFileSync(path, Buffer.concat([bytesOf(1, 2, 3, 4), Buffer.alloc(16)]))
@@ -129,7 +129,7 @@ describe('gRPC', () => {
     ])
   })
 
-  test('rule 21: strings are in bytes_contents, or have their lengths in raw_input_contents', async () => {
+  test('strings are in bytes_contents, or have their lengths in raw_input_contents', async () => {
     const caller = await Caller.start([echo('string')])
     const text = { name: 'x', datatype: 'BYTES', shape: [2n] }
     const raw = Buffer.from([1, 0, 0, 0, 0x61, 0, 0, 0, 0])
@@ -147,7 +147,7 @@ describe('gRPC', () => {
     expect(config?.input[0]?.dataType).toBe(DataType.TYPE_STRING)
   })
 
-  test('rule 21: typed contents work for every datatype but those of 16 bits', async () => {
+  test('typed contents work for every datatype but those of 16 bits', async () => {
     const types = {
       pred: 'BOOL',
       s8: 'INT8',
@@ -197,7 +197,7 @@ describe('gRPC', () => {
     }
   })
 
-  test('rule 22: errors have the statuses of gRPC', async () => {
+  test('errors have the statuses of gRPC', async () => {
     const failing = defineModel({
       name: 'failing',
       signature: '(x: f32[n]) -> (y: f32[n])',
@@ -239,7 +239,7 @@ describe('gRPC', () => {
     expect(caller.served.errors.length).toBeGreaterThan(3)
   })
 
-  test('rule 23: a deadline and a client that leaves cancel the run', async () => {
+  test('a deadline and a client that leaves cancel the run', async () => {
     const reasons: unknown[] = []
     const endless = defineModel({
       name: 'endless',
@@ -266,7 +266,7 @@ describe('gRPC', () => {
     expect(fine.outputs).toHaveLength(1)
   })
 
-  test('rule 23: malformed messages and frames fail only their own call', async () => {
+  test('malformed messages and frames fail only their own call', async () => {
     const caller = await Caller.start([double])
     const send = (bytes: Uint8Array): Promise<ServiceError> =>
       new Promise((resolve) => {
@@ -311,7 +311,7 @@ describe('gRPC', () => {
     expect(await caller.call(methods.serverLive, {})).toMatchObject({ live: true })
   })
 
-  test('rule 24: a stream answers in order, and goes on behind an error', async () => {
+  test('a stream answers in order, and goes on behind an error', async () => {
     const caller = await Caller.start([double])
     const same = (bytes: Buffer): Buffer => bytes
     const stream = caller.client.makeBidiStreamRequest('/inference.GRPCInferenceService/ModelStreamInfer', same, same)
@@ -333,7 +333,7 @@ describe('gRPC', () => {
     ])
   })
 
-  test('rule 20: health checks say whether the server is ready, and when that changes', async () => {
+  test('health checks say whether the server is ready, and when that changes', async () => {
     const caller = await Caller.start([double])
     expect(await caller.call(Health.method.check, {})).toMatchObject({ status: 1 })
     expect(await caller.call(Health.method.check, { service: 'double' })).toMatchObject({ status: 1 })

@@ -7,7 +7,7 @@ import { double, echo } from './models.ts'
 import { inferText, input, Served } from './support.ts'
 
 describe('the paths of the protocol', () => {
-  test('rule 1: an unknown path is 404, another verb is 405 with Allow', async () => {
+  test('an unknown path is 404, another verb is 405 with Allow', async () => {
     const served = await Served.start([double])
     expect(await served.get('/v3')).toEqual([
       404,
@@ -21,14 +21,14 @@ describe('the paths of the protocol', () => {
     expect((await served.send('GET', '/v2?x=/y')).status).toBe(200)
   })
 
-  test('rule 1: a model has neither the name stats nor a slash in its name', () => {
+  test('a model has neither the name stats nor a slash in its name', () => {
     const signature = '(x: f32[n]) -> (y: f32[n])'
     for (const name of ['stats', 'a/b', '']) {
       expect(() => defineModel({ name, signature, run: ({ x }) => x })).toThrow(/name/)
     }
   })
 
-  test('rule 2: every error is JSON with the field error', async () => {
+  test('every error is JSON with the field error', async () => {
     const served = await Served.start([double])
     for (const path of ['/x', '/v2/models/no', '/v2/models/double/versions/7', '/v2/models/%zz']) {
       const { headers, body } = await served.send('GET', path)
@@ -37,7 +37,7 @@ describe('the paths of the protocol', () => {
     }
   })
 
-  test('rule 3: an unknown model has the text that clients of Triton look for', async () => {
+  test('an unknown model has the text that clients of Triton look for', async () => {
     const served = await Served.start([double])
     expect(await served.get('/v2/models/no')).toEqual([
       404,
@@ -46,7 +46,7 @@ describe('the paths of the protocol', () => {
     expect(await served.infer('no', { inputs: [] })).toMatchObject([404, {}])
   })
 
-  test('rule 4: without a version the highest one answers, and an id is echoed', async () => {
+  test('without a version the highest one answers, and an id is echoed', async () => {
     const versions = ['2', '10', '9'].map((version) =>
       defineModel({ name: 'm', version, signature: '(x: f32[n]) -> (y: f32[n])', run: ({ x }) => x }),
     )
@@ -61,7 +61,7 @@ describe('the paths of the protocol', () => {
     ])
   })
 
-  test('rule 5: the metadata of the server lists the extensions that are on', async () => {
+  test('the metadata of the server lists the extensions that are on', async () => {
     const served = await Served.start([double], { name: 'mine' })
     expect(await served.get('/v2')).toEqual([
       200,
@@ -92,7 +92,7 @@ describe('the paths of the protocol', () => {
     expect(await served.get('/v2/models/double/ready')).toEqual([200, { name: 'double', ready: true }])
   })
 
-  test('rule 41: statistics count inferences and failures', async () => {
+  test('statistics count inferences and failures', async () => {
     const served = await Served.start([double])
     await served.infer('double', { inputs: [input('x', 'FP32', [1, 4], [1, 2, 3, 4])] })
     await served.infer('double', { inputs: [input('x', 'FP32', [1, 4], [1, 2, 3, 4])] })
@@ -106,7 +106,7 @@ describe('the paths of the protocol', () => {
     expect((await served.get('/v2/models/stats'))[1]).toEqual(json)
   })
 
-  test('rule 41: metrics have the names of Triton, and a label for each model', async () => {
+  test('metrics have the names of Triton, and a label for each model', async () => {
     const failing = defineModel({
       name: 'failing',
       signature: '(x: f32[n]) -> (y: f32[n])',
@@ -134,7 +134,7 @@ describe('the paths of the protocol', () => {
     expect(lines.find((line) => line.startsWith('tenon_connections '))).toBe('tenon_connections 1')
   })
 
-  test('rule 35: a server that announced its end is not ready, answers, and ends each connection', async () => {
+  test('a server that announced its end is not ready, answers, and ends each connection', async () => {
     const served = await Served.start([double])
     served.server.announceEnd()
     expect(await served.get('/v2/health/ready')).toEqual([503, { live: true, ready: false }])
@@ -144,7 +144,7 @@ describe('the paths of the protocol', () => {
     expect([reply.status, reply.headers.connection]).toEqual([200, 'close'])
   })
 
-  test('rule 32: a server is ready until it closes', async () => {
+  test('a server is ready until it closes', async () => {
     const served = await Served.start([double])
     expect(await served.get('/v2/health/live')).toEqual([200, { live: true }])
     expect(await served.get('/v2/health/ready')).toEqual([200, { live: true, ready: true }])
@@ -153,7 +153,7 @@ describe('the paths of the protocol', () => {
     await expect(fetch(`http://127.0.0.1:${port}/v2/health/live`)).rejects.toThrow('fetch failed')
   })
 
-  test('rule 35: requests in progress are answered while the server closes, and new ones on open connections get 503', async () => {
+  test('requests in progress are answered while the server closes, and new ones on open connections get 503', async () => {
     const early = (): void => {}
     let finish = early
     const slow = defineModel({
@@ -175,7 +175,7 @@ describe('the paths of the protocol', () => {
     expect(received.join('')).toMatch(/^HTTP\/1.1 200 OK[^]*connection: close[^]*"data":\[3\]/)
   })
 
-  test('rule 35: a close with a deadline ends what does not finish', async () => {
+  test('a close with a deadline ends what does not finish', async () => {
     const endless = defineModel({
       name: 'endless',
       signature: '(x: f32[n]) -> (y: f32[n])',

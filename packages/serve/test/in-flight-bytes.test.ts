@@ -40,7 +40,7 @@ const inFlight = async (served: Served): Promise<number> => {
   return Number(/^tenon_in_flight_bytes (\d+)$/m.exec(text)![1])
 }
 
-describe('rule 40: the memory of all requests', () => {
+describe('the memory of all requests', () => {
   test('is limited: a request waits until another one has ended', async () => {
     const options = { maxRequestBytes: 64 * KIB, maxInFlightBytes: 100 * KIB, requestTimeout: 20_000 }
     const served = await Served.start([double], options)

@@ -46,7 +46,7 @@ describe('models whose kernels run in processes of their own', () => {
     expect([status, json['outputs']]).toEqual([200, [{ name: 'y', datatype: 'FP32', shape: [1, 2], data: [0.5, 0.5] }]])
   })
 
-  test('rule 18: requests are read into the memory of the library, which is free again after the answer', async () => {
+  test('requests are read into the memory of the library, which is free again after the answer', async () => {
     const library = await openFaulty()
     const served = await Served.start([faulty(library, 'double', 0)])
     await served.infer('double', request)
@@ -72,7 +72,7 @@ describe('models whose kernels run in processes of their own', () => {
     await eventually(() => expect(library.memory.usage.usedBytes).toBe(before))
   })
 
-  test('rule 2: a kernel that crashes is a 500 of its request, without addresses, and the next request is answered', async () => {
+  test('a kernel that crashes is a 500 of its request, without addresses, and the next request is answered', async () => {
     const library = await openFaulty()
     const faults = { segv: 1, abort: 2, exit: 4 }
     const served = await Served.start([
@@ -118,7 +118,7 @@ describe('models whose kernels run in processes of their own', () => {
     ])
   })
 
-  test('rule 34: a kernel that hangs is a 504 at its deadline, and its memory is free when its worker is gone', async () => {
+  test('a kernel that hangs is a 504 at its deadline, and its memory is free when its worker is gone', async () => {
     const library = await openFaulty()
     const served = await Served.start([faulty(library, 'double', 0), faulty(library, 'hang', 8, 100)])
     await served.infer('double', request)

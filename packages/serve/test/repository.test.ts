@@ -117,7 +117,7 @@ const faultyModel = (name: string, fault: number, others: object = {}) => ({
   [`${name}/1/libfaulty.so`]: { copy: libfaulty },
 })
 
-describe('rule 36: models that clients load and unload', () => {
+describe('models that clients load and unload', () => {
   const optionsFor = (files: Parameters<typeof makeRepository>[0]): Partial<ServerOptions> => ({
     repository: ModelRepository.open(makeRepository(files)),
     modelControl: 'explicit',

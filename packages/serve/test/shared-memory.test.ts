@@ -61,7 +61,7 @@ const jsonOf = ({ status, body }: Reply): [number, unknown] => [
 // Clients share memory on Linux only.
 if (process.platform === 'linux')
   describe('shared memory of clients', () => {
-    test('rules 37 to 39: inputs are read from it and outputs are written to it', async () => {
+    test('inputs are read from it and outputs are written to it', async () => {
       const { prefix, make } = objects()
       const served = await Served.start([double], { allowClientSharedMemory: prefix })
       const path = make('-data', 64)
@@ -84,7 +84,7 @@ if (process.platform === 'linux')
       expect(await served.get('/v2/systemsharedmemory/status')).toEqual([200, []])
     })
 
-    test('rule 40: the copy of an input counts for the memory of all requests', async () => {
+    test('the copy of an input counts for the memory of all requests', async () => {
       const { prefix, make } = objects()
       let inFlight: RegExpExecArray | null = null
       const look = defineModel({
@@ -107,7 +107,7 @@ if (process.platform === 'linux')
       }
     })
 
-    test('rule 15: strings in shared memory have their lengths before them', async () => {
+    test('strings in shared memory have their lengths before them', async () => {
       const { prefix, make } = objects()
       const served = await Served.start([echo('string')], { allowClientSharedMemory: prefix })
       const bytes = Buffer.from([1, 0, 0, 0, 0x61, 0, 0, 0, 0])
@@ -120,7 +120,7 @@ if (process.platform === 'linux')
       expect([status, readFileSync(path).subarray(9, 18)]).toEqual([200, bytes])
     })
 
-    test('rule 5 and 37: it is off unless the server allows it, and then a part of the extensions', async () => {
+    test('it is off unless the server allows it, and then a part of the extensions', async () => {
       const off = await Served.start([double])
       expect((await off.get('/v2'))[1]).toMatchObject({
         extensions: expect.not.arrayContaining(['system_shared_memory']),
@@ -141,7 +141,7 @@ if (process.platform === 'linux')
       expect((await on.get('/v2'))[1]).toMatchObject({ extensions: expect.arrayContaining(['system_shared_memory']) })
     })
 
-    test('rule 37: a server that other machines reach, and a prefix of other programs, are refused', async () => {
+    test('a server that other machines reach, and a prefix of other programs, are refused', async () => {
       const start = (allowClientSharedMemory: string, host = '127.0.0.1') =>
         createServer({ models: [double], http: { host, port: 0 }, allowClientSharedMemory })
       await expect(start('mine', '0.0.0.0')).rejects.toThrow(
@@ -160,13 +160,13 @@ if (process.platform === 'linux')
       ['the file of a driver', '/tenon-abc'],
       ['NUL', '/a\0b'],
       ['no text', 7],
-    ])('rule 37: a key that is %s is refused', async (_, key) => {
+    ])('a key that is %s is refused', async (_, key) => {
       const served = await Served.start([double], { allowClientSharedMemory: 'serve-test' })
       const reply = await served.post('/v2/systemsharedmemory/region/a/register', { key, byte_size: 1 })
       expect(reply).toEqual([400, { error: expect.stringContaining('key must be') }])
     })
 
-    test('rule 37: links, folders, pipes and files of others are refused, and leave no descriptor', async () => {
+    test('links, folders, pipes and files of others are refused, and leave no descriptor', async () => {
       const { prefix, make } = objects()
       const served = await Served.start([double], { allowClientSharedMemory: prefix })
       const target = make('-target', 64)
@@ -198,14 +198,14 @@ if (process.platform === 'linux')
       ['an offset beyond the object', { byte_size: 1, offset: 64 }],
       ['a negative offset', { byte_size: 1, offset: -1 }],
       ['a sum beyond 2^53', { byte_size: 2 ** 53 - 1, offset: 2 ** 53 - 1 }],
-    ])('rule 37: %s is refused', async (_, range) => {
+    ])('%s is refused', async (_, range) => {
       const { prefix, make } = objects()
       const served = await Served.start([double], { allowClientSharedMemory: prefix })
       const key = basename(make('-data', 64))
       expect((await served.post('/v2/systemsharedmemory/region/a/register', { key, ...range }))[0]).toBe(400)
     })
 
-    test('rule 37: a name is registered once, and a server has at most 1024 regions', async () => {
+    test('a name is registered once, and a server has at most 1024 regions', async () => {
       const { prefix, make } = objects()
       const served = await Served.start([double], { allowClientSharedMemory: prefix })
       const path = make('-data', 64)
@@ -220,7 +220,7 @@ if (process.platform === 'linux')
       expect(descriptors()).toBeLessThanOrEqual(before + 1)
     })
 
-    test('rule 38: an object that became shorter is the error of a request', async () => {
+    test('an object that became shorter is the error of a request', async () => {
       const { prefix, make } = objects()
       const served = await Served.start([double], { allowClientSharedMemory: prefix })
       const path = make('-data', 64)
@@ -238,7 +238,7 @@ if (process.platform === 'linux')
       expect(readFileSync(path)).toHaveLength(8)
     })
 
-    test('rule 39: ranges end within the region, and outputs need room for their bytes', async () => {
+    test('ranges end within the region, and outputs need room for their bytes', async () => {
       const { prefix, make } = objects()
       const served = await Served.start([double], { allowClientSharedMemory: prefix })
       await register(served, 'data', make('-data', 64), 32)
@@ -269,7 +269,7 @@ if (process.platform === 'linux')
       }
     })
 
-    test('rule 39: a request keeps its region open, and a new one can have the name', async () => {
+    test('a request keeps its region open, and a new one can have the name', async () => {
       const { prefix, make } = objects()
       let go = (): void => {}
       const waiting = new Promise<void>((resolve) => (go = resolve))
@@ -317,7 +317,7 @@ if (process.platform === 'linux')
     })
   })
 
-describe('requests without JSON (rule 17)', () => {
+describe('requests without JSON', () => {
   const send = (served: Served, model: string, body: Uint8Array) =>
     served.send('POST', `/v2/models/${model}/infer`, body, { 'inference-header-content-length': '0' })
 

@@ -35,7 +35,7 @@ const sized = (shape: readonly number[], size: number): object => ({
 })
 
 describe('string tensors', () => {
-  test('rule 11: strings are texts in JSON, flat or nested', async () => {
+  test('strings are texts in JSON, flat or nested', async () => {
     const served = await Served.start([shout])
     const nested = [
       ['a', 'ß'],
@@ -48,7 +48,7 @@ describe('string tensors', () => {
     }
   })
 
-  test('rule 11: what is no text is refused, and an output that is not UTF-8 needs the binary form', async () => {
+  test('what is no text is refused, and an output that is not UTF-8 needs the binary form', async () => {
     const served = await Served.start([echo])
     const infer = async (data: unknown) =>
       (await served.infer('echo', { inputs: [input('text', 'BYTES', [1], data)] }))[1]
@@ -63,7 +63,7 @@ describe('string tensors', () => {
     expect((await served.inferBinary('echo', asBytes, [bytes])).body.subarray(-bytes.length)).toEqual(bytes)
   })
 
-  test('rule 14: a string has its length before it, and the lengths must fit exactly', async () => {
+  test('a string has its length before it, and the lengths must fit exactly', async () => {
     const served = await Served.start([echo])
     const infer = async (count: number, bytes: Uint8Array) => {
       const { status, body } = await served.inferBinary('echo', sized([count], bytes.length), [bytes])
@@ -85,7 +85,7 @@ describe('string tensors', () => {
     for (const [count, bytes, error] of wrong) expect(await infer(count, bytes)).toEqual([400, error])
   })
 
-  test('rule 14: any strings cross unchanged, and any bytes are strings or an error', () => {
+  test('any strings cross unchanged, and any bytes are strings or an error', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 })), (elements) => {
         expect(readStrings('x', writeStrings(elements), elements.length)).toEqual(elements)
@@ -102,7 +102,7 @@ describe('string tensors', () => {
     )
   })
 
-  test('rules 16 and 26: requests with strings share a batch, and each gets its own rows', async () => {
+  test('requests with strings share a batch, and each gets its own rows', async () => {
     const served = await Served.start([shout])
     const replies = await Promise.all(
       ['a', 'b', 'c'].map((text) =>
@@ -130,7 +130,7 @@ describe('string tensors', () => {
     ])
   })
 
-  test('rule 15: a kernel in a process of its own takes the bytes of a packed tensor, without a copy', async () => {
+  test('a kernel in a process of its own takes the bytes of a packed tensor, without a copy', async () => {
     const { path } = await compile(`
       #include <tenon/kernel.h>
       TN_KERNEL(measure, "(text: u8[b]) -> (size: s64[2])") {

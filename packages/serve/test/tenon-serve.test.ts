@@ -43,7 +43,7 @@ const messagesOf = (lines: readonly string[]): string[] =>
 const FREE = ['--http-port', '0', '--no-grpc']
 
 describe('tenon serve', { timeout: 60_000 }, () => {
-  test('rule 35: answers until SIGTERM, finishes what runs, and ends with 0', async () => {
+  test('answers until SIGTERM, finishes what runs, and ends with 0', async () => {
     const directory = makeRepository({
       'double/model.json': faulty(0),
       'double/1/libfaulty.so': { copy: libfaulty },
@@ -69,7 +69,7 @@ describe('tenon serve', { timeout: 60_000 }, () => {
     expect(messagesOf(lines).at(-1)).toBe('drained')
   })
 
-  test('rule 35: what is not done at the end of the drain ends with 4, and a second signal with 130', async () => {
+  test('what is not done at the end of the drain ends with 4, and a second signal with 130', async () => {
     const directory = makeRepository({ 'hang/model.json': faulty(8), 'hang/1/libfaulty.so': { copy: libfaulty } })
     for (const [signals, wanted] of [
       [1, 4],
@@ -90,7 +90,7 @@ describe('tenon serve', { timeout: 60_000 }, () => {
     }
   })
 
-  test('rule 33: ends with 3 when the processes of all models crash again and again', async () => {
+  test('ends with 3 when the processes of all models crash again and again', async () => {
     const directory = makeRepository({ 'crash/model.json': faulty(1), 'crash/1/libfaulty.so': { copy: libfaulty } })
     const { child, url, lines } = await start([directory, ...FREE])
     const exit = once(child, 'exit') as Promise<[number]>

@@ -29,7 +29,7 @@ function tracing(seen: TraceContext[][]): Model {
   })
 }
 
-describe('rule 42: traces without OpenTelemetry', () => {
+describe('traces without OpenTelemetry', () => {
   test('the context of a request reaches the function, over HTTP and gRPC', async () => {
     const seen: TraceContext[][] = []
     const caller = await Caller.start([tracing(seen)])
@@ -54,7 +54,7 @@ describe('rule 42: traces without OpenTelemetry', () => {
   })
 })
 
-describe('rule 42: spans of OpenTelemetry', () => {
+describe('spans of OpenTelemetry', () => {
   const start = (): InMemorySpanExporter => {
     const exporter = new InMemorySpanExporter()
     trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))

@@ -3,7 +3,7 @@ import { ArgumentError, ScopeClosedError, tensor } from '@tenon/core'
 import { describe, expect, test } from 'vitest'
 import { assertClose } from '../src/entries/testing.ts'
 
-describe('rule 9: assertClose()', () => {
+describe('assertClose()', () => {
   test.each([
     [tensor([1, 2]), tensor([1, 2.00001])],
     [tensor([1, 2]), [1, 2]],

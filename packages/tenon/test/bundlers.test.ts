@@ -95,7 +95,7 @@ describe.each([
     expect(await run(await bundle(true))).toBe('0.5 0.5')
   })
 
-  test('a bundle with the core says to leave it out (C11)', { timeout: 60_000 }, async () => {
+  test('a bundle with the core says to leave it out', { timeout: 60_000 }, async () => {
     expect(await run(await bundle(false))).toBe(
       'LoadError: the package.json of @tenon/core was not found\nHint: Mark @tenon/core as external, so that it is not bundled.',
     )

@@ -38,7 +38,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const call = (...args: string[]): Finished => runTenon(['call', ...args], { cwd: directory })
 const done = (stdout: string, stderr = ''): Finished => ({ code: 0, stdout, stderr })
 
-describe('rule 32: tenon call with a signature', () => {
+describe('tenon call with a signature', () => {
   test('needs neither results, nor types, nor the convention', () => {
     const uniform = '[[0.33333334 0.33333334 0.33333334]\n [0.33333334 0.33333334 0.33333334]]\n'
     expect(call(kernels, 'softmax', '--arg', 'x.npy', '--temperature', 'inf')).toEqual(done(uniform))

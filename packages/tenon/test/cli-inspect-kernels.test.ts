@@ -23,7 +23,7 @@ function inspect(path: string, ...flags: string[]): string {
 
 const typed = (name: string): string => `int ${name}(void *frame) { return frame != 0; }\n`
 
-describe('rule 23: tenon inspect', () => {
+describe('tenon inspect', () => {
   test('prints the signature of a kernel and its source', () => {
     const text = inspect(kernelLibrary('kernels'))
     expect(text).toMatch(
@@ -107,7 +107,7 @@ describe('rule 23: tenon inspect', () => {
 })
 
 if (linux)
-  describe('rule 47: tenon inspect', () => {
+  describe('tenon inspect', () => {
     const source = `
       void *Norm(void *frame);
       void *Norm(void *frame) { return frame; }
@@ -142,7 +142,7 @@ if (linux)
   })
 
 if (linux)
-  describe('rule 41: tenon inspect --handlers', () => {
+  describe('tenon inspect --handlers', () => {
     const source = `
       #include <tenon/xla_handler.h>
       static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int minor) {
@@ -166,7 +166,7 @@ if (linux)
       __attribute__((constructor)) static void start(void) { add("new_one", new_one, NULL); add("old_one", old_one, NULL); add("recorder", old_one, old_one); }
     `
 
-    test('rule 39: lists the stage record of a handler, which never runs', () => {
+    test('lists the stage record of a handler, which never runs', () => {
       expect(inspect(compileLibrary(directory, source), '--handlers')).toMatch(
         /\n {2}recorder +XLA FFI 0\.3 +execute, record +registered for host\n/,
       )

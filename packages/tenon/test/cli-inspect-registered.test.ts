@@ -61,7 +61,7 @@ describe('tenon inspect of a library that registers types', () => {
 })
 
 if (process.platform === 'linux')
-  describe('rule 38: a library of tvm-ffi that Tenon provides', () => {
+  describe('a library of tvm-ffi that Tenon provides', () => {
     test('is not missing', () => {
       const { stdout } = run('liblinked.so')
       expect(stdout).toContain('  provided   libtvm_ffi.so (provided by Tenon)\n')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { parseArguments } from '../src/cli/arguments.ts'
 import { kernelFlags, readKernelAttributes } from '../src/cli/kernel-flags.ts'
 
-test('rule 32: attributes may have the names of members of Object.prototype', () => {
+test('attributes may have the names of members of Object.prototype', () => {
   const signature = parseSignature(
     'f',
     '() -> (); __proto__: s32 = 1, constructor: s32 = 2, toString?: { __proto__: s32 }',

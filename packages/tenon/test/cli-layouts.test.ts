@@ -19,7 +19,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const call = (...args: string[]): Finished => runTenon(['call', ...args], { cwd: directory })
 
 describe('tenon call', () => {
-  test('rule 43: a layout of a file or a result is written behind it', () => {
+  test('a layout of a file or a result is written behind it', () => {
     const [input, output] = [join(directory, 'a.npy'), join(directory, 'l.npy')]
     const a = tensor('f64', [
       [4, 12, -16],

@@ -47,7 +47,7 @@ function compile(...files: string[]): string[] {
   }
 }
 
-describe('decision 19: tenon types', () => {
+describe('tenon types', () => {
   test('reads files, and tells how to include what a library registers', () => {
     const { code, stderr } = run()
     expect(code).toBe(1)
@@ -67,7 +67,7 @@ describe('decision 19: tenon types', () => {
   })
 })
 
-describe('rule 27: what is declared', () => {
+describe('what is declared', () => {
   test('is what the library registers, without the names of tvm-ffi, by depth and then by key', () => {
     const { stdout, stderr } = run('--registered')
     expect(
@@ -105,7 +105,7 @@ describe('rule 27: what is declared', () => {
   })
 })
 
-describe('rules 28 to 30: declarations of classes', () => {
+describe('declarations of classes', () => {
   test('a class has a constructor of its fields, accessors, methods and docs', () => {
     const { stdout } = run('--registered')
     expect(classIn(stdout, 'shapes_Point')).toEqual([
@@ -170,7 +170,7 @@ describe('rules 28 to 30: declarations of classes', () => {
   })
 })
 
-describe('rule 31: --refine', () => {
+describe('--refine', () => {
   const refined = (value: unknown): Finished => {
     write('refine.json', typeof value === 'string' ? value : JSON.stringify(value))
     return run('--registered', '--refine', 'refine.json')
@@ -197,7 +197,7 @@ describe('rule 31: --refine', () => {
   })
 })
 
-describe('rule 32: the written files', () => {
+describe('the written files', () => {
   beforeAll(() => {
     run('--registered', '--output', 'shapes.js')
     run('--registered', '--names', 'original', '--output', 'original.js')

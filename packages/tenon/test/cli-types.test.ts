@@ -30,7 +30,7 @@ const run = (...args: string[]): Finished => runTenon(['types', ...args], { cwd:
 const declared = (...kernels: [name: string, signature: string][]): string =>
   declareKernels(kernels.map(([name, text]) => parseSignature(name, text, { source: 'library' }))).join('\n')
 
-describe('rule 34: declarations of a kernel', () => {
+describe('declarations of a kernel', () => {
   test('have the doc, the signature, and optional attributes with their defaults', () => {
     const text = '(x: f32[n]) -> (y: s32[n]); t: f32 = 1, k: s64; mode?: enum("a", "b") -- Does */ it.'
     expect(declared(['f', text])).toBe(
@@ -137,7 +137,7 @@ describe('rule 34: declarations of a kernel', () => {
   })
 })
 
-describe('rule 34: tenon types', () => {
+describe('tenon types', () => {
   test('writes a module that opens its library at the first call', () => {
     expect(run('libkernels.so', '--output', 'kernels.js').stderr).toContain(
       'kernels.d.ts: written\nkernels.js: written\n',
@@ -211,7 +211,7 @@ console.log(matmul(x, tensor('f32', [3, 1], [1, 1, 1]), { into: tensor('f32', [1
   })
 })
 
-describe('rule 34: the compiler accepts declarations', () => {
+describe('the compiler accepts declarations', () => {
   const project = (): string => join(directory, 'project')
   beforeAll(() => writeProject(project(), 3, 'alike'))
 

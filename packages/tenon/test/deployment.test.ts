@@ -63,14 +63,14 @@ describe('Node.js', () => {
     expect(page).toContain(`22.12 or later; ${testedNodes.join(', ').replace(/, (\d+)$/, ' and $1')} are tested`)
   })
 
-  test.each(['20.20.2', '18.0.0', '22.11.9'])('B4: %s is refused by each entry in one sentence', async (version) => {
+  test.each(['20.20.2', '18.0.0', '22.11.9'])('%s is refused by each entry in one sentence', async (version) => {
     const list = JSON.stringify(entries.map(([, path]) => pathToFileURL(path).href))
     const source = `for (const url of ${list}) await import(url).then(() => console.log(url), ({ message }) => console.log(message))`
     const { stdout } = await asNode(version, '--input-type=module', '--eval', source)
     expect(new Set(stdout.trim().split('\n'))).toEqual(new Set([`Tenon needs Node.js 22.12 or later, got ${version}`]))
   })
 
-  test('B4: an older one is refused by the command with the sentence alone', async () => {
+  test('an older one is refused by the command with the sentence alone', async () => {
     expect(await asNode('20.20.2', tenonProgram, 'doctor')).toEqual({
       code: 1,
       stdout: '',

@@ -108,7 +108,7 @@ describe.each([false, true])('with guard: %s', (guard) => {
     .filter(([, { error }]) => !isSanitized || error !== KernelMemoryError)
   describe.each(Object.keys(forms))('%s', (form) => {
     test.each(table)(
-      'rule 14: a kernel that %s is an error of its call',
+      'a kernel that %s is an error of its call',
       async (_, { fault, error, details, deadline = 20_000 }) => {
         const thrown = (await (async () => forms[form]!(kernel, [input(), { fault }, { deadline }] as never[]))().then(
           (value) => value,
@@ -134,7 +134,7 @@ describe.each([false, true])('with guard: %s', (guard) => {
     },
   )
 
-  test('rule 41: an error has the output of its call', async () => {
+  test('an error has the output of its call', async () => {
     const error = (await kernel.async(input(), { fault: 24 }).catch((thrown: unknown) => thrown)) as TenonError
     expect(error).toMatchObject({
       code: 'TENON_XLA',

@@ -30,7 +30,7 @@ const row = (count: number, options = {}): Tensor =>
   )
 
 describe('operands', () => {
-  test('rule 4: in shared memory are not copied, others once', () => {
+  test('in shared memory are not copied, others once', () => {
     const saxpy = library.kernel('saxpy')
     const copied = (): number => library.metrics().copiedBytes
     const [shared, own] = [row(8, { allocator: library.memory }), row(8)]
@@ -46,7 +46,7 @@ describe('operands', () => {
     expect(y.toArray()).toEqual([-4, -2, 0, 2, 4, 6, 8, 10])
   })
 
-  test('rule 4: results lie in the memory of the library, in `into`, or in that of the allocator', () => {
+  test('results lie in the memory of the library, in `into`, or in that of the allocator', () => {
     const softmax = library.kernel('softmax')
     expect(softmax(row(4)).segment.lifetime).toBe(library.memory)
     const into = row(4)
@@ -336,7 +336,7 @@ describe('an isolated library', () => {
     )
   })
 
-  test('rule 3: a state lives in its worker, and restart() makes new ones', async () => {
+  test('a state lives in its worker, and restart() makes new ones', async () => {
     await using one = await Library.isolate(fixturePath('faulty'), { workers: 2 })
     const counter = one.kernel('counter')
     const runs = (): unknown => (counter({}, { affinity: 'a' }) as Tensor).toArray()[0]

@@ -8,7 +8,7 @@ import { thrownBy } from './thrown-by.ts'
 const path = kernelLibrary('kernels')
 
 describe('Library.kernels()', () => {
-  test('rule 29: lists the kernels of every convention, sorted by name, without calling anything', () => {
+  test('lists the kernels of every convention, sorted by name, without calling anything', () => {
     using library = Library.open(path)
     const kernels = library.kernels()
     const names = kernels.map(({ name }) => name)
@@ -21,13 +21,13 @@ describe('Library.kernels()', () => {
     expect(packed.kernels().find(({ name }) => name === 'add_one')).toMatchObject({ convention: 'packed' })
   })
 
-  test('rule 25: a kernel without a signature prints as one line', () => {
+  test('a kernel without a signature prints as one line', () => {
     using library = Library.open(path)
     const unsigned = library.kernels().find(({ name }) => name === 'clip_v3')
     expect(inspect(unsigned)).toBe('clip_v3: a typed kernel without a signature')
   })
 
-  test('rule 29: lists the handlers that the library has registered itself', () => {
+  test('lists the handlers that the library has registered itself', () => {
     const registering = Library.open(kernelLibrary('kernels_runtime'))
     expect(registering.kernels().map(({ name }) => name)).toContain('negate')
     const x = tensor([1, 2])
@@ -43,7 +43,7 @@ describe('Library.kernels()', () => {
 })
 
 describe('Library.kernel()', () => {
-  test('rule 30: calls a typed handler with operands, attributes and options', async () => {
+  test('calls a typed handler with operands, attributes and options', async () => {
     using library = Library.open(path)
     const softmax = library.kernel('softmax')
     const x = tensor([
@@ -65,7 +65,7 @@ describe('Library.kernel()', () => {
     ])
   })
 
-  test('rule 31: a packed function refuses prepare(), with and without a signature', () => {
+  test('a packed function refuses prepare(), with and without a signature', () => {
     using library = Library.open(kernelLibrary('packed'))
     for (const options of [{ signature: '(x: f32[n]) -> (y: f32[n])' }, {}]) {
       expect(() => library.kernel('add_one', options).prepare([tensor([1])])).toThrow(
@@ -74,7 +74,7 @@ describe('Library.kernel()', () => {
     }
   })
 
-  test('rule 31: has the signature, the handler and prepare()', () => {
+  test('has the signature, the handler and prepare()', () => {
     using library = Library.open(path)
     const softmax = library.kernel('softmax')
     expect(softmax.name).toBe('softmax')
@@ -93,7 +93,7 @@ describe('Library.kernel()', () => {
     call.close()
   })
 
-  test('rule 29: a kernel without a signature takes its results and attributes behind the operands', () => {
+  test('a kernel without a signature takes its results and attributes behind the operands', () => {
     using library = Library.open(path)
     const clip = library.kernel('clip_v3')
     const x = tensor([-1, 2])
@@ -110,7 +110,7 @@ describe('Library.kernel()', () => {
     ).toEqual([2, 3, 4, 5])
   })
 
-  test('rule 29: no convention is guessed', () => {
+  test('no convention is guessed', () => {
     using library = Library.open(path)
     const [unmarked] = ['rms_norm_unmarked']
     expect(thrownBy(() => library.kernel(unmarked))).toBeInstanceOf(LoadError)
@@ -123,7 +123,7 @@ describe('Library.kernel()', () => {
     expect(thrownBy(() => library.kernel('softmax', { frames: 65 })).sentence).toMatch(/^frames must be a whole number/)
   })
 
-  test('rule 30: the option signature replaces that of the library', () => {
+  test('the option signature replaces that of the library', () => {
     using library = Library.open(path)
     const scale = library.kernel('softmax', { signature: '(in: f32[r, c]) -> (out: f32[r, c]); temperature: f32' })
     expect(scale.signature).toMatchObject({ source: 'option', convention: 'typed' })
@@ -133,7 +133,7 @@ describe('Library.kernel()', () => {
     expect(host(tensor('f32', [128]), tensor('f32', [2048])).shape).toEqual([2048])
   })
 
-  test('rule 31: closing the library refuses kernels, calls and functions of every convention', () => {
+  test('closing the library refuses kernels, calls and functions of every convention', () => {
     const library = Library.open(path)
     const softmax = library.kernel('softmax')
     const x = tensor([[1, 2]])
@@ -152,7 +152,7 @@ describe('Library.kernel()', () => {
     expect(thrownBy(() => packed.packed('add_one'))).toBeInstanceOf(ScopeClosedError)
   })
 
-  test('rule 31: a pointer among the attributes of a packed function holds its memory open during the call', async () => {
+  test('a pointer among the attributes of a packed function holds its memory open during the call', async () => {
     using library = Library.open(kernelLibrary('packed'))
     const signature = '(x: f32[n]) -> (y: f32[n]); p: pointer'
     const nothing = library.kernel('nothing', { signature, convention: 'packed' })
@@ -168,7 +168,7 @@ describe('Library.kernel()', () => {
     await expect(nothing.async(x, { p })).rejects.toThrow(ScopeClosedError)
   })
 
-  test('rule 46: a packed function rejects at its deadline, and when its signal is aborted', async () => {
+  test('a packed function rejects at its deadline, and when its signal is aborted', async () => {
     using library = Library.open(kernelLibrary('packed'))
     const wait = library.kernel<undefined>('wait_for_signal', { signature: '() -> (); ms: s64' })
     await expect(wait.async({ ms: 20_000 }, { deadline: 10 })).rejects.toBeInstanceOf(DeadlineExceededError)
@@ -183,7 +183,7 @@ describe('Library.kernel()', () => {
     await expect.poll(() => library.native.gate.holds).toBe(0)
   })
 
-  test('rule 29: a packed function is a kernel', async () => {
+  test('a packed function is a kernel', async () => {
     using library = Library.open(kernelLibrary('packed'))
     const x = tensor('f32', [2], [1, 2])
     const plain = library.kernel<null>('add_one')

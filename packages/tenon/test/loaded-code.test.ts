@@ -11,27 +11,18 @@ const tests: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'run with operands, attributes and options',
   ],
   '`libcuda.so.1`, `nvcuda.dll`': ['packages/tenon/test/cli-doctor.test.ts', '--cuda-driver names the driver'],
-  '`@tenon/core-<platform>`': [
-    'packages/core/test/packaged-core.test.ts',
-    'B35: are compared before their code can run',
-  ],
+  '`@tenon/core-<platform>`': ['packages/core/test/packaged-core.test.ts', 'are compared before their code can run'],
   '`<package>-<platform>`': [
     'packages/core/test/platform-library.test.ts',
     'refuses a platform package of another version',
   ],
-  '`build/` of a checkout of this repository': [
-    'packages/core/test/packaged-core.test.ts',
-    'B33: never looks in build/',
-  ],
+  '`build/` of a checkout of this repository': ['packages/core/test/packaged-core.test.ts', 'never looks in build/'],
   '`TENON_VARIANT`': ['packages/core/test/packaged-core.test.ts', 'TENON_VARIANT must be a variant of tenon-build'],
   '`TENON_BUILD_VARIANT`': ['packages/tenon/test/cli-project.test.ts', 'opens the variant of TENON_BUILD_VARIANT'],
   '`TENON_CORE_LIBRARY`': ['packages/core/test/packaged-core.test.ts', 'unless it was told to ignore the environment'],
-  '`TENON_TVM_FFI_LIBRARY`': [
-    'packages/packed-func/test/missing-runtime.test.ts',
-    'rule 36: must have an absolute path',
-  ],
+  '`TENON_TVM_FFI_LIBRARY`': ['packages/packed-func/test/missing-runtime.test.ts', 'must have an absolute path'],
   '`TENON_DRIVER`': ['packages/scope/test/upcall-life.test.ts', `'TENON_DRIVER', 'x'`],
-  '`koffi`': ['packages/core/test/check-koffi.test.ts', 'B12: another version is refused before it loads the core'],
+  '`koffi`': ['packages/core/test/check-koffi.test.ts', 'another version is refused before it loads the core'],
   '`TENON_CACHE_DIR`': [
     'packages/build/test/inline/cache.test.ts',
     'a directory that other users can write to is refused',
@@ -63,7 +54,7 @@ function firstCells(page: string, heading: string): string[] {
   return rows.slice(2).map((row) => row.split(' | ')[0]!.slice(2).trim())
 }
 
-test('B34: SECURITY.md lists each way in which code is loaded, and each has a test', () => {
+test('SECURITY.md lists each way in which code is loaded, and each has a test', () => {
   expect(firstCells(security, 'What is loaded as code').toSorted()).toEqual(Object.keys(tests).toSorted())
   const missing = Object.values(tests).filter(
     ([file, title]) => !readFileSync(join(root, file), 'utf8').includes(title),

@@ -62,7 +62,7 @@ describe('files that NumPy wrote', () => {
     expect(readNpy(fixture(name)).toArray()).toEqual(expected('float32'))
   })
 
-  test('rule 44: readNpy() reads three axes in Fortran order as a tensor with strides', () => {
+  test('readNpy() reads three axes in Fortran order as a tensor with strides', () => {
     const counted = Array.from({ length: 24 }, (_, index) => index)
     for (const name of ['cube-fortran', 'cube-fortran-big-endian']) {
       const cube = readNpy(fixture(name))
@@ -161,7 +161,7 @@ describe('round trips', () => {
     )
   })
 
-  test('rule 44: writeNpy() writes Fortran order only for tensors that are fully column-major', () => {
+  test('writeNpy() writes Fortran order only for tensors that are fully column-major', () => {
     const x = tensor(
       'f32',
       [2, 3, 4],
@@ -184,7 +184,7 @@ describe('round trips', () => {
     for (const [source, fortranOrder] of isFortran) expect(written(source)).toEqual({ fortranOrder, same: true })
   })
 
-  test('rule 44: a column-major tensor is written in the order of its memory', () => {
+  test('a column-major tensor is written in the order of its memory', () => {
     const x = tensor('f64', [2, 2], [1, 2, 3, 4]).toLayout('cm')
     const bytes = encodeNpy(x)
     expect(new Float64Array(new Uint8Array(bytes.subarray(-32)).buffer)).toEqual(new Float64Array([1, 3, 2, 4]))

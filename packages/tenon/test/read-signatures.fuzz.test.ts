@@ -31,7 +31,7 @@ const source = `
 
 if (process.platform === 'linux')
   test(
-    'rule 22: a library with changed bytes gives signatures or a BinaryFormatError',
+    'a library with changed bytes gives signatures or a BinaryFormatError',
     () => {
       const path = compileLibrary(directory, source)
       const image = readFileSync(path)

@@ -18,7 +18,7 @@ afterEach(() => rmSync(directory, { recursive: true }))
 
 const compile = (source: string): string => compileLibrary(directory, source)
 
-describe('rule 21: TN_SIGNATURE() beside a function', () => {
+describe('TN_SIGNATURE() beside a function', () => {
   test('describes a typed handler without another mark, and a function of a marked or packed convention', () => {
     const path = compile(`
       int typed(void *f) { return f != 0; }
@@ -84,7 +84,7 @@ describe('rule 21: TN_SIGNATURE() beside a function', () => {
   })
 })
 
-test('rule 22: a text that cannot be read counts as none, with the reason', () => {
+test('a text that cannot be read counts as none, with the reason', () => {
   const path = compile(`
     int wrong(void *f) { return f != 0; }
     TN_SIGNATURE(wrong, "(x: f33[n]) -> ()");
@@ -103,7 +103,7 @@ test('rule 22: a text that cannot be read counts as none, with the reason', () =
   expect(zero![0]!.reason).toContain("outside of the file's segments")
 })
 
-describe('rule 23: the order of the sources', () => {
+describe('the order of the sources', () => {
   const source = `
     int f(void *f) { return f != 0; }
     TN_SIGNATURE(f, "(x: f32[n]) -> (y: f32[n]) -- From the library.");
@@ -145,7 +145,7 @@ describe('rule 23: the order of the sources', () => {
   })
 })
 
-describe('rule 26: the metadata of tvm-ffi', () => {
+describe('the metadata of tvm-ffi', () => {
   const source = 'int __tvm_ffi_f(void *self) { return self != 0; }'
   const schema = (...args: unknown[]): unknown => ({ type: 'ffi.Function', args })
   const of = (typeSchema: unknown): FoundSignature =>
@@ -213,7 +213,7 @@ describe('rule 26: the metadata of tvm-ffi', () => {
 })
 
 if (linux)
-  describe("rule 27: the template symbols of XLA's C++ header", () => {
+  describe("the template symbols of XLA's C++ header", () => {
     /** The names and the shape of the templates in xla/ffi/api/ffi.h; the bodies do not matter. */
     const header = `
       struct XLA_FFI_CallFrame;

@@ -21,7 +21,7 @@ function withSidecar(name: string, kernels: unknown, file = name): string {
   return path
 }
 
-test('rule 24: a kernel of a sidecar is called by its signature, under its name or that of the sidecar', () => {
+test('a kernel of a sidecar is called by its signature, under its name or that of the sidecar', () => {
   const signature = '(x: f32[..., n]) -> (y: f32[..., n]); eps: f32 = 1e-5'
   using library = Library.open(withSidecar('kernels', { rms_norm: signature, norm: { signature, symbol: 'rms_norm' } }))
   expect(library.kernels().find(({ name }) => name === 'norm')).toMatchObject({
@@ -34,7 +34,7 @@ test('rule 24: a kernel of a sidecar is called by its signature, under its name 
   expect(library.kernel('norm')(x, { eps: 0 }).toArray()).toEqual(expected)
 })
 
-test('rule 24: a symbol of the sidecar that is not exported is refused, also if the name of the kernel is exported', () => {
+test('a symbol of the sidecar that is not exported is refused, also if the name of the kernel is exported', () => {
   const signature = '(x: f32[..., n]) -> (y: f32[..., n]); eps: f32 = 1e-5'
   const path = withSidecar('kernels', { rms_norm: { signature, symbol: 'rms_norn' } }, 'misspelled')
   using library = Library.open(path)
@@ -44,7 +44,7 @@ test('rule 24: a symbol of the sidecar that is not exported is refused, also if 
   expect(runTenon(['inspect', path]).stdout).toMatch(/rms_norm .*rms_norn is not exported/)
 })
 
-test('rule 24: a handler that the library registers itself is called by the signature of the sidecar', () => {
+test('a handler that the library registers itself is called by the signature of the sidecar', () => {
   const negate = { signature: '(x: f32[n]) -> (y: f32[n])', registered: true }
   using library = Library.open(withSidecar('kernels_runtime', { negate }))
   expect(
@@ -54,7 +54,7 @@ test('rule 24: a handler that the library registers itself is called by the sign
   ).toEqual([-1, 2])
 })
 
-test('rule 24: a packed function is called by the signature of the sidecar, under its name or that of the sidecar', () => {
+test('a packed function is called by the signature of the sidecar, under its name or that of the sidecar', () => {
   const signature = '(x: f32[n]) -> (y: f32[n])'
   using library = Library.open(withSidecar('packed', { add_one: signature, plus: { signature, symbol: 'add_one' } }))
   expect(

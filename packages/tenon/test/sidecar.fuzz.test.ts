@@ -39,7 +39,7 @@ function expectKernels(bytes: Uint8Array): void {
 }
 
 test(
-  'rule 24: any JSON gives the kernels of a sidecar or a SidecarError',
+  'any JSON gives the kernels of a sidecar or a SidecarError',
   () => {
     const kernels = fc.dictionary(fc.oneof(word, fc.string()), value, { maxKeys: 5 })
     const file = fc.oneof(
@@ -56,7 +56,7 @@ test(
 )
 
 test(
-  'rule 24: a sidecar with changed bytes gives kernels or a SidecarError',
+  'a sidecar with changed bytes gives kernels or a SidecarError',
   () => {
     const valid = Buffer.from(
       JSON.stringify({
@@ -80,7 +80,7 @@ test(
 )
 
 test(
-  'rule 26: any metadata gives the text of a signature or an ArgumentError',
+  'any metadata gives the text of a signature or an ArgumentError',
   () => {
     const type = fc.constantFrom('ffi.Function', 'ffi.Tensor', 'Optional', 'int', 'None', 'toString', '')
     const schema = fc.letrec((tie) => ({
@@ -103,7 +103,7 @@ test(
 )
 
 test(
-  'rule 27: any symbol gives handlers or nothing',
+  'any symbol gives handlers or nothing',
   () => {
     const parts = [
       ...['I', 'E', 'J', 'N', 'S_', 'S0_', 'S1_', 'SA_', 'St', 'Ss', 'K', 'P', 'R', 'F', 'L', 'f', 'i', 'm', 'Lm3E'],

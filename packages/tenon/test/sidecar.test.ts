@@ -18,7 +18,7 @@ afterEach(() => rmSync(directory, { recursive: true }))
 
 const compile = (source: string, name?: string): string => compileLibrary(directory, source, name)
 
-describe('rule 24: the sidecar', () => {
+describe('the sidecar', () => {
   test.each([
     ['/a/libkernels.so', '/a/libkernels.tenon.json'],
     ['libkernels.so.1.2', 'libkernels.tenon.json'],

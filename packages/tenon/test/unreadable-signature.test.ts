@@ -16,7 +16,7 @@ if (process.platform === 'linux') {
     'TN_SIGNATURE(pool, "(x: f32[n]) -> (y: f32[m])");\nTN_XLA_MARK_HOST(pool);\nTN_XLA_EXPORT void pool(void *out, const void **in) {}\nTN_XLA_EXPORT void ml_norm_v2(void *out, const void **in) {}',
   )
 
-  test('rule 11: a kernel whose only signature cannot be read is refused with the reason, unless its convention is stated', () => {
+  test('a kernel whose only signature cannot be read is refused with the reason, unless its convention is stated', () => {
     using library = Library.open(path)
     const reason = /^pool must have a signature that can be read, got a mistake in column 24: y uses m/
     expect(() => library.kernel('pool')).toThrow(ArgumentError)

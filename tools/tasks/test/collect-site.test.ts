@@ -27,7 +27,7 @@ async function collect(version: string | undefined, page = 'index.html'): Promis
 const read = (path: string): string => readFileSync(join(all, path), 'utf8')
 const versions = (): unknown => JSON.parse(read('versions.json'))
 
-test('C6: the latest release is at the root, each release under its number, and main at /next/', async () => {
+test('the latest release is at the root, each release under its number, and main at /next/', async () => {
   await collect(undefined)
   expect(versions()).toEqual([{ name: 'main', path: '/next/' }])
   await collect('0.9.0')
@@ -45,7 +45,7 @@ test('C6: the latest release is at the root, each release under its number, and 
   ])
 })
 
-test('C6: a patch of an older release replaces that one alone', async () => {
+test('a patch of an older release replaces that one alone', async () => {
   await collect('0.1.0')
   await collect('0.2.0')
   await collect('0.1.1')

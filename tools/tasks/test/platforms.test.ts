@@ -15,7 +15,7 @@ import { root } from '../src/lib/root.ts'
 
 const all = readPlatforms()
 
-test('B20: platforms.json has every platform, and those that are released have a package and a machine', () => {
+test('platforms.json has every platform, and those that are released have a package and a machine', () => {
   expect(all.map(({ name }) => name).toSorted()).toEqual(platforms.map(({ name }) => name).toSorted())
   for (const { name, runner } of releasedPlatforms(all)) {
     const manifest = JSON.parse(readFileSync(join(root, `packages/core/npm/${name}/package.json`), 'utf8')) as object
@@ -24,7 +24,7 @@ test('B20: platforms.json has every platform, and those that are released have a
   }
 })
 
-test('B20: only tested platforms are released', () => {
+test('only tested platforms are released', () => {
   expect(releasedPlatforms([...all, { name: 'win32-x64', state: 'loads', shown: '' }])).toEqual(
     all.filter(({ state }) => state === 'tested'),
   )

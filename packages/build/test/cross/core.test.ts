@@ -39,7 +39,7 @@ describe.each(built)('the core for $name', (platform) => {
 })
 
 describe.each(built.filter(({ os }) => os === 'linux'))('the debug files for $name', (platform) => {
-  test('B6: have the build IDs of the stripped files, which are in no other file, and the names of the sources', async () => {
+  test('have the build IDs of the stripped files, which are in no other file, and the names of the sources', async () => {
     const idOf = (path: string): string =>
       /Build ID: ([0-9a-f]{40})$/m.exec(execFileSync('readelf', ['-n', path], { encoding: 'utf8' }))![1]!
     const paths = (await buildCore(platform)).map(({ path }) => path)

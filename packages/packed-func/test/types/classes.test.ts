@@ -27,7 +27,7 @@ import { call, fixture, liveObjects, make, type Any, type AnyClass } from './fix
 const { Point, Point3, Record, Node, Hostile, Box } = fixture as Record<string, AnyClass> & { Point: AnyClass }
 
 describe('the tables of types', () => {
-  it('rule 1: describeType() reads types, fields, methods and attributes', () => {
+  it('describeType() reads types, fields, methods and attributes', () => {
     const point = describeType('fixture.Point')
     expect(point).toMatchObject({
       key: 'fixture.Point',
@@ -60,7 +60,7 @@ describe('the tables of types', () => {
     )
   })
 
-  it('rule 1: the metadata and documentation of global functions are read', () => {
+  it('the metadata and documentation of global functions are read', () => {
     expect(functionMetadata('fixture.live')).toBe(
       JSON.stringify({ type_schema: '{"type":"ffi.Function","args":[{"type":"int"}]}' }),
     )
@@ -68,13 +68,13 @@ describe('the tables of types', () => {
     expect(functionMetadata('fixture.make')).toBeUndefined()
   })
 
-  it('rule 2: an unknown key raises no error that a later failure reports', () => {
+  it('an unknown key raises no error that a later failure reports', () => {
     expect((thrownBy(() => objectClass('fixture.Pint')) as ValueError).hint).toContain('fixture.Point')
     expect(() => objectClass('fixture.Pint')).toThrow("no type 'fixture.Pint' is registered")
     expect((thrownBy(() => make('Point')['raise']()) as PackedFuncError).sentence).toBe('raised by a method')
   })
 
-  it('rule 3: a class is made at first use, after those of its ancestors', () => {
+  it('a class is made at first use, after those of its ancestors', () => {
     const made = make('Bare')
     expect(made.constructor).toBe(objectClass('fixture.deep.Bare-1<int>'))
     expect(Object.getPrototypeOf(Point3)).toBe(Point)
@@ -96,7 +96,7 @@ describe('the tables of types', () => {
       if (!/^[a-zA-Z ]+\*?$|^TVMFFIByteArray|Small|RValue/.test(key)) objectClass(key)
   })
 
-  it('rule 4: members that a type gets are added to its class, and others stay', () => {
+  it('members that a type gets are added to its class, and others stay', () => {
     const type = objectClass('fixture.Growing')
     const object = make('Growing')
     call('grow')
@@ -115,7 +115,7 @@ describe('the tables of types', () => {
     ])
   })
 
-  it('rule 5: attributes are those of exactly this type', () => {
+  it('attributes are those of exactly this type', () => {
     expect(() => new Point3!()).toThrow('Point3 has no constructor')
     expect(describeType('fixture.Point3').constructable).toBe(false)
     expect(String(make('Node'))).toBe('fixture.Node(number=0, any=null)')
@@ -123,14 +123,14 @@ describe('the tables of types', () => {
 })
 
 describe('members', () => {
-  it('rule 6: a class has the last part of its key as name, and its key as typeKey', () => {
+  it('a class has the last part of its key as name, and its key as typeKey', () => {
     expect([Point.name, Point.typeKey, Point.length]).toEqual(['Point', 'fixture.Point', 0])
     const bare = objectClass('fixture.deep.Bare-1<int>')
     expect([(bare as unknown as Function).name, bare.typeKey]).toEqual(['Bare_1_int_', 'fixture.deep.Bare-1<int>'])
     expect(Object.keys(fixture)).not.toContain('Bare-1<int>')
   })
 
-  it('rule 7: static methods are those of the class, and the first of two methods with one name wins', () => {
+  it('static methods are those of the class, and the first of two methods with one name wins', () => {
     using point = Point['from_number'](6) as Any
     expect(point['x']).toBe(6)
     expect(point['from_number']).toBeUndefined()
@@ -144,7 +144,7 @@ describe('members', () => {
     expect('__ffi_init__' in point || '__ffi_init__' in Point).toBe(false)
   })
 
-  it('rule 8: members have their names and names in camelCase', () => {
+  it('members have their names and names in camelCase', () => {
     using point = new Point(1)
     expect(point['addX']).toBe(point['add_x'])
     expect(point['addX'](2)).toBe(3)
@@ -154,7 +154,7 @@ describe('members', () => {
     expect((point['addX'] as Function).name).toBe('addX')
   })
 
-  it('rule 9: names that are taken get an underscore', () => {
+  it('names that are taken get an underscore', () => {
     using object = make('Hostile')
     object['then_'] = 7
     for (const name of ['then_', 'constructor_', '__proto___', 'typeIndex_', 'close_']) expect(object[name]).toBe(7)
@@ -174,7 +174,7 @@ describe('members', () => {
     expect(point['to_string']).toBe(point.toString)
   })
 
-  it('rule 10: fields named handle, pointer and tag are those of the library', () => {
+  it('fields named handle, pointer and tag are those of the library', () => {
     using object = make('Hostile')
     object['handle'] = 8
     for (const name of ['handle', 'pointer', 'tag', '$handle']) expect(object[name]).toBe(8)
@@ -182,7 +182,7 @@ describe('members', () => {
     expect(object.isAlive).toBe(true)
   })
 
-  it('rule 11: a field is read by the getter of its library', () => {
+  it('a field is read by the getter of its library', () => {
     const { get, enumerable } = Object.getOwnPropertyDescriptor(Point.prototype, 'x')!
     expect(enumerable).toBe(true)
     using point = new Point(2 ** 31, 1.5)
@@ -201,7 +201,7 @@ describe('members', () => {
     }
   })
 
-  it('rule 12: a field is set by the setter of its library', () => {
+  it('a field is set by the setter of its library', () => {
     using point = new Point(1)
     point['x'] = 5
     expect(point['x']).toBe(5)
@@ -229,7 +229,7 @@ describe('members', () => {
     expect(liveObjects() - before).toBeLessThanOrEqual(2)
   })
 
-  it('rule 13: results become arrays and Maps where the schema says so', () => {
+  it('results become arrays and Maps where the schema says so', () => {
     using box = make('Box')
     expect([box['arrays'](), box['maybe'](), Box!['fixed']()]).toEqual([[[1, 2]], [[1, 2]], [[1, 2]]])
     expect(box['plainArrays']()).toBeInstanceOf(NativeArray)
@@ -274,7 +274,7 @@ describe('members', () => {
     })
   })
 
-  it('rule 26: methodOf() returns packed functions by their registered names', async () => {
+  it('methodOf() returns packed functions by their registered names', async () => {
     using point = new Point(1)
     const add = methodOf(Point, 'add_x')
     expect(add).toBeInstanceOf(PackedFunc)

@@ -3,14 +3,14 @@ import { describeType, functionDoc, functionMetadata, listTypes, ValueError } fr
 import { thrownBy } from '../support.ts'
 
 describe('registered types', () => {
-  it('rule 1: listTypes() returns keys in the order of their indices', () => {
+  it('listTypes() returns keys in the order of their indices', () => {
     const keys = listTypes()
     const objects = ['ffi.Object', 'ffi.String', 'ffi.Bytes', 'ffi.Error', 'ffi.Function', 'ffi.Shape', 'ffi.Tensor']
     expect(keys.filter((key) => objects.includes(key))).toEqual(objects)
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  it('rule 1: describeType() describes every type', () => {
+  it('describeType() describes every type', () => {
     for (const key of listTypes()) {
       const description = describeType(key)
       expect(description.key).toBe(key)
@@ -19,7 +19,7 @@ describe('registered types', () => {
     expect(describeType('ffi.Array').ancestors).toEqual(['ffi.Object'])
   })
 
-  it('rule 2: an unknown key is a ValueError with similar keys, and leaves no error behind', () => {
+  it('an unknown key is a ValueError with similar keys, and leaves no error behind', () => {
     const error = thrownBy(() => describeType('ffi.Arrays')) as ValueError
     expect(error).toBeInstanceOf(ValueError)
     expect(error.sentence).toBe("no type 'ffi.Arrays' is registered")

@@ -7,7 +7,7 @@ const namesOf = (names: readonly string[], isStatic = false): string[] =>
     isStatic,
   ).map(({ name, camelName }) => (camelName === undefined ? name : `${name}, ${camelName}`))
 
-describe('rule 6: the name of a class', () => {
+describe('the name of a class', () => {
   test.each([
     ['xgrammar.tvm_ffi_binding.Grammar', 'Grammar'],
     ['Plain', 'Plain'],
@@ -22,7 +22,7 @@ describe('rule 6: the name of a class', () => {
   })
 })
 
-describe('rule 8: the names of members', () => {
+describe('the names of members', () => {
   test.each([
     ['v_i64', 'v_i64, vI64'],
     ['fill_next_token_bitmask', 'fill_next_token_bitmask, fillNextTokenBitmask'],
@@ -37,7 +37,7 @@ describe('rule 8: the names of members', () => {
   })
 })
 
-describe('rule 9: a name that is taken', () => {
+describe('a name that is taken', () => {
   test('by another member of the type has no camelCase form', () => {
     expect(namesOf(['a_b', 'aB'])).toEqual(['a_b', 'aB'])
     expect(namesOf(['a_b', 'a_B'])).toEqual(['a_b, aB', 'a_B'])

@@ -34,7 +34,7 @@ afterEach(() => {
 })
 
 describe('containers', () => {
-  it('rule 14: an ffi.List changes, and an ffi.Array does not', () => {
+  it('an ffi.List changes, and an ffi.Array does not', () => {
     const list = getGlobal('ffi.List')(1, 2) as NativeArray<number>
     expect([list.push(3, 4), list.push(), list.pop(), list.set(0, 9).toArray()]).toEqual([4, 4, 4, [9, 2, 3]])
     list.insert(0, 'first')
@@ -64,7 +64,7 @@ describe('containers', () => {
     }
   })
 
-  it('rule 14: an ffi.Dict changes, and an ffi.Map does not', () => {
+  it('an ffi.Dict changes, and an ffi.Map does not', () => {
     const dict = getGlobal('ffi.Dict')('a', 1) as NativeMap<string, number>
     expect([dict.set('b', 2).get('b'), dict.delete('a'), dict.delete('a'), dict.size]).toEqual([2, true, false, 1])
     dict.clear()
@@ -76,7 +76,7 @@ describe('containers', () => {
 })
 
 describe('constructors', () => {
-  it('rule 15: new calls the constructor of exactly this type', () => {
+  it('new calls the constructor of exactly this type', () => {
     using point = new Point(4, 2)
     expect([point['x'], point['y'], point instanceof Point, point.typeKey]).toEqual([4, 2, true, 'fixture.Point'])
     expect(() => new Point('4')).toThrow('Expected (int, float)')
@@ -112,7 +112,7 @@ describe('constructors', () => {
     expect(later.half).toBe(0.5)
   })
 
-  it('rule 15: optional parameters at the end of a constructor may be left out', () => {
+  it('optional parameters at the end of a constructor may be left out', () => {
     const { Box } = fixture as Record<string, AnyClass> & { Box: AnyClass }
     const lengths = [new Box(1), new Box(1, null), new Box(1, 2), new Box(1, 2, 3)].map(
       (box) => box['isShort'] as number,
@@ -121,7 +121,7 @@ describe('constructors', () => {
     for (const values of [[], [1, 2, 3, 4]]) expect(() => new Box(...values)).toThrow('Expected 3 arguments')
   })
 
-  it('rule 15: a constructor that throws leaves no object', () => {
+  it('a constructor that throws leaves no object', () => {
     const before = live().held
     class Failing extends Point {
       constructor() {
@@ -132,7 +132,7 @@ describe('constructors', () => {
     expect(live().held).toBe(before)
   })
 
-  it('rule 16: kwargs() names values for a constructor from fields', () => {
+  it('kwargs() names values for a constructor from fields', () => {
     using one = new Record!(kwargs({ any: 'x', number: 3 }))
     expect([one['number'], one['any']]).toEqual([3, 'x'])
     using two = new Record!(5, kwargs({ any: null, number: undefined }))
@@ -154,7 +154,7 @@ describe('constructors', () => {
 })
 
 describe('wrapping', () => {
-  it('rule 17: an object gets the class of its runtime type', () => {
+  it('an object gets the class of its runtime type', () => {
     class MyPoint extends Point {}
     using three = Point['three']() as Any
     expect(three.constructor).toBe(Point3)
@@ -168,7 +168,7 @@ describe('wrapping', () => {
     expect(three.constructor).toBe(Point3)
   })
 
-  it('rule 18: registerClass() takes classes that extend that of the type', () => {
+  it('registerClass() takes classes that extend that of the type', () => {
     let constructed = 0
     class Mine extends Point {
       field = 1
@@ -201,7 +201,7 @@ describe('wrapping', () => {
     expect(() => registerClass('fixture.Nothing', Other)).toThrow("no type 'fixture.Nothing' is registered")
   })
 
-  it('rule 18: classes of containers and functions can be registered', () => {
+  it('classes of containers and functions can be registered', () => {
     class Items extends NativeArray {
       last(): unknown {
         return this.get(this.size - 1)
@@ -225,14 +225,14 @@ describe('wrapping', () => {
     expect(() => registerClass('ffi.List', PackedFunc as never)).toThrow('must extend its class NativeArray')
   })
 
-  it('rule 19: wrapping runs no constructor, also of the base class', () => {
+  it('wrapping runs no constructor, also of the base class', () => {
     const hidden = Object.getOwnPropertyDescriptor(Point, 'prototype')!
     expect([hidden.writable, hidden.configurable]).toEqual([false, false])
     using point = Point['fromNumber'](1) as Any
     expect(Object.getPrototypeOf(point)).toBe(Point.prototype)
   })
 
-  it('rule 20: two reads are two values for the same object', () => {
+  it('two reads are two values for the same object', () => {
     using point = new Point(1)
     using record = new Record!(1, point)
     const [a, b] = [record['any'] as Any, record['any'] as Any]
@@ -249,7 +249,7 @@ describe('wrapping', () => {
     expect([a.sameAs(b), b.sameAs(a), b.sameAs(b)]).toEqual([false, false, false])
   })
 
-  it('rule 21: instanceof follows the hierarchy, and objects have no keys', () => {
+  it('instanceof follows the hierarchy, and objects have no keys', () => {
     using three = Point['three']() as Any
     expect([
       three instanceof Point3!,
@@ -276,7 +276,7 @@ describe('wrapping', () => {
 })
 
 describe('texts', () => {
-  it('rule 22: inspect prints the fields', () => {
+  it('inspect prints the fields', () => {
     const point = new Point(1, 2)
     expect(inspect(point)).toBe('Point { x: 1, y: 2 }')
     expect(inspect(make('Hostile'))).toContain('fails: <error: this field cannot be read>')
@@ -298,7 +298,7 @@ describe('texts', () => {
     expect(inspect(chain, { depth: null })).toContain('number: 1999')
   })
 
-  it("rule 23: toString() is the library's, else it shows the fields", () => {
+  it("toString() is the library's, else it shows the fields", () => {
     using point = new Point(1)
     expect(String(point)).toBe('a point')
     point['x'] = 13
@@ -324,7 +324,7 @@ describe('texts', () => {
 })
 
 describe('the life of objects', () => {
-  it('rule 24: an object dies with its last native reference', () => {
+  it('an object dies with its last native reference', () => {
     const before = liveObjects()
     const point = new Point(1)
     const record = new Record!(1, point)
@@ -338,7 +338,7 @@ describe('the life of objects', () => {
     expect(liveObjects() - before).toBeLessThanOrEqual(1) // the value of the first read is collected later
   })
 
-  it('rule 24: 10^5 constructions and reads of fields leak nothing', { timeout: 120_000 }, async () => {
+  it('10^5 constructions and reads of fields leak nothing', { timeout: 120_000 }, async () => {
     const box = make('Box')
     const round = (): void => {
       const point = new Point(1)
@@ -362,14 +362,14 @@ describe('the life of objects', () => {
     expect(more().map((count) => Math.max(0, count))).toEqual([0, 0, 0])
   })
 
-  it('rule 25: methods outlive the objects, and types are never unregistered', async () => {
+  it('methods outlive the objects, and types are never unregistered', async () => {
     const add = methodOf(Point, 'add_x')
     await collectAll()
     expect(add(new Point(1), 1)).toBe(2)
   })
 })
 
-it('rule 34: structural functions are those of the library in use', () => {
+it('structural functions are those of the library in use', () => {
   const has = (name: string): boolean => {
     try {
       getGlobal(name).close()

@@ -26,7 +26,7 @@ async function outputOf(body: string): Promise<string> {
   return stdout.trim()
 }
 
-it('rule 5: each thread has classes of its own', async () => {
+it('each thread has classes of its own', async () => {
   const output = await outputOf(
     `class Mine extends Point {}
      p.registerClass('fixture.Point', Mine)
@@ -44,7 +44,7 @@ it('rule 5: each thread has classes of its own', async () => {
   expect(output).toBe(`${JSON.stringify(Array.from({ length: 4 }, () => [8_997_000, 'Own']))} Mine`)
 })
 
-it('rule 4: a type that grows in one thread grows in others', async () => {
+it('a type that grows in one thread grows in others', async () => {
   expect(
     await outputOf(
       `const object = p.getGlobal('fixture.make')(6)
@@ -56,7 +56,7 @@ it('rule 4: a type that grows in one thread grows in others', async () => {
   ).toBe('undefined\n0')
 })
 
-it('rule 22: inspect and toString() of deeply nested objects end', async () => {
+it('inspect and toString() of deeply nested objects end', async () => {
   expect(
     await outputOf(
       `const { inspect } = await import('node:util')

@@ -12,7 +12,7 @@ const carried = carryDigests([core, library, other], '@tenon')
 
 const faults = (...packages: ReleasePackage[]): string[] => findDigests(packages, '@tenon')
 
-test('B35: the core carries the digests of the platform packages that are published with it', () => {
+test('the core carries the digests of the platform packages that are published with it', () => {
   const digests = JSON.parse(carried[0]!.files.get(digestsPath)!.bytes.toString()) as object
   expect(digests).toEqual({
     '@tenon/core-linux-x64-gnu': {
@@ -28,7 +28,7 @@ test('B35: the core carries the digests of the platform packages that are publis
   expect(faults(library)).toEqual([])
 })
 
-test('B35: a core with other digests, or with none, must not be published', () => {
+test('a core with other digests, or with none, must not be published', () => {
   const names = '@tenon/core-linux-x64-gnu, @tenon/core-win32-x64'
   const wrong = [`@tenon/core: ${digestsPath} must have the digests of ${names}`]
   expect(faults(core, library, other)).toEqual(wrong)

@@ -52,7 +52,7 @@ test('a package that is packed for a release can be published', () => {
   )
 })
 
-test('decision 29: nothing can be published until a person has filled project.json', () => {
+test('nothing can be published until a person has filled project.json', () => {
   const unfilled = { owner: 'OWNER', repository: 'REPOSITORY', site: 'https://SITE', scope: '@tenon' }
   const context = { project: unfilled, directory: 'packages/scope', notice: '', platformPackages: [] }
   const pkg = finishPackage(packed('@tenon/scope'), context)
@@ -63,7 +63,7 @@ test('decision 29: nothing can be published until a person has filled project.js
   expect(findReleaseFaults([pkg], { ...check, isTrial: true })).toEqual([])
 })
 
-describe('B1 to B5: a manifest', () => {
+describe('a manifest', () => {
   test.each<[string, Manifest, string]>([
     [
       'no repository',
@@ -104,12 +104,12 @@ describe('B1 to B5: a manifest', () => {
 describe('the files of a package', () => {
   test.each<[string, ReleasePackage, string]>([
     [
-      'B5: must not contain a source twice',
+      'must not contain a source twice',
       withFiles(scope, { 'dist/index.js.map': map({ sourcesContent: ['the source'] }) }),
       'dist/index.js.map must not repeat files of the package, got ../src/index.ts',
     ],
     [
-      'B5: must contain the sources of maps',
+      'must contain the sources of maps',
       withFiles(scope, { 'dist/index.js.map': map({ sources: ['../../core/src/a.ts'] }) }),
       'dist/index.js.map must be a map of files of the package, got ../../core/src/a.ts',
     ],
@@ -117,12 +117,12 @@ describe('the files of a package', () => {
     ['must have a license', withoutFile(scope, 'LICENSE'), 'the package must contain LICENSE'],
     ['must not be tests', withFiles(scope, { 'test/a.test.ts': '' }), 'the package must not contain test/a.test.ts'],
     [
-      'B7: must be small',
+      'must be small',
       withFiles(scope, { 'src/index.ts': 'x'.repeat(900_000) }),
       `the unpacked package must have at most 900000 bytes, got ${900_000 + sizeOf(scope) - 'the source'.length}`,
     ],
     [
-      'B8: must not link to files that are not there',
+      'must not link to files that are not there',
       withFiles(scope, { 'README.md': '[`a`](../core/README.md#x) [b](src/index.ts) `[c](d)` [e][f]\n\n[f]: g.md\n' }),
       'links of README.md must be absolute or to files of the package, got ../core/README.md#x, g.md',
     ],
@@ -163,7 +163,7 @@ describe('packages that are published together', () => {
     'packages/tenon',
   )
 
-  test('B9, decision 20: the umbrella has every public entry, and optional peers', () => {
+  test('the umbrella has every public entry, and optional peers', () => {
     expect(faultsOf([], part, umbrella)).toEqual([])
     expect(umbrella.manifest['peerDependencies']).toEqual({ '@tenon/build': '^1.2.3', '@tenon/serve': '^1.2.3' })
     expect(faultsOf([], part, withManifest(umbrella, { exports: { '.': {}, './scope': {} } }))).toEqual([
@@ -184,7 +184,7 @@ describe('packages that are published together', () => {
     ])
   })
 
-  test('B20: the core depends on the packages of the released platforms alone, which are published with it', () => {
+  test('the core depends on the packages of the released platforms alone, which are published with it', () => {
     const [released, other] = ['@tenon/core-linux-x64-gnu', '@tenon/core-darwin-arm64'] as const
     const source = packed('@tenon/core', { optionalDependencies: { [released]: '1.2.3', [other]: '1.2.3' } })
     const core = carryDigests([finish(source, 'packages/core', [released])], '@tenon')[0]!

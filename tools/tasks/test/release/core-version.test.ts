@@ -12,14 +12,14 @@ if (hostPlatform.os === 'linux' && hostPlatform.libc === 'gnu') {
   const faults = (bytes: Buffer): string[] => findCoreVersions([core, platformPackage(name, bytes)], '@tenon')
   const library = (text: string): Buffer => compiled(`const char tn_versions[] = "${text}";\n`, '-s')
 
-  test('B18: the native core has the versions of @tenon/core, which are read without loading it', () => {
+  test('the native core has the versions of @tenon/core, which are read without loading it', () => {
     expect(faults(library('version 1.2.3, ABI 1u'))).toEqual([])
     for (const text of ['version 1.2.4, ABI 1', 'version 1.2.3, ABI 2', 'version 1.2.3-next.0, ABI 1'])
       expect(faults(library(text))).toEqual([`${label} ${text}`])
     expect(faults(compiled('int answer;\n', '-s'))).toEqual([`${label} no constant tn_versions`])
   })
 
-  test('B18: without @tenon/core, and for a file that is no library, nothing is compared', () => {
+  test('without @tenon/core, and for a file that is no library, nothing is compared', () => {
     expect(findCoreVersions([platformPackage(name, library('x'))], '@tenon')).toEqual([])
     expect(faults(Buffer.from('x'))).toEqual([])
   })

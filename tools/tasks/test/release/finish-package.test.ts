@@ -14,6 +14,6 @@ test.each([
     '`f[0](x)` and\n```ts\ng[1](y)\n```\n[d](../../docs/d.md)',
     '`f[0](x)` and\n```ts\ng[1](y)\n```\n[d](https://host/repo/blob/main/docs/d.md)',
   ],
-])('B8: withAbsoluteLinks() of %j', (text, expected) => {
+])('withAbsoluteLinks() of %j', (text, expected) => {
   expect(withAbsoluteLinks(text, 'packages/scope', 'https://host/repo', new Set(['src/a.ts']))).toBe(expected)
 })

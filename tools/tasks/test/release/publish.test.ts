@@ -53,7 +53,7 @@ function fakeRegistry(
 
 const order = ['@tenon/core-linux-x64-gnu', '@tenon/binary', '@tenon/core', '@tenon/serve', '@tenon/scope', 'tenon']
 
-describe('B31: publishRelease()', () => {
+describe('publishRelease()', () => {
   test('publishes platform packages first, each package after its parts, and the umbrella last', async () => {
     expect(publishOrder(tarballs).map((one) => one.package.name)).toEqual(order)
     const registry = fakeRegistry()
@@ -96,7 +96,7 @@ describe('B31: publishRelease()', () => {
   })
 })
 
-describe('B27: bootstrapNames()', () => {
+describe('bootstrapNames()', () => {
   const names = [
     { name: 'tenon', directory: 'packages/tenon' },
     { name: '@tenon/core', directory: 'packages/core' },
@@ -135,7 +135,7 @@ describe('B27: bootstrapNames()', () => {
   })
 })
 
-describe('B31: the bill of materials', () => {
+describe('the bill of materials', () => {
   const component = (group: string | undefined, name: string): Sbom['components'][number] => ({
     type: 'library',
     ...(group !== undefined && { group }),

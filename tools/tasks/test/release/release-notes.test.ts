@@ -51,7 +51,7 @@ const umbrella = `# tenon
 
 const part = { name: '@tenon/core', version: '1.2.0', directory: '../core', changelog: core }
 
-test('B32: the changelog of the umbrella links to those of its parts and does not repeat them', () => {
+test('the changelog of the umbrella links to those of its parts and does not repeat them', () => {
   const linked = linkParts(umbrella, '2.0.0', [part])
   expect(linked).toBe(`# tenon
 

@@ -50,14 +50,14 @@ const commands = (job: Job): string[] =>
   (job.steps ?? []).flatMap(({ run = '' }) => [...run.matchAll(/pnpm@12 (.*)$/gm)].map(([, command]) => command!))
 
 describe('the release workflow', () => {
-  test('B29: publishes nothing unless the checks of pull requests have passed', () => {
+  test('publishes nothing unless the checks of pull requests have passed', () => {
     expect(Object.keys(ci.on)).toContain('workflow_call')
     expect(jobs['ci']!.uses).toBe('./.github/workflows/ci.yml')
     expect(before('native')).toEqual(['ci', 'select'])
     expect(before('publish')).toEqual(['check', 'ci', 'native', 'pack', 'rehearse', 'select'])
   })
 
-  test('B31, decision 26: packs once, and checks, rehearses and publishes these tarballs', () => {
+  test('packs once, and checks, rehearses and publishes these tarballs', () => {
     const packing = Object.entries(jobs).filter(([, job]) =>
       commands(job).some((one) => /^(release:)?pack\b/.test(one)),
     )
@@ -71,7 +71,7 @@ describe('the release workflow', () => {
     expect(inputsOf(jobs.publish, 'download-artifact')).toContainEqual(packed)
   })
 
-  test('B6: attaches the debug files of each released platform to the GitHub release', () => {
+  test('attaches the debug files of each released platform to the GitHub release', () => {
     const name = '${{ matrix.platform }}' as PlatformName
     const path = `packages/core/${buildDirectory('release', { ...hostPlatform, name }, true)}/*.debug`
     expect(inputsOf(jobs['native']!, 'upload-artifact')).toContainEqual({
@@ -86,7 +86,7 @@ describe('the release workflow', () => {
     expect(create).toContain(archives)
   })
 
-  test('B28: only publish may sign in to npm, and what writes the site to its branch runs nothing of the project', () => {
+  test('only publish may sign in to npm, and what writes the site to its branch runs nothing of the project', () => {
     const writing = Object.entries(jobs).filter(([, job]) => Object.values(job.permissions ?? {}).includes('write'))
     expect(writing.map(([name]) => name)).toEqual(['publish', 'deploy'])
     expect(jobs.publish).toMatchObject({ environment: 'npm', permissions: { 'id-token': 'write' } })
@@ -94,19 +94,19 @@ describe('the release workflow', () => {
     expect(commands(jobs['deploy']!)).toEqual([])
   })
 
-  test('C10: main is built for the site with each push, and a release after it was published', () => {
+  test('main is built for the site with each push, and a release after it was published', () => {
     expect(jobs['site']!.needs).toEqual(['ci', 'select', 'publish'])
     expect(commands(jobs['site']!)).toEqual(['install', 'docs:collect site', 'docs:collect site --next'])
     expect(ci.jobs['site'] && commands(ci.jobs['site'])).toEqual(['install', 'docs:build', 'docs:test'])
   })
 
-  test('B30: the pull request with the versions is that of an app, so that CI runs on it', () => {
+  test('the pull request with the versions is that of an app, so that CI runs on it', () => {
     const [app, version] = jobs['version']!.steps!.slice(-2)
     expect(app!.uses).toMatch(/^actions\/create-github-app-token@/)
     expect(version!.with).toMatchObject({ 'github-token': '${{ steps.app.outputs.token }}' })
   })
 
-  test('B21: builds and rehearses the platforms of platforms.json that are released', () => {
+  test('builds and rehearses the platforms of platforms.json that are released', () => {
     for (const name of ['native', 'rehearse']) {
       expect(jobs[name]!.strategy).toEqual({ matrix: { include: '${{ fromJSON(needs.select.outputs.platforms) }}' } })
     }
@@ -120,7 +120,7 @@ describe('the release workflow', () => {
   })
 })
 
-test('B20, B21: CI tests each released platform on every version of Node.js, and another platform fails nothing', () => {
+test('CI tests each released platform on every version of Node.js, and another platform fails nothing', () => {
   const { test: job } = ci.jobs as { readonly test: Job }
   const runners = releasedPlatforms().map(({ runner }) => runner)
   const required = JSON.parse(/fromJSON\('([^']*)'\)/.exec(job['continue-on-error']!)![1]!) as string[]

@@ -41,7 +41,7 @@ TEST(the_core_opens_itself) {
   CHECK(tn_library_open_core(NULL) == TN_INVALID_ARGUMENT);
 }
 
-TEST(rule_8_opening_a_library_keeps_the_control_bits_of_floating_point) {
+TEST(opening_a_library_keeps_the_control_bits_of_floating_point) {
   const tn__floating_point_t before = tn__floating_point_save();
   void *library = NULL;
   CHECK(open_library(beside_core(LIBRARY_NAME("fast_math")), &library) == TN_OK);
@@ -61,7 +61,7 @@ TEST(rule_8_opening_a_library_keeps_the_control_bits_of_floating_point) {
   CHECK(changed != before.control && tn__fp_control() == before.control);
 }
 
-TEST(rule_8_restoring_the_control_bits_keeps_the_status_bits) {
+TEST(restoring_the_control_bits_keeps_the_status_bits) {
   const tn__floating_point_t before = tn__floating_point_save();
   volatile double zero = 0, infinity = 1 / zero;
   CHECK(infinity > 1);

@@ -34,7 +34,7 @@ static int read_results(environment_t *environment) {
   return environment_job_done(environment);
 }
 
-TEST(rule_22_a_call_runs_on_another_thread_and_completes_with_its_results) {
+TEST(a_call_runs_on_another_thread_and_completes_with_its_results) {
   environment_t *environment = environment_open();
   environment->functions[JOB_DONE] = read_results;
   describe_call(environment, CODE_OF(add), 0, 40, 2);
@@ -46,7 +46,7 @@ TEST(rule_22_a_call_runs_on_another_thread_and_completes_with_its_results) {
   environment_close(environment);
 }
 
-TEST(rule_23_errno_is_that_of_the_thread_of_the_call) {
+TEST(errno_is_that_of_the_thread_of_the_call) {
   environment_t *environment = environment_open();
   environment->functions[JOB_DONE] = read_results;
   describe_call(environment, CODE_OF(set_errno), TN_CALL_ERRNO, ERANGE, 0);
@@ -56,7 +56,7 @@ TEST(rule_23_errno_is_that_of_the_thread_of_the_call) {
   environment_close(environment);
 }
 
-TEST(rule_22_every_call_completes_once) {
+TEST(every_call_completes_once) {
   environment_t *environment = environment_open();
   bool has_ended[CALLS] = {false};
   environment->functions[JOB_DONE] = read_results;
@@ -118,7 +118,7 @@ static uint64_t thread_limit(void) {
   return counts.limit;
 }
 
-TEST(rule_22_as_many_calls_as_threads_can_wait_for_each_other) {
+TEST(as_many_calls_as_threads_can_wait_for_each_other) {
   environment_t *environment = environment_open();
   const uint64_t limit = thread_limit();
   atomic_store(&gate_is_open, 0);
@@ -141,7 +141,7 @@ static void *open_gate_later(void *unused) {
   return unused;
 }
 
-TEST(rule_19_the_end_of_a_thread_removes_queued_calls_and_waits_for_running_ones) {
+TEST(the_end_of_a_thread_removes_queued_calls_and_waits_for_running_ones) {
   environment_t *environment = environment_open();
   const int limit = (int)thread_limit();
   test_thread_t opener;
@@ -171,7 +171,7 @@ static int double_it(environment_t *environment) {
   return RETURNS;
 }
 
-TEST(rule_23_upcalls_of_an_asynchronous_call_come_from_another_thread) {
+TEST(upcalls_of_an_asynchronous_call_come_from_another_thread) {
   environment_t *environment = environment_open();
   tn_stub_description_t description = {
       .function = FIRST_FUNCTION, .threads = TN_THREADS_RELAY, .timeout_ms = UINT32_MAX};
@@ -241,7 +241,7 @@ static int throw(environment_t *environment) {
   return THROWS;
 }
 
-TEST(rule_16_an_error_of_a_continuation_is_reported) {
+TEST(an_error_of_a_continuation_is_reported) {
   environment_t *environment = environment_open();
   done_t done = {.completion = {.finish = finish}};
   environment->functions[JOB_DONE] = throw;

@@ -85,7 +85,7 @@ static int64_t read_and_set_errno(int64_t value) {
   return before;
 }
 
-TEST(rule_7_errno_is_0_before_the_call_and_in_the_frame_after_it) {
+TEST(errno_is_0_before_the_call_and_in_the_frame_after_it) {
   environment_t *environment = environment_open();
   tn_call_frame_t *frame = environment->frame;
   errno = EPERM;
@@ -128,7 +128,7 @@ static void make_stub(environment_t *environment, function_t *function) {
   if (tn_stub_create(&description, &stub) != TN_OK) abort();
 }
 
-TEST(rule_7_an_upcall_does_not_change_errno) {
+TEST(an_upcall_does_not_change_errno) {
   environment_t *environment = environment_open();
   make_stub(environment, change_errno);
   environment_call(environment, CODE_OF(keep_errno), TN_CALL_ERRNO, 0, 0);
@@ -144,7 +144,7 @@ static int make_inner_call(environment_t *environment) {
   return RETURNS;
 }
 
-TEST(rule_2_the_flags_of_a_call_are_read_before_it) {
+TEST(the_flags_of_a_call_are_read_before_it) {
   environment_t *environment = environment_open();
   make_stub(environment, make_inner_call);
   environment->frame->error_number = -77;
@@ -183,7 +183,7 @@ static int throw_at_the_bottom(environment_t *environment) {
   return environment_call(environment, CODE_OF(call_stub), 0, level + 1, 0) == TN_CALL_THROWN ? THROWS : RETURNS;
 }
 
-TEST(rule_16_an_error_passes_through_50_levels) {
+TEST(an_error_passes_through_50_levels) {
   environment_t *environment = environment_open();
   make_stub(environment, throw_at_the_bottom);
   CHECK(environment_call(environment, CODE_OF(call_stub), 0, 1, 0) == TN_CALL_THROWN);
@@ -229,7 +229,7 @@ static void *call_on_own_driver(void *failed) {
   return NULL;
 }
 
-TEST(rule_10_threads_have_frames_and_stacks_of_their_own) {
+TEST(threads_have_frames_and_stacks_of_their_own) {
   enum { THREADS = 4 };
   test_thread_t threads[THREADS];
   int failed[THREADS] = {0};

@@ -69,7 +69,7 @@ TEST(a_null_guard_is_refused) {
   CHECK(tn_guard_install(NULL) == TN_INVALID_ARGUMENT && tn_guard_install(&incomplete) == TN_INVALID_ARGUMENT);
 }
 
-TEST(rule_9_an_exception_that_leaves_a_call_ends_the_call_with_its_text) {
+TEST(an_exception_that_leaves_a_call_ends_the_call_with_its_text) {
   environment_t *environment = environment_open();
   int calls = 0;
   for (int i = 0; i < 100; i++) {
@@ -87,7 +87,7 @@ static int read_error(environment_t *environment) {
   return environment_job_done(environment);
 }
 
-TEST(rule_9_an_exception_that_leaves_an_asynchronous_call_reaches_its_completion) {
+TEST(an_exception_that_leaves_an_asynchronous_call_reaches_its_completion) {
   environment_t *environment = environment_open();
   environment->functions[JOB_DONE] = read_error;
   environment->frame->target = CODE_OF(throw_standard);

@@ -29,7 +29,7 @@ static void wait_at_gate(tn_job_t *job) {
   change(&ended, 1);
 }
 
-TEST(rule_22_jobs_beyond_the_limit_of_threads_are_queued) {
+TEST(jobs_beyond_the_limit_of_threads_are_queued) {
   static tn_job_t calls[1024 + 3], tasks[1024 + 1];
   tn_jobs_counts_t counts;
   begun = ended = gate_is_open = 0;

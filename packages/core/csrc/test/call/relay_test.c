@@ -44,7 +44,7 @@ static uint64_t run(void *data) {
   return 0;
 }
 
-TEST(rule_14_a_call_of_another_thread_is_refused_at_once) {
+TEST(a_call_of_another_thread_is_refused_at_once) {
   environment_t *environment = environment_open();
   caller_t caller;
   atomic_store(&runs, 0);
@@ -55,7 +55,7 @@ TEST(rule_14_a_call_of_another_thread_is_refused_at_once) {
   environment_close(environment);
 }
 
-TEST(rule_14_a_call_of_another_thread_waits_for_its_turn) {
+TEST(a_call_of_another_thread_waits_for_its_turn) {
   for (uint32_t threads = TN_THREADS_WAIT; threads <= TN_THREADS_RELAY; threads++) {
     environment_t *environment = environment_open();
     caller_t caller;
@@ -69,7 +69,7 @@ TEST(rule_14_a_call_of_another_thread_waits_for_its_turn) {
   }
 }
 
-TEST(rule_14_the_wait_for_the_start_of_a_call_has_a_limit) {
+TEST(the_wait_for_the_start_of_a_call_has_a_limit) {
   for (uint32_t threads = TN_THREADS_WAIT; threads <= TN_THREADS_RELAY; threads++) {
     environment_t *environment = environment_open();
     caller_t caller;
@@ -84,7 +84,7 @@ TEST(rule_14_the_wait_for_the_start_of_a_call_has_a_limit) {
   }
 }
 
-TEST(rule_14_a_call_that_has_begun_is_waited_for_to_its_end) {
+TEST(a_call_that_has_begun_is_waited_for_to_its_end) {
   for (uint32_t threads = TN_THREADS_WAIT; threads <= TN_THREADS_RELAY; threads++) {
     environment_t *environment = environment_open();
     caller_t caller;
@@ -106,7 +106,7 @@ static int32_t wait_natively(tn_call_frame_t *frame) {
   return awaited->status;
 }
 
-TEST(rule_15_a_relay_ends_a_deadlock) {
+TEST(a_relay_ends_a_deadlock) {
   environment_t *environment = environment_open();
   caller_t caller;
   atomic_store(&runs, 0);
@@ -120,7 +120,7 @@ TEST(rule_15_a_relay_ends_a_deadlock) {
   environment_close(environment);
 }
 
-TEST(rule_15_a_timeout_ends_a_deadlock) {
+TEST(a_timeout_ends_a_deadlock) {
   environment_t *environment = environment_open();
   caller_t caller;
   awaited = &caller;
@@ -220,7 +220,7 @@ TEST(an_answer_that_comes_too_late_is_ignored) {
   environment_close(environment);
 }
 
-TEST(rule_19_the_end_of_the_thread_answers_waiting_calls) {
+TEST(the_end_of_the_thread_answers_waiting_calls) {
   environment_t *environment = environment_open();
   const uint64_t id = environment->id;
   caller_t callers[3];

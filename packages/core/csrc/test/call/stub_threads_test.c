@@ -44,7 +44,7 @@ static int double_it(environment_t *environment) {
   return RETURNS;
 }
 
-TEST(rule_14_a_stub_refuses_other_threads_or_lets_them_wait) {
+TEST(a_stub_refuses_other_threads_or_lets_them_wait) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = double_it;
   tn_stub_description_t description = describe(FIRST_FUNCTION);
@@ -72,7 +72,7 @@ TEST(rule_14_a_stub_refuses_other_threads_or_lets_them_wait) {
   environment_close(environment);
 }
 
-TEST(rule_16_an_error_for_another_thread_is_reported) {
+TEST(an_error_for_another_thread_is_reported) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = throw_always;
   tn_stub_description_t description = describe(FIRST_FUNCTION);
@@ -84,7 +84,7 @@ TEST(rule_16_an_error_for_another_thread_is_reported) {
   environment_close(environment);
 }
 
-TEST(rule_13_a_waiting_call_is_refused_when_the_stub_dies) {
+TEST(a_waiting_call_is_refused_when_the_stub_dies) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = double_it;
   tn_stub_description_t description = describe(FIRST_FUNCTION);
@@ -104,7 +104,7 @@ TEST(rule_13_a_waiting_call_is_refused_when_the_stub_dies) {
   environment_close(environment);
 }
 
-TEST(rule_19_waiting_calls_of_stubs_are_refused_at_the_end) {
+TEST(waiting_calls_of_stubs_are_refused_at_the_end) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = double_it;
   tn_stub_description_t description = describe(FIRST_FUNCTION);
@@ -133,7 +133,7 @@ static void *call_until_stopped(void *stub) {
 }
 
 /* 8 threads call a stub that dies while others are made, at addresses around it and with its id. */
-TEST(rule_12_no_call_of_a_dying_stub_reaches_another_function) {
+TEST(no_call_of_a_dying_stub_reaches_another_function) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = double_it;
   environment->functions[FIRST_FUNCTION + 1] = return_id;

@@ -69,7 +69,7 @@ static uint32_t enter_code(environment_t *environment, code_t *code) {
   return environment_call(environment, CODE_OF(code), 0, 0, 0);
 }
 
-TEST(rule_11_a_live_stub_runs_its_function_with_arguments_from_registers_and_from_the_stack) {
+TEST(a_live_stub_runs_its_function_with_arguments_from_registers_and_from_the_stack) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = take_integers;
   environment->functions[FIRST_FUNCTION + 1] = take_doubles;
@@ -89,7 +89,7 @@ TEST(rule_11_a_live_stub_runs_its_function_with_arguments_from_registers_and_fro
 }
 
 #if defined(__x86_64__)
-TEST(rule_11_a_struct_is_returned_through_the_memory_of_the_caller) {
+TEST(a_struct_is_returned_through_the_memory_of_the_caller) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = make_big;
   tn_stub_description_t description = describe(FIRST_FUNCTION);
@@ -108,7 +108,7 @@ TEST(rule_11_a_struct_is_returned_through_the_memory_of_the_caller) {
 }
 #endif
 
-TEST(rule_12_a_dead_stub_returns_its_refused_result_in_every_register) {
+TEST(a_dead_stub_returns_its_refused_result_in_every_register) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = take_integers;
   tn_stub_counts_t before, after;
@@ -135,7 +135,7 @@ TEST(rule_12_a_dead_stub_returns_its_refused_result_in_every_register) {
   environment_close(environment);
 }
 
-TEST(rule_12_stubs_die_with_their_environment) {
+TEST(stubs_die_with_their_environment) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = take_integers;
   tn_stub_description_t description = describe(FIRST_FUNCTION);
@@ -159,7 +159,7 @@ static bool contains(void *const *list, int count, const void *item) {
   return false;
 }
 
-TEST(rule_12_an_address_is_used_again_only_among_stubs_that_allow_it) {
+TEST(an_address_is_used_again_only_among_stubs_that_allow_it) {
   environment_t *environment = environment_open();
   enum { SOME = 100 };
   void *dead[SOME], *reusable[SOME];
@@ -179,7 +179,7 @@ TEST(rule_12_an_address_is_used_again_only_among_stubs_that_allow_it) {
 
 static int return_first(environment_t *environment);
 
-TEST(rule_12_dead_stubs_whose_addresses_can_be_used_again_return_their_refused_results) {
+TEST(dead_stubs_whose_addresses_can_be_used_again_return_their_refused_results) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = return_first;
   enum { SOME = 3 };
@@ -261,7 +261,7 @@ static void call_three_times(void) {
   for (int i = 0; i < 3; i++) three_results[i] = ((one_t *)code_at(called))(i);
 }
 
-TEST(rule_16_after_an_error_the_upcalls_of_the_same_call_are_refused) {
+TEST(after_an_error_the_upcalls_of_the_same_call_are_refused) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = throw_first;
   tn_stub_description_t description = describe(FIRST_FUNCTION);
@@ -289,7 +289,7 @@ static int call_inside(environment_t *environment) {
   return RETURNS;
 }
 
-TEST(rule_16_an_error_belongs_to_the_innermost_call) {
+TEST(an_error_belongs_to_the_innermost_call) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = call_inside;
   environment->functions[FIRST_FUNCTION + 1] = throw_first;
@@ -306,7 +306,7 @@ static int throw_always(environment_t *environment) {
   return THROWS;
 }
 
-TEST(rule_16_an_error_without_a_call_is_reported) {
+TEST(an_error_without_a_call_is_reported) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = throw_always;
   tn_stub_description_t description = describe(FIRST_FUNCTION);
@@ -324,7 +324,7 @@ static int terminate(environment_t *environment) {
   return TERMINATES;
 }
 
-TEST(rule_17_after_a_termination_no_upcall_enters_javascript_until_it_calls_again) {
+TEST(after_a_termination_no_upcall_enters_javascript_until_it_calls_again) {
   environment_t *environment = environment_open();
   environment->functions[FIRST_FUNCTION] = terminate;
   called = make_stub(describe(FIRST_FUNCTION));

@@ -44,7 +44,7 @@ static char *patterned(size_t size) {
   return text;
 }
 
-TEST(rule_7_a_nul_follows_a_large_and_its_block_has_the_whole_capacity) {
+TEST(a_nul_follows_a_large_and_its_block_has_the_whole_capacity) {
   string_t string = {{0}};
   char *text = patterned(5000);
   for (size_t size = 23; size < 5000; size += 7) {
@@ -58,7 +58,7 @@ TEST(rule_7_a_nul_follows_a_large_and_its_block_has_the_whole_capacity) {
   tn_tstring_dealloc(&string);
 }
 
-TEST(rule_34_an_owner_is_retained_once_and_released_once) {
+TEST(an_owner_is_retained_once_and_released_once) {
   counted_t counted;
   const char *text = "bytes that somebody owns, more than a SMALL holds";
   const size_t size = strlen(text);
@@ -92,7 +92,7 @@ TEST(rule_34_an_owner_is_retained_once_and_released_once) {
 }
 
 /* TensorFlow's header releases the owner first. If the string has the last reference, its new bytes are freed then. */
-TEST(rule_34_a_part_of_an_owned_view_keeps_its_owner) {
+TEST(a_part_of_an_owned_view_keeps_its_owner) {
   counted_t counted;
   init_counted(&counted);
   string_t string = {{0}};
@@ -104,7 +104,7 @@ TEST(rule_34_a_part_of_an_owned_view_keeps_its_owner) {
   CHECK(counted.references == 0);
 }
 
-TEST(rule_36_sources_may_lie_in_the_string_itself) {
+TEST(sources_may_lie_in_the_string_itself) {
   static const size_t sizes[] = {1, 10, 11, 22, 23, 31, 32, 100, 1000};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     const size_t size = sizes[i];
@@ -135,7 +135,7 @@ TEST(rule_36_sources_may_lie_in_the_string_itself) {
   }
 }
 
-TEST(rule_37_overwriting_a_view_does_not_read_its_bytes) {
+TEST(overwriting_a_view_does_not_read_its_bytes) {
   for (int operation = 0; operation < 4; operation++) {
     string_t string = {{0}}, large = {{0}};
     char *text = patterned(100);

@@ -15,7 +15,7 @@ static char *characters(const uint8_t *string, int32_t layout) {
   return pointer;
 }
 
-TEST(rule_44_a_block_is_freed_once) {
+TEST(a_block_is_freed_once) {
   char text[300];
   for (size_t i = 0; i < sizeof text; i++) text[i] = (char)('a' + i % 26);
   for (int kind = 0; kind < 2; kind++) {
@@ -50,7 +50,7 @@ TEST(sources_of_the_rfc_may_lie_in_the_string_itself) {
   }
 }
 
-TEST(rule_46_moving_frees_the_block_of_the_target) {
+TEST(moving_frees_the_block_of_the_target) {
   for (int kind = 0; kind < 2; kind++) {
     const int32_t layout = layouts[kind];
     uint8_t string[24] = {0}, source[24] = {0};

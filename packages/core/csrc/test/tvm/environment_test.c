@@ -44,7 +44,7 @@ static int give_nothing(DLTensor *prototype, DLManagedTensorVersioned **out, voi
   return 0;
 }
 
-TEST(tvm_rule_49_results_are_allocated_by_the_host) {
+TEST(tvm_results_are_allocated_by_the_host) {
   DLTensor prototype = {.ndim = 0};
   TVMFFIObjectHandle tensor;
   DLPackManagedTensorAllocator before = TVMFFIEnvGetDLPackManagedTensorAllocator(), old;
@@ -92,7 +92,7 @@ TEST(tvm_registered_symbols_form_a_module) {
   TVMFFIObjectDecRef(module.v_obj);
 }
 
-TEST(tvm_rule_25_types_know_their_ancestors) {
+TEST(tvm_types_know_their_ancestors) {
   TVMFFIByteArray parent_key = span_of("test.c.Parent"), child_key = span_of("test.c.Child");
   int32_t index, parent = TVMFFITypeGetOrAllocIndex(&parent_key, -1, 1, 2, 1, kTVMFFIObject);
   int32_t child = TVMFFITypeGetOrAllocIndex(&child_key, -1, 2, 0, 1, parent);

@@ -25,7 +25,7 @@ TEST(tvm_a_function_receives_its_state_and_deletes_it_once) {
   CHECK(TVMFFIFunctionCall(function, &argument, 1, &result) == 0);
   CHECK(result.v_int64 == 42);
   CHECK(TVMFFIFunctionCall(function, NULL, 0, &result) != 0);
-  CHECK(result.v_int64 == 42); /* rule 35: the result is unchanged */
+  CHECK(result.v_int64 == 42); /* the result is unchanged */
   CHECK(raised_is("TypeError", "one argument"));
   TVMFFIObjectDecRef(function);
   CHECK(deleted == 41);
@@ -105,9 +105,9 @@ TEST(tvm_a_raised_error_is_moved_out_once_and_replaced) {
   TVMFFIObjectHandle error;
   TVMFFIErrorSetRaisedFromCStr("A", "first");
   TVMFFIErrorSetRaisedFromCStr("B", "second");
-  CHECK(tn_tvm_live_objects() == before + 1); /* rule 36 */
+  CHECK(tn_tvm_live_objects() == before + 1); /* the second error replaces the first */
   CHECK(raised_is("B", "second"));
-  TVMFFIErrorMoveFromRaised(&error); /* rule 35 */
+  TVMFFIErrorMoveFromRaised(&error); /* moved out once */
   CHECK(error == NULL);
   TVMFFIByteArray kind = span_of("D"), message = span_of("third"), none = span_of("");
   TVMFFIObjectHandle moved;
@@ -123,7 +123,7 @@ TEST(tvm_a_raised_error_is_moved_out_once_and_replaced) {
   CHECK(moved == NULL && (((TVMFFIObject *)error)->combined_ref_count & UINT32_MAX) == 1);
   TVMFFIObjectDecRef(error);
   const char *parts[] = {"one ", NULL, "two"};
-  TVMFFIErrorSetRaisedFromCStrParts("C", parts, 3); /* rule 37 */
+  TVMFFIErrorSetRaisedFromCStrParts("C", parts, 3); /* null parts are left out */
   CHECK(raised_is("C", "one two"));
   const TVMFFIByteArray *backtrace = TVMFFIBacktrace("file.c", 7, "run", 0);
   CHECK(strcmp(backtrace->data, "  File \"file.c\", line 7, in run\n") == 0);
@@ -248,7 +248,7 @@ static int fail_deinit(void *value) {
   return -5;
 }
 
-TEST(tvm_rule_48_a_handle_is_initialised_once) {
+TEST(tvm_a_handle_is_initialised_once) {
   test_thread_t threads[4];
   void *other = NULL;
   for (int i = 0; i < 4; i++) CHECK(thread_start(&threads[i], init_once, NULL));

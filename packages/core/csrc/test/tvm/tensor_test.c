@@ -55,7 +55,7 @@ TEST(tvm_read_only_stays_read_only) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(tvm_rule_47_a_refused_tensor_is_not_consumed) {
+TEST(tvm_a_refused_tensor_is_not_consumed) {
   DLManagedTensorVersioned in = {{1, 1}, NULL, delete_versioned, 0, tensor_of(NULL, 4)};
   DLManagedTensor plain = {tensor_of(odd_strides, 0), NULL, delete_plain};
   TVMFFIObjectHandle tensor = NULL;
@@ -70,7 +70,7 @@ TEST(tvm_rule_47_a_refused_tensor_is_not_consumed) {
   CHECK(deletions == 0 && tensor == NULL);
 }
 
-TEST(tvm_rule_52_a_tensor_without_elements_is_contiguous) {
+TEST(tvm_a_tensor_without_elements_is_contiguous) {
   int64_t empty[2] = {0, 3};
   DLManagedTensor *plain = calloc(1, sizeof *plain);
   TVMFFIObjectHandle tensor;
@@ -101,7 +101,7 @@ TEST(tvm_a_tensor_without_elements_may_have_any_other_sizes) {
   TVMFFIEnvSetDLPackManagedTensorAllocator(NULL, 1, NULL);
 }
 
-TEST(tvm_rule_53_a_view_uses_the_given_data_and_offset_and_retains_its_source) {
+TEST(tvm_a_view_uses_the_given_data_and_offset_and_retains_its_source) {
   DLManagedTensor *plain = calloc(1, sizeof *plain);
   TVMFFIObjectHandle source, view;
   deletions = 0;
@@ -154,7 +154,7 @@ TEST(tvm_element_types_have_names) {
   }
 }
 
-TEST(tvm_rule_19_invalid_element_types_are_value_errors) {
+TEST(tvm_invalid_element_types_are_value_errors) {
   static const char *const bad[] = {"flot32", "float32x", "float32x0", "int32x70000", "int300", "float8_e9m9", "x",
                                     "float32 ", "int99999999999999999999"};
   DLDataType type;

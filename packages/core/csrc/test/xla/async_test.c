@@ -185,7 +185,7 @@ TEST(a_call_that_has_not_started_can_be_cancelled) {
   for (int i = 0; i < limit + 2; i++) finish(calls[i]);
 }
 
-TEST(rule_19_the_end_of_a_thread_waits_for_calls_that_run) {
+TEST(the_end_of_a_thread_waits_for_calls_that_run) {
   environment_t *environment = environment_open();
   tn_xla_job_t *job = NULL;
   void *call = prepare_one(wait_at_gate);
@@ -201,7 +201,7 @@ TEST(rule_19_the_end_of_a_thread_waits_for_calls_that_run) {
   finish(call);
 }
 
-TEST(rule_19_the_end_of_a_thread_waits_for_futures) {
+TEST(the_end_of_a_thread_waits_for_futures) {
   environment_t *environment = environment_open();
   tn_xla_job_t *job = NULL;
   void *call = prepare_one(leave_future);

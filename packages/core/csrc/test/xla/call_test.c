@@ -103,7 +103,7 @@ static tn_xla_error_t *note_and_fail(tn_xla_call_frame_t *frame) {
   return fail_99(frame);
 }
 
-TEST(R11_stages_run_in_order_and_instantiate_sees_only_attributes) {
+TEST(stages_run_in_order_and_instantiate_sees_only_attributes) {
   descriptor_t d;
   put_header(&d, 3, 1, 1, 0, (tn_xla_bundle_v1_t){note, note, note, note});
   put_buffer(&d, TN_XLA_F32, 0, NULL);

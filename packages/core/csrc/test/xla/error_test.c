@@ -115,7 +115,7 @@ static void fail_with(XlaCustomCallStatus *status, const char *text, size_t leng
   XlaCustomCallStatusSetFailure(status, text, length);
 }
 
-TEST(L27_L28_L29_status_keeps_the_last_result) {
+TEST(status_keeps_the_last_result) {
   XlaCustomCallStatus status = {0, 0, NULL};
   fail_with(&status, "broken\0tail", 11);
   CHECK(status.failed && status.length == 6 && memcmp(status.message, "broken", 6) == 0); /* up to the first NUL */

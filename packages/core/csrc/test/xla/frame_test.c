@@ -29,7 +29,7 @@ static void put_example(descriptor_t *d) {
   put(d, "a\0bc", 4);
 }
 
-TEST(R1_frame_has_sizes_types_and_pointers_of_the_abi) {
+TEST(frame_has_sizes_types_and_pointers_of_the_abi) {
   descriptor_t d;
   put_example(&d);
   void *call = prepare(&d);

@@ -79,7 +79,7 @@ TEST(a_function_can_be_a_handler) {
   CHECK(end(made) == TN_OK);
 }
 
-TEST(R18_a_function_answers_the_metadata_question) {
+TEST(a_function_answers_the_metadata_question) {
   made_t made = make();
   tn_xla_metadata_t metadata;
   int32_t code = 0;
@@ -90,7 +90,7 @@ TEST(R18_a_function_answers_the_metadata_question) {
   end(made);
 }
 
-TEST(R18_a_function_checks_its_frame) {
+TEST(a_function_checks_its_frame) {
   made_t made = make();
   CHECK(strstr(fail_with(made.handler, two, two, 2).text, "Wrong number of arguments: expected 1 but got 2") != NULL);
   CHECK(strstr(fail_with(made.handler, three, two, 1).text, "Wrong size of axis 0 of argument 0: expected 2 but got 3") != NULL);
@@ -109,7 +109,7 @@ TEST(R18_a_function_checks_its_frame) {
   end(made);
 }
 
-TEST(R18_a_failure_of_a_function_is_never_success) {
+TEST(a_failure_of_a_function_is_never_success) {
   made_t made = make();
   answer_code = TN_XLA_NOT_FOUND;
   failure_t failure = fail_with(made.handler, two, two, 1);

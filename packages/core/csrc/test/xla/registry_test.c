@@ -68,7 +68,7 @@ static const char *refusal_of(const char *name) {
   return NULL;
 }
 
-TEST(L23_platform_names_are_canonical) {
+TEST(platform_names_are_canonical) {
   tn_xla_registered_t found;
   CHECK(strcmp(enter("registry_host", "Host", first), "") == 0);
   const char *same[] = {"Host", "host", "HOST", "cpu", "CPU"};
@@ -81,14 +81,14 @@ TEST(L23_platform_names_are_canonical) {
   CHECK(look_up("registry_host", "CUDA", &found) == TN_OK && executes(&found, second));
 }
 
-TEST(L24_duplicates_must_be_equal) {
+TEST(duplicates_must_be_equal) {
   CHECK(strcmp(enter("registry_same", "Host", first), "") == 0);
   CHECK(strcmp(enter("registry_same", "Host", first), "") == 0);
   CHECK(strstr(enter("registry_same", "Host", second), "different bundle addresses") != NULL);
   CHECK(strstr(enter("registry_same", "Host", third), "different metadata") != NULL);
 }
 
-TEST(R16_registration_checks_its_arguments) {
+TEST(registration_checks_its_arguments) {
   CHECK(strstr(enter("registry_none", "Host", NULL), "must provide an execute implementation") != NULL);
   CHECK(strstr(enter("registry_new", "Host", from_the_future), "(0.5) is incompatible") != NULL);
   CHECK(strstr(enter("", "Host", first), "needs a name") != NULL);

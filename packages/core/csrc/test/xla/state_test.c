@@ -85,7 +85,7 @@ static int keeps_state(uint32_t minor, tn_xla_handler_t *set, tn_xla_handler_t *
   return good;
 }
 
-TEST(R12_state_lives_from_instantiate_to_close_in_every_version) {
+TEST(state_lives_from_instantiate_to_close_in_every_version) {
   CHECK(keeps_state(1, set_v1, get_v1));
   CHECK(keeps_state(2, set_v2, get_v2));
   stage_to_get = TN_XLA_INSTANTIATE;
@@ -131,7 +131,7 @@ static tn_xla_error_t *run_inner(tn_xla_call_frame_t *frame) {
   return get_v3(frame);
 }
 
-TEST(R15_runs_that_share_a_state_have_states_of_their_own) {
+TEST(runs_that_share_a_state_have_states_of_their_own) {
   const tn_xla_bundle_v1_t bundle = {set_v3, set_v3, set_v3, run_inner};
   void *original = prepare_bundle(3, bundle), *second = prepare_bundle(3, bundle);
   stage_to_get = TN_XLA_INITIALIZE;

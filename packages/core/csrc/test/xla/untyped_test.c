@@ -34,7 +34,7 @@ static void fail_on_device(void *stream, void **buffers, const char *opaque, siz
   XlaCustomCallStatusSetFailure(status, "", 0);
 }
 
-TEST(L2_each_host_convention_gets_its_arguments) {
+TEST(each_host_convention_gets_its_arguments) {
   int a = 2, b = 3, sum = 0;
   void *in[] = {&a, &b}, *out = &sum;
   tn_xla_untyped_call_t call = {.function = AS(add), .api_version = 1, .buffers = in, .out = &out, .opaque = "x", .opaque_length = 1};
@@ -50,7 +50,7 @@ TEST(L2_each_host_convention_gets_its_arguments) {
   CHECK(seen_opaque == call.opaque && seen_length == 1);
 }
 
-TEST(L2_L5_devices_get_stream_buffers_and_opaque) {
+TEST(devices_get_stream_buffers_and_opaque) {
   int a = 2, b = 3, sum = 0, stream = 0;
   void *buffers[] = {&a, &b, &sum};
   tn_xla_untyped_call_t call = {.function = AS(add_on_device),
@@ -69,7 +69,7 @@ TEST(L2_L5_devices_get_stream_buffers_and_opaque) {
   }
 }
 
-TEST(L29_L30_a_failure_is_read_whole_and_once) {
+TEST(a_failure_is_read_whole_and_once) {
   int a = -2, b = -3, sum = 0;
   void *in[] = {&a, &b}, *out = &sum;
   char text[16] = "";

@@ -226,28 +226,28 @@ static bool ends_quietly(const char *scene) {
   return false;
 }
 
-TEST(rule_20_an_exit_without_native_work_does_not_wait) { CHECK(ends_quietly("nothing")); }
+TEST(an_exit_without_native_work_does_not_wait) { CHECK(ends_quietly("nothing")); }
 
-TEST(rule_20_an_exit_waits_for_a_call_that_runs) { CHECK(ends_quietly("job that ends")); }
+TEST(an_exit_waits_for_a_call_that_runs) { CHECK(ends_quietly("job that ends")); }
 
-TEST(rule_20_an_exit_removes_calls_that_have_not_begun) { CHECK(ends_quietly("queued jobs")); }
+TEST(an_exit_removes_calls_that_have_not_begun) { CHECK(ends_quietly("queued jobs")); }
 
-TEST(rule_20_an_exit_ends_the_process_if_a_call_does_not_return) {
+TEST(an_exit_ends_the_process_if_a_call_does_not_return) {
   const end_t end = play_scene("job without end");
   CHECK(end.code == EXIT_CODE && end.took_ms < 5000);
   CHECK(strstr(end.output, "tenon: ended without waiting for native calls: they did not return in ") != NULL);
   CHECK(strstr(end.output, "TENON_EXIT_WAIT") != NULL);
 }
 
-TEST(rule_20_an_exit_answers_waiting_threads) {
+TEST(an_exit_answers_waiting_threads) {
   CHECK(ends_quietly("waiting thread"));
   CHECK(ends_quietly("unanswered thread"));
   CHECK(ends_quietly("exit in a relayed call"));
 }
 
-TEST(rule_20_stubs_are_dead_after_an_exit) { CHECK(ends_quietly("stub")); }
+TEST(stubs_are_dead_after_an_exit) { CHECK(ends_quietly("stub")); }
 
-TEST(rule_20_the_end_of_a_worker_gives_up_when_an_exit_does) {
+TEST(the_end_of_a_worker_gives_up_when_an_exit_does) {
   const end_t end = play_scene("ending worker");
   CHECK(end.code == EXIT_CODE && end.took_ms < 5000);
   CHECK(strstr(end.output, "tenon: ended without waiting for native calls: they did not return in ") != NULL);

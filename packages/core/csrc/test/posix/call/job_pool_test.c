@@ -106,7 +106,7 @@ TEST(jobs_begin_in_the_order_in_which_they_were_added) {
   CHECK(all_threads_end(&pool));
 }
 
-TEST(rule_22_threads_start_on_demand_and_end_without_work) {
+TEST(threads_start_on_demand_and_end_without_work) {
   enum { LIMIT = 8 };
   static tn__job_pool_t pool = TN__JOB_POOL(pool, IDLE_MS);
   static item_t items[LIMIT * 2];
@@ -160,7 +160,7 @@ static void meet(tn_job_t *job) {
   add_one(&finished);
 }
 
-TEST(rule_22_as_many_jobs_as_threads_can_wait_for_each_other) {
+TEST(as_many_jobs_as_threads_can_wait_for_each_other) {
   static tn__job_pool_t pool = TN__JOB_POOL(pool, IDLE_MS);
   static item_t items[2][MEETING];
   for (int round = 0; round < 20; round++) {
@@ -210,7 +210,7 @@ TEST(a_job_that_has_not_begun_can_be_removed) {
   CHECK(all_threads_end(&pool));
 }
 
-TEST(rule_19_the_queued_jobs_of_an_owner_are_removed) {
+TEST(the_queued_jobs_of_an_owner_are_removed) {
   enum { JOBS = 30 };
   static tn__job_pool_t pool = TN__JOB_POOL(pool, IDLE_MS);
   static item_t items[JOBS], first, task;

@@ -4,7 +4,7 @@ import { bytesOf, hex, memory } from './helpers.ts'
 import { content, freeing, large, make, offsetString, text, viewOf } from './shipped-strings.ts'
 
 describe('LARGE', () => {
-  it('rule 7: a NUL follows the bytes, and the block has room for capacity and NUL', () => {
+  it('a NUL follows the bytes, and the block has room for capacity and NUL', () => {
     const string = make('x'.repeat(31))
     freeing([string], () => {
       expect(large(string)).toMatchObject({ size: 31, capacity: 31 })
@@ -14,7 +14,7 @@ describe('LARGE', () => {
     })
   })
 
-  it('rule 8 and rule 9: capacities are one less than a multiple of 16', () => {
+  it('capacities are one less than a multiple of 16', () => {
     const expected = { 23: 31, 31: 31, 32: 47, 47: 47, 48: 63, 255: 255, 256: 271 }
     for (const [size, capacity] of Object.entries(expected)) {
       const string = make('x'.repeat(Number(size)))
@@ -22,7 +22,7 @@ describe('LARGE', () => {
     }
   })
 
-  it('rule 10: a copy within the capacity keeps block and capacity', () => {
+  it('a copy within the capacity keeps block and capacity', () => {
     const string = make('x'.repeat(100))
     freeing([string], () => {
       const before = large(string)
@@ -33,7 +33,7 @@ describe('LARGE', () => {
     })
   })
 
-  it('rule 11: a block shrinks by one halving a call, and only below half of the capacity', () => {
+  it('a block shrinks by one halving a call, and only below half of the capacity', () => {
     const shrink = (from: number, to: number): number => {
       const string = make('x'.repeat(from))
       let capacity = 0
@@ -47,7 +47,7 @@ describe('LARGE', () => {
     expect([shrink(255, 126), shrink(255, 127), shrink(4095, 100)]).toEqual([127, 255, 2047])
   })
 
-  it('rule 12: a string of up to 22 bytes frees the block and becomes SMALL', () => {
+  it('a string of up to 22 bytes frees the block and becomes SMALL', () => {
     const string = make('x'.repeat(100))
     api.tstringCopy(string, 'y'.repeat(22))
     expect(api.tstringGetType(string)).toBe('small')
@@ -59,7 +59,7 @@ describe('LARGE', () => {
     expect(bytesOf(stale)).toEqual(new Uint8Array(24))
   })
 
-  it('rule 13: growing fills with a byte, and shrinking only moves the end', () => {
+  it('growing fills with a byte, and shrinking only moves the end', () => {
     const string = make('ab')
     freeing([string], () => {
       api.tstringResize(string, 5, 0x7a)
@@ -74,7 +74,7 @@ describe('LARGE', () => {
 })
 
 describe('growth', () => {
-  it('rule 14: appending doubles the capacity', () => {
+  it('appending doubles the capacity', () => {
     const string = make('x'.repeat(22))
     freeing([string], () => {
       const capacities = new Set<number>()
@@ -87,14 +87,14 @@ describe('growth', () => {
     })
   })
 
-  it('rule 15: appending nothing changes nothing, not even the type', () => {
+  it('appending nothing changes nothing, not even the type', () => {
     const view = viewOf(memory('viewed'))
     const before = bytesOf(view)
     api.tstringAppend(view, '')
     expect(bytesOf(view)).toEqual(before)
   })
 
-  it('rule 16: reserving up to 22 never changes anything', () => {
+  it('reserving up to 22 never changes anything', () => {
     for (const string of [make('abc'), viewOf(memory('viewed')), offsetString('offset')]) {
       const before = bytesOf(string)
       api.tstringReserve(string, 22)
@@ -102,7 +102,7 @@ describe('growth', () => {
     }
   })
 
-  it('rule 17: reserving more turns SMALL, VIEW and OFFSET into LARGE with the same content', () => {
+  it('reserving more turns SMALL, VIEW and OFFSET into LARGE with the same content', () => {
     const strings = [make('abc'), viewOf(memory('viewed')), offsetString('offset')]
     freeing(strings, () => {
       for (const string of strings) api.tstringReserve(string, 100)
@@ -116,7 +116,7 @@ describe('growth', () => {
     expect([api.tstringGetType(string), text(string)]).toEqual(['small', 'helloyou'])
   })
 
-  it('rule 18: reserving never shrinks', () => {
+  it('reserving never shrinks', () => {
     const string = make('x'.repeat(200))
     freeing([string], () => {
       api.tstringReserve(string, 30)
@@ -124,7 +124,7 @@ describe('growth', () => {
     })
   })
 
-  it('rule 19: reserving rounds the requested capacity, or the size if that is larger', () => {
+  it('reserving rounds the requested capacity, or the size if that is larger', () => {
     const string = make()
     freeing([string], () => {
       api.tstringReserve(string, 200)
@@ -137,7 +137,7 @@ describe('growth', () => {
     })
   })
 
-  it('rule 20: amortized reserving doubles, and does nothing within the capacity', () => {
+  it('amortized reserving doubles, and does nothing within the capacity', () => {
     const string = make('x'.repeat(100))
     freeing([string], () => {
       api.tstringReserveAmortized(string, 111)

@@ -6,7 +6,7 @@ import { awkward, bytesOf, everyAbi, hex, memory } from './helpers.ts'
 import { freeing, make, offsetString, text } from './shipped-strings.ts'
 
 describe('the struct', () => {
-  it('rule 1: a zeroed struct is the empty SMALL', () => {
+  it('a zeroed struct is the empty SMALL', () => {
     for (const abi of everyAbi) {
       expect(decodeStruct(new Uint8Array(24), { layout: 'tf', abi })).toEqual({
         type: 'small',
@@ -17,7 +17,7 @@ describe('the struct', () => {
     expect(tensor.toArray()).toEqual(['', '', ''])
   })
 
-  it('rule 2: the type is the low two bits of byte 0 on every ABI', () => {
+  it('the type is the low two bits of byte 0 on every ABI', () => {
     for (const abi of everyAbi) {
       const options = { layout: 'tf', abi } as const
       expect(encodeStruct({ type: 'small', bytes: hex('61') }, options)[0]! & 3).toBe(0)
@@ -27,7 +27,7 @@ describe('the struct', () => {
     }
   })
 
-  it('rule 3: byte 0 of a SMALL is its size times four, 0 to 22', () => {
+  it('byte 0 of a SMALL is its size times four, 0 to 22', () => {
     for (let size = 0; size <= 22; size++) {
       const string = make('x'.repeat(size))
       expect(bytesOf(string)[0]).toBe(size << 2)
@@ -40,7 +40,7 @@ describe('the struct', () => {
     expect(() => decodeStruct(tooLarge, { layout: 'tf', abi: 'be32' })).toThrow(RangeError)
   })
 
-  it('rule 4: a NUL always follows the bytes of a SMALL', () => {
+  it('a NUL always follows the bytes of a SMALL', () => {
     const string = make('x'.repeat(22))
     expect(bytesOf(string)[23]).toBe(0)
     api.tstringCopy(string, 'abc')
@@ -52,12 +52,12 @@ describe('the struct', () => {
     expect(StringTensor.ofSegment(memory(bytes), { layout: 'tf', shape: [1], validate: 'lenient' }).get(0)).toBe('a')
   })
 
-  it('rule 5: 22 bytes are SMALL, 23 are LARGE', () => {
+  it('22 bytes are SMALL, 23 are LARGE', () => {
     const strings = [make('x'.repeat(22)), make('x'.repeat(23))]
     freeing(strings, () => expect(strings.map(api.tstringGetType)).toEqual(['small', 'large']))
   })
 
-  it('rule 6: the size word of a LARGE has the shipped bytes on every ABI', () => {
+  it('the size word of a LARGE has the shipped bytes on every ABI', () => {
     const struct = { type: 'large', size: 29n, capacity: 31n, pointer: 0x1234n } as const
     const expected = {
       le64: hex('7500000000000000 1f00000000000000 3412000000000000'),
@@ -72,7 +72,7 @@ describe('the struct', () => {
     }
   })
 
-  it('rule 29: the words of an OFFSET are little-endian on every ABI', () => {
+  it('the words of an OFFSET are little-endian on every ABI', () => {
     const struct = { type: 'offset', size: 29, offset: 0x18, count: 2 } as const
     for (const abi of everyAbi) {
       const bytes = encodeStruct(struct, { layout: 'tf', abi })
@@ -81,7 +81,7 @@ describe('the struct', () => {
     }
   })
 
-  it('rule 33: a reader does not read past 22 bytes of a SMALL', () => {
+  it('a reader does not read past 22 bytes of a SMALL', () => {
     const bytes = hex('fc 61*23 62*24')
     expect(() => StringTensor.ofSegment(memory(bytes), { layout: 'tf', shape: [2], validate: 'lenient' })).toThrow(
       /small-size/,
@@ -91,7 +91,7 @@ describe('the struct', () => {
     expect(() => trusted.to('tflite')).toThrow(/small-size.*got 63/)
   })
 
-  it('rule 35: sizes that reach into the type bits are refused', () => {
+  it('sizes that reach into the type bits are refused', () => {
     const limits = { le64: 2n ** 62n, be64: 2n ** 62n, le32: 2n ** 30n, be32: 2n ** 30n } as const
     for (const abi of everyAbi) {
       const options = { layout: 'tf', abi } as const
@@ -123,13 +123,13 @@ describe('the struct', () => {
 })
 
 describe('content', () => {
-  it('rule 30: the bytes of an OFFSET lie at its own address plus the offset', () => {
+  it('the bytes of an OFFSET lie at its own address plus the offset', () => {
     const string = offsetString('offset')
     expect(api.tstringGetDataPointer(string)).toBe(string.address + 24n)
     expect(text(string)).toBe('offset')
   })
 
-  it('rule 31: NUL, invalid UTF-8, BOM and surrogates are ordinary bytes', () => {
+  it('NUL, invalid UTF-8, BOM and surrogates are ordinary bytes', () => {
     for (const storage of ['arena', 'malloc', 'packed'] as const) {
       using tensor = StringTensor.from(awkward, { storage })
       awkward.forEach((bytes, i) => expect(Uint8Array.from(tensor.bytes(i))).toEqual(bytes))
@@ -137,7 +137,7 @@ describe('content', () => {
     expect(StringTensor.from(['\ufeffa\0b']).get(0)).toBe('\ufeffa\0b')
   })
 
-  it('rule 32: order is that of unsigned bytes, then of length', () => {
+  it('order is that of unsigned bytes, then of length', () => {
     const tensor = StringTensor.from([hex('61'), hex('61 00'), hex('80'), hex('61'), hex('ff'), new Uint8Array(0)])
     expect(tensor.compare(0, 1)).toBe(-1)
     expect(tensor.compare(2, 0)).toBe(1)
@@ -147,7 +147,7 @@ describe('content', () => {
     expect([...tensor.compareAll('a')]).toEqual([0, 1, 1, 0, 1, -1])
   })
 
-  it('rule 38: an arena has only SMALL and VIEW, and blocks of malloc are LARGE', () => {
+  it('an arena has only SMALL and VIEW, and blocks of malloc are LARGE', () => {
     const values = ['short', 'l'.repeat(40), 'é'.repeat(30)]
     const arena = StringTensor.from(values)
     arena.set(0, 'now long enough to be elsewhere')

@@ -6,7 +6,7 @@ import { bytesOf, hex, memory } from './helpers.ts'
 import { fields, freeing, make, offsetString, text, viewOf } from './shipped-strings.ts'
 
 describe('VIEW', () => {
-  it('rule 21: a VIEW has type 3, the unchanged pointer, and zero in bytes 16 to 23', () => {
+  it('a VIEW has type 3, the unchanged pointer, and zero in bytes 16 to 23', () => {
     const bytes = memory('viewed bytes')
     const dirty = memory(hex('00 ff*23'), 8)
     api.tstringAssignView(dirty, bytes)
@@ -17,12 +17,12 @@ describe('VIEW', () => {
     expect(bytesOf(tensor.segment).slice(40, 48)).toEqual(new Uint8Array(8))
   })
 
-  it('rule 22: a VIEW of 0 to 22 bytes stays a VIEW', () => {
+  it('a VIEW of 0 to 22 bytes stays a VIEW', () => {
     expect(api.tstringGetType(viewOf(memory('short')))).toBe('view')
     expect(api.tstringGetType(viewOf(memory('')))).toBe('view')
   })
 
-  it('rule 23: a VIEW of no bytes may have any pointer', () => {
+  it('a VIEW of no bytes may have any pointer', () => {
     const empty = memory(
       encodeStruct({ type: 'view', size: 0n, pointer: 0n, owner: 0n }, { layout: 'tf', abi: api.hostAbi }),
     )
@@ -36,7 +36,7 @@ describe('VIEW', () => {
     expect(() => wrong.to('tflite')).toThrow(/pointer.*element 0/)
   })
 
-  it('rule 24: taking a pointer to write makes SMALL or LARGE of VIEW and OFFSET', () => {
+  it('taking a pointer to write makes SMALL or LARGE of VIEW and OFFSET', () => {
     const strings = [
       viewOf(memory('short')),
       viewOf(memory('l'.repeat(40))),
@@ -53,7 +53,7 @@ describe('VIEW', () => {
 })
 
 describe('assignment', () => {
-  it('rule 25: VIEW and OFFSET are assigned as VIEW, and LARGE is copied', () => {
+  it('VIEW and OFFSET are assigned as VIEW, and LARGE is copied', () => {
     const viewed = memory('v'.repeat(40))
     const sources = {
       small: make('s'),
@@ -86,7 +86,7 @@ describe('assignment', () => {
     api.tstringDealloc(sources.large)
   })
 
-  it('rule 26: a moved LARGE leaves an empty string, and a moved VIEW does too unless keepViews is set', () => {
+  it('a moved LARGE leaves an empty string, and a moved VIEW does too unless keepViews is set', () => {
     const move = (source: Segment, keepViews: boolean): unknown[] => {
       const string = make('t'.repeat(50))
       api.tstringMove(string, source, { keepViews })
@@ -108,7 +108,7 @@ describe('assignment', () => {
     expect(move(viewOf(memory('v'.repeat(40))), true)).toEqual(['view', 40, 'view', 40])
   })
 
-  it('rule 27: assigning and moving to itself change nothing', () => {
+  it('assigning and moving to itself change nothing', () => {
     const string = make('x'.repeat(40))
     freeing([string], () => {
       const before = bytesOf(string)
@@ -119,7 +119,7 @@ describe('assignment', () => {
     })
   })
 
-  it('rule 28: freeing is idempotent and changes only LARGE', () => {
+  it('freeing is idempotent and changes only LARGE', () => {
     const string = make('x'.repeat(40))
     api.tstringDealloc(string)
     api.tstringDealloc(string)
@@ -131,14 +131,14 @@ describe('assignment', () => {
     }
   })
 
-  it('rule 36: a source inside the string itself is read before anything is freed', () => {
+  it('a source inside the string itself is read before anything is freed', () => {
     // A view of the struct's own characters becomes a copy of them.
     const small = make('abcdef')
     api.tstringAssignView(small, small.asSlice(3, 3))
     expect([api.tstringGetType(small), text(small)]).toEqual(['small', 'cde'])
   })
 
-  it('rule 37: overwriting a VIEW does not read the bytes that it named', () => {
+  it('overwriting a VIEW does not read the bytes that it named', () => {
     const gone = memory(
       encodeStruct({ type: 'view', size: 1000n, pointer: 16n, owner: 0n }, { layout: 'tf', abi: api.hostAbi }),
       8,

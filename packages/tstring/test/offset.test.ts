@@ -16,13 +16,13 @@ const readOnly = ({ block, base, byteSize }: Segment): Segment =>
   new Segment(new Block(block.gate, block.view, block.bytes, block.address), base, byteSize, 1)
 
 describe('tensors of OFFSET', () => {
-  it('rule 63: the table needs a struct for each element, without integer overflow', () => {
+  it('the table needs a struct for each element, without integer overflow', () => {
     expect(() => over(hex('00*47'), 2)).toThrow(/table-size.*2 elements.*24 bytes.*47/)
     expect(() => over(hex('00*48'), 2 ** 32 - 1)).toThrow(/table-size/)
     expect(over(hex('00*48'), 2).toArray()).toEqual(['', ''])
   })
 
-  it('rule 64: only SMALL and OFFSET are accepted from outside', () => {
+  it('only SMALL and OFFSET are accepted from outside', () => {
     for (const head of ['75', '77']) {
       for (const validate of ['strict', 'lenient'] as const) {
         expect(() => over(hex(`${head} 00*23`), 1, { validate })).toThrow(/struct-type.*element 0.*pointer/)
@@ -33,7 +33,7 @@ describe('tensors of OFFSET', () => {
     expect(strings.map((_, i) => over(packed(false)).type(i))).toEqual(strings.map(() => 'offset'))
   })
 
-  it('rule 65: an OFFSET starts behind the table and ends within the bytes', () => {
+  it('an OFFSET starts behind the table and ends within the bytes', () => {
     expect(() => over(hex('06 000000 17 000000 00*16 61'), 1)).toThrow(/offset-start.*24 bytes.*23/)
     expect(() => over(hex('0a 000000 18 000000 00*16 61'), 1)).toThrow(/offset-end.*25 bytes.*26/)
     expect(() => over(hex('06 000000 ffffffff 00*16 61'), 1)).toThrow(/offset-end.*4294967296/)
@@ -42,7 +42,7 @@ describe('tensors of OFFSET', () => {
     expect(() => over(hex('62 000000 00000000 00*16'), 1)).toThrow(/offset-start/)
   })
 
-  it('rule 66: the sum of the sizes has a budget', () => {
+  it('the sum of the sizes has a budget', () => {
     // Three elements name the same ten bytes. Their 30 bytes fit into a budget of 82, but not of 29.
     const bytes = hex('2a 000000 48 000000 00*16 2a 000000 30 000000 00*16 2a 000000 18 000000 00*16 61*10')
     expect(over(bytes, 3).toArray()).toEqual(Array(3).fill('a'.repeat(10)))
@@ -57,7 +57,7 @@ describe('tensors of OFFSET', () => {
     expect(over(bomb, 10, { budget: 10_000 }).length).toBe(10)
   })
 
-  it('rule 67: strings may share bytes only if the tensor is not writable', () => {
+  it('strings may share bytes only if the tensor is not writable', () => {
     const bytes = hex('2a 000000 30 000000 00*16 2a 000000 18 000000 00*16 61*10')
     expect(over(bytes, 2).toArray()).toEqual(['a'.repeat(10), 'a'.repeat(10)])
     expect(() => over(bytes, 2, { writable: true })).toThrow(/overlap.*element 1: .*ends at 58, got 48/)
@@ -70,7 +70,7 @@ describe('tensors of OFFSET', () => {
     )
   })
 
-  it('rule 68: packed bytes have the same strings at another address', () => {
+  it('packed bytes have the same strings at another address', () => {
     const bytes = packed(true)
     for (const alignment of [16, 64, 4096]) {
       const tensor = StringTensor.ofSegment(memory(bytes, alignment), { layout: 'tf', shape: [5] })
@@ -84,7 +84,7 @@ describe('tensors of OFFSET', () => {
     ).toEqual(strings)
   })
 
-  it('rule 69: a single struct cannot be moved, so slices and selections rebase or convert', () => {
+  it('a single struct cannot be moved, so slices and selections rebase or convert', () => {
     for (const layout of ['tf', 'rfc16', 'rfc24'] as const) {
       for (const storage of ['packed', 'arena', 'malloc'] as const) {
         using tensor = StringTensor.from(awkward, { layout, storage })

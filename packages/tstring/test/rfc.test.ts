@@ -63,7 +63,7 @@ class RfcString {
 describe.each(variants)('%s', (layout) => {
   const small = structSize(layout) - 1
 
-  it(`rule 39: a SMALL holds 15 or 23 bytes`, () => {
+  it(`a SMALL holds 15 or 23 bytes`, () => {
     const string = new RfcString(layout, 'small').assign('x'.repeat(small))
     expect(string.fields).toEqual({ type: 'small', bytes: hex(`78*${small}`) })
     expect(string.assign('x'.repeat(small + 1)).fields.type).toBe('large')
@@ -72,7 +72,7 @@ describe.each(variants)('%s', (layout) => {
     expect(bytesOf(shorter.struct)).toEqual(hex(`04 79 00*${small - 1}`))
   })
 
-  it('rule 40: a string that does not fit becomes LARGE, with the old struct in front of its block', () => {
+  it('a string that does not fit becomes LARGE, with the old struct in front of its block', () => {
     for (const container of ['small', 'offset', 'prealloc'] as const) {
       const string = new RfcString(layout, container, 8).assign('old')
       const before = bytesOf(string.struct)
@@ -83,7 +83,7 @@ describe.each(variants)('%s', (layout) => {
     }
   })
 
-  it('rule 41: the next assignment that fits restores the container and writes in place', () => {
+  it('the next assignment that fits restores the container and writes in place', () => {
     const offset = new RfcString(layout, 'offset', 8).assign('n'.repeat(40)).assign('eight..!')
     expect(offset.fields).toEqual({ type: 'offset', size: 8, offset: structSize(layout), count: 1 })
     expect(Buffer.from(offset.behind).toString()).toBe('eight..!')
@@ -94,7 +94,7 @@ describe.each(variants)('%s', (layout) => {
     expect(inner.fields).toEqual({ type: 'small', bytes: Uint8Array.from(Buffer.from('back')) })
   })
 
-  it('rule 42: a PREALLOC of 64 bytes holds 64, becomes LARGE with 65 and is restored; one of 0 holds nothing', () => {
+  it('a PREALLOC of 64 bytes holds 64, becomes LARGE with 65 and is restored; one of 0 holds nothing', () => {
     const string = new RfcString(layout, 'prealloc', 64)
     const types = [64, 65, 64].map((size) => string.assign('x'.repeat(size)).fields.type)
     expect(types).toEqual(['prealloc', 'large', 'prealloc'])
@@ -104,14 +104,14 @@ describe.each(variants)('%s', (layout) => {
     none.prefix()
   })
 
-  it('rule 43: the capacity of an OFFSET is its size, so a shorter string loses room', () => {
+  it('the capacity of an OFFSET is its size, so a shorter string loses room', () => {
     const string = new RfcString(layout, 'offset', 8).assign('four')
     expect(string.fields).toMatchObject({ type: 'offset', size: 4 })
     expect(string.assign('five.').fields.type).toBe('large')
     expect(string.assign('4444').fields).toMatchObject({ type: 'offset', size: 4 })
   })
 
-  it('rule 44: restoring frees the block once', () => {
+  it('restoring frees the block once', () => {
     const string = new RfcString(layout, 'prealloc', 8)
     for (let i = 0; i < 100; i++) string.assign('x'.repeat(1000)).assign('short')
     expect(string.text).toBe('short')
@@ -120,7 +120,7 @@ describe.each(variants)('%s', (layout) => {
     expect(string.text).toBe('short')
   })
 
-  it('rule 45: a larger LARGE keeps the first container, not the LARGE', () => {
+  it('a larger LARGE keeps the first container, not the LARGE', () => {
     const string = new RfcString(layout, 'prealloc', 8)
     const before = bytesOf(string.struct)
     string.assign('x'.repeat(100)).assign('y'.repeat(1000)).assign('z'.repeat(500))
@@ -129,7 +129,7 @@ describe.each(variants)('%s', (layout) => {
     expect(string.prefix()).toEqual(before)
   })
 
-  it('rule 46: moving rebases an OFFSET, also the one that a LARGE keeps, or refuses', () => {
+  it('moving rebases an OFFSET, also the one that a LARGE keeps, or refuses', () => {
     const head = structSize(layout)
     const options = { layout, abi: hostAbi }
     const move = (text: string): { moved: Segment; whole: Segment } => {
@@ -159,13 +159,13 @@ describe.each(variants)('%s', (layout) => {
 })
 
 describe('the choices where the RFC is open', () => {
-  it('C1: sizes are encoded as shipped', () => {
+  it('sizes are encoded as shipped', () => {
     const large = { type: 'large', size: 29n, pointer: 0x1234n } as const
     expect(encodeStruct(large, { layout: 'rfc16', abi: 'le64' })).toEqual(hex('75 00*7 3412000000000000'))
     expect(encodeStruct(large, { layout: 'rfc16', abi: 'be64' })).toEqual(hex('01 00*6 1d 0000000000001234'))
   })
 
-  it('C2: the pointer of a PREALLOC is at byte 8 of both structs', () => {
+  it('the pointer of a PREALLOC is at byte 8 of both structs', () => {
     const fields = { type: 'prealloc', size: 5, capacity: 64, pointer: 0x1234n } as const
     expect(encodeStruct(fields, { layout: 'rfc16', abi: 'le64' })).toEqual(hex('17000000 40000000 3412000000000000'))
     expect(encodeStruct(fields, { layout: 'rfc24', abi: 'be64' })).toEqual(
@@ -177,7 +177,7 @@ describe('the choices where the RFC is open', () => {
     }
   })
 
-  it('C6: the larger struct keeps its block while the bytes fit, and the smaller one has an exact block', () => {
+  it('the larger struct keeps its block while the bytes fit, and the smaller one has an exact block', () => {
     const string = new RfcString('rfc24', 'small').assign('x'.repeat(100))
     const { fields } = string
     expect(fields).toMatchObject({ capacity: 111n })
@@ -185,13 +185,13 @@ describe('the choices where the RFC is open', () => {
     string.prefix()
   })
 
-  it('C7: freeing a LARGE restores its container', () => {
+  it('freeing a LARGE restores its container', () => {
     const string = new RfcString('rfc16', 'small').assign('kept').assign('x'.repeat(100))
     rfcDealloc(string.struct, 'rfc16')
     expect(string.text).toBe('kept')
   })
 
-  it('C8: a packed tensor has structs first, then the bytes in order, and the count in every struct', () => {
+  it('a packed tensor has structs first, then the bytes in order, and the count in every struct', () => {
     const tensor = StringTensor.from(['ab', '', 'cde'], { layout: 'rfc16', inline: false })
     const expected = hex(`
       0a000000 30000000 03000000 00000000
