@@ -62,6 +62,8 @@ export const sections: readonly Section[] = [
       readme('packed-func', '@tenon/packed-func'),
       readme('tstring', '@tenon/tstring'),
       readme('pools', '@tenon/pools'),
+      readme('isolate', '@tenon/isolate'),
+      readme('nnapi', '@tenon/nnapi'),
       readme('serve', '@tenon/serve'),
       readme('build', '@tenon/build'),
       readme('binary', '@tenon/binary'),

@@ -15,6 +15,8 @@ const packages = [
   'packed-func',
   'tstring',
   'pools',
+  'isolate',
+  'nnapi',
   'build',
   'tenon',
   'serve',

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Library, tensor, type Tensor } from 'tenon'
-import { KernelCrashError } from 'tenon/pools'
+import { KernelCrashError } from 'tenon/isolate'
 import { nativeLibrary } from './native.ts'
 
 const [WORDS, WIDTH] = [30_000, 256]

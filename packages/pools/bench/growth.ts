@@ -1,5 +1,5 @@
 import type { GrowthSuite } from '@tenon/bench'
-import { createPool } from '@tenon/pools'
+import { createPool } from '../src/memory/create-pool.ts'
 
 export const suite = {
   package: '@tenon/pools',

@@ -1,20 +1,27 @@
-/** The functions and types that the `tenon` package uses besides the public entry. They may change at any time. */
-export { checkCallOptions } from './host/call-options.ts'
+/** The functions and types that other packages of Tenon use besides the public entry. They may change at any time. */
+export { counted } from './counted.ts'
+export { failed, invalid, refused, statusOf, violationOf } from './error-status.ts'
+export { type Attachment } from './memory/attachment.ts'
+export { checkBufferDescription, isU32, memorySize } from './memory/buffer-description.ts'
+export { byteCount, byteUnitsHint, parseByteCount } from './memory/byte-count.ts'
+export { Chunk } from './memory/chunk.ts'
+export {
+  closeDescriptor,
+  createDmaBuf,
+  createSharedMemory,
+  describeDescriptor,
+  discardDescriptor,
+  duplicateDescriptor,
+  leaveDescriptor,
+  sealDescriptor,
+  seals,
+  sealsOf,
+} from './memory/descriptor.ts'
 export { SPAN_UNIT } from './memory/free-list.ts'
-
-export type {
-  Answer,
-  CallPriority,
-  KeptPart,
-  WorkerCall,
-  WorkerDetails,
-  WorkerIdentity,
-  WorkerKernel,
-  WorkerOperand,
-} from './host/worker-call.ts'
-
-export { WORKERS_OPTIONS } from './host/settings.ts'
-
-export { byteUnitsHint, parseByteCount } from './memory/byte-count.ts'
-
-export { Workers } from './host/workers.ts'
+export { type PoolHandle, importPool } from './memory/import-pool.ts'
+export { DESCRIPTORS, acceptFrom, connectTo, listenAt, peerUser, socketPair } from './memory/local-socket.ts'
+export { type Mapping, closeMapping, openMapping } from './memory/mapping.ts'
+export { isWhole } from './memory/pool-facts.ts'
+export { LONGEST_TIMER, readable } from './memory/readable.ts'
+export { check, failure, nanoseconds, out, outAddress, sharing } from './native/core.ts'
+export { platform } from './native/platform.ts'

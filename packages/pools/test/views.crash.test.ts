@@ -73,13 +73,4 @@ describe('defence 12: memory that is closed while it is in use', () => {
     `)
     expect({ code, signal, stdout: stdout.trim() }, stderr).toEqual({ code: 0, signal: null, stdout: '4096' })
   })
-
-  test('a process with an open driver and open pools ends by itself', async () => {
-    const { code, stdout, timedOut } = await run(`
-      const driver = await pools.spawnDriver()
-      const pool = pools.createPool(64)
-      console.log('end')
-    `)
-    expect({ code, stdout: stdout.trim(), timedOut }).toEqual({ code: 0, stdout: 'end', timedOut: false })
-  })
 })

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { PAGES, type Suite } from '@tenon/bench'
-import { spawnDriver } from '@tenon/pools'
+import { spawnDriver } from '@tenon/nnapi'
 import { Library, tensor } from 'tenon'
-import { openChildProcess, openWorker } from '../../pools/bench/node-transports.ts'
-import { openBare, openDoorbell, openPools, script } from '../../pools/bench/round-trip.ts'
+import { openChildProcess, openWorker } from '../../nnapi/bench/node-transports.ts'
+import { openBare, openDoorbell, openPools, script } from '../../nnapi/bench/round-trip.ts'
 import { openInProcess, openIsolated } from './isolated.ts'
 
 const [KIB, MIB] = [1024, 2 ** 20]

@@ -7,9 +7,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { PAGES } from '@tenon/bench'
-import { spawnDriver } from '@tenon/pools'
+import { spawnDriver } from '@tenon/nnapi'
 import { Library, tensor } from 'tenon'
-import { end, script } from '../../pools/bench/round-trip.ts'
+import { end, script } from '../../nnapi/bench/round-trip.ts'
 
 const MIB = 2 ** 20
 const SAMPLES = 5

@@ -115,6 +115,8 @@ describeOnLinux('TypeScript blocks', () => {
       '@tenon/custom-call',
       '@tenon/packed-func',
       '@tenon/pools',
+      '@tenon/isolate',
+      '@tenon/nnapi',
       '@tenon/tstring',
       '@tenon/binary',
       '@tenon/serve',

@@ -19,7 +19,8 @@ async function importBuilt(entry: string): Promise<Record<string, unknown>> {
 const builtNames = async (entry: string): Promise<string[]> => Object.keys(await importBuilt(entry))
 
 /** The public entries of all packages of the umbrella. */
-const entries = ['binary', 'core', 'scope', 'custom-call', 'packed-func', 'tstring', 'pools'].flatMap((name) => {
+const packages = ['binary', 'core', 'scope', 'custom-call', 'packed-func', 'tstring', 'pools', 'isolate', 'nnapi']
+const entries = packages.flatMap((name) => {
   const path = new URL(`../../${name}/package.json`, import.meta.url)
   const { exports } = JSON.parse(readFileSync(path, 'utf8')) as typeof manifest
   return (
@@ -35,17 +36,27 @@ test('every entry of every package is an entry of tenon', () => {
   expect(Object.keys(manifest.exports)).toEqual(expect.arrayContaining(entries.map((entry) => `./${entry}`)))
 })
 
+/** The packages whose names an entry has. */
+const partsOf = (entry: string): readonly string[] => (entry === 'pools' ? ['pools', 'isolate', 'nnapi'] : [entry])
+
+test('tenon/pools has entries for the parts of its models and drivers', async () => {
+  expect(Object.keys(manifest.exports)).toContain('./pools/driver-process')
+  const names = Object.keys((await import('@tenon/nnapi/hidl')) as object)
+  expect((await builtNames('./pools/hidl')).toSorted()).toEqual(names.toSorted())
+})
+
 // Importing the process of a driver starts it.
-test.each(entries.filter((entry) => entry !== 'pools/driver-process'))(
+test.each(entries.filter((entry) => entry !== 'nnapi/driver-process'))(
   'tenon/%s exports every name of its package entry',
   async (entry) => {
-    const original = Object.keys((await import(`@tenon/${entry}`)) as object)
+    const parts = await Promise.all(partsOf(entry).map((name) => import(`@tenon/${name}`) as Promise<object>))
+    const original = parts.flatMap((part) => Object.keys(part))
     expect(original.length).toBeGreaterThan(0)
     expect((await builtNames(`./${entry}`)).toSorted()).toEqual(original.toSorted())
   },
 )
 
-test.each(entries.filter((entry) => entry !== 'pools/driver-process'))(
+test.each(entries.filter((entry) => entry !== 'nnapi/driver-process'))(
   'the built classes of tenon/%s have the names by which they are exported',
   async (entry) => {
     const exported = Object.entries(await importBuilt(`./${entry}`))

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import * as core from '@tenon/core'
 import * as calls from '@tenon/custom-call'
 import * as packed from '@tenon/packed-func'
-import * as pools from '@tenon/pools'
+import * as pools from '../src/entries/pools.ts'
 import * as scopes from '@tenon/scope'
 import { kernelLibrary } from '@tenon/kernels'
 

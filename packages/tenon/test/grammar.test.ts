@@ -6,8 +6,8 @@ import * as coreErrors from '@tenon/core/errors'
 import * as coreTesting from '@tenon/core/testing'
 import * as customCalls from '@tenon/custom-call'
 import * as packed from '@tenon/packed-func'
-import * as pools from '@tenon/pools'
-import * as hidl from '@tenon/pools/hidl'
+import * as pools from '../src/entries/pools.ts'
+import * as hidl from '@tenon/nnapi/hidl'
 import * as scopes from '@tenon/scope'
 import * as linker from '@tenon/scope/linker'
 import * as scopeTesting from '@tenon/scope/testing'
@@ -122,14 +122,24 @@ function isHidden(name: string): boolean {
     })
 }
 
-const sources = ['binary', 'build', 'core', 'custom-call', 'packed-func', 'pools', 'scope', 'tenon', 'tstring'].flatMap(
-  (name) => {
-    const directory = new URL(`../../${name}/src/`, import.meta.url)
-    return readdirSync(directory, { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => ({ file: `${name}/src/${file}`, text: readFileSync(new URL(file, directory), 'utf8') }))
-  },
-)
+const sources = [
+  'binary',
+  'build',
+  'core',
+  'custom-call',
+  'isolate',
+  'nnapi',
+  'packed-func',
+  'pools',
+  'scope',
+  'tenon',
+  'tstring',
+].flatMap((name) => {
+  const directory = new URL(`../../${name}/src/`, import.meta.url)
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => ({ file: `${name}/src/${file}`, text: readFileSync(new URL(file, directory), 'utf8') }))
+})
 
 /** Whether a source declares a class that an entry exports. `Hold` may have release(). */
 const isExported = (text: string): boolean =>

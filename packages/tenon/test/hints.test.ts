@@ -40,6 +40,8 @@ describe('hints', () => {
       'build',
       'core',
       'custom-call',
+      'isolate',
+      'nnapi',
       'packed-func',
       'pools',
       'scope',

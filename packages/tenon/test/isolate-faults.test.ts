@@ -1,6 +1,6 @@
 import { isSanitized } from '@tenon/config/sanitizer'
-import { IsolationError, tensor, type TenonError, type Tensor } from '@tenon/core'
-import { KernelCrashError, KernelDeadlineError, KernelMemoryError } from '@tenon/pools'
+import { IsolationError, tensor, type TenonError, type Tensor, KernelDeadlineError } from '@tenon/core'
+import { KernelCrashError, KernelMemoryError } from '@tenon/isolate'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Library, type IsolatedKernel, type IsolatedLibrary } from '../src/index.ts'
 import { fixturePath } from './isolated.ts'

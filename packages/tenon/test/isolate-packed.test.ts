@@ -13,7 +13,7 @@ import {
   ValueError,
   type Argument,
 } from '@tenon/packed-func'
-import { KernelCrashError } from '@tenon/pools'
+import { KernelCrashError } from '@tenon/isolate'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Library, type IsolatedLibrary } from '../src/index.ts'
 import { errorOf, fixturePath, outcome, outcomeAsync, plain } from './isolated.ts'

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { tensor } from '@tenon/core'
-import { KernelCrashError, KernelDeadlineError } from '@tenon/pools'
+import { tensor, KernelDeadlineError } from '@tenon/core'
+import { KernelCrashError } from '@tenon/isolate'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Library, UnknownError, type IsolatedLibrary } from '../src/index.ts'
 import { errorOf } from './isolated.ts'

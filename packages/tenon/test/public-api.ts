@@ -21,7 +21,9 @@ const entries = [
   'packed-func',
   'tstring',
   'pools',
-  'pools/hidl',
+  'isolate',
+  'nnapi',
+  'nnapi/hidl',
   'build',
 ]
 

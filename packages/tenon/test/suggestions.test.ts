@@ -18,7 +18,8 @@ import {
 } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { getGlobal, Module, registerGlobal } from '@tenon/packed-func'
-import { buildModel, createPool } from '@tenon/pools'
+import { buildModel, operandSlice } from '@tenon/nnapi'
+import { createPool } from '@tenon/pools'
 import { NativeScope } from '@tenon/scope'
 import { SymbolLookup } from '@tenon/scope/linker'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -71,7 +72,7 @@ const lookUps: readonly (readonly [name: string, lookUp: () => unknown, suggesti
   ['Module.get()', () => Module.open(kernelLibrary('packed')).get('summ'), 'sum'],
   ['Module.get() of TVM to 0.20', () => Module.open(kernelLibrary('packed_legacy_llvm')).get('add_on'), 'add_one'],
   ['tensor()', () => tensor('flot32', [1]), 'float32'],
-  ['pool.tensor()', () => pool.tensor(0, 'TENSOR_FLOT32' as 'TENSOR_FLOAT32', [1]), 'TENSOR_FLOAT32'],
+  ['operandSlice()', () => operandSlice(pool, 0, 'TENSOR_FLOT32' as 'TENSOR_FLOAT32', [1]), 'TENSOR_FLOAT32'],
   ['buildModel()', () => buildModel((g) => g.input('TENSOR_FLOT32' as 'TENSOR_FLOAT32', [1])), 'TENSOR_FLOAT32'],
   ['getGlobal()', () => getGlobal('suggestions.scael'), 'suggestions.scale'],
 ]

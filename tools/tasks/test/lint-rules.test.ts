@@ -32,6 +32,10 @@ describe('imports', () => {
     ['packages/scope/src/a.ts', '@tenon/core/testing', 'never import each other'],
     ['packages/tstring/src/a.ts', 'tenon', 'never import each other'],
     ['packages/pools/src/deep/a.ts', 'koffi', 'never import each other'],
+    ['packages/pools/src/a.ts', '@tenon/nnapi', 'never import each other'],
+    ['packages/isolate/src/a.ts', '@tenon/custom-call', 'Isolation stands on @tenon/core and @tenon/pools'],
+    ['packages/isolate/src/a.ts', '@tenon/nnapi', 'Isolation stands on @tenon/core and @tenon/pools'],
+    ['packages/nnapi/src/a.ts', 'tenon', 'NNAPI stands on @tenon/core, @tenon/pools and @tenon/isolate'],
     ['packages/custom-call/src/a.ts', '../../scope/src/index.ts', 'never import each other'],
     ['packages/core/src/memory/a.ts', 'koffi', 'only its src/native reaches koffi'],
     ['packages/core/src/memory/a.ts', '@tenon/build', 'only its src/native reaches koffi'],
@@ -57,6 +61,8 @@ describe('imports', () => {
     ['packages/core/src/native/driver/koffi.ts', 'koffi'],
     ['packages/core/src/errors/kinds.ts', '@tenon/binary'],
     ['packages/tenon/src/scope.ts', '@tenon/scope'],
+    ['packages/isolate/src/a.ts', '@tenon/pools/internal'],
+    ['packages/nnapi/src/a.ts', '@tenon/isolate/internal'],
   ])('%s may import %s', async (path, name) => {
     expect(await lint({ [path]: `export { x } from '${name}'\n` })).toBe('')
   })

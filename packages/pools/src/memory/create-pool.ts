@@ -11,8 +11,8 @@ import {
   sealDescriptor,
   seals,
 } from './descriptor.ts'
-import { type Attachment, closeAttachment } from '../link/link.ts'
-import { hasSeals, sharesDescriptors } from '../native/platform.ts'
+import { type Attachment, closeAttachment } from './attachment.ts'
+import { platform } from '../native/platform.ts'
 import {
   type BufferFormat,
   bufferFormats,
@@ -100,7 +100,7 @@ function create(size: number, isOfDevice: boolean, handle: Omit<PoolHandle, 'att
 }
 
 function createMemory(byteSize: number, label: string, isOfDevice: boolean): Attachment {
-  if (sharesDescriptors())
+  if (platform.sharesDescriptors())
     return (isOfDevice ? createDmaBuf(byteSize) : undefined) ?? createSharedMemory(byteSize, label)
   try {
     return new SharedArrayBuffer(byteSize)
@@ -165,7 +165,7 @@ function reseal(
   }
   return adopt(typeof own === 'number' ? duplicateDescriptor(own) : own, (attachment) => {
     prepare()
-    if (hasSeals() && typeof attachment === 'number') sealDescriptor(attachment, added)
+    if (platform.hasSeals() && typeof attachment === 'number') sealDescriptor(attachment, added)
     return importPool({ kind, attachment, byteSize, ...rights, keep: true })
   })
 }
@@ -198,7 +198,7 @@ export function openFilePool<Access extends 'read' | 'read-write' = 'read'>(
   const known = checkOptions(options, ['access', 'byteOffset', 'byteSize', 'label'])
   const { access = 'read', byteOffset = 0, byteSize, label = path } = known
   const offset = checkSize(byteOffset, 'byteOffset')
-  if (!sharesDescriptors())
+  if (!platform.sharesDescriptors())
     throw new PoolsError('GENERAL_FAILURE', `files cannot be mapped on ${process.platform}`, {
       hint: 'Read the file, and pass its bytes to createFrozenPool().',
     })

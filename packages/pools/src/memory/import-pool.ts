@@ -2,9 +2,9 @@ import { pageSize } from '@tenon/core/internal'
 import { failed, refused } from '../error-status.ts'
 import { describeDescriptor, seals, sealsOf, type DescriptorInfo } from './descriptor.ts'
 import { isDmaBuf, isLocalFile } from './file-system.ts'
-import type { Attachment } from '../link/link.ts'
+import type { Attachment } from './attachment.ts'
 import { mapOwn, openMapping } from './mapping.ts'
-import { hasSeals } from '../native/platform.ts'
+import { platform } from '../native/platform.ts'
 import { checkBufferDescription, memorySize, rowSize, type BufferDescription } from './buffer-description.ts'
 import { ImagePool } from './image-pool.ts'
 import { Pool, POOL_MAXIMUM, type PoolParts } from './pool.ts'
@@ -87,7 +87,7 @@ export function describeMemory(kind: PoolKind, descriptor: number): DescriptorIn
 function memoryRights({ seals: sealed, canWrite }: DescriptorInfo, handle: PoolHandle): PoolRights {
   if ((sealed & seals.WRITE) !== 0) return 'frozen'
   if ((sealed & seals.FUTURE_WRITE) !== 0 || !canWrite) return 'read-only'
-  return hasSeals() ? 'writable' : declaredRights(handle)
+  return platform.hasSeals() ? 'writable' : declaredRights(handle)
 }
 
 /** Without seals, the creator declares the rights. */
@@ -103,7 +103,7 @@ function fileRights({ canWrite }: DescriptorInfo, { isWritable = false }: PoolHa
 function backingOf(kind: PoolKind, { isDmaBuf: isOfDevice }: DescriptorInfo): PoolBacking {
   if (kind === 'file') return 'file'
   if (isOfDevice) return 'dma-buf'
-  return hasSeals() ? 'memfd' : 'posix-shm'
+  return platform.hasSeals() ? 'memfd' : 'posix-shm'
 }
 
 /** Numbers for memory of this process, which has no inode. */

@@ -1,7 +1,7 @@
 import { addressOf, bufferOver, CONSTANTS, coreFunctions, keepAlive } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { check, failure, out, outAddress, sharing } from '../native/core.ts'
-import { hasViews, sharesDescriptors } from '../native/platform.ts'
+import { platform } from '../native/platform.ts'
 
 /** The number of closed mappings with raw views that keep their addresses. */
 const RETIRED = 64
@@ -35,7 +35,7 @@ export function openMapping(descriptor: number, offset: number, byteSize: number
     throw new PoolsError('GENERAL_FAILURE', sentence, { rule: 'P17', details })
   }
   const address = Number(out.u64[0])
-  return { address, byteSize, buffer: hasViews() ? bufferOver(address, byteSize) : undefined, isGuarded }
+  return { address, byteSize, buffer: platform.hasViews() ? bufferOver(address, byteSize) : undefined, isGuarded }
 }
 
 /** Open pools of this process's own memory. The garbage collector frees the memory of closed ones. */
@@ -106,7 +106,7 @@ export interface PoolUsage {
  */
 export function poolUsage(): PoolUsage {
   let [mappings, mappedBytes] = [own.size, [...own].reduce((sum, { byteSize }) => sum + byteSize, 0)]
-  if (sharesDescriptors()) {
+  if (platform.sharesDescriptors()) {
     sharing().tn_mapping_totals(outAddress(), outAddress() + 8)
     mappings += Number(out.u64[0]) - retired.length
     mappedBytes += Number(out.u64[1]) - retired.reduce((sum, { byteSize }) => sum + byteSize, 0)

@@ -1,5 +1,5 @@
 import { PoolsError } from '../error-status.ts'
-import { DESCRIPTORS } from '../link/socket.ts'
+import { DESCRIPTORS } from './local-socket.ts'
 import type { TensorLocation } from './tensor-location.ts'
 
 /** The text that the owner of named memory sends, as JSON. */

@@ -1,4 +1,4 @@
-import { ArgumentError, ArgumentRangeError, ReadOnlyError, Segment } from '@tenon/core'
+import { ArgumentError, ReadOnlyError, Segment } from '@tenon/core'
 import {
   Block,
   checkOptions,
@@ -11,9 +11,8 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
-import { checkOperandType, operandByteSize, type OperandType } from '../nnapi/model/operand-types.ts'
 import { accessDmaBuf } from './descriptor.ts'
-import { closeAttachment, type Attachment } from '../link/link.ts'
+import { closeAttachment, type Attachment } from './attachment.ts'
 import { Chunk } from './chunk.ts'
 import { closeMapping, copyMapped, mappingFaults, syncMapping, type Mapping } from './mapping.ts'
 import type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './pool-facts.ts'
@@ -48,7 +47,7 @@ export interface SliceOptions {
  * @example
  * using pool = createPool(1 << 20)
  * pool.write(0, new Float32Array([1, 2, 3]))
- * const input = pool.tensor(0, 'TENSOR_FLOAT32', [3])
+ * const input = pool.slice(0, 12)
  */
 export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetime implements PoolFacts {
   readonly kind: PoolKind
@@ -107,20 +106,6 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     const [, room] = checkSlice(this.byteSize - offset - size, 0, padding)
     // The slice has copies, which no getter changes after the checks.
     return new PoolSlice(this, offset, size, { dimensions: [...(dimensions as readonly number[])], padding: room })
-  }
-
-  /**
-   * Returns the range of a value of a type, with all its dimensions.
-   *
-   * @throws {ArgumentRangeError} if dimensions are 0 or missing. @throws {BoundsError} if it reaches outside.
-   */
-  tensor(byteOffset: number, type: OperandType, dimensions: readonly number[]): PoolSlice<Rights> {
-    if (!Array.isArray(dimensions)) throw wrongType('dimensions', 'an array of sizes', dimensions)
-    const sizes: readonly number[] = [...(dimensions as readonly number[])]
-    const byteSize = operandByteSize(checkOperandType(type), sizes, 'tensor')
-    if (byteSize === 0)
-      throw new ArgumentRangeError(`dimensions must all be known and above 0, got [${sizes.join(', ')}]`)
-    return this.slice(byteOffset, byteSize, { dimensions: sizes })
   }
 
   /** Copies bytes out. @throws {ScopeClosedError} @throws {BoundsError} */

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os'
 import { ArgumentRangeError, type Tensor, UnsupportedError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
-import { hasViews, sharesDescriptors } from '../native/platform.ts'
+import { platform } from '../native/platform.ts'
 import { byteCount } from './byte-count.ts'
 import type { MemoryBacking } from './memory-backing.ts'
 import type { ExportPlace } from './memory-export.ts'
@@ -63,12 +63,12 @@ export interface ExportOptions extends HandleOptions, ExportPlace {}
 
 /** @throws {UnsupportedError} where processes cannot share memory, or the runtime forbids views of it. */
 export function checkSystem(): void {
-  if (!sharesDescriptors()) {
+  if (!platform.sharesDescriptors()) {
     throw new UnsupportedError(`shared memory needs Linux or macOS, got ${process.platform}`, {
       hint: 'Use createPool() and workerDriver(), which share memory between threads.',
     })
   }
-  if (hasViews()) return
+  if (platform.hasViews()) return
   throw new UnsupportedError('shared memory needs views of native memory, which this runtime forbids', {
     hint: 'Use pools, whose read() and write() copy, or a process of plain Node.js.',
   })

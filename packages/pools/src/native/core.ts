@@ -1,6 +1,6 @@
 import { addressOf, coreFunctions, lastError, statusName, type CoreFunctions } from '@tenon/core/internal'
 import { PoolsError, type ErrorStatus } from '../error-status.ts'
-import { sharesDescriptors } from './platform.ts'
+import { platform } from './platform.ts'
 import { ownThreadMemory } from './thread-memory.ts'
 
 /**
@@ -9,7 +9,7 @@ import { ownThreadMemory } from './thread-memory.ts'
  * @throws {PoolsError} on a platform whose processes cannot share descriptors
  */
 export function sharing(): CoreFunctions {
-  if (sharesDescriptors()) {
+  if (platform.sharesDescriptors()) {
     ownThreadMemory()
     return coreFunctions()
   }
@@ -39,4 +39,9 @@ let address = 0
 export function outAddress(): number {
   if (address === 0) address = addressOf(room)
   return address
+}
+
+/** Converts milliseconds for the core, where a negative number means for ever. */
+export function nanoseconds(milliseconds: number): number {
+  return milliseconds < 0 ? -1 : Math.min(Math.ceil(milliseconds * 1e6), Number.MAX_SAFE_INTEGER)
 }

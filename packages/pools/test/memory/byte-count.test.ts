@@ -1,6 +1,5 @@
 import { ArgumentError } from '@tenon/core'
 import { describe, expect, test } from 'vitest'
-import { Workers } from '../../src/host/workers.ts'
 import { byteCount, parseByteCount } from '../../src/memory/byte-count.ts'
 
 describe('numbers of bytes', () => {
@@ -37,10 +36,5 @@ describe('numbers of bytes', () => {
     expect(parseByteCount(text)).toBeUndefined()
     expect(() => byteCount(text, 'memory')).toThrow(ArgumentError)
     expect(() => byteCount(text, 'memory')).toThrow(/Hint: Write a number and one of the units B, KiB, .*, TB\./)
-  })
-
-  test.runIf(process.platform === 'linux')('the option memory takes the units of the command', async () => {
-    await using workers = await Workers.open({ memory: '300MB' })
-    expect(workers.health().state).toBe('ready')
   })
 })

@@ -1,5 +1,5 @@
 import { IsolationError, type NativeAllocator } from '@tenon/core'
-import { KernelDeadlineError } from 'tenon/pools'
+import { KernelDeadlineError } from 'tenon/isolate'
 import type { Model, RequestMemory } from '../model/model.ts'
 import type { RunContext } from '../model/run-context.ts'
 import { joinTensors, sliceRows, type ModelTensor } from '../model/model-tensor.ts'

@@ -1,4 +1,4 @@
-import { KernelDeadlineError } from 'tenon/pools'
+import { KernelDeadlineError } from 'tenon/isolate'
 
 /** The error of a request that was not answered in time. */
 export function deadlineError(

@@ -1,5 +1,5 @@
 import { ArgumentError, IsolationError, QueueFullError, TenonError, UnsupportedError } from '@tenon/core'
-import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError } from 'tenon/pools'
+import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError } from 'tenon/isolate'
 import {
   InvalidRequestError,
   ModelLoadError,

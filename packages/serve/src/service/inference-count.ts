@@ -1,5 +1,5 @@
 import { QueueFullError } from '@tenon/core'
-import { CrashLoopError, KernelDeadlineError } from 'tenon/pools'
+import { CrashLoopError, KernelDeadlineError } from 'tenon/isolate'
 import { InvalidRequestError, ModelUnavailableError, RequestTooLargeError } from '../errors.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import type { RequestTrace } from '../tracing/tracing.ts'

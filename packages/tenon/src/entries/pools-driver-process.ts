@@ -1,2 +1,2 @@
 // oxlint-disable-next-line import/no-unassigned-import
-import '@tenon/pools/driver-process'
+import '@tenon/nnapi/driver-process'

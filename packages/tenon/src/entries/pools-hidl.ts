@@ -1,1 +1,1 @@
-export * from '@tenon/pools/hidl'
+export * from '@tenon/nnapi/hidl'

@@ -17,7 +17,7 @@ import {
   type KernelCallShape,
   type PrepareOptions,
 } from '@tenon/custom-call/internal'
-import type { WorkerKernel } from '@tenon/pools/internal'
+import type { WorkerKernel } from '@tenon/isolate/internal'
 import { customFailure } from './failures.ts'
 import { IsolatedCall, runsInWorkers } from './isolated-call.ts'
 import type { IsolatedContext } from './isolated-context.ts'

@@ -1,7 +1,7 @@
 import { NativeError, TenonError } from '@tenon/core'
 import { CONSTANTS, explainLoadFailure, missingSymbol, STATUS } from '@tenon/core/internal'
 import { refusedHandler, reportedError } from '@tenon/custom-call/internal'
-import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/pools/internal'
+import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/isolate/internal'
 
 /** Adds the worker to an error, which is otherwise the one of a call in this process. */
 export function withWorker<Thrown>(error: Thrown, { worker }: WorkerDetails): Thrown {

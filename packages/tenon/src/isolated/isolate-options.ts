@@ -1,6 +1,6 @@
 import { checkOptions, wrongType } from '@tenon/core/internal'
-import type { WorkersOptions } from '@tenon/pools'
-import { WORKERS_OPTIONS } from '@tenon/pools/internal'
+import type { WorkersOptions } from '@tenon/isolate'
+import { WORKERS_OPTIONS } from '@tenon/isolate/internal'
 
 /** The options of {@link Library.isolate}. */
 export interface IsolateOptions extends WorkersOptions {

@@ -1,7 +1,7 @@
 import type { Tensor, TensorType } from '@tenon/core'
 import { Cleaner, type Gated } from '@tenon/core/internal'
 import { FIRST_TENSOR, type FrameCall, type KernelCallee } from '@tenon/custom-call/internal'
-import type { Answer, WorkerCall, WorkerDetails, WorkerKernel, Workers } from '@tenon/pools/internal'
+import type { Answer, WorkerCall, WorkerDetails, WorkerKernel, Workers } from '@tenon/isolate/internal'
 import type { IsolatedContext } from './isolated-context.ts'
 import type { IsolatedRunOptions } from './isolated-kernel.ts'
 import { checkRunOptions, RUN_OPTIONS } from './run-options.ts'

@@ -1,6 +1,6 @@
 import type { Gate } from '@tenon/core/internal'
 import type { SharedMemory } from '@tenon/pools'
-import type { Workers } from '@tenon/pools/internal'
+import type { Workers } from '@tenon/isolate/internal'
 
 /** What the kernels of an isolated library share. */
 export interface IsolatedContext {

@@ -1,6 +1,6 @@
 import type { KernelSignature, Tensor } from '@tenon/core'
 import type { KernelArgument, KernelCallOptions, KernelResources } from '@tenon/custom-call'
-import type { CallPriority } from '@tenon/pools'
+import type { CallPriority } from '@tenon/isolate'
 
 /** The options of a call that runs in a worker, of every kind. */
 export interface IsolatedRunOptions {

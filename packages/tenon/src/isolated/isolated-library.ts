@@ -13,8 +13,9 @@ import {
   unloadable,
   wrongValue,
 } from '@tenon/core/internal'
-import { SharedMemory, type IsolateHealth, type IsolateMetrics } from '@tenon/pools'
-import { Workers, type WorkerKernel } from '@tenon/pools/internal'
+import { SharedMemory } from '@tenon/pools'
+import type { IsolateHealth, IsolateMetrics } from '@tenon/isolate'
+import { Workers, type WorkerKernel } from '@tenon/isolate/internal'
 import type { KernelOptions } from '../kernels/kernel-options.ts'
 import { findKernel, isPacked, type SearchedLibrary } from '../kernels/open-kernel.ts'
 import { packedFunctions, packedName } from '../packed-functions.ts'

@@ -1,7 +1,7 @@
 import { CONSTANTS, didYouMean, STATUS } from '@tenon/core/internal'
 import { AttributeError } from '@tenon/packed-func'
 import { decodeError } from '@tenon/packed-func/internal'
-import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/pools/internal'
+import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/isolate/internal'
 import { requestFailure, withWorker } from './failures.ts'
 
 /**

@@ -11,7 +11,7 @@ import {
   type TensorReferences,
   type ValueReferences,
 } from '@tenon/packed-func/internal'
-import type { Answer, KeptPart, WorkerCall, WorkerKernel } from '@tenon/pools/internal'
+import type { Answer, KeptPart, WorkerCall, WorkerKernel } from '@tenon/isolate/internal'
 import type { IsolatedContext } from './isolated-context.ts'
 import type { IsolatedRunOptions } from './isolated-kernel.ts'
 import { packedFailure } from './packed-failure.ts'

@@ -1,5 +1,5 @@
 import { checkOptions } from '@tenon/core/internal'
-import { checkCallOptions } from '@tenon/pools/internal'
+import { checkCallOptions } from '@tenon/isolate/internal'
 import type { IsolatedRunOptions } from './isolated-kernel.ts'
 
 /** The names of the options of a call that runs in a worker. */

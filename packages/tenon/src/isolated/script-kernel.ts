@@ -2,7 +2,7 @@ import { ArgumentError, LoadError, type KernelSignature, type TensorType } from 
 import { checkOptions, CONSTANTS, STATUS } from '@tenon/core/internal'
 import { callShape, makeKernel, reportedError, Temp, token, type CallShape } from '@tenon/custom-call/internal'
 import { decodeValue, MessageWriter } from '@tenon/packed-func/internal'
-import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/pools/internal'
+import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/isolate/internal'
 import { requestFailure, textOf, withWorker } from './failures.ts'
 import { IsolatedCall, runsInWorkers } from './isolated-call.ts'
 import type { IsolatedContext } from './isolated-context.ts'

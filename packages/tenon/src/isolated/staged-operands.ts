@@ -1,7 +1,8 @@
 import { cpu, Segment, Tensor, type TensorType } from '@tenon/core'
 import { Block, copyBytes, sharedChunkOf } from '@tenon/core/internal'
 import type { SharedMemory } from '@tenon/pools'
-import { SPAN_UNIT, type WorkerOperand } from '@tenon/pools/internal'
+import { SPAN_UNIT } from '@tenon/pools/internal'
+import type { WorkerOperand } from '@tenon/isolate/internal'
 
 /** An operand of a call, and how the worker needs it. */
 export interface OperandPlan {

@@ -87,7 +87,7 @@ export const lifetimes: Attempts = {
   ],
   'a pool is closed by a callback of a call that uses its memory': [
     `    const pool = pools.createPool(4096), x = pool.slice(0, 4096)
-    const t = target(() => { attempt(() => pool.close()) }), y = attempt(() => pool.tensor(0, 'TENSOR_FLOAT32', [1024]))
+    const t = target(() => { attempt(() => pool.close()) }), y = attempt(() => pools.operandSlice(pool, 0, 'TENSOR_FLOAT32', [1024]))
     attempt(() => runTarget(t, y.tensor ?? y)); attempt(() => pool.close()); attempt(() => x.read()); attempt(() => pool.view())`,
     'gave PoolSlice, TENON_ARGUMENT, gave undefined, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED',
   ],

@@ -40,7 +40,21 @@ equal(twice(21), 42)`,
     `equal(StringTensor.from(['a', 'b']).indexOf('b'), 1)`,
   ),
   '@tenon/pools': program(
-    `import { buildModel, createPool, spawnDriver } from '@tenon/pools'`,
+    `import { createPool } from '@tenon/pools'`,
+    `const pool = createPool(4096)
+pool.write(0, new Float32Array([-1, 2]))
+equal(Array.from(new Float32Array(pool.read(0, 8).buffer)), [-1, 2])
+pool.close()`,
+  ),
+  '@tenon/isolate': program(
+    `import { Workers } from '@tenon/isolate/internal'`,
+    `const workers = await Workers.open()
+equal(workers.health().state, 'ready')
+await workers.closeAsync()`,
+  ),
+  '@tenon/nnapi': program(
+    `import { buildModel, operandSlice, spawnDriver } from '@tenon/nnapi'
+import { createPool } from '@tenon/pools'`,
     `const model = buildModel((g) => {
   const x = g.input('TENSOR_FLOAT32', [2])
   g.output(g.operation('RELU', [x], { type: 'TENSOR_FLOAT32', dimensions: [2] }))
@@ -49,7 +63,7 @@ const driver = await spawnDriver()
 const prepared = await driver.prepare(model)
 const pool = createPool(4096)
 pool.write(0, new Float32Array([-1, 2]))
-prepared.run({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [2])], outputs: [pool.slice(1024, 8)] })
+prepared.run({ inputs: [operandSlice(pool, 0, 'TENSOR_FLOAT32', [2])], outputs: [pool.slice(1024, 8)] })
 equal(Array.from(new Float32Array(pool.read(1024, 8).buffer)), [0, 2])
 await driver.closeAsync()
 model.close()

@@ -1,0 +1,80 @@
+import { createRequire } from 'node:module'
+import { UnsupportedError } from '@tenon/core'
+import {
+  addressOf,
+  checkStatus,
+  CONSTANTS,
+  coreFunctions,
+  threadDriver,
+  fileBesideCore,
+  keepAlive,
+  LAYOUTS,
+  STATUS,
+} from '@tenon/core/internal'
+import type { Settings } from './settings.ts'
+
+const { offsets: START, size: START_SIZE } = LAYOUTS.tn_host_start_t
+
+/** The program of a worker in Node.js needs this much beside the memory of its kernels, in MiB. */
+const LEAST_HEAP = 16
+
+/** The longest grace that the header of command memory holds, in ns: 292 years. */
+const LONGEST_GRACE = 2 ** 63
+
+/** Starts the process of a worker. @returns its address, which `tn_host_close()` frees. @throws {NativeError | UnsupportedError} */
+export function startProcess(settings: Settings): number {
+  const { program, args } = commandOf(settings)
+  const kept: Uint8Array[] = []
+  const pointer = (memory: Uint8Array): bigint => {
+    kept.push(memory)
+    return BigInt(addressOf(memory))
+  }
+  const text = (value: string): bigint => pointer(Buffer.from(`${value}\0`))
+  const list = (values: readonly string[]): bigint => {
+    const pointers = new BigUint64Array(values.length + 1)
+    values.forEach((value, index) => {
+      pointers[index] = text(value)
+    })
+    return pointer(new Uint8Array(pointers.buffer))
+  }
+  const start = new DataView(new ArrayBuffer(START_SIZE))
+  start.setBigUint64(START.struct_size, BigInt(START_SIZE), true)
+  start.setBigUint64(START.program, text(program), true)
+  start.setBigUint64(START.arguments, list([program, ...args]), true)
+  start.setBigUint64(START.environment, list(settings.environment), true)
+  start.setBigUint64(START.memory_limit, BigInt(settings.host === 'native' ? settings.memory : 0), true)
+  start.setBigUint64(START.grace, BigInt(Math.round(Math.min(settings.grace * 1e6, LONGEST_GRACE))), true)
+  start.setUint32(START.flags, flagsOf(settings), true)
+  start.setUint32(START.ignores_output, settings.output === 'ignore' ? 1 : 0, true)
+  // The end of a thread closes the workers that it has started, if the core knows the thread.
+  threadDriver()
+  const out = new BigUint64Array(1)
+  const status = coreFunctions().tn_host_start(addressOf(start), addressOf(out))
+  keepAlive(start)
+  for (const memory of kept) keepAlive(memory)
+  if (status === STATUS.UNSUPPORTED.value) throw unsupported()
+  checkStatus(status, `starting the worker ${program}`)
+  return Number(out[0])
+}
+
+function unsupported(): UnsupportedError {
+  return new UnsupportedError(`kernels cannot run in processes of their own on ${process.platform}`, {
+    hint: 'Use workerDriver() or worker_threads, which do not survive a crash of a kernel.',
+  })
+}
+
+function flagsOf({ guard, sandbox, coreDumps, output }: Settings): number {
+  return (
+    (guard ? CONSTANTS.TN_HOST_GUARD : 0) |
+    (sandbox === 'default' ? CONSTANTS.TN_HOST_SANDBOX : 0) |
+    (coreDumps ? CONSTANTS.TN_HOST_CORE_DUMPS : 0) |
+    (output === 'capture' ? CONSTANTS.TN_HOST_CAPTURE : 0)
+  )
+}
+
+function commandOf({ host, memory }: Settings): { program: string; args: readonly string[] } {
+  if (host === 'native') return { program: fileBesideCore('tenon-host'), args: [] }
+  const script = createRequire(import.meta.url).resolve('@tenon/isolate/worker-process')
+  const heap = Math.max(Math.floor(memory / 2 ** 20), LEAST_HEAP)
+  return { program: process.execPath, args: [...(memory === 0 ? [] : [`--max-old-space-size=${heap}`]), script] }
+}

@@ -1,0 +1,12 @@
+export { CrashLoopError, KernelCrashError, KernelMemoryError, WorkerLostError } from './host/errors.ts'
+export { KernelDeadlineError } from '@tenon/core'
+export type {
+  IsolateHealth,
+  IsolateMetrics,
+  RestartOptions,
+  TimeHistogram,
+  WorkerHealth,
+  WorkerMetrics,
+  WorkersOptions,
+} from './host/options.ts'
+export type { CallPriority } from './host/worker-call.ts'

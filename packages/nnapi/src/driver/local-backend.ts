@@ -1,0 +1,168 @@
+import { checkOptions } from '@tenon/core/internal'
+import { PoolsError, type Pool, type PoolSlice } from '@tenon/pools'
+import { refuseToken, type DeviceMemory } from '../engine/device-memory.ts'
+import type { EngineModel } from '../engine/engine-model.ts'
+import { bindExecution, type EnginePool } from '../engine/execute.ts'
+import { FencedRun, type FencedOutcome } from '../engine/fenced-run.ts'
+import { type DriverLimits, limitsOf } from '../engine/limits.ts'
+import { unlimitedBudget } from '../server/budget.ts'
+import { Client } from '../server/client.ts'
+import { cpuKernels } from '../kernels/cpu-kernels.ts'
+import type { KernelRegistry } from '../kernels/kernel.ts'
+import type { Model } from '../model/model.ts'
+import { closeDescriptor, duplicateDescriptor, readable, socketPair } from '@tenon/pools/internal'
+import type { Request } from '../request/request.ts'
+import type { AllocateDescription } from './allocate.ts'
+import { Driver } from './driver-client.ts'
+import type * as Home from './driver.ts'
+
+/** The parts of a driver. */
+export interface DriverOptions {
+  /** Its operations, by default those of the reference CPU driver. */
+  readonly kernels?: KernelRegistry
+  /** The most that one client may use. Limits that are left out have their defaults. */
+  readonly limits?: Partial<DriverLimits>
+}
+
+/**
+ * Opens a driver on this thread.
+ *
+ * @example
+ * const driver = localDriver()
+ * const prepared = await driver.prepare(model)
+ * await driver.closeAsync()
+ */
+export function localDriver(options?: DriverOptions): Driver {
+  const { kernels = cpuKernels, limits } = checkOptions(options, ['kernels', 'limits'])
+  return new Driver(new LocalBackend(new Client(kernels, limitsOf(limits), unlimitedBudget())))
+}
+
+class LocalBackend implements Home.Backend {
+  readonly #client: Client
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  async prepare(model: Model<Pool>): Promise<Home.BackendModel> {
+    return new LocalModel(this.#client, this.#client.prepare(model))
+  }
+
+  async supportedOperations(model: Model<Pool>): Promise<boolean[]> {
+    return this.#client.supportedOperations(model)
+  }
+
+  async allocate(models: readonly Home.BackendModel[], description: AllocateDescription): Promise<Home.BackendBuffer> {
+    const known = models.map((model) => (model instanceof LocalModel ? model.engineModel : undefined))
+    return new LocalBuffer(this.#client, this.#client.allocate(known, description))
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+}
+
+class LocalModel implements Home.BackendModel {
+  readonly client: Client
+  readonly engineModel: EngineModel
+
+  constructor(client: Client, engineModel: EngineModel) {
+    this.client = client
+    this.engineModel = engineModel
+  }
+
+  run({ request, release }: Home.BackendExecution): Home.ExecutionResult {
+    const start = process.hrtime.bigint()
+    try {
+      const bound = bindExecution(this.engineModel, this.#engineRequest(request))
+      try {
+        bound.run()
+      } finally {
+        bound.release()
+      }
+      return { outputs: bound.outputShapes, driverTime: Number(process.hrtime.bigint() - start) }
+    } finally {
+      release()
+    }
+  }
+
+  async runAsync(execution: Home.BackendExecution): Promise<Home.ExecutionResult> {
+    return this.run(execution)
+  }
+
+  async runFenced(
+    { request, release }: Home.BackendExecution,
+    fences: Home.BackendFences,
+  ): Promise<Home.BackendFenced> {
+    const opened: number[] = []
+    try {
+      const [fence, signal] = socketPair('stream')
+      opened.push(fence, signal)
+      for (const descriptor of fences.waitFor) opened.push(duplicateDescriptor(descriptor))
+      const terms = { ...fences, waitFor: opened.slice(2), signal }
+      const run = new FencedRun(this.engineModel, this.#engineRequest(request), terms)
+      return { fence, outcome: this.#outcomeOf(run).finally(release) }
+    } catch (error) {
+      opened.forEach(closeDescriptor)
+      release()
+      throw error
+    }
+  }
+
+  /** No-op: the driver sees the pools of this thread. */
+  pin(): () => void {
+    return () => {}
+  }
+
+  release(): void {
+    this.client.releaseModel(this.engineModel.id)
+  }
+
+  async #outcomeOf(run: FencedRun): Promise<FencedOutcome> {
+    const { signal } = this.client.closing
+    for (;;) {
+      const [fence] = run.waitsFor
+      // Without fences to wait for, it runs once the caller has received its own fence.
+      if (fence === undefined) await new Promise((resolve) => setImmediate(resolve))
+      else await readable(fence, run.deadline - performance.now(), signal)
+      if (signal.aborted) {
+        run.close()
+        throw new PoolsError('DEAD_OBJECT', 'the driver was closed')
+      }
+      if (run.isDue()) return run.finish((execute) => execute())
+    }
+  }
+
+  #engineRequest(request: Home.BackendRequest): Request<EnginePool> {
+    const pools = request.pools.map((pool, i): EnginePool => {
+      if (pool.kind !== 'token') return pool as Pool
+      const { buffer } = pool as Home.BackendPool
+      const memory = buffer instanceof LocalBuffer ? buffer.memory : undefined
+      if (memory === undefined || !this.client.has(memory)) throw refuseToken(`pools[${i}]`)
+      return memory
+    })
+    return { ...request, pools }
+  }
+}
+
+class LocalBuffer implements Home.BackendBuffer {
+  readonly client: Client
+  readonly memory: DeviceMemory
+
+  constructor(client: Client, memory: DeviceMemory) {
+    this.client = client
+    this.memory = memory
+  }
+
+  async copyFrom(source: PoolSlice): Promise<void> {
+    this.client.copyFrom(this.memory, source, source.dimensions)
+  }
+
+  async copyTo(target: PoolSlice<'writable'>): Promise<void> {
+    this.client.copyTo(this.memory, target)
+  }
+
+  release(): void {
+    this.client.releaseBuffer(this.memory.token)
+  }
+}

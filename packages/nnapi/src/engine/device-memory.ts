@@ -1,0 +1,91 @@
+import type { BufferShape } from '../driver/allocate.ts'
+import { failed, refused } from '@tenon/pools/internal'
+import type { PoolsError, Pool, PoolFacts, PoolRights } from '@tenon/pools'
+import type { Operand } from '../model/model.ts'
+import { operandByteSize } from '../model/operand-types.ts'
+import type { Place, PrivateMemory } from './memory.ts'
+import type { EngineModel } from './engine-model.ts'
+
+export interface EngineRole {
+  readonly model: EngineModel
+  readonly isInput: boolean
+  readonly index: number
+}
+
+/** Memory that only its driver sees, named by a token (D15, D16). */
+export class DeviceMemory implements PoolFacts {
+  readonly kind = 'token' as const
+  readonly byteSize = 0
+  readonly rights: PoolRights = 'writable'
+  readonly identity: string
+  readonly identityOffset = 0
+  readonly token: number
+  readonly initialDimensions: readonly number[]
+  dimensions: readonly number[]
+  isInitialized = false
+  readonly operand: Operand
+  readonly memory: Place
+  readonly #roles: readonly EngineRole[]
+  readonly #owned: PrivateMemory
+  #users = 1
+
+  /** Takes the memory over. @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` */
+  constructor(
+    token: number,
+    { operand, dimensions }: BufferShape,
+    roles: readonly EngineRole[],
+    memory: PrivateMemory,
+  ) {
+    this.token = token
+    this.identity = `token:${token}`
+    this.operand = operand
+    this.initialDimensions = dimensions
+    this.dimensions = dimensions
+    this.#roles = roles
+    this.#owned = memory
+    this.memory = memory.allocate(operandByteSize(operand.type, dimensions), 'a device buffer')
+  }
+
+  /** The size of its value with its current dimensions, in bytes. */
+  get valueSize(): number {
+    return operandByteSize(this.operand.type, this.dimensions)
+  }
+
+  retain(): void {
+    this.#users++
+  }
+
+  /** @internal Ends one use. The last one frees the memory. */
+  release(): void {
+    if (--this.#users === 0) this.#owned.release()
+  }
+
+  hasRole(model: EngineModel, isInput: boolean, index: number): boolean {
+    return this.#roles.some((role) => role.model === model && role.isInput === isInput && role.index === index)
+  }
+}
+
+/** The one answer for tokens that are unknown, belong to another client, or were allocated for another use (D31). */
+export function refuseToken(path: string): PoolsError {
+  return refused('D31', `${path} must be a device buffer allocated for this use`, path)
+}
+
+export interface PoolRange {
+  readonly pool: Pool
+  readonly byteOffset: number
+  readonly byteSize: number
+}
+
+/** Copies to or from a range of exactly `expected` bytes. `rule` is D23 into the buffer, D25 out of the buffer. */
+export function copyRange(range: PoolRange, expected: number, rule: 'D23' | 'D25', copy: () => void): void {
+  const { pool, byteOffset, byteSize } = range
+  if (pool.kind === 'device-image') throw failed('D22', 'an image cannot be copied from or to a device buffer')
+  if (byteSize !== expected) throw refused(rule, `the memory must have exactly ${expected} bytes, got ${byteSize}`)
+  if (byteOffset + byteSize > pool.byteSize)
+    throw refused('D22', `the memory must lie inside the pool's ${pool.byteSize} bytes`)
+  if (rule === 'D25' && pool.rights !== 'writable')
+    throw refused('P18', `the target must be writable, got a pool that is ${pool.rights}`)
+  const { faults } = pool
+  copy()
+  if (pool.faults !== faults) throw failed('D22', 'the file became shorter during the copy')
+}
