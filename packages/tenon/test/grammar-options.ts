@@ -155,17 +155,19 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     registerGlobal: (options) => packed.registerGlobal('tenon.grammar', () => null, options),
     'PackedFunc.with': (options) => module().get('sum').with(options),
   },
-  pools: {
-    validateModel: (options) => pools.validateModel(model(), options),
-    buildModel: (options) => pools.buildModel(() => {}, options),
-    'ModelBuilder.input': (options) => pools.buildModel((g) => void g.input('TENSOR_FLOAT32', [1], options)),
-    validateRequest: (options) => pools.validateRequest(model(), request() as never, options),
+  isolate: {
     'Workers.open': async (options) => Workers.open(options),
     'Workers.open, restart': async (restart) => Workers.open({ restart }),
     'Workers.closeAsync': async (options) => {
       await using workers = await Workers.open()
       await workers.closeAsync(options)
     },
+  },
+  nnapi: {
+    validateModel: (options) => pools.validateModel(model(), options),
+    buildModel: (options) => pools.buildModel(() => {}, options),
+    'ModelBuilder.input': (options) => pools.buildModel((g) => void g.input('TENSOR_FLOAT32', [1], options)),
+    validateRequest: (options) => pools.validateRequest(model(), request() as never, options),
     spawnDriver: (options) => pools.spawnDriver(options),
     workerDriver: (options) => pools.workerDriver(options),
     connectDriver: (options) => pools.connectDriver('/absent', options),
@@ -187,13 +189,15 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     'Burst.runAsync': async (options) => closing((await prepared()).burst()).runAsync(request(), options),
     serveDriver: (options) => pools.serveDriver(options),
     'localDriver, limits': (options) => pools.localDriver({ limits: options }),
+    'serveDriver, totals': async (options) => pools.serveDriver({ path: '/absent/driver', totals: options }),
+  },
+  pools: {
     'SharedMemory.open': (options) => pools.SharedMemory.open(options),
     'SharedMemory.arena': (options) => closing(pools.SharedMemory.open()).arena(options),
     'SharedMemory.handle': (options) => closing(pools.SharedMemory.open()).handle(options),
     'SharedMemory.export': async (options: object) =>
       closing(pools.SharedMemory.open()).export({ name: 'grammar', ...options }),
     'SharedMemory.openNamed': async (options) => pools.SharedMemory.openNamed('absent', options),
-    'serveDriver, totals': async (options) => pools.serveDriver({ path: '/absent/driver', totals: options }),
     createPool: (options) => pools.createPool(64, options),
     createImagePool: (options: object) =>
       pools.createImagePool({ width: 1, height: 1, format: 'R8G8B8A8_UNORM', ...options }),

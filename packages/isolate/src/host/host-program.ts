@@ -59,7 +59,7 @@ export function startProcess(settings: Settings): number {
 
 function unsupported(): UnsupportedError {
   return new UnsupportedError(`kernels cannot run in processes of their own on ${process.platform}`, {
-    hint: 'Use workerDriver() or worker_threads, which do not survive a crash of a kernel.',
+    hint: 'Use worker_threads, which do not survive a crash of a kernel.',
   })
 }
 

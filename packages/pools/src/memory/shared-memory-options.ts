@@ -65,7 +65,7 @@ export interface ExportOptions extends HandleOptions, ExportPlace {}
 export function checkSystem(): void {
   if (!platform.sharesDescriptors()) {
     throw new UnsupportedError(`shared memory needs Linux or macOS, got ${process.platform}`, {
-      hint: 'Use createPool() and workerDriver(), which share memory between threads.',
+      hint: 'Use createPool(), whose memory threads of one process share.',
     })
   }
   if (platform.hasViews()) return

@@ -79,11 +79,6 @@ const WORK: Readonly<Record<string, string>> = {
     pools.createFrozenPool(new Uint8Array(4096)).close()
     pool.close()`,
   'map files': `pools.openFilePool(directory + '/file').close()`,
-  'make and import fences': `
-    const source = pools.createFence()
-    pools.importFence(source.fence.descriptor).close()
-    source.fence.close()
-    source.close()`,
 }
 
 const POOLS = JSON.stringify(packageEntry(new URL('../..', import.meta.url)))
