@@ -12,7 +12,7 @@ const { version: installed } = JSON.parse(readFileSync(join(root, 'node_modules/
   version: string
 }
 
-test('the versions of koffi that the manifest asks for are accepted', () => {
+test('the versions of koffi with which the core is tested are accepted', () => {
   for (const version of [installed, '3.3.4', '3.3.10', '3.4.0', '3.99.99'])
     expect(() => checkKoffi(version)).not.toThrow()
   const workspace = readFileSync(join(root, '../../pnpm-workspace.yaml'), 'utf8')

@@ -1,8 +1,12 @@
 import { packageFlags } from '@tenon/config/package-flags'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { runScript } from '@tenon/core/testing'
 import { fixturePath } from './fixture.ts'
+import { installCore, type InstalledCore } from './installed-core.ts'
 
 const cwd = fileURLToPath(new URL('..', import.meta.url))
 
@@ -44,5 +48,49 @@ describe('the driver of koffi', () => {
       nodeOptions: [...packageFlags, '--no-warnings'],
     })
     expect([code, stdout, stderr]).toEqual([0, expected, ''])
+  })
+})
+
+describe('a published package without koffi', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tenon-drivers-'))
+  afterAll(() => rmSync(directory, { recursive: true }))
+
+  const kind = `
+    import { driverInfo } from '@tenon/core'
+    try { console.log(driverInfo().kind) } catch (error) { console.log(error.name, error.sentence, '|', error.hint) }
+  `
+
+  async function kindWith(installed: InstalledCore, driver: string): Promise<string> {
+    const env = { TENON_CORE_LIBRARY: '', TENON_VARIANT: '', TENON_DRIVER: driver }
+    const { stdout, stderr } = await installed.run(kind, { env })
+    expect(stderr).toBe('')
+    return stdout.trim()
+  }
+
+  test('calls functions through Node-API', async () => {
+    expect(await kindWith(installCore(directory), '')).toBe('node-api')
+  })
+
+  test('throws a LoadError for TENON_DRIVER=koffi, whose hint says how to install koffi', async () => {
+    expect(await kindWith(installCore(directory), 'koffi')).toBe(
+      'LoadError TENON_DRIVER is koffi, but koffi is not installed | ' +
+        'Install koffi beside Tenon, for example with "npm install koffi", or remove TENON_DRIVER.',
+    )
+  })
+
+  test('throws a LoadError with both reasons if tenon.node does not load either', async () => {
+    const installed = installCore(directory)
+    rmSync(join(installed.libraries, 'tenon.node'))
+    const error = await kindWith(installed, '')
+    expect(error).toContain('LoadError the native core of Tenon could not be loaded')
+    expect(error).toContain('tenon.node')
+    expect(error).toContain('(through koffi: koffi is not installed)')
+  })
+
+  test('calls functions through koffi once koffi is installed, if tenon.node does not load', async () => {
+    const installed = installCore(directory, { withKoffi: true })
+    expect(await kindWith(installed, '')).toBe('node-api')
+    rmSync(join(installed.libraries, 'tenon.node'))
+    expect(await kindWith(installed, '')).toBe('koffi')
   })
 })

@@ -28,14 +28,14 @@ export interface InstalledCore {
   readonly run: (source: string, options?: Parameters<typeof runScript>[1]) => Promise<ScriptResult>
 }
 
-/** Installs the built package, with the libraries of the variant under test, below a directory. */
-export function installCore(below: string, { withPlatform = true } = {}): InstalledCore {
+/** Installs the built package, with the libraries of the variant under test, below a directory. koffi is an optional peer. */
+export function installCore(below: string, { withPlatform = true, withKoffi = false } = {}): InstalledCore {
   const project = mkdtempSync(join(below, 'project-'))
   const scope = join(project, 'node_modules/@tenon')
   const core = join(scope, 'core')
   cpSync(join(root, 'dist'), join(core, 'dist'), { recursive: true, filter: (path) => extname(path) !== '.map' })
   cpSync(join(root, 'package.json'), join(core, 'package.json'))
-  for (const name of ['@tenon/binary', 'koffi']) {
+  for (const name of ['@tenon/binary', ...(withKoffi ? ['koffi'] : [])]) {
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name), 'junction')
   }
   const name = `@tenon/core-${hostPlatformName()}`

@@ -1,15 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
-import {
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -143,15 +133,6 @@ test('a program that may write to no file calls kernels', async () => {
   const nodeOptions = ['--permission', '--allow-addons', '--allow-fs-read=*', '--no-warnings']
   const { stdout, stderr } = await runScript(source, { cwd: join(root, 'packages/tenon'), nodeOptions })
   expect([stdout, stderr]).toEqual(['0.5 0.5\nERR_ACCESS_DENIED\n', ''])
-})
-
-test('koffi has about the size that the page says', () => {
-  const koffi = realpathSync(join(root, 'packages/core/node_modules/koffi'))
-  const addon = join(koffi, `../@koromix/koffi-${process.platform}-${process.arch}`)
-  const files = [koffi, addon].flatMap((at) => globSync('**', { cwd: at, withFileTypes: true }))
-  const size = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
-  expect(page).toContain("koffi's addon for one platform and its sources about 4 MB more")
-  expect(Math.round(size / 2e6)).toBe(2)
 })
 
 describe('packages that commands find from the working directory', () => {

@@ -1,8 +1,11 @@
 /**
  * The command `pnpm release:rehearse DIRECTORY [--node 22,24,26]`, which publishes the tarballs of a folder to a registry on this machine,
  * installs them with npm, pnpm and Yarn in empty projects without caches, and uses each package on each tested version of Node.js. It prints
- * a table, and ends with 1 if anything fails. Needs npm's registry for the packages of others.
+ * a table, and ends with 1 if anything fails: also if pnpm asks about an install script of the umbrella, or if an installation is
+ * larger than the documentation says. Needs npm's registry for the packages of others.
  */
+import { globSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { findNode, testedNodes } from '@tenon/config/node-versions'
@@ -34,8 +37,15 @@ await runMain(async () => {
       }
       process.stdout.write(`Node.js ${major}: ${row.join(', ')}\n`)
     }
-    failures.push(...(await findOmitted(sandbox())), ...(await findForeignLibc(sandbox())))
-    count += 2
+    const checks = [
+      findOmitted(sandbox()),
+      findForeignLibc(sandbox()),
+      findQuestions(sandbox(), ['pnpm']),
+      findQuestions(sandbox(), ['npx', '--yes', 'pnpm@11.28.10']),
+      findSize(sandbox()),
+    ]
+    for (const check of checks) failures.push(...(await check))
+    count += checks.length
     for (const failure of failures) process.stdout.write(`${failure}\n`)
     process.stdout.write(`${count - failures.length} of ${count}\n`)
     if (failures.length > 0) process.exitCode = 1
@@ -88,6 +98,31 @@ async function findForeignLibc({ run, write }: Sandbox): Promise<string[]> {
   const { stdout } = await run(['ls', 'node_modules/@tenon'])
   const installed = stdout.split('\n').filter((name) => name.endsWith('-gnu'))
   return installed.length === 0 ? [] : [`npm install --libc=musl installed ${installed.join(', ')}`]
+}
+
+/** @returns why the umbrella cannot be added with a version of pnpm, without a decision about install scripts */
+async function findQuestions({ run, write }: Sandbox, pnpm: readonly string[]): Promise<string[]> {
+  write({ 'package.json': '{ "private": true }', 'pnpm-workspace.yaml': 'minimumReleaseAge: 0\n' })
+  try {
+    const { stdout, stderr } = await run([...pnpm, 'add', 'tenon'])
+    const isAsked = /ignored build scripts|approve-builds/i.test(stdout + stderr)
+    return isAsked ? [`${pnpm.join(' ')} add tenon asked about install scripts:\n${stdout}${stderr}`] : []
+  } catch (error) {
+    return [messageOf(error)]
+  }
+}
+
+/** @returns why the smallest installation is larger than the documentation says */
+async function findSize({ directory, run, write }: Sandbox): Promise<string[]> {
+  write({ 'package.json': '{ "private": true }' })
+  await run(['npm', 'install', '@tenon/scope'])
+  const files = globSync('**', { cwd: join(directory, 'node_modules'), withFileTypes: true })
+  const size = files
+    .filter((file) => file.isFile())
+    .reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0)
+  process.stdout.write(`@tenon/scope alone installs ${(size / 1e6).toFixed(1)} MB\n`)
+  const largest = 4_000_000
+  return size <= largest ? [] : [`@tenon/scope must install at most ${largest} bytes, got ${size}`]
 }
 
 function messageOf(error: unknown): string {

@@ -73,9 +73,9 @@ const yarn = (name: string, linker: string): PackageManager => ({
   run: (script) => ['yarn', 'node', script],
 })
 
-/** The packages with install scripts, which pnpm otherwise refuses to run or to leave out: that of @tenon/core, and that of gRPC. */
+/** The package with an install script that gRPC brings, which pnpm otherwise refuses to run or to leave out. */
 const allowedBuilds = (packages: readonly string[]): string[] =>
-  ['koffi', ...(packages.includes('@tenon/serve') ? ['protobufjs'] : [])].map((name) => `--allow-build=${name}`)
+  packages.includes('@tenon/serve') ? ['--allow-build=protobufjs'] : []
 
 export const packageManagers: readonly PackageManager[] = [
   {

@@ -3,12 +3,12 @@ import { LoadError } from '../../errors/kinds.ts'
 /** The versions of koffi that were tested: the first one, and the first one that was not. */
 const TESTED = { first: '3.3.4', end: '4.0.0' }
 
-/** Checks the version of koffi, because a package manager may be told to install another one than this package asks for. */
+/** Checks the version of koffi, because an application that does not use Tenon through koffi may have any version of it. */
 export function checkKoffi(version: string): void {
   const { first, end } = TESTED
   if (compare(version, first) >= 0 && compare(version, end) < 0) return
   throw new LoadError(`koffi must be ${first} or later, and older than ${end}, got ${version}`, {
-    hint: 'Remove what makes the package manager install this version, for example an entry of "overrides".',
+    hint: `Install koffi ${first} or later, for example with "npm install koffi@${first.split('.')[0]}".`,
     details: { expected: `>=${first} <${end}`, received: version },
   })
 }

@@ -22,9 +22,18 @@ export interface KoffiDriver extends DriverBase {
 /** The stack size of native code in bytes, as large as a thread's. Kernels overflow koffi's default of 128 KiB. */
 const STACK_SIZE = 8 * 2 ** 20
 
-/** Loads koffi, and with it a library of the core. @throws the message of the system's loader, {LoadError} */
-export function openKoffi(core: string, reason: string): KoffiDriver {
-  const koffi = createRequire(import.meta.url)('koffi') as Koffi
+/** Returns koffi, which is an optional dependency; undefined if it is not installed. @throws the error of its addon */
+export function findKoffi(): Koffi | undefined {
+  try {
+    return createRequire(import.meta.url)('koffi') as Koffi
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+/** Loads a library of the core through koffi. @throws the message of the system's loader, {LoadError} */
+export function openKoffi(koffi: Koffi, core: string, reason: string): KoffiDriver {
   checkKoffi(koffi.version)
   try {
     koffi.config({ sync_stack_size: STACK_SIZE })

@@ -1,5 +1,5 @@
 import { LoadError } from '../../errors/kinds.ts'
-import { type KoffiDriver, openKoffi } from './koffi.ts'
+import { findKoffi, type KoffiDriver, openKoffi } from './koffi.ts'
 import { type ModuleDriver, modulePath, openModule } from './node-module.ts'
 
 /** The connection between TypeScript and the core: `tenon.node`, or koffi where that module does not load. */
@@ -8,9 +8,8 @@ export type Driver = ModuleDriver | KoffiDriver
 /**
  * Loads a library of the core, with the driver that `TENON_DRIVER` names, or with the first that loads.
  *
- * @throws {LoadError} if `TENON_DRIVER` is not valid, if it names Node-API and the module does not load, or if the library has
- * another version. @throws the message of the
- * system's loader if the library does not load.
+ * @throws {LoadError} if `TENON_DRIVER` is not valid, if the driver that it names does not load, or if the library has another
+ * version. @throws the message of the system's loader if the library does not load.
  */
 export function openDriver(core: string): Driver {
   const wanted = process.env['TENON_DRIVER'] ?? ''
@@ -20,7 +19,14 @@ export function openDriver(core: string): Driver {
       details: { variable: 'TENON_DRIVER', value: wanted },
     })
   }
-  if (wanted === 'koffi') return openKoffi(core, 'TENON_DRIVER is koffi')
+  if (wanted === 'koffi') {
+    const koffi = findKoffi()
+    if (koffi !== undefined) return openKoffi(koffi, core, 'TENON_DRIVER is koffi')
+    throw new LoadError('TENON_DRIVER is koffi, but koffi is not installed', {
+      hint: 'Install koffi beside Tenon, for example with "npm install koffi", or remove TENON_DRIVER.',
+      details: { variable: 'TENON_DRIVER', value: wanted },
+    })
+  }
   try {
     return openModule(core)
   } catch (cause) {
@@ -38,9 +44,11 @@ export function openDriver(core: string): Driver {
 
 function openFallback(core: string, reason: string): Driver {
   try {
-    return openKoffi(core, reason)
+    const koffi = findKoffi()
+    if (koffi === undefined) throw new Error('koffi is not installed')
+    return openKoffi(koffi, core, reason)
   } catch (error) {
     if (error instanceof LoadError) throw error
-    throw new Error(`${(error as Error).message} (without koffi: ${reason})`, { cause: error })
+    throw new Error(`${reason} (through koffi: ${(error as Error).message})`, { cause: error })
   }
 }
