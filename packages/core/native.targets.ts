@@ -14,6 +14,22 @@ const fixture = { kind: 'shared', fixture: true, includes } as const
 /** Every native artifact of @tenon/core. The platform packages carry the shared ones. */
 export default {
   acyclic: true,
+  topics: {
+    directory: 'csrc',
+    shared: 'csrc/include',
+    levels: [['base'], ['call'], ['pools', 'tstring', 'tvm', 'xla'], ['host', 'node']],
+    headers: {
+      'status.def': 'base',
+      'tenon.h': 'base',
+      'tenon_call.h': 'call',
+      'tenon_host.h': 'host',
+      'tenon_nnapi.h': 'pools',
+      'tenon_pools.h': 'pools',
+      'tenon_tstring.h': 'tstring',
+      'tenon_tvm.h': 'tvm',
+      'tenon_xla.h': 'xla',
+    },
+  },
   platformPackages: 'npm',
   statusTable: { source: 'csrc/include/status.def', output: 'src/generated/status.ts' },
   abi: {
@@ -63,9 +79,7 @@ export default {
       name: 'tenon',
       kind: 'shared',
       sources: [
-        'csrc/{base,pools,tstring,xla}/*.c',
-        // Only the addon calls Node.js.
-        'csrc/call/!(tenon_node|node_buffer).c',
+        'csrc/{base,call,pools,tstring,xla}/*.c',
         'csrc/call/{sysv_x64|aapcs64|win64}.S',
         // Pools and workers have no files for Windows.
         'csrc/{base,call,pools,host/client,host/server}/{posix|win32}/*.c',
@@ -109,7 +123,7 @@ export default {
       name: 'tenon_node',
       kind: 'addon',
       fileName: 'tenon.node',
-      sources: ['csrc/call/{tenon_node,node_buffer}.c'],
+      sources: ['csrc/node/*.c'],
       includes: [...includes, 'node_modules/node-api-headers/include'],
       // Functions of a later version would keep Node.js 22 from loading it.
       defines: { NAPI_VERSION: '8' },
@@ -133,7 +147,7 @@ export default {
       systems: ['linux'],
       // musl has no backtrace().
       libc: 'gnu',
-      sources: ['csrc/host/*.c', 'csrc/host/kernels/*.c', 'csrc/tvm/host/ffi.c'],
+      sources: ['csrc/host/*.c', 'csrc/host/kernels/*.c', 'csrc/tvm/host/ffi_table.c'],
       includes,
       libraries: ['dl', 'pthread'],
       uses: ['tenon'],
@@ -341,7 +355,12 @@ export default {
       kind: 'test',
       systems: ['linux'],
       libc: 'gnu',
-      sources: ['csrc/test/main.c', 'csrc/test/posix/host/kernels/*.c', 'csrc/host/kernels/*.c', 'csrc/tvm/host/ffi.c'],
+      sources: [
+        'csrc/test/main.c',
+        'csrc/test/posix/host/kernels/*.c',
+        'csrc/host/kernels/*.c',
+        'csrc/tvm/host/ffi_table.c',
+      ],
       includes: [...includes, 'csrc', 'csrc/test'],
       uses: ['tenon'],
       libraries: ['dl', 'pthread'],
@@ -367,7 +386,7 @@ export default {
       sources: [
         'csrc/{fuzz/host/requests_fuzz,host/kernels/*}.c',
         'csrc/test/posix/host/kernels/support.c',
-        'csrc/tvm/host/ffi.c',
+        'csrc/tvm/host/ffi_table.c',
       ],
       includes: [...includes, 'csrc', 'csrc/test', 'csrc/test/posix/host/kernels'],
       uses: ['tenon', 'tenon_guard'],

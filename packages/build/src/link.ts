@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { writeBuildId } from './build-id.ts'
-import { checkCircles } from './checks/circles.ts'
+import { checkLibraryFiles } from './checks/circles.ts'
 import { checkLibrary } from './checks/library.ts'
 import { type Compiler, languageOf, needsCxx, runCompiler } from './compiler.ts'
 import { nvccFlags } from './cuda.ts'
@@ -140,8 +140,9 @@ async function check({ pkg, platform, directory, toolchain }: Build, link: Link,
   const { target, objects } = link
   if (!isShipped(target)) return
   if (pkg.native.acyclic && !toolchain.zig) {
-    const sources = objects.map(({ source, output }) => [source, join(pkg.directory, directory, output)] as const)
-    await checkCircles(target.name, new Map(sources))
+    const paths = objects.map(({ source, output }) => [source, join(pkg.directory, directory, output)] as const)
+    const { name, includes = [] } = target
+    await checkLibraryFiles({ name, directory: pkg.directory, objects: new Map(paths), includes }, pkg.native.topics)
   }
   checkLibrary(path, target, { platform, hasCxx: hasCxx(target) && target.cxxRuntime !== 'static' })
 }

@@ -1,3 +1,5 @@
+import type { Topics } from './checks/topics.ts'
+
 /**
  * A way to compile a library or a program: `release` is published, `debug` is for debuggers, `fast-math` is for kernels that do
  * not keep to IEEE 754, `asan` finds memory errors, `tsan` finds data races, `fuzz` is `asan` with coverage for the fuzz driver, and
@@ -101,8 +103,10 @@ export function isShipped(target: NativeTarget): target is SharedTarget | AddonT
 /** The default export of a package's `native.targets.ts`. */
 export interface NativePackage {
   readonly targets: readonly NativeTarget[]
-  /** Whether a library whose files depend on each other in a circle is refused (on Linux). */
+  /** Whether a library is refused whose files depend on each other in a circle, headers included (on Linux). */
   readonly acyclic?: boolean
+  /** The topics of the sources, which do not include each other's private headers, and use each other in one direction. */
+  readonly topics?: Topics
   /** The directory of the platform packages, which `tenon-build --package` fills. */
   readonly platformPackages?: string
   /** A status table in C, and the TypeScript file that is generated from it. */

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest'
 
-import { findCircles, type ObjectSymbols } from '../src/checks/circles.ts'
+import type { CFile } from '../src/checks/c-files.ts'
+import { findCircles } from '../src/checks/circles.ts'
 import { makePackage, runBin } from './fixture.ts'
 
-const object = (source: string, defined: string[], used: string[]): ObjectSymbols => ({ source, defined, used })
+const object = (path: string, defined: string[], used: string[], includes: string[] = []): CFile => ({
+  path,
+  defined,
+  used,
+  includes,
+})
 
 describe('findCircles', () => {
   test('accepts files that use each other in one direction', () => {
@@ -30,9 +36,33 @@ describe('findCircles', () => {
       ['x.c', 'y.c'],
     ])
   })
+
+  test('accepts a source and its header, and several sources of one header', () => {
+    const files = [
+      object('stack.h', [], ['stack_open']),
+      object('posix/stack.c', ['stack_open'], [], ['stack.h']),
+      object('user.c', ['user'], ['stack_open'], ['stack.h']),
+    ]
+    expect(findCircles(files)).toEqual([])
+  })
+
+  test('names files that include a header of the files that they use', () => {
+    const files = [
+      object('requests.h', [], []),
+      object('requests.c', ['serve'], ['load'], ['requests.h', 'libraries.h']),
+      object('libraries.h', [], [], ['requests.h']),
+      object('libraries.c', ['load'], [], ['libraries.h']),
+    ]
+    expect(findCircles(files)).toEqual([['libraries.h', 'requests.h']])
+  })
+
+  test('names headers that include each other', () => {
+    const files = [object('a.h', [], [], ['b.h']), object('b.h', [], [], ['a.h'])]
+    expect(findCircles(files)).toEqual([['a.h', 'b.h']])
+  })
 })
 
-if (process.platform === 'linux')
+if (process.platform === 'linux') {
   test('a library whose files use each other in a circle is refused', () => {
     const fixture = makePackage(
       { acyclic: true, targets: [{ name: 'x', kind: 'shared', sources: ['*.c'], imports: [] }] },
@@ -47,3 +77,26 @@ if (process.platform === 'linux')
     fixture.write('odd.c', 'int odd(int n);\nint odd(int n) { return n % 2; }\n')
     expect(runBin('build', fixture).code).toBe(0)
   })
+
+  test('a library whose header uses a file that includes the header is refused', () => {
+    const macro = '#define FAIL(text) \\\n  fail(text)\n'
+    const inline = 'static inline int end(int code) { return code == 0 ? 0 : fail("failed"); }\n'
+    const header = '/* fail() { fail() } */\n#pragma once\nint fail(const char *text);\n'
+    const error = '#include "shared.h"\nint fail(const char *text) { return text == 0 ? -1 : 1; }\n'
+    const fixture = makePackage(
+      { acyclic: true, targets: [{ name: 'x', kind: 'shared', sources: ['*.c'], includes: ['include'], imports: [] }] },
+      { 'include/shared.h': header, 'error.c': error },
+    )
+    expect(runBin('build', fixture).code).toBe(0)
+    for (const use of [macro, inline]) {
+      fixture.write('include/shared.h', header + use)
+      expect(runBin('build', fixture).stderr).toBe(
+        'Files of x use each other in a circle:\n  error.c, include/shared.h\n',
+      )
+    }
+    fixture.write('include/shared.h', '#pragma once\n')
+    fixture.write('include/error.h', header + macro + inline)
+    fixture.write('error.c', error.replace('shared.h', 'error.h'))
+    expect(runBin('build', fixture).code).toBe(0)
+  })
+}

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 
 import { type Artifact, buildPackage } from '../build.ts'
 import { findReleaseProblems } from '../checks/release.ts'
+import { checkTopics } from '../checks/topics.ts'
 import { parseVariant } from '../flags.ts'
 import { generateFiles } from '../generated-files.ts'
 import { type LoadedPackage, loadPackage } from '../load-package.ts'
@@ -39,6 +40,7 @@ await runMain(async () => {
   const variant = options.package ? 'release' : parseVariant(options.variant ?? process.env['TENON_VARIANT'])
   const pkg = await loadPackage(process.cwd())
   generateFiles(pkg, { write: !options.check })
+  if (pkg.native.topics !== undefined) checkTopics(pkg.directory, pkg.native.topics)
   for (const platform of platformsOf(options.target)) {
     const kinds = kindsToBuild(variant, platform, Boolean(options.all || options.check))
     const portable = options.target !== undefined

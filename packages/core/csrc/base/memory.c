@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "aligned_memory.h"
+#include "base/status.h"
 
 #define MAXIMUM_ALIGNMENT ((size_t)1 << 30)
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "base/status.h"
 
 #ifndef TN_VERSION
 #error "define TN_VERSION as the version of @tenon/core"

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "call/callback.h"
 #include "environment.h"
 
 struct tn_callback {

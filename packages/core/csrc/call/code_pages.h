@@ -1,7 +1,9 @@
 /* Generated machine code for stubs. */
 #pragma once
 
-#include "stubs.h"
+#include <stddef.h>
+
+#include "call/stub_types.h"
 
 #if defined(__aarch64__)
 #define TN__STUB_CODE_SIZE 32

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../base/floating_point.h"
-#include "guard.h"
+#include "base/floating_point.h"
+#include "call/guard.h"
 #include "stack_switch.h"
 
 _Static_assert(sizeof(tn_call_frame_t) == TN_CALL_FRAME_SIZE, "JavaScript allocates the frame");
@@ -62,7 +62,7 @@ static uint32_t perform(void *frame) { return tn__perform(frame); }
 #define LEAST_STACK (2u << 20)
 
 static bool is_stack_full(const tn_environment_t *environment) {
-  return (size_t)((const uint8_t *)environment->native_top - (const uint8_t *)environment->native_stack) < LEAST_STACK;
+  return (size_t)((const uint8_t *)environment->native.top - (const uint8_t *)environment->native.memory) < LEAST_STACK;
 }
 
 /* Runs native code on its own stack, and returns what `run` returns. */
@@ -82,7 +82,7 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   /* JavaScript runs again, for example after a time-out of a script that the process survives. */
   environment->is_terminating = false;
   const uint32_t result =
-      tn__switch_stack(environment, environment->native_top, run, data, &environment->script_top);
+      tn__switch_stack(environment, environment->native.top, run, data, &environment->script_top);
   *has_thrown = environment->has_thrown;
   environment->has_thrown = outer_thrown;
   environment->script_top = outer_script;
@@ -143,7 +143,7 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
   environment->frame->state = id;
   uint32_t result;
   void *const script = environment->script_top;
-  void *const native = environment->native_top;
+  void *const native = environment->native.top;
   const int saved_errno = errno;
   const uint64_t control = tn__fp_control();
   /* Reading the bits costs more than the rest of this function, and JavaScript does not change them. */
@@ -153,9 +153,9 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
     result = (uint32_t)environment->driver.dispatch(environment->driver.data, 0);
   } else {
     environment->script_top = NULL;
-    result = tn__switch_stack(environment, script, dispatch_in_call, environment, &environment->native_top);
+    result = tn__switch_stack(environment, script, dispatch_in_call, environment, &environment->native.top);
     environment->script_top = script;
-    environment->native_top = native;
+    environment->native.top = native;
   }
   if (differs) tn__fp_restore(control);
   errno = saved_errno;

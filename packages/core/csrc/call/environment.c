@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "../base/floating_point.h"
+#include "base/floating_point.h"
 
 /* How long messages are served in one turn of the event loop, so that they do not starve its timers. */
 #define MOST_MS 10
@@ -31,7 +31,7 @@ int32_t tn_environment_open(tn_call_frame_t *frame, const tn_driver_t *driver) {
   if (current != NULL) return tn__fail(TN_CLOSED, "this thread has an environment already");
   tn_environment_t *made = calloc(1, sizeof *made);
   if (made == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate an environment");
-  if (!tn__native_stack_open(made)) {
+  if (!tn__native_stack_open(&made->native)) {
     free(made);
     return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot map the stack of native code");
   }
@@ -137,7 +137,7 @@ void tn__environment_free(void) {
     hook->run(hook->data);
     free(hook);
   }
-  tn__native_stack_close(mine);
+  tn__native_stack_close(&mine->native);
   current = NULL;
   free(mine);
 }

@@ -1,8 +1,9 @@
-/* Threads of JavaScript, for the other files of the core. */
+/* Threads of JavaScript, for the files of this topic. */
 #pragma once
 
-#include "../base/internal.h"
-#include "../base/lock.h"
+#include "base/lock.h"
+#include "base/status.h"
+#include "native_stack.h"
 #include "tenon_call.h"
 
 /* A function that is called at the end of an environment. */
@@ -19,8 +20,7 @@ struct tn_environment {
   struct tn_environment *next;   /* of all environments; guarded by the lock */
   tn_message_t *first, **last;   /* messages that are not served; guarded by the lock */
   tn_callback_t *released;       /* callbacks without references, whose ids JavaScript has not taken; guarded by the lock */
-  void *native_stack;
-  void *native_top;              /* the free part of the native stack ends here */
+  tn__native_stack_t native;
   void *script_top;              /* the free part of the JavaScript stack, while a call is in progress, else null */
   uint32_t depth;                /* calls in progress; written by the thread, read by those that wait for it */
   uint32_t calls;                /* outermost calls so far; written and read like `depth` */
@@ -50,10 +50,6 @@ uint32_t tn__perform(tn_call_frame_t *frame);
  * did not run and the call goes on with a result that the function did not return. */
 void tn__async_call_refuse(void);
 
-/* Maps the native stack. Returns 0 if there is no memory. */
-int tn__native_stack_open(tn_environment_t *environment);
-void tn__native_stack_close(tn_environment_t *environment);
-
 /* {sysv_x64,aapcs64,win64}.S: calls `run(data)` on the stack that ends at `top`, which is aligned to 16 bytes, and stores
  * where the stack that was left can be used meanwhile. Returns what `run` returns, or tn__catch() of guard.h if it throws a
  * C++ exception, but on Windows only tn__run_entry() catches it. */
@@ -65,9 +61,6 @@ uint32_t tn__run_entry(void *call);
 /* {sysv_x64,aapcs64,win64}.S: calls the target of a frame on this stack and stores its results. Returns 0, or 1 if the
  * target threw a C++ exception, which is the first result then. */
 uint32_t tn__invoke(void *frame);
-
-/* callback.c: calls the function of a callback of this environment, on its thread, like tn_callback_invoke(). */
-int32_t tn__callback_run(tn_environment_t *environment, const tn_callback_t *callback, void *arguments, void *result);
 
 /* callback.c: frees the callbacks whose ids JavaScript will not take. */
 void tn__callbacks_close_all(tn_environment_t *environment);

@@ -10,9 +10,9 @@
 #include <unistd.h>
 #endif
 
+#include "call/jobs.h"
+#include "call/stubs.h"
 #include "environment.h"
-#include "jobs.h"
-#include "stubs.h"
 
 /* The end of the process, once it has begun. Guarded by the lock of the environments. */
 static uint64_t deadline_ms = TN__JOBS_NO_DEADLINE;

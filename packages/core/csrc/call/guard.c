@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 
 #include "environment.h"
-#include "guard.h"
+#include "call/guard.h"
 #include "tenon_call.h"
 
 static _Atomic(const tn_guard_t *) installed;

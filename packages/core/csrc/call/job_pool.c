@@ -1,4 +1,5 @@
 #include "job_pool.h"
+#include "base/thread.h"
 
 #include <fenv.h>
 #include <string.h>

@@ -1,10 +1,12 @@
 /* The one pool of the process. Calls and tasks have queues of their own, so that a call can wait for its tasks. */
-#include "jobs.h"
+#include "call/jobs.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "environment.h"
+#include "job_pool.h"
 #include "thread_limit.h"
 
 #define IDLE_MS 10000

@@ -2,6 +2,8 @@
  * a descriptor. */
 #include <stdlib.h>
 
+#include "base/event.h"
+#include "base/thread.h"
 #include "environment.h"
 
 /* Lives as long as its environment. */

@@ -1,8 +1,9 @@
 /* Stubs that run functions of TypeScript. */
 #include <string.h>
 
+#include "call/stub_slots.h"
+#include "call/stubs.h"
 #include "relay.h"
-#include "stubs.h"
 
 /* Returns where the caller of a stub wants a struct that does not fit into registers. */
 static uint64_t result_memory(const tn__registers_t *registers) {

@@ -1,7 +1,8 @@
 /* The slots of stubs, and the behaviour of each kind of stub when it is called. */
+#include <stddef.h>
 #include <string.h>
 
-#include "stubs.h"
+#include "call/stub_slots.h"
 
 tn__stub_t tn__static_slots[TN__STATIC_STUBS];
 

@@ -1,8 +1,10 @@
 /* The table of stubs. An address is never used again after its stub is dead, unless its maker allows it, because native
  * code may keep and call it for ever. */
-#include "stubs.h"
+#include "call/stubs.h"
 
+#include "call/stub_slots.h"
 #include "code_pages.h"
+#include "environment.h"
 
 #define BLOCK_STUBS TN__STATIC_STUBS
 #define MOST_BLOCKS 256

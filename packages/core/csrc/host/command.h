@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../base/internal.h"
+#include "base/status.h"
 #include "tenon_host.h"
 
 _Static_assert(offsetof(tn_host_header_t, requests) == 64, "the layout of command memory is fixed");

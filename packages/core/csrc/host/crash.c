@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "kernels/locate.h"
-#include "kernels/requests.h"
+#include "kernels/request.h"
 #include "process.h"
 
 #define STACK_SIZE 65536

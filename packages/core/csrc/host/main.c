@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "process.h"
-#include "kernels/memories.h"
+#include "kernels/serve.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -40,7 +40,6 @@ int main(void) {
   tn__record_crashes(command);
   tn__record_refusals(command);
   tn__limit_process(header->memory_limit, (flags & TN_HOST_CORE_DUMPS) != 0);
-  tn__memories_guard((flags & TN_HOST_GUARD) != 0);
   const bool is_filtered = (flags & TN_HOST_SANDBOX) != 0 && tn__filter_system_calls();
   for (;;) {
     uint32_t slot;

@@ -1,7 +1,7 @@
 /* The layout of messages between a framework and a driver. The check reads each number of a message once. */
 #include <string.h>
 
-#include "../base/internal.h"
+#include "base/status.h"
 #include "tenon_pools.h"
 
 #define MALFORMED(what) return tn__fail(TN_INVALID_ARGUMENT, "malformed message: %s", what)

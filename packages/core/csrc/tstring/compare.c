@@ -1,5 +1,5 @@
 /* Functions that read the bytes of every element: compare, find, hash, and check for UTF-8. */
-#include "internal.h"
+#include "read.h"
 
 static inline int8_t compare(const tn__span_t *a, const tn__span_t *b) {
   const uint64_t shorter = a->size < b->size ? a->size : b->size;

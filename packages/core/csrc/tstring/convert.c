@@ -2,6 +2,7 @@
  * needs only one reader and one writer. */
 #include <stdlib.h>
 
+#include "read.h"
 #include "varint.h"
 
 /* The state of writing. It has a copy of the target, so that constants stay in registers. */

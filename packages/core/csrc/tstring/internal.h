@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../base/internal.h"
+#include "base/status.h"
 #include "tenon_tstring.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -160,23 +160,6 @@ static inline size_t tn__block_of(uint64_t count, uint64_t done) {
   return count - done < TN__BLOCK ? (size_t)(count - done) : TN__BLOCK;
 }
 
-/* Reads the spans of `n` elements (at most TN__BLOCK): those of `selection`, or `n` from `first` on. Every word is
- * checked before it is used. Spans lie inside the tensor's data, or at a pointer that FOLLOW allows. */
-int32_t tn__tstring_spans(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t first, size_t n,
-                          tn__span_t *spans, tn_tstring_fault_t *fault);
-
-/* The table of a layout: the bytes for each element, and those besides. */
-typedef struct {
-  uint64_t stride, extra;
-} tn__table_t;
-
-extern const tn__table_t tn__tstring_tables[];
-
-int32_t tn__tstring_check_layout(int32_t layout, int32_t abi);
-
-/* Checks the layout, the ABI and the size of the table of a tensor. */
-int32_t tn__tstring_check_table(const tn_tstring_tensor_t *tensor, tn_tstring_fault_t *fault);
-
 /* The distance of prefetches, in strings. */
 #define TN__AHEAD 32
 
@@ -185,8 +168,3 @@ TN__HOT void tn__prefetch_legacy(const tn_tstring_tensor_t *t, uint64_t index, b
   if (index + TN__AHEAD < t->count)
     TN__PREFETCH((uintptr_t)t->data + 8 * t->count + tn__load64(t->table + 8 * (index + TN__AHEAD), big_endian));
 }
-
-/* Fills the fault and returns TN_INVALID_ARGUMENT. */
-int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t index, uint64_t value, uint64_t limit);
-
-#define FAULT(check, index, value, limit) tn__tstring_fault(fault, TN_TSTRING_CHECK_##check, index, value, limit)

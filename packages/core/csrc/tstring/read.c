@@ -1,4 +1,5 @@
 /* The readers of all layouts, which find the bytes of an element's string. */
+#include "read.h"
 #include "varint.h"
 
 int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t index, uint64_t value, uint64_t limit) {

@@ -1,6 +1,7 @@
 /* Validation of whole tensors from untrusted sources. */
 #include <stdlib.h>
 
+#include "read.h"
 #include "varint.h"
 
 /* Adds to the sum of sizes, which has a budget because many elements may refer to the same bytes. */

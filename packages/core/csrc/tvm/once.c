@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "../base/lock.h"
+#include "base/lock.h"
 
 typedef struct tn__once_thread {
   void **awaited; /* the handle whose initialisation the thread waits for, or null */

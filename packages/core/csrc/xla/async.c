@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../call/jobs.h"
+#include "call/jobs.h"
 #include "internal.h"
 
 struct tn_xla_job {

@@ -2,7 +2,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../call/jobs.h"
+#include "call/jobs.h"
+#include "error.h"
 #include "internal.h"
 
 static int32_t stage_of(const tn_xla_context_t *context) {

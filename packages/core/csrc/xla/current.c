@@ -1,5 +1,5 @@
 /* Entries that run the call whose address is the first integer of the frame. Exceptions leave them. */
-#include "../call/read_address.h"
+#include "base/read_address.h"
 #include "internal.h"
 
 static void *current_call(const tn_call_frame_t *frame) { return tn__read_address(&frame->integers[0]); }

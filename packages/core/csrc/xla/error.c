@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "error.h"
 #include "internal.h"
 
 static tn__lock_t lock = TN__LOCK;

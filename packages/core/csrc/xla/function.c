@@ -1,7 +1,9 @@
 /* TypeScript functions as typed handlers. Each is a stub, which any runtime can call by its address. */
 #include <stdlib.h>
 
-#include "../call/stubs.h"
+#include "call/callback.h"
+#include "call/stub_slots.h"
+#include "call/stubs.h"
 #include "tenon/xla_handler.h"
 #include "internal.h"
 
@@ -114,7 +116,7 @@ static void run_stub(const tn__stub_t *stub, tn__registers_t *registers, const v
   tn_xla_error_t *error;
   tn_environment_t *environment = tn_environment_current();
   if (!is_answered(frame, &error))
-    error = environment != NULL && environment->id == live >> 32
+    error = environment != NULL && tn_environment_id() == live >> 32
                 ? run_callback(environment, frame, (const handler_t *)(uintptr_t)stub->value)
                 : fail(frame, TN_XLA_UNAVAILABLE,
                        "a TypeScript function was called from a thread that does not run its JavaScript");

@@ -1,6 +1,7 @@
 /* Futures of XLA FFI, which a handler returns to finish later, on any thread. */
 #include <stdlib.h>
 
+#include "error.h"
 #include "internal.h"
 
 struct tn_xla_future {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "../base/internal.h"
-#include "../base/lock.h"
+#include "base/lock.h"
+#include "base/status.h"
 #include "tenon_call.h"
 #include "tenon/xla_custom_call.h"
 #include "tenon/xla_ffi.h"
@@ -57,16 +57,6 @@ int tn__xla_error_is_live(const tn_xla_error_t *error);
 
 /* Makes the code of an error the caller's and its message the last error, destroys it, and returns TN_KERNEL_FAILED. */
 int32_t tn__xla_error_report(tn_xla_error_t *error, int32_t *code);
-
-/* Returns null, or an error that says which arguments are too short. */
-tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t actual);
-
-/* Makes a function of the table return an error if its `args` are too short. */
-#define CHECK_SIZE(name, expected)                                                                        \
-  do {                                                                                                    \
-    tn_xla_error_t *too_short = tn__xla_check_size("XLA_FFI_" name "_Args", expected, args->struct_size); \
-    if (too_short != NULL) return too_short;                                                              \
-  } while (0)
 
 tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args);
 /* Error_GetDetails of 0.4, and Error_GetMessage of older versions, whose arguments end before the code. */

@@ -2,6 +2,7 @@
  * removed, because libraries stay mapped. */
 #include <stdlib.h>
 
+#include "error.h"
 #include "internal.h"
 
 /* The longest name of a handler or a platform. */

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "error.h"
 #include "internal.h"
 
 typedef struct type {

@@ -21,9 +21,6 @@ export const coreFlags: readonly string[] = [
 export function coreSourcesOf(abi: Abi): string[] {
   const system = abi === 'win64' ? 'win32' : 'posix'
   const thrower = abi === 'win64' ? ['fuzz/calls/throw_windows.c'] : ['fuzz/calls/throw.cc', 'csrc/call/guard.cc']
-  // Only the Node-API module calls Node.js.
-  const sources = globSync(['csrc/{base,call}/*.c', `csrc/{base,call}/${system}/*.c`], { cwd: core }).filter(
-    (source) => !/(tenon_node|node_buffer)\.c$/.test(source),
-  )
+  const sources = globSync(['csrc/{base,call}/*.c', `csrc/{base,call}/${system}/*.c`], { cwd: core })
   return [...sources, machineCode[abi], 'fuzz/calls/runner.c', ...thrower].map((source) => join(core, source))
 }

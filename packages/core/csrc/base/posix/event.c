@@ -7,7 +7,8 @@
 #include <sys/eventfd.h>
 #endif
 
-#include "../internal.h"
+#include "base/event.h"
+#include "base/status.h"
 
 int32_t tn__event_open(tn__event_t *event) {
 #if defined(__linux__)

@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../internal.h"
+#include "base/status.h"
+#include "fault_guard.h"
 #include "signal_ranges.h"
 
 static tn__ranges_t ranges = {.lock = TN__LOCK};

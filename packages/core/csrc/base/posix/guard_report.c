@@ -3,7 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../internal.h"
+#include "base/status.h"
+#include "guard_report.h"
 #include "signal_ranges.h"
 
 static tn__ranges_t guarded = {.lock = TN__LOCK};

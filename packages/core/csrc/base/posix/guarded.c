@@ -4,8 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../internal.h"
-#include "../lock.h"
+#include "base/status.h"
+#include "base/lock.h"
+#include "guard_report.h"
 
 #define PATTERN 0xa7
 

@@ -3,7 +3,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "../internal.h"
+#include "base/status.h"
+#include "base/thread.h"
 
 int tn__javascript_thread_on_end(void (*hook)(void *data), void *data) {
   /* Node offers this to C++ only, so the two functions are looked up by their mangled names. */

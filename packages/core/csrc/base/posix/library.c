@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../floating_point.h"
-#include "../internal.h"
+#include "base/floating_point.h"
+#include "base/status.h"
 
 /* Makes a NUL-terminated copy, which the caller frees. `what` is the name of the text in error messages. */
 static int32_t terminate(const char *what, const char *text, size_t length, char **out) {

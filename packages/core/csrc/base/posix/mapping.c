@@ -2,8 +2,9 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "../internal.h"
-#include "owned.h"
+#include "base/status.h"
+#include "base/owned.h"
+#include "fault_guard.h"
 
 static _Atomic uint64_t mapped_count;
 static _Atomic uint64_t mapped_bytes;

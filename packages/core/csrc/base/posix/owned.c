@@ -1,11 +1,11 @@
 /* The table of what threads own. A thread of JavaScript that is terminated stops between any two native calls. So whatever
  * opens a descriptor for JavaScript notes it in the same call, and whatever closes it forgets it in the same call. */
-#include "owned.h"
+#include "base/owned.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../lock.h"
+#include "base/lock.h"
 
 #define BUCKETS 1024
 

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../internal.h"
+#include "base/status.h"
 
 size_t tn_page_size(void) {
   long size = sysconf(_SC_PAGESIZE);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../lock.h"
+#include "base/lock.h"
 
 #define TN__RANGE_NAME 96
 

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "socket.h"
+#include "base/socket.h"
 
 #if defined(SOCK_CLOEXEC)
 #define CLOSED_IN_CHILDREN SOCK_CLOEXEC

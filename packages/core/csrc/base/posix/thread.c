@@ -7,7 +7,8 @@
 #include <sys/sysctl.h>
 #endif
 
-#include "../internal.h"
+#include "base/status.h"
+#include "base/thread.h"
 
 /* The default differs between systems (musl: 128 KiB), and kernels expect that of a main thread. */
 #define STACK_SIZE ((size_t)8 << 20)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "socket.h"
+#include "base/socket.h"
+#include "base/thread.h"
 
 typedef struct {
   tn__thread_t thread;

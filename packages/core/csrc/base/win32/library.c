@@ -4,8 +4,8 @@
 #include <wchar.h>
 #include <windows.h>
 
-#include "../floating_point.h"
-#include "../internal.h"
+#include "base/floating_point.h"
+#include "base/status.h"
 
 static int32_t load_failed(void) {
   char reason[512];

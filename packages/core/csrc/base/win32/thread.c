@@ -1,7 +1,8 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
-#include "../internal.h"
+#include "base/status.h"
+#include "base/thread.h"
 
 /* As on the other systems. Windows reserves address space, and gives memory as the stack grows. */
 #define STACK_SIZE ((SIZE_T)8 << 20)

@@ -1,6 +1,8 @@
 /* Functions that Windows lacks: those that only asynchronous calls need, because Node can poll only sockets there, and
  * guarded pages. */
-#include "../internal.h"
+#include "base/event.h"
+#include "base/status.h"
+#include "base/thread.h"
 
 int tn__javascript_thread_on_end(void (*hook)(void *data), void *data) {
   (void)hook, (void)data;

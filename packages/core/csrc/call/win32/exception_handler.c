@@ -4,7 +4,7 @@
 
 #include <unwind.h>
 
-#include "../guard.h"
+#include "call/guard.h"
 
 #if defined(__clang__)
 /* The header of libunwind lacks it. */

@@ -1,7 +1,8 @@
 #define WIN32_LEAN_AND_MEAN
+#include <stdint.h>
 #include <windows.h>
 
-#include "../environment.h"
+#include "../native_stack.h"
 
 #define STACK_SIZE (8u << 20)
 
@@ -20,7 +21,7 @@ typedef struct {
 
 _Static_assert(sizeof(bounds_t) % 16 == 0, "the top of a stack is aligned to 16 bytes");
 
-int tn__native_stack_open(tn_environment_t *environment) {
+int tn__native_stack_open(tn__native_stack_t *out) {
   const size_t size = GUARD_SIZE + STACK_SIZE;
   /* The first pages stay reserved, so that touching them is a fault. */
   uint8_t *memory = VirtualAlloc(NULL, size, MEM_RESERVE, PAGE_READWRITE);
@@ -31,12 +32,11 @@ int tn__native_stack_open(tn_environment_t *environment) {
   }
   bounds_t *bounds = (bounds_t *)(memory + size) - 1;
   *bounds = (bounds_t){memory + size, memory + GUARD_SIZE, memory, NO_HANDLERS};
-  environment->native_stack = memory;
-  environment->native_top = bounds;
+  *out = (tn__native_stack_t){memory, bounds};
   return 1;
 }
 
-void tn__native_stack_close(tn_environment_t *environment) {
-  if (environment->native_stack != NULL) VirtualFree(environment->native_stack, 0, MEM_RELEASE);
-  environment->native_stack = NULL;
+void tn__native_stack_close(tn__native_stack_t *stack) {
+  if (stack->memory != NULL) VirtualFree(stack->memory, 0, MEM_RELEASE);
+  stack->memory = NULL;
 }

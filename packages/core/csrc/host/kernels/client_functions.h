@@ -3,7 +3,7 @@
 #define TENON_HOST_CLIENT_FUNCTIONS_H
 
 #include "packed_runtime.h"
-#include "requests.h"
+#include "request.h"
 
 /* Allows functions of the client to be called until tn__client_calls_end(), which waits for a call in progress. */
 void tn__client_calls_begin(tn__request_t *request);

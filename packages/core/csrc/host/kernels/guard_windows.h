@@ -2,7 +2,8 @@
 #ifndef TENON_HOST_GUARD_WINDOWS_H
 #define TENON_HOST_GUARD_WINDOWS_H
 
-#include "memories.h"
+#include "client_memory.h"
+#include "request.h"
 
 /* The windows that are kept for the next requests, which is also the number that one request can use. */
 #define TN__WINDOWS 256

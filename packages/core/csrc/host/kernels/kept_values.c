@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "id_table.h"
-#include "memories.h"
+#include "client_memories.h"
 
 static tn__id_table_t values;
 static uint32_t last_id;

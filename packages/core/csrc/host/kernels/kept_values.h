@@ -3,7 +3,7 @@
 #define TENON_HOST_KEPT_VALUES_H
 
 #include "packed_runtime.h"
-#include "requests.h"
+#include "request.h"
 
 typedef struct {
   const uint8_t *bytes;

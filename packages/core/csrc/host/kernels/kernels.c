@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "id_table.h"
-#include "memories.h"
+#include "kernel.h"
+#include "client_memories.h"
 
 /* The operands and results of a kernel. */
 #define MOST_BUFFERS 65536u

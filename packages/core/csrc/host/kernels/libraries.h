@@ -2,7 +2,7 @@
 #ifndef TENON_HOST_LIBRARIES_H
 #define TENON_HOST_LIBRARIES_H
 
-#include "requests.h"
+#include "request.h"
 
 typedef struct tn__kernel_library {
   void *handle; /* of the system's loader; libraries are never closed */

@@ -1,8 +1,8 @@
 #include "locate.h"
 
 #include "guard_windows.h"
-#include "memories.h"
-#include "requests.h"
+#include "client_memories.h"
+#include "request.h"
 
 /* The operand of the request in progress that begins at `start`, if this is its number, or that contains `address` if `start`
  * is 0. */

@@ -2,7 +2,7 @@
 #ifndef TENON_HOST_PACKED_ERRORS_H
 #define TENON_HOST_PACKED_ERRORS_H
 
-#include "requests.h"
+#include "request.h"
 
 /* Answers a request with the error that is raised on this thread. Returns TN_KERNEL_FAILED. */
 int32_t tn__answer_raised(tn__request_t *request);

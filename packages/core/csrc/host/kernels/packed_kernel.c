@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "client_functions.h"
-#include "kernels.h"
+#include "kernel.h"
 #include "packed_errors.h"
 #include "tenon_call.h"
 #include "value.h"

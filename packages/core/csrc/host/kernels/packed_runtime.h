@@ -2,7 +2,7 @@
 #ifndef TENON_HOST_PACKED_RUNTIME_H
 #define TENON_HOST_PACKED_RUNTIME_H
 
-#include "../../tvm/host/host.h"
+#include "tvm/ffi_table.h"
 
 /* Opens and connects the libraries, at the first call. Then tn__ffi is filled. Any status but TN_OK leaves a text for
  * tn__packed_runtime_error(). */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "kernel.h"
 #include "tenon/xla_custom_call.h"
 #include "tenon/xla_ffi.h"
 #include "tenon_xla.h"

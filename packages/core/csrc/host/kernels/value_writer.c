@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tvm/tensor.h"
+#include "tvm/tensor.h"
 #include "value.h"
 
 /* The axes of a tensor. */

@@ -1,4 +1,5 @@
 /* Operations on each element, block by block, so that long ones end when they should. */
+#include "cancel.h"
 #include "operations.h"
 
 enum { MOST_OPERANDS = 4 };

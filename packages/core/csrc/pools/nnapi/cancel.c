@@ -1,5 +1,6 @@
-/* The end of runs before they are done, at the request of another process. */
-#include "operations.h"
+#include "cancel.h"
+
+#include "tenon_nnapi.h"
 
 static const uint32_t *watched;
 

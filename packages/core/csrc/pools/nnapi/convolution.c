@@ -1,5 +1,6 @@
 /* Convolutions and fully connected layers, with filters as NNAPI lays them out. Quantized sums are exact integers, and
  * are scaled at the end by the scale of the filter or of its channel. */
+#include "cancel.h"
 #include "image.h"
 
 enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, DILATION_WIDTH, DILATION_HEIGHT };

@@ -1,6 +1,7 @@
 /* Operations that copy rows of elements: PAD, SLICE and TILE; and CAST. */
 #include <string.h>
 
+#include "cancel.h"
 #include "operations.h"
 
 /* Advances a position over all axes but the last, row by row. */

@@ -1,4 +1,5 @@
 /* Operations on each element: arithmetic with broadcasting, activations, softmax. */
+#include "cancel.h"
 #include "operations.h"
 
 /* NaN wins in MAXIMUM and MINIMUM. The compiler moves the choices of the first four out of loops. */

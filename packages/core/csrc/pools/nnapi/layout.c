@@ -1,6 +1,7 @@
 /* Operations that move elements, and the search for the largest. */
 #include <string.h>
 
+#include "cancel.h"
 #include "operations.h"
 
 /* RESHAPE: copies the bytes of the first input. */

@@ -125,20 +125,6 @@ typedef struct {
   uint32_t more_outputs; /* the number of outputs after the first */
 } tn_nn__operation_t;
 
-/* The bytes of a result, or as many elements, between two looks at whether the run should end. */
-enum { TN_NN__BLOCK = 1 << 20 };
-
-/* cancel.c: whether the run should end. Operations that take long look at it again and again. */
-int tn_nn__is_cancelled(void);
-
-/* Counts the elements that a loop does. Looks at whether the run should end once for each block of them. */
-static inline int tn_nn__ends_after(uint64_t *done, uint64_t more) {
-  *done += more;
-  if (__builtin_expect(*done < TN_NN__BLOCK, 1)) return 0;
-  *done = 0;
-  return tn_nn__is_cancelled();
-}
-
 /* blocks.c: runs an operation on one block of elements after the other. If all operands have as many elements, element i of
  * its result must depend on element i of each input alone. */
 int32_t tn_nn__run_blocks(const tn_nn__call_t *call, tn_nn__run_t *run);

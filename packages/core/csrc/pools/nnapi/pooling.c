@@ -1,5 +1,6 @@
 /* Pooling of images: numbers are padding left and top, strides of width and height, width and height of the window, and
  * the layout. The padding is ignored. */
+#include "cancel.h"
 #include "image.h"
 
 enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, WINDOW_WIDTH, WINDOW_HEIGHT };

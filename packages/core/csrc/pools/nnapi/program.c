@@ -1,3 +1,4 @@
+#include "cancel.h"
 #include "operations.h"
 
 int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count, uint32_t *failed) {

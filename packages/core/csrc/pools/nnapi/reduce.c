@@ -1,4 +1,5 @@
 /* MEAN and REDUCE_*: bit i of numbers[0] says whether axis i is reduced. */
+#include "cancel.h"
 #include "operations.h"
 
 /* Some axes of a tensor, and a position on them. */

@@ -1,5 +1,6 @@
 /* RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR. With numbers[ALIGN_CORNERS] the centers of the corners coincide, and with
  * numbers[HALF_PIXEL] pixels have their values at their centers. */
+#include "cancel.h"
 #include "image.h"
 
 enum { ALIGN_CORNERS, HALF_PIXEL };

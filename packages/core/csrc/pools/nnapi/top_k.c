@@ -1,6 +1,7 @@
 /* TOPK_V2: the largest elements of each line, in order. */
 #include <string.h>
 
+#include "cancel.h"
 #include "operations.h"
 
 /* A line of the input, and the indices of its largest elements so far: a heap whose root is the last of them. */

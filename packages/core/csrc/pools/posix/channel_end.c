@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "../../base/posix/socket.h"
+#include "base/socket.h"
+#include "base/thread.h"
 #include "tenon_pools.h"
 
 int32_t tn_channel_shut(int32_t channel) {

@@ -2,8 +2,8 @@
 
 #include <sys/uio.h>
 
-#include "../../base/posix/owned.h"
-#include "../../base/posix/socket.h"
+#include "base/owned.h"
+#include "base/socket.h"
 #include "tenon_pools.h"
 
 /* Systems without this flag set FD_CLOEXEC on each descriptor afterwards: see tn__control_take(). */

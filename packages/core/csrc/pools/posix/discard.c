@@ -6,9 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../base/internal.h"
-#include "../../base/lock.h"
-#include "../../base/posix/owned.h"
+#include "base/status.h"
+#include "base/lock.h"
+#include "base/owned.h"
+#include "base/thread.h"
 #include "tenon_pools.h"
 
 /* The most threads that close descriptors at a time. While all of them are blocked, other descriptors wait for them. */

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../base/internal.h"
-#include "../../base/posix/owned.h"
+#include "base/status.h"
+#include "base/owned.h"
 #include "tenon_pools.h"
 
 #if defined(__linux__)

@@ -3,7 +3,7 @@
  * that all holders of the fence see it. */
 #include <string.h>
 
-#include "../../base/posix/socket.h"
+#include "base/socket.h"
 #include "tenon_pools.h"
 
 int32_t tn_fence_status(int32_t fence, int32_t *out) {

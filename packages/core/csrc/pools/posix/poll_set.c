@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../base/posix/owned.h"
-#include "../../base/posix/socket.h"
+#include "base/owned.h"
+#include "base/socket.h"
 #include "tenon_pools.h"
 
 /* The most descriptors that one wait reports. The others are reported by the next one. */

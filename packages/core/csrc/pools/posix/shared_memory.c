@@ -14,9 +14,9 @@
 #include <sys/mount.h>
 #endif
 
-#include "../../base/internal.h"
-#include "../../base/posix/owned.h"
-#include "../../base/posix/socket.h"
+#include "base/status.h"
+#include "base/owned.h"
+#include "base/socket.h"
 #include "tenon_pools.h"
 
 #ifndef MFD_NOEXEC_SEAL

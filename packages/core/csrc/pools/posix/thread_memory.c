@@ -1,8 +1,8 @@
 /* The memory of threads of JavaScript. A thread that is terminated runs no JavaScript that could close it. */
 #include <stdlib.h>
 
-#include "../../base/internal.h"
-#include "../../base/posix/owned.h"
+#include "base/status.h"
+#include "base/owned.h"
 #include "tenon_call.h"
 #include "tenon_pools.h"
 

@@ -1,5 +1,6 @@
 /* The types of enumerations, in the layout of tvm-ffi's C++ code, which derives other types from them. */
 #include "enumeration.h"
+#include "object.h"
 
 typedef struct {
   TVMFFIObject head;

@@ -1,5 +1,6 @@
 /* Packed functions: objects that hold a C function and its state. */
 #include "internal.h"
+#include "object.h"
 
 typedef struct {
   TVMFFIObject head;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../base/internal.h"
+#include "base/status.h"
 #include "legacy.h"
 
 #define TN_SPAN(literal) ((TVMFFIByteArray){literal, sizeof(literal) - 1})
@@ -27,18 +27,8 @@ char *tn__join(const char *first, const char *second, const char *third);
 /* Creates an object with one strong reference: `size` zeroed bytes with the head filled in. Null without memory. */
 void *tn__object_new(size_t size, int32_t type_index, void (*deleter)(void *self, int flags));
 
-/* Frees the memory of such an object: the last action of its deleter. */
-void tn__object_free(void *object);
-
 void tn__retain(void *object);
 void tn__release(void *object); /* null is a no-op */
-
-/* Defines the deleter of one kind of object around `destroy(self)`, which frees what the object owns. */
-#define TN_DELETER(name, destroy)                                       \
-  static void name(void *self, int flags) {                             \
-    if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong) destroy(self);   \
-    if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) tn__object_free(self); \
-  }
 
 /* The object that represents a missing value, retained for the caller. */
 void *tn__missing_object(void);

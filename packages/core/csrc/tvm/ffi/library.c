@@ -1,7 +1,7 @@
 /* Loading modules: from library files, and from the symbols that a program registers. */
 #include <stdlib.h>
 
-#include "../../base/lock.h"
+#include "base/lock.h"
 #include "module.h"
 
 /* Creates the module of a library and takes over the library's prefix. `unmarked` is the generation of a library

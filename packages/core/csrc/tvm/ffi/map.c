@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "map.h"
+#include "object.h"
 
 #define SMALL_TAG ((uint64_t)1 << 63)
 #define SMALL_LIMIT 4

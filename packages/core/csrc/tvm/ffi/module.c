@@ -1,9 +1,10 @@
 /* Modules: the named functions of a library, and imported modules. */
 #include <stdlib.h>
 
-#include "../../base/lock.h"
+#include "base/lock.h"
 #include "legacy.h"
 #include "module.h"
+#include "object.h"
 
 /* Guards the imports and the looked-up functions of all modules. */
 static tn__lock_t lock = TN__LOCK;

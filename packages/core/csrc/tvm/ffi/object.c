@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "internal.h"
+#include "object.h"
 #include "tenon_tvm.h"
 
 #define ONE_STRONG ((uint64_t)1)

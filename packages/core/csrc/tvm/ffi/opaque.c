@@ -1,5 +1,6 @@
 /* Opaque objects: handles of the host's language. */
 #include "internal.h"
+#include "object.h"
 
 typedef struct {
   TVMFFIObject head;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../base/lock.h"
+#include "base/lock.h"
 #include "internal.h"
 
 typedef struct {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "internal.h"
+#include "object.h"
 
 typedef struct {
   TVMFFIObject head;

@@ -1,5 +1,6 @@
 /* Strings and bytes: up to seven bytes are stored in the value itself, more in an object. */
 #include "internal.h"
+#include "object.h"
 
 #define SMALL_LIMIT 7
 

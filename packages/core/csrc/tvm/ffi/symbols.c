@@ -2,8 +2,8 @@
  * the loader writes into a library's variables. */
 #include <stdlib.h>
 
-#include "../../base/lock.h"
-#include "module.h"
+#include "base/lock.h"
+#include "symbols.h"
 
 static tn__lock_t lock = TN__LOCK;
 static tn__names_t context_symbols;

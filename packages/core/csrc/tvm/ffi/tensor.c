@@ -1,6 +1,7 @@
 /* Tensors: DLPack in and out, views; and shapes. */
-#include "../tensor.h"
+#include "tvm/tensor.h"
 #include "internal.h"
+#include "object.h"
 
 /* A tensor object: the DLTensor, then the owner of its memory, then room for the shape and the strides. */
 typedef struct {

@@ -1,7 +1,7 @@
 /* The type table, as type.c and type_info.c share it. */
 #pragma once
 
-#include "../../base/lock.h"
+#include "base/lock.h"
 #include "internal.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
 /* Binding tvm-ffi, and the functions that compiled kernels import or reach through variables of their library. */
+#include "error.h"
 #include "tenon/tvm_backend.h"
 
 #include "../once.h"

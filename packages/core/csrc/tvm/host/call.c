@@ -1,7 +1,8 @@
 /* Calls from JavaScript. Each takes the error, or copies text out, within the same native call. */
 #include <string.h>
 
-#include "../../call/read_address.h"
+#include "base/read_address.h"
+#include "error.h"
 #include "guarded.h"
 
 /* Copies a text result to JavaScript if it fits, and releases the object. Then the padding is 1, the value its size. */

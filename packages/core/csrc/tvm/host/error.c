@@ -1,7 +1,6 @@
-/* Errors that pass between JavaScript and native code. */
 #include <string.h>
 
-#include "host.h"
+#include "error.h"
 
 int tn__packed_raise(const char *kind, const char *message) {
   tn__ffi.TVMFFIErrorSetRaisedFromCStr(kind, message);

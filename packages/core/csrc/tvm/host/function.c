@@ -1,6 +1,7 @@
 /* Packed functions that run TypeScript functions. */
 #include <stdlib.h>
 
+#include "error.h"
 #include "relay.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
 #include "guarded.h"
+#include "error.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* Calls on another thread. A job holds copies of the arguments, and then the result or the error. */
 #include <stdlib.h>
 
+#include "error.h"
 #include "guarded.h"
 
 struct tn_packed_job {

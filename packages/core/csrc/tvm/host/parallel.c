@@ -3,8 +3,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../../base/internal.h"
-#include "../../base/lock.h"
+#include "base/status.h"
+#include "base/lock.h"
+#include "base/thread.h"
+#include "error.h"
 #include "guarded.h"
 #include "tenon/tvm_backend.h"
 

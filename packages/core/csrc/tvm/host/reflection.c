@@ -1,6 +1,7 @@
 /* The types that libraries register with the bound tvm-ffi library, and functions that read and write their fields. */
 #include <stdlib.h>
 
+#include "error.h"
 #include "host.h"
 
 int32_t tn_packed_type_index(const char *key, size_t size) {

@@ -1,5 +1,6 @@
 /* Calls of TypeScript functions from other threads, which wait for the thread of the function. */
 #include "relay.h"
+#include "error.h"
 
 /* A call of another thread, on its stack. */
 typedef struct {

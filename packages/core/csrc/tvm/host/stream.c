@@ -1,4 +1,5 @@
 /* The streams of devices, on which kernels run. Each thread has its own. */
+#include "error.h"
 #include "host.h"
 
 void tn_packed_get_stream(TVMFFIAny *slot, int32_t device_type, int32_t device_id) {

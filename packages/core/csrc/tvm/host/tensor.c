@@ -1,5 +1,6 @@
 /* Tensors of JavaScript in native code, and native tensors in JavaScript. */
-#include "../tensor.h"
+#include "tvm/tensor.h"
+#include "error.h"
 #include "host.h"
 
 typedef struct {

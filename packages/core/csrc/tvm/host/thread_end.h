@@ -1,7 +1,7 @@
 /* Actions for the end of a thread. */
 #pragma once
 
-#include "../../base/lock.h"
+#include "base/lock.h"
 
 /* One kind of action: static, initialised with TN__THREAD_END(leave). */
 typedef struct {

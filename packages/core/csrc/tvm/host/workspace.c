@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "error.h"
 #include "host.h"
 #include "tenon/tvm_backend.h"
 #include "thread_end.h"

@@ -1,5 +1,6 @@
 /* Arrays: tensor objects of tvm-ffi, whose handles point to the DLTensor inside. */
-#include "../tensor.h"
+#include "error.h"
+#include "tvm/tensor.h"
 #include "runtime.h"
 
 int TVMArrayAlloc(const int64_t *shape, int ndim, int dtype_code, int dtype_bits, int dtype_lanes, int device_type,

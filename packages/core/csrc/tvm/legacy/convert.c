@@ -1,4 +1,5 @@
 /* Conversion of values between the two conventions: by a table where possible. */
+#include "error.h"
 #include "runtime.h"
 
 static int no_such(const char *direction, int code) {

@@ -1,5 +1,6 @@
 /* Devices: CPU memory, and streams. */
-#include "../tensor.h"
+#include "error.h"
+#include "tvm/tensor.h"
 #include "runtime.h"
 
 int tn__expect_cpu(int device_type) {

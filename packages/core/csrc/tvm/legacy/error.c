@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "runtime.h"
 
 static _Thread_local char last_error[4096];

@@ -1,6 +1,7 @@
 /* Calls between functions of the two conventions. */
 #include <stdlib.h>
 
+#include "error.h"
 #include "runtime.h"
 
 #define FEW_ARGUMENTS 16

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "error.h"
 #include "runtime.h"
 #include "tenon_tvm.h"
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "runtime.h"
 
 /* The types that both conventions have. All other types have the index and key of tvm-ffi; those indices are larger. */

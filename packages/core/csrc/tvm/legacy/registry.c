@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../host/thread_end.h"
+#include "error.h"
 #include "runtime.h"
 
 int tn__legacy_call_global(const char *name, TVMFFIAny *args, int32_t count, TVMFFIAny *result) {

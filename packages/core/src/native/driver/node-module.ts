@@ -12,7 +12,7 @@ export interface Watch {
 /** The states of a watch: closed, and open with or without keeping the event loop running. */
 export const WATCH = { CLOSED: 0, REFERENCED: 1, UNREFERENCED: 2 } as const
 
-/** The module that Node.js loads. It is written in `csrc/call/tenon_node.c`. */
+/** The module that Node.js loads. It is written in `csrc/node/tenon_node.c`. */
 export interface NodeModule {
   readonly abiVersion: number
   readonly openCore: number

@@ -8,7 +8,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "../../../call/environment.h"
+#include "base/status.h"
+#include "tenon_call.h"
 #include "client.h"
 
 #ifndef P_PIDFD

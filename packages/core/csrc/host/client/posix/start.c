@@ -201,7 +201,7 @@ int32_t tn_host_start(const tn_host_start_t *start, tn_host_t **out) {
 }
 
 #else
-#include "../../../base/internal.h"
+#include "base/status.h"
 
 int32_t tn_host_start(const tn_host_start_t *start, tn_host_t **out) {
   (void)start, (void)out;

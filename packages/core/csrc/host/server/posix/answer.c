@@ -124,7 +124,7 @@ int32_t tn_host_is_cancelled(void) {
 }
 
 #else
-#include "../../../base/internal.h"
+#include "base/status.h"
 
 int32_t tn_host_is_cancelled(void) { return 0; }
 #endif

@@ -1,7 +1,7 @@
 #include "tenon_host.h"
 
 #if defined(__linux__)
-#include "server.h"
+#include "command.h"
 
 uint8_t *tn__host_command;
 #endif

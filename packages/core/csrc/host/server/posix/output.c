@@ -4,7 +4,7 @@
 #if defined(__linux__)
 #include <string.h>
 
-#include "../../../base/lock.h"
+#include "base/lock.h"
 #include "server.h"
 
 typedef struct {

@@ -1,5 +1,6 @@
 /* The thread that watches the client: it ends the process when the client is gone, or when a call has outlived its deadline
  * by so far that the client must have stopped, and it empties the pipes of stdout and stderr. */
+#include "base/thread.h"
 #include "tenon_host.h"
 
 #if defined(__linux__)

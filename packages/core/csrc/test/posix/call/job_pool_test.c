@@ -1,4 +1,5 @@
 /* job_pool.c with pools of its own, whose threads end soon: order, threads, removal, waiting, lost wake-ups. */
+#include "base/thread.h"
 #include "call/job_pool.h"
 
 #include <fenv.h>

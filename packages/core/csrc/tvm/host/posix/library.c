@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../base/floating_point.h"
+#include "base/floating_point.h"
 #include "../host.h"
 
 static _Thread_local char reason[512];

@@ -1,11 +1,11 @@
-/* host/kernels/memories.c, guard_windows.c, locate.c, and the checks of requests.c. */
+/* host/kernels/client_memories.c, guard_windows.c, locate.c, and the checks of serve.c. */
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "host/kernels/guard_windows.h"
 #include "host/kernels/locate.h"
-#include "host/kernels/memories.h"
-#include "host/kernels/requests.h"
+#include "host/kernels/client_memories.h"
+#include "host/kernels/request.h"
 #include "support.h"
 
 /* Whether the system can read, or write, a byte here: without a fault. */

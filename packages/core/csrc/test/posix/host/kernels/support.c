@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/kernels/memories.h"
+#include "host/kernels/client_memories.h"
+#include "host/kernels/serve.h"
 #include "host/kernels/siblings.h"
 
 static _Alignas(4096) uint8_t command[TN_HOST_COMMAND_SIZE];

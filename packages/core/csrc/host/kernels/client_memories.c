@@ -1,4 +1,4 @@
-#include "memories.h"
+#include "client_memories.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* C++ exceptions, for the other files of the core. */
+/* C++ exceptions, for all topics of the core. */
 #pragma once
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
-/* Requests of a client, as the worker serves them, and their answers.
+/* A request of the client, as the worker serves it, and its answer.
  *
  * A request is copied before it is checked, because the client may change command memory at any time. Each check that fails
  * is a TN_HOST_REQUEST_ERROR. One thread serves all requests. */
-#ifndef TENON_HOST_REQUESTS_H
-#define TENON_HOST_REQUESTS_H
+#ifndef TENON_HOST_REQUEST_H
+#define TENON_HOST_REQUEST_H
 
 #include <stddef.h>
 
@@ -22,17 +22,13 @@ typedef struct tn__request {
   size_t length;
 } tn__request_t;
 
-/* Serves the request in a posted slot, unless it is TN_HOST_HELLO, and writes its answer. The caller announces that with
- * tn_host_answer(). */
-void tn__host_serve(uint8_t *command, uint32_t slot);
-
 /* The request that is served, or null. Handlers of signals read it. */
 extern tn__request_t *volatile tn__request_in_progress;
 
 /* The target of the request in progress; UINT32_MAX for none. */
 uint32_t tn__host_target(void);
 
-/* --- answers. The answer of a request is success with an empty body until one of these changes it ------------------- */
+/* --- answers: success with an empty body until one of these functions changes it ----------------------------------- */
 
 /* Answers with TN_HOST_REQUEST_ERROR and a message (printf-like). Returns `status`, which is not TN_OK. */
 __attribute__((format(printf, 3, 4))) int32_t tn__refuse(tn__request_t *request, int32_t status, const char *format, ...);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "requests.h"
+#include "request.h"
 
 tn__request_t *volatile tn__request_in_progress;
 

@@ -1,8 +1,10 @@
-/* The pool of the process, for the other files of the core. Rules of owners: jobs of the queue TN_JOBS_TASKS belong to
+/* The pool of the process, for all topics of the core. Rules of owners: jobs of the queue TN_JOBS_TASKS belong to
  * nobody, because calls wait for them. */
 #pragma once
 
-#include "job_pool.h"
+#include <stddef.h>
+
+#include "call/job_run.h"
 
 /* Returns the number of threads that a queue may have. TN_INVALID_ARGUMENT: TENON_THREADS is not valid. */
 int32_t tn__jobs_limit(size_t *out);

@@ -1,6 +1,7 @@
 #include <malloc.h>
 
-#include "../internal.h"
+#include "../aligned_memory.h"
+#include "base/status.h"
 
 void *tn__aligned_allocate(size_t byte_size, size_t byte_alignment) {
   return _aligned_malloc(byte_size, byte_alignment);

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
-#include "../internal.h"
+#include "../aligned_memory.h"
+#include "base/status.h"
 
 void *tn__aligned_allocate(size_t byte_size, size_t byte_alignment) {
   void *block = NULL;

@@ -1,7 +1,7 @@
-/* Stubs: addresses of machine code that each run one function, for the other files of the core. */
+/* A stub: an address of machine code that runs one function. */
 #pragma once
 
-#include "environment.h"
+#include <stdint.h>
 
 /* The registers of a call of a stub. The assembly stores the arguments and loads the results. */
 typedef struct {
@@ -44,27 +44,3 @@ typedef struct {
 
 /* The number of stubs that are part of the library. */
 #define TN__STATIC_STUBS 4096
-
-/* --- stub_slots.c ------------------------------------------------------------------------------------------------- */
-
-extern tn__stub_t tn__static_slots[TN__STATIC_STUBS];
-
-/* Sets what stubs of a kind do, before the first is made. Idempotent. */
-void tn__stub_behave(tn__stub_kind_t kind, const tn__stub_behaviour_t *behaviour);
-
-const tn__stub_behaviour_t *tn__stub_behaviour(const tn__stub_t *stub);
-
-/* Counts a call that is refused. */
-void tn__stub_count_refused(void);
-uint64_t tn__stub_refused(void);
-
-/* --- stubs.c ------------------------------------------------------------------------------------------------------ */
-
-/* Makes a stub of any kind with this template. Null if there is no memory or no address. */
-void *tn__stub_make(const tn__stub_t *template);
-
-/* Makes the stub at an address dead. Returns 0 if it is not a live stub of this kind. */
-int tn__stub_close(const void *address, tn__stub_kind_t kind);
-
-/* Makes all stubs of an environment dead. */
-void tn__stubs_close_all(uint64_t environment);

@@ -1,4 +1,4 @@
-#include "requests.h"
+#include "serve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "kept_values.h"
 #include "kernels.h"
 #include "libraries.h"
-#include "memories.h"
+#include "client_memories.h"
 
 /* The operands that a slot has room for. */
 _Static_assert(sizeof(tn_host_slot_t) + TN_HOST_OPERANDS * sizeof(tn_host_operand_t) <= TN_HOST_SLOT_SIZE,

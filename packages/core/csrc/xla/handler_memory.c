@@ -1,6 +1,7 @@
 /* DeviceMemory_Allocate and DeviceMemory_Free. The memory lives at most as long as the run. */
 #include <stdlib.h>
 
+#include "error.h"
 #include "internal.h"
 
 /* The limit of XLA. */

@@ -2,21 +2,11 @@
 #ifndef TENON_HOST_MEMORIES_H
 #define TENON_HOST_MEMORIES_H
 
-#include "requests.h"
+#include "client_memory.h"
+#include "request.h"
 
 /* The memories that are mapped at the same time. */
 #define TN__MAPPED_MEMORIES 1024
-
-typedef struct tn__memory {
-  uint32_t id;
-  int32_t descriptor; /* owned */
-  uint64_t byte_size;
-  bool may_write;      /* the client allows writes */
-  bool is_writable;    /* it is mapped for writing */
-  bool was_used;       /* since the search for a mapping to remove last passed it */
-  uint64_t request;    /* the number of the last request that used it, during which it stays mapped */
-  uint8_t *address;    /* null if it is not mapped */
-} tn__memory_t;
 
 /* Turns guard mode on or off, before the first request. */
 void tn__memories_guard(bool is_on);
@@ -30,8 +20,8 @@ typedef enum {
   TN__REACH_OPERAND, /* by a kernel: in guard mode with exact bounds, and writable unless TN_HOST_READ_ONLY is set */
 } tn__reach_t;
 
-/* Stores the address of a range of memory, which is valid until the next request, and which is null if TN_HOST_NULL is set. Refuses the request if the memory does
- * not have the range. */
+/* Stores the address of a range of memory, which is valid until the next request, and which is null if TN_HOST_NULL is set.
+ * Refuses the request if the memory does not have the range. */
 int32_t tn__reach(tn__request_t *request, const tn_host_operand_t *range, tn__reach_t how, uint8_t **out);
 
 /* Stores the addresses of all operands of a request. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include "../internal.h"
+#include "base/status.h"
 
 #define TN__SECOND ((int64_t)1000000000)
 

@@ -1,7 +1,6 @@
-/* The table of functions of the tvm-ffi library that this process uses. */
-#include <string.h>
+#include "tvm/ffi_table.h"
 
-#include "host.h"
+#include <string.h>
 
 tn__ffi_t tn__ffi;
 
