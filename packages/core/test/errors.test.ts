@@ -1,4 +1,5 @@
 import { describe as group, expect, test } from 'vitest'
+import type * as errorKinds from '../src/errors/kinds.ts'
 import {
   AlignmentError,
   AllocationError,
@@ -71,7 +72,7 @@ group('kinds of errors', () => {
 
   test('an error of another installed copy is recognised', async () => {
     const copy: string = '../src/errors/kinds.ts?copy'
-    const other = (await import(/* @vite-ignore */ copy)) as typeof import('../src/errors/kinds.ts')
+    const other = (await import(/* @vite-ignore */ copy)) as typeof errorKinds
     expect(other.BoundsError).not.toBe(BoundsError)
     expect(new other.BoundsError('x')).toBeInstanceOf(BoundsError)
     expect(new BoundsError('x')).toBeInstanceOf(other.BoundsError)

@@ -80,6 +80,11 @@ test('refuses files that import each other in a circle, also with type imports',
   )
 })
 
+test('refuses types that import() names, which hide a circle', async () => {
+  const code = "export type A = import('./b.ts').B\n"
+  expect(await lint({ 'packages/scope/src/a.ts': code })).toContain('consistent-type-imports')
+})
+
 describe('addresses as numbers with their bits', () => {
   test.each([
     ['packages/scope/src/a.ts', 'export const tag = 3 * Number.MIN_VALUE\n'],

@@ -12,13 +12,13 @@ import { nextMessage, startWorker, withoutBuffers } from './memory-worker.ts'
 
 const MIB = 2 ** 20
 
-const workers: import('node:worker_threads').Worker[] = []
+const workers: ReturnType<typeof startWorker>[] = []
 
 afterEach(async () => {
   await Promise.all(workers.splice(0).map(async (worker) => worker.terminate()))
 })
 
-function start(code: string, data?: unknown): import('node:worker_threads').Worker {
+function start(code: string, data?: unknown): ReturnType<typeof startWorker> {
   const worker = startWorker(code, data)
   workers.push(worker)
   return worker

@@ -1,8 +1,9 @@
+import type * as nodeHttp from 'node:http'
 import type { Agent, IncomingMessage } from 'node:http'
+import type * as nodeHttps from 'node:https'
 import { joined, type Attempt, type Exchanger, type Reply } from './exchange.ts'
 
-type Http = typeof import('node:http')
-type Https = typeof import('node:https')
+type Http = typeof nodeHttp | typeof nodeHttps
 
 /**
  * Sends requests with `node:http`, which takes a third of the time of `fetch` and keeps its own connections.
@@ -12,7 +13,7 @@ type Https = typeof import('node:https')
 export function nodeExchanger(url: string): Exchanger | undefined {
   // Bundlers for browsers cannot resolve an import of these modules.
   const builtin = (globalThis as { readonly process?: Partial<NodeJS.Process> }).process?.getBuiltinModule
-  const http = builtin?.(url.startsWith('https:') ? 'node:https' : 'node:http') as Http | Https | undefined
+  const http = builtin?.(url.startsWith('https:') ? 'node:https' : 'node:http') as Http | undefined
   if (http === undefined) return undefined
   const agent = new http.Agent({ keepAlive: true })
   return {
@@ -21,7 +22,7 @@ export function nodeExchanger(url: string): Exchanger | undefined {
   }
 }
 
-function exchange(http: Http | Https, agent: Agent, url: string, attempt: Attempt): Promise<Reply> {
+function exchange(http: Http, agent: Agent, url: string, attempt: Attempt): Promise<Reply> {
   const { method, headers, body, signal } = attempt
   const byteSize = body.reduce((sum, { length }) => sum + length, 0)
   return new Promise((resolve, reject) => {

@@ -1,7 +1,6 @@
+import type * as nodeFs from 'node:fs'
 import { ArgumentError, UnsupportedError } from '@tenon/core/errors'
 import type { ReadInput } from './read-input.ts'
-
-type Fs = typeof import('node:fs')
 
 /** Where POSIX shared memory has its files on Linux. */
 const FOLDER = '/dev/shm'
@@ -39,7 +38,7 @@ export interface PlacedInputs {
 
 /** Passes large inputs in shared memory to a server of the same machine, which reads them with one copy. */
 export class SharedInputs {
-  readonly #fs: Fs
+  readonly #fs: typeof nodeFs
   readonly #prefix: string
   readonly #registrar: Registrar
   readonly #free: Slot[] = []
@@ -48,7 +47,7 @@ export class SharedInputs {
     for (const slot of this.#all) this.#remove(slot)
   }
 
-  private constructor(fs: Fs, prefix: string, registrar: Registrar) {
+  private constructor(fs: typeof nodeFs, prefix: string, registrar: Registrar) {
     this.#fs = fs
     this.#prefix = prefix
     this.#registrar = registrar

@@ -1,8 +1,9 @@
+import type * as buildTool from '@tenon/build'
 import { findInProject, loadPeer } from './load-peer.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The exports of `@tenon/build`. */
-export type BuildTool = typeof import('@tenon/build')
+export type BuildTool = typeof buildTool
 
 /**
  * Loads `@tenon/build`.
