@@ -13,5 +13,7 @@ export default [
     platform: 'browser',
     target: 'es2023',
     noExternal: [/^@tenon\//],
+    // Its source map has the text of its sources, because some are those of other packages.
+    esbuildOptions: () => undefined,
   },
 ]

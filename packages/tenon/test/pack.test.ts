@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -13,17 +12,17 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import * as tool from '@tenon/build'
+import * as tool from '@tenon/build/internal'
 import { hostPlatformName } from '@tenon/binary'
 import { runScript } from '@tenon/core/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkProject } from '../bench/declaration-project.ts'
 import { findBuilds } from '../src/pack/find-builds.ts'
-import { digestsPath, packProject, sha256, type PackedProject } from '../src/pack/pack-project.ts'
-import { readTarball, type PackedFile } from '../src/pack/tarball.ts'
+import { packProject, type PackedPackage, type PackedProject } from '../src/pack/pack-project.ts'
 import { packageManifest } from '../src/version.ts'
 import { install, makeProject, projectFiles } from './kernel-project.ts'
 
+const { digestsPath, sha256 } = tool
 const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
 const here = hostPlatformName()
 const other = here === 'linux-arm64-gnu' ? 'linux-x64-gnu' : 'linux-arm64-gnu'
@@ -42,14 +41,8 @@ async function pack(directory: string): Promise<PackedProject> {
   return packProject(tool, loaded, await findBuilds(tool, loaded))
 }
 
-/** The files of a packed package, by path. */
-function filesOf({ packages }: PackedProject, name: string): ReadonlyMap<string, Buffer> {
-  const { path } = packages.find((one) => one.name === name)!
-  return new Map(readTarball(basename(path), readFileSync(path)).map((file: PackedFile) => [file.path, file.bytes]))
-}
-
-const manifestOf = (packed: PackedProject, name: string): unknown =>
-  JSON.parse(filesOf(packed, name).get('package.json')!.toString())
+const packageOf = ({ packages }: PackedProject, name: string): PackedPackage =>
+  packages.find((one) => one.name === name)!
 
 const library = '{ name: "adders", sources: ["src/*.c"] }'
 
@@ -69,17 +62,17 @@ describe('the packages of a project', () => {
     packed = await pack(directory)
   })
 
-  test('are one for the module and one for each platform, as tarballs in dist/npm', () => {
-    expect(packed.packages.map(({ name, path }) => [name, path])).toEqual([
-      ['@me/adders', join(directory, 'dist/npm/me-adders-1.2.3.tgz')],
-      [`@me/adders-${here}`, join(directory, `dist/npm/me-adders-${here}-1.2.3.tgz`)],
+  test('are one for the module and one for each platform, as folders in dist/npm', () => {
+    expect(packed.packages.map(({ name, directory: folder }) => [name, folder])).toEqual([
+      [`@me/adders-${here}`, join(directory, `dist/npm/me-adders-${here}`)],
+      ['@me/adders', join(directory, 'dist/npm/me-adders')],
     ])
     expect(readdirSync(join(directory, 'dist/npm'))).toHaveLength(2)
     expect(readdirSync(join(directory, 'dist'))).toEqual(['npm'])
   })
 
   test('the main package depends on tenon, and optionally on every platform package in its own version', () => {
-    expect(manifestOf(packed, '@me/adders')).toEqual({
+    expect(packageOf(packed, '@me/adders').manifest).toEqual({
       name: '@me/adders',
       version: '1.2.3',
       description: 'Adds.',
@@ -88,23 +81,22 @@ describe('the packages of a project', () => {
       repository: 'github:me/adders',
       type: 'module',
       exports: { '.': { types: './index.d.ts', default: './index.js' }, './package.json': './package.json' },
-      files: ['index.js', 'index.d.ts'],
       dependencies: { tenon: '^0.0.0' },
       optionalDependencies: { [`@me/adders-${here}`]: '1.2.3' },
       engines: packageManifest().engines,
     })
-    expect([...filesOf(packed, '@me/adders').keys()]).toEqual([
-      'package.json',
+    expect([...packageOf(packed, '@me/adders').files.keys()]).toEqual([
       'LICENSE',
       'README.md',
       'index.d.ts',
       'index.js',
+      'package.json',
     ])
   })
 
   test('a platform package has its libraries and their digests, and nothing that runs', () => {
     const [os, cpu, libc] = here.split('-')
-    expect(manifestOf(packed, `@me/adders-${here}`)).toEqual({
+    expect(packageOf(packed, `@me/adders-${here}`).manifest).toEqual({
       name: `@me/adders-${here}`,
       version: '1.2.3',
       description: `The libraries of @me/adders for ${here}.`,
@@ -114,29 +106,32 @@ describe('the packages of a project', () => {
       cpu: [cpu],
       ...(libc !== undefined && { libc: [libc === 'gnu' ? 'glibc' : libc] }),
       exports: { './package.json': './package.json', './lib/*': './lib/*' },
-      files: ['lib'],
       preferUnplugged: true,
     })
-    const files = filesOf(packed, `@me/adders-${here}`)
+    const { files } = packageOf(packed, `@me/adders-${here}`)
     const file = tool.sharedLibraryName('adders')
-    expect([...files.keys()]).toEqual(['package.json', 'LICENSE', 'README.md', `lib/${file}`, digestsPath])
-    expect(JSON.parse(files.get(digestsPath)!.toString())).toEqual({ [file]: sha256(files.get(`lib/${file}`)!) })
+    expect([...files.keys()]).toEqual(['LICENSE', 'README.md', digestsPath, `lib/${file}`, 'package.json'])
+    expect(JSON.parse(files.get(digestsPath)!.bytes.toString())).toEqual({
+      [file]: sha256(files.get(`lib/${file}`)!.bytes),
+    })
   })
 
-  test('are the same bytes when nothing has changed', async () => {
-    const before = packed.packages.map(({ path }) => readFileSync(path))
+  test('are the same files when nothing has changed, all of which npm packs', async () => {
     const again = await pack(directory)
-    expect(again.packages.map(({ path }, i) => readFileSync(path).equals(before[i]!))).toEqual([true, true])
+    expect(again.packages).toEqual(packed.packages)
+    for (const { directory: folder, files } of again.packages) {
+      const { stdout } = tool.npm(['pack', '--dry-run', '--json', folder])
+      const [{ files: listed }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+      expect(listed.map(({ path }) => path).toSorted()).toEqual([...files.keys()])
+    }
   })
 
   test('run where they are installed, and open the library at the first call', async () => {
     const user = mkdtempSync(join(tmpdir(), 'tenon-user-'))
     made.push(user)
     install(user)
-    for (const { name, path } of packed.packages) {
-      mkdirSync(join(user, 'node_modules', name), { recursive: true })
-      execFileSync('tar', ['-xzf', path, '--strip-components=1', '-C', join(user, 'node_modules', name)])
-    }
+    for (const { name, directory: folder } of packed.packages)
+      cpSync(folder, join(user, 'node_modules', name), { recursive: true })
     const source = `
       import { tensor } from 'tenon'
       import { add_one, add_two } from '@me/adders'
@@ -167,9 +162,7 @@ describe('the packages of a project', () => {
       fileURLToPath(new URL('../../../node_modules/@types/node', import.meta.url)),
       join(user, 'node_modules/@types/node'),
     )
-    mkdirSync(join(user, 'node_modules/@me/adders'), { recursive: true })
-    const [main] = packed.packages
-    execFileSync('tar', ['-xzf', main!.path, '--strip-components=1', '-C', join(user, 'node_modules/@me/adders')])
+    cpSync(packageOf(packed, '@me/adders').directory, join(user, 'node_modules/@me/adders'), { recursive: true })
     writeFileSync(join(user, 'package.json'), '{ "type": "module" }')
     const use = `import { tensor, type Tensor } from 'tenon'
 import { add_one } from '@me/adders'
@@ -203,9 +196,8 @@ describe('tenon pack', () => {
     mkdirSync(join(file, '..'), { recursive: true })
     writeFileSync(file, 'a library')
     expect((await pack(directory)).packages.map(({ name }) => name)).toEqual([
+      ...[here, other].toSorted().map((name) => `@me/adders-${name}`),
       '@me/adders',
-      `@me/adders-${here}`,
-      `@me/adders-${other}`,
     ])
     utimesSync(file, 1, 1)
     await expect(pack(directory)).rejects.toThrow(`libadders.so is older than src/one.c`)

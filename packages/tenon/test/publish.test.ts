@@ -1,56 +1,60 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import * as tool from '@tenon/build'
+import * as tool from '@tenon/build/internal'
 import { hostPlatformName } from '@tenon/binary'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { peImage } from '../../binary/test/binary-images.ts'
-import { findPackageProblems } from '../src/pack/check-packages.ts'
+import { findProjectProblems } from '../src/pack/check-packages.ts'
 import { findBuilds } from '../src/pack/find-builds.ts'
-import { platformManifest, type Manifest } from '../src/pack/manifests.ts'
-import { digestsPath, packProject, sha256 } from '../src/pack/pack-project.ts'
-import { publishPackages } from '../src/pack/publish-packages.ts'
-import { readPackages, type Tarball } from '../src/pack/read-packages.ts'
-import { writeTarball } from '../src/pack/tarball.ts'
+import { platformManifest } from '../src/pack/manifests.ts'
+import { packProject, readPackages } from '../src/pack/pack-project.ts'
 import { makeProject, projectFiles } from './kernel-project.ts'
 
+const { digestsPath, sha256 } = tool
 const here = hostPlatformName()
 const library = `lib/${tool.sharedLibraryName('adders')}`
 
 let directory: string
 let project: tool.Project
-let platform: Tarball
-let main: Tarball
+let platform: tool.NpmPackage
+let main: tool.NpmPackage
 beforeAll(async () => {
   directory = makeProject(
     projectFiles({ license: 'MIT' }, `{ libraries: [{ name: 'adders', sources: ['src/*.c'], libraries: ['m'] }] }`),
   )
   project = await tool.loadProject(directory)
   packProject(tool, project, await findBuilds(tool, project))
-  const read = readPackages(directory, project.name)
+  const read = readPackages(tool, directory)
   expect(read.map(({ name }) => name)).toEqual([`@me/adders-${here}`, '@me/adders'])
-  ;[platform, main] = read as [Tarball, Tarball]
+  platform = read[0]!
+  main = read[1]!
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
 /** A package with other files. An undefined file is removed. */
-function withFiles(tarball: Tarball, changes: Readonly<Record<string, Buffer | string | undefined>>): Tarball {
-  const all = { ...Object.fromEntries(tarball.files), ...changes }
-  const kept = Object.entries(all).filter((entry): entry is [string, Buffer | string] => entry[1] !== undefined)
-  return { ...tarball, files: new Map(kept.map(([path, content]) => [path, Buffer.from(content)])) }
+function withFiles(
+  pkg: tool.NpmPackage,
+  changes: Readonly<Record<string, Buffer | string | undefined>>,
+): tool.NpmPackage {
+  const files = new Map(pkg.files)
+  for (const [path, content] of Object.entries(changes)) {
+    if (content === undefined) files.delete(path)
+    else files.set(path, { bytes: Buffer.from(content as string), executable: false })
+  }
+  return { ...pkg, files }
 }
 
 /** A package with another manifest. */
-const withManifest = (tarball: Tarball, changes: Manifest): Tarball => ({
-  ...tarball,
+const withManifest = (pkg: tool.NpmPackage, changes: tool.Manifest): tool.NpmPackage => ({
+  ...pkg,
   ...(changes['version'] !== undefined && { version: changes['version'] as string }),
-  manifest: { ...tarball.manifest, ...changes },
+  manifest: { ...pkg.manifest, ...changes },
 })
 
 /** A platform package with another library, whose digest is right. */
-const withLibrary = (bytes: Buffer): Tarball =>
+const withLibrary = (bytes: Buffer): tool.NpmPackage =>
   withFiles(platform, {
     [library]: bytes,
     [digestsPath]: JSON.stringify({ [library.slice('lib/'.length)]: sha256(bytes) }),
@@ -65,18 +69,18 @@ function compiled(...flags: string[]): Buffer {
   return readFileSync(output)
 }
 
-const problems = (...tarballs: Tarball[]): string[] => findPackageProblems(tool, project, tarballs)
+const problems = (...pkgs: tool.NpmPackage[]): string[] => findProjectProblems(tool, project, pkgs)
 
 describe('the checks before publishing', () => {
   test('accept what tenon pack writes', () => {
     expect(problems(platform, main)).toEqual([])
   })
 
-  test.each<[string, () => [Tarball, Tarball], string]>([
+  test.each<[string, () => [tool.NpmPackage, tool.NpmPackage], string]>([
     [
       'a library for another machine',
       () => {
-        const bytes = Buffer.from(platform.files.get(library)!)
+        const bytes = Buffer.from(platform.files.get(library)!.bytes)
         bytes.writeUInt16LE(process.arch === 'x64' ? 0xb7 : 0x3e, 18)
         return [withLibrary(bytes), main]
       },
@@ -88,17 +92,28 @@ describe('the checks before publishing', () => {
       () => [withFiles(platform, { [digestsPath]: 'x' }), main],
       `${digestsPath} must be a JSON object`,
     ],
-    ['no list of digests', () => [withFiles(platform, { [digestsPath]: undefined }), main], `it lacks ${digestsPath}`],
+    [
+      'no list of digests',
+      () => [withFiles(platform, { [digestsPath]: undefined }), main],
+      `the package must contain ${digestsPath}`,
+    ],
     [
       'a digest of a file that is no library',
       () => [withFiles(platform, { [digestsPath]: JSON.stringify({ 'x.so': '' }) }), main],
-      'must not have lib/x.so',
+      'must not list x.so',
     ],
-    ['a missing library', () => [withFiles(platform, { [library]: undefined }), main], `it lacks ${library}`],
+    [
+      'a missing library',
+      () => [withFiles(platform, { [library]: undefined }), main],
+      `the package must contain ${library}`,
+    ],
     [
       'a byte behind a library',
-      () => [withFiles(platform, { [library]: Buffer.concat([platform.files.get(library)!, Buffer.alloc(1)]) }), main],
-      'so it was changed after tenon pack',
+      () => [
+        withFiles(platform, { [library]: Buffer.concat([platform.files.get(library)!.bytes, Buffer.alloc(1)]) }),
+        main,
+      ],
+      `${library} must have the digest of ${digestsPath}, `,
     ],
     ['a file that is no library', () => [withLibrary(Buffer.from('text')), main], 'the file is not a shared library'],
     ['a library with symbols for debuggers', () => [withLibrary(compiled('-g')), main], 'strip it'],
@@ -119,10 +134,14 @@ describe('the checks before publishing', () => {
     [
       'an unknown file in a platform package',
       () => [withFiles(platform, { 'lib/x.so': '' }), main],
-      'it must not contain lib/x.so',
+      'the package must not contain lib/x.so',
     ],
     ['an unknown file in the main package', () => [platform, withFiles(main, { 'x.js': '' })], 'must not contain x.js'],
-    ['no declarations', () => [platform, withFiles(main, { 'index.d.ts': undefined })], 'it lacks index.d.ts'],
+    [
+      'no declarations',
+      () => [platform, withFiles(main, { 'index.d.ts': undefined })],
+      'the package must contain index.d.ts',
+    ],
     ['another version', () => [platform, withManifest(main, { version: '1.2.4' })], 'its version must be 1.2.3'],
     [
       'another version of a platform package',
@@ -163,13 +182,16 @@ describe('the checks before publishing', () => {
   ])('refuse %s', (_name, make, sentence) => {
     const found = problems(...make())
     expect(found.join('\n')).toContain(sentence)
-    expect(found.every((line) => line.startsWith('me-adders-'))).toBe(true)
+    expect(found.every((line) => line.startsWith('@me/adders'))).toBe(true)
   })
 
   test('refuse a library for Windows that needs msvcrt.dll', () => {
     const windows = tool.findPlatform('win32-x64')
-    const manifest = platformManifest({ name: project.name, version: '1.2.3', project: {}, platforms: [] }, windows)
-    const packaged = (bytes: Buffer): Tarball => ({
+    const manifest = platformManifest(
+      { tool, name: project.name, version: '1.2.3', project: {}, platforms: [] },
+      windows,
+    )
+    const packaged = (bytes: Buffer): tool.NpmPackage => ({
       ...withFiles(platform, {
         [library]: undefined,
         'lib/adders.dll': bytes,
@@ -186,89 +208,16 @@ describe('the checks before publishing', () => {
   })
 
   test('refuse a platform package that is missing, and a package of another name', () => {
-    expect(problems(main).join('\n')).toContain(`it depends on @me/adders-${here}, of which there is no tarball`)
+    expect(problems(main).join('\n')).toContain(`it depends on @me/adders-${here}, which is not packed`)
     expect(problems(platform).join('\n')).toContain('there must be one package @me/adders, got 0')
     expect(problems(platform, main, { ...platform, name: 'x' }).join('\n')).toContain('its name must be @me/adders')
   })
 
-  test('refuse a folder without packages, and damaged ones', () => {
-    expect(() => readPackages(tmpdir(), 'x')).toThrow('has no packages')
+  test('refuse a folder without packages, and a package without a name', () => {
+    expect(() => readPackages(tool, tmpdir())).toThrow('has no packages')
     const other = mkdtempSync(join(directory, 'other-'))
-    mkdirSync(join(other, 'dist/npm'), { recursive: true })
-    const write = (bytes: Buffer): void => writeFileSync(join(other, 'dist/npm/x.tgz'), bytes)
-    const file = { path: 'package.json', bytes: Buffer.from('{"name":"x"}') }
-    write(writeTarball([file]))
-    expect(() => readPackages(other, 'x')).toThrow('x.tgz must have a package.json with a name and a version')
-    write(writeTarball([file, file]))
-    expect(() => readPackages(other, 'x')).toThrow('x.tgz has a file twice')
-    write(Buffer.from('x'))
-    expect(() => readPackages(other, 'x')).toThrow('x.tgz is not the tarball of a package')
-  })
-})
-
-describe('publishing', () => {
-  let folder: string
-  const path = process.env['PATH']
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tenon-npm-'))
-    process.env['PATH'] = `${folder}:${path}`
-    return () => {
-      process.env['PATH'] = path
-      rmSync(folder, { recursive: true })
-    }
-  })
-
-  /** An npm that writes down its arguments. @param view what `npm view` does @param publish what `npm publish` does */
-  function fakeNpm(view: string, publish = ''): void {
-    const script = `#!/bin/sh\necho "$@" >> ${folder}/calls\ncase $1 in\nview) ${view} ;;\npublish) ${publish || ':'} ;;\nesac\n`
-    writeFileSync(join(folder, 'npm'), script)
-    chmodSync(join(folder, 'npm'), 0o755)
-  }
-  const calls = (): string[] => readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')
-  const notFound = `echo '{"error":{"code":"E404"}}'; exit 1`
-  const publish = (options = {}): string[] => {
-    const lines: string[] = []
-    publishPackages([platform, main], options, (line) => lines.push(line))
-    return lines
-  }
-
-  test('publishes the platform packages first, and passes its options on', () => {
-    fakeNpm(notFound)
-    const registry = 'http://localhost:4873'
-    expect(publish({ registry, tag: 'next', access: 'public' })).toEqual([
-      `publishing @me/adders-${here}@1.2.3`,
-      'publishing @me/adders@1.2.3',
-    ])
-    expect(calls()).toEqual([
-      `view @me/adders-${here}@1.2.3 dist.integrity --json --registry=${registry}`,
-      `view @me/adders@1.2.3 dist.integrity --json --registry=${registry}`,
-      `publish ${platform.path} --registry=${registry} --tag=next --access=public`,
-      `publish ${main.path} --registry=${registry} --tag=next --access=public`,
-    ])
-  })
-
-  test('skips a package that is published already', () => {
-    const digest = createHash('sha512').update(platform.bytes).digest('base64')
-    fakeNpm(`case $2 in *-${here}@*) echo '"sha512-${digest}"' ;; esac`)
-    expect(publish()).toEqual([`@me/adders-${here}@1.2.3 is published already`, 'publishing @me/adders@1.2.3'])
-    expect(calls().at(-1)).toBe(`publish ${main.path}`)
-  })
-
-  test('publishes nothing if the registry has other contents under the version', () => {
-    fakeNpm(`case $2 in *-${here}@*) ${notFound} ;; *) echo '"sha512-x"' ;; esac`)
-    expect(() => publish()).toThrow('the registry has @me/adders@1.2.3 with other contents')
-    expect(calls().filter((line) => line.startsWith('publish'))).toEqual([])
-  })
-
-  test('stops when npm fails, or cannot reach the registry', () => {
-    fakeNpm(notFound, 'exit 1')
-    expect(() => publish()).toThrow(`npm could not publish @me/adders-${here}@1.2.3`)
-    fakeNpm(`echo '{"error":{"code":"ECONNREFUSED","summary":"no connection"}}'; exit 1`)
-    expect(() => publish()).toThrow(`npm could not ask the registry for @me/adders-${here}: no connection`)
-  })
-
-  test('says so if npm is not installed', () => {
-    process.env['PATH'] = folder
-    expect(() => publish()).toThrow('npm could not be run: spawnSync npm ENOENT')
+    mkdirSync(join(other, 'dist/npm/x'), { recursive: true })
+    writeFileSync(join(other, 'dist/npm/x/package.json'), '{"name":"x"}')
+    expect(() => readPackages(tool, other)).toThrow('must have a package.json with a name and a version')
   })
 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import { installPackage } from './install-package.ts'
+import { installPackages } from './install-package.ts'
 
 /** The tested versions of Node.js, by major version. The package registry has a package with the binary of each. */
 const versions: Readonly<Record<string, string>> = { 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
@@ -20,8 +20,8 @@ export function findNode(major: string): string {
   if (process.versions.node.split('.')[0] === major) return process.execPath
   const platform = process.platform === 'win32' ? 'win' : process.platform
   const name = `node-${platform}-${process.arch}`
-  const directory = installPackage(`${name}@${version}`, `node-${version}`)
-  return join(directory, 'node_modules', name, process.platform === 'win32' ? 'bin/node.exe' : 'bin/node')
+  const packages = installPackages(`node-${version}`, { [name]: version })
+  return join(packages, name, process.platform === 'win32' ? 'bin/node.exe' : 'bin/node')
 }
 
 /**

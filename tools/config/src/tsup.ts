@@ -63,6 +63,10 @@ export function esmLibrary(entry: string[]): Options | Options[] {
     format: 'esm',
     clean: true,
     banner: { js: checkNode('throw new Error(message);') },
+    // The packages contain their sources.
+    esbuildOptions: (esbuild) => {
+      esbuild.sourcesContent = false
+    },
     plugins: [...(plugins ?? []), builtins],
   }) as Options
 }

@@ -17,8 +17,7 @@ import { writeCampaign } from './lib/campaign-report.ts'
 import { root } from './lib/root.ts'
 import { runInSite } from './lib/site.ts'
 import { build } from './lib/turbo.ts'
-import type { Sandbox } from './rehearse/sandbox.ts'
-import { withPackages } from './rehearse/with-packages.ts'
+import { rehearse, type Sandbox } from './rehearse/rehearsal.ts'
 
 /** The guide whose first blocks make a project. */
 const FIRST = 'first-kernel'
@@ -35,7 +34,7 @@ await runMain(async () => {
   const unknown = positionals.filter((name) => !guides.has(name))
   if (unknown.length > 0) throw new ToolError(`the site has no guide ${unknown.join(', ')}`)
   const chosen = positionals.length > 0 ? positionals : [...guides.keys()]
-  await withPackages(values.packages, async (rehearsal) => {
+  await rehearse(values.packages, async (rehearsal) => {
     const sandbox = rehearsal.sandbox()
     const followed: Followed[] = []
     for (const name of chosen) followed.push(...(await tryGuide(name, guides, sandbox)))

@@ -2,23 +2,16 @@
  * The command `pnpm release:check PATH...`, which reads packages as they would be published, and says why they must not be. A path is a
  * tarball, a folder of tarballs, or an unpacked package. Nothing is built, loaded or run.
  */
-import { join } from 'node:path'
+import { runMain, ToolError } from '@tenon/build'
 
-import { loadPackage, runMain, ToolError } from '@tenon/build'
-
-import { releasedPlatforms } from './lib/platforms.ts'
-import { readProject } from './lib/project.ts'
-import { root } from './lib/root.ts'
-import { findReleaseFaults } from './release/check-release.ts'
-import { readReleasePackages } from './release/release-package.ts'
+import { findReleaseFaults, readReleaseCheck } from './release/check-release.ts'
+import { readReleasePackages } from './release/release-packages.ts'
 
 await runMain(async () => {
   const paths = process.argv.slice(2)
   if (paths.length === 0) throw new ToolError('pnpm release:check needs a tarball, or a folder of tarballs')
-  const packages = readReleasePackages(paths)
-  const { native } = await loadPackage(join(root, 'packages/core'))
-  const platforms = releasedPlatforms().map(({ name }) => name)
-  const faults = findReleaseFaults(packages, { project: readProject(), native, platforms })
+  const packages = await readReleasePackages(paths)
+  const faults = findReleaseFaults(packages, await readReleaseCheck())
   for (const fault of faults) process.stdout.write(`${fault}\n`)
   if (faults.length > 0)
     throw new ToolError(

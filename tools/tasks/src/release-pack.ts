@@ -1,34 +1,23 @@
 /**
- * The command `pnpm release:pack DIRECTORY`, which builds the packages and writes what is published of them as tarballs. The package of
- * each released platform must have its libraries, from `pnpm release:native`. With `--here`, the only platform is that of this machine,
- * whose libraries need its own glibc.
+ * The command `pnpm release:pack DIRECTORY`, which builds the packages and writes what is published of them as tarballs, and their bill of
+ * materials, `sbom.cdx.json`. The package of each released platform must have its libraries, from `pnpm release:native`. With `--here`, the only
+ * platform is that of this machine, whose libraries need its own glibc.
  */
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { hostPlatform, runMain, ToolError } from '@tenon/build'
+import { runMain, ToolError } from '@tenon/build'
 
-import { runNativeBuild } from './lib/native.ts'
-import { findPlatformProblems } from './lib/platform-packages.ts'
-import { releasedPlatforms } from './lib/platforms.ts'
 import { build } from './lib/turbo.ts'
-import { listPackages, withNativeTargets } from './lib/workspace.ts'
-import { packRelease, writePackage } from './release/pack-release.ts'
+import { packRelease } from './release/pack-release.ts'
+import { writeSbom } from './release/sbom.ts'
 
 await runMain(async () => {
   const { values, positionals } = parseArgs({ allowPositionals: true, options: { here: { type: 'boolean' } } })
   const [directory, ...more] = positionals
   if (directory === undefined || more.length > 0) throw new ToolError('pnpm release:pack needs one directory')
   await build([], values.here ? ['build', 'build:native'] : ['build'])
-  const platforms = values.here ? [hostPlatform.name] : releasedPlatforms().map(({ name }) => name)
-  const sources = (await listPackages()).filter(
-    ({ private: isPrivate, platform }) => !isPrivate && (!platform || platforms.some((one) => one === platform)),
-  )
-  for (const source of values.here ? withNativeTargets(sources) : []) {
-    const filled = await runNativeBuild(source.directory, ['--package'])
-    if (filled.code !== 0) throw new ToolError(filled.stderr)
-  }
-  const problems = await findPlatformProblems(sources)
-  if (problems.length > 0) throw new ToolError(`Nothing was packed:\n  ${problems.join('\n  ')}`)
-  for (const { package: pkg } of await packRelease(sources, platforms))
-    process.stdout.write(`${writePackage(pkg, directory)}\n`)
+  const packages = await packRelease(directory, values.here === true)
+  await writeSbom(join(directory, 'sbom.cdx.json'), packages)
+  for (const { path } of packages) process.stdout.write(`${path}\n`)
 })

@@ -8,35 +8,30 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { loadPackage, runMain, ToolError } from '@tenon/build'
+import { publishPackages, runMain, ToolError } from '@tenon/build/internal'
 
-import { releasedPlatforms } from './lib/platforms.ts'
-import { readProject } from './lib/project.ts'
-import { root } from './lib/root.ts'
-import { findReleaseFaults } from './release/check-release.ts'
-import { npmRegistry, npmUrl } from './release/npm-registry.ts'
-import { publishOrder, publishRelease } from './release/publish.ts'
+import { withoutNpm } from './lib/run-tool.ts'
+import { findReleaseFaults, readReleaseCheck } from './release/check-release.ts'
 import { releaseNotes } from './release/release-notes.ts'
-import { readTarballs } from './release/release-tarballs.ts'
+import { readReleasePackages } from './release/release-packages.ts'
 
 await runMain(async () => {
   const { values, positionals } = parseArgs({ allowPositionals: true, options: { registry: { type: 'string' } } })
   const [directory, ...more] = positionals
   if (directory === undefined || more.length > 0) throw new ToolError('pnpm release needs one folder of tarballs')
-  const tarballs = readTarballs(directory)
-  const { native } = await loadPackage(join(root, 'packages/core'))
-  const platforms = releasedPlatforms().map(({ name }) => name)
+  const packages = await readReleasePackages([directory])
   // A registry of this machine is for trials.
-  const check = { project: readProject(), native, platforms, isTrial: values.registry !== undefined }
-  const faults = findReleaseFaults(
-    tarballs.map((tarball) => tarball.package),
-    check,
-  )
+  const isTrial = values.registry !== undefined
+  const faults = findReleaseFaults(packages, { ...(await readReleaseCheck()), isTrial })
   if (faults.length > 0) throw new ToolError(`Nothing was published:\n  ${faults.join('\n  ')}`)
-  const registry = npmRegistry(values.registry ?? npmUrl, values.registry === undefined)
-  const published = await publishRelease(tarballs, registry, (line) => process.stdout.write(`${line}\n`))
+  const published = publishPackages(
+    packages.map(({ path }) => path),
+    { registry: values.registry, access: 'public', provenance: !isTrial, env: withoutNpm(process.env) },
+    (line) => process.stdout.write(`${line}\n`),
+  )
   // A run that has nothing left to publish makes the release that an earlier run did not come to.
-  const released = (published.length > 0 ? published : publishOrder(tarballs)).map((tarball) => tarball.package)
+  const isNew = ({ name, version }: (typeof packages)[number]): boolean => published.includes(`${name}@${version}`)
+  const released = published.length > 0 ? packages.filter(isNew) : packages
   const lines = released.map(({ name, version }) => `${name}@${version}\n`)
   writeFileSync(join(directory, 'published.txt'), lines.join(''))
   writeFileSync(join(directory, 'notes.md'), releaseNotes(released))

@@ -15,8 +15,8 @@ export interface ReleaseRules {
   readonly files: readonly string[]
   /** Further libraries that a file may need. Names may end in `*`. */
   readonly libraries?: readonly string[]
-  /** The directory in which the file was built. Its path must not be in the file. */
-  readonly builtIn?: string
+  /** The directories in which the file may have been built. Their paths must not be in the file. */
+  readonly builtIn?: string | readonly string[]
   /** The oldest glibc on which a file must run. By default 2.28, that of Node.js. */
   readonly oldestGlibc?: string | undefined
 }
@@ -43,7 +43,7 @@ export function findReleaseProblems(path: string, rules: ReleaseRules): string[]
 }
 
 function findBinaryProblems(path: string, info: BinaryInfo, rules: ReleaseRules): string[] {
-  const { platform, builtIn } = rules
+  const { platform, builtIn = [] } = rules
   const problems = [...findOtherMachine(info, platform), ...findLibraries(info, rules), ...findVersions(info, rules)]
   const directories = [...info.rpath, ...info.runpath].filter((one) => !/^(\$ORIGIN|@loader_path)(\/|$)/.test(one))
   if (directories.length > 0)
@@ -51,8 +51,8 @@ function findBinaryProblems(path: string, info: BinaryInfo, rules: ReleaseRules)
   if (info.stripped !== true) problems.push('it must not contain symbols for debuggers: strip it')
   if (info.format === 'mach-o' && info.arch === 'arm64' && info.signed !== true)
     problems.push('it must have a code signature, which macOS requires on arm64')
-  if (builtIn !== undefined && readFileSync(path).includes(builtIn))
-    problems.push(`it must not contain the path ${builtIn} of its build`)
+  for (const directory of [builtIn].flat().filter((one) => readFileSync(path).includes(one)))
+    problems.push(`it must not contain the path ${directory} of its build`)
   return problems
 }
 

@@ -1,5 +1,5 @@
 import { basename, relative } from 'node:path'
-import type { Artifact, Platform, Project, Variant } from '@tenon/build'
+import type { Artifact, Platform, Project, Variant } from '@tenon/build/internal'
 import { buildModule, printWarning, writeModule } from './build-module.ts'
 import { type BuildTool, loadBuildTool } from './build-tool.ts'
 import type { Definition } from './definition.ts'

@@ -1,4 +1,4 @@
-import type { Artifact, Project } from '@tenon/build'
+import type { Artifact, Project } from '@tenon/build/internal'
 import { type WrittenModule, writeProjectModule } from '../project/write-module.ts'
 import type { BuildTool } from './build-tool.ts'
 import { printable, printTalk } from './terminal.ts'

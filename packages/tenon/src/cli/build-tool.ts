@@ -1,8 +1,8 @@
-import type * as buildTool from '@tenon/build'
+import type * as buildTool from '@tenon/build/internal'
 import { findInProject, loadPeer } from './load-peer.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The exports of `@tenon/build`. */
+/** What the command uses of `@tenon/build`. */
 export type BuildTool = typeof buildTool
 
 /**
@@ -12,7 +12,7 @@ export type BuildTool = typeof buildTool
  * @throws {UsageError} with the command that installs it
  */
 export async function loadBuildTool(command: string): Promise<BuildTool> {
-  const tool = await loadPeer('@tenon/build')
+  const tool = await loadPeer('@tenon/build/internal')
   if (tool !== undefined) return tool as BuildTool
   // In a project that has tenon, npx -p runs that one, which does not see the package that npx installs elsewhere.
   const needsProject = command !== 'new' || findInProject('tenon') !== undefined

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { findBuilds } from '../pack/find-builds.ts'
-import { packProject } from '../pack/pack-project.ts'
+import { packProject, type PackedPackage } from '../pack/pack-project.ts'
 import { loadBuildTool } from './build-tool.ts'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
@@ -25,11 +25,17 @@ export const packCommand: SubCommand = defineSubCommand({
     if (json) {
       const { name, version } = project
       const missing = found.missing.map((platform) => platform.name)
-      printData(JSON.stringify({ name, version, exports: module.names, packages, missing }, undefined, 2))
+      const listed = packages.map((pkg) => ({
+        name: pkg.name,
+        path: pkg.directory,
+        byteSize: byteSizeOf(pkg),
+        files: [...pkg.files.keys()],
+      }))
+      printData(JSON.stringify({ name, version, exports: module.names, packages: listed, missing }, undefined, 2))
     } else {
-      const rows = packages.map(({ path, byteSize }) => [
-        relative(project.directory, path),
-        `${(byteSize / 1000).toFixed(1)} kB`,
+      const rows = packages.map((pkg) => [
+        relative(project.directory, pkg.directory),
+        `${(byteSizeOf(pkg) / 1000).toFixed(1)} kB`,
       ])
       for (const line of alignColumns(rows)) printData(line)
     }
@@ -41,3 +47,6 @@ export const packCommand: SubCommand = defineSubCommand({
     }
   },
 })
+
+const byteSizeOf = ({ files }: PackedPackage): number =>
+  [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)

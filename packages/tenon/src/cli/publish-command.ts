@@ -1,7 +1,6 @@
-import { findPackageProblems } from '../pack/check-packages.ts'
+import { findProjectProblems } from '../pack/check-packages.ts'
 import { platformPackageName } from '../pack/manifests.ts'
-import { publishPackages } from '../pack/publish-packages.ts'
-import { readPackages } from '../pack/read-packages.ts'
+import { readPackages } from '../pack/pack-project.ts'
 import { loadBuildTool } from './build-tool.ts'
 import type { Definition } from './definition.ts'
 import { InputError } from './input-error.ts'
@@ -15,7 +14,7 @@ const args = {
   tag: {
     type: 'string',
     valueHint: 'next',
-    description: 'the tag under which users find the version; by default latest',
+    description: 'the tag under which users find the version; by default latest, or next for 1.0.0-beta.1',
   },
   access: {
     type: 'enum',
@@ -37,17 +36,22 @@ export const publishCommand: SubCommand = defineSubCommand({
     }
     const tool = await loadBuildTool('publish')
     const project = await tool.loadProject(process.cwd())
-    const tarballs = readPackages(project.directory, project.name)
-    const problems = findPackageProblems(tool, project, tarballs)
-    if (problems.length > 0) throw new InputError(`nothing was published:\n  ${problems.join('\n  ')}`)
-    for (const { name, version, files } of tarballs) printData(`${name}@${version}: ${files.size} files, checked`)
+    const packages = readPackages(tool, project.directory)
+    const problems = findProjectProblems(tool, project, packages)
+    if (problems.length > 0)
+      throw new InputError(
+        `nothing was published:\n  ${problems.join('\n  ')}`,
+        'Mend the project, and run tenon pack again.',
+      )
+    for (const { name, version, files } of packages) printData(`${name}@${version}: ${files.size} files, checked`)
     const absent = project.config.platforms.filter(
-      (platform) => !tarballs.some(({ name }) => name === platformPackageName(project.name, platform)),
+      (platform) => !packages.some(({ name }) => name === platformPackageName(project.name, platform)),
     )
     if (absent.length > 0) {
       // A platform cannot be added to a version that is published.
       printTalk(`without a package, so that calls fail there: ${absent.join(', ')}`)
     }
-    if (!isDryRun) publishPackages(tarballs, { registry, tag, access }, printTalk)
+    const folders = packages.map((pkg) => pkg.directory)
+    if (!isDryRun) tool.publishPackages(folders, { registry, tag, access }, printTalk)
   },
 })

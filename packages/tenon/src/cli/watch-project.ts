@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import type { Project, Variant } from '@tenon/build'
+import type { Project, Variant } from '@tenon/build/internal'
 import { printWarning, writeModule } from './build-module.ts'
 import type { BuildTool } from './build-tool.ts'
 import { reportFailure } from './failure.ts'

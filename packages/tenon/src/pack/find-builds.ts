@@ -1,6 +1,6 @@
 import { existsSync, globSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { KernelLibrary, NativeTarget, Platform, Project } from '@tenon/build'
+import type { KernelLibrary, NativeTarget, Platform, Project } from '@tenon/build/internal'
 import type { BuildTool } from '../cli/build-tool.ts'
 import { InputError } from '../cli/input-error.ts'
 

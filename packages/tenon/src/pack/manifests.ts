@@ -1,12 +1,11 @@
-import type { Platform } from '@tenon/build'
+import type { Manifest, Platform } from '@tenon/build/internal'
+import type { BuildTool } from '../cli/build-tool.ts'
 import { InputError } from '../cli/input-error.ts'
 import { packageManifest } from '../version.ts'
 
-/** A `package.json`. */
-export type Manifest = Readonly<Record<string, unknown>>
-
 /** What the manifests of the packages of a project are made from. */
 export interface ManifestSource {
+  readonly tool: BuildTool
   readonly name: string
   readonly version: string
   /** The package.json of the project. */
@@ -37,7 +36,7 @@ export const platformPackageName = (name: string, platform: string): string => `
  * The manifest of the main package. It depends on `tenon` and, optionally, on every platform package in the same version. Nothing
  * runs when it is installed.
  */
-export function mainManifest({ name, version, project, platforms }: ManifestSource): Manifest {
+export function mainManifest({ tool, name, version, project, platforms }: ManifestSource): Manifest {
   return {
     name,
     version,
@@ -47,8 +46,7 @@ export function mainManifest({ name, version, project, platforms }: ManifestSour
       '.': { types: './index.d.ts', default: './index.js' },
       './package.json': './package.json',
     },
-    files: ['index.js', 'index.d.ts'],
-    dependencies: { tenon: tenonRange(project) },
+    dependencies: { tenon: tenonRange(tool, project) },
     optionalDependencies: Object.fromEntries(
       platforms.map((platform) => [platformPackageName(name, platform.name), version]),
     ),
@@ -61,7 +59,7 @@ export function mainManifest({ name, version, project, platforms }: ManifestSour
  * engines do not fit, and no dependencies. `preferUnplugged` keeps Yarn from leaving the libraries in an archive, which the
  * system cannot load.
  */
-export function platformManifest({ name, version, project }: ManifestSource, platform: Platform): Manifest {
+export function platformManifest({ tool, name, version, project }: ManifestSource, platform: Platform): Manifest {
   const own = platformPackageName(name, platform.name)
   if (own.length > MAX_NAME_LENGTH) {
     throw new InputError(
@@ -74,11 +72,8 @@ export function platformManifest({ name, version, project }: ManifestSource, pla
     version,
     description: `The libraries of ${name} for ${platform.name}.`,
     ...pick(project, shared),
-    os: [platform.os],
-    cpu: [platform.cpu],
-    ...(platform.libc && { libc: [platform.libc === 'gnu' ? 'glibc' : platform.libc] }),
+    ...tool.platformFields(platform),
     exports: { './package.json': './package.json', './lib/*': './lib/*' },
-    files: ['lib'],
     preferUnplugged: true,
   }
 }
@@ -90,12 +85,9 @@ const pick = (source: Manifest, fields: readonly string[]): Manifest =>
  * The range of versions of `tenon` that the project states, or the version of this command and compatible ones. Paths and links to
  * a checkout are not ranges.
  */
-function tenonRange(project: Manifest): string {
+function tenonRange(tool: BuildTool, project: Manifest): string {
   const stated = ['dependencies', 'peerDependencies', 'devDependencies']
     .map((field) => (project[field] as Readonly<Record<string, unknown>> | undefined)?.['tenon'])
     .find((range) => range !== undefined)
-  return isRange(stated) ? stated : `^${packageManifest().version}`
+  return tool.isRange(stated) ? stated : `^${packageManifest().version}`
 }
-
-/** Whether a dependency is a range of versions, or a tag, of the registry. */
-export const isRange = (range: unknown): range is string => typeof range === 'string' && /^[^:/]+$/.test(range)

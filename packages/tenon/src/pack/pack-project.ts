@@ -1,39 +1,41 @@
-import { createHash } from 'node:crypto'
-import { globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import type { Project } from '@tenon/build'
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Manifest, NpmPackage, Project } from '@tenon/build/internal'
 import type { BuildTool } from '../cli/build-tool.ts'
 import type { LibraryPlace } from '../cli/generate-types.ts'
 import { InputError } from '../cli/input-error.ts'
 import { quote } from '../registered/quote.ts'
 import type { FoundBuilds, PlatformBuild } from './find-builds.ts'
-import { mainManifest, platformManifest, type Manifest, type ManifestSource } from './manifests.ts'
+import { mainManifest, platformManifest, type ManifestSource } from './manifests.ts'
 import { projectModule, type ProjectModule } from './project-module.ts'
-import { writeTarball, type PackedFile } from './tarball.ts'
 
-/** The folder of the tarballs, relative to the project. */
-export const packedDirectory = 'dist/npm'
+/** The folder of the packages, relative to the project. */
+const packedDirectory = 'dist/npm'
 
-/** The file with the SHA-256 digests of the libraries of a platform package. */
-export const digestsPath = 'lib/SHA256SUMS.json'
-
-/** A package that was written. */
-export interface PackedPackage {
-  readonly name: string
-  /** The absolute path of the tarball. */
-  readonly path: string
-  readonly byteSize: number
-  readonly files: readonly string[]
+/** A package that `tenon pack` has written, in a folder that `npm pack` and `npm publish` take. */
+export interface PackedPackage extends NpmPackage {
+  /** The absolute path of the folder. */
+  readonly directory: string
 }
 
-/** The packages of a project, the main one first, and its module. */
+/** The packages of a project, each behind those on which it depends, and its module. */
 export interface PackedProject {
   readonly packages: readonly PackedPackage[]
   readonly module: ProjectModule
 }
 
 /**
- * Writes the npm packages of a project to `dist/npm`, in place of those that are there: one with the module and its types, and one
+ * Writes the npm packages of a project to `dist/npm`, in place of those that are there: a folder with the module and its types, and one
  * for each platform with the libraries.
  *
  * @throws {InputError} if a file is missing or not valid, or no library describes a kernel
@@ -41,30 +43,53 @@ export interface PackedProject {
 export function packProject(tool: BuildTool, project: Project, { builds }: FoundBuilds): PackedProject {
   const { directory, name, version } = project
   const platforms = builds.map(({ platform }) => platform)
-  const source: ManifestSource = { name, version, project: readManifest(directory), platforms }
+  const source: ManifestSource = { tool, name, version, project: readManifest(directory), platforms }
   const described = builds.find(({ platform }) => platform === tool.hostPlatform) ?? builds[0]!
   const module = projectModule(
     described.libraries.map((library) => ({ ...library, place: packagedPlace(source, library.name) })),
   )
-  const documents = readDocuments(directory)
-  const packages = [
-    packageOf(mainManifest(source), [
-      ...documents,
-      text('index.d.ts', module.declarations),
-      text('index.js', module.script),
-    ]),
-    ...builds.map((build) =>
-      packageOf(platformManifest(source, build.platform), [
-        ...documents.filter(({ path }) => path !== 'README.md'),
-        text('README.md', platformReadme(name, build)),
-        ...libraryFiles(build),
-      ]),
-    ),
-  ]
-  return { packages: writePackages(join(directory, packedDirectory), packages), module }
+  const documents = findDocuments(directory)
+  const folder = join(directory, packedDirectory)
+  const temporary = `${folder}.${process.pid}`
+  const write = (manifest: Manifest, texts: Readonly<Record<string, string>>): string => {
+    const packed = join(temporary, String(manifest['name']).replace(/^@/, '').replaceAll('/', '-'))
+    mkdirSync(packed, { recursive: true })
+    for (const file of documents) copyFileSync(join(directory, file), join(packed, file))
+    const all = { 'package.json': `${JSON.stringify(manifest, undefined, 2)}\n`, ...texts }
+    for (const [file, text] of Object.entries(all)) writeFileSync(join(packed, file), text)
+    return packed
+  }
+  try {
+    write(mainManifest(source), { 'index.d.ts': module.declarations, 'index.js': module.script })
+    for (const build of builds) {
+      const packed = write(platformManifest(source, build.platform), { 'README.md': platformReadme(name, build) })
+      tool.writeLibraries(
+        packed,
+        build.libraries.map(({ path }) => path),
+      )
+    }
+    // Replaced at once, so that the folder never has packages of two runs.
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(temporary, folder)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+  return { packages: readPackages(tool, directory), module }
 }
 
-const text = (path: string, content: string): PackedFile => ({ path, bytes: Buffer.from(content) })
+/**
+ * Reads the packages that `tenon pack` has written for a project, each behind those on which it depends.
+ *
+ * @throws {InputError} if there are none
+ * @throws {ToolError} if one has no manifest
+ */
+export function readPackages(tool: BuildTool, directory: string): PackedPackage[] {
+  const folder = join(directory, packedDirectory)
+  const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name))
+  if (folders.length === 0) throw new InputError(`${folder} has no packages`, 'Run tenon pack.')
+  return tool.inPublishOrder(folders.toSorted().map((path) => ({ ...tool.readPackage(path), directory: path })))
+}
 
 /** The place of a library in the platform package that fits the process. */
 function packagedPlace({ name, version, platforms }: ManifestSource, library: string): LibraryPlace {
@@ -81,12 +106,10 @@ function readManifest(directory: string): Manifest {
 }
 
 /** The README, which npm shows, and the license of a project. */
-function readDocuments(directory: string): PackedFile[] {
+function findDocuments(directory: string): string[] {
   const names = globSync(['README.md', 'LICENSE', 'LICENSE.md', 'LICENSE.txt', 'NOTICE'], { cwd: directory }).toSorted()
-  if (!names.includes('README.md')) {
-    throw new InputError(`${directory} has no README.md, which npm shows for the package`, 'Write one.')
-  }
-  return names.map((path) => ({ path, bytes: readFileSync(join(directory, path)) }))
+  if (names.includes('README.md')) return names
+  throw new InputError(`${directory} has no README.md, which npm shows for the package`, 'Write one.')
 }
 
 const platformReadme = (name: string, { platform, libraries }: PlatformBuild): string =>
@@ -95,45 +118,3 @@ const platformReadme = (name: string, { platform, libraries }: PlatformBuild): s
 The libraries of \`${name}\` for ${platform.name}: ${libraries.map((library) => library.name).join(', ')}. Install \`${name}\`, which depends on
 this package.
 `
-
-function libraryFiles({ libraries }: PlatformBuild): PackedFile[] {
-  const files = libraries.map(({ path }) => ({ path: `lib/${basename(path)}`, bytes: readFileSync(path) }))
-  const digests = Object.fromEntries(files.map(({ path, bytes }) => [basename(path), sha256(bytes)]))
-  return [...files, text(digestsPath, `${JSON.stringify(digests, undefined, 2)}\n`)]
-}
-
-/** The SHA-256 digest of bytes in hexadecimal digits. */
-export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
-
-interface UnwrittenPackage {
-  readonly name: string
-  readonly fileName: string
-  readonly files: readonly PackedFile[]
-}
-
-function packageOf(manifest: Manifest, files: readonly PackedFile[]): UnwrittenPackage {
-  const { name, version } = manifest as { readonly name: string; readonly version: string }
-  return {
-    name,
-    // As npm pack names it.
-    fileName: `${name.replace(/^@/, '').replaceAll('/', '-')}-${version}.tgz`,
-    files: [text('package.json', `${JSON.stringify(manifest, undefined, 2)}\n`), ...files],
-  }
-}
-
-/** Replaces the folder at once, so that it never has packages of two runs. */
-function writePackages(directory: string, packages: readonly UnwrittenPackage[]): PackedPackage[] {
-  const temporary = `${directory}.${process.pid}`
-  mkdirSync(temporary, { recursive: true })
-  try {
-    for (const { fileName, files } of packages) writeFileSync(join(temporary, fileName), writeTarball(files))
-    rmSync(directory, { recursive: true, force: true })
-    renameSync(temporary, directory)
-  } finally {
-    rmSync(temporary, { recursive: true, force: true })
-  }
-  return packages.map(({ name, fileName, files }) => {
-    const path = join(directory, fileName)
-    return { name, path, byteSize: statSync(path).size, files: files.map((file) => file.path) }
-  })
-}

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Artifact, Project } from '@tenon/build'
+import type { Artifact, Project } from '@tenon/build/internal'
 import type { LeftOut } from '../cli/describe-library.ts'
 import { projectModule } from '../pack/project-module.ts'
 

@@ -2,16 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { hostPlatform, loadPackage } from '@tenon/build'
+import { hostPlatform } from '@tenon/build'
 
 import { inLanes } from '../lib/in-lanes.ts'
-import { runNativeBuild } from '../lib/native.ts'
-import { readProject } from '../lib/project.ts'
-import { root } from '../lib/root.ts'
 import { captureTool } from '../lib/run-tool.ts'
-import { listPackages, withNativeTargets } from '../lib/workspace.ts'
-import { findReleaseFaults } from '../release/check-release.ts'
-import { type PackedRelease, packRelease, writePackage } from '../release/pack-release.ts'
+import { listPackages } from '../lib/workspace.ts'
+import { findReleaseFaults, readReleaseCheck } from '../release/check-release.ts'
+import { packRelease } from '../release/pack-release.ts'
+import type { ReleasePackage } from '../release/release-packages.ts'
 import type { Check } from './check.ts'
 import { checkDeclarations } from './declarations.ts'
 
@@ -24,25 +22,13 @@ export const packagesCheck: Check = {
   async run() {
     const built = await captureTool('turbo', ['run', 'build', 'build:native', '--output-logs=errors-only'])
     if (built.code !== 0) return { problems: [`the build failed\n${built.stdout}${built.stderr}`] }
-    const all = (await listPackages()).filter((pkg) => !pkg.private)
-    for (const { directory } of withNativeTargets(all)) {
-      const filled = await runNativeBuild(directory, ['--package'])
-      if (filled.code !== 0) return { problems: [filled.stderr] }
-    }
-    // The packages of other platforms contain libraries only where they were built.
-    const platforms = [hostPlatform.name]
-    const sources = all.filter(({ platform = hostPlatform.name }) => platform === hostPlatform.name)
-    const packed = await packRelease(sources, platforms)
-    const { native } = await loadPackage(join(root, 'packages/core'))
-    const check = { project: readProject(), native, platforms, oldestGlibc: ANY_GLIBC, isTrial: true }
-    const faults = findReleaseFaults(
-      packed.map((one) => one.package),
-      check,
-    )
     const directory = mkdtempSync(join(tmpdir(), 'tenon-pack-'))
     try {
-      const ofDeclarations = await checkDeclarations(sources)
-      const ofResolution = await inLanes(packed, (one) => checkResolution(one, directory))
+      const packed = await packRelease(directory, true)
+      const rules = { platforms: [hostPlatform.name], oldestGlibc: ANY_GLIBC, isTrial: true }
+      const faults = findReleaseFaults(packed, { ...(await readReleaseCheck()), ...rules })
+      const ofDeclarations = await checkDeclarations((await listPackages()).filter((pkg) => !pkg.private))
+      const ofResolution = await inLanes(packed, checkResolution)
       return { problems: [...faults, ...ofDeclarations, ...ofResolution.flat()], note: `${packed.length} packages` }
     } finally {
       rmSync(directory, { recursive: true })
@@ -51,13 +37,12 @@ export const packagesCheck: Check = {
 }
 
 /** Runs publint, and for packages with modules Are the types wrong. */
-async function checkResolution({ source, package: pkg }: PackedRelease, directory: string): Promise<string[]> {
-  const path = writePackage(pkg, directory)
+async function checkResolution({ name, path, manifest }: ReleasePackage): Promise<string[]> {
   const problems: string[] = []
   const publint = await captureTool('publint', ['run', path, '--strict'])
-  if (publint.code !== 0) problems.push(`publint ${pkg.name}\n${publint.stdout}${publint.stderr}`)
-  if (source.platform !== undefined) return problems
+  if (publint.code !== 0) problems.push(`publint ${name}\n${publint.stdout}${publint.stderr}`)
+  if (manifest['os'] !== undefined) return problems
   const attw = await captureTool('attw', [path, '--profile', 'esm-only', '--format', 'ascii'])
-  if (attw.code !== 0) problems.push(`attw ${pkg.name}\n${attw.stdout}${attw.stderr}`)
+  if (attw.code !== 0) problems.push(`attw ${name}\n${attw.stdout}${attw.stderr}`)
   return problems
 }

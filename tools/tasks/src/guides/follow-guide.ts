@@ -9,7 +9,7 @@ import { withChecks } from '@tenon/config/example-code'
 import { ToolError } from '@tenon/build'
 
 import { root } from '../lib/root.ts'
-import type { Sandbox } from '../rehearse/sandbox.ts'
+import type { Sandbox } from '../rehearse/rehearsal.ts'
 import { whyNotRun } from './cannot-run.ts'
 import { isShown, type Session, sessionsOf } from './console-session.ts'
 import type { SiteBlock } from './site-blocks.ts'

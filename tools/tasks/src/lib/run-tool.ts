@@ -43,6 +43,12 @@ export function runVisibly(file: string, args: readonly string[], options: Comma
   })
 }
 
+/** The environment without what the package manager that runs this program has set. */
+export const withoutNpm = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(env).filter(([name]) => !/^(?:p?npm_|yarn_|tenon_|node_options$|node_path$)/i.test(name)),
+  )
+
 function withDefaults(options: CommandOptions): CommandOptions & { shell: boolean } {
   return { cwd: root, shell: windows, ...options, env: { ...process.env, ...quiet, ...options.env } }
 }

@@ -28,6 +28,12 @@ export async function listPackages(): Promise<WorkspacePackage[]> {
   })
 }
 
+/** The packages that are published for some platforms. */
+export async function publicPackages(platforms: readonly string[]): Promise<WorkspacePackage[]> {
+  const all = await listPackages()
+  return all.filter((pkg) => !pkg.private && (pkg.platform === undefined || platforms.includes(pkg.platform)))
+}
+
 export function withNativeTargets<T extends { readonly directory: string }>(packages: readonly T[]): T[] {
   return packages.filter(({ directory }) => existsSync(join(directory, 'native.targets.ts')))
 }

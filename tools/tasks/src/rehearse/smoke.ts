@@ -1,13 +1,4 @@
-/** The end of every program, by which its run is recognised. */
-export const smokeEnd = 'the package was used\n'
-
-const program = (imports: string, body: string): string => `${imports}
-const equal = (got, expected) => {
-  if (JSON.stringify(got) !== JSON.stringify(expected)) throw new Error(JSON.stringify(got))
-}
-${body}
-console.log(${JSON.stringify(smokeEnd.trim())})
-`
+import { usingProgram as program } from './use-everywhere.ts'
 
 /** A program for each package, which uses native code of the package where it has any. */
 export const smokePrograms: Readonly<Record<string, string>> = {

@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { ToolError } from '@tenon/build'
+import { npm, publishedIntegrity, publishPackages, ToolError } from '@tenon/build/internal'
 
 import { findPlaceholders, type ProjectFacts, repositoryUrl } from '../lib/project.ts'
-import { writePackage } from './pack-release.ts'
-import type { ReleaseRegistry } from './publish.ts'
-import { type ReleasePackage, releasePackage } from './release-package.ts'
 
 /** The version that takes a name. */
 export const bootstrapVersion = '0.0.0-bootstrap.0'
@@ -18,8 +15,40 @@ export interface BootstrapName {
   readonly directory: string
 }
 
-/** A package with nothing but a manifest and a README. */
-export function bootstrapPackage({ name, directory }: BootstrapName, project: ProjectFacts): ReleasePackage {
+/**
+ * Publishes an empty version of each name that the registry does not have, because npm accepts a trusted publisher only for a name that
+ * exists. Run it as a person with a token of a few hours, once.
+ *
+ * @param env the environment of npm
+ * @returns what is to be set up on npm's pages afterwards
+ * @throws {ToolError} in a workflow, or while `project.json` has its first values
+ */
+export function bootstrapNames(
+  names: readonly BootstrapName[],
+  project: ProjectFacts,
+  env: NodeJS.ProcessEnv,
+  tell: (line: string) => void,
+): string[] {
+  if (env['CI']) throw new ToolError('a person must run this command, and CI is set: no token belongs in a workflow')
+  const [unfilled] = findPlaceholders(project)
+  if (unfilled !== undefined) throw new ToolError(unfilled)
+  for (const one of names) {
+    if (publishedIntegrity(one.name, undefined, env) !== undefined) tell(`${one.name} exists`)
+    else takeName(one, project, env, tell)
+  }
+  const { owner, repository } = project
+  return names.map(
+    ({ name }) => `https://www.npmjs.com/package/${name}/access: ${owner}/${repository}, release.yml, environment npm`,
+  )
+}
+
+/** Publishes a package with nothing but a manifest and a README, and warns those who would install it. */
+function takeName(
+  { name, directory }: BootstrapName,
+  project: ProjectFacts,
+  env: NodeJS.ProcessEnv,
+  tell: (line: string) => void,
+): void {
   const url = repositoryUrl(project)
   const manifest = {
     name,
@@ -27,60 +56,16 @@ export function bootstrapPackage({ name, directory }: BootstrapName, project: Pr
     description: `Reserves the name of a package of Tenon. See ${url}.`,
     license: 'Apache-2.0',
     repository: { type: 'git', url: `git+${url}.git`, directory },
-    publishConfig: { access: 'public' },
   }
   const readme = `# ${name}\n\nThis version has no contents. It exists so that releases of [Tenon](${url}) can be published by a workflow.\n`
-  const fileOf = (text: string): { bytes: Buffer; executable: boolean } => ({
-    bytes: Buffer.from(text),
-    executable: false,
-  })
-  return releasePackage(
-    name,
-    new Map([
-      ['package.json', fileOf(`${JSON.stringify(manifest, undefined, 2)}\n`)],
-      ['README.md', fileOf(readme)],
-    ]),
-  )
-}
-
-/**
- * Publishes an empty version of each name that the registry does not have, because npm accepts a trusted publisher only for a name that
- * exists. Run it as a person with a token of a few hours, once.
- *
- * @param hasName whether the registry has any version of a name
- * @returns what is to be set up on npm's pages afterwards
- * @throws {ToolError} in a workflow, or while `project.json` has its first values
- */
-export async function bootstrapNames(
-  names: readonly BootstrapName[],
-  context: {
-    readonly project: ProjectFacts
-    readonly registry: ReleaseRegistry
-    readonly hasName: (name: string) => Promise<boolean>
-    readonly environment: NodeJS.ProcessEnv
-    readonly tell: (line: string) => void
-  },
-): Promise<string[]> {
-  const { project, registry, hasName, environment, tell } = context
-  if (environment['CI'])
-    throw new ToolError('a person must run this command, and CI is set: no token belongs in a workflow')
-  const [unfilled] = findPlaceholders(project)
-  if (unfilled !== undefined) throw new ToolError(unfilled)
-  const directory = mkdtempSync(join(tmpdir(), 'tenon-bootstrap-'))
+  const folder = mkdtempSync(join(tmpdir(), 'tenon-bootstrap-'))
   try {
-    for (const one of names) {
-      if (await hasName(one.name)) tell(`${one.name} exists`)
-      else {
-        tell(`publishing ${one.name}@${bootstrapVersion}`)
-        await registry.publish(writePackage(bootstrapPackage(one, project), directory), 'bootstrap')
-        await registry.deprecate(one.name, bootstrapVersion, 'This version has no contents.')
-      }
-    }
+    writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
+    writeFileSync(join(folder, 'README.md'), readme)
+    publishPackages([folder], { tag: 'bootstrap', access: 'public', provenance: false, env }, tell)
+    const args = ['deprecate', `${name}@${bootstrapVersion}`, 'This version has no contents.']
+    if (npm(args, env, { stdio: 'inherit' }).status !== 0) throw new ToolError(`npm could not deprecate ${name}`)
   } finally {
-    rmSync(directory, { recursive: true })
+    rmSync(folder, { recursive: true })
   }
-  const { owner, repository } = project
-  return names.map(
-    ({ name }) => `https://www.npmjs.com/package/${name}/access: ${owner}/${repository}, release.yml, environment npm`,
-  )
 }

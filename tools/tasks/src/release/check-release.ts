@@ -1,29 +1,24 @@
-import { findPlatform, type NativePackage, type PlatformName } from '@tenon/build'
+import { existsSync } from 'node:fs'
+import { join, posix } from 'node:path'
 
-import { platformFiles } from '../lib/platform-packages.ts'
-import { findPlaceholders, type ProjectFacts } from '../lib/project.ts'
-import type { ReleasePackage } from './release-package.ts'
-import { findLostLinks, findMisplacedFiles, findRepeatedText, findSize, findStaleReadme } from './rules/contents.ts'
-import type { ReleaseContext } from './rules/context.ts'
-import { findCoreVersions } from './rules/core-version.ts'
-import { findDigests } from './rules/digests.ts'
-import { findChoice, findForeignFields, findPublishConfig, findRepository } from './rules/manifest.ts'
-import { findFiles, findLibraryProblems } from './rules/platform.ts'
-import { findPlatforms, findUmbrella, findVersions } from './rules/set.ts'
+import {
+  artifactName,
+  digestsPath,
+  findPackageProblems,
+  findPlatform,
+  isBuiltFor,
+  isShipped,
+  loadPackage,
+  type NativePackage,
+  type NpmPackage,
+  type Platform,
+} from '@tenon/build/internal'
 
-type Rule = (pkg: ReleasePackage, context: ReleaseContext) => string[]
-
-const everywhere: readonly Rule[] = [
-  findRepository,
-  findPublishConfig,
-  findChoice,
-  findForeignFields,
-  findLostLinks,
-  findStaleReadme,
-  findSize,
-]
-const ofModules: readonly Rule[] = [findMisplacedFiles, findRepeatedText]
-const ofPlatforms: readonly Rule[] = [findFiles, findLibraryProblems]
+import { releasedPlatforms } from '../lib/platforms.ts'
+import { findPlaceholders, type ProjectFacts, readProject } from '../lib/project.ts'
+import { root } from '../lib/root.ts'
+import { findSetFaults } from './check-set.ts'
+import { releaseFields } from './finish-package.ts'
 
 /** What the packages of a release are checked against. */
 export interface ReleaseCheck {
@@ -38,32 +33,122 @@ export interface ReleaseCheck {
   readonly isTrial?: boolean
 }
 
+/** Reads from the repository what a release is checked against. */
+export async function readReleaseCheck(): Promise<ReleaseCheck> {
+  const { native } = await loadPackage(join(root, 'packages/core'))
+  return { project: readProject(), native, platforms: releasedPlatforms().map(({ name }) => name) }
+}
+
 /** Returns a sentence for each reason why packages must not be published, from their bytes alone. */
-export function findReleaseFaults(packages: readonly ReleasePackage[], check: ReleaseCheck): string[] {
-  const { project, native, platforms, oldestGlibc, isTrial = false } = check
-  const prefix = `${project.scope}/core-`
+export function findReleaseFaults(packages: readonly NpmPackage[], check: ReleaseCheck): string[] {
+  const prefix = `${check.project.scope}/core-`
   const faults = packages.flatMap((pkg) => {
-    const platform = pkg.name.startsWith(prefix)
-      ? findPlatform(pkg.name.slice(prefix.length) as PlatformName).name
-      : undefined
-    const libraries = platform === undefined ? [] : platformFiles(native, platform)
-    const context: ReleaseContext = { project, platform, libraries, oldestGlibc }
-    const rules = [...everywhere, ...(platform === undefined ? ofModules : ofPlatforms)]
-    const unreleased =
-      platform === undefined || platforms.includes(platform)
-        ? []
-        : [`platforms.json must call ${platform} tested before its package is published`]
-    return [...unreleased, ...rules.flatMap((rule) => rule(pkg, context))].map((sentence) => `${pkg.name}: ${sentence}`)
+    const platform = pkg.name.startsWith(prefix) ? findPlatform(pkg.name.slice(prefix.length)) : undefined
+    const found = platform === undefined ? findModuleFaults(pkg, check) : findPlatformFaults(pkg, check, platform)
+    return [...found, ...findStaleReadme(pkg)].map((sentence) => `${pkg.name}: ${sentence}`)
   })
-  const set = { project, platformPackages: platforms.map((platform) => prefix + platform) }
-  const placeholders = isTrial ? [] : findPlaceholders(project)
+  const platformPackages = check.platforms.map((platform) => prefix + platform)
   return [
-    ...placeholders,
+    ...(check.isTrial ? [] : findPlaceholders(check.project)),
     ...faults,
-    ...findVersions(packages),
-    ...findPlatforms(packages, set),
-    ...findUmbrella(packages, set),
-    ...findDigests(packages, project.scope),
-    ...findCoreVersions(packages, project.scope),
+    ...findSetFaults(packages, check.project.scope, platformPackages),
   ]
+}
+
+/** The files that every package has. */
+const documents = ['package.json', 'README.md', 'LICENSE', 'NOTICE']
+
+/** The paths that a package may have. A template of a package has a test, which the package is not tested with. */
+const published = /^templates\/|^(?!(?:.*\/)?(?:test|bench|reports|node_modules|\.turbo)\/|.*tsbuildinfo$)/
+
+function findModuleFaults(pkg: NpmPackage, { project }: ReleaseCheck): string[] {
+  const fields = releaseFields({ project, directory: folderOf(pkg) })
+  return [
+    ...findPackageProblems(pkg, { fields, files: [...documents, 'dist/index.js'], documents: published }),
+    ...findFolder(pkg),
+    ...findRepeatedText(pkg),
+    ...findSize(pkg, limits[pkg.name] ?? defaultLimit),
+  ]
+}
+
+/** Directories in which machines of CI build. Their paths in a file say that it contains the path of its build. */
+const buildDirectories = ['/home/runner/work/', '/Users/runner/work/', 'D:\\a\\', 'D:/a/']
+
+function findPlatformFaults(pkg: NpmPackage, check: ReleaseCheck, platform: Platform): string[] {
+  const { project, native, platforms, oldestGlibc } = check
+  const targets = native.targets.filter(
+    (target) => isShipped(target) && !target.fixture && isBuiltFor(target, platform),
+  )
+  const pathOf = (target: (typeof targets)[number]): string => `lib/${artifactName(target, platform)}`
+  const programs = targets.filter(({ kind }) => kind === 'executable' && platform.os !== 'win32').map(pathOf)
+  return [
+    ...(platforms.includes(platform.name)
+      ? []
+      : [`platforms.json must call ${platform.name} tested before its package is published`]),
+    ...findPackageProblems(pkg, {
+      fields: releaseFields({ project, directory: folderOf(pkg), platform: platform.name }),
+      files: [...documents, digestsPath, ...targets.map(pathOf)],
+      documents: /^README\.md$/,
+      platform: { platform, builtIn: [root, ...buildDirectories], oldestGlibc },
+    }),
+    ...findFolder(pkg),
+    ...programs.filter((path) => pkg.files.get(path)?.executable === false).map((path) => `${path} must be executable`),
+    ...findSize(pkg, platformLimit),
+  ]
+}
+
+/** The folder of a package in the repository, as it says itself. */
+const folderOf = ({ manifest }: NpmPackage): string =>
+  String((manifest['repository'] as { readonly directory?: unknown } | undefined)?.directory ?? '')
+
+function findFolder(pkg: NpmPackage): string[] {
+  const directory = folderOf(pkg)
+  if (pkg.manifest['repository'] === undefined || existsSync(join(root, directory || '-', 'package.json'))) return []
+  return [`repository.directory must be the folder of the package, got ${JSON.stringify(directory)}`]
+}
+
+/** Returns a sentence for each source map that repeats the sources of the package, or has a source that nobody can read. */
+function findRepeatedText({ files }: NpmPackage): string[] {
+  const maps = [...files].filter(([path]) => path.endsWith('.map'))
+  return maps.flatMap(([path, { bytes }]) => {
+    const { sources, sourcesContent = [] } = JSON.parse(bytes.toString()) as {
+      readonly sources: readonly string[]
+      readonly sourcesContent?: readonly (string | null)[]
+    }
+    const isIn = (source: string): boolean => files.has(posix.join(posix.dirname(path), source))
+    const hasText = (i: number): boolean => typeof sourcesContent[i] === 'string'
+    // The map of a bundle for browsers has the text of all its sources.
+    const twice = sources.every(isIn) ? sources.filter((_, i) => hasText(i)) : []
+    const lost = sources.filter((source, i) => !isIn(source) && !hasText(i))
+    return [
+      ...(twice.length === 0 ? [] : [`${path} must not repeat files of the package, got ${twice.join(', ')}`]),
+      ...(lost.length === 0 ? [] : [`${path} must be a map of files of the package, got ${lost.join(', ')}`]),
+    ]
+  })
+}
+
+/** Returns a sentence if the README says that the package cannot be installed. */
+function findStaleReadme({ files }: NpmPackage): string[] {
+  const found = /\bnot (?:on npm|published) yet\b/.exec(files.get('README.md')?.bytes.toString() ?? '')
+  return found === null ? [] : [`README.md must be right once the package is published, got "${found[0]}"`]
+}
+
+/** The greatest sizes of the unpacked packages in bytes: what they had, with room for a fifth more. */
+const limits: Readonly<Record<string, number>> = {
+  tenon: 2_500_000,
+  '@tenon/nnapi': 1_600_000,
+  '@tenon/core': 1_900_000,
+  '@tenon/custom-call': 1_300_000,
+  '@tenon/packed-func': 1_100_000,
+  '@tenon/serve': 1_300_000,
+}
+
+const defaultLimit = 900_000
+
+/** The libraries of a platform, which every installation has. */
+const platformLimit = 700_000
+
+function findSize({ files }: NpmPackage, limit: number): string[] {
+  const byteSize = [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)
+  return byteSize <= limit ? [] : [`the unpacked package must have at most ${limit} bytes, got ${byteSize}`]
 }

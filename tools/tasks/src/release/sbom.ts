@@ -1,52 +1,63 @@
 import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 
-import type { ReleaseTarball } from './publish.ts'
+import { digestsPath, installedWith, sha256, ToolError } from '@tenon/build/internal'
 
-/** A component of a bill of materials. */
-export interface SbomComponent {
-  readonly type: string
-  readonly name: string
-  readonly group?: string
-  readonly version?: string
-  readonly 'bom-ref'?: string
-  readonly purl?: string
-  readonly hashes?: readonly { readonly alg: string; readonly content: string }[]
-  readonly components?: readonly SbomComponent[]
-}
+import { capturePnpm } from '../lib/run-tool.ts'
+import { listPackages } from '../lib/workspace.ts'
+import type { ReleasePackage } from './release-packages.ts'
 
 /** A bill of materials in the format of CycloneDX, as far as it is read here. */
 export interface Sbom {
-  readonly bomFormat: 'CycloneDX'
   readonly metadata: { readonly component: SbomComponent }
   readonly components: readonly SbomComponent[]
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[]
 }
 
-const fullName = ({ group, name }: SbomComponent): string => (group === undefined ? name : `${group}/${name}`)
+/** A package in a bill of materials. */
+export interface SbomComponent extends Readonly<Record<string, unknown>> {
+  readonly name: string
+  readonly group?: string
+  readonly 'bom-ref'?: string
+}
+
+/** Writes the bill of materials of packages of the workspace that are released. @throws {ToolError} if pnpm cannot list their dependencies */
+export async function writeSbom(path: string, packages: readonly ReleasePackage[]): Promise<void> {
+  const workspace = await listPackages()
+  const filters = packages.map(({ name }) => `--filter=${name}`)
+  const { code, stdout, stderr } = await capturePnpm(['sbom', '--sbom-format', 'cyclonedx', '--prod', ...filters])
+  if (code !== 0) throw new ToolError(`pnpm could not list the dependencies:\n${stderr}`)
+  const names = workspace.map(({ name }) => name)
+  writeFileSync(path, `${JSON.stringify(completeSbom(JSON.parse(stdout) as Sbom, packages, names), undefined, 2)}\n`)
+}
+
+const nameOf = ({ group, name }: SbomComponent): string => (group === undefined ? name : `${group}/${name}`)
 
 /**
- * Completes the bill of materials that pnpm writes for the workspace: it describes the release and has the digests of its tarballs, and of
- * each library. Packages of the workspace that are not published are left out.
+ * Replaces the packages of the workspace, of which pnpm lists those on which others depend, by those that are released, with the digests of
+ * their tarballs and libraries.
  *
  * @param workspace the names of all packages of the workspace
+ * @throws {ToolError} if a package on which a released one depends is not listed
  */
-export function completeSbom(sbom: Sbom, tarballs: readonly ReleaseTarball[], workspace: readonly string[]): Sbom {
-  const published = new Map(tarballs.map((tarball) => [tarball.package.name, tarball]))
-  const umbrella = published.get('tenon')
-  const foreign = sbom.components.filter((component) => !workspace.includes(fullName(component)))
-  const components = [...foreign, ...tarballs.map(componentOf)]
+export function completeSbom(sbom: Sbom, packages: readonly ReleasePackage[], workspace: readonly string[]): Sbom {
+  const foreign = sbom.components.filter((component) => !workspace.includes(nameOf(component)))
+  const components = [...foreign, ...packages.map(componentOf)]
+  const names = new Set(components.map(nameOf))
+  const missing = packages.flatMap((pkg) => Object.keys(installedWith(pkg))).filter((name) => !names.has(name))
+  if (missing.length > 0) throw new ToolError(`the bill of materials must have ${missing.join(', ')}`)
   const known = new Set(components.map((component) => component['bom-ref']))
   const dependencies = sbom.dependencies
     .filter(({ ref }) => known.has(ref))
     .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((one) => known.has(one)) }))
-  const component = umbrella === undefined ? sbom.metadata.component : componentOf(umbrella)
-  return { ...sbom, metadata: { ...sbom.metadata, component }, components, dependencies }
+  const umbrella = components.find(({ name }) => name === 'tenon') ?? sbom.metadata.component
+  return { ...sbom, metadata: { ...sbom.metadata, component: umbrella }, components, dependencies }
 }
 
-function componentOf({ package: { name, version, files, manifest }, bytes }: ReleaseTarball): SbomComponent {
-  const [group, plain] = name.includes('/') ? name.split('/') : [undefined, name]
+function componentOf({ name, version, path, files, manifest }: ReleasePackage): SbomComponent {
+  const [plain, group] = name.split('/').toReversed()
   const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
-  const libraries = [...files].filter(([path]) => path.startsWith('lib/') && !path.endsWith('.json'))
+  const libraries = [...files].filter(([file]) => file.startsWith('lib/') && file !== digestsPath)
   return {
     type: 'library',
     ...(group !== undefined && { group }),
@@ -54,26 +65,12 @@ function componentOf({ package: { name, version, files, manifest }, bytes }: Rel
     version,
     purl,
     'bom-ref': purl,
-    ...(typeof manifest['license'] === 'string' && { licenses: [{ license: { id: manifest['license'] } }] }),
-    hashes: [{ alg: 'SHA-512', content: digest('sha512', bytes) }],
-    ...(libraries.length > 0 && {
-      components: libraries.map(([path, file]) => ({
-        type: 'file',
-        name: path,
-        hashes: [{ alg: 'SHA-256', content: digest('sha256', file.bytes) }],
-      })),
-    }),
+    licenses: [{ license: { id: manifest['license'] } }],
+    hashes: [{ alg: 'SHA-512', content: createHash('sha512').update(readFileSync(path)).digest('hex') }],
+    components: libraries.map(([file, { bytes }]) => ({
+      type: 'file',
+      name: file,
+      hashes: [{ alg: 'SHA-256', content: sha256(bytes) }],
+    })),
   }
-}
-
-const digest = (algorithm: string, bytes: Uint8Array): string => createHash(algorithm).update(bytes).digest('hex')
-
-/** Returns a sentence for each package that a published one needs and the bill of materials does not have. */
-export function findMissingComponents({ components }: Sbom, tarballs: readonly ReleaseTarball[]): string[] {
-  const names = new Set(components.map(fullName))
-  return tarballs.flatMap(({ package: { name, manifest } }) =>
-    Object.keys((manifest['dependencies'] ?? {}) as object)
-      .filter((dependency) => !names.has(dependency))
-      .map((dependency) => `the bill of materials must have ${dependency}, on which ${name} depends`),
-  )
 }

@@ -1,12 +1,29 @@
 import { createHash } from 'node:crypto'
 
-import { hostPlatform } from '@tenon/build'
+import {
+  artifactName,
+  hostPlatform,
+  isShipped,
+  type Manifest,
+  type NativeTarget,
+  npmPackage,
+  type PlatformName,
+} from '@tenon/build/internal'
 import { describe, expect, test } from 'vitest'
 
 import { peImage } from '../../../../packages/binary/test/binary-images.ts'
-import { findReleaseFaults } from '../../src/release/check-release.ts'
-import { type Manifest, releasePackage, withFiles, withManifest } from '../../src/release/release-package.ts'
-import { compiled, faultsOf, native, platformPackage, project, withoutFile } from './fixture.ts'
+import { findReleaseFaults, readReleaseCheck } from '../../src/release/check-release.ts'
+import {
+  compiled,
+  faultsOf,
+  native,
+  packageOf,
+  platformPackage,
+  project,
+  withFiles,
+  withManifest,
+  withoutFile,
+} from './fixture.ts'
 
 const answer = '__attribute__((visibility("default"))) int answer(void) { return 42; }\n'
 
@@ -37,6 +54,35 @@ describe('a package for Windows', () => {
 
   test.each(['libwinpthread-1.dll', 'libgcc_s_seh-1.dll', 'libstdc++-6.dll'])('must not need %s', (name) => {
     expect(windows(dllThatNeeds(name))).toEqual([needs(name)])
+  })
+})
+
+describe('a platform package', () => {
+  const shipped = { sources: [], imports: [] }
+  const targets: NativeTarget[] = [
+    { ...shipped, name: 'tenon', kind: 'shared' },
+    { ...shipped, name: 'tenon_node', kind: 'addon', fileName: 'tenon.node' },
+    { ...shipped, name: 'tenon-host', kind: 'executable', systems: ['linux'] },
+    { ...shipped, name: 'fixture', kind: 'shared', fixture: true },
+    { name: 'core_test', kind: 'test', sources: [] },
+  ]
+
+  test('must contain the libraries, the addon and the programs of the core for its platform', () => {
+    const wanted = (platform: PlatformName): string => {
+      const empty = packageOf({ name: `@tenon/core-${platform}`, version: '1.2.3' }, {})
+      const faults = findReleaseFaults([empty], { project, native: { targets }, platforms: [platform] })
+      return faults.map((fault) => /must contain README.md, LICENSE, NOTICE, (.*)$/.exec(fault)?.[1] ?? '').join('')
+    }
+    const list = 'lib/SHA256SUMS.json'
+    expect(wanted('linux-x64-gnu')).toBe(`${list}, lib/libtenon.so, lib/tenon.node, lib/tenon-host`)
+    expect(wanted('darwin-arm64')).toBe(`${list}, lib/libtenon.dylib, lib/tenon.node`)
+    expect(wanted('win32-x64')).toBe(`${list}, lib/tenon.dll, lib/tenon.node`)
+  })
+
+  test('of this repository is for libtenon, tenon.node and tenon-host', async () => {
+    const { native: core } = await readReleaseCheck()
+    const names = core.targets.filter((target) => isShipped(target) && !target.fixture).map((one) => artifactName(one))
+    expect(names).toEqual(expect.arrayContaining(['libtenon.so', 'tenon.node', 'tenon-host']))
   })
 })
 
@@ -128,10 +174,14 @@ if (hostPlatform.os === 'linux' && hostPlatform.libc === 'gnu')
     })
 
     test.each<[string, Manifest, string]>([
-      ['must have a repository', { repository: undefined }, 'package.json must have a repository'],
-      ['must not have engines', { engines: { node: '>=22.12' } }, 'engines must be absent, got {"node":">=22.12"}'],
-      ['must be for one C library', { libc: undefined }, 'libc must be ["glibc"], got nothing'],
-      ['must be for one system', { os: ['darwin'] }, 'os must be ["linux"], got ["darwin"]'],
+      ['must have a repository', { repository: undefined }, 'repository in package.json must be {'],
+      [
+        'must not have engines',
+        { engines: { node: '>=22.12' } },
+        'package.json must not have engines, got {"node":">=22.12"}',
+      ],
+      ['must be for one C library', { libc: undefined }, 'libc in package.json must be ["glibc"], got nothing'],
+      ['must be for one system', { os: ['darwin'] }, 'os in package.json must be ["linux"], got ["darwin"]'],
       ['must not run scripts', { scripts: { install: 'x' } }, 'package.json must not have scripts'],
       ['must not depend on packages', { dependencies: { a: '1.0.0' } }, 'package.json must not have dependencies'],
     ])('%s', (_, changes, sentence) => {
@@ -160,7 +210,7 @@ if (hostPlatform.os === 'linux' && hostPlatform.libc === 'gnu')
       const check = { project, native: { targets: [...native.targets, host] }, platforms: [name] }
       const faultsWith = (executable: boolean): string[] => {
         const files = new Map([...listed.files, ['lib/tenon-host', { bytes: library, executable }] as const])
-        return findReleaseFaults([releasePackage(released.name, files)], check)
+        return findReleaseFaults([npmPackage(released.name, files)], check)
       }
       expect(faultsWith(true)).toEqual([])
       expect(faultsWith(false)).toEqual([`${label}: lib/tenon-host must be executable`])

@@ -1,19 +1,25 @@
 import { expect, test } from 'vitest'
 
-import { withAbsoluteLinks } from '../../src/release/finish-package.ts'
+import { finishPackage } from '../../src/release/finish-package.ts'
+import { packageOf, project } from './fixture.ts'
 
 test.each([
-  ['see [core](../core/README.md#part)', 'see [core](https://host/repo/blob/main/packages/core/README.md#part)'],
+  [
+    'see [core](../core/README.md#part)',
+    'see [core](https://github.com/owner/tenon/blob/main/packages/core/README.md#part)',
+  ],
   [
     '[`Library`](../core) and [`a`](src/a.ts)',
-    '[`Library`](https://host/repo/blob/main/packages/core) and [`a`](src/a.ts)',
+    '[`Library`](https://github.com/owner/tenon/blob/main/packages/core) and [`a`](src/a.ts)',
   ],
-  ['![a plot](bench/a.svg)', '![a plot](https://host/repo/raw/main/packages/scope/bench/a.svg)'],
+  ['![a plot](bench/a.svg)', '![a plot](https://github.com/owner/tenon/raw/main/packages/scope/bench/a.svg)'],
   ['[a](https://a.org) [b](#part) [c](mailto:a@a.org)', '[a](https://a.org) [b](#part) [c](mailto:a@a.org)'],
   [
     '`f[0](x)` and\n```ts\ng[1](y)\n```\n[d](../../docs/d.md)',
-    '`f[0](x)` and\n```ts\ng[1](y)\n```\n[d](https://host/repo/blob/main/docs/d.md)',
+    '`f[0](x)` and\n```ts\ng[1](y)\n```\n[d](https://github.com/owner/tenon/blob/main/docs/d.md)',
   ],
-])('withAbsoluteLinks() of %j', (text, expected) => {
-  expect(withAbsoluteLinks(text, 'packages/scope', 'https://host/repo', new Set(['src/a.ts']))).toBe(expected)
+])('the links of %j lead somewhere in a package that is published', (text, expected) => {
+  const pkg = packageOf({ name: 'a', version: '1.0.0' }, { 'README.md': text, 'src/a.ts': '' })
+  const context = { project, directory: 'packages/scope', notice: '', platformPackages: [] }
+  expect(finishPackage(pkg, context).files.get('README.md')!.bytes.toString()).toBe(expected)
 })

@@ -62,7 +62,7 @@ describe('the release workflow', () => {
       commands(job).some((one) => /^(release:)?pack\b/.test(one)),
     )
     expect(packing.map(([name]) => name)).toEqual(['pack'])
-    expect(commands(jobs['pack']!)).toEqual(['release:pack release', 'release:sbom release'])
+    expect(commands(jobs['pack']!)).toEqual(['release:pack release'])
     expect(commands(jobs['check']!)).toEqual(['release:check release'])
     expect(commands(jobs['rehearse']!)).toEqual(['release:rehearse release', 'rehearse:kernel --packages release'])
     expect(commands(jobs.publish)).toEqual(['release release'])

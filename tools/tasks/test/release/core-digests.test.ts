@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 
-import { carryDigests, digestsPath } from '../../src/release/carry-digests.ts'
-import { type ReleasePackage, withFiles } from '../../src/release/release-package.ts'
-import { findDigests } from '../../src/release/rules/digests.ts'
-import { packageOf, platformPackage, withoutFile } from './fixture.ts'
+import { findSetFaults } from '../../src/release/check-set.ts'
+import { carryDigests, coreDigestsPath as digestsPath } from '../../src/release/core-digests.ts'
+import { packageOf, platformPackage, withFiles, withoutFile } from './fixture.ts'
 
 const core = packageOf({ name: '@tenon/core', version: '1.2.3' }, { [digestsPath]: 'of another build' })
 const library = platformPackage('linux-x64-gnu', Buffer.from('a library'))
 const other = platformPackage('win32-x64', Buffer.from('another library'))
 const carried = carryDigests([core, library, other], '@tenon')
 
-const faults = (...packages: ReleasePackage[]): string[] => findDigests(packages, '@tenon')
+const faults = (...packages: Parameters<typeof findSetFaults>[0]): string[] =>
+  findSetFaults(packages, '@tenon', []).filter((fault) => fault.includes(digestsPath))
 
 test('the core carries the digests of the platform packages that are published with it', () => {
   const digests = JSON.parse(carried[0]!.files.get(digestsPath)!.bytes.toString()) as object

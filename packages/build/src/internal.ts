@@ -1,0 +1,14 @@
+/** What other packages of this repository use of the build tool, with what is public. */
+export * from './index.ts'
+export { findPackageProblems, isAbsolute, isRange, type PackageRules } from './publish/check-package.ts'
+export {
+  inPublishOrder,
+  installedWith,
+  type Manifest,
+  type NpmPackage,
+  npmPackage,
+  type PackageFile,
+  readPackage,
+} from './publish/npm-package.ts'
+export { digestsPath, platformFields, sha256, writeLibraries } from './publish/platform-package.ts'
+export { npm, publishedIntegrity, publishPackages, type PublishOptions } from './publish/publish-packages.ts'
