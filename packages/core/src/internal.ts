@@ -79,11 +79,21 @@ export { unloadable } from './native/unloadable-file.ts'
 export { exampleOf } from './signatures/attribute-type.ts'
 export { parameterText } from './signatures/call-bindings.ts'
 export { formatLiteral, formatType } from './signatures/format-signature.ts'
-export { isSignature } from './signatures/is-signature.ts'
-export { KERNEL_CONVENTIONS } from './signatures/kernel-signature.ts'
+export { isSignature, KERNEL_CONVENTIONS } from './signatures/kernel-signature.ts'
+export { readSignature } from './signatures/parse-signature.ts'
 export { printedAsText } from './signatures/printed-signature.ts'
 export { resolveAttributes } from './signatures/resolve-attributes.ts'
 export { resolveCall, type CallType } from './signatures/resolve-call.ts'
+export {
+  type AttributesInput,
+  type AttributesOutput,
+  type OperandsOf,
+  type ParameterTypes,
+  type ResultsOf,
+  type ReturnFor,
+  type TensorsFor,
+  type TypedDictionary,
+} from './signatures/signature-types.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'
 export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'
 export { rowMajorStrides } from './types/tensor-type.ts'

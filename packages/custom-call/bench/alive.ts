@@ -1,6 +1,6 @@
 import type { AliveSuite } from '@tenon/bench'
 import { NativeLibrary, tensor } from '@tenon/core'
-import { customCall, defineTarget, f32, targetCall, typedHandler } from '@tenon/custom-call'
+import { customCall, f32, targetCall, typedHandler } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 
 const SIGNATURE = '(x: f32[..., d]) -> (y: f32[..., d]); eps: f32'
@@ -43,7 +43,7 @@ export const suite = {
       numpy: SQRT,
       setup: () => {
         const library = NativeLibrary.open(kernelLibrary('kernels'))
-        const kernel = targetCall(defineTarget('rms_norm', SIGNATURE), typedHandler(library, 'rms_norm'))
+        const kernel = targetCall(SIGNATURE, typedHandler(library, 'rms_norm'))
         const x = tensor('f32', [2, 4])
         return { make: () => kernel(x, { eps: 1e-5 }), teardown: () => library.close() }
       },
@@ -53,7 +53,7 @@ export const suite = {
       most: 1,
       setup: () => {
         const library = NativeLibrary.open(kernelLibrary('kernels'))
-        const kernel = targetCall(defineTarget('rms_norm', SIGNATURE), typedHandler(library, 'rms_norm'))
+        const kernel = targetCall(SIGNATURE, typedHandler(library, 'rms_norm'))
         const [x, into] = [tensor('f32', [2, 4]), tensor('f32', [2, 4])]
         return { make: () => kernel(x, { eps: 1e-5 }, { into }), teardown: () => library.close() }
       },

@@ -1,6 +1,6 @@
 import type { Contestants, Suite } from '@tenon/bench'
 import { NativeLibrary, tensor, type Tensor } from '@tenon/core'
-import { customCall, defineTarget, f32, targetCall, typedHandler, type CustomCall } from '@tenon/custom-call'
+import { customCall, f32, targetCall, typedHandler, type CustomCall } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 
 const eps = f32(1e-5)
@@ -164,7 +164,7 @@ export const suite = {
       setup: (): Contestants => {
         const library = NativeLibrary.open(kernelLibrary('kernels'))
         const handler = typedHandler(library, 'rms_norm')
-        const kernel = targetCall(defineTarget('rms_norm', SIGNATURE), handler)
+        const kernel = targetCall(SIGNATURE, handler)
         const rmsNorm = customCall(library, 'rms_norm')
         const [x, into] = [tensor('f32', [1, 4]), tensor('f32', [1, 4])]
         const [operands, results] = [[x], [into]]

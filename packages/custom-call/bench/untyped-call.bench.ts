@@ -1,6 +1,6 @@
 import type { Contestants, Suite } from '@tenon/bench'
 import { NativeLibrary, tensor } from '@tenon/core'
-import { ApiVersion, FunctionTarget, hostFunction, s32 } from '@tenon/custom-call'
+import { ApiVersion, FunctionTarget, hostFunction } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import koffi from 'koffi'
 import { customCallAddon } from './addon.ts'
@@ -61,13 +61,12 @@ export const suite = {
       unit: 'ns',
       target: { 'bare koffi callback': 1.5 },
       setup: (): Contestants => {
-        const signature = { operands: [s32([4])], results: [s32([4])] } as const
         let calls = 0
-        const target = FunctionTarget.open('count', signature, () => {
+        const target = FunctionTarget.open('count', '(x: s32[4]) -> (y: s32[4])', () => {
           calls++
         })
         const tensors = [tensor('s32', [4])]
-        const call = target.handler.prepare(signature)
+        const call = target.handler.prepare({ operands: tensors, results: tensors })
         const bound = call.bind(tensors, tensors)
         const type = koffi.proto('uintptr_t', ['uintptr_t'])
         const count = (): number => {

@@ -1,4 +1,4 @@
-export { array, Attribute, ptr, str, type AttributeContent } from './attributes/attribute.ts'
+export { array, Attribute, ptr, str, type AttributeContent, type ReadAttributes } from './attributes/attribute.ts'
 export { type AttributeDictionary, type AttributeValue } from './attributes/encode-attributes.ts'
 export {
   c128,
@@ -80,34 +80,11 @@ export {
   type UntypedOptions,
 } from './registry/target-registry.ts'
 export {
-  maybe,
-  type AttributeInput,
-  type AttributeOutput,
-  type AttributeSchema,
-  type AttributeSpec,
-  type AttributesInput,
-  type AttributesOutput,
-  type AttributeTypeName,
-  type Maybe,
-  type ReadAttributes,
-} from './schema/attribute-types.ts'
-export {
-  DefinedParameter,
-  ElementChoice,
-  oneOf,
-  optional,
-  param,
-  remaining,
-  type ParameterSpec,
-  type Size,
-} from './schema/parameter.ts'
-export {
   targetCall,
   type Kernel,
   type KernelArgument,
   type KernelHandler,
   type OperandTypes,
-  type ResultsFor,
   type TargetCall,
   type TargetCallOptions,
 } from './target-call.ts'
@@ -118,22 +95,8 @@ export {
   type KernelResources,
 } from './call/kernel-options.ts'
 export { type GivenResults } from './call/given-results.ts'
-export {
-  defineTarget,
-  type AttributesOf,
-  type ResultSpecs,
-  type TargetDefinition,
-  type TargetSignature,
-  type TensorsFor,
-} from './schema/define-target.ts'
-export { type SchemaFunction } from './targets/reading-entry.ts'
-export {
-  FunctionTarget,
-  type FunctionFor,
-  type FunctionSignature,
-  type TargetFunction,
-  type TensorsOf,
-} from './targets/function-target.ts'
+export { type TargetFunction } from './targets/reading-entry.ts'
+export { FunctionTarget } from './targets/function-target.ts'
 export { refusedNames, registeredNames, type RefusedName, type RegisteredName } from './targets/registered-names.ts'
 export { ApiVersion, type UntypedApiVersion } from './targets/api-version.ts'
 export { type DeviceStream, type LentData, type ResourceOptions } from './targets/call-resources.ts'

@@ -1,14 +1,17 @@
 import type { KernelSignature, Tensor, TensorType } from '@tenon/core'
-import { checkOptions, isSignature, wrongType, wrongValue } from '@tenon/core/internal'
-import type { AttributeSchema, AttributesInput } from './schema/attribute-types.ts'
-import type {
-  AttributesOf,
-  ResultSpecs,
-  TargetDefinition,
-  TargetSignature,
-  TensorsFor,
-} from './schema/define-target.ts'
-import type { DefinedParameter } from './schema/parameter.ts'
+import {
+  checkOptions,
+  readSignature,
+  wrongType,
+  wrongValue,
+  type AttributesInput,
+  type OperandsOf,
+  type ParameterTypes,
+  type ResultsOf,
+  type ReturnFor,
+  type TensorsFor,
+} from '@tenon/core/internal'
+import type { Attribute } from './attributes/attribute.ts'
 import { callable } from './call/call-function.ts'
 import { preparedCalls } from './call/prepared-calls.ts'
 import { kernelFunction, type KernelForms } from './call/kernel-function.ts'
@@ -66,106 +69,71 @@ export interface Kernel<Result = Tensor, Handler = KernelHandler> {
 export type KernelArgument<Options = KernelCallOptions> = Tensor | readonly Tensor[] | Options | object | undefined
 
 /** Arguments in order: operands that may be omitted at the end, and then the attributes and options. */
-type ArgumentsFor<Specs, Last extends readonly unknown[]> = Specs extends readonly [infer First, ...infer Rest]
-  ? First extends DefinedParameter<'remaining'>
+type ArgumentsFor<Parameters extends ParameterTypes, Last extends readonly unknown[]> = Parameters extends readonly [
+  infer First extends ParameterTypes[number],
+  ...infer Rest extends ParameterTypes,
+]
+  ? First[1] extends 'remaining'
     ? readonly [readonly Tensor[], ...Last] | Last
-    : First extends DefinedParameter<'optional'>
+    : First[1] extends 'optional'
       ? readonly [Tensor, ...ArgumentsFor<Rest, Last>] | readonly [undefined, ...Last] | Last
       : readonly [Tensor, ...ArgumentsFor<Rest, Last>]
   : Last
 
 /** The attributes, which may be omitted if none is required, and then the options. */
-type LastArguments<Attributes extends AttributeSchema, Options> = keyof Attributes extends never
+type LastArguments<Attributes, Options> = keyof Attributes extends never
   ? readonly [options?: Options]
-  : Record<never, never> extends AttributesInput<Attributes>
-    ? readonly [attributes?: AttributesInput<Attributes>, options?: Options]
-    : readonly [attributes: AttributesInput<Attributes>, options?: Options]
+  : Record<never, never> extends Attributes
+    ? readonly [attributes?: Attributes, options?: Options]
+    : readonly [attributes: Attributes, options?: Options]
 
-type ResultOf<Spec> =
-  Spec extends DefinedParameter<'remaining'>
-    ? readonly Tensor[]
-    : Spec extends DefinedParameter<'optional'>
-      ? Tensor | undefined
-      : Tensor
-
-/** The return value of a declared target's call: a single result, an object by name for several, or `undefined`. */
-export type ResultsFor<Results extends ResultSpecs> = Results extends readonly []
-  ? undefined
-  : Results extends readonly [infer Only]
-    ? Only extends DefinedParameter<'optional' | 'remaining'>
-      ? { readonly result0: ResultOf<Only> }
-      : Tensor
-    : Results extends readonly unknown[]
-      ? { readonly [Index in keyof Results & `${number}` as `result${Index}`]: ResultOf<Results[Index]> }
-      : IsSingle<keyof Results> extends true
-        ? Results[keyof Results] extends DefinedParameter<'optional' | 'remaining'>
-          ? { readonly [Name in keyof Results]: ResultOf<Results[Name]> }
-          : Tensor
-        : { readonly [Name in keyof Results]: ResultOf<Results[Name]> }
-
-/** Whether a union has one member. */
-type IsSingle<Union, All = Union> = [Union] extends [never]
-  ? false
-  : Union extends unknown
-    ? [All] extends [Union]
-      ? true
-      : false
-    : never
-
-/** The tensors of a prepared run for the results of a definition. */
-type ResultTensors<Results extends ResultSpecs> = Results extends readonly unknown[]
-  ? TensorsFor<Results>
-  : readonly Tensor[]
-
-/** A declared target as a function, with the types of its declaration. */
-export interface TargetCall<Definition extends TargetDefinition> extends Pick<Kernel, 'signature' | 'handler'> {
-  /** Calls the kernel. See {@link Kernel}. @throws {ArgumentError} if an argument violates the declaration. @throws {XlaError} */
+/** A kernel as a function, with the types of the text of its signature. */
+export interface TargetCall<Text extends string> extends Pick<Kernel, 'signature' | 'handler'> {
+  /** Calls the kernel. See {@link Kernel}. @throws {ArgumentError} if the call contradicts the signature. @throws {XlaError} */
   (
-    ...args: ArgumentsFor<Definition['operands'], LastArguments<AttributesOf<Definition>, KernelCallOptions>>
-  ): ResultsFor<Definition['results']>
+    ...args: ArgumentsFor<OperandsOf<Text>, LastArguments<AttributesInput<Text, Attribute>, KernelCallOptions>>
+  ): ReturnFor<ResultsOf<Text>>
   /** Calls the kernel on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
   async(
-    ...args: ArgumentsFor<Definition['operands'], LastArguments<AttributesOf<Definition>, KernelAsyncOptions>>
-  ): Promise<ResultsFor<Definition['results']>>
-  /** Prepares a call for types, or tensors as examples. @throws {ArgumentError} if an argument violates the declaration. */
+    ...args: ArgumentsFor<OperandsOf<Text>, LastArguments<AttributesInput<Text, Attribute>, KernelAsyncOptions>>
+  ): Promise<ReturnFor<ResultsOf<Text>>>
+  /** Prepares a call for types, or tensors as examples. @throws {ArgumentError} if the call contradicts the signature. */
   prepare(
     operands: OperandTypes,
-    ...rest: LastArguments<AttributesOf<Definition>, KernelPrepareOptions>
-  ): PreparedCall<TensorsFor<Definition['operands']>, ResultTensors<Definition['results']>>
+    ...rest: LastArguments<AttributesInput<Text, Attribute>, KernelPrepareOptions>
+  ): PreparedCall<TensorsFor<OperandsOf<Text>>, TensorsFor<ResultsOf<Text>>>
 }
 
 /**
  * Returns a function that calls a handler as its signature says. It checks the operands and attributes, allocates the results and
- * temporaries, and keeps prepared frames for calls with the same types and attributes.
+ * temporaries, and keeps prepared frames for calls with the same types and attributes. TypeScript knows the types of the operands,
+ * results and attributes if it knows the text.
  *
- * @param signature a declared target, or a signature that `parseSignature()` has read.
+ * @param signature the text of a signature, or a signature that `parseSignature()` has read.
  * @param handler a handler from a library or a registry, the handler of a TypeScript function, or an untyped function.
+ * @throws {SignatureError} if the text is invalid.
  * @throws {ArgumentError} if an argument has another class, or the handler does not pass the attributes of the signature.
  * @example
- * const declared = defineTarget('rms_norm', {
- *   operands: [param('f32', ['n', 'd'])],
- *   results: [param('f32', ['n', 'd'])],
- *   attrs: { eps: maybe('f32', 1e-5) },
- * })
- * const normal = targetCall(declared, typedHandler(library, 'rms_norm'))(x)
+ * const rmsNorm = targetCall('(x: f32[n, d]) -> (y: f32[n, d]); eps: f32 = 1e-5', typedHandler(library, 'rms_norm'))
+ * const normal = rmsNorm(x, { eps: 1e-6 })
  */
-export function targetCall<Definition extends TargetDefinition>(
-  signature: TargetSignature<Definition>,
+export function targetCall<const Text extends string>(
+  signature: string extends Text ? never : Text,
   handler: KernelHandler,
   options?: TargetCallOptions,
-): TargetCall<Definition>
+): TargetCall<Text>
 /** Returns a function that calls a handler as its signature says. @throws {ArgumentError} as the other form */
 export function targetCall<Result = Tensor>(
-  signature: KernelSignature,
+  signature: KernelSignature | string,
   handler: KernelHandler,
   options?: TargetCallOptions,
 ): Kernel<Result>
-export function targetCall(signature: unknown, handler: unknown, options?: TargetCallOptions): unknown {
-  const hint = "Write targetCall(defineTarget('f', { ... }), typedHandler(library, 'f'))."
-  if (!isSignature(signature)) throw wrongType('signature', 'the signature of a kernel', signature, hint)
+export function targetCall(given: unknown, handler: unknown, options?: TargetCallOptions): unknown {
+  const hint = "Write targetCall('(x: f32[n]) -> (y: f32[n])', typedHandler(library, 'f'))."
   if (!(handler instanceof TypedHandler || handler instanceof UntypedFunction)) {
     throw wrongType('handler', 'a typed handler or an untyped function', handler, hint)
   }
+  const signature = readSignature(handler.name, given, hint)
   const { frames = DEFAULT_FRAMES } = checkOptions(options, ['frames'])
   const limit = checkFrames(frames)
   const forms =

@@ -156,7 +156,7 @@ describe('a failing asynchronous run', () => {
   })
 
   test('rejects with UNAVAILABLE for a TypeScript function, which its own thread must call', async () => {
-    using target = FunctionTarget.open('mine', { operands: [], results: [] }, () => {})
+    using target = FunctionTarget.open('mine', '() -> ()', () => {})
     using call = target.handler.prepare({})
     await expect(call.runAsync([], [])).rejects.toThrow(UnavailableError)
     call.run([], [])

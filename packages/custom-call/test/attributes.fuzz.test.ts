@@ -1,6 +1,5 @@
 import {
   array,
-  defineTarget,
   f32,
   f64,
   pred,
@@ -107,9 +106,8 @@ test(
   { timeout: 30_000 + seconds * 2000 },
   () => {
     let given: ReadAttributes = {}
-    const schema = defineTarget('any', { operands: [], results: [], attrs: { all: 'dictionary' } })
     const registry = new TargetRegistry()
-    const handler = registry.registerFunction('any', schema, (_, __, { all }) => {
+    const handler = registry.registerFunction('any', '() -> (); all: dictionary', (_, __, { all }) => {
       given = all
     })
     fc.assert(

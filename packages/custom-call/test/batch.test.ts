@@ -88,7 +88,7 @@ describe('a batch', () => {
     expect(thrownBy(() => overflow.run())).toMatchObject({ batchIndex: 1 })
     expect(thrownBy(() => overflow.run())).toBeInstanceOf(InternalError)
     const cause = new Error('of a function')
-    const target = FunctionTarget.open('throwing', { operands: [], results: [] }, () => {
+    const target = FunctionTarget.open('throwing', '() -> ()', () => {
       throw cause
     })
     using functions = batch([{ call: target.handler.prepare({}), ...none }])
@@ -129,7 +129,7 @@ describe('a batch', () => {
 
   test('throws ArgumentError when it is run inside itself', () => {
     let inner: unknown
-    const target = FunctionTarget.open('again', { operands: [], results: [] }, () => {
+    const target = FunctionTarget.open('again', '() -> ()', () => {
       inner = thrownBy(() => steps.run())
     })
     const steps = batch([{ call: target.handler.prepare({}), ...none }])
@@ -169,7 +169,7 @@ describe('runAsync() of a batch', () => {
   })
 
   test('rejects for TypeScript functions, and for an aborted signal', async () => {
-    const target = FunctionTarget.open('here', { operands: [], results: [] }, () => {})
+    const target = FunctionTarget.open('here', '() -> ()', () => {})
     const steps = batch([{ call: target.handler.prepare({}), ...none }])
     await expect(steps.runAsync()).rejects.toThrow(UnavailableError as never)
     await expect(steps.runAsync({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')

@@ -6,11 +6,9 @@ import {
   ApiVersion,
   batch,
   customCall,
-  defineTarget,
   f32,
   FunctionTarget,
   hostFunction,
-  param,
   pred,
   registerType,
   s32,
@@ -78,14 +76,10 @@ function makeSteps(): { readonly steps: readonly [count: number, run: () => void
   const factor = tensor('f32', [1], [2])
   const type = registerType(kernels, 'tenon_factor', { id: 'factor_type_id', info: 'factor_type_info' })
   const shape = { operands: [x], results: [y] }
-  const schema = defineTarget('t', {
-    operands: [param('f32', ['n'])],
-    results: [param('f32', ['n'])],
-    attrs: { a: 'f32' },
-  })
+  const schema = '(x: f32[n]) -> (y: f32[n]); a: f32'
   const functions = {
-    exact: FunctionTarget.open('exact', { operands: [x.type], results: [y.type] }, () => {}),
-    throwing: FunctionTarget.open('throwing', { operands: [x.type], results: [y.type] }, () => {
+    exact: FunctionTarget.open('exact', '(x: f32[4]) -> (y: f32[4])', () => {}),
+    throwing: FunctionTarget.open('throwing', '(x: f32[4]) -> (y: f32[4])', () => {
       throw new Error('as it should')
     }),
     declared: FunctionTarget.open('declared', schema, () => {}),

@@ -1,12 +1,7 @@
-import type { Tensor, TensorType } from '@tenon/core'
+import { parseSignature, type Tensor, type TensorType } from '@tenon/core'
 import {
-  defineTarget,
   f32,
   hostCall,
-  maybe,
-  optional,
-  param,
-  remaining,
   s64,
   targetCall,
   type Attribute,
@@ -14,6 +9,7 @@ import {
   type AttributeValue,
   type CallResults,
   type CustomCall,
+  type Kernel,
   type ResultSpec,
   type TargetRegistry,
   type TypedHandler,
@@ -45,31 +41,23 @@ test('a bare number is not an attribute', () => {
   expectTypeOf<{ deep: { eps: Attribute; list: Float32Array; n: bigint } }>().toExtend<AttributeDictionary>()
 })
 
-const scaled = defineTarget('scaled', {
-  operands: [param('f32', ['n', 'd']), f32([4]), optional(param('s32')), remaining(param('f32', [null]))],
-  results: [param('f32', ['n']), param('f32', ['d'])],
-  attrs: {
-    eps: 'f32',
-    axes: 's64[]',
-    mode: maybe('string', 'fast'),
-    seed: maybe('u64'),
-    range: { low: 'f64', high: 'f64' },
-    exact: 'pred',
-    at: 'pointer',
-  },
-})
-const normal = defineTarget('normal', { operands: [param('f32', ['n'])], results: [param('f32', ['n'])] })
+const scaled = `(x: f32[n, ceildiv(d, 2)], table: f32[4] @donated, bias?: s32[...], t: token, ...rest: f32[?])
+  -> (y: f32[n] @alias(table), counts: f32[max(d, 1)]);
+  where n <= d, T in f32 | f64; eps: f32, axes: s64[], mode: enum("fast", "a, b; c") = 'fast';
+  seed?: u64, range: { low: f64, high: float64, inner: { text: string = "x, y" } }, "a-b": bool, at: pointer; async
+  -- Scales: by eps; and (or) more.`
+const normal = '(x: f32[n]) -> (y: f32[n])'
 declare const handler: TypedHandler
 
 interface Both {
-  readonly result0: Tensor
-  readonly result1: Tensor
+  readonly y: Tensor
+  readonly counts: Tensor
 }
 declare const registry: TargetRegistry
 
-test('a declared target knows its operands and results', () => {
+test('a text knows its operands and results', () => {
   const target = targetCall(scaled, handler)
-  const attrs = { eps: 1e-5, axes: [0, 1n], range: { low: 0, high: 1 }, exact: true, at: x }
+  const attrs = { eps: 1e-5, axes: [0, 1n], range: { low: 0, high: 1, inner: {} }, 'a-b': true, at: x }
   expectTypeOf(target(x, x, attrs)).toEqualTypeOf<Both>()
   expectTypeOf(target(x, x, x, [x, x], attrs)).toEqualTypeOf<Both>()
   expectTypeOf(targetCall(normal, handler)(x)).toEqualTypeOf<Tensor>()
@@ -87,29 +75,48 @@ test('a declared target knows its operands and results', () => {
     .toEqualTypeOf<readonly [Tensor]>()
 })
 
-test('a declared target knows its attributes', () => {
+test('a text knows its attributes', () => {
   const target = targetCall(scaled, handler)
-  const attrs = { eps: f32(1), axes: new BigInt64Array(1), range: { low: 0, high: 1 }, exact: true, at: 0n }
-  expectTypeOf(target(x, x, { ...attrs, mode: 'slow', seed: 1n })).toEqualTypeOf<Both>()
+  const attrs = { eps: f32(1), axes: new BigInt64Array(1), range: { low: 0, high: 1, inner: {} }, 'a-b': true, at: 0n }
+  expectTypeOf(target(x, x, { ...attrs, mode: 'a, b; c', seed: 1n })).toEqualTypeOf<Both>()
   // @ts-expect-error text is not a number
   target(x, x, { ...attrs, eps: '1' })
+  // @ts-expect-error the text is not one of the enum
+  target(x, x, { ...attrs, mode: 'slow' })
   // @ts-expect-error the attribute is not declared
   target(x, x, { ...attrs, epsilon: 1 })
   // @ts-expect-error a part of the dictionary is missing
   target(x, x, { ...attrs, range: { low: 0 } })
 })
 
-test('a function for a declared target has the declared parameters', () => {
+test('a function has the parameters of its text', () => {
   registry.registerFunction('scaled', scaled, (operands, results, attrs) => {
     expectTypeOf(operands[0]).toEqualTypeOf<Tensor>()
     expectTypeOf(operands[2]).toEqualTypeOf<Tensor | undefined>()
     expectTypeOf(results).toExtend<readonly [Tensor, Tensor]>()
     expectTypeOf(attrs.eps).toEqualTypeOf<number>()
     expectTypeOf(attrs.axes).toEqualTypeOf<BigInt64Array>()
-    expectTypeOf(attrs.mode).toEqualTypeOf<string>()
+    expectTypeOf(attrs.mode).toEqualTypeOf<'fast' | 'a, b; c'>()
     expectTypeOf(attrs.seed).toEqualTypeOf<bigint | undefined>()
     expectTypeOf(attrs.range.low).toEqualTypeOf<number>()
-    expectTypeOf(attrs.exact).toEqualTypeOf<boolean>()
+    expectTypeOf(attrs.range.inner.text).toEqualTypeOf<string>()
+    expectTypeOf(attrs['a-b']).toEqualTypeOf<boolean>()
     expectTypeOf(attrs.at).toEqualTypeOf<bigint>()
+  })
+})
+
+test('a signature that TypeScript does not know takes any arguments', () => {
+  const text: string = normal
+  expectTypeOf(targetCall(text, handler)).toEqualTypeOf<Kernel>()
+  expectTypeOf(targetCall<Both>(text, handler)(x, { a: 1 })).toEqualTypeOf<Both>()
+  expectTypeOf(targetCall(parseSignature('f', text), handler)(x, x)).toEqualTypeOf<Tensor>()
+  registry.registerFunction('f', text, (operands, results, attrs) => {
+    expectTypeOf(operands).toEqualTypeOf<readonly Tensor[]>()
+    expectTypeOf(results).toEqualTypeOf<readonly Tensor[]>()
+    expectTypeOf(attrs).toEqualTypeOf<{ readonly [name: string]: unknown }>()
+  })
+  // A quote that is not closed is left to parseSignature().
+  registry.registerFunction('f', '() -> (); a: string = "x, b: s32', (_, __, attrs) => {
+    expectTypeOf(attrs).toEqualTypeOf<{ readonly [name: string]: unknown }>()
   })
 })

@@ -1,8 +1,6 @@
 import { ArgumentError, tensor, type Tensor } from '@tenon/core'
 import {
-  defineTarget,
   f32,
-  param,
   targetCall,
   TargetRegistry,
   typedHandler,
@@ -71,13 +69,8 @@ describe.each(['v1', 'v2', 'v3'])('a handler of a device, %s, with host memory a
     expect(handler.platform).toBe('CUDA')
   })
 
-  test('can be called as a declared target', () => {
-    const scale = defineTarget('scale', {
-      operands: [param('f32', ['n'])],
-      results: [param('f32', ['n'])],
-      attrs: { a: 'f32' },
-    })
-    using call = targetCall(scale, handler).prepare([deviceX], { a: 3 }, { stream: 0n })
+  test('can be called by a signature', () => {
+    using call = targetCall('(x: f32[n]) -> (y: f32[n]); a: f32', handler).prepare([deviceX], { a: 3 }, { stream: 0n })
     call.run([deviceX], [deviceY])
     expect(y.toArray()).toEqual([3, 6, 9])
   })

@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path'
 
 import { NativeLibrary, tensor } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
-import { f32, FunctionTarget, hostFunction } from '@tenon/custom-call'
+import { FunctionTarget, hostFunction } from '@tenon/custom-call'
 import { expect, test } from 'vitest'
 
 const core = coreLibrary().path
@@ -32,7 +32,7 @@ test('a call of a kernel that sets flush-to-zero keeps the arithmetic of JavaScr
 test('a TypeScript function has the arithmetic of JavaScript', () => {
   const flush = hostFunction(library, 'fast_math_flush').prepare({})
   const seen: boolean[] = []
-  const target = FunctionTarget.open('seeing', { operands: [f32([1])], results: [] }, ([x]) => {
+  const target = FunctionTarget.open('seeing', '(x: f32[1]) -> ()', ([x]) => {
     seen.push(hasSubnormals(), x.toArray()[0] === 1)
     flush.run([], [])
     seen.push(hasSubnormals())

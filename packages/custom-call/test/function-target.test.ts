@@ -20,7 +20,8 @@ import {
 import { afterEach, describe, expect, test } from 'vitest'
 import { filled, kernels, liveObjects, thrownBy } from './kernels.ts'
 
-const signature = { operands: [f32([3])], results: [f32([3])] } as const
+const signature = '(x: f32[3]) -> (y: f32[3])'
+const types = { operands: [f32([3])], results: [f32([3])] } as const
 
 /** y = 2 x */
 const double: TargetFunction = ([x], [y]) => {
@@ -33,7 +34,7 @@ const x = filled([3], (i) => i + 1)
 /** Returns the value that a function writes for `x`, or the error that it throws. */
 function runOnce(run: TargetFunction): unknown {
   using target = FunctionTarget.open('mine', signature, run)
-  using call = target.handler.prepare(signature)
+  using call = target.handler.prepare(types)
   const y = tensor('f32', [3])
   try {
     call.run([x], [y])
@@ -47,7 +48,7 @@ function runOnce(run: TargetFunction): unknown {
 function runByKernel(run: TargetFunction, elsewhere = false): unknown {
   using target = FunctionTarget.open('mine', signature, run)
   const attrs = { handler: s64(target.address), elsewhere: pred(elsewhere) }
-  using call = typedHandler(kernels, 'delegate').prepare({ ...signature, attrs })
+  using call = typedHandler(kernels, 'delegate').prepare({ ...types, attrs })
   const y = tensor('f32', [3])
   try {
     call.run([x], [y])
@@ -68,7 +69,7 @@ describe('a TypeScript function as a target', () => {
     let seen: readonly Tensor[] = []
     const result = runOnce((operands, results) => {
       seen = operands
-      double(operands, results)
+      double(operands, results, {})
     })
     expect(result).toStrictEqual([2, 4, 6])
     expect(seen[0]).toBe(x)
@@ -76,7 +77,7 @@ describe('a TypeScript function as a target', () => {
 
   test('can be prepared, bound and called again', () => {
     using target = FunctionTarget.open('double', signature, double)
-    using call = target.handler.prepare(signature)
+    using call = target.handler.prepare(types)
     const y = tensor('f32', [3])
     using bound = call.bind([x], [y])
     bound.run()
@@ -186,7 +187,7 @@ describe('a failing TypeScript function never succeeds', () => {
     expect((error as Error).message).toMatch(/Wrong size of axis 0 of argument 0: expected 3 but got 4/)
     using other = target.handler.prepare({ operands: [s32([3])], results: [f32([3])] })
     expect(() => other.run([tensor('s32', [3])], [tensor('f32', [3])])).toThrow(/expected F32 but got S32/)
-    using attributes = target.handler.prepare({ ...signature, attrs: { a: 1n } })
+    using attributes = target.handler.prepare({ ...types, attrs: { a: 1n } })
     expect(() => attributes.run([x], [tensor('f32', [3])])).toThrow(/Wrong number of attributes: expected 0 but got 1/)
   })
 })
@@ -197,12 +198,12 @@ describe('the lifetime of a function target', () => {
     const target: FunctionTarget = FunctionTarget.open('mine', signature, () => {
       error = thrownBy(() => target.close())
     })
-    const call = target.handler.prepare(signature)
+    const call = target.handler.prepare(types)
     call.run([x], [tensor('f32', [3])])
     expect(error).toBeInstanceOf(ScopeHeldError)
     target.close()
     expect(() => call.run([x], [tensor('f32', [3])])).toThrow(/the function mine is closed already/)
-    expect(() => target.handler.prepare(signature)).toThrow(ScopeClosedError)
+    expect(() => target.handler.prepare(types)).toThrow(ScopeClosedError)
     call.close()
   })
 
@@ -210,15 +211,15 @@ describe('the lifetime of a function target', () => {
     const order: string[] = []
     using inner = FunctionTarget.open('inner', signature, (operands, results) => {
       order.push('inner')
-      double(operands, results)
+      double(operands, results, {})
     })
-    using innerCall = inner.handler.prepare(signature)
+    using innerCall = inner.handler.prepare(types)
     using outer = FunctionTarget.open('outer', signature, ([operand], [y]) => {
       order.push('outer')
       innerCall.run([operand!], [y!])
       innerCall.run([y!], [y!])
     })
-    using call = outer.handler.prepare(signature)
+    using call = outer.handler.prepare(types)
     const y = tensor('f32', [3])
     call.run([x], [y])
     expect(y.toArray()).toStrictEqual([4, 8, 12])
@@ -226,20 +227,19 @@ describe('the lifetime of a function target', () => {
   })
 
   test('thousands of functions are targets at the same time, and no address is used again', () => {
-    const types = { operands: [], results: [] }
     const addresses = new Set<bigint>()
     for (let round = 0; round < 2; round++) {
       const targets: FunctionTarget[] = []
       let called = -1
       for (let i = 0; i < 5000; i++) {
-        const target = FunctionTarget.open('many', types, () => {
+        const target = FunctionTarget.open('many', '() -> ()', () => {
           called = i
         })
         targets.push(target)
         addresses.add(target.address)
       }
       for (const i of [0, 4095, 4096, 4999]) {
-        using call = targets[i]!.handler.prepare(types)
+        using call = targets[i]!.handler.prepare({})
         call.run([], [])
         expect(called).toBe(i)
       }
@@ -254,7 +254,7 @@ describe('the lifetime of a function target', () => {
         import { parentPort } from 'node:worker_threads'
         import { FunctionTarget } from '@tenon/custom-call'
         const targets = []
-        for (let i = 0; i < 200; i++) targets.push(FunctionTarget.open('mine', { operands: [], results: [] }, () => {}))
+        for (let i = 0; i < 200; i++) targets.push(FunctionTarget.open('mine', '() -> ()', () => {}))
         parentPort.postMessage('made')
         if (process.argv[2] === 'forced') setInterval(() => targets.length, 1000)
       `
@@ -280,9 +280,8 @@ describe('the lifetime of a function target', () => {
 
   test.each([
     ['no function', signature, 5, /mine must be a function, got 5/],
-    ['no signature', null, double, /the signature of mine must be an object/],
-    ['no types', { operands: [5], results: [] }, double, /the operands of mine must be an array of types/],
-    ['tuples', { operands: [], results: [[f32([3])]] }, double, /the results of mine must be an array of types/],
+    ['no signature', null, double, /signature must be the text of a signature, got null/],
+    ['another object', { operands: [], results: [] }, double, /signature must be the text of a signature/],
   ])('%s is refused', (_, wrong, run, message) => {
     const make = (): unknown => FunctionTarget.open('mine', wrong as never, run as never)
     expect(make).toThrow(ArgumentError)

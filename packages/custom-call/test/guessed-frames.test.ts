@@ -8,7 +8,7 @@ import {
   type Tensor,
 } from '@tenon/core'
 import { callDepth } from '@tenon/core/internal'
-import { customCall, defineTarget, f32, PreparedCall, targetCall, typedHandler, TypedHandler } from '@tenon/custom-call'
+import { customCall, f32, PreparedCall, targetCall, typedHandler, TypedHandler } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { NativeScope } from '@tenon/scope'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -28,7 +28,7 @@ const forms: Readonly<Record<string, (library: NativeLibrary) => Call>> = {
     return (x, y, given = 1e-5) => rmsNorm([x], { results: [y], attrs: { eps: f32(given) } })
   },
   'targetCall()': (library) => {
-    const rmsNorm = targetCall(defineTarget('rms_norm', SIGNATURE), typedHandler(library, 'rms_norm'))
+    const rmsNorm = targetCall(SIGNATURE, typedHandler(library, 'rms_norm'))
     return (x, into, given = 1e-5) => rmsNorm(x as never, { eps: given }, { into } as never)
   },
 }

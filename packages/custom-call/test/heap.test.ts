@@ -48,9 +48,8 @@ const increment = hostFunction(NativeLibrary.open(kernelLibrary('kernels_runtime
 const bound = call.bind(operands, results)
 const untyped = increment.prepare({ operands: both, results: both })
 const boundUntyped = untyped.bind(both, both)
-const signature = { operands: [s32([4])], results: [s32([4])] }
-const target = FunctionTarget.open('nothing', signature, () => {})
-const boundFunction = target.handler.prepare(signature).bind(both, both)
+const target = FunctionTarget.open('nothing', '(x: s32[4]) -> (y: s32[4])', () => {})
+const boundFunction = target.handler.prepare({ operands: both, results: both }).bind(both, both)
 const steps = batch([
   { call, operands, results },
   { call: untyped, operands: both, results: both },

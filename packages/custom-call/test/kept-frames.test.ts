@@ -2,7 +2,6 @@ import { NativeLibrary, parseSignature, ScopeClosedError, tensor, type Tensor } 
 import { coreFunctions, globalGate, type Gated } from '@tenon/core/internal'
 import {
   customCall,
-  defineTarget,
   f32,
   FunctionTarget,
   PreparedCall,
@@ -246,7 +245,7 @@ test('a frame that runs serves no call from inside its run', () => {
   const count = countFrames()
   const [x, y] = [rows(1), rows(1)]
   let depth = 0
-  const nested = defineTarget('nested', { operands: [f32([1, 4])], results: [f32([1, 4])] })
+  const nested = '(x: f32[1, 4]) -> (y: f32[1, 4])'
   using target = FunctionTarget.open('nested', nested, () => {
     if (++depth <= 10) call(x, { into: y })
   })
@@ -332,7 +331,7 @@ test('collecting a kernel closes its frames, and its library forgets it', async 
   const library = NativeLibrary.open(kernelLibrary('kernels'))
   ;((): void => {
     const text = '(x: f32[..., c]) -> (y: f32[..., c]); temperature: f32 = 1'
-    const softmax = targetCall(defineTarget('softmax', text), typedHandler(library, 'softmax'))
+    const softmax = targetCall(text, typedHandler(library, 'softmax'))
     for (const x of [full, last]) softmax(x)
     made.push(new WeakRef(softmax))
     for (const { value } of prepare.mock.results) made.push(new WeakRef(value as PreparedCall))

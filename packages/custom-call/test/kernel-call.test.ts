@@ -9,19 +9,12 @@ import {
 } from '@tenon/core'
 import { callDepth } from '@tenon/core/internal'
 import {
-  defineTarget,
   f32,
   FunctionTarget,
   hostFunction,
   ApiVersion,
-  maybe,
-  oneOf,
-  optional,
-  param,
   PreparedCall,
   ptr,
-  remaining,
-  s32,
   targetCall,
   typedHandler,
   TypedHandler,
@@ -345,19 +338,6 @@ describe('memory that operands and results share', () => {
 })
 
 describe('targetCall()', () => {
-  test('definitions and texts produce the same signatures', () => {
-    const T = oneOf('f32', 'f64')
-    const made = defineTarget('f', {
-      operands: [param(T, ['n', 4]), optional(param(T)), remaining(param('s32', [null]))],
-      results: { first: param(T, ['n']), second: s32([2]) },
-      attrs: { eps: maybe('f32', 1e-5), axes: 's64[]', mode: maybe('string'), range: { low: 'f64' }, kind: 'dtype' },
-    })
-    const text =
-      '(operand0: T0[n, 4], operand1?: T0[...], ...operand2: s32[?]) -> (first: T0[n], second: s32[2]); eps: f32 = 0.00001, axes: s64[], mode?: string, range: { low: f64 }, kind: dtype; where T0 in f32 | f64'
-    expect(made).toEqual(defineTarget('f', text))
-    expect(made).toMatchObject({ convention: 'typed', source: 'option', isComplete: true })
-  })
-
   test('keeps 1 to 64 frames', () => {
     const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
     const one = kernel('softmax', SOFTMAX, 1)

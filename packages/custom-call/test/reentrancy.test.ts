@@ -347,7 +347,7 @@ describe.each(['bound', 'batch', 'bound.runAsync'] as const)('%s: memory that is
 
 test('a function that runs its own call again is refused', () => {
   let error: unknown
-  const target = FunctionTarget.open('nested', { operands: [vector], results: [vector] }, ([x], [y]) => {
+  const target = FunctionTarget.open('nested', '(x: f32[4]) -> (y: f32[4])', ([x], [y]) => {
     error = thrownBy(() => call.run([x], [y]))
   })
   const call = target.handler.prepare({ operands: [vector], results: [vector] })
@@ -359,7 +359,7 @@ test('a function that runs its own call again is refused', () => {
 
 test.each(['prepared call', 'bound call', 'batch'])('a %s is left when the stack of JavaScript is full', (form) => {
   const type = { operands: [vector], results: [vector] } as const
-  using target = FunctionTarget.open('nothing', type, () => {})
+  using target = FunctionTarget.open('nothing', '(x: f32[4]) -> (y: f32[4])', () => {})
   const scope = NativeScope.ofConfined()
   const [x, y] = [full(1, scope), full(2, scope)]
   const call = target.handler.prepare(type)

@@ -5,7 +5,6 @@ import {
   f32,
   InvalidArgumentError,
   NotFoundError,
-  s32,
   s64,
   TargetRegistry,
   targets,
@@ -262,7 +261,7 @@ describe('calls by name', () => {
 describe('TypeScript functions', () => {
   test('are typed targets of the Host, with types for their tensors', () => {
     const registry = new TargetRegistry()
-    const made = registry.registerFunction('first', { operands: [f32([2])], results: [s32([])] }, ([x], [y]) => {
+    const made = registry.registerFunction('first', '(x: f32[2]) -> (y: s32)', ([x], [y]) => {
       y.segment.view().setInt32(0, Number(x.toArray()[0]), true)
     })
     expect(registry.lookup('first')).toBe(made)
@@ -270,9 +269,7 @@ describe('TypeScript functions', () => {
     using call = registry.prepare('first', { operands: [f32([2])], results: [y] })
     call.run([filled([2], () => 42)], [y])
     expect(y.toArray()).toStrictEqual([42])
-    expect(() => registry.registerFunction('first', { operands: [], results: [] }, () => {})).toThrow(
-      /different bundle/,
-    )
+    expect(() => registry.registerFunction('first', '() -> ()', () => {})).toThrow(/different bundle/)
     expect(registry.unregister('first')).toBe(true)
     expect(() => call.run([filled([2], () => 1)], [y])).toThrow(ScopeClosedError)
   })
@@ -280,7 +277,7 @@ describe('TypeScript functions', () => {
   test('stay registered while they run', () => {
     const registry = new TargetRegistry()
     let error: unknown
-    registry.registerFunction('mine', { operands: [], results: [] }, () => {
+    registry.registerFunction('mine', '() -> ()', () => {
       error = thrownBy(() => registry.unregister('mine'))
     })
     using call = registry.prepare('mine', {})

@@ -46,7 +46,7 @@ describe('upcall stubs in custom calls', () => {
 
   test('a stub makes other calls, which use the same frame', () => {
     const type = { operands: [f32([2])], results: [f32([2])] } as const
-    using target = FunctionTarget.open('double', type, ([from], [to]) => {
+    using target = FunctionTarget.open('double', '(x: f32[2]) -> (y: f32[2])', ([from], [to]) => {
       for (const i of [0, 1]) to.segment.view().setFloat32(4 * i, 2 * from.segment.view().getFloat32(4 * i, true), true)
     })
     using inner = target.handler.prepare(type)

@@ -5,9 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NativeLibrary, tensor } from '@tenon/core'
 import {
-  defineTarget,
   InvalidArgumentError,
-  param,
   registerType,
   s32,
   s64,
@@ -54,10 +52,9 @@ if (versions.length > 0) {
       expect(handler('RmsNorm').metadata.version).toBe(minor)
     })
 
-    test('rms_norm, as a declared target', () => {
-      const matrix = param('f32', ['n', 'd'])
-      const schema = defineTarget('rms_norm', { operands: [matrix], results: [matrix], attrs: { eps: 'f32' } })
-      const y = targetCall(schema, handler('RmsNorm'))(tensor('f32', [1, 3], [1, 2, 2]), { eps: 0 })
+    test('rms_norm, by its signature', () => {
+      const rmsNorm = targetCall('(x: f32[n, d]) -> (y: f32[n, d]); eps: f32', handler('RmsNorm'))
+      const y = rmsNorm(tensor('f32', [1, 3], [1, 2, 2]), { eps: 0 })
       expect(y.toArray().map((value) => Number(value).toFixed(4))).toStrictEqual(['0.5774', '1.1547', '1.1547'])
     })
 

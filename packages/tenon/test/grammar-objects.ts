@@ -36,10 +36,6 @@ export async function printed(): Promise<Record<string, unknown>> {
   const call = clipCall()
   const x = vector(1, 2, 3)
   const registry = new calls.TargetRegistry()
-  const schema = calls.defineTarget('twice', {
-    operands: [calls.param('f32', ['n'])],
-    results: [calls.param('f32', ['n'])],
-  })
   const cuda = calls.Cuda.open({ library: kernelLibrary('simulated_cuda') })
   const gpu = closing(cuda.openDevice())
   const stream = closing(gpu.openStream())
@@ -96,11 +92,9 @@ export async function printed(): Promise<Record<string, unknown>> {
     TargetRegistry: registry,
     targets: calls.targets,
     FunctionTarget: opened(
-      registry.registerFunction('twice', schema, () => {}),
+      registry.registerFunction('twice', '(x: f32[n]) -> (y: f32[n])', () => {}),
       () => registry.unregister('twice'),
     ),
-    DefinedParameter: calls.param('f32', ['n']),
-    ElementChoice: calls.oneOf('f32', 'f64'),
     Attribute: calls.f32(1.5),
     Temp: calls.temp(core.tensorType('f32', [2])),
     UntypedFunction: calls.hostFunction(library, 'do_custom_call'),
@@ -159,14 +153,7 @@ export const callables = (): Record<string, { readonly made: unknown; readonly n
   'typedLegacyFunc()': { made: packed.typedLegacyFunc([], () => 1, 'one'), name: 'one' },
   'PackedFunc.typed()': { made: module().get('sum').typed([], packed.t.int, 'sum'), name: 'sum' },
   'targetCall()': {
-    made: calls.targetCall(
-      calls.defineTarget('clip', {
-        operands: [calls.param('f32', ['n'])],
-        results: [calls.param('f32', ['n'])],
-        attrs: { low: 'f32', high: 'f32' },
-      }),
-      clip(),
-    ),
+    made: calls.targetCall(core.parseSignature('clip', '(x: f32[n]) -> (y: f32[n]); low: f32, high: f32'), clip()),
     name: 'clip',
   },
 })

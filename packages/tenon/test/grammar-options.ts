@@ -42,7 +42,7 @@ interface Refusal {
 
 /** A kernel with two results. */
 const splitKernel = (): calls.Kernel<unknown> =>
-  calls.targetCall<unknown>(calls.defineTarget('split', '(x: f32[n]) -> (a: f32[n], b: f32[n])'), clip())
+  calls.targetCall<unknown>('(x: f32[n]) -> (a: f32[n], b: f32[n])', clip())
 
 /** Makes a call that uses a library in a worker. */
 const isolated =
@@ -89,16 +89,13 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     encodeNpyHeader: (options) => encodeNpyHeader('float32', [1], options),
   },
   'custom-call': {
-    defineTarget: (options) => calls.defineTarget('name', options),
-    targetCall: (options) => calls.targetCall(calls.defineTarget('name', '() -> ()'), clip(), options),
+    targetCall: (options) => calls.targetCall('() -> ()', clip(), options),
     'a kernel, options': (options) => splitKernel()(vector(1), options),
     'a kernel, into': (into) => splitKernel()(vector(1), { into }),
     'a kernel, layouts': (layouts) => splitKernel()(vector(1), { layouts }),
     'a kernel, layouts by name': (operands) => splitKernel()(vector(1), { layouts: { operands } }),
     'a kernel, resources': (resources) => splitKernel()(vector(1), { resources }),
     'kernel.prepare': (options) => splitKernel().prepare([vector(1)], {}, options),
-    'TargetRegistry.registerFunction': (options) =>
-      new calls.TargetRegistry().registerFunction('name', options, () => {}),
     hostFunction: (options) => calls.hostFunction(kernels(), 'do_custom_call', options),
     deviceFunction: (options) => calls.deviceFunction(kernels(), 'do_custom_call', options),
     'UntypedFunction.prepare': (options) => calls.hostFunction(kernels(), 'do_custom_call').prepare(options),

@@ -7,7 +7,6 @@ import {
   callProvider,
   customCall,
   deviceFunction,
-  f32,
   hostCall,
   hostFunction,
   registeredHandler,
@@ -31,7 +30,7 @@ NativeLibrary.open(kernelLibrary('kernels_runtime'))
 const scope = NativeScope.ofConfined()
 const pool = createPool(64)
 const ours = new TargetRegistry()
-ours.registerFunction('twice', { operands: [f32([2])], results: [f32([2])] }, () => {})
+ours.registerFunction('twice', '(x: f32[2]) -> (y: f32[2])', () => {})
 registerGlobal('suggestions.scale', () => null)
 afterAll(() => {
   ours.unregister('twice')

@@ -1,13 +1,13 @@
 import { wrongType } from '../errors/check-arguments.ts'
 import { formatShape } from './dimension.ts'
 import { shortName } from './element-names.ts'
-import { isSignature } from './is-signature.ts'
-import type {
-  AttributeLiteral,
-  AttributeParameter,
-  AttributeType,
-  KernelSignature,
-  Parameter,
+import {
+  isSignature,
+  type AttributeLiteral,
+  type AttributeParameter,
+  type AttributeType,
+  type KernelSignature,
+  type Parameter,
 } from './kernel-signature.ts'
 import { formatExpression } from './size-expression.ts'
 import { isName } from './tokens.ts'

@@ -2,6 +2,7 @@ import { checkName, wrongType } from '../errors/check-arguments.ts'
 import { checkOptions } from '../errors/check-options.ts'
 import { checkSignature } from './check-signature.ts'
 import {
+  isSignature,
   KERNEL_CONVENTIONS,
   type Condition,
   type KernelConvention,
@@ -54,6 +55,18 @@ export function parseSignature(name: string, text: string, options?: ParseSignat
   const results = parseParameters(reader, 'result')
   const clauses = parseClauses(reader)
   return printedAsText(checkSignature(reader, { name: kernel, convention, source, operands, results, ...clauses }))
+}
+
+/**
+ * Returns the signature that a caller passed, or reads the text of one.
+ *
+ * @param name the name of a kernel whose signature is a text.
+ * @throws {SignatureError} if the text is invalid. @throws {ArgumentError} if the value is neither.
+ */
+export function readSignature(name: string, given: unknown, hint?: string): KernelSignature {
+  if (typeof given === 'string') return parseSignature(name, given)
+  if (isSignature(given)) return given
+  throw wrongType('signature', 'the text of a signature', given, hint)
 }
 
 function checkChoice<Choice extends string>(value: Choice, choices: readonly Choice[], name: string): Choice {

@@ -8,6 +8,7 @@ import {
   wrongType,
   wrongValue,
   type Gated,
+  type TypedDictionary,
 } from '@tenon/core/internal'
 
 const SHORT_NAMES = ['pred', 's8', 's16', 's32', 's64', 'u8', 'u16', 'u32', 'u64', 'f32', 'f64', 'c64', 'c128']
@@ -62,7 +63,7 @@ export class Attribute {
     return elementCodec(this.dtype).read(new DataView(this.bytes.buffer, this.bytes.byteOffset), 0)
   }
 
-  /** @internal The name of the type in declared targets: `f32`, `f32[]`, or `bytes` for any string. */
+  /** @internal The name of the type in signatures: `f32`, `f32[]`, or `bytes` for any string. */
   get typeName(): string {
     if (this.kind === 'string') return 'bytes'
     return `${this.#shortName()}${this.kind === 'array' ? '[]' : ''}`
@@ -83,6 +84,9 @@ export class Attribute {
   }
 }
 inspectAsText(Attribute)
+
+/** Attributes as native code passes them, each with its type. */
+export type ReadAttributes = TypedDictionary<Attribute>
 
 /** Where a scalar is written. Its copy is in the heap of JavaScript, so it costs a tenth of an array with a buffer of its own. */
 const scratch = new Uint8Array(16)

@@ -1,8 +1,7 @@
 import { dtypeInfo, dtypes, tensorType, type DType, type TensorType } from '@tenon/core'
 import { addressOf, checkStatus, CONSTANTS, coreFunctions } from '@tenon/core/internal'
-import { Attribute } from '../attributes/attribute.ts'
+import { Attribute, type ReadAttributes } from '../attributes/attribute.ts'
 import { refused } from '../errors/xla-error-classes.ts'
-import type { ReadAttributes } from '../schema/attribute-types.ts'
 
 export interface ReadBuffer {
   readonly type: TensorType

@@ -6,8 +6,8 @@ import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
 import { addressesOf, STAGES, type ByStage } from '../native/descriptor.ts'
 import { ApiVersion, apiVersionName } from '../targets/api-version.ts'
 import { findCode, type Code, type FoundCode } from '../targets/code.ts'
-import { FunctionTarget, type FunctionFor, type FunctionSignature } from '../targets/function-target.ts'
-import type { SchemaFunction } from '../targets/reading-entry.ts'
+import { FunctionTarget } from '../targets/function-target.ts'
+import type { TargetFunction } from '../targets/reading-entry.ts'
 import { canonicalPlatform, missing } from '../targets/platform.ts'
 import { refusedRegistration, registeredNames } from '../targets/registered-names.ts'
 import {
@@ -135,28 +135,23 @@ export class TargetRegistry {
   /**
    * Registers a TypeScript function as a typed target. Native code can call it by the handler's address.
    *
-   * @throws {InvalidArgumentError} if another target has the name. @throws {ArgumentError} if the signature is invalid.
+   * @throws {InvalidArgumentError} if another target has the name. @throws {SignatureError} if the text of the signature is invalid.
    * @throws {NativeError} if the process already has the greatest number of TypeScript functions as targets.
-   * @param signature the exact types of the tensors, or a declared target. With a declared target, the sizes of the tensors
-   * may vary, and the function also receives the attributes. Calls that violate the declaration are refused before the
-   * function runs.
+   * @param signature the text of a signature, or one that `parseSignature()` has read. Calls that contradict the signature are refused
+   * before the function runs.
    * @example
    * const registry = new TargetRegistry()
-   * registry.registerFunction('double', { operands: [f32([2])], results: [f32([2])] }, ([x], [y]) => {
-   *   y.segment.view().setFloat32(0, 2 * Number(x.toArray()[0]), true)
-   * })
-   * const scaled = defineTarget('scaled', { operands: [param('f32', ['n'])], results: [param('f32', ['n'])], attrs: { a: 'f32' } })
-   * registry.registerFunction('scaled', scaled, ([x], [y], { a }) => {
+   * registry.registerFunction('scaled', '(x: f32[n]) -> (y: f32[n]); a: f32', ([x], [y], { a }) => {
    *   const out = y.view()
    *   x.toArray().forEach((value, i) => (out[i] = a * Number(value)))
    * })
    */
-  registerFunction<const Signature extends FunctionSignature | KernelSignature>(
+  registerFunction<const Text extends string>(
     name: string,
-    signature: Signature,
-    run: FunctionFor<Signature>,
+    signature: Text | KernelSignature,
+    run: TargetFunction<Text>,
   ): TypedHandler {
-    const owned = new FunctionTarget(name, signature, run as SchemaFunction)
+    const owned = new FunctionTarget(name, signature, run as TargetFunction)
     try {
       return this.#enterTyped(owned.handler, 'Host', { gates: [], owned })
     } catch (error) {

@@ -1,16 +1,15 @@
-import { Tensor, TensorType, tensorType, type KernelSignature, type Parameter } from '@tenon/core'
+import { Tensor, tensorType, type KernelSignature, type Parameter, type TensorType } from '@tenon/core'
 import {
   addressOf,
   Callback,
   checkName,
-  checkOptions,
   checkStatus,
   coreFunctions,
   type Gated,
   innermostCall,
   inspectAsText,
-  isSignature,
   ManagedLifetime,
+  readSignature,
   WORDS,
   words,
   wrongType,
@@ -19,42 +18,11 @@ import { BoundCall } from '../call/bound-call.ts'
 import { FIRST_TENSOR } from '../call/taken.ts'
 import { addressesOf } from '../native/descriptor.ts'
 import { callShape } from '../shape/call-shape.ts'
-import type { TargetSignature } from '../schema/define-target.ts'
 import { describeFunction, type ExactFunction } from './describe-function.ts'
 import { fail, refusePromise } from './function-failure.ts'
 import { useLentMemory } from './lent-memory.ts'
-import { readingEntry, type SchemaFunction } from './reading-entry.ts'
+import { readingEntry, type TargetFunction } from './reading-entry.ts'
 import { TypedHandler } from './typed-handler.ts'
-
-/** The exact types of a TypeScript function's tensors. */
-export interface FunctionSignature {
-  readonly operands: readonly TensorType[]
-  readonly results: readonly TensorType[]
-}
-
-/** A tensor for each type. */
-export type TensorsOf<Types extends readonly TensorType[]> = { readonly [Index in keyof Types]: Tensor }
-
-/**
- * A kernel in TypeScript. The function reads the operands and writes the results, whose contents are initially undefined. It
- * borrows both until it returns. An error that the function throws becomes the error of the call. The function must not
- * return a promise.
- */
-export type TargetFunction<Signature extends FunctionSignature = FunctionSignature> = (
-  operands: TensorsOf<Signature['operands']>,
-  results: TensorsOf<Signature['results']>,
-) => void
-
-/** The kernel of exact types, of a declared target, or of another signature, whose attributes the function also receives. */
-export type FunctionFor<Signature extends FunctionSignature | KernelSignature> = [Signature] extends [
-  TargetSignature<infer Definition>,
-]
-  ? SchemaFunction<Definition>
-  : [Signature] extends [KernelSignature]
-    ? SchemaFunction
-    : [Signature] extends [FunctionSignature]
-      ? TargetFunction<Signature>
-      : never
 
 /** A TypeScript function that native code can call, as a typed handler for XLA FFI 0.1 with its own address. */
 export class FunctionTarget extends ManagedLifetime {
@@ -66,15 +34,16 @@ export class FunctionTarget extends ManagedLifetime {
   readonly #description: DataView
 
   /** @internal */
-  constructor(name: string, signature: FunctionSignature | KernelSignature, run: TargetFunction | SchemaFunction) {
+  constructor(name: string, given: string | KernelSignature, run: TargetFunction) {
     super()
     this.name = checkName(name, 'name')
     if (typeof run !== 'function') throw wrongType(name, 'a function', run)
+    const signature = readSignature(name, given, "Write '(x: f32[4]) -> (y: f32[4])'.")
     const exact = exactCallee(name, signature, run)
     this.#description = describeFunction(exact)
     this.#callback =
       exact === undefined
-        ? new Callback(readingEntry(name, signature as KernelSignature, run))
+        ? new Callback(readingEntry(name, signature, run))
         : new Callback(undefined, exactEntry(exact))
     const out = new BigUint64Array(1)
     const { tn_xla_function_open: open } = coreFunctions()
@@ -89,19 +58,20 @@ export class FunctionTarget extends ManagedLifetime {
   /**
    * Makes a TypeScript function callable from native code until the target is closed.
    *
-   * @param signature the exact types of the tensors, or a declared target, whose attributes the function also receives.
-   * @throws {ArgumentError} if the signature is invalid. @throws {NativeError} if the process has no address left.
+   * @param signature the text of a signature, or one that `parseSignature()` has read. Calls are fastest if every call has the same
+   * types and no attributes.
+   * @throws {SignatureError} if the text is invalid. @throws {NativeError} if the process has no address left.
    * @example
-   * using double = FunctionTarget.open('double', { operands: [f32([2])], results: [f32([2])] }, ([from], [to]) => {
+   * using double = FunctionTarget.open('double', '(x: f32[2]) -> (y: f32[2])', ([from], [to]) => {
    *   to.view().set((from.view() as Float32Array).map((value) => 2 * value))
    * })
    */
-  static open<const Signature extends FunctionSignature | KernelSignature>(
+  static open<const Text extends string>(
     name: string,
-    signature: Signature,
-    run: FunctionFor<Signature>,
+    signature: Text | KernelSignature,
+    run: TargetFunction<Text>,
   ): FunctionTarget {
-    return new FunctionTarget(name, signature, run as SchemaFunction)
+    return new FunctionTarget(name, signature, run as TargetFunction)
   }
 
   /** The address of the handler, for native code that calls it directly. The address is valid until the target is closed. */
@@ -133,36 +103,25 @@ interface Callee extends ExactFunction {
 
 const NO_ATTRIBUTES = Object.freeze({})
 
-/** Returns a function with its types if they are the same in every call. */
+/** Returns a function with its types, if every call has the same types and no attributes. */
 function exactCallee(
   name: string,
-  signature: FunctionSignature | KernelSignature,
-  run: TargetFunction | SchemaFunction,
+  { operands, results, temps, attributes }: KernelSignature,
+  run: TargetFunction,
 ): Callee | undefined {
-  const isDeclared = isSignature(signature)
-  const exact = isDeclared ? exactSignature(signature) : checkSignature(name, signature)
-  if (exact === undefined) return undefined
-  const { types, operandCount } = callShape(name, exact)
-  const pointers = new Int32Array(new ArrayBuffer(8 * Math.max(types.length, 1)))
-  const runExact: TargetFunction = isDeclared
-    ? (operands, results) => run(operands, results, NO_ATTRIBUTES)
-    : (run as TargetFunction)
-  const addresses = new BigUint64Array(pointers.buffer)
-  return { name, types, operandCount, pointers, addresses, run: runExact }
-}
-
-/** Returns the types of tensors, if every call of a kernel has the same types and no attributes. */
-function exactSignature({ operands, results, temps, attributes }: KernelSignature): FunctionSignature | undefined {
   if (attributes.length > 0 || temps.length > 0) return undefined
   const [operandTypes, resultTypes] = [exactTypes(operands), exactTypes(results)]
-  return operandTypes && resultTypes && { operands: operandTypes, results: resultTypes }
+  if (operandTypes === undefined || resultTypes === undefined) return undefined
+  const { types, operandCount } = callShape(name, { operands: operandTypes, results: resultTypes })
+  const pointers = new Int32Array(new ArrayBuffer(8 * Math.max(types.length, 1)))
+  return { name, types, operandCount, pointers, addresses: new BigUint64Array(pointers.buffer), run }
 }
 
 function exactTypes(parameters: readonly Parameter[]): TensorType[] | undefined {
-  const types = parameters.flatMap(({ kind, isToken, dtypes, shape }) => {
-    const isExact =
-      kind === 'one' && !isToken && dtypes.length === 1 && shape?.every((size) => typeof size === 'number')
-    return isExact ? [tensorType(dtypes[0]!, shape as readonly number[])] : []
+  const types = parameters.flatMap(({ kind, isToken, dtypes, shape, layout }) => {
+    const isExact = kind === 'one' && !isToken && layout === undefined && dtypes.length === 1
+    if (!isExact || !shape?.every((size) => typeof size === 'number')) return []
+    return [tensorType(dtypes[0]!, shape, { packing: 'element' })]
   })
   return types.length === parameters.length ? types : undefined
 }
@@ -202,11 +161,12 @@ function runOnCallersTensors(callee: Callee): boolean {
   let returned: unknown
   if (caller instanceof BoundCall) {
     if (!areCallersTensors(callee, caller.bound)) return false
-    returned = callee.run(caller.operands, caller.results)
+    returned = callee.run(caller.operands, caller.results, NO_ATTRIBUTES)
   } else {
     if (!areCallersTensors(callee, frame)) return false
     const firstResult = FIRST_TENSOR + callee.operandCount
-    returned = callee.run(frame.slice(FIRST_TENSOR, firstResult) as Tensor[], frame.slice(firstResult) as Tensor[])
+    const operands = frame.slice(FIRST_TENSOR, firstResult) as Tensor[]
+    returned = callee.run(operands, frame.slice(firstResult) as Tensor[], NO_ATTRIBUTES)
   }
   if (returned !== undefined) refusePromise(callee.name, returned)
   return true
@@ -215,17 +175,6 @@ function runOnCallersTensors(callee: Callee): boolean {
 function runOnLentMemory({ name, types, operandCount, addresses, run }: Callee): void {
   const buffers = types.map((type, i) => ({ type, pointer: addresses[i]! }))
   useLentMemory(name, buffers, operandCount, (tensors) =>
-    refusePromise(name, run(tensors.slice(0, operandCount), tensors.slice(operandCount))),
+    refusePromise(name, run(tensors.slice(0, operandCount), tensors.slice(operandCount), NO_ATTRIBUTES)),
   )
-}
-
-function checkSignature(name: string, signature: FunctionSignature): FunctionSignature {
-  const { operands, results } = checkOptions(signature, ['operands', 'results'], `the signature of ${name}`)
-  for (const [what, list] of Object.entries({ operands, results })) {
-    if (!Array.isArray(list) || !list.every((type) => type instanceof TensorType)) {
-      const hint = 'Write { operands: [f32([4])], results: [f32([4])] }.'
-      throw wrongType(`the ${what} of ${name}`, 'an array of types', list, hint)
-    }
-  }
-  return signature
 }

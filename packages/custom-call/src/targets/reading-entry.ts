@@ -3,10 +3,16 @@ import {
   innermostCall,
   resolveCall,
   withLayout,
+  type AttributesOutput,
   type CallbackFunction,
   type CallType,
   type Gated,
+  type OperandsOf,
+  type ResultsOf,
+  type TensorsFor,
 } from '@tenon/core/internal'
+import type { Attribute } from '../attributes/attribute.ts'
+import { readAttributes } from '../attributes/read-attributes.ts'
 import { BoundCall } from '../call/bound-call.ts'
 import { group, type Grouped } from '../call/grouped.ts'
 import { layoutsByPosition, signatureLayouts, type KernelLayouts } from '../call/kernel-layouts.ts'
@@ -14,21 +20,22 @@ import { withoutTokens } from '../call/kernel-shape.ts'
 import { FIRST_TENSOR } from '../call/taken.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import { readFrame, type ReadBuffer } from '../native/read-frame.ts'
-import type { AttributesOutput } from '../schema/attribute-types.ts'
-import { readAttributes } from '../schema/read-attributes.ts'
-import type { AttributesOf, TargetDefinition, TensorsFor } from '../schema/define-target.ts'
 import { fail, refusePromise } from './function-failure.ts'
 import { useLentMemory } from './lent-memory.ts'
 
-/** A kernel in TypeScript for a declared target. It is a {@link TargetFunction} that also receives the attributes. */
-export type SchemaFunction<Definition extends TargetDefinition = TargetDefinition> = (
-  operands: TensorsFor<Definition['operands']>,
-  results: TensorsFor<Definition['results']>,
-  attrs: AttributesOutput<AttributesOf<Definition>>,
+/**
+ * A kernel in TypeScript. The function reads the operands and the attributes and writes the results, whose contents are initially
+ * undefined. It borrows the tensors until it returns. An error that the function throws becomes the error of the call. The function
+ * must not return a promise.
+ */
+export type TargetFunction<Text extends string = string> = (
+  operands: TensorsFor<OperandsOf<Text>>,
+  results: TensorsFor<ResultsOf<Text>>,
+  attributes: AttributesOutput<Text, Attribute>,
 ) => void
 
-/** Makes the entry for a declared target, whose sizes and attributes differ from call to call. It never throws. */
-export function readingEntry(name: string, signature: KernelSignature, run: SchemaFunction): CallbackFunction {
+/** Makes the entry for a function whose sizes and attributes differ from call to call. It never throws. */
+export function readingEntry(name: string, signature: KernelSignature, run: TargetFunction): CallbackFunction {
   const layouts = signatureLayouts(withoutTokens(signature.operands), withoutTokens(signature.results))
   return (_, call) => {
     try {
@@ -38,7 +45,7 @@ export function readingEntry(name: string, signature: KernelSignature, run: Sche
       const all = [...operands, ...results]
       const buffers = layouts.isPlain ? all : inLayouts(signature, layouts, operands, results, all)
       const use = (tensors: readonly Tensor[]): void =>
-        refusePromise(name, run(tensors.slice(0, operands.length), tensors.slice(operands.length), attrs as never))
+        refusePromise(name, run(tensors.slice(0, operands.length), tensors.slice(operands.length), attrs))
       const tensors = callersTensors(buffers)
       if (tensors !== undefined) use(tensors)
       else useLentMemory(name, buffers, operands.length, use)

@@ -65,7 +65,7 @@ const tools = `
   }
   const collect = async () => { for (let i = 0; i < 3; i++) { gc(); await sleep(1) } }
   const getter = (list, index, get) => Object.defineProperty([...list], index, { get, enumerable: true, configurable: true })
-  const target = (run, operands = [type], results = [type]) => C.FunctionTarget.open('attack', { operands, results }, run)
+  const target = (run) => C.FunctionTarget.open('attack', '(x: ' + type + ') -> (y: ' + type + ')', run)
   const runTarget = (made, x = make(), y = make(0)) => made.handler.prepare({ operands: [x.type], results: [y.type] }).run([x], [y])
   /** A worker that runs a program with the same names. */
   const started = (source) => {

@@ -2,14 +2,10 @@ import { ArgumentError, tensor, type Tensor, type TensorType } from '@tenon/core
 import {
   array,
   c64,
-  defineTarget,
   f32,
   f64,
   FunctionTarget,
   InvalidArgumentError,
-  maybe,
-  optional,
-  param,
   ptr,
   s32,
   s64,
@@ -22,20 +18,14 @@ import {
   UnavailableError,
   UnimplementedError,
   type AttributeDictionary,
-  type AttributeSchema,
 } from '@tenon/custom-call'
 import { describe, expect, test } from 'vitest'
 import { filled, liveObjects, thrownBy } from './kernels.ts'
 
-const vector = param('f32', ['n'])
-const scale = defineTarget('scale', {
-  operands: [vector, optional(vector)],
-  results: [vector],
-  attrs: { a: 'f32', label: maybe('string', 'none') },
-})
+const scale = '(x: f32[n], bias?: f32[n]) -> (y: f32[n]); a: f32, label: string = "none"'
 
-describe('a TypeScript function for a declared target', () => {
-  test('gets tensors of any declared size, and attributes with their types', () => {
+describe('a TypeScript function with a signature', () => {
+  test('gets tensors of any size, and attributes with their types', () => {
     const registry = new TargetRegistry()
     const labels: string[] = []
     const handler = registry.registerFunction('scale', scale, ([x, bias], [y], { a, label }) => {
@@ -65,15 +55,24 @@ describe('a TypeScript function for a declared target', () => {
     registry.unregister('scale')
   })
 
-  test('gets an empty object without declared attributes', () => {
+  test('gets an empty object if the signature has no attributes', () => {
     const seen: unknown[] = []
-    const exact = defineTarget('exact', { operands: [f32([2])], results: [f32([2])] })
+    const exact = '(x: f32[2]) -> (y: f32[2])'
     const target = FunctionTarget.open('exact', exact, (operands, results, attrs) => {
       seen.push(operands.length, results.length, attrs)
     })
     expect(targetCall(exact, target.handler)(filled([2], () => 1)).shape).toStrictEqual([2])
     expect(seen).toStrictEqual([1, 1, {}])
     target.close()
+  })
+
+  test('gets tensors in the layouts of its signature, also with exact sizes', () => {
+    const signature = '(x: f32[2, 3] @cm) -> (y: f32[2, 3] @cm)'
+    using target = FunctionTarget.open('copy', signature, ([from], [to]) => {
+      to.set(from.toNested() as number[][])
+    })
+    const x = filled([2, 3], (i) => i)
+    expect(targetCall(signature, target.handler)(x).toNested()).toEqual(x.toNested())
   })
 
   test('gets the same tensor objects as the run that calls it', () => {
@@ -90,7 +89,7 @@ describe('a TypeScript function for a declared target', () => {
     target.close()
   })
 
-  test('is not run for a call that contradicts the declaration, which is INVALID_ARGUMENT', () => {
+  test('is not run for a call that contradicts the signature, which is INVALID_ARGUMENT', () => {
     let runs = 0
     const target = FunctionTarget.open('strict', scale, () => {
       runs++
@@ -124,7 +123,7 @@ describe('a TypeScript function for a declared target', () => {
 
   test('fails if it throws, returns a promise, or is called on another thread', async () => {
     const cause = new Error('as it should')
-    const none = defineTarget('none', { operands: [], results: [], attrs: { a: 's64' } })
+    const none = '() -> (); a: s64'
     const throwing = FunctionTarget.open('throwing', none, () => {
       throw cause
     })
@@ -144,15 +143,11 @@ describe('a TypeScript function for a declared target', () => {
 
 describe('attributes of a TypeScript function', () => {
   /** Returns the values that a function gets for attributes. */
-  function given(attrs: AttributeSchema, values: AttributeDictionary): unknown {
+  function given(attributes: string, values: AttributeDictionary): unknown {
     let seen: unknown
-    const target = FunctionTarget.open(
-      'attrs',
-      defineTarget('attrs', { operands: [], results: [], attrs }),
-      (_, __, a) => {
-        seen = a
-      },
-    )
+    const target = FunctionTarget.open('attrs', `() -> (); ${attributes}`, (_, __, a) => {
+      seen = a
+    })
     const call = target.handler.prepare({ attrs: values })
     call.run([], [])
     call.close()
@@ -161,9 +156,8 @@ describe('attributes of a TypeScript function', () => {
   }
 
   test('are scalars of every type', () => {
-    const schema = { a: 's8', b: 's32', c: 's64', d: 'u8', e: 'u64', f: 'f32', g: 'f64', h: 'pred', i: 'c64' } as const
     expect(
-      given(schema, {
+      given('a: s8, b: s32, c: s64, d: u8, e: u64, f: f32, g: f64, h: pred, i: c64', {
         a: s8(-1),
         b: s32(-5),
         c: s64(2n ** 62n),
@@ -179,8 +173,7 @@ describe('attributes of a TypeScript function', () => {
 
   test('are arrays, strings and pointers', () => {
     const x = tensor('f32', [1])
-    const schema = { a: 'f32[]', b: 's64[]', c: 'u8[]', d: 'string', e: 'bytes', f: 'pointer', g: 's16[]' } as const
-    const seen = given(schema, {
+    const seen = given('a: f32[], b: s64[], c: u8[], d: string, e: bytes, f: pointer, g: s16[]', {
       a: new Float32Array([1, 2.5]),
       b: array('s64', [1, -2]),
       c: new Uint8Array([7]),
@@ -205,22 +198,22 @@ describe('attributes of a TypeScript function', () => {
       range: { low: f32(0), inner: { mode: 'fast' } },
       any: { n: s8(3), deep: { list: array('u32', [9]) } },
     }
-    const seen = given({ range: { low: 'f32', inner: { mode: 'string' } }, any: 'dictionary' }, values) as {
+    const seen = given('range: { low: f32, inner: { mode: string } }, any: dictionary', values) as {
       range: unknown
       any: { n: { value: number; dtype: string }; deep: { list: { value: Uint32Array; kind: string } } }
     }
     expect(seen.range).toEqual({ low: 0, inner: { mode: 'fast' } })
     expect(seen.any.n).toMatchObject({ dtype: 'int8', value: 3 })
     expect(seen.any.deep.list).toMatchObject({ kind: 'array', value: new Uint32Array([9]) })
-    expect(thrownBy(() => given({ a: { b: 'f32' } }, { a: { b: f64(1) } }))).toMatchObject({
+    expect(thrownBy(() => given('a: { b: f32 }', { a: { b: f64(1) } }))).toMatchObject({
       diagnostics: ['Wrong scalar data type: expected F32 but got F64 (attribute a.b)'],
     })
   })
 
   test('may need more memory than is reserved at first', () => {
     const large = 'x'.repeat(100_000)
-    expect(given({ a: 'string' }, { a: large })).toEqual({ a: large })
-    expect(given({ a: 's8' }, { a: s8(1) })).toEqual({ a: 1 })
+    expect(given('a: string', { a: large })).toEqual({ a: large })
+    expect(given('a: s8', { a: s8(1) })).toEqual({ a: 1 })
   })
 })
 

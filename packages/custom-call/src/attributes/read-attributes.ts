@@ -1,9 +1,8 @@
 import type { AttributeParameter, AttributeType } from '@tenon/core'
 import { resolveAttributes } from '@tenon/core/internal'
-import { Attribute } from '../attributes/attribute.ts'
-import { encodeValues } from '../attributes/encode-values.ts'
+import { Attribute, type ReadAttributes } from './attribute.ts'
+import { encodeValues } from './encode-values.ts'
 import { refused } from '../errors/xla-error-classes.ts'
-import type { ReadAttributes } from './attribute-types.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
