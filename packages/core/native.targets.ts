@@ -1,5 +1,7 @@
 import { names, type NativePackage } from '@tenon/build'
 
+import { topics } from './native.topics.ts'
+
 const includes = ['csrc/include', 'include']
 
 /** What the faults of faulty kernels import. */
@@ -8,28 +10,16 @@ const faults = names(`
   memset mkstemp mmap nanosleep pthread_barrier_init pthread_barrier_wait pthread_create pthread_exit pthread_join puts raise snprintf tn_host_is_cancelled unlink write
 `)
 
+/** The kernels that a worker runs. */
+const hostKernels = ['csrc/host/kernels/*.c', 'csrc/tvm/host/ffi_table.c']
+
 /** The libraries for tests. */
 const fixture = { kind: 'shared', fixture: true, includes } as const
 
 /** Every native artifact of @tenon/core. The platform packages carry the shared ones. */
 export default {
   acyclic: true,
-  topics: {
-    directory: 'csrc',
-    shared: 'csrc/include',
-    levels: [['base'], ['call'], ['pools', 'tstring', 'tvm', 'xla'], ['host', 'node']],
-    headers: {
-      'status.def': 'base',
-      'tenon.h': 'base',
-      'tenon_call.h': 'call',
-      'tenon_host.h': 'host',
-      'tenon_nnapi.h': 'pools',
-      'tenon_pools.h': 'pools',
-      'tenon_tstring.h': 'tstring',
-      'tenon_tvm.h': 'tvm',
-      'tenon_xla.h': 'xla',
-    },
-  },
+  topics,
   platformPackages: 'npm',
   statusTable: { source: 'csrc/include/status.def', output: 'src/generated/status.ts' },
   abi: {
@@ -147,7 +137,7 @@ export default {
       systems: ['linux'],
       // musl has no backtrace().
       libc: 'gnu',
-      sources: ['csrc/host/*.c', 'csrc/host/kernels/*.c', 'csrc/tvm/host/ffi_table.c'],
+      sources: ['csrc/host/*.c', ...hostKernels],
       includes,
       libraries: ['dl', 'pthread'],
       uses: ['tenon'],
@@ -355,12 +345,7 @@ export default {
       kind: 'test',
       systems: ['linux'],
       libc: 'gnu',
-      sources: [
-        'csrc/test/main.c',
-        'csrc/test/posix/host/kernels/*.c',
-        'csrc/host/kernels/*.c',
-        'csrc/tvm/host/ffi_table.c',
-      ],
+      sources: ['csrc/test/main.c', 'csrc/test/posix/host/kernels/*.c', ...hostKernels],
       includes: [...includes, 'csrc', 'csrc/test'],
       uses: ['tenon'],
       libraries: ['dl', 'pthread'],
@@ -383,11 +368,7 @@ export default {
       name: 'host_requests_fuzz',
       kind: 'fuzz',
       systems: ['linux'],
-      sources: [
-        'csrc/{fuzz/host/requests_fuzz,host/kernels/*}.c',
-        'csrc/test/posix/host/kernels/support.c',
-        'csrc/tvm/host/ffi_table.c',
-      ],
+      sources: ['csrc/fuzz/host/requests_fuzz.c', 'csrc/test/posix/host/kernels/support.c', ...hostKernels],
       includes: [...includes, 'csrc', 'csrc/test', 'csrc/test/posix/host/kernels'],
       uses: ['tenon', 'tenon_guard'],
       libraries: ['dl', 'pthread'],

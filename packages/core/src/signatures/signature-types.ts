@@ -53,7 +53,7 @@ type IsEven<Text extends string, Part extends string> = Text extends `${string}$
 /**
  * The parts of a list, or `readonly string[]` for a list in which a bracket or quote is not closed.
  *
- * @typeParam Open the beginning of a part in which a bracket or quote is still open.
+ * @template Open the beginning of a part in which a bracket or quote is still open.
  */
 type Parts<
   Text extends string,
@@ -147,7 +147,7 @@ export interface TypedDictionary<Typed> {
 
 type EnumValue<Text extends string> = Unquoted<Text> extends Text ? (Text extends '' ? never : string) : Unquoted<Text>
 
-/** @typeParam Typed the values that have types of their own, which `dictionary` contains. */
+/** @template Typed the values that have types of their own, which `dictionary` contains. */
 type OutputFor<Type extends string, Typed> = Type extends `{${infer Members}}`
   ? Outputs<AttributeList<Parts<Members, ','>>, Typed>
   : Type extends `enum${infer Values}`
