@@ -14,7 +14,7 @@ import { failureOf } from './support.ts'
 
 const unlimited = { limit: Infinity, backoff: 0 }
 
-describe('rule 1', () => {
+describe('the queue of calls', () => {
   test('a call goes to the idle worker that has had the fewest calls', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ workers: 3 })
@@ -50,7 +50,7 @@ describe('rule 1', () => {
   })
 })
 
-describe('rule 2', () => {
+describe('the worker of a call', () => {
   test('calls with the same key run in the same worker, and others pass them by', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ workers: 4 })
@@ -73,7 +73,7 @@ describe('rule 2', () => {
   })
 })
 
-describe('rule 3', () => {
+describe('kernels of a worker', () => {
   test('a kernel is prepared when it is first called in a worker, once, and again after a restart', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'tenon-host-'))
     const library = join(directory, 'libfaulty.so')
@@ -110,7 +110,7 @@ describe('rule 3', () => {
   })
 })
 
-describe('rule 4', () => {
+describe('operands of a call', () => {
   test('operands are named by chunk and offset, whatever their number and place', async () => {
     using bench = new Bench()
     using other = SharedMemory.open({ label: 'other' })
@@ -180,7 +180,7 @@ test('calls have any number of operands, arguments of any length, and kernels an
   expect(workers.metrics().failures.KernelCrashError).toBeUndefined()
 })
 
-describe('rule 5', () => {
+describe('the lifetime of operands', () => {
   test('operands are held until the worker has answered, also after the call was rejected', async () => {
     using memory = SharedMemory.open({ label: 'held' })
     const bench = new Bench()
@@ -210,7 +210,7 @@ describe('rule 5', () => {
   })
 })
 
-describe('rule 6', () => {
+describe('chunks of a worker', () => {
   test('more chunks than a worker keeps are mapped again', async () => {
     using bench = new Bench()
     await using workers = await Workers.open()
@@ -228,7 +228,7 @@ describe('rule 6', () => {
   })
 })
 
-describe('rule 7', () => {
+describe('a call with a signal', () => {
   test('signal takes a waiting call back', async () => {
     using bench = new Bench()
     await using workers = await Workers.open()
@@ -276,7 +276,7 @@ describe('rule 7', () => {
   })
 })
 
-describe('rule 8', () => {
+describe('run()', () => {
   test('run() waits in the queue behind asynchronous calls, which are settled meanwhile', async () => {
     using bench = new Bench()
     await using workers = await Workers.open()
@@ -304,7 +304,7 @@ describe('rule 8', () => {
   })
 })
 
-describe('rule 9', () => {
+describe('a batch', () => {
   test('a batch settles as Promise.allSettled, whatever its length', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ workers: 2 })

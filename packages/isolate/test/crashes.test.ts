@@ -30,7 +30,7 @@ const FAULTS: readonly (readonly [keyof typeof FAULT, object, RegExp])[] = [
   ['THREAD_SEGV', { signal: 'SIGSEGV' }, /crashed: SIGSEGV/],
 ]
 
-describe('rules 13 and 14', () => {
+describe('a crash', () => {
   test.each(FAULTS)(
     '%s is one error, however the call is made, and the next call works',
     async (name, details, message) => {
@@ -103,7 +103,7 @@ describe('rules 13 and 14', () => {
   })
 })
 
-describe('rule 15', () => {
+describe('the calls before a crash', () => {
   test('a crash names the kernels that the worker ran before', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ restart: unlimited })
@@ -127,7 +127,7 @@ describe('rule 15', () => {
   })
 })
 
-describe('rule 16', () => {
+describe('the delay of restarts', () => {
   test('the first crash costs no time, the next ones do, and a success forgets them', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ restart: { limit: Infinity, backoff: 200 } })
@@ -177,7 +177,7 @@ describe('rule 16', () => {
   })
 })
 
-describe('rule 17', () => {
+describe('retries', () => {
   test('only calls declared idempotent are retried, and once', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ restart: unlimited })
@@ -208,7 +208,7 @@ describe('rule 17', () => {
   })
 })
 
-describe('rule 18', () => {
+describe('the resources of workers', () => {
   test('no descriptor, mapping or child of ended workers is left', async () => {
     using bench = new Bench()
     bench.call(FAULT.NONE)
@@ -249,7 +249,7 @@ describe('rule 18', () => {
 
 // The allocator of AddressSanitizer does not record what it refuses.
 if (!isSanitized)
-  describe('rules 19 and 20', () => {
+  describe('the limit of memory', () => {
     test('a refused allocation makes a crash a KernelMemoryError, which is not retried', async () => {
       using bench = new Bench()
       await using workers = await Workers.open({ memory: '256 MiB', restart: unlimited, idempotent: true })

@@ -5,7 +5,7 @@ import { Workers } from '../src/host/workers.ts'
 import { Bench, DOUBLED, FAULT } from './faulty.ts'
 import { failureOf } from './support.ts'
 
-describe('rule 10', () => {
+describe('the deadline of a call', () => {
   test('the deadline counts from the call, and includes the queue', async () => {
     using bench = new Bench()
     await using workers = await Workers.open()
@@ -69,7 +69,7 @@ describe('rule 10', () => {
   )
 })
 
-describe('rule 11', () => {
+describe('a call beyond its deadline', () => {
   const forms = [
     ['runAsync', async (workers: Workers, call: Parameters<Workers['run']>[0]) => workers.runAsync(call)],
     ['run', async (workers: Workers, call: Parameters<Workers['run']>[0]) => workers.run(call)],
@@ -129,7 +129,7 @@ describe('rule 11', () => {
   })
 })
 
-describe('rule 12', () => {
+describe('deadlines of several calls', () => {
   test('a synchronous call that waits enforces the deadlines of asynchronous ones', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ workers: 2, grace: 20 })

@@ -57,7 +57,7 @@ test('workers of a thread end with the thread, and leave nothing', async () => {
 })
 
 test.each(['', ' in run()'])(
-  'rule 12: a worker ends a call itself when its client is stopped beyond the deadline%s',
+  'a worker ends a call itself when its client is stopped beyond the deadline%s',
   async (where) => {
     let left = 0
     const { lines, code } = await run(`misses a deadline${where}`, async (child, said) => {

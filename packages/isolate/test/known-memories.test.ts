@@ -18,7 +18,7 @@ class Chunk implements SharedChunk {
 const chunks = Array.from({ length: 10 }, () => new Chunk())
 const none = (): void => expect.unreachable('nothing is released')
 
-test('rule 6: chunks that are used again and again are kept when others come and go', () => {
+test('chunks that are used again and again are kept when others come and go', () => {
   const known = new KnownMemories(4)
   const released: number[] = []
   const [a, b, ...others] = chunks
@@ -34,7 +34,7 @@ test('rule 6: chunks that are used again and again are kept when others come and
   for (const id of ids) expect(released).not.toContain(id)
 })
 
-test('rule 6: one chunk more than the limit does not make every use of all chunks miss', () => {
+test('one chunk more than the limit does not make every use of all chunks miss', () => {
   const known = new KnownMemories(4)
   let misses = 0
   for (let round = 0; round < 100; round++) {

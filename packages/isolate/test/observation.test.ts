@@ -14,7 +14,7 @@ interface Message {
 
 const unlimited = { limit: Infinity, backoff: 0 }
 
-describe('rule 39', () => {
+describe('diagnostics channels', () => {
   // The allocator of AddressSanitizer does not record what it refuses.
   if (!isSanitized)
     test('each event is published on its channel, with the details of the error', async () => {
@@ -110,7 +110,7 @@ describe('rule 39', () => {
   })
 })
 
-describe('rule 40', () => {
+describe('metrics() and health()', () => {
   test('metrics() counts calls, failures, times and resources', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ restart: unlimited })
@@ -149,7 +149,7 @@ describe('rule 40', () => {
   })
 })
 
-describe('rule 41', () => {
+describe('the output of workers', () => {
   test('a kernel that writes more than a pipe holds is not blocked while run() waits', async () => {
     using bench = new Bench()
     await using workers = await Workers.open({ deadline: 10_000 })

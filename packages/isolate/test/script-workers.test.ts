@@ -74,7 +74,7 @@ test('kernels of a module run in a worker in Node.js, and what they do is an err
   expect({ ...usage(), descriptors: 0 }).toEqual({ ...before, descriptors: 0 })
 })
 
-test.each(['run', 'runAsync'] as const)('rule 20: a worker in Node.js above its memory is ended: %s', async (form) => {
+test.each(['run', 'runAsync'] as const)('a worker in Node.js above its memory is ended: %s', async (form) => {
   await using workers = await Workers.open({ host: 'node', memory: '300 MiB', restart, idempotent: true })
   const error = await failureOf(async () => workers[form](callOf('eat')))
   expect(error).toBeInstanceOf(KernelMemoryError)

@@ -14,7 +14,7 @@ import { createPool } from '@tenon/pools'
 import { Server } from './server.ts'
 import { addModel, expectFailure, expectNoLeaks, floats, homes } from './support.ts'
 
-describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
+describe.each(homes)('memory beside a driver %s', (_, start) => {
   let driver: Driver
   let other: Driver
   let model: ReturnType<typeof addModel>
@@ -86,7 +86,7 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
     })
   })
 
-  test('D29: survives close() while an execution uses it', async () => {
+  test('survives close() while an execution uses it', async () => {
     await expectNoLeaks(async () => {
       const buffer = await allocateMemory({ roles: roles() })
       using pool = createPool(64)
@@ -140,7 +140,7 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
   })
 })
 
-test('D14: allocateMemory() takes ordinary memory when the driver has no room', async () => {
+test('allocateMemory() takes ordinary memory when the driver has no room', async () => {
   await using server = await Server.start({ buffers: 2 })
   await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])

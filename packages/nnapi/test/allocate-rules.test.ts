@@ -19,55 +19,55 @@ const modelOf = (input: Parameters<typeof operand>[0], output: Parameters<typeof
 const model = modelOf({})
 
 const broken: readonly (readonly [
-  rule: string,
   what: string,
+  rule: string,
   models: Parameters<typeof validateAllocate>[0],
   description: AllocateDescription,
 ])[] = [
-  ['D1', 'no prepared models', [], description()],
-  ['D2', 'no roles', [model], description({ inputRoles: [], outputRoles: [] })],
-  ['D3', 'a model that is not listed', [model], description({ inputRoles: [role({ modelIndex: 1 })] })],
-  ['D3', 'a negative model', [model], description({ inputRoles: [role({ modelIndex: -1 })] })],
-  ['D4', 'a model of another driver', [undefined], description()],
-  ['D5', 'an input that is not there', [model], description({ inputRoles: [role({ ioIndex: 1 })] })],
-  ['D5', 'an output that is not there', [model], description({ outputRoles: [role({ ioIndex: 1 })] })],
-  ['D6', 'frequency 10', [model], description({ inputRoles: [role({ frequency: 10 })] })],
-  ['D6', 'frequency 0', [model], description({ inputRoles: [role({ frequency: 0 })] })],
-  ['D6', 'frequency -0.5', [model], description({ inputRoles: [role({ frequency: -0.5 })] })],
-  ['D6', 'frequency NaN', [model], description({ inputRoles: [role({ frequency: Number.NaN })] })],
-  ['D7', 'a role twice', [model], description({ inputRoles: [role(), role()] })],
+  ['no prepared models', 'D1', [], description()],
+  ['no roles', 'D2', [model], description({ inputRoles: [], outputRoles: [] })],
+  ['a model that is not listed', 'D3', [model], description({ inputRoles: [role({ modelIndex: 1 })] })],
+  ['a negative model', 'D3', [model], description({ inputRoles: [role({ modelIndex: -1 })] })],
+  ['a model of another driver', 'D4', [undefined], description()],
+  ['an input that is not there', 'D5', [model], description({ inputRoles: [role({ ioIndex: 1 })] })],
+  ['an output that is not there', 'D5', [model], description({ outputRoles: [role({ ioIndex: 1 })] })],
+  ['frequency 10', 'D6', [model], description({ inputRoles: [role({ frequency: 10 })] })],
+  ['frequency 0', 'D6', [model], description({ inputRoles: [role({ frequency: 0 })] })],
+  ['frequency -0.5', 'D6', [model], description({ inputRoles: [role({ frequency: -0.5 })] })],
+  ['frequency NaN', 'D6', [model], description({ inputRoles: [role({ frequency: Number.NaN })] })],
+  ['a role twice', 'D7', [model], description({ inputRoles: [role(), role()] })],
   [
-    'D7',
     'a role twice through a model listed twice',
+    'D7',
     [model, model],
     description({ inputRoles: [role(), role({ modelIndex: 1 })] }),
   ],
-  ['D8', 'operands of different types', [modelOf({}, { type: 'TENSOR_INT32' })], description()],
+  ['operands of different types', 'D8', [modelOf({}, { type: 'TENSOR_INT32' })], description()],
   [
-    'D8',
     'operands of different scales',
+    'D8',
     [modelOf({ type: 'TENSOR_INT32', scale: 1 }, { type: 'TENSOR_INT32', scale: 2 })],
     description(),
   ],
-  ['D9', 'ranks that differ', [model], description({ dimensions: [2, 2] })],
-  ['D9', 'sizes that differ', [model], description({ dimensions: [5] })],
-  ['D9', 'roles that contradict each other', [modelOf({ dimensions: [0, 3] }, { dimensions: [2, 4] })], description()],
-  ['D10', 'dimensions for a scalar', [modelOf({ type: 'INT32', dimensions: [] })], description({ dimensions: [1] })],
+  ['ranks that differ', 'D9', [model], description({ dimensions: [2, 2] })],
+  ['sizes that differ', 'D9', [model], description({ dimensions: [5] })],
+  ['roles that contradict each other', 'D9', [modelOf({ dimensions: [0, 3] }, { dimensions: [2, 4] })], description()],
+  ['dimensions for a scalar', 'D10', [modelOf({ type: 'INT32', dimensions: [] })], description({ dimensions: [1] })],
 ]
 
 describe('requests for device buffers', () => {
-  test.each(broken)('%s refuses %s', (rule, _, models, wrong) => {
+  test.each(broken)('%s is refused', (_, rule, models, wrong) => {
     const violation = validateAllocate(models, wrong)
     expect({ rule: violation?.rule, status: violation?.status }).toEqual({ rule, status: 'INVALID_ARGUMENT' })
   })
 
-  test('D7 allows an operand as input of one model and output of another', () => {
+  test('an operand may be input of one model and output of another', () => {
     expect(
       validateAllocate([model, modelOf({})], description({ outputRoles: [role({ modelIndex: 1 })] })),
     ).toBeUndefined()
   })
 
-  test('D9 combines the open dimensions of all roles', () => {
+  test('the open dimensions of all roles are combined', () => {
     expect(validateAllocate([modelOf({ dimensions: [0, 3] }, { dimensions: [2, 0] })], description())).toBeUndefined()
     expect(validateAllocate([modelOf({ dimensions: [] })], description({ dimensions: [2, 3] }))).toBeUndefined()
   })

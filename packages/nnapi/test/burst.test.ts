@@ -26,7 +26,7 @@ describe.each(homes)('bursts of a driver %s', (_, start) => {
     await settled(driver)
   })
 
-  test('Q19: refuse a second execution while one is in progress', async () => {
+  test('refuse a second execution while one is in progress', async () => {
     using burst = prepared.burst()
     using pool = createPool(64)
     const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(16, 8)] }
@@ -40,7 +40,7 @@ describe.each(homes)('bursts of a driver %s', (_, start) => {
     burst.run(args)
   })
 
-  test('Q19: identifiers name pools until they are released, once or more', async () => {
+  test('identifiers name pools until they are released, once or more', async () => {
     using burst = prepared.burst()
     using other = prepared.burst()
     const pools = [createPool(64), createPool(64)]

@@ -5,7 +5,7 @@ import { HEADER_SIZE, operations, writeHeader } from '../src/wire/frame.ts'
 import { closeDescriptor, createSharedMemory } from '@tenon/pools/internal'
 import { attack, expectDisconnected } from './attack.ts'
 
-describe('defence 20: control data of every shape', () => {
+describe('control data of every shape', () => {
   const send = koffi.load('libc.so.6').func('int64_t sendmsg(int socket, uintptr_t message, int flags)')
   const [SOL_SOCKET, SCM_RIGHTS, SCM_CREDENTIALS] = [1, 1, 2]
 

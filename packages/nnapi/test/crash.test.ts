@@ -9,7 +9,7 @@ import { createPool, PoolsError } from '@tenon/pools'
 import { Server } from './server.ts'
 import { addModel, expectFailure, expectNoLeaks, thrownBy } from './support.ts'
 
-describe('defence 13: a driver that dies', () => {
+describe('a driver that dies', () => {
   test.each(['DIE', 'DIE_EARLY'])('by its own kernel: %s', async (operation) => {
     for (const isSync of [true, false]) {
       await expectNoLeaks(async () => {
@@ -102,7 +102,7 @@ describe('ends and beginnings', () => {
     })
   })
 
-  test('starting a driver that never serves fails after the deadline (defence 16)', async () => {
+  test('starting a driver that never serves fails after the deadline', async () => {
     await expectNoLeaks(async () => {
       const command = [process.execPath, '-e', 'setInterval(() => {}, 1000)']
       await expectFailure(() => spawnDriver({ command, deadline: 100 }), 'MISSED_DEADLINE_TRANSIENT')
@@ -169,7 +169,7 @@ describe('ends and beginnings', () => {
     })
   })
 
-  test('defence 21: a child process inherits no descriptor', async () => {
+  test('a child process inherits no descriptor', async () => {
     using pool = createPool(4096, { label: 'not-for-children' })
     await using driver = await spawnDriver()
     using model = addModel([1, 2])

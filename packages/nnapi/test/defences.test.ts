@@ -24,7 +24,7 @@ const memfdCreate = libc.func('int memfd_create(const char *name, unsigned int f
 const truncate = libc.func('int ftruncate(int descriptor, int64_t size)')
 const control = libc.func('int fcntl(int descriptor, int command, ...)')
 
-test('defence 1: a file that is truncated while models are prepared, run, and copied from', async () => {
+test('a file that is truncated while models are prepared, run, and copied from', async () => {
   const path = join(directory, 'flickering')
   const size = 1 << 20
   writeFileSync(path, Buffer.alloc(size))
@@ -68,7 +68,7 @@ test('defence 1: a file that is truncated while models are prepared, run, and co
   expect(own.isRunning).toBe(true)
 })
 
-describe('defence 2: sizes that are only a promise', () => {
+describe('sizes that are only a promise', () => {
   test('memory of huge pages is refused, because it faults although it is sealed', async () => {
     const [closeOnExec, sealable, huge, addSeals, shrink] = [1, 2, 4, 1033, 2]
     const descriptor = memfdCreate('huge', closeOnExec | sealable | huge) as number
@@ -111,7 +111,7 @@ describe('defence 2: sizes that are only a promise', () => {
     })
 })
 
-test('defence 4: offsets and lengths of every size are judged as exact arithmetic does', async () => {
+test('offsets and lengths of every size are judged as exact arithmetic does', async () => {
   await attack((client) => {
     begin(client, 2)
     const edges = [0, 1, 4, 15, 16, 4079, 4080, 4081, 4096, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 16, 2 ** 32 - 1]
@@ -132,7 +132,7 @@ test('defence 4: offsets and lengths of every size are judged as exact arithmeti
 })
 
 if (canMount)
-  test('defence 7: a file whose file system never answers', async () => {
+  test('a file whose file system never answers', async () => {
     const silent = new SilentFileSystem()
     try {
       // Not with openSync: who answers is this thread.
@@ -169,7 +169,7 @@ if (canMount)
     }
   })
 
-test('defence 8: a driver with few descriptors and a client with many pools', async () => {
+test('a driver with few descriptors and a client with many pools', async () => {
   await using small = await Server.start({ pools: 100_000 }, { openFiles: 64 })
   await using honest = await connectDriver(small.path)
   using model = addModel([1, 2])
@@ -192,7 +192,7 @@ test('defence 8: a driver with few descriptors and a client with many pools', as
   await small.isIdle()
 })
 
-test('defence 9: requests are refused before memory is touched', async () => {
+test('requests are refused before memory is touched', async () => {
   const before = server.residentBytes()
   await attack((client) => {
     begin(client, 1)
@@ -213,7 +213,7 @@ test('defence 9: requests are refused before memory is touched', async () => {
   expect(server.residentBytes() - before).toBeLessThan((64 << 20) + quarantine)
 })
 
-test('defence 10: Q11, D2, D3: unknown tokens and indices are refused', async () => {
+test('unknown tokens and indices are refused', async () => {
   await attack((client) => {
     begin(client, 1)
     const whole = { poolIndex: 0, offset: 0, length: 0, padding: 0 }
@@ -240,7 +240,7 @@ test('defence 10: Q11, D2, D3: unknown tokens and indices are refused', async ()
   })
 })
 
-test('defence 11: a device buffer never fits the models that come after its own', async () => {
+test('a device buffer never fits the models that come after its own', async () => {
   await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])
   using pool = createPool(64)
@@ -258,7 +258,7 @@ test('defence 11: a device buffer never fits the models that come after its own'
   buffer.close()
 })
 
-test('defence 12: closing at any point of a request is safe', async () => {
+test('closing at any point of a request is safe', async () => {
   await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])
   for (let gap = 0; gap < 12; gap++) {
@@ -287,7 +287,7 @@ test('defence 12: closing at any point of a request is safe', async () => {
   }
 })
 
-describe('defence 17: what one client leaves, no other reads', () => {
+describe('what one client leaves, no other reads', () => {
   test('new device buffers have no value, and their memory is zeroed', async () => {
     using model = addModel([1, 2])
     using pool = createPool(4096)
@@ -345,7 +345,7 @@ describe('defence 17: what one client leaves, no other reads', () => {
   })
 })
 
-describe('defences 18 and 19: outputs where nothing may be written', () => {
+describe('outputs where nothing may be written', () => {
   test('outputs over inputs, constants and each other are refused, also through another descriptor of the same memory', async () => {
     await attack((client) => {
       begin(client, 1)

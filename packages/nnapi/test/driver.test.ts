@@ -39,7 +39,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     })
   })
 
-  test('Q15: driverTime is the time that the driver measured', async () => {
+  test('driverTime is the time that the driver measured', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
@@ -49,7 +49,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     expect(driverTime).toBeLessThan((performance.now() - before) * 1e6)
   })
 
-  test('Q18: many executions in flight all succeed', async () => {
+  test('many executions in flight all succeed', async () => {
     using model = addModel([1, 1])
     using prepared = await driver.prepare(model)
     using pool = createPool(64 * 64)
@@ -64,7 +64,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     await Promise.all(runs)
   })
 
-  test('values between elements are copied (M11)', async () => {
+  test('values between elements are copied', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(64)
@@ -98,7 +98,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     })
   })
 
-  test('M12: large constants are sent in a pool', async () => {
+  test('large constants are sent in a pool', async () => {
     await expectNoLeaks(async () => {
       const values = Array.from({ length: 1000 }, (_unused, i) => i)
       using model = addModel(values)
@@ -126,7 +126,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     })
   })
 
-  test('Q6, Q7: requests settle the open dimensions of a model', async () => {
+  test('requests settle the open dimensions of a model', async () => {
     using model = addModel([5], [0])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
@@ -140,7 +140,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     }
   })
 
-  test('Q14: an output without enough memory fails with the needed shapes', async () => {
+  test('an output without enough memory fails with the needed shapes', async () => {
     using model = addModel([5], [0])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
@@ -150,7 +150,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     expect(pool.read(1024).every((byte) => byte === 0)).toBe(true)
   })
 
-  test('Q8: bytes beyond the value are not written', async () => {
+  test('bytes beyond the value are not written', async () => {
     using model = addModel([5], [0])
     using prepared = await driver.prepare(model)
     using pool = createPool(256)
@@ -184,7 +184,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     attempt(at(0), at(64))()
   })
 
-  test('P18: outputs in memory that is not writable are refused', async () => {
+  test('outputs in memory that is not writable are refused', async () => {
     await expectNoLeaks(async () => {
       using model = addModel([1, 2])
       using prepared = await driver.prepare(model)
@@ -202,7 +202,7 @@ describe.each(homes)('a driver %s', (_, start) => {
   })
 
   if (hasFiles)
-    test('Q10: overlaps are detected across pools of the same memory', async () => {
+    test('overlaps are detected across pools of the same memory', async () => {
       using model = addModel([1, 2])
       using prepared = await driver.prepare(model)
       const path = join(directory, 'twice')
@@ -238,7 +238,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     })
 
   if (hasFiles)
-    test('M21: constants of a file that shrank before fail the preparation', async () => {
+    test('constants of a file that shrank before fail the preparation', async () => {
       await expectNoLeaks(async () => {
         const path = join(directory, 'shrunk')
         writeFileSync(path, Buffer.alloc(8192))
@@ -255,7 +255,7 @@ describe.each(homes)('a driver %s', (_, start) => {
       })
     })
 
-  test('M19: operations that the driver does not have are refused', async () => {
+  test('operations that the driver does not have are refused', async () => {
     using model = buildModel((g) => {
       const x = g.input('TENSOR_FLOAT32', [2])
       const y = g.operation('RELU', [x], { type: 'TENSOR_FLOAT32', dimensions: [2] })
@@ -266,7 +266,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     expect(error.path).toBe('main.operations[1]')
   })
 
-  test('Q2: operands may be left out', async () => {
+  test('operands may be left out', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(64)
@@ -274,7 +274,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     await expectFailure(() => prepared.run({ inputs: [pool.slice(0, 8)], outputs: [OMIT] }), 'INVALID_ARGUMENT', 'Q2')
   })
 
-  test('M20, Q12: deadlines that have passed already are refused', async () => {
+  test('deadlines that have passed already are refused', async () => {
     using model = addModel([1, 2])
     await expectFailure(() => driver.prepare(model, { deadline: 0 }), 'MISSED_DEADLINE_PERSISTENT')
     using prepared = await driver.prepare(model, { deadline: 60_000 })

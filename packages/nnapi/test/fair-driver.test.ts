@@ -41,7 +41,7 @@ const expectServed = async (): Promise<void> => {
   expect(floats(honest.pool.read(8, 4))).toEqual([3])
 }
 
-describe('rule 33: the front', () => {
+describe('connections of clients', () => {
   beforeAll(() => serve({}, { totals: { clients: 4 } }))
   afterAll(() => server.stop())
 
@@ -106,7 +106,7 @@ describe('rule 33: the front', () => {
   })
 })
 
-describe('rule 34: turns', () => {
+describe('the turns of clients', () => {
   beforeAll(() => serve({}, { executors: 1 }))
   afterAll(() => server.stop())
 
@@ -163,7 +163,7 @@ describe('rule 34: turns', () => {
   })
 })
 
-describe('rule 35: deadlines', () => {
+describe('deadlines of a driver', () => {
   beforeAll(() => serve({}, { executors: 1 }))
   afterAll(() => server.stop())
 
@@ -255,7 +255,7 @@ describe('rule 35: deadlines', () => {
   })
 })
 
-describe('rule 36: totals', () => {
+describe('totals', () => {
   test('of device buffers hold for all clients together, and are free again when clients leave', async () => {
     own = server = await Server.start({}, { totals: { bufferBytes: 64 * MIB } })
     const size = (16 * MIB) / 4
@@ -347,7 +347,7 @@ describe('rule 36: totals', () => {
     })
 })
 
-describe('rule 37: an executor that crashes', () => {
+describe('an executor that crashes', () => {
   beforeAll(() => serve({}, { executors: 1 }))
   afterAll(() => server.stop())
 

@@ -149,7 +149,7 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
     await settled(driver)
   })
 
-  test('D16, Q16: write device buffers, whose state is checked when they begin', async () => {
+  test('write device buffers, whose state is checked when they begin', async () => {
     using pool = createPool(64)
     using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
     using source = createFence()
@@ -168,7 +168,7 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
     for (const fence of [first.fence, second.fence, source.fence]) fence.close()
   })
 
-  test('Q16: are refused if the shape of an output is open, or the request is invalid', async () => {
+  test('are refused if the shape of an output is open, or the request is invalid', async () => {
     await expectNoLeaks(async () => {
       using open = addModel([5], [0])
       using flexible = await driver.prepare(open)

@@ -164,7 +164,7 @@ const lies: readonly (readonly [what: string, answer: Answer])[] = [
   ['the end', (driver) => driver.close()],
 ]
 
-describe('defence 14: a driver that lies about an execution', () => {
+describe('a driver that lies about an execution', () => {
   test.each(lies)('%s', async (_, answer) => {
     await withDriver([[operations.EXECUTE, answer]], async (driver) => {
       using model = addModel([1, 2])
@@ -204,7 +204,7 @@ describe('defence 14: a driver that lies about an execution', () => {
     })
   })
 
-  test('D13: a token of 0 is refused', async () => {
+  test('a token of 0 is refused', async () => {
     await withDriver(
       [[operations.ALLOCATE, (driver, header) => driver.answer(header, encodeBody({ token: 0 }))]],
       async (driver) => {
@@ -216,7 +216,7 @@ describe('defence 14: a driver that lies about an execution', () => {
     )
   })
 
-  test('defence 16: a request without an answer fails after its deadline', async () => {
+  test('a request without an answer fails after its deadline', async () => {
     await withDriver([[operations.EXECUTE, () => {}]], async (driver) => {
       using model = addModel([1, 2])
       using prepared = await driver.prepare(model)

@@ -8,7 +8,7 @@ import { ring } from '../src/link/socket.ts'
 import { attack, begin, expectServed, launch } from './attack.ts'
 
 describe('fences of others', () => {
-  test('defence 3: descriptors that are not fences and frames that are not executions are refused', async () => {
+  test('descriptors that are not fences and frames that are not executions are refused', async () => {
     await attack((client) => {
       begin(client, 1)
       const [mine, theirs] = socketPair('stream')
@@ -28,7 +28,7 @@ describe('fences of others', () => {
     })
   })
 
-  test('defences 8 and 16: fences that are never signalled count only against their client', async () => {
+  test('fences that are never signalled count only against their client', async () => {
     await attack(async (client) => {
       begin(client, 1)
       const [mine, theirs] = socketPair('stream')
@@ -47,7 +47,7 @@ describe('fences of others', () => {
     })
   })
 
-  test('defence 12: pools and models that are released while a fenced execution waits', async () => {
+  test('pools and models that are released while a fenced execution waits', async () => {
     await attack((client) => {
       begin(client, 1)
       const [mine, theirs] = socketPair('stream')

@@ -9,8 +9,8 @@ import { addModel, expectFailure, handModel } from './support.ts'
 
 import { attack, expectDisconnected, expectServed, GONE, server } from './attack.ts'
 
-describe('defences 10 and 11: tokens and roles', () => {
-  test('tokens of another client and guessed tokens have the same answer (D31)', async () => {
+describe('tokens and roles', () => {
+  test('tokens of another client and guessed tokens have the same answer', async () => {
     await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
@@ -49,7 +49,7 @@ describe('defences 10 and 11: tokens and roles', () => {
   })
 })
 
-describe('defences 15 to 17: the protocol', () => {
+describe('messages that are not of the protocol', () => {
   test.each([
     ['an unknown operation', (client: RawClient) => client.send(13, {})],
     ['a reply', (client: RawClient) => client.send(operations.HELLO, {}, [], { isReply: true })],

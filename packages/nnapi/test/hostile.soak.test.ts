@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-test(`defence 5: ${reads} shapes and indices that another process changes while they are read`, async () => {
+test(`${reads} shapes and indices that another process changes while they are read`, async () => {
   await using driver = await connectDriver(server.path)
   // The one who flips: it writes one of two values to where the other driver reads, again and again.
   await using flipper = await spawnDriver()
@@ -65,7 +65,7 @@ test(`defence 5: ${reads} shapes and indices that another process changes while 
   await server.isIdle()
 })
 
-test(`defence 10: ${guesses} guessed tokens have one answer`, async () => {
+test(`${guesses} guessed tokens have one answer`, async () => {
   await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])
   using prepared = await driver.prepare(model)

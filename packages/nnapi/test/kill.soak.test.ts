@@ -58,7 +58,7 @@ async function work(driver: Driver, step: () => void): Promise<void> {
   }
 }
 
-describe('defence 13: a driver that is killed', () => {
+describe('a driver that is killed', () => {
   test.each(Array.from({ length: 20 }, (_, point) => point))(`at point %i, ${rounds} times`, async (point) => {
     for (let round = 0; round < rounds; round++) {
       await expectNoLeaks(async () => {
@@ -84,7 +84,7 @@ describe('defence 13: a driver that is killed', () => {
   })
 })
 
-describe('defence 13: a client that is killed', () => {
+describe('a client that is killed', () => {
   let server: Server
   beforeAll(async () => {
     server = await Server.start({}, { executors: 1 })

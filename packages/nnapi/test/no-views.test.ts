@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { createFrozenPool, createImagePool, createPool, poolUsage } from '@tenon/pools'
 import { expectFailure, expectNoLeaks, floats } from './support.ts'
 
-// What Electron does: it forbids ArrayBuffers over memory that isn't JavaScript's own (defence 22).
+// What Electron does: it forbids ArrayBuffers over memory that isn't JavaScript's own.
 await vi.hoisted(async () => {
   const { platform } = await import('@tenon/pools/internal')
   vi.spyOn(platform, 'hasViews').mockReturnValue(false)
@@ -14,7 +14,7 @@ await import('./rules.test.ts')
 await import('./rules-memory.test.ts')
 await import('./fenced.test.ts')
 
-test('defence 22: without views, pools are read and written by copies', async () => {
+test('without views, pools are read and written by copies', async () => {
   await expectNoLeaks(async () => {
     using pool = createPool(4096)
     pool.write(8, new Float32Array([1.5, -2]))

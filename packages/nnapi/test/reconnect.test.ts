@@ -8,7 +8,7 @@ import { addModel, expectFailure, floats, thrownBy } from './support.ts'
 
 let server: Server
 
-describe('rule 37: a client of an executor that crashes', () => {
+describe('a client of an executor that crashes', () => {
   beforeAll(async () => {
     server = await Server.start({}, { executors: 1 })
   })

@@ -34,62 +34,62 @@ const unranked = handModel((m) => {
 const nothing = { poolIndex: 0, offset: 0, length: 0, padding: 0 }
 
 /** Requests that break a rule each: checked by the validator, and by drivers in every home. */
-export const brokenRequests: readonly (readonly [rule: string, what: string, model: Model, request: Request])[] = [
-  ['Q1', 'too few inputs', model, request({ inputs: [] })],
-  ['Q1', 'too many outputs', model, request({ outputs: [argument(), argument()] })],
-  ['Q2', 'no value with a length', model, request({ inputs: [argument({ hasNoValue: true })] })],
+export const brokenRequests: readonly (readonly [what: string, rule: string, model: Model, request: Request])[] = [
+  ['too few inputs', 'Q1', model, request({ inputs: [] })],
+  ['too many outputs', 'Q1', model, request({ outputs: [argument(), argument()] })],
+  ['no value with a length', 'Q2', model, request({ inputs: [argument({ hasNoValue: true })] })],
   [
-    'Q2',
     'no value with dimensions',
+    'Q2',
     model,
     request({ inputs: [argument({ hasNoValue: true, location: nothing, dimensions: [4] })] }),
   ],
-  ['Q3', 'a pool that is not there', model, request({ inputs: [argument({ location: { poolIndex: 1 } })] })],
-  ['Q4', 'a value past the pool', model, request({ inputs: [argument({ location: { offset: 4090 } })] })],
-  ['Q4', 'padding past the pool', model, request({ inputs: [argument({ location: { offset: 4080, padding: 1 } })] })],
-  ['Q4', 'an end that wraps in 32 bits', model, request({ inputs: [argument({ location: { offset: 0xffff_fff0 } })] })],
+  ['a pool that is not there', 'Q3', model, request({ inputs: [argument({ location: { poolIndex: 1 } })] })],
+  ['a value past the pool', 'Q4', model, request({ inputs: [argument({ location: { offset: 4090 } })] })],
+  ['padding past the pool', 'Q4', model, request({ inputs: [argument({ location: { offset: 4080, padding: 1 } })] })],
+  ['an end that wraps in 32 bits', 'Q4', model, request({ inputs: [argument({ location: { offset: 0xffff_fff0 } })] })],
   [
-    'Q4',
     'a device buffer with a length',
+    'Q4',
     model,
     request({
       pools: [facts({ kind: 'token', byteSize: 0 })],
       outputs: [argument({ hasNoValue: true, location: nothing })],
     }),
   ],
-  ['Q5', 'a length of 0', model, request({ inputs: [argument({ location: { length: 0 } })] })],
-  ['Q6', 'another rank', open, request({ inputs: [argument({ dimensions: [4] })] })],
-  ['Q6', 'another size where the model fixes it', open, request({ inputs: [argument({ dimensions: [1, 5] })] })],
-  ['Q6', 'an input with an axis of 0', open, request({ inputs: [argument({ dimensions: [0, 4] })] })],
-  ['Q7', 'an open input without dimensions', open, request()],
-  ['Q7', 'an input of unknown rank without dimensions', unranked, request()],
+  ['a length of 0', 'Q5', model, request({ inputs: [argument({ location: { length: 0 } })] })],
+  ['another rank', 'Q6', open, request({ inputs: [argument({ dimensions: [4] })] })],
+  ['another size where the model fixes it', 'Q6', open, request({ inputs: [argument({ dimensions: [1, 5] })] })],
+  ['an input with an axis of 0', 'Q6', open, request({ inputs: [argument({ dimensions: [0, 4] })] })],
+  ['an open input without dimensions', 'Q7', open, request()],
+  ['an input of unknown rank without dimensions', 'Q7', unranked, request()],
   [
-    'Q7',
     'a scalar with dimensions',
+    'Q7',
     handModel((m) => {
       m.main.operands[2] = operand({ type: 'INT32', dimensions: [], lifetime: 'SUBGRAPH_INPUT' })
       m.main.inputIndexes = [0, 2]
     }),
     request({ inputs: [argument(), argument({ location: { length: 4 }, dimensions: [1] })] }),
   ],
-  ['Q8', 'a byte too little', model, request({ inputs: [argument({ location: { length: 15 } })] })],
-  ['Q8', 'a byte too many', model, request({ inputs: [argument({ location: { length: 17 } })] })],
+  ['a byte too little', 'Q8', model, request({ inputs: [argument({ location: { length: 15 } })] })],
+  ['a byte too many', 'Q8', model, request({ inputs: [argument({ location: { length: 17 } })] })],
   [
-    'Q8',
     'another length than dimensions say',
+    'Q8',
     open,
     request({ inputs: [argument({ dimensions: [2, 4] })], outputs: [argument({ location: { offset: 64 } })] }),
   ],
-  ['Q10', 'an output over an input', model, request({ outputs: [argument({ location: { offset: 12 } })] })],
+  ['an output over an input', 'Q10', model, request({ outputs: [argument({ location: { offset: 12 } })] })],
   [
-    'Q10',
     'an output in the padding of an input',
+    'Q10',
     model,
     request({ inputs: [argument({ location: { padding: 48 + 1 } })] }),
   ],
   [
-    'Q10',
     'an output over an input in another pool of the same memory',
+    'Q10',
     model,
     request({
       pools: [facts(), facts({ identityOffset: 4096 }), facts({ identityOffset: 4080 })],
@@ -98,8 +98,8 @@ export const brokenRequests: readonly (readonly [rule: string, what: string, mod
     }),
   ],
   [
-    'Q10',
     'two outputs over each other',
+    'Q10',
     twoOutputs(),
     {
       inputs: [argument()],
@@ -108,14 +108,14 @@ export const brokenRequests: readonly (readonly [rule: string, what: string, mod
     },
   ],
   [
-    'Q10',
     'an output over a constant',
+    'Q10',
     constantInPool(),
     request({ outputs: [argument({ location: { offset: 1024 } })] }),
   ],
   [
-    'D19',
     'a device buffer as input and output',
+    'D19',
     model,
     request({
       pools: [facts({ kind: 'token', byteSize: 0, identity: 'token:1' })],
@@ -123,10 +123,10 @@ export const brokenRequests: readonly (readonly [rule: string, what: string, mod
       outputs: [argument({ location: nothing })],
     }),
   ],
-  ['P18', 'a frozen pool as output', model, request({ pools: [facts({ rights: 'frozen' })] })],
-  ['P18', 'a read-only pool as output', model, request({ pools: [facts({ rights: 'read-only' })] })],
-  ['Q20', 'a negative pool', model, request({ inputs: [argument({ location: { poolIndex: -1 } })] })],
-  ['Q20', 'a dimension of 2^32', open, request({ inputs: [argument({ dimensions: [2 ** 32, 4] })] })],
+  ['a frozen pool as output', 'P18', model, request({ pools: [facts({ rights: 'frozen' })] })],
+  ['a read-only pool as output', 'P18', model, request({ pools: [facts({ rights: 'read-only' })] })],
+  ['a negative pool', 'Q20', model, request({ inputs: [argument({ location: { poolIndex: -1 } })] })],
+  ['a dimension of 2^32', 'Q20', open, request({ inputs: [argument({ dimensions: [2 ** 32, 4] })] })],
 ]
 
 function twoOutputs(): Model {
@@ -149,10 +149,9 @@ function constantInPool(): Model {
 }
 
 /** Requests that look wrong and aren't. */
-export const validRequests: readonly (readonly [rule: string, what: string, model: Model, request: Request])[] = [
-  ['Q2', 'an input that is left out', model, request({ inputs: [argument({ hasNoValue: true, location: nothing })] })],
+export const validRequests: readonly (readonly [what: string, model: Model, request: Request])[] = [
+  ['an input that is left out', model, request({ inputs: [argument({ hasNoValue: true, location: nothing })] })],
   [
-    'Q4',
     'a whole device buffer',
     model,
     request({
@@ -162,7 +161,6 @@ export const validRequests: readonly (readonly [rule: string, what: string, mode
     }),
   ],
   [
-    'Q6',
     'an output with an axis of 0',
     open,
     request({
@@ -171,7 +169,6 @@ export const validRequests: readonly (readonly [rule: string, what: string, mode
     }),
   ],
   [
-    'Q7',
     'an open output without dimensions',
     open,
     request({
@@ -179,9 +176,8 @@ export const validRequests: readonly (readonly [rule: string, what: string, mode
       outputs: [argument({ location: { offset: 64, length: 100 } })],
     }),
   ],
-  ['Q8', 'room beyond the value as padding', model, request({ inputs: [argument({ location: { padding: 48 } })] })],
+  ['room beyond the value as padding', model, request({ inputs: [argument({ location: { padding: 48 } })] })],
   [
-    'Q10',
     'inputs that overlap',
     handModel((m) => {
       m.main.operands.push(operand({ lifetime: 'SUBGRAPH_INPUT' }))
@@ -190,13 +186,11 @@ export const validRequests: readonly (readonly [rule: string, what: string, mode
     request({ inputs: [argument(), argument({ location: { offset: 4 } })] }),
   ],
   [
-    'Q10',
     'the same offsets of other memory',
     model,
     request({ pools: [facts(), facts({ identity: '2:2' })], outputs: [argument({ location: { poolIndex: 1 } })] }),
   ],
   [
-    'D19',
     'a device buffer as two inputs',
     handModel((m) => {
       m.main.operands.push(operand({ lifetime: 'SUBGRAPH_INPUT' }))

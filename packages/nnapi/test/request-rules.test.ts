@@ -9,23 +9,23 @@ describe('requests', () => {
     expect(validateRequest(model, request())).toBeUndefined()
   })
 
-  test.each(brokenRequests)('%s refuses %s', (rule, _, given, wrong) => {
+  test.each(brokenRequests)('%s is refused', (_, rule, given, wrong) => {
     const violation = validateRequest(given, wrong)
     expect({ rule: violation?.rule, status: violation?.status }).toEqual({ rule, status: 'INVALID_ARGUMENT' })
     expect(violation!.path).toMatch(/^(inputs|outputs)/)
   })
 
-  test.each(validRequests)('%s allows %s', (_, __, given, right) => {
+  test.each(validRequests)('%s is allowed', (_, given, right) => {
     expect(validateRequest(given, right)).toBeUndefined()
   })
 
-  test('M11 refuses unaligned values only with strictAlignment', () => {
+  test('unaligned values are refused only with strictAlignment', () => {
     const unaligned = request({ inputs: [argument({ location: { offset: 2 } })] })
     expect(validateRequest(model, unaligned)).toBeUndefined()
     expect(validateRequest(model, unaligned, { strictAlignment: true })?.rule).toBe('M11')
   })
 
-  test('Q4 agrees with exact arithmetic at every edge', () => {
+  test('the end of a value agrees with exact arithmetic at every edge', () => {
     const edges = [
       0,
       1,

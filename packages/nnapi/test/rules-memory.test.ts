@@ -22,7 +22,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
   useAdder(start, (opened) => ({ driver, prepared } = opened))
 
   describe('pools', () => {
-    test('P11: an image is used as a whole, and its size is that of its pixels', async () => {
+    test('an image is used as a whole, and its size is that of its pixels', async () => {
       await expectNoLeaks(async () => {
         using image = createImagePool({ width: 2, height: 1, format: 'R8G8B8A8_UNORM' })
         using result = createImagePool({ width: 1, height: 2, format: 'R8G8B8A8_UNORM' })
@@ -59,7 +59,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
     })
 
     if (hasFiles)
-      test('P13, P14: an execution writes its output to the file', async () => {
+      test('an execution writes its output to the file', async () => {
         const path = fileOf('written')
         using file = openFilePool(path, { access: 'read-write' })
         using pool = createPool(64)
@@ -68,7 +68,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
         expect(floats(Uint8Array.from(readFileSync(path).subarray(64, 72)))).toEqual([5, 7])
       })
 
-    test('P16: every pool of a request is checked, also a pool that no argument names', async () => {
+    test('every pool of a request is checked, also a pool that no argument names', async () => {
       const [pool, unused] = [createPool(64), createPool(64)]
       const at = (offset: number) => argument({ location: { offset, length: 8 } })
       const asked = { inputs: [at(0)], outputs: [at(16)], pools: [pool, unused] }
@@ -80,7 +80,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       pool.close()
     })
 
-    test('P15, P17, P19: each cause has its status', async () => {
+    test('each cause has its status', async () => {
       using pool = createPool(64)
       const output = [pool.slice(16, 8)]
       if (hasFiles) {
@@ -108,7 +108,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
   })
 
   describe('device buffers', () => {
-    test('D21: an offset or length of a device buffer is refused', async () => {
+    test('an offset or length of a device buffer is refused', async () => {
       using buffer = await driver.allocate({ roles: [prepared.input(0)] })
       using pool = createPool(64)
       await buffer.copyFrom(pool.slice(0, 8))
@@ -124,7 +124,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       }
     })
 
-    test('D22: device buffers are copied from and to linear memory, and not images', async () => {
+    test('device buffers are copied from and to linear memory, and not images', async () => {
       await expectNoLeaks(async () => {
         using buffer = await driver.allocate({ roles: [prepared.input(0)] })
         using shared = createPool(64)
@@ -148,7 +148,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       await settled(driver)
     })
 
-    test('D26: a device buffer is copied to another', async () => {
+    test('a device buffer is copied to another', async () => {
       await expectNoLeaks(async () => {
         const roles = [prepared.input(0)]
         using from = await driver.allocate({ roles })
@@ -173,7 +173,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       await settled(driver)
     })
 
-    test('D28: concurrent readers and writers all get an answer', async () => {
+    test('concurrent readers and writers all get an answer', async () => {
       using one = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
       using two = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
       using pool = createPool(4096)
@@ -197,7 +197,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       }
     })
 
-    test('D32: illegal use of a device buffer does not change its value or the outputs', async () => {
+    test('illegal use of a device buffer does not change its value or the outputs', async () => {
       using model3 = buildModel((g) => {
         const x = g.input('TENSOR_FLOAT32', [2])
         const y = g.input('TENSOR_FLOAT32', [2])

@@ -6,13 +6,13 @@ const take = (count: number): number[] => {
   return Array.from({ length: count }, () => source.next())
 }
 
-test('D12, D15: tokens are whole numbers from 1 to 2^32 - 1, and never repeat', () => {
+test('tokens are whole numbers from 1 to 2^32 - 1, and never repeat', () => {
   const tokens = take(100_000)
   expect(new Set(tokens).size).toBe(tokens.length)
   expect(tokens.every((token) => Number.isInteger(token) && token > 0 && token < 2 ** 32)).toBe(true)
 })
 
-test('D31: a token does not predict the next one, nor those of others', () => {
+test('a token does not predict the next one, nor those of others', () => {
   const [mine, others] = [take(10_000), new Set(take(10_000))]
   // Of 10 000 random numbers among 2^32, about 0.02 are in another set of as many.
   expect(mine.filter((token) => others.has(token)).length).toBeLessThan(5)

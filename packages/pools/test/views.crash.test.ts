@@ -8,7 +8,7 @@ const cwd = fileURLToPath(new URL('..', import.meta.url))
 const run = (source: string): Promise<ScriptResult> =>
   runScript(`import * as pools from '@tenon/pools'\n${source}`, { cwd, nodeOptions: ['--expose-gc'] })
 
-describe('defence 12: memory that is closed while it is in use', () => {
+describe('memory that is closed while it is in use', () => {
   test('views are empty after close', async () => {
     const { code, stdout } = await run(`
       const pool = pools.createPool(1 << 20)
