@@ -1,10 +1,17 @@
 import type { NativeLibrary } from '@tenon/core'
-import type { RunAsyncOptions } from './async/run-later.ts'
-import { callable, callFunction, type CallResults, type ResultOptions, type ResultSpec } from './call/call-function.ts'
+import { callable, callFunction, type CallFunctions } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
-import { DEFAULT_FRAMES } from './call/kept-frames.ts'
+import { DEFAULT_FRAMES } from './call/frames.ts'
+import { handlerCallee, type KernelHandler } from './call/handler-callee.ts'
+import {
+  listedArguments,
+  type CallResults,
+  type ExtraOption,
+  type ResultOptions,
+  type ResultSpec,
+} from './call/listed-arguments.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
-import { preparedCalls } from './call/prepared-calls.ts'
+import type { RunAsyncOptions } from './call/run-later.ts'
 import {
   hostFunction,
   type HostFunctionOptions,
@@ -65,13 +72,7 @@ export function customCall(
 ): CustomCall {
   const handler = typedHandler(library, symbols, options)
   const prepare = (prepareOptions: TypedPrepareOptions): PreparedCall => handler.prepare(prepareOptions)
-  const limit = handler.stages.includes('instantiate') ? 0 : DEFAULT_FRAMES
-  const { call, async } = callFunction({
-    extra: 'attrs',
-    frames: { limit, gate: handler.gate },
-    prepare,
-    ...preparedCalls,
-  })
+  const { call, async } = callsOf(handler, 'attrs')
   return callable(call, handler.name, { async, handler, prepare }) as unknown as CustomCall
 }
 
@@ -87,7 +88,11 @@ export function customCall(
 export function hostCall(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): HostCall {
   const target = hostFunction(library, symbol, options)
   const prepare = (prepareOptions: UntypedPrepareOptions): PreparedCall => target.prepare(prepareOptions)
-  const frames = { limit: DEFAULT_FRAMES, gate: target.gate }
-  const { call, async } = callFunction({ extra: 'opaque', frames, prepare, ...preparedCalls })
+  const { call, async } = callsOf(target, 'opaque')
   return callable(call, target.name, { async, function: target, prepare }) as unknown as HostCall
+}
+
+function callsOf(handler: KernelHandler, extra: ExtraOption): CallFunctions {
+  const callee = handlerCallee(handler, DEFAULT_FRAMES)
+  return callFunction(handler.name, listedArguments(extra, callee), callee)
 }

@@ -17,7 +17,7 @@ export {
   type ComplexHelper,
   type TypeHelper,
 } from './attributes/helpers.ts'
-export { type RunAsyncOptions } from './async/run-later.ts'
+export { type RunAsyncOptions } from './call/run-later.ts'
 export { batch, Batch, type BatchEntry } from './call/batch.ts'
 export { BoundCall } from './call/bound-call.ts'
 export { type Tensors } from './call/call-target.ts'
@@ -33,7 +33,7 @@ export {
   type HostCallOptions,
   type ResultOptions,
   type ResultSpec,
-} from './call/call-function.ts'
+} from './call/listed-arguments.ts'
 export { Cuda } from './cuda/cuda.ts'
 export { type CudaContext } from './cuda/cuda-context.ts'
 export { CudaDevice } from './cuda/cuda-device.ts'
@@ -79,22 +79,16 @@ export {
   type Target,
   type UntypedOptions,
 } from './registry/target-registry.ts'
-export {
-  targetCall,
-  type Kernel,
-  type KernelArgument,
-  type KernelHandler,
-  type OperandTypes,
-  type TargetCall,
-  type TargetCallOptions,
-} from './target-call.ts'
+export { type KernelHandler } from './call/handler-callee.ts'
+export { type Kernel, type KernelArgument, type OperandTypes } from './kernel.ts'
+export { targetCall, type TargetCall, type TargetCallOptions } from './target-call.ts'
 export {
   type KernelAsyncOptions,
   type KernelCallOptions,
   type KernelPrepareOptions,
   type KernelResources,
 } from './call/kernel-options.ts'
-export { type GivenResults } from './call/given-results.ts'
+export { type KernelResults } from './call/kernel-results.ts'
 export { type TargetFunction } from './targets/reading-entry.ts'
 export { FunctionTarget } from './targets/function-target.ts'
 export { refusedNames, registeredNames, type RefusedName, type RegisteredName } from './targets/registered-names.ts'

@@ -1,9 +1,8 @@
-import type { KernelSignature, Tensor, TensorType } from '@tenon/core'
+import type { KernelSignature, Tensor } from '@tenon/core'
 import {
   checkOptions,
   readSignature,
   wrongType,
-  wrongValue,
   type AttributesInput,
   type OperandsOf,
   type ParameterTypes,
@@ -12,14 +11,11 @@ import {
   type TensorsFor,
 } from '@tenon/core/internal'
 import type { Attribute } from './attributes/attribute.ts'
-import { callable } from './call/call-function.ts'
-import { preparedCalls } from './call/prepared-calls.ts'
-import { kernelFunction, type KernelForms } from './call/kernel-function.ts'
+import { DEFAULT_FRAMES } from './call/frames.ts'
+import { handlerCallee, kernelCallee, type KernelHandler } from './call/handler-callee.ts'
 import type { KernelAsyncOptions, KernelCallOptions, KernelPrepareOptions } from './call/kernel-options.ts'
-import { kernelTarget } from './call/kernel-target.ts'
-import { DEFAULT_FRAMES } from './call/kept-frames.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
-import { positional } from './call/positional.ts'
+import { checkFrames, kernelOf, type Kernel, type OperandTypes } from './kernel.ts'
 import { TypedHandler } from './targets/typed-handler.ts'
 import { UntypedFunction } from './targets/untyped-function.ts'
 
@@ -28,45 +24,6 @@ export interface TargetCallOptions {
   /** The number of prepared frames that the kernel keeps for later calls with the same types and attributes: 1 to 64, by default 8. */
   readonly frames?: number
 }
-
-/** The handler or function of a kernel. */
-export type KernelHandler = TypedHandler | UntypedFunction
-
-/** A type or a tensor as its example for each operand of a prepared call, and an array for the rest operand. */
-export type OperandTypes = readonly (Tensor | TensorType | readonly (Tensor | TensorType)[] | undefined)[]
-
-/** A kernel as a function. Results are allocated and returned, unless `into` passes tensors for them. */
-export interface Kernel<Result = Tensor, Handler = KernelHandler> {
-  /**
-   * Calls the kernel with its operands in order, then the attributes as an object if it has attributes, and then options. A rest
-   * operand is one array.
-   *
-   * @returns the result; an object of results by name if there are several; `undefined` if there are none.
-   * @throws {ArgumentError} if the call contradicts the signature of the kernel. @throws {XlaError} if the kernel fails.
-   * @throws {ScopeClosedError} if the library, or the memory of a tensor, is closed.
-   */
-  (...args: readonly KernelArgument[]): Result
-  /**
-   * Calls the kernel on a thread of the core. The options may have `signal` and `deadline`.
-   *
-   * @throws (rejects with) the errors of the call, and of {@link PreparedCall.runAsync}.
-   */
-  async(...args: readonly KernelArgument<KernelAsyncOptions>[]): Promise<Result>
-  /**
-   * Prepares a call, for hot loops and for kernels with state. The tensors of a run are passed as flat lists. If the kernel
-   * overwrites an operand (`@alias`), a run takes the same memory for both.
-   *
-   * @param operands a type or a tensor for each operand.
-   * @throws {ArgumentError} if the types contradict the signature, or do not determine a result.
-   */
-  prepare(operands: OperandTypes, attributes?: object, options?: KernelPrepareOptions): PreparedCall
-  readonly signature: KernelSignature
-  /** The object of the kernel's convention. */
-  readonly handler: Handler
-}
-
-/** An operand, the attributes, or the options of a kernel's call. */
-export type KernelArgument<Options = KernelCallOptions> = Tensor | readonly Tensor[] | Options | object | undefined
 
 /** Arguments in order: operands that may be omitted at the end, and then the attributes and options. */
 type ArgumentsFor<Parameters extends ParameterTypes, Last extends readonly unknown[]> = Parameters extends readonly [
@@ -128,47 +85,14 @@ export function targetCall<Result = Tensor>(
   handler: KernelHandler,
   options?: TargetCallOptions,
 ): Kernel<Result>
-export function targetCall(given: unknown, handler: unknown, options?: TargetCallOptions): unknown {
+export function targetCall(text: unknown, handler: unknown, options?: TargetCallOptions): unknown {
   const hint = "Write targetCall('(x: f32[n]) -> (y: f32[n])', typedHandler(library, 'f'))."
   if (!(handler instanceof TypedHandler || handler instanceof UntypedFunction)) {
     throw wrongType('handler', 'a typed handler or an untyped function', handler, hint)
   }
-  const signature = readSignature(handler.name, given, hint)
+  const signature = readSignature(handler.name, text, hint)
   const { frames = DEFAULT_FRAMES } = checkOptions(options, ['frames'])
   const limit = checkFrames(frames)
-  const forms =
-    signature.source === 'none'
-      ? positionalForms(handler, limit)
-      : kernelFunction(signature, kernelTarget(signature, handler, limit))
-  return callable(forms.call, signature.name, { async: forms.async, prepare: forms.prepare, signature, handler })
-}
-
-/** The functions of a kernel about which only the convention is known. */
-function positionalForms(handler: KernelHandler, limit: number): Omit<KernelForms<PreparedCall>, 'batch'> {
-  const extra = handler instanceof TypedHandler ? 'attrs' : 'opaque'
-  const hasState = handler instanceof TypedHandler && handler.stages.includes('instantiate')
-  const { call, async } = positional(handler.name, {
-    extra,
-    frames: { limit: hasState ? 0 : limit, gate: handler.gate },
-    prepare: (options: object) => handler.prepare(options),
-    ...preparedCalls,
-  })
-  return {
-    call,
-    async,
-    prepare: (operands, attributes, options) =>
-      handler.prepare({
-        ...options,
-        operands,
-        ...(attributes === undefined ? {} : { [extra]: attributes }),
-      } as never),
-  }
-}
-
-const MOST_FRAMES = 64
-
-/** @throws {ArgumentRangeError} if a number of frames is not a whole number from 1 to 64. */
-export function checkFrames(frames: unknown): number {
-  if (Number.isInteger(frames) && (frames as number) >= 1 && (frames as number) <= MOST_FRAMES) return frames as number
-  throw wrongValue('frames', `a whole number from 1 to ${MOST_FRAMES}`, frames)
+  const isKnown = signature.source !== 'none'
+  return kernelOf(signature, handler, isKnown ? kernelCallee(signature, handler, limit) : handlerCallee(handler, limit))
 }

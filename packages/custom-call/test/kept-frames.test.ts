@@ -1,5 +1,5 @@
 import { NativeLibrary, parseSignature, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
-import { coreFunctions, globalGate, type Gated } from '@tenon/core/internal'
+import { coreFunctions, globalGate } from '@tenon/core/internal'
 import {
   customCall,
   f32,
@@ -18,6 +18,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import { NativeScope } from '@tenon/scope'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { callFunction } from '../src/call/call-function.ts'
+import { listedArguments } from '../src/call/listed-arguments.ts'
 import { kernels, liveObjects } from './kernels.ts'
 
 afterEach(() => {
@@ -115,9 +116,14 @@ describe('attributes of a kernel that can be any values', () => {
       frames: { limit: 8, gate: globalGate },
       prepare: ({ values }) => {
         prepared.push(JSON.stringify(values['options']))
-        return { memory: { running: false }, shape: { types: [x.type, x.type] }, isAlive: true, close: () => {} }
+        return {
+          frame: { running: false },
+          shape: { types: [x.type, x.type] },
+          isAlive: true,
+          closeAfterRuns: () => {},
+        }
       },
-      run: ({ memory }) => (memory.running = false),
+      run: ({ frame }) => (frame.running = false),
       runAsync: async () => {},
     })
     return { kernel: kernel as never, prepared }
@@ -179,66 +185,60 @@ describe('a frame whose run throws at its entry, as it does if the stack of Java
   const overflow = new RangeError('Maximum call stack size exceeded')
 
   /** Makes a convention whose runs fail, before they clear the mark of their call, while `isFull`. */
-  function makeMaker(isInPlace: boolean) {
+  function makeCallee() {
     const state = { isFull: false, prepared: 0 }
-    const tryRun = ({ memory }: FrameCall): true => {
-      if (state.isFull) throw overflow
-      memory.running = false
-      return true
-    }
-    const held: Gated[] = [x, x, x, x]
-    const leave = ({ memory }: FrameCall): void => {
-      if (state.isFull) throw overflow
-      memory.running = false
-    }
-    const maker = {
+    const callee = {
       frames: { limit: 8, gate: globalGate },
       prepare: (): FrameCall => {
         state.prepared++
-        return { memory: { running: false }, shape: { types: [x.type, y.type] }, isAlive: true, close: () => {} }
+        return {
+          frame: { running: false },
+          shape: { types: [x.type, y.type] },
+          isAlive: true,
+          closeAfterRuns: () => {},
+        }
       },
-      run: (call: FrameCall): void => void tryRun(call),
+      run: ({ frame }: FrameCall): void => {
+        if (state.isFull) throw overflow
+        frame.running = false
+      },
       runAsync: async (): Promise<void> => {},
-      ...(isInPlace && { inPlace: { tensorsOf: () => held, tryRun, leave } }),
     }
-    return { state, maker }
+    return { state, callee }
   }
 
   const signature = parseSignature('written', '(x: f32[n, 4]) -> (y: f32[n, 4])')
-  const forms: Readonly<Record<string, (maker: ReturnType<typeof makeMaker>['maker']) => () => unknown>> = {
-    'customCall()': (maker) => {
-      const { call } = callFunction<FrameCall>({ extra: 'attrs', ...maker })
+  const forms: Readonly<Record<string, (callee: ReturnType<typeof makeCallee>['callee']) => () => unknown>> = {
+    'customCall()': (callee) => {
+      const { call } = callFunction('written', listedArguments<FrameCall>('attrs', callee), callee)
       return () => call([x], { results: [y] })
     },
-    'a kernel with a result': (maker) => {
-      const kernel = makeKernel<FrameCall, undefined>(signature, undefined, maker)
+    'a kernel with a result': (callee) => {
+      const kernel = makeKernel<FrameCall, undefined>(signature, undefined, callee)
       return () => kernel(x as never, { into: y } as never)
     },
-    'a kernel without a result': (maker) => {
-      const kernel = makeKernel<FrameCall, undefined>(signature, undefined, maker)
+    'a kernel without a result': (callee) => {
+      const kernel = makeKernel<FrameCall, undefined>(signature, undefined, callee)
       return () => kernel(x as never)
     },
-    'a kernel with options': (maker) => {
-      const kernel = makeKernel<FrameCall, undefined>(signature, undefined, maker)
+    'a kernel with options': (callee) => {
+      const kernel = makeKernel<FrameCall, undefined>(signature, undefined, callee)
       return () => kernel(x as never, { alignment: 4 } as never)
     },
   }
 
-  test.each(Object.keys(forms).flatMap((form) => [true, false].map((isInPlace) => ({ form, isInPlace }))))(
-    'serves the next call of $form (in place: $isInPlace)',
-    ({ form, isInPlace }) => {
-      const { state, maker } = makeMaker(isInPlace)
-      const call = forms[form]!(maker)
-      for (let i = 0; i < 2; i++) {
-        // The first run of the frame fails too.
-        state.isFull = true
-        expect(call).toThrow(overflow)
-        state.isFull = false
-        call()
-        expect(state.prepared).toBe(1)
-      }
-    },
-  )
+  test.each(Object.keys(forms))('serves the next call of %s', (form) => {
+    const { state, callee } = makeCallee()
+    const call = forms[form]!(callee)
+    for (let i = 0; i < 2; i++) {
+      // The first run of the frame fails too.
+      state.isFull = true
+      expect(call).toThrow(overflow)
+      state.isFull = false
+      call()
+      expect(state.prepared).toBe(1)
+    }
+  })
 })
 
 test('a frame that runs serves no call from inside its run', () => {

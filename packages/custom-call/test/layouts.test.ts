@@ -162,7 +162,7 @@ describe('an operand', () => {
     using direct = call.bind([x.toLayout('cm')], [y, facts])
     direct.run()
     expect(y.toArray()).toStrictEqual(columns)
-    expect(direct.memory.staged).toBeUndefined()
+    expect(direct.frame.staged).toBeUndefined()
   })
 
   test('is copied by asynchronous runs into memory of their own', async () => {

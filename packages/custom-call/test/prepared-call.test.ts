@@ -299,7 +299,7 @@ describe('while a kernel runs', () => {
     expect(error).toBeInstanceOf(ScopeHeldError)
     expect((error as ScopeHeldError).details).toMatchObject({ holds: 0, calls: 1 })
     memory.close()
-    expect(call.held.slice(2)).toStrictEqual([call, call])
+    expect(call.list.slice(2)).toStrictEqual([call, call])
     call.close()
     callback.release()
   })

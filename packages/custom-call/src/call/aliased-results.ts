@@ -1,7 +1,7 @@
 import { ArgumentError, ReadOnlyError, type KernelSignature, type Tensor } from '@tenon/core'
 import { checkEnterable, copyBytes, READ_ONLY, type Gated } from '@tenon/core/internal'
-import { withoutTokens } from './kernel-shape.ts'
-import { FIRST_TENSOR } from './taken.ts'
+import { withoutTokens } from './kernel-parameters.ts'
+import { FIRST_TENSOR } from './operand-list.ts'
 
 /** A result that shares the memory of an operand, which is a required one. */
 export interface AliasedPair {

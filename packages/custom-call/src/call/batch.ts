@@ -1,8 +1,6 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
 import {
-  callsInProgress,
   CONSTANTS,
-  enterCall,
   inspectAsText,
   LAYOUTS,
   ManagedLifetime,
@@ -10,14 +8,13 @@ import {
   wrongType,
   type Gated,
 } from '@tenon/core/internal'
-import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
-import { allocateCall, type CallMemory } from '../native/call-memory.ts'
-import { callRunner } from '../native/current-call.ts'
-import type { DeviceStream } from '../targets/call-resources.ts'
+import { runLater, type RunAsyncOptions } from './run-later.ts'
+import { allocateFrame, type CallFrame } from '../native/call-frame.ts'
 import type { BoundCall } from './bound-call.ts'
 import type { Runnable, Tensors } from './call-target.ts'
 import { ExposedMemory } from './exposed-memory.ts'
 import { PreparedCall } from './prepared-call.ts'
+import { runHeld } from './run-call.ts'
 
 /** One call of a batch. A batch can have the same prepared call several times. */
 export interface BatchEntry {
@@ -42,25 +39,28 @@ export class Batch extends ManagedLifetime {
   readonly calls: readonly BoundCall[]
   /** @internal */
   readonly target: Runnable
-  readonly #memory: CallMemory
+  readonly #frame: CallFrame
   readonly #held: readonly Gated[]
   readonly #exposed: ExposedMemory
-  readonly #streams: readonly DeviceStream[]
 
   /** @internal */
   constructor(calls: readonly BoundCall[]) {
     super()
     this.length = calls.length
     this.calls = calls
+    const streams = [...new Set(calls.flatMap(({ target }) => target.streams))]
     this.target = {
       name: this.label,
       kind: CONSTANTS.TN_XLA_JOB_BATCH,
-      failure: (_, status) => this.#failure(status),
+      streams,
+      keep: (list) => {
+        for (const stream of streams) stream.keep?.(list)
+      },
+      failure: (frame, status) => this.#failure(frame, status),
     }
-    this.#memory = layOut(calls)
+    this.#frame = layOut(calls)
     this.#held = Object.freeze([this])
     this.#exposed = new ExposedMemory(calls.flatMap(({ bound }) => bound))
-    this.#streams = [...new Set(calls.flatMap(({ target }) => target.stream ?? []))]
   }
 
   protected override get label(): string {
@@ -78,31 +78,7 @@ export class Batch extends ManagedLifetime {
    * buffer of a tensor's view was transferred.
    */
   run(): void {
-    const memory = this.#start()
-    let place = -1
-    let status: number
-    try {
-      place = enterCall(this.#held)
-      status = callRunner()(CONSTANTS.TN_XLA_JOB_BATCH, memory)
-    } catch (error) {
-      memory.running = false
-      if (place !== -1) {
-        callsInProgress.depth = place
-        callsInProgress.lists[place] = undefined
-        this.#keep()
-      }
-      throw error
-    }
-    // Before anything is called, because the stack of JavaScript may be full.
-    memory.running = false
-    callsInProgress.depth = place
-    callsInProgress.lists[place] = undefined
-    this.#keep()
-    if (status !== 0) throw this.#failure(status)
-  }
-
-  #keep(): void {
-    for (const stream of this.#streams) stream.keep?.(this.#held)
+    runHeld(this.target, this.#start(), this.#held, this.#held)
   }
 
   /**
@@ -113,36 +89,28 @@ export class Batch extends ManagedLifetime {
    * @throws (rejects with) the errors of {@link run} and of {@link PreparedCall.runAsync}.
    */
   runAsync(options?: RunAsyncOptions): Promise<void> {
-    return runLater(options, () => {
-      const memory = this.#start()
-      return {
-        run: this.target,
-        memory,
-        held: this.#held,
-        streams: this.#streams,
-      }
-    })
+    return runLater(options, () => ({ target: this.target, frame: this.#start(), held: this.#held }))
   }
 
-  #start(): CallMemory {
+  /** Checks that the batch can run. */
+  #start(): CallFrame {
     this.checkOpen()
-    if (this.#memory.running) {
+    if (this.#frame.running) {
       throw new ArgumentError(`${this.label} is running: a batch cannot run inside or beside its own run`, {
         hint: 'Make another batch for it.',
       })
     }
-    for (const { memory, target } of this.calls) {
-      if (memory.running) throw new ArgumentError(`${target.name} is running: a batch cannot run inside its own call`)
+    for (const { frame, target } of this.calls) {
+      if (frame.running) throw new ArgumentError(`${target.name} is running: a batch cannot run inside its own call`)
     }
     this.#exposed.check()
-    this.#memory.running = true
-    return this.#memory
+    return this.#frame
   }
 
-  #failure(status: number): TenonError {
-    const index = this.#memory.view.getUint32(this.#memory.start + BATCH.failed, true)
-    const { target, memory } = this.calls[index]!
-    return target.failure(memory, status, index)
+  #failure({ view, start }: CallFrame, status: number): TenonError {
+    const index = view.getUint32(start + BATCH.failed, true)
+    const { target, frame } = this.calls[index]!
+    return target.failure(frame, status, index)
   }
 
   override toString(): string {
@@ -175,7 +143,7 @@ export function batch(entries: readonly BatchEntry[]): Batch {
       if (!(call instanceof PreparedCall)) throw wrongType(`call ${i} of a batch`, 'a prepared call', call, BATCH_HINT)
       const bound = call.bind(operands!, results!)
       calls.push(bound)
-      if (bound.memory.staged !== undefined) refuseCopies(bound.target.name, i)
+      if (bound.frame.staged !== undefined) refuseCopies(bound.target.name, i)
     }
     return new Batch(calls)
   } catch (error) {
@@ -195,15 +163,15 @@ function closeAll(calls: readonly BoundCall[]): void {
   for (const call of calls) call.close()
 }
 
-function layOut(calls: readonly BoundCall[]): CallMemory {
-  const memory = allocateCall(BATCH_SIZE + ENTRY_SIZE * calls.length)
-  const { view, start, address } = memory
+function layOut(calls: readonly BoundCall[]): CallFrame {
+  const frame = allocateFrame(BATCH_SIZE + ENTRY_SIZE * calls.length)
+  const { view, start, address } = frame
   view.setUint32(start + BATCH.count, calls.length, true)
   writeAddress(view, start + BATCH.entries, address + BATCH_SIZE)
   calls.forEach((call, i) => {
     const at = start + BATCH_SIZE + ENTRY_SIZE * i
-    writeAddress(view, at + ENTRY.call, call.memory.address)
+    writeAddress(view, at + ENTRY.call, call.frame.address)
     view.setUint32(at + ENTRY.is_typed, call.target.kind, true)
   })
-  return memory
+  return frame
 }

@@ -1,21 +1,11 @@
 import { ArgumentError, type Hold, type Tensor } from '@tenon/core'
-import {
-  callsInProgress,
-  enterCall,
-  exposures,
-  holdAll,
-  inspectAsText,
-  ManagedLifetime,
-  releaseAll,
-  type Gated,
-} from '@tenon/core/internal'
-import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
-import type { CallMemory } from '../native/call-memory.ts'
-import type { RunCall } from '../native/current-call.ts'
+import { exposures, holdAll, inspectAsText, ManagedLifetime, releaseAll, type Gated } from '@tenon/core/internal'
+import { runLater, type RunAsyncOptions } from './run-later.ts'
+import type { CallFrame } from '../native/call-frame.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { ExposedMemory } from './exposed-memory.ts'
-import { FIRST_TENSOR } from './taken.ts'
-import { copyAgain } from './staged-operands.ts'
+import { FIRST_TENSOR } from './operand-list.ts'
+import { runHeld } from './run-call.ts'
 
 /**
  * A prepared call with fixed tensors, which runs with the least overhead. The bound call holds the memory of the tensors,
@@ -28,15 +18,8 @@ import { copyAgain } from './staged-operands.ts'
 export class BoundCall extends ManagedLifetime {
   /** @internal */
   readonly target: CallTarget
-  // Those of the target. Targets are objects of several shapes, whose members cost more to read.
   /** @internal */
-  readonly kind: number
-  /** @internal */
-  readonly runCall: RunCall
-  /** @internal */
-  readonly hasStream: boolean
-  /** @internal */
-  readonly memory: CallMemory
+  readonly frame: CallFrame
   /** @internal the call, its library and the tensors; the tensors keep memory of the garbage collector reachable */
   readonly bound: readonly Gated[]
   /** @internal */
@@ -57,13 +40,10 @@ export class BoundCall extends ManagedLifetime {
    *
    * @throws {ScopeClosedError} if one of them is closed.
    */
-  constructor(target: CallTarget, operandCount: number, memory: CallMemory, bound: readonly Gated[]) {
+  constructor(target: CallTarget, operandCount: number, frame: CallFrame, bound: readonly Gated[]) {
     super()
     this.target = target
-    this.kind = target.kind
-    this.runCall = target.run
-    this.hasStream = target.stream !== undefined
-    this.memory = memory
+    this.frame = frame
     const firstResult = FIRST_TENSOR + operandCount
     this.bound = bound
     this.exposed = new ExposedMemory(bound)
@@ -90,7 +70,10 @@ export class BoundCall extends ManagedLifetime {
    * was transferred.
    */
   run(): void {
-    runBound(this)
+    const { frame } = this
+    if (frame.running || !this.gate.open) refuseRun(this)
+    if (this.checkedUntil !== exposures.count) this.checkedUntil = this.prepareRun()
+    runHeld(this.target, frame, this.held, this.bound)
   }
 
   /**
@@ -100,15 +83,10 @@ export class BoundCall extends ManagedLifetime {
    */
   runAsync(options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {
-      const { target, memory } = this
-      if (memory.running || !this.gate.open) refuseRun(this)
+      const { target, frame, held } = this
+      if (frame.running || !this.gate.open) refuseRun(this)
       this.prepareRun()
-      return {
-        run: target,
-        memory,
-        held: this.held,
-        streams: target.stream === undefined ? [] : [target.stream],
-      }
+      return { target, frame, held }
     })
   }
 
@@ -119,8 +97,8 @@ export class BoundCall extends ManagedLifetime {
    */
   prepareRun(): number {
     const until = this.exposed.check()
-    if (this.memory.staged === undefined) return until
-    copyAgain(this.memory, this.operands)
+    if (this.frame.staged === undefined) return until
+    this.frame.stageAgain(this.operands)
     return -1
   }
 
@@ -129,41 +107,6 @@ export class BoundCall extends ManagedLifetime {
   }
 }
 inspectAsText(BoundCall)
-
-/** Makes the function that runs a bound call, whose constants are part of the compiled code. */
-function makeRunBound(): (bound: BoundCall) => void {
-  const enter = enterCall
-  const calls = callsInProgress
-  const exposed = exposures
-  const end = (bound: BoundCall): void => {
-    if (bound.hasStream) bound.target.stream?.keep?.(bound.bound.slice(FIRST_TENSOR))
-  }
-  return (bound) => {
-    const { memory } = bound
-    if (memory.running || !bound.gate.open) refuseRun(bound)
-    if (bound.checkedUntil !== exposed.count) bound.checkedUntil = bound.prepareRun()
-    const place = enter(bound.held)
-    memory.running = true
-    let status: number
-    try {
-      status = bound.runCall(bound.kind, memory)
-    } catch (error) {
-      memory.running = false
-      calls.depth = place
-      calls.lists[place] = undefined
-      end(bound)
-      throw error
-    }
-    // Before anything is called, because the stack of JavaScript may be full.
-    memory.running = false
-    calls.depth = place
-    calls.lists[place] = undefined
-    end(bound)
-    if (status !== 0) throw bound.target.failure(memory, status)
-  }
-}
-
-const runBound = makeRunBound()
 
 function refuseRun(bound: BoundCall): never {
   bound.checkOpen()

@@ -1,202 +1,183 @@
-import { TensorType, type NativeAllocator, type Tensor } from '@tenon/core'
-import { checkOptions, wrongType, type Gated } from '@tenon/core/internal'
-import { ASYNC_OPTIONS, type RunAsyncOptions } from '../async/run-later.ts'
-import { CallAttributes, opaqueReader } from '../attributes/call-attributes.ts'
-import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
+import type { NativeAllocator, Tensor, TensorType } from '@tenon/core'
+import type { Gated } from '@tenon/core/internal'
 import { allocateResult } from './allocate-result.ts'
+import { callBatch } from './call-batch.ts'
+import type { Callee } from './callee.ts'
+import { makeFrames, type FrameCall, type FrameKey } from './frames.ts'
+import { FIRST_TENSOR, UNSET } from './operand-list.ts'
+import type { RunAsyncOptions } from './run-later.ts'
 import type { Tensors } from './call-target.ts'
-import type { Begun } from './kernel-batch.ts'
-import { makeKeptFrames, type FrameCall, type FrameLimits, type InPlaceRuns, type RunFrame } from './kept-frames.ts'
-import type { RemoteCallee, RemoteRun } from './remote-callee.ts'
-import { copyTensors, FIRST_TENSOR, isTensor, makeList, MAKE_TENSORS, MOST_TENSORS, refuseTensor } from './taken.ts'
 
-/** A result of a call: a tensor that the kernel writes to, or a type, for which the call allocates a tensor. */
-export type ResultSpec = Tensor | TensorType
-
-/** The return value of a call: a single result, or an array of all results. */
-export type CallResults<Results extends readonly ResultSpec[]> = number extends Results['length']
-  ? Tensor | readonly Tensor[]
-  : Results extends readonly [ResultSpec]
-    ? Tensor
-    : { readonly [Index in keyof Results]: Tensor }
-
-/** The results of a call. */
-export interface ResultOptions<Results extends readonly ResultSpec[]> {
-  readonly results: Results
-  /** The allocator for results that are specified as types. By default, the garbage collector frees their memory. */
-  readonly allocator?: NativeAllocator
-  /** The alignment of all tensors in bytes; by default the size of their elements. */
-  readonly alignment?: number
+/** The options of a call that do not depend on how its arguments are passed. */
+export interface CommonOptions extends RunAsyncOptions {
+  readonly allocator?: NativeAllocator | undefined
+  readonly alignment?: number | undefined
 }
 
-/** The options of an untyped call as a function. */
-export interface HostCallOptions<Results extends readonly ResultSpec[]> extends ResultOptions<Results> {
-  /** Arbitrary bytes for the function, in addition to its buffers. Only STATUS_RETURNING_UNIFIED passes these bytes. */
-  readonly opaque?: string | Uint8Array
-}
-
-/** The options of a typed call as a function. */
-export interface CallOptions<Results extends readonly ResultSpec[]> extends ResultOptions<Results> {
-  readonly attrs?: AttributeDictionary
-}
-
-export interface CallForms<Call extends FrameCall = FrameCall> {
-  call(operands: Tensors, options: CallOptions<readonly ResultSpec[]>): unknown
-  async(operands: Tensors, options: CallOptions<readonly ResultSpec[]> & RunAsyncOptions): Promise<unknown>
-  /** Takes the arguments of a call of a batch, and prepares the call. */
-  begin(operands: Tensors, options: CallOptions<readonly ResultSpec[]>): Begun<Call>
-}
-
-type AnyOptions = CallOptions<readonly ResultSpec[]> & HostCallOptions<readonly ResultSpec[]> & RunAsyncOptions
-
-const NO_OPTIONS = Object.freeze({}) as AnyOptions
-
-const NO_NAMES: readonly string[] = Object.freeze([])
-
-/** The tensors of a call, behind places for the call and its library. */
-interface TakenCall {
-  readonly taken: readonly Gated[]
+/** The arguments of one call, each of which was read once. */
+export interface CallArguments {
+  /** Places for the call and its library, the operands, and the results; {@link UNSET} for a result that the call allocates. */
+  readonly list: Gated[]
   readonly operandCount: number
+  /** Snapshots of the attributes, by the position of their names. */
+  readonly attributes: readonly unknown[]
+  /** The alignment and the layouts that the caller passed, as text. */
+  readonly variant: string | undefined
+  /** Whether later calls that are alike may use what is prepared for this one. */
+  readonly isKeepable: boolean
+  readonly options: CommonOptions
 }
 
-/** How a function makes its calls. */
-export interface CallMaker<Call extends FrameCall> {
-  /** The option that a call is prepared with besides its tensors. */
-  readonly extra: 'attrs' | 'opaque'
-  readonly frames: FrameLimits
-  prepare(options: never): Call
-  readonly run: RunFrame<Call>
-  /** For calls that run in this process. */
-  readonly inPlace?: InPlaceRuns<Call>
-  /** Runs a call on another thread, and closes it unless it is shared. The results are behind the operands. */
-  runAsync(call: Call, tensors: Tensors, options: RunAsyncOptions): Promise<void>
-  /** For calls that run in another process. */
-  readonly remote?: RemoteCallee<Call>
+/** How the arguments of a function's calls are passed, and their results returned. */
+export interface CallForm<Call extends FrameCall, Arguments extends CallArguments> {
+  /**
+   * Reads the arguments of a call.
+   *
+   * @param spare a list of operands that no call uses, which may have another length.
+   * @throws {ArgumentError} if an argument cannot be passed.
+   */
+  read(args: readonly unknown[], isAsync: boolean, spare: Gated[] | undefined): Arguments
+  /** Prepares a call for arguments. @throws {ArgumentError} if something cannot be passed. */
+  prepare(args: Arguments): Call
+  /** Makes results share memory with operands. No place of the list is empty. */
+  share?(list: Gated[], operandCount: number): void
+  /** Returns the value of a call. */
+  valueOf(args: Arguments): unknown
 }
 
-/** Makes functions that prepare a call and run it. The synchronous one keeps the frames of calls for later calls that are alike. */
-export function callFunction<Call extends FrameCall>({
-  extra,
-  frames: limits,
-  prepare,
-  run,
-  inPlace,
-  runAsync,
-  remote,
-}: CallMaker<Call>): CallForms<Call> {
-  const further = remote?.options ?? NO_NAMES
+/** The functions that run calls. */
+export interface CallFunctions {
+  call(...args: unknown[]): unknown
+  async(...args: unknown[]): Promise<unknown>
+  /** Runs calls, each of which is an array of arguments. Only for calls that run in another process. */
+  batch(calls: unknown): Promise<PromiseSettledResult<unknown>[]>
+}
+
+/** A longer list is not kept for the next call. */
+const LONGEST_SPARE = 64
+
+/** Makes the functions that read arguments, find or prepare a call, allocate results, and run the call. */
+export function callFunction<Call extends FrameCall, Arguments extends CallArguments, Shape>(
+  name: string,
+  { read, prepare, share, valueOf }: CallForm<Call, Arguments>,
+  { frames, run, runAsync, remote }: Callee<Call, Shape>,
+): CallFunctions {
+  const { find, keep } = makeFrames<Call>(frames)
   const ownAllocator = remote?.allocator
-  const known = ['results', extra, 'allocator', 'alignment', ...further] as (keyof AnyOptions)[]
-  const knownAsync = [...new Set([...known, ...ASYNC_OPTIONS])]
-  const hasAttributes = extra === 'attrs'
-  const reader = hasAttributes ? new CallAttributes() : opaqueReader
-  const frames = makeKeptFrames(limits, run)
   const first = FIRST_TENSOR
-  /** Whether the last call was given its results, as the next one probably is. */
-  let hadResults = true
+  const unset = UNSET
+  /** The list of the last call, for the next one. A call that runs inside another one makes its own. */
+  let spare: Gated[] | undefined
 
-  const open = (
-    taken: readonly Gated[],
-    operandCount: number,
-    alignment: number | undefined,
-    attributes: readonly unknown[],
-  ): Call =>
-    prepare({
-      operands: taken.slice(first, first + operandCount),
-      results: taken.slice(first + operandCount),
-      alignment,
-      [extra]: reader.write(attributes),
-    } as never)
+  /** Allocates the results that the caller did not pass. */
+  const complete = ({ list, operandCount, options }: Arguments, { shape }: Call): void => {
+    const { types } = shape
+    for (let i = operandCount; i < types.length; i++) {
+      if (list[first + i] !== unset) continue
+      list[first + i] = allocateResult(types[i]!, options.allocator ?? ownAllocator, options.alignment)
+    }
+    share?.(list, operandCount)
+  }
 
-  const call = (tensors: Tensors, options: AnyOptions): unknown => {
-    for (const name in options) {
-      if (name !== 'results' && name !== extra && name !== 'allocator' && name !== 'alignment') {
-        checkOptions(options, known)
+  /** Prepares and runs a call, and keeps it for later calls that are alike. */
+  const runNew = (args: Arguments): void => {
+    const key = keyOf(args)
+    const call = prepare(args)
+    call.frame.running = true
+    try {
+      complete(args, call)
+      run(call, args.list, args.options)
+    } finally {
+      call.frame.running = false
+      if (!args.isKeepable || !keep(call, key)) call.closeAfterRuns()
+    }
+  }
+
+  const call = (...values: unknown[]): unknown => {
+    const room = spare
+    // Reading arguments can run code of the user, which may call this function.
+    spare = undefined
+    const args = read(values, false, room)
+    const { list, operandCount, variant, attributes } = args
+    try {
+      const kept = args.isKeepable ? find(list, operandCount, variant, attributes, false) : undefined
+      if (kept === undefined) {
+        runNew(args)
+      } else {
+        try {
+          complete(args, kept)
+          run(kept, list, args.options)
+        } catch (error) {
+          // The run does not start if the stack is full.
+          kept.frame.running = false
+          throw error
+        }
+      }
+      return valueOf(args)
+    } finally {
+      // Without a function, because the stack may be full. The list must not keep the memory of a call that is over.
+      if (list.length <= LONGEST_SPARE) {
+        for (let i = 0; i < list.length; i++) list[i] = unset
+        spare = list
       }
     }
-    const given = remote === undefined ? (options ?? NO_OPTIONS) : { ...options }
-    const { results, allocator = ownAllocator, alignment } = given
-    const attributes = reader.read(hasAttributes ? given.attrs : given.opaque)
-    const operandCount = countOf(tensors, refuseOperands)
-    const resultCount = countOf(results, refuseResults)
-    const canGuess = inPlace !== undefined && alignment === undefined
-    const guessed = canGuess ? frames.guess(operandCount + resultCount, operandCount, attributes) : undefined
-    let taken: Gated[]
-    if (guessed === undefined) {
-      taken = makeList(operandCount + resultCount)
-      copyTensors(taken, tensors, operandCount, results, resultCount)
-      hadResults = completeTensors(taken, operandCount, allocator, alignment)
-    } else {
-      try {
-        const list = inPlace!.tensorsOf(guessed.call)
-        copyTensors(list, tensors, operandCount, results, resultCount)
-        // The run checks tensors that were given.
-        if (!hadResults) hadResults = completeTensors(list, operandCount, allocator, undefined)
-        const value = valueOf(list, operandCount)
-        if (inPlace!.tryRun(guessed.call)) return value
-        taken = list.slice()
-        inPlace!.leave(guessed.call)
-      } catch (error) {
-        // First, because leave() throws too if the stack is full.
-        guessed.memory.running = false
-        inPlace!.leave(guessed.call)
-        throw error
-      }
-      frames.miss()
-      // Results that were made above are tensors now.
-      if (!completeTensors(taken, operandCount, allocator, undefined)) hadResults = false
-    }
-    const frame = frames.find(taken, operandCount, alignment, undefined, attributes)
-    if (frame === undefined) {
-      const prepared = open(taken, operandCount, alignment, attributes)
-      const { types } = prepared.shape
-      frames.runNew(prepared, { types, operandCount, alignment, layouts: undefined, attributes }, taken, given)
-    } else {
-      try {
-        run(frame.call, taken, given)
-      } catch (error) {
-        // The run does not start if the stack is full.
-        frame.memory.running = false
-        throw error
-      }
-    }
-    return valueOf(taken, operandCount)
   }
 
-  /** Prepares an asynchronous call, or finds one if calls can be shared. */
-  const begin = (tensors: Tensors, options: AnyOptions): RemoteRun<Call> & TakenCall => {
-    const given = { ...checkOptions(options, knownAsync) } as AnyOptions
-    const { results, allocator = ownAllocator, alignment } = given
-    const attributes = reader.read(hasAttributes ? given.attrs : given.opaque)
-    const operandCount = countOf(tensors, refuseOperands)
-    const taken = takeTensors(tensors, operandCount, results, allocator, alignment)
-    const frame = remote && frames.find(taken, operandCount, alignment, undefined, attributes)
-    if (frame !== undefined) frame.memory.running = false
-    const opened = frame?.call ?? open(taken, operandCount, alignment, attributes)
-    if (remote !== undefined && frame === undefined) {
-      frames.keep(opened, { types: opened.shape.types, operandCount, alignment, layouts: undefined, attributes })
+  /** Finds or prepares a call of which several runs can be in progress, and allocates the results. */
+  const begin = (args: Arguments): { readonly call: Call; readonly isKept: boolean } => {
+    const { list, operandCount, variant, attributes, isKeepable } = args
+    const kept = isKeepable ? find(list, operandCount, variant, attributes, true) : undefined
+    const key = kept === undefined ? keyOf(args) : undefined
+    const opened = kept ?? prepare(args)
+    const isKept = key === undefined || (isKeepable && keep(opened, key))
+    const { frame } = opened
+    const { running } = frame
+    // An allocator can call this function, which must not close the call meanwhile.
+    frame.running = true
+    try {
+      complete(args, opened)
+    } catch (error) {
+      if (!isKept) opened.closeAfterRuns()
+      throw error
+    } finally {
+      frame.running = running
     }
-    return { call: opened, tensors: taken.slice(first) as unknown as Tensors, options: given, taken, operandCount }
+    return { call: opened, isKept }
   }
 
-  const async = async (tensors: Tensors, options: AnyOptions): Promise<unknown> => {
-    const { call: begun, tensors: all, options: given, taken, operandCount } = begin(tensors, options)
-    const { signal, deadline } = given
-    await runAsync(begun, all, remote === undefined ? { signal, deadline } : given)
-    return valueOf(taken, operandCount)
+  const async = async (...values: unknown[]): Promise<unknown> => {
+    const args = read(values, true, undefined)
+    const { call: begun, isKept } = begin(args)
+    try {
+      await runAsync(begun, args.list, args.options)
+    } finally {
+      if (!isKept) begun.closeAfterRuns()
+    }
+    return valueOf(args)
   }
 
-  /** Begins a call of a batch. */
-  const beginOne = (tensors: Tensors, options: AnyOptions): Begun<Call> => {
-    const begun = begin(tensors, options)
-    return { run: begun, value: () => valueOf(begun.taken, begun.operandCount) }
-  }
-  return { call, async, begin: beginOne }
+  const batch = callBatch<Call>(name, remote, (values) => {
+    const args = read(values, true, undefined)
+    const { call: begun, isKept } = begin(args)
+    return {
+      run: { call: begun, tensors: args.list.slice(first) as readonly Gated[] as Tensors, options: args.options },
+      end: () => {
+        if (!isKept) begun.closeAfterRuns()
+      },
+      value: () => valueOf(args),
+    }
+  })
+
+  return { call, async, batch }
 }
 
-function valueOf(taken: readonly Gated[], operandCount: number): unknown {
-  const firstResult = FIRST_TENSOR + operandCount
-  return taken.length === firstResult + 1 ? taken[firstResult] : taken.slice(firstResult)
+function keyOf({ list, operandCount, variant, attributes }: CallArguments): FrameKey {
+  return { types: typesOf(list), operandCount, variant, attributes }
+}
+
+/** Returns the types of the tensors of a list; undefined for a result that the call allocates. */
+export function typesOf(list: readonly Gated[]): (TensorType | undefined)[] {
+  return list.slice(FIRST_TENSOR).map((tensor) => (tensor as Partial<Tensor>).type)
 }
 
 /** Gives a function its name and members. They are not enumerable, so that `console.log` prints the function in one line. */
@@ -208,64 +189,3 @@ export function callable<Members extends object>(
   for (const [key, value] of Object.entries({ ...members, name })) Object.defineProperty(call, key, { value })
   return call as ((...args: never[]) => unknown) & Members
 }
-
-/** Returns the length of an array, which is read once. @throws {ArgumentError} for another value, or an array that is too long. */
-function countOf(list: unknown, refuse: (list: unknown, most?: number) => never): number {
-  if (!Array.isArray(list)) return refuse(list)
-  const { length } = list
-  return length <= MOST_TENSORS ? length : refuse(list, MOST_TENSORS)
-}
-
-/** Takes the tensors of a call, behind places for the call and its library. Each is read once. @throws {ArgumentError} */
-function takeTensors(
-  operands: readonly unknown[],
-  operandCount: number,
-  results: readonly unknown[],
-  allocator: NativeAllocator | undefined,
-  alignment: number | undefined,
-): Gated[] {
-  const resultCount = countOf(results, refuseResults)
-  const taken = makeList(operandCount + resultCount)
-  copyTensors(taken, operands, operandCount, results, resultCount)
-  completeTensors(taken, operandCount, allocator, alignment)
-  return taken
-}
-
-/**
- * Checks what was copied, and makes the results of types.
- *
- * @returns whether all results were given. @throws {ArgumentError}
- */
-function completeTensors(
-  list: unknown[],
-  operandCount: number,
-  allocator: NativeAllocator | undefined,
-  alignment: number | undefined,
-): boolean {
-  const firstResult = FIRST_TENSOR + operandCount
-  for (let i = FIRST_TENSOR; i < firstResult; i++) {
-    if (!isTensor(list[i])) refuseTensor(list[i], `operand ${i - FIRST_TENSOR}`)
-  }
-  let areGiven = true
-  for (let i = firstResult; i < list.length; i++) {
-    const spec = list[i]
-    if (spec instanceof TensorType) {
-      list[i] = allocateResult(spec, allocator, alignment)
-      areGiven = false
-    } else if (!isTensor(spec)) {
-      refuseTensor(spec, `result ${i - firstResult}`, 'a tensor or a type')
-    }
-  }
-  return areGiven
-}
-
-function refuseOperands(operands: unknown, most?: number): never {
-  throw wrongType('operands', `an array of ${upTo(most)}tensors`, operands, MAKE_TENSORS)
-}
-
-function refuseResults(results: unknown, most?: number): never {
-  const hint = 'Write { results: [f32([2, 4])] }, because only the kernel knows the types of its results.'
-  throw wrongType('results', `an array of ${upTo(most)}tensors or types`, results, hint)
-}
-
-const upTo = (most: number | undefined): string => (most === undefined ? '' : `at most ${most} `)

@@ -1,8 +1,7 @@
 import { tensorType, TensorType, type Parameter, type ParameterLayout } from '@tenon/core'
 import { checkOptions, isPlainObject, wrongType } from '@tenon/core/internal'
 import { typeInLayout, type Layouts } from '../shape/layouts.ts'
-import type { Grouped } from './grouped.ts'
-import { checkKnownNames } from './known-names.ts'
+import { checkKnownNames, type Grouped } from './kernel-parameters.ts'
 
 /** The layouts of a kernel's tensors by the names of operands and results, see {@link Layouts}. */
 export interface NamedLayouts {
@@ -24,29 +23,29 @@ const ofSignature = ({ layout }: Parameter): ParameterLayout | undefined => layo
 
 /** Returns the layouts in the signature of a kernel. */
 export function signatureLayouts(operands: readonly Parameter[], results: readonly Parameter[]): KernelLayouts {
-  return make(operands.map(ofSignature), results.map(ofSignature), undefined)
+  return layoutsOf(operands.map(ofSignature), results.map(ofSignature), undefined)
 }
 
 /**
- * Takes the layouts that a caller passed, each of which is read once. The others are those of the signature.
+ * Reads the layouts that a caller passed. The others are those of the signature.
  *
  * @throws {ArgumentError} if a name is unknown, or a value is not a layout.
  */
-export function takeNamedLayouts(
+export function readNamedLayouts(
   kernel: string,
   own: KernelLayouts,
   operands: readonly Parameter[],
   results: readonly Parameter[],
-  given: unknown,
+  named: unknown,
 ): KernelLayouts {
-  if (given === undefined) return own
+  if (named === undefined) return own
   const place = `the layouts of ${kernel}`
-  if (!isPlainObject(given)) {
+  if (!isPlainObject(named)) {
     const hint = `Write layouts: { operands: { ${operands[0]?.name ?? 'x'}: 'cm' } }.`
-    throw wrongType(place, 'an object', given, hint)
+    throw wrongType(place, 'an object', named, hint)
   }
-  const lists = checkOptions<NamedLayouts>(given, ['operands', 'results'], place)
-  const take = (
+  const lists = checkOptions<NamedLayouts>(named, ['operands', 'results'], place)
+  const read = (
     which: 'operands' | 'results',
     parameters: readonly Parameter[],
   ): readonly (ParameterLayout | undefined)[] => {
@@ -62,11 +61,11 @@ export function takeNamedLayouts(
       return layout === undefined ? own[which][i] : checkLayout(layout, `the layout of ${name} of ${kernel}`)
     })
   }
-  const taken = { operands: take('operands', operands), results: take('results', results) }
-  return make(taken.operands, taken.results, JSON.stringify(taken))
+  const layouts = { operands: read('operands', operands), results: read('results', results) }
+  return layoutsOf(layouts.operands, layouts.results, JSON.stringify(layouts))
 }
 
-function make(
+function layoutsOf(
   operands: KernelLayouts['operands'],
   results: KernelLayouts['results'],
   key: string | undefined,

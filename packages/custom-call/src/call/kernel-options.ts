@@ -1,9 +1,9 @@
 import { ArgumentError, type KernelSignature, type NativeAllocator, type Tensor, type TensorType } from '@tenon/core'
 import { checkOptions } from '@tenon/core/internal'
-import { ASYNC_OPTIONS, type RunAsyncOptions } from '../async/run-later.ts'
+import { ASYNC_OPTIONS, type RunAsyncOptions } from './run-later.ts'
 import type { DeviceStream, LentData } from '../targets/call-resources.ts'
-import type { GivenResults } from './given-results.ts'
 import type { NamedLayouts } from './kernel-layouts.ts'
+import type { KernelResults } from './kernel-results.ts'
 
 /** The resources that the handlers of a kernel can request, besides operands, results and attributes. */
 export interface KernelResources {
@@ -18,9 +18,9 @@ export interface KernelResources {
 /** The options of a kernel's call. */
 export interface KernelCallOptions {
   /** The tensors that the kernel writes to: the tensor of the only result, or an object of tensors by the names of results. */
-  readonly into?: GivenResults<Tensor>
+  readonly into?: KernelResults<Tensor>
   /** The types, or tensors, of results that the operands do not determine, in the same form. */
-  readonly results?: GivenResults<Tensor | TensorType>
+  readonly results?: KernelResults<Tensor | TensorType>
   /** The allocator of results. By default, the garbage collector frees their memory. */
   readonly allocator?: NativeAllocator
   /** The layouts of tensors that are not row-major. Default: those of the signature. */

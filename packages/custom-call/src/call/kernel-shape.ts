@@ -5,8 +5,8 @@ import type { Alias } from '../shape/alias.ts'
 import type { OperandShape, ResultShape } from '../shape/call-shape.ts'
 import type { Layouts } from '../shape/layouts.ts'
 import { temp, token } from '../shape/leaf.ts'
-import type { Grouped } from './grouped.ts'
 import { layoutsByPosition, plainTypes, type KernelLayouts } from './kernel-layouts.ts'
+import { withoutTokens, type Grouped } from './kernel-parameters.ts'
 
 /** The types, attributes and aliases with which a call of a kernel is prepared. */
 export interface KernelShape {
@@ -20,35 +20,30 @@ export interface KernelShape {
   readonly layouts?: Layouts
 }
 
-/** The parameters that callers pass or receive. */
-export function withoutTokens(parameters: readonly Parameter[]): readonly Parameter[] {
-  return parameters.filter(({ isToken }) => !isToken)
-}
-
 /**
  * Checks the types and attributes of a call against the signature of its kernel, and infers the types of the results.
  *
- * @param givenOperands the types of the operands, row-major or in their layouts. @param givenResults likewise of results.
- * @param given the attributes that the caller passed.
+ * @param callerOperands the types of the operands, row-major or in their layouts. @param callerResults likewise of results.
+ * @param attributes the attributes that the caller passed.
  * @throws {ArgumentError} if the call contradicts the signature, or does not determine a result.
  */
 export function kernelShape(
   signature: KernelSignature,
-  givenOperands: Grouped<TensorType>,
-  given: unknown,
-  givenResults?: Grouped<TensorType>,
+  callerOperands: Grouped<TensorType>,
+  attributes: unknown,
+  callerResults?: Grouped<TensorType>,
   layouts?: KernelLayouts,
 ): KernelShape {
   const { name } = signature
   const isPlain = layouts === undefined || layouts.isPlain
   const operands = isPlain
-    ? givenOperands
-    : plainTypes(name, withoutTokens(signature.operands), layouts.operands, givenOperands)
+    ? callerOperands
+    : plainTypes(name, withoutTokens(signature.operands), layouts.operands, callerOperands)
   const results =
-    isPlain || givenResults === undefined
-      ? givenResults
-      : plainTypes(name, withoutTokens(signature.results), layouts.results, givenResults)
-  const values = resolveAttributes(signature, given, readTyped)
+    isPlain || callerResults === undefined
+      ? callerResults
+      : plainTypes(name, withoutTokens(signature.results), layouts.results, callerResults)
+  const values = resolveAttributes(signature, attributes, readTyped)
   const types = {
     operands: operands as readonly CallType[],
     attributes: values,

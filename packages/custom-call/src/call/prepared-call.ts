@@ -1,14 +1,17 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
-import { callsInProgress, enterCall, inspectAsText, ManagedLifetime, type Gated } from '@tenon/core/internal'
-import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
-import type { CallMemory } from '../native/call-memory.ts'
-import type { RunCall } from '../native/current-call.ts'
+import { inspectAsText, ManagedLifetime, type Gated } from '@tenon/core/internal'
+import { runLater, type LaterRun, type RunAsyncOptions } from './run-later.ts'
+import type { CallFrame } from '../native/call-frame.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
-import { FIRST_TENSOR, makeList } from './taken.ts'
-import type { InPlaceRuns } from './kept-frames.ts'
-import { fillHeld, patchEach, patchHeld, patchPointers } from './patch-pointers.ts'
+import { fillList } from './check-tensors.ts'
+import { FIRST_TENSOR, listFor } from './operand-list.ts'
+import { runOn, writePointers } from './run-call.ts'
+
+/** The bytes of frames that a call keeps for later asynchronous runs, and the number of frames if they are small. */
+const MOST_SPARE_BYTES = 2 ** 22
+const MOST_SPARE_FRAMES = 256
 
 /**
  * A custom call that is ready to run. Its frame in native memory is complete except for the pointers to the tensors. Closing
@@ -24,35 +27,24 @@ export class PreparedCall<
 > extends ManagedLifetime {
   /** @internal */
   readonly target: CallTarget
-  // Those of the target. Targets are objects of several shapes, whose members cost more to read.
-  /** @internal */
-  readonly kind: number
-  /** @internal */
-  readonly runCall: RunCall
-  /** @internal */
-  readonly memory: CallMemory
-  /** @internal */
-  readonly hasStream: boolean
+  /** @internal the frame of runs on this thread */
+  readonly frame: CallFrame
   /** @internal */
   readonly shape: CallShape
-  /** @internal the operands of a run: the call itself, the library, and the tensors; between runs itself in their place */
-  readonly held: Gated[]
-  /** Memory of asynchronous runs that are over. */
-  #spare: CallMemory[] | undefined
-  #closesAfterRun = false
+  /** @internal the list of operands of runs on this thread; between runs, the call itself is in the places of the tensors */
+  readonly list: Gated[]
+  /** Frames of asynchronous runs that are over. */
+  #spare: CallFrame[] | undefined
+  #closesAfterRuns = false
 
   /** @internal */
   constructor(target: CallTarget, shape: CallShape) {
     super()
     this.target = target
-    this.kind = target.kind
-    this.runCall = target.run
-    this.memory = target.memory
-    this.hasStream = target.stream !== undefined
+    this.frame = target.frame
     this.shape = shape
-    this.held = makeList(shape.types.length)
-    this.held.fill(this)
-    this.held[1] = target
+    this.list = listFor(shape.types.length)
+    this.list.fill(this)
   }
 
   protected override get label(): string {
@@ -83,7 +75,19 @@ export class PreparedCall<
    * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor cannot be passed.
    */
   run(operands: Operands, results: Results): void {
-    runPrepared(this, operands, results)
+    const list = this.list
+    const { frame } = this
+    if (frame.running) refuseRun(this)
+    // First, because reading the arrays can run code of the user, which must not run this call.
+    frame.running = true
+    try {
+      fillList(this.shape, list, operands, results)
+      runOn(this, list)
+    } finally {
+      // Without a function, because the stack of JavaScript may be full.
+      frame.running = false
+      for (let i = FIRST_TENSOR; i < list.length; i++) list[i] = this
+    }
   }
 
   /**
@@ -101,39 +105,58 @@ export class PreparedCall<
    * integer from 1 to 1024, or a `NativeError` if the system has no thread left.
    */
   runAsync(operands: Operands, results: Results, options?: RunAsyncOptions): Promise<void> {
-    return runLater(options, () => {
-      const { target } = this
-      if (!this.gate.open || !target.gate.open) refuseRun(this)
-      const memory = this.#spare?.pop() ?? target.extend()
-      const held = [...this.held]
-      patchPointers(this, memory, held, operands, results)
-      return {
-        run: target,
-        memory,
-        held,
-        streams: target.stream === undefined ? [] : [target.stream],
-        takeBack: () => {
-          this.#spare ??= []
-          this.#spare.push(memory)
-          if (this.#closesAfterRun) this.#closeQuietly()
-        },
-      }
-    })
+    return runLater(options, () => this.runOf(this.listOf(operands, results)))
   }
 
-  /** @internal Closes the call after its only asynchronous run, which may go on although its promise has settled. */
-  closeAfterRun(): void {
-    if (this.gate.holds === 0) this.close()
-    else this.#closesAfterRun = true
+  /** @internal Returns the operands of a run. Reading the arrays can run code of the user. */
+  listOf(operands: Tensors, results: Tensors): Gated[] {
+    const list = listFor(this.shape.types.length)
+    fillList(this.shape, list, operands, results)
+    list[0] = this
+    list[1] = this.target
+    return list
   }
 
-  /** The promise of the run has rejected already, so that no caller is left for a failure of a deleter. */
-  #closeQuietly(): void {
+  /** @internal Makes an asynchronous run of a list of operands. @throws as {@link run} */
+  runOf(list: Gated[]): LaterRun {
+    const frame = this.#spare?.pop() ?? this.newFrame()
+    try {
+      writePointers(this, frame, list)
+    } catch (error) {
+      this.#keep(frame)
+      throw error
+    }
+    return { target: this.target, frame, held: list, end: () => this.#endRun(frame) }
+  }
+
+  /** @internal Lays out another frame of the call. @throws {ScopeClosedError} if the call or its library is closed. */
+  newFrame(): CallFrame {
+    this.checkOpen()
+    this.target.gate.owner.checkOpen()
+    return this.target.extend()
+  }
+
+  #endRun(frame: CallFrame): void {
+    this.#keep(frame)
+    if (!this.#closesAfterRuns || this.gate.holds > 0) return
     try {
       this.close()
     } catch {
-      // The call is closed all the same.
+      // The promise of the run has settled already, so no caller is left for a failure of a deleter. The call is closed all the same.
     }
+  }
+
+  /** Keeps a frame for later asynchronous runs. */
+  #keep(frame: CallFrame): void {
+    const spare = (this.#spare ??= [])
+    const { length } = spare
+    if (length < MOST_SPARE_FRAMES && (length + 1) * frame.byteSize <= MOST_SPARE_BYTES) spare.push(frame)
+  }
+
+  /** @internal Closes the call after its asynchronous runs, which may go on although their promises have settled. */
+  closeAfterRuns(): void {
+    if (this.gate.holds === 0) this.close()
+    else this.#closesAfterRuns = true
   }
 
   /**
@@ -144,11 +167,10 @@ export class PreparedCall<
    * @throws the errors of {@link run}, except those of the kernel.
    */
   bind(operands: Operands, results: Results): BoundCall {
-    if (!this.gate.open || !this.target.gate.open) refuseRun(this)
-    const memory = this.target.extend()
-    const held = [...this.held]
-    patchPointers(this, memory, held, operands, results)
-    return new BoundCall(this.target, this.shape.operandCount, memory, held)
+    const list = this.listOf(operands, results)
+    const frame = this.newFrame()
+    writePointers(this, frame, list)
+    return new BoundCall(this.target, this.shape.operandCount, frame, list)
   }
 
   override toString(): string {
@@ -159,98 +181,7 @@ export class PreparedCall<
 }
 inspectAsText(PreparedCall)
 
-type AnyCall = PreparedCall<never, never>
-
-/** Makes the functions that run a call, whose constants are part of the compiled code. */
-function makeRuns(): {
-  runPrepared: (call: AnyCall, operands: Tensors, results: Tensors) => void
-  runHeld: (call: AnyCall, isRequired: boolean) => boolean
-  leave: (call: AnyCall) => void
-} {
-  const enter = enterCall
-  const calls = callsInProgress
-  const fill = fillHeld
-  const patch = patchHeld
-  const first = FIRST_TENSOR
-
-  /** Ends a run. A call that is kept must not keep the memory of its last run. */
-  const leave = (call: AnyCall): void => {
-    call.memory.running = false
-    const { held } = call
-    for (let i = first; i < held.length; i++) held[i] = call
-  }
-
-  const keepForStream = (call: AnyCall): void => {
-    call.target.stream?.keep?.(call.held.slice(first))
-  }
-
-  const runHeld = (call: AnyCall, isRequired: boolean): boolean => {
-    const { memory, held } = call
-    let place = -1
-    let status: number
-    try {
-      if (!patch(call, memory, held)) {
-        if (!isRequired) return false
-        patchEach(call, memory, held)
-      }
-      place = enter(held)
-      status = call.runCall(call.kind, memory)
-    } catch (error) {
-      memory.running = false
-      if (place !== -1) {
-        calls.depth = place
-        calls.lists[place] = undefined
-        if (call.hasStream) keepForStream(call)
-      }
-      leave(call)
-      throw error
-    }
-    // Before anything is called, because the stack of JavaScript may be full.
-    memory.running = false
-    calls.depth = place
-    calls.lists[place] = undefined
-    if (call.hasStream) keepForStream(call)
-    leave(call)
-    if (status !== 0) throw call.target.failure(memory, status)
-    return true
-  }
-
-  const runPrepared = (call: AnyCall, operands: Tensors, results: Tensors): void => {
-    const { memory, held } = call
-    if (memory.running) refuseRun(call)
-    // First, because reading the arrays can run code of the user, which must not run this call.
-    memory.running = true
-    try {
-      fill(call.shape, held, operands, results)
-      runHeld(call, true)
-    } catch (error) {
-      // First, because leave() throws too if the stack is full.
-      memory.running = false
-      leave(call)
-      throw error
-    }
-  }
-
-  return { runPrepared, runHeld, leave }
-}
-
-const { runPrepared, runHeld, leave } = makeRuns()
-
-/** @internal Runs calls for functions that keep them. */
-export const inPlaceRuns: InPlaceRuns<PreparedCall> = {
-  tensorsOf: ({ held }) => held,
-  tryRun: (call) => runHeld(call, false),
-  leave,
-}
-
-/** @internal Runs a call, which is marked as running, on tensors that were taken. @throws the errors of {@link PreparedCall.run} */
-export function runTaken(call: PreparedCall, taken: readonly Gated[]): void {
-  const { held } = call
-  for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = taken[i]!
-  runHeld(call, true)
-}
-
-function refuseRun(call: AnyCall): never {
+function refuseRun(call: PreparedCall<never, never>): never {
   call.checkOpen()
   call.target.gate.owner.checkOpen()
   throw new ArgumentError(`${call.shape.name} is running: a prepared call cannot run inside itself`, {

@@ -1,8 +1,8 @@
 import { ArgumentError, type Hold } from '@tenon/core'
-import { addressOf, type Gated, holdAll, releaseAll } from '@tenon/core/internal'
+import { addressOf, holdAll, releaseAll } from '@tenon/core/internal'
 import type { Tensors } from '../call/call-target.ts'
-import { patchPointers } from '../call/patch-pointers.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
+import { writePointers } from '../call/run-call.ts'
 import { enterCore } from '../native/enter-core.ts'
 import { checkIs } from './check-is.ts'
 import { CudaStream } from './cuda-stream.ts'
@@ -70,29 +70,29 @@ export function captureGraph(call: PreparedCall, operands: Tensors, results: Ten
   checkIs(call, PreparedCall, 'call')
   call.checkOpen()
   const { target, shape } = call
-  const { stream } = target
+  const [stream] = target.streams
   if (!(stream instanceof CudaStream)) {
     throw new ArgumentError(`${shape.name} must be prepared for a CUDA stream to be captured`, {
       hint: 'Give prepare() the stream: device.openStream().',
     })
   }
-  if (target.isCapturable !== true) {
+  if (!target.isCapturable) {
     throw new ArgumentError(`${shape.name} does not declare that its work can be captured`, {
       hint: 'Build it with the trait command_buffer_compatible, or vouch for it with commandBufferCompatible: true.',
     })
   }
   stream.enter()
-  const memory = target.extend()
-  const held: Gated[] = [...call.held]
-  patchPointers(call, memory, held, operands, results)
-  const holds = holdAll([...held, stream])
+  const list = call.listOf(operands, results)
+  const frame = call.newFrame()
+  writePointers(call, frame, list)
+  const holds = holdAll([...list, stream])
   try {
     const out = new BigUint64Array(1)
-    const status = enterCore('tn_cuda_capture', memory.address, addressOf(stream.record), addressOf(out))
+    const status = enterCore('tn_cuda_capture', frame.address, addressOf(stream.record), addressOf(out))
     const graph = Number(out[0])
     if (status !== 0) {
       if (graph !== 0) stream.device.functions.graphDestroy(graph)
-      throw target.failure(memory, status)
+      throw target.failure(frame, status)
     }
     return new CudaGraph(stream, graph, holds)
   } catch (error) {

@@ -1,6 +1,6 @@
 import { NativeError } from '@tenon/core'
 import type { Gated } from '@tenon/core/internal'
-import { expectArrival, type Arrival } from '../async/async-queue.ts'
+import { expectArrival, type Arrival } from './arrival.ts'
 import type { CudaError } from './cuda-error.ts'
 
 export interface WorkDriver {

@@ -15,7 +15,7 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
-import { FIRST_TENSOR } from '../call/taken.ts'
+import { FIRST_TENSOR } from '../call/operand-list.ts'
 import { addressesOf } from '../native/descriptor.ts'
 import { callShape } from '../shape/call-shape.ts'
 import { describeFunction, type ExactFunction } from './describe-function.ts'

@@ -1,8 +1,7 @@
-import { TensorType, type Hold, type TenonError } from '@tenon/core'
+import { TensorType } from '@tenon/core'
 import {
   addressOf,
   checkStatus,
-  Cleaner,
   CONSTANTS,
   coreFunctions,
   type Gate,
@@ -11,37 +10,17 @@ import {
   releaseAll,
   writeAddress,
 } from '@tenon/core/internal'
-import type { CallTarget } from '../call/call-target.ts'
-import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
+import { CallTarget } from '../call/call-target.ts'
+import { allocateFrame, planScratch, type CallFrame } from '../native/call-frame.ts'
 import type { ByteWriter } from '../native/byte-writer.ts'
 import { freeDescriptor } from '../native/descriptor.ts'
-import { callRunner, type RunCall } from '../native/current-call.ts'
 import { enterCore } from '../native/enter-core.ts'
-import { checkAnswer, readFailure } from '../native/read-failure.ts'
+import { readFailure } from '../native/read-failure.ts'
 import type { Leaf } from '../shape/leaf.ts'
-import type { CallResources, DeviceStream } from './call-resources.ts'
+import type { CallResources } from './call-resources.ts'
 
 const { offsets: HEAD } = LAYOUTS.tn_xla_call_head_t
 const { size: BUFFER_SIZE, offsets: BUFFER } = LAYOUTS.tn_xla_buffer_t
-
-/** The remains of a call: its native memory, and what the memory refers to. */
-interface Remains {
-  readonly memory: CallMemory
-  readonly resources: CallResources
-  readonly holds: readonly Hold[]
-  /** Whether the call may keep a state, whose destructor is code of the library. */
-  readonly hasState: boolean
-}
-
-/** Closes calls that were dropped without being closed, so that the states of their handlers are destroyed. */
-const dropped = new Cleaner<Remains>((remains) => void closeRemains(remains))
-
-function closeRemains({ memory, holds, hasState }: Remains): number {
-  const { address } = memory
-  const status = hasState ? enterCore('tn_xla_close', address) : coreFunctions().tn_xla_close(address)
-  releaseAll(holds)
-  return status
-}
 
 /** The facts about a handler that the targets of its calls need. */
 export interface TypedFacts {
@@ -54,47 +33,6 @@ export interface TypedFacts {
   encode(): ByteWriter
 }
 
-/** The frame of a typed call. */
-class TypedTarget implements CallTarget {
-  readonly name: string
-  readonly kind: number = CONSTANTS.TN_XLA_JOB_TYPED
-  readonly gate: Gate
-  readonly run: RunCall = callRunner()
-  readonly memory: CallMemory
-  readonly stream: DeviceStream | undefined
-  readonly isCapturable: boolean
-  readonly #leaves: readonly Leaf[]
-  readonly #encode: () => ByteWriter
-  readonly #remains: Remains
-
-  constructor({ name, gate, isCapturable, encode }: TypedFacts, leaves: readonly Leaf[], remains: Remains) {
-    this.name = name
-    this.gate = gate
-    this.memory = remains.memory
-    this.stream = remains.resources.stream
-    this.isCapturable = isCapturable
-    this.#leaves = leaves
-    this.#encode = encode
-    this.#remains = remains
-    dropped.watch(this, remains, this)
-  }
-
-  extend(): CallMemory {
-    const more = buildFrame(this.name, this.#encode(), this.#leaves)
-    checkStatus(coreFunctions().tn_xla_share(more.address, this.memory.address), `sharing the state of ${this.name}`)
-    return more
-  }
-
-  failure(of: CallMemory, code: number, batchIndex?: number): TenonError {
-    return readFailure(of.address, code, this.name, batchIndex)
-  }
-
-  close(): void {
-    dropped.forget(this)
-    checkAnswer(closeRemains(this.#remains), 0, this.name)
-  }
-}
-
 /**
  * Lays out the frame of a typed call and runs the instantiate handler, if there is one.
  *
@@ -102,38 +40,60 @@ class TypedTarget implements CallTarget {
  * @throws {ScopeClosedError} if memory that it uses is closed.
  */
 export function openTypedTarget(facts: TypedFacts, leaves: readonly Leaf[], resources: CallResources): CallTarget {
-  const { name, hasState } = facts
-  const memory = buildFrame(name, facts.encode(), leaves)
-  const remains: Remains = { memory, resources, holds: holdAll(resources.gated), hasState }
+  const { name, gate, hasState, isCapturable, encode } = facts
+  const frame = buildFrame(name, encode(), leaves)
+  // The frame refers to the memory of the resources, so it keeps them reachable.
+  const remains = { frame, resources, holds: holdAll(resources.gated) }
+  const free = (): number => {
+    const { address } = remains.frame
+    // The destructor of a state is code of the library.
+    const status = hasState ? enterCore('tn_xla_close', address) : coreFunctions().tn_xla_close(address)
+    releaseAll(remains.holds)
+    return status
+  }
   try {
-    resources.give(memory.address)
-    const status = hasState ? enterCore('tn_xla_instantiate', memory.address) : 0
-    if (status !== 0) throw readFailure(memory.address, status, name)
+    resources.give(frame.address)
+    const status = hasState ? enterCore('tn_xla_instantiate', frame.address) : 0
+    if (status !== 0) throw readFailure(frame.address, status, name)
   } catch (error) {
-    closeRemains(remains)
+    free()
     throw error
   }
-  return new TypedTarget(facts, leaves, remains)
+  return new CallTarget({
+    name,
+    kind: CONSTANTS.TN_XLA_JOB_TYPED,
+    gate,
+    frame,
+    stream: resources.stream,
+    isCapturable,
+    extend: () => {
+      const another = buildFrame(name, encode(), leaves)
+      checkStatus(coreFunctions().tn_xla_share(another.address, frame.address), `sharing the state of ${name}`)
+      return another
+    },
+    failure: (of, status, batchIndex) => readFailure(of.address, status, name, batchIndex),
+    free,
+  })
 }
 
 /** Where the core writes the size of a frame. */
 const frameSize = new BigUint64Array(1)
 
-function buildFrame(name: string, descriptor: ByteWriter, leaves: readonly Leaf[]): CallMemory {
+function buildFrame(name: string, descriptor: ByteWriter, leaves: readonly Leaf[]): CallFrame {
   const functions = coreFunctions()
   const { address: from, length } = descriptor
   checkStatus(functions.tn_xla_frame_size(from, length, addressOf(frameSize)), `preparing ${name}`)
   const frameBytes = Number(frameSize[0])
   const { offsets, byteSize } = planScratch(leaves, frameBytes)
-  const memory = allocateCall(byteSize)
-  const { view, start, address } = memory
+  const frame = allocateFrame(byteSize)
+  const { view, start, address } = frame
   checkStatus(functions.tn_xla_frame_build(from, length, address, frameBytes), `preparing ${name}`)
   const buffers = view.getUint32(start + HEAD.buffers_offset, true)
   const placeOf = (leaf: number): number => start + buffers + leaf * BUFFER_SIZE + BUFFER.data
   for (const [leaf, offset] of offsets) writeAddress(view, placeOf(leaf), address + offset)
   const places: number[] = []
   for (const [i, leaf] of leaves.entries()) if (leaf instanceof TensorType) places.push(placeOf(i) / 4)
-  memory.places = places.slice()
+  frame.places = places.slice()
   freeDescriptor(descriptor)
-  return memory
+  return frame
 }

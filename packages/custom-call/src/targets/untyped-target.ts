@@ -1,8 +1,7 @@
-import { TensorType, type Hold, type TenonError } from '@tenon/core'
-import { Cleaner, CONSTANTS, LAYOUTS, type Gate, writeAddress } from '@tenon/core/internal'
-import type { CallTarget } from '../call/call-target.ts'
-import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
-import { callRunner } from '../native/current-call.ts'
+import { TensorType } from '@tenon/core'
+import { CONSTANTS, LAYOUTS, type Gate, writeAddress } from '@tenon/core/internal'
+import { CallTarget } from '../call/call-target.ts'
+import { allocateFrame, planScratch, type CallFrame } from '../native/call-frame.ts'
 import { readUntypedFailure } from '../native/read-failure.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { leavesOf, type Tree } from '../shape/leaf.ts'
@@ -24,9 +23,6 @@ const { size: RECORD_SIZE, offsets: RECORD } = LAYOUTS.tn_xla_untyped_call_t
 /** A pointer to the buffer of a leaf, or to the array that starts with another cell. */
 type Cell = { readonly leaf: number } | { readonly array: number }
 
-/** Releases the streams of calls that were dropped without being closed. */
-const dropped = new Cleaner<Hold>((hold) => hold.release())
-
 /**
  * Lays out an untyped call. A failure is read, and its memory freed, right after the run that ended with it.
  *
@@ -39,26 +35,22 @@ export function openUntypedTarget(
   call: UntypedCall,
   stream?: DeviceStream,
 ): CallTarget {
-  const extend = (): CallMemory => layOutUntyped(shape, call)
-  const own = extend()
+  const frame = layOutUntyped(shape, call)
   const hold = stream?.gate?.owner.acquire()
-  const target: CallTarget = {
-    stream,
+  const release = (): number => {
+    hold!.release()
+    return 0
+  }
+  return new CallTarget({
     name,
     kind: CONSTANTS.TN_XLA_JOB_UNTYPED,
     gate,
-    run: callRunner(),
-    memory: own,
-    extend,
-    failure: (memory: CallMemory, status: number, batchIndex?: number): TenonError =>
-      readUntypedFailure(memory.address, status, name, call.onDevice, batchIndex),
-    close(): void {
-      dropped.forget(target)
-      hold?.release()
-    },
-  }
-  if (hold !== undefined) dropped.watch(target, hold, target)
-  return target
+    frame,
+    stream,
+    extend: () => layOutUntyped(shape, call),
+    failure: ({ address }, status, batchIndex) => readUntypedFailure(address, status, name, call.onDevice, batchIndex),
+    free: hold === undefined ? undefined : release,
+  })
 }
 
 /**
@@ -66,7 +58,7 @@ export function openUntypedTarget(
  *
  * A tuple is an array of pointers to its members. An empty tuple has a cell as well, so that its address is valid.
  */
-function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
+function layOutUntyped(shape: CallShape, call: UntypedCall): CallFrame {
   const cells: Cell[] = []
   const layTuple = (members: readonly Tree[]): number => {
     const first = cells.length
@@ -83,8 +75,8 @@ function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   const cellAt = (index: number): number => RECORD_SIZE + 8 * index
   const opaqueAt = cellAt(cells.length)
   const { offsets, byteSize } = planScratch(shape.leaves, opaqueAt + call.opaque.length + 1)
-  const memory = allocateCall(byteSize)
-  const { view, start, address } = memory
+  const frame = allocateFrame(byteSize)
+  const { view, start, address } = frame
   const pointer = (at: number, to: number): void => writeAddress(view, start + at, to)
 
   const placeOfLeaf: number[] = []
@@ -104,10 +96,10 @@ function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   pointer(RECORD.stream, call.stream)
   pointer(RECORD.device, call.device)
   new Uint8Array(view.buffer, view.byteOffset + start + opaqueAt).set(call.opaque)
-  memory.places = placeOfLeaf.flatMap((place, leaf) =>
+  frame.places = placeOfLeaf.flatMap((place, leaf) =>
     shape.leaves[leaf] instanceof TensorType ? [(start + place) / 4] : [],
   )
-  return memory
+  return frame
 }
 
 /** Returns the two arguments that hold buffers. A single result is passed as it is, several as a tuple. */

@@ -2,7 +2,6 @@ import { ArgumentError, type KernelSignature } from '@tenon/core'
 import { checkOptions, CONSTANTS } from '@tenon/core/internal'
 import { ApiVersion, type AttributeDictionary } from '@tenon/custom-call'
 import {
-  callable,
   callShape,
   checkOpaque,
   checkOpaquePassed,
@@ -11,10 +10,10 @@ import {
   encodeValues,
   makeKernel,
   memoryOf,
-  positional,
   PREPARE_OPTIONS,
   str,
   type KernelCallShape,
+  type ListedShape,
   type PrepareOptions,
 } from '@tenon/custom-call/internal'
 import type { WorkerKernel } from '@tenon/isolate/internal'
@@ -56,14 +55,13 @@ export function customKernel(context: IsolatedContext, target: CustomTarget): Is
   const { name, convention } = signature
   const limits = { limit: frames, gate: context.gate }
   if (signature.source === 'none') {
-    const { call, async, batch } = positional<IsolatedCall>(name, {
-      extra: convention === 'typed' ? 'attrs' : 'opaque',
+    return makeKernel<IsolatedCall, undefined, unknown, ListedShape>(signature, undefined, {
       frames: limits,
       ...runsInWorkers(context),
-      prepare: ({ attrs, opaque, ...options }: PrepareOptions & Extra) =>
+      refusePrepare: () => refusePrepare(name),
+      prepare: ({ attrs, opaque, ...options }) =>
         prepareCall(context, target, options, { ...(attrs && { attrs }), ...(opaque !== undefined && { opaque }) }),
-    })
-    return callable(call, name, { async, batch, signature }) as unknown as IsolatedKernel
+    }) as unknown as IsolatedKernel
   }
   if (convention !== 'typed') checkOpaque(signature, { platform: 'Host', apiVersion: untypedOf(signature).apiVersion })
   return makeKernel<IsolatedCall, undefined>(signature, undefined, {

@@ -1,6 +1,6 @@
 import type { Tensor, TensorType } from '@tenon/core'
 import { Cleaner, type Gated } from '@tenon/core/internal'
-import { FIRST_TENSOR, type FrameCall, type KernelCallee } from '@tenon/custom-call/internal'
+import { FIRST_TENSOR, type Callee, type FrameCall } from '@tenon/custom-call/internal'
 import type { Answer, WorkerCall, WorkerDetails, WorkerKernel, Workers } from '@tenon/isolate/internal'
 import type { IsolatedContext } from './isolated-context.ts'
 import type { IsolatedRunOptions } from './isolated-kernel.ts'
@@ -46,7 +46,7 @@ const collected = new Cleaner<{ readonly workers: Workers; readonly kernel: Work
 
 /** A prepared call of an isolated kernel. Several runs can be in progress at the same time. */
 export class IsolatedCall implements RemoteCall {
-  readonly memory = { running: false }
+  readonly frame = { running: false }
   readonly shape: IsolatedCallFacts['shape']
   isAlive = true
   /** @internal */
@@ -63,7 +63,7 @@ export class IsolatedCall implements RemoteCall {
   }
 
   /** Closes the call. Workers forget the kernel, and the state of its handlers, when no run uses it. */
-  close(): void {
+  closeAfterRuns(): void {
     if (!this.isAlive) return
     this.isAlive = false
     collected.forget(this)
@@ -140,20 +140,19 @@ class IsolatedRun implements WorkerCall<void> {
   }
 }
 
-const NO_OPTIONS = Object.freeze({})
-
 /** Makes the part of a callee that is the same for all conventions. */
 export function runsInWorkers<Call extends RemoteCall>({
   workers,
   memory,
-}: IsolatedContext): Pick<Required<KernelCallee<Call>>, 'run' | 'runAsync' | 'remote'> {
+}: IsolatedContext): Pick<Required<Callee<Call>>, 'run' | 'runAsync' | 'remote'> {
+  const tensorsOf = (list: readonly Gated[]): Tensor[] => list.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[]
   return {
-    run: (call, taken: readonly Gated[], options = NO_OPTIONS) => {
+    run: (call, list, options) => {
       // Kernels that the run calls back may use the call as well.
-      call.memory.running = false
-      workers.run(call.begin(taken.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[], options))
+      call.frame.running = false
+      workers.run(call.begin(tensorsOf(list), options))
     },
-    runAsync: (call, tensors, options) => workers.runAsync(call.begin(tensors, options)),
+    runAsync: (call, list, options) => workers.runAsync(call.begin(tensorsOf(list), options)),
     remote: {
       allocator: memory,
       options: RUN_OPTIONS,

@@ -1,6 +1,6 @@
 import type { Tensor } from '@tenon/core'
 import { globalGate, type Gated } from '@tenon/core/internal'
-import { checkTaken, Temp, token, type CallShape } from '@tenon/custom-call/internal'
+import { checkTensors, Temp, token, type CallShape } from '@tenon/custom-call/internal'
 import type { CallPlan } from './isolated-call.ts'
 import type { IsolatedContext } from './isolated-context.ts'
 
@@ -8,7 +8,7 @@ const NO_OWNER: Gated = { gate: globalGate }
 
 /** Checks the tensors of a run, and distributes them over the buffers of the call. @throws as a call in this process */
 export function planBuffers({ gate }: IsolatedContext, shape: CallShape, tensors: readonly Tensor[]): CallPlan {
-  const taken = checkTaken({ gate, target: { gate }, shape }, [NO_OWNER, NO_OWNER, ...tensors])
+  const checked = checkTensors({ gate, target: { gate }, shape }, [NO_OWNER, NO_OWNER, ...tensors])
   let next = 0
   return {
     operands: shape.leaves.map((leaf) => {
@@ -16,7 +16,7 @@ export function planBuffers({ gate }: IsolatedContext, shape: CallShape, tensors
       if (leaf instanceof Temp) return { tensor: undefined, type: leaf.type, isWritten: true }
       const isWritten = next >= shape.operandCount
       const type = shape.types[next]!
-      return { tensor: taken[next++]!, type, isWritten }
+      return { tensor: checked[next++]!, type, isWritten }
     }),
   }
 }

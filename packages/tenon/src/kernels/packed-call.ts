@@ -32,10 +32,10 @@ export function preparePackedCall(
   return {
     operandCount,
     gated: [library, ...memoryOf(values)],
-    memory: { running: false },
+    frame: { running: false },
     shape: { types: [...operands, ...results].filter((one) => one instanceof TensorType) },
     isAlive: true,
-    close: () => {},
+    closeAfterRuns: () => {},
     order: (tensors) => {
       checkResults(name, names, operandCount, aliases, tensors)
       return parts.map((part) => (typeof part === 'number' ? tensors[part]! : part.value))

@@ -30,20 +30,20 @@ export function packedKernel({ signature, packed, gate, frames }: PackedTarget):
     frames: { limit: frames, gate },
     refusePrepare: () => refusePrepare(signature),
     prepare: (shape) => preparePackedCall(signature, { gate }, shape),
-    run: (call, taken) => {
+    run: (call, list) => {
       try {
         enterAll(call.gated)
         try {
-          packed(...call.order(taken.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[]))
+          packed(...call.order(tensorsOf(list)))
         } finally {
           exitAll(call.gated)
         }
       } finally {
-        call.memory.running = false
+        call.frame.running = false
       }
     },
-    runAsync: async (call, tensors, { signal }) => {
-      const args = call.order(tensors)
+    runAsync: async (call, list, { signal }) => {
+      const args = call.order(tensorsOf(list))
       enterAll(call.gated)
       try {
         await (signal === undefined ? packed : packed.with({ signal })).async(...args)
@@ -53,6 +53,8 @@ export function packedKernel({ signature, packed, gate, frames }: PackedTarget):
     },
   })
 }
+
+const tensorsOf = (list: readonly Gated[]): Tensor[] => list.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[]
 
 function refusePrepare({ name }: KernelSignature): never {
   throw new ArgumentError(

@@ -1,30 +1,28 @@
 import type { KernelSignature, Parameter, Tensor } from '@tenon/core'
 import { parameterText, wrongType } from '@tenon/core/internal'
-import { isTensor, MAKE_TENSORS, refuseTensor } from './taken.ts'
-import type { Grouped } from './grouped.ts'
+import type { Grouped } from './kernel-parameters.ts'
 import { kernelShape } from './kernel-shape.ts'
+import { isTensor, MAKE_TENSORS, refuseTensor } from './operand-list.ts'
 
 /** The operands among the arguments of a call. */
-export interface TakenOperands {
+export interface KernelOperands {
   readonly tensors: readonly Tensor[]
   /** The index of the first argument behind the operands. */
   readonly next: number
 }
 
 /**
- * Takes the operands of a kernel from the arguments of a call: tensors, `undefined` for an optional one that is omitted, and an
+ * Reads the operands of a kernel from the arguments of a call: tensors, `undefined` for an optional one that is omitted, and an
  * array for the rest operand.
  *
  * @param parameters the operands that are not tokens.
  * @throws {ArgumentError} with the operand that is missing or is not a tensor.
  */
-export function takeOperands(
+export function readOperands(
   signature: KernelSignature,
   parameters: readonly Parameter[],
   args: readonly unknown[],
-): TakenOperands {
-  if (areAllGiven(parameters, args))
-    return { tensors: args.slice(0, parameters.length) as Tensor[], next: parameters.length }
+): KernelOperands {
   const groups: (Tensor | readonly Tensor[] | undefined)[] = []
   let next = 0
   for (const parameter of parameters) {
@@ -33,14 +31,14 @@ export function takeOperands(
     const place = `${name} of ${signature.name}`
     if (kind === 'remaining' && Array.isArray(value)) {
       groups.push(
-        Array.from(value as unknown[], (one, i) => take(one, parameter, `${name}[${i}] of ${signature.name}`)),
+        Array.from(value as unknown[], (one, i) => checkOperand(one, parameter, `${name}[${i}] of ${signature.name}`)),
       )
       next++
     } else if (kind === 'remaining' && isTensor(value)) {
       const hint = `Pass the tensors in one array: ${signature.name}(${[...groups.map((_, i) => parameters[i]!.name), '[a, b]'].join(', ')}).`
       throw wrongType(place, `an array of tensors of ${parameterText(parameter)}`, value, hint)
     } else if (kind === 'one' ? next < args.length : isTensor(value)) {
-      groups.push(value === undefined ? undefined : take(value, parameter, place))
+      groups.push(value === undefined ? undefined : checkOperand(value, parameter, place))
       next++
     } else if (value === null) {
       const hint = `Pass undefined, or nothing, to omit ${name}.`
@@ -55,14 +53,7 @@ export function takeOperands(
   return { tensors: groups.flatMap((one) => one ?? []) as Tensor[], next }
 }
 
-/** Whether each operand is one tensor, and no tensor is behind them. */
-function areAllGiven(parameters: readonly Parameter[], args: readonly unknown[]): boolean {
-  for (let i = 0; i < parameters.length; i++)
-    if (parameters[i]!.kind === 'remaining' || !isTensor(args[i])) return false
-  return !isTensor(args[parameters.length])
-}
-
-function take(value: unknown, parameter: Parameter, place: string): Tensor {
+function checkOperand(value: unknown, parameter: Parameter, place: string): Tensor {
   return isTensor(value) ? value : refuseTensor(value, place, `a tensor of ${parameterText(parameter)}`, MAKE_TENSORS)
 }
 

@@ -1,16 +1,15 @@
 import { Tensor, type GuardError } from '@tenon/core'
 import { findDamage, innermostCall, type Gated, type Written } from '@tenon/core/internal'
-import { FIRST_TENSOR } from '../call/taken.ts'
-import type { CallMemory } from './call-memory.ts'
-
-type Run = (kind: number, memory: CallMemory) => number
+import type { CallFrame } from '../native/call-frame.ts'
+import { FIRST_TENSOR } from './operand-list.ts'
+import type { RunFrame } from './run-call.ts'
 
 /** The first operand of a run, which describes the others: a prepared call, a bound call, or a batch of bound calls. */
 interface Runner {
   readonly shape?: { readonly name: string; readonly operandCount: number; readonly names?: readonly string[] }
   readonly bound?: readonly Gated[]
   readonly calls?: readonly Runner[]
-  readonly target: { failure(memory: CallMemory, status: number): Error }
+  readonly target: { failure(frame: CallFrame, status: number): Error }
 }
 
 /**
@@ -22,7 +21,7 @@ interface Runner {
  */
 export function findDamageOf(
   held: readonly Gated[],
-  staged: CallMemory['staged'],
+  staged: CallFrame['staged'],
   cause?: unknown,
 ): GuardError | undefined {
   const runner = held[0] as unknown as Runner
@@ -39,7 +38,7 @@ export function findDamageOf(
 function writtenIn(
   list: readonly Gated[],
   shape: NonNullable<Runner['shape']>,
-  staged: CallMemory['staged'],
+  staged: CallFrame['staged'],
 ): Written[] {
   const { operandCount, names } = shape
   return list.slice(FIRST_TENSOR).flatMap((passed, i) => {
@@ -53,19 +52,19 @@ function writtenIn(
 }
 
 /** Makes the function that runs calls in guard mode. It throws GuardError after a run that wrote outside of its memory. */
-export function guardedRun(run: Run): Run {
-  return (kind, memory) => {
+export function guardedRun(run: RunFrame): RunFrame {
+  return (kind, frame) => {
     const held = innermostCall()!
     const { target } = held[0] as unknown as Runner
     let status: number
     try {
-      status = run(kind, memory)
+      status = run(kind, frame)
     } catch (error) {
-      throw findDamageOf(held, memory.staged, error) ?? error
+      throw findDamageOf(held, frame.staged, error) ?? error
     }
-    const error = findDamageOf(held, memory.staged)
+    const error = findDamageOf(held, frame.staged)
     if (error === undefined) return status
-    if (status !== 0) error.cause = target.failure(memory, status)
+    if (status !== 0) error.cause = target.failure(frame, status)
     throw error
   }
 }

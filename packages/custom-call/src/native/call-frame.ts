@@ -1,18 +1,18 @@
-import type { Tensor } from '@tenon/core'
-import { highWord, lowWord, Slab } from '@tenon/core/internal'
+import { cpu, Tensor, type TensorType } from '@tenon/core'
+import { copyBytes, highWord, lowWord, newCollected, Slab, TENSOR_ALIGNMENT } from '@tenon/core/internal'
 import { Temp, type Leaf } from '../shape/leaf.ts'
 
 /** The alignment of frames and scratch memory, in bytes. */
 const ALIGNMENT = 64
 
-/** The bytes of a slab. A single call keeps all of them. */
+/** The bytes of a slab. A single frame keeps all of them. */
 const SLAB_SIZE = 16384
 
-/** The largest memory of a call that is a part of a slab. Larger memory gets a buffer of its own. */
+/** The largest frame that is a part of a slab. A larger frame gets a buffer of its own. */
 const LARGEST_PART = SLAB_SIZE / 4
 
-/** Memory with the parts of several calls. No view of it leaves this package. */
-class CallSlab {
+/** Memory with several frames. No view of it leaves this package. */
+class FrameSlab {
   readonly slab: Slab
   readonly view: DataView
   readonly words: Int32Array
@@ -25,8 +25,8 @@ class CallSlab {
   }
 }
 
-/** The native memory of one call: owned by JavaScript, at a fixed address. The memory of other calls is around it. */
-export class CallMemory {
+/** The native memory of one call, which JavaScript owns, at a fixed address. The frames of other calls are around it. */
+export class CallFrame {
   readonly view: DataView
   /** The same memory in words, for addresses: see `lo` and `hi` of tensors. */
   readonly words: Int32Array
@@ -42,31 +42,61 @@ export class CallMemory {
    * frozen, for the same reason as the `types` of a call's shape.
    */
   places: readonly number[] = []
+  /** Whether a run uses the frame. */
   running = false
-  /** Copies of row-major operands in the layouts of the call, by the index of the tensor, once a run has needed them. */
+  /** The copies of row-major operands in the layouts of the call, by the index of the tensor, once a run has needed them. */
   staged: (Tensor | undefined)[] | undefined = undefined
 
-  constructor({ slab, view, words }: CallSlab, start: number) {
+  /** The bytes of the frame, with its scratch memory and its copies of operands. */
+  byteSize: number
+
+  constructor({ slab, view, words }: FrameSlab, start: number, byteSize: number) {
     this.view = view
     this.words = words
     this.start = start
     this.address = slab.address + start
     this.lo = lowWord(this.address)
     this.hi = highWord(this.address)
+    this.byteSize = byteSize
+  }
+
+  /**
+   * Copies a row-major operand into memory of the frame, in the layout of the operand.
+   *
+   * @param index the index of the tensor.
+   * @returns the copy, whose memory the frame keeps for its next run.
+   */
+  stage(index: number, type: TensorType, alignment: number, operand: Tensor): Tensor {
+    const staged = (this.staged ??= [])
+    let copy = staged[index]
+    if (copy === undefined) {
+      copy = new Tensor(newCollected(type.byteSize, Math.max(alignment, TENSOR_ALIGNMENT)), type, cpu)
+      staged[index] = copy
+      this.byteSize += type.byteSize
+    }
+    copyBytes(operand, copy)
+    return copy
+  }
+
+  /** Copies the operands of a bound call again, which may have other values now. */
+  stageAgain(operands: readonly Tensor[]): void {
+    this.staged?.forEach((copy, index) => {
+      if (copy !== undefined) copyBytes(operands[index]!, copy)
+    })
   }
 }
 
-let current: CallSlab | undefined
+let current: FrameSlab | undefined
 
-/** Allocates zeroed memory for a call, aligned for a frame. @throws {AllocationError} if memory is exhausted. */
-export function allocateCall(byteSize: number): CallMemory {
-  if (byteSize > LARGEST_PART) return new CallMemory(new CallSlab(byteSize), 0)
+/** Allocates a zeroed frame. @throws {AllocationError} if memory is exhausted. */
+export function allocateFrame(byteSize: number): CallFrame {
+  if (byteSize > LARGEST_PART) return new CallFrame(new FrameSlab(byteSize), 0, byteSize)
   let start = current === undefined ? -1 : current.slab.take(byteSize, ALIGNMENT)
   if (start === -1) {
-    current = new CallSlab(SLAB_SIZE)
+    current = new FrameSlab(SLAB_SIZE)
     start = current.slab.take(byteSize, ALIGNMENT)
   }
-  return new CallMemory(current!, start)
+  return new CallFrame(current!, start, byteSize)
 }
 
 /** The scratch of a call without scratch. */

@@ -2,17 +2,17 @@ import { isProxy } from 'node:util/types'
 import { ArgumentError, Tensor } from '@tenon/core'
 import { globalGate, wrongType, type Gated } from '@tenon/core/internal'
 
-/** The index of the first tensor among the operands of a run, behind the call and its library. */
+/** The index of the first tensor in a list of operands, behind the call and its library. */
 export const FIRST_TENSOR = 2
 
-/** In the place of a call or a library in a list of operands that was not completed yet. */
+/** In each place of a list of operands that has no operand yet. */
 export const UNSET: Gated = Object.freeze({ gate: globalGate })
 
 /**
- * Makes a list with places for the call, its library, and this many tensors. Compiled code makes a literal in place, which takes a
- * third of the time of an array that grows.
+ * Makes a list of operands with places for the call, its library, and this many tensors. Compiled code makes a literal in place,
+ * which takes a third of the time of an array that grows.
  */
-export function makeList(tensors: number): Gated[] {
+export function listFor(tensors: number): Gated[] {
   const u = UNSET
   if (tensors === 2) return [u, u, u, u]
   if (tensors === 3) return [u, u, u, u, u]

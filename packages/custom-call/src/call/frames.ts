@@ -1,0 +1,189 @@
+import type { Tensor, TensorType } from '@tenon/core'
+import { Cleaner, globalGate, type Gate, type Gated } from '@tenon/core/internal'
+import { areKeepable, isSame } from '../attributes/snapshot.ts'
+import { FIRST_TENSOR } from './operand-list.ts'
+
+/** A prepared call that a function keeps for later calls that are alike. */
+export interface FrameCall {
+  /** Whether a call of this thread uses it. */
+  readonly frame: { running: boolean }
+  /** The types of the tensors, operands before results. */
+  readonly shape: { readonly types: readonly TensorType[] }
+  readonly isAlive: boolean
+  /** Closes the call when no run uses it. */
+  closeAfterRuns(): void
+}
+
+/** The key of a prepared call. Calls with the same key can use the same one. */
+export interface FrameKey {
+  /** The types of the operands, and then of the results that the caller passed; undefined for those that were inferred. */
+  readonly types: readonly (TensorType | undefined)[]
+  readonly operandCount: number
+  /** The alignment and the layouts that the caller passed, as text. */
+  readonly variant: string | undefined
+  /** Snapshots of the attributes, by the position of their names. */
+  readonly attributes: readonly unknown[]
+}
+
+/** The number of prepared calls that a function keeps, and how long. */
+export interface FrameLimits {
+  /** The greatest number; 0 for calls with a state, because they belong to one call site. */
+  readonly limit: number
+  /** The gate of the library, whose end closes the calls. */
+  readonly gate: Gate
+}
+
+/** The prepared calls that one function keeps. */
+export interface Frames<Call extends FrameCall> {
+  /**
+   * Returns the call for these tensors and attributes. Nothing of the caller is read, so no code of the user runs.
+   *
+   * @param list places for the call and its library, the operands, and the results; `undefined` for a result to infer.
+   * @param isShared whether several runs of the call can be in progress. Otherwise no call uses it, and it is marked as running.
+   */
+  find(
+    list: readonly (Gated | undefined)[],
+    operandCount: number,
+    variant: string | undefined,
+    attributes: readonly unknown[],
+    isShared: boolean,
+  ): Call | undefined
+  /**
+   * Keeps a call, for which the one that was unused for the longest time is closed.
+   *
+   * @returns whether the call is kept. It is not if an attribute has memory, which the call would keep open, or was not copied.
+   */
+  keep(call: Call, key: FrameKey): boolean
+}
+
+/** The number of prepared calls that a function keeps by default. */
+export const DEFAULT_FRAMES = 8
+
+interface Entry<Call extends FrameCall> extends FrameKey {
+  readonly call: Call
+  readonly frame: Call['frame']
+  /** The time of the last use, in calls of the function. */
+  lastUse: number
+}
+
+/** The time at which all times are counted anew, so that they stay small integers, which are faster. */
+const LATEST = 2 ** 30 - 1
+
+/** Makes an empty store. Its constants are part of the compiled code. */
+export function makeFrames<Call extends FrameCall>({ limit, gate }: FrameLimits): Frames<Call> {
+  const entries: Entry<Call>[] = []
+  const alike = isSame
+  const first = FIRST_TENSOR
+  let last = 0
+  let time = 0
+  let isWatched = false
+
+  const restart = (): void => {
+    entries.toSorted((a, b) => a.lastUse - b.lastUse).forEach((entry, i) => (entry.lastUse = i))
+    time = entries.length
+  }
+
+  const stamp = (entry: Entry<Call>, at: number): void => {
+    if (time >= LATEST) restart()
+    entry.lastUse = time++
+    last = at
+  }
+
+  /** Whether the tensors of a list have these types. A result that the call allocates has no tensor and no type. */
+  const haveTypes = (list: readonly (Gated | undefined)[], types: readonly (TensorType | undefined)[]): boolean => {
+    if (list.length !== first + types.length) return false
+    for (let i = 0; i < types.length; i++) {
+      const tensor = list[first + i] as Tensor | undefined
+      if ((tensor === undefined ? undefined : tensor.type) !== types[i]) return false
+    }
+    return true
+  }
+
+  const areSame = (attributes: readonly unknown[], own: readonly unknown[]): boolean => {
+    if (attributes.length !== own.length) return false
+    for (let i = 0; i < attributes.length; i++) if (!alike(attributes[i], own[i])) return false
+    return true
+  }
+
+  const find: Frames<Call>['find'] = (list, operandCount, variant, attributes, isShared) => {
+    const { length } = entries
+    // Calls with the same types come one after another, or in turn: the last entry is tried first, and then the next one.
+    let at = last
+    for (let n = 0; n < length; n++) {
+      const entry = entries[at]!
+      if (
+        (isShared || !entry.frame.running) &&
+        entry.operandCount === operandCount &&
+        entry.variant === variant &&
+        haveTypes(list, entry.types) &&
+        (attributes === entry.attributes || areSame(attributes, entry.attributes))
+      ) {
+        stamp(entry, at)
+        // Last, because stamp() throws if the stack is full.
+        if (!isShared) entry.frame.running = true
+        return entry.call
+      }
+      at = at + 1 === length ? 0 : at + 1
+    }
+    return undefined
+  }
+
+  const keep: Frames<Call>['keep'] = (call, { types, operandCount, variant, attributes }) => {
+    if (limit === 0 || !gate.open || !areKeepable(attributes)) return false
+    const entry: Entry<Call> = { call, frame: call.frame, types, operandCount, variant, attributes, lastUse: 0 }
+    if (!isWatched) {
+      isWatched = true
+      closeWithLibrary(gate, store)
+    }
+    if (entries.length < limit) {
+      stamp(entry, entries.push(entry) - 1)
+      return true
+    }
+    let oldest = -1
+    for (let i = 0; i < entries.length; i++) {
+      if (!entries[i]!.frame.running && (oldest === -1 || entries[i]!.lastUse < entries[oldest]!.lastUse)) oldest = i
+    }
+    if (oldest === -1) return false
+    const unused = entries[oldest]!
+    entries[oldest] = entry
+    stamp(entry, oldest)
+    unused.call.closeAfterRuns()
+    return true
+  }
+
+  const close = (): void => {
+    for (const { call } of entries.splice(0)) if (call.isAlive) call.closeAfterRuns()
+  }
+
+  const store = { find, keep, close }
+  return store
+}
+
+interface Closeable {
+  close(): void
+}
+
+/** The stores of the functions of each library that is open. They do not keep the functions reachable. */
+const stores = new WeakMap<Gate, Set<WeakRef<Closeable>>>()
+
+const collected = new Cleaner<{ readonly of: Set<WeakRef<Closeable>>; readonly store: WeakRef<Closeable> }>(
+  ({ of, store }) => of.delete(store),
+)
+
+/** Closes the calls of a function when its library is closed. */
+function closeWithLibrary(gate: Gate, store: Closeable): void {
+  // Handlers that registered themselves belong to no library that can be closed.
+  if (gate === globalGate) return
+  let of = stores.get(gate)
+  if (of === undefined) {
+    const all = new Set<WeakRef<Closeable>>()
+    of = all
+    stores.set(gate, all)
+    gate.owner.addCloseAction(() => {
+      for (const one of all) one.deref()?.close()
+    })
+  }
+  const weak = new WeakRef(store)
+  of.add(weak)
+  collected.watch(store, { of, store: weak })
+}

@@ -1,0 +1,242 @@
+import { ArgumentError, TensorType, type KernelSignature, type Parameter, type Tensor } from '@tenon/core'
+import { wrongType, type Gated } from '@tenon/core/internal'
+import { CallAttributes } from '../attributes/call-attributes.ts'
+import { typeInLayout } from '../shape/layouts.ts'
+import { aliasedPairs, shareMemory } from './aliased-results.ts'
+import { allocateResult } from './allocate-result.ts'
+import { typesOf, type CallArguments, type CallForm } from './call-function.ts'
+import type { Callee } from './callee.ts'
+import type { FrameCall } from './frames.ts'
+import { readNamedLayouts, signatureLayouts, type KernelLayouts } from './kernel-layouts.ts'
+import { readOperands, refuseOperands } from './kernel-operands.ts'
+import {
+  CALL_OPTIONS,
+  NO_OPTIONS,
+  readOptions,
+  refuseMisplacedOptions,
+  type KernelAsyncOptions,
+  type KernelCallOptions,
+  type KernelPrepareOptions,
+} from './kernel-options.ts'
+import { attributesHint, group, prepareHint, withoutTokens, type Grouped } from './kernel-parameters.ts'
+import { readResults } from './kernel-results.ts'
+import { kernelShape, type KernelShape } from './kernel-shape.ts'
+import { FIRST_TENSOR, isTensor, listFor, refuseTensor, UNSET } from './operand-list.ts'
+import { ASYNC_OPTIONS } from './run-later.ts'
+
+/** The types and options with which a call of a kernel is prepared. */
+export type KernelCallShape = KernelShape & Pick<KernelCallOptions, 'alignment' | 'stream' | 'resources'>
+
+/** The arguments of one call of a kernel. */
+interface KernelArguments extends CallArguments {
+  /** The tensors and types of results that the caller passed, by parameter. */
+  readonly results: Grouped<Tensor | TensorType>
+  readonly layouts: KernelLayouts
+  readonly options: KernelAsyncOptions
+}
+
+/** The form of a kernel's calls, and of its prepared calls. */
+export interface KernelForm<Call extends FrameCall> extends CallForm<Call, KernelArguments> {
+  /** Prepares a call for types. @throws {ArgumentError} if the types contradict the signature, or do not determine a result. */
+  prepareTypes(types: unknown, attributes?: unknown, options?: KernelPrepareOptions): Call
+}
+
+const isOne = ({ kind }: Parameter): boolean => kind === 'one'
+
+/** The form of calls with a signature: the operands in order, then the attributes if the kernel has some, and then the options. */
+export function kernelArguments<Call extends FrameCall>(
+  signature: KernelSignature,
+  { prepare, remote }: Pick<Callee<Call, KernelCallShape>, 'prepare' | 'remote'>,
+): KernelForm<Call> {
+  const { name } = signature
+  const ownAllocator = remote?.allocator
+  const known: readonly string[] = remote === undefined ? CALL_OPTIONS : [...CALL_OPTIONS, ...remote.options]
+  const knownAsync: readonly string[] = [...new Set([...known, ...ASYNC_OPTIONS])]
+  const operands = withoutTokens(signature.operands)
+  const results = withoutTokens(signature.results)
+  const pairs = aliasedPairs(signature)
+  const ownLayouts = signatureLayouts(operands, results)
+  const hasAttributes = signature.attributes.length > 0
+  /** Whether all calls without options have the same number of tensors. */
+  const isFixed = operands.every(isOne) && results.every(isOne) && pairs.length === 0
+  const isSingle = results.length === 1 && results.every(isOne)
+  const refuseExtra = (value: unknown): void => {
+    if (isTensor(value)) refuseOperands(signature, [...operands.map(() => value), value])
+  }
+  const reader = new CallAttributes(`the attributes of ${name}`, attributesHint(signature), refuseExtra)
+  const first = FIRST_TENSOR
+  const unset = UNSET
+  const operandTotal = operands.length
+  const total = operandTotal + results.length
+  const optionsAt = hasAttributes ? operandTotal + 1 : operandTotal
+  const none = results.map(() => undefined)
+
+  /** Reads the arguments of most calls, which have as many tensors as the signature, and no option but `into`. */
+  const read: KernelForm<Call>['read'] = (args, isAsync, spare) => {
+    const count = args.length
+    if (!isFixed || count < operandTotal || count > optionsAt + 1) return readAll(args, isAsync)
+    for (let i = 0; i < operandTotal; i++) if (!isTensor(args[i])) return readAll(args, isAsync)
+    let into: unknown
+    if (count > optionsAt) {
+      const options = args[optionsAt]
+      if (!isSingle || !hasOnlyInto(options)) return readAll(args, isAsync)
+      into = options.into
+      // Options are read once.
+      if (into !== undefined && !isTensor(into)) return readAll([...args.slice(0, optionsAt), { into }], isAsync)
+    }
+    const attributes = reader.read(hasAttributes && count > operandTotal ? args[operandTotal] : undefined)
+    const list = spare?.length === first + total ? spare : listFor(total)
+    for (let i = 0; i < operandTotal; i++) list[first + i] = args[i] as Tensor
+    if (into !== undefined) list[first + operandTotal] = into as Tensor
+    return {
+      list,
+      operandCount: operandTotal,
+      attributes,
+      variant: undefined,
+      isKeepable: true,
+      options: NO_OPTIONS,
+      results: none,
+      layouts: ownLayouts,
+    }
+  }
+
+  /** Reads the arguments of all other calls. */
+  const readAll = (args: readonly unknown[], isAsync: boolean): KernelArguments => {
+    const { tensors, next } = readOperands(signature, operands, args)
+    const attributes = reader.read(hasAttributes ? args[next] : undefined)
+    const at = hasAttributes ? next + 1 : next
+    if (args.length > at + 1) refuseMore(signature, args.length, tensors.length + (hasAttributes ? 2 : 1))
+    const options = readOptions(name, args[at], isAsync ? knownAsync : known)
+    const { alignment, stream, resources } = options
+    // What is prepared would hold the stream and the resources open.
+    const isKeepable = stream === undefined && resources === undefined && typeof (alignment ?? 0) === 'number'
+    const layouts = readNamedLayouts(name, ownLayouts, operands, results, options.layouts)
+    const passed = readResults(name, results, options.into, options.results)
+    return {
+      list: [unset, unset, ...tensors, ...passed.flatMap((one, i) => resultPlaces(one, i, tensors, layouts, options))],
+      operandCount: tensors.length,
+      attributes,
+      variant: isKeepable && (alignment ?? layouts.key) !== undefined ? `${alignment} ${layouts.key}` : undefined,
+      isKeepable,
+      options,
+      results: passed,
+      layouts,
+    }
+  }
+
+  /** Returns the places of a result in a list of operands. Results of types are allocated. */
+  const resultPlaces = (
+    passed: Grouped<Tensor | TensorType>[number],
+    index: number,
+    tensors: readonly Tensor[],
+    layouts: KernelLayouts,
+    { allocator = ownAllocator, alignment }: KernelAsyncOptions,
+  ): Gated[] => {
+    const layout = layouts.results[index]
+    const place = (value: Tensor | TensorType): Gated => {
+      if (!(value instanceof TensorType)) return value
+      const type = layout === undefined ? value : typeInLayout(value, layout, `${results[index]!.name} of ${name}`)
+      return allocateResult(type, allocator, alignment)
+    }
+    if (Array.isArray(passed)) return passed.map(place)
+    if (passed !== undefined) return [place(passed as Tensor | TensorType)]
+    const donated = pairs.find(({ result, isDonated }) => result === index && isDonated)
+    if (donated !== undefined) return [tensors[donated.operand]!]
+    return isOne(results[index]!) ? [unset] : []
+  }
+
+  return {
+    read,
+    prepare: ({ list, operandCount, results: passed, attributes, layouts, options }) => {
+      const types = typesOf(list)
+      const values = reader.write(attributes) as object
+      refuseMisplacedOptions(signature, values, knownAsync)
+      const shape = kernelShape(
+        signature,
+        group(operands, types.slice(0, operandCount) as TensorType[]),
+        values,
+        likewise(results, passed, types.slice(operandCount)),
+        layouts,
+      )
+      const { alignment, stream, resources } = options
+      return prepare({ ...shape, alignment, stream, resources } as KernelCallShape)
+    },
+    ...(pairs.length > 0 && { share: (list, operandCount) => shareMemory(name, pairs, list, operandCount) }),
+    valueOf: ({ list, operandCount, results: passed }) => {
+      let next = first + operandCount
+      if (isSingle) return list[next]
+      if (results.length === 0) return undefined
+      return Object.fromEntries(
+        results.map((parameter, i) => {
+          const one = passed[i]
+          if (Array.isArray(one)) return [parameter.name, list.slice(next, (next += one.length))]
+          return [parameter.name, one !== undefined || isOne(parameter) ? list[next++] : undefined]
+        }),
+      )
+    },
+    prepareTypes: (types, attributes, options) => {
+      if (!Array.isArray(types)) {
+        throw wrongType(`the operands of ${name}`, 'an array of types or tensors', types, prepareHint(signature))
+      }
+      const { results: own, layouts: named, ...rest } = readOptions(name, options, PREPARE_OPTIONS)
+      const layouts = readNamedLayouts(name, ownLayouts, operands, results, named)
+      // Omitted operands are undefined, so an array that claims any length is read up to the first operand that does not exist.
+      const length = Math.min(types.length, operandTotal + 1)
+      const operandTypes = Array.from({ length }, (_, i) => typesIn(types[i], `operand ${i} of ${name}`))
+      const resultTypes = readResults(name, results, undefined, own).map((one, i) =>
+        typesIn(one, `result ${i} of ${name}`),
+      )
+      const shape = kernelShape(signature, operandTypes, attributes, resultTypes, layouts)
+      return prepare({ ...shape, ...rest } as KernelCallShape)
+    },
+  }
+}
+
+const PREPARE_OPTIONS = ['results', 'layouts', 'alignment', 'stream', 'resources'] as const
+
+/** Whether the options of a call are an object with no key but `into`. */
+function hasOnlyInto(options: unknown): options is { readonly into?: unknown } {
+  if (typeof options !== 'object' || options === null) return false
+  try {
+    for (const name in options) if (name !== 'into') return false
+    return true
+  } catch {
+    // Reading all arguments reports it.
+    return false
+  }
+}
+
+/** Groups the types of results as the caller grouped the results. A result that may be omitted has a type only if it was passed. */
+function likewise(
+  parameters: readonly Parameter[],
+  results: Grouped<unknown>,
+  types: readonly (TensorType | undefined)[],
+): Grouped<TensorType> {
+  let next = 0
+  return parameters.map(({ kind }, i) => {
+    const one = results[i]
+    if (Array.isArray(one)) return types.slice(next, (next += one.length)) as TensorType[]
+    return one === undefined && kind !== 'one' ? undefined : types[next++]
+  })
+}
+
+function typesIn(value: unknown, place: string): TensorType | readonly TensorType[] | undefined {
+  if (value === undefined) return undefined
+  if (Array.isArray(value)) return Array.from(value as unknown[], (one, i) => typeIn(one, `${place}: number ${i}`))
+  return typeIn(value, place)
+}
+
+function typeIn(value: unknown, place: string): TensorType {
+  if (isTensor(value)) return value.type
+  return value instanceof TensorType ? value : refuseTensor(value, place, 'a tensor or a type')
+}
+
+function refuseMore({ name, operands, attributes }: KernelSignature, received: number, most: number): never {
+  const names = operands.map((one) => one.name).join(', ')
+  const first = operands.length === 0 ? '' : `the operands (${names}), then `
+  const second = attributes.length === 0 ? '' : 'the attributes as one object, then '
+  throw new ArgumentError(`${name} takes at most ${most} arguments, got ${received}`, {
+    hint: `Pass ${first}${second}the options.${second === '' ? ` ${name} has no attributes.` : ''}`,
+    details: { path: name, expected: most, received },
+  })
+}
