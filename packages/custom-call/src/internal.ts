@@ -13,7 +13,7 @@ export { type ListedShape } from './call/listed-arguments.ts'
 export { FIRST_TENSOR } from './call/operand-list.ts'
 export { makeKernel } from './kernel.ts'
 export { encodeCall } from './native/encode-call.ts'
-export { reportedError } from './native/read-failure.ts'
+export { callError } from './native/read-failure.ts'
 export { refusedHandler } from './native/read-metadata.ts'
 export { str } from './attributes/attribute.ts'
 export {

@@ -22,49 +22,53 @@ export interface Runnable {
   failure(frame: CallFrame, status: number, batchIndex?: number): TenonError
 }
 
-/** The native side of a prepared call: a typed handler's frame, or an untyped function's pointers. */
-interface TargetFacts extends Pick<Runnable, 'name' | 'kind' | 'failure'> {
-  readonly gate: Gate
-  readonly frame: CallFrame
-  /** The stream of the call's work, if it is an object. */
-  readonly stream: DeviceStream | undefined
-  /** Whether the work on a stream can be captured once and replayed. */
-  readonly isCapturable?: boolean
-  /** Lays out another frame for the same call, with pointers of its own. */
-  extend(): CallFrame
-  /** Frees what native code keeps for the call, and returns the status. It must not reach the target. */
-  readonly free: (() => number) | undefined
+/** What native code keeps for a call. It does not reach the target. */
+export interface Remains {
+  /** Frees it, and returns the status. */
+  free(): number
 }
 
 /** Frees what native code keeps for calls that were dropped without being closed. */
-const dropped = new Cleaner<() => number>((free) => void free())
+const dropped = new Cleaner<Remains>((remains) => void remains.free())
 
 const NO_STREAMS: readonly DeviceStream[] = Object.freeze([])
 
-/** The target of a prepared call. All targets have one class, because the members of objects of several shapes cost more to read. */
-export class CallTarget implements Runnable {
+/** The target of a prepared call: a typed handler's frame, or an untyped function's pointers. */
+export abstract class CallTarget implements Runnable {
   readonly name: string
   readonly kind: number
   readonly gate: Gate
+  /** The frame of runs on this thread. */
   readonly frame: CallFrame
   readonly streams: readonly DeviceStream[]
-  readonly isCapturable: boolean
-  readonly extend: TargetFacts['extend']
-  readonly failure: TargetFacts['failure']
-  readonly #free: TargetFacts['free']
+  readonly #remains: Remains | undefined
 
-  constructor({ name, kind, gate, frame, stream, isCapturable = false, extend, failure, free }: TargetFacts) {
+  constructor(
+    name: string,
+    kind: number,
+    gate: Gate,
+    frame: CallFrame,
+    stream: DeviceStream | undefined,
+    remains: Remains | undefined,
+  ) {
     this.name = name
     this.kind = kind
     this.gate = gate
     this.frame = frame
     this.streams = stream === undefined ? NO_STREAMS : [stream]
-    this.isCapturable = isCapturable
-    this.extend = extend
-    this.failure = failure
-    this.#free = free
-    if (free !== undefined) dropped.watch(this, free, this)
+    this.#remains = remains
+    if (remains !== undefined) dropped.watch(this, remains, this)
   }
+
+  /** Whether the work on a stream can be captured once and replayed. */
+  get isCapturable(): boolean {
+    return false
+  }
+
+  /** Lays out another frame for the same call, with pointers of its own. */
+  abstract extend(): CallFrame
+
+  abstract failure(frame: CallFrame, status: number, batchIndex?: number): TenonError
 
   keep(list: readonly Gated[]): void {
     for (const stream of this.streams) stream.keep?.(list.slice(FIRST_TENSOR))
@@ -72,8 +76,8 @@ export class CallTarget implements Runnable {
 
   /** Frees what native code keeps for the call. */
   close(): void {
-    if (this.#free === undefined) return
+    if (this.#remains === undefined) return
     dropped.forget(this)
-    checkAnswer(this.#free(), 0, this.name)
+    checkAnswer(this.#remains.free(), 0, this.name)
   }
 }

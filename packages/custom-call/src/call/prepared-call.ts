@@ -119,6 +119,9 @@ export class PreparedCall<
 
   /** @internal Makes an asynchronous run of a list of operands. @throws as {@link run} */
   runOf(list: Gated[]): LaterRun {
+    const { target } = this
+    list[0] = this
+    list[1] = target
     const frame = this.#spare?.pop() ?? this.newFrame()
     try {
       writePointers(this, frame, list)
@@ -126,7 +129,7 @@ export class PreparedCall<
       this.#keep(frame)
       throw error
     }
-    return { target: this.target, frame, held: list, end: () => this.#endRun(frame) }
+    return { target, frame, held: list, end: () => this.#endRun(frame) }
   }
 
   /** @internal Lays out another frame of the call. @throws {ScopeClosedError} if the call or its library is closed. */

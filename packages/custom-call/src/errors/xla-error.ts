@@ -1,6 +1,5 @@
 import { TenonError } from '@tenon/core'
 import { defineKind } from '@tenon/core/internal'
-import { parseDiagnostics } from './diagnostics.ts'
 
 /** The error codes of XLA, which are those of absl, in the order of their numbers. */
 export const XLA_CODES = [
@@ -142,4 +141,23 @@ function hintFor(diagnostics: readonly string[], text: string): string | undefin
     return `Pass as many operands, results and attributes as the handler takes. ${CONTRADICTION}`
   }
   return undefined
+}
+
+/** Matches the start of each reason for which handlers refuse operands. Some handlers write no separator between reasons. */
+const REASONS =
+  /(?=Wrong (?:argument|result|attribute|buffer|scalar|array|number of)\b|Attribute name mismatch: |Unexpected attribute: |Missing attribute: |Failed to get )/
+
+/**
+ * Splits the text of a handler that refused its operands into the reasons; returns none for any other text. Such a text
+ * is `[execute] Failed to decode all FFI handler operands (bad operands at: 0)`, `Diagnostics:`, and then the reasons.
+ */
+function parseDiagnostics(text: string): readonly string[] {
+  const at = text.indexOf('Diagnostics:')
+  if (at < 0 || !text.includes('Failed to decode all FFI handler operands')) return []
+  return text
+    .slice(at + 'Diagnostics:'.length)
+    .split('\n')
+    .flatMap((line) => line.split(REASONS))
+    .map((reason) => reason.trim())
+    .filter((reason) => reason !== '')
 }

@@ -1,88 +1,104 @@
-import { addressOf, checkStatus, coreFunctions, lastError, statusName } from '@tenon/core/internal'
 import type { TenonError } from '@tenon/core'
+import { addressOf, checkStatus, coreFunctions, lastError, statusName } from '@tenon/core/internal'
 import { takeThrown } from '../errors/thrown.ts'
 import { xlaError } from '../errors/xla-error-classes.ts'
 import type { XlaFailure } from '../errors/xla-error.ts'
 import { STAGES } from './descriptor.ts'
 
-/** What another process reports about a call that failed there. */
-export interface ReportedFailure {
-  /** The symbol or registered name of the target. */
-  readonly target: string
-  readonly isTyped: boolean
-  /** The status of the call. */
+/** The conventions of calls by the errors that they can report. */
+export type FailingConvention = 'typed' | 'untyped' | 'device'
+
+/** What native code reports about a call that failed, in this process or in another one. */
+export interface CallFailure extends Pick<XlaFailure, 'target' | 'text' | 'batchIndex' | 'cause'> {
+  readonly convention: FailingConvention
+  /** The status of the core. */
   readonly status: number
-  readonly xlaCode: number
-  /** The number of the stage in the ABI. */
-  readonly stage: number
-  /** The message, or the text of the guard for a C++ exception. */
-  readonly text: string
-  /** What a kernel in TypeScript threw. */
-  readonly cause?: unknown
+  /** The code of a typed call; by default UNKNOWN. */
+  readonly xlaCode?: number | undefined
+  /** The number of the stage in the ABI; by default that of execute. */
+  readonly stage?: number
 }
 
 const UNKNOWN = 2
 const RESOURCE_EXHAUSTED = 8
 const INTERNAL = 13
 
+const EXECUTE = STAGES.indexOf('execute')
+
+/** How a status of the core becomes an error of XLA. */
+interface FailureRow {
+  /** The code of the error; undefined for the code of the failure. */
+  readonly xlaCode?: number
+  /** The text in front of the message, as XLA writes it. */
+  readonly prefix?: string
+  /** Whether the text is what the guard makes of a C++ exception. */
+  readonly isException?: boolean
+}
+
+const THROWN: FailureRow = { isException: true }
+const THROWN_BAD_ALLOC: FailureRow = { xlaCode: RESOURCE_EXHAUSTED, isException: true }
+
+/** The statuses of calls that fail themselves. All others are errors of the core. A failure of an untyped function has no code. */
+const FAILURES: Readonly<Record<FailingConvention, { readonly [status: string]: FailureRow }>> = {
+  typed: { KERNEL_FAILED: {}, EXCEPTION: THROWN },
+  untyped: { KERNEL_FAILED: { xlaCode: INTERNAL }, EXCEPTION: THROWN, OUT_OF_MEMORY: THROWN_BAD_ALLOC },
+  device: {
+    KERNEL_FAILED: { xlaCode: INTERNAL, prefix: 'CustomCall failed: ' },
+    EXCEPTION: THROWN,
+    OUT_OF_MEMORY: THROWN_BAD_ALLOC,
+  },
+}
+
+/** Makes the error of a call that failed. */
+export function callError(failure: CallFailure): TenonError {
+  const { convention, status, target, text, batchIndex, cause, stage = EXECUTE } = failure
+  const row = FAILURES[convention][statusName(status)]
+  if (row === undefined) return coreError(status, target)
+  const { xlaCode = failure.xlaCode ?? UNKNOWN, prefix = '', isException = false } = row
+  const words = isException ? splitException(text) : { text: prefix + text }
+  return xlaError({ xlaCode, target, stage: STAGES[stage] ?? 'execute', batchIndex, cause, ...words })
+}
+
 /** The out-parameters: the length of the message, then code and stage. */
 const out = new BigUint64Array(2)
 const codeAndStage = new Int32Array(out.buffer, 8, 2)
 let message = Buffer.from(new ArrayBuffer(4096))
 
-export function readFailure(call: number, status: number, target: string, batchIndex?: number): TenonError {
-  const name = statusName(status)
-  if (name !== 'KERNEL_FAILED' && name !== 'EXCEPTION') return coreError(status, target)
-  const { tn_xla_failure: failure } = coreFunctions()
-  const text = copyMessage((at, capacity, length) => failure(call, length + 8, length + 12, at, capacity, length))
-  const [xlaCode, stage] = codeAndStage as unknown as [number, number]
-  const cause = name === 'KERNEL_FAILED' ? takeThrown(text) : undefined
-  return typedError(name, { xlaCode, target, stage: STAGES[stage] ?? 'execute', batchIndex, text, cause })
-}
-
-function typedError(status: string, failure: XlaFailure): TenonError {
-  if (status === 'KERNEL_FAILED') return xlaError(failure)
-  return xlaError({ ...failure, ...splitException(failure.text.replace(/^XLA FFI call failed: /, '')) })
-}
-
-/** Makes the error of a call that failed in another process, as a call in this process throws it. */
-export function reportedError({ target, isTyped, status, xlaCode, stage, text, cause }: ReportedFailure): TenonError {
-  const name = statusName(status)
-  if (isTyped) return typedError(name, { xlaCode, target, stage: STAGES[stage] ?? 'execute', text, cause })
-  return untypedError(name, { xlaCode: INTERNAL, target, stage: 'execute', text })
-}
-
 /**
- * Reads the error of an untyped call whose status is not OK. A failure that such a function sets has no code, so it becomes
- * INTERNAL, as in XLA. On devices XLA puts words in front.
+ * Reads the error of a call whose status is not OK, and frees what native code keeps of it.
+ *
+ * @param call the address of its frame.
  */
-export function readUntypedFailure(
+export function readFailure(
+  convention: FailingConvention,
   call: number,
   status: number,
   target: string,
-  onDevice: boolean,
   batchIndex?: number,
 ): TenonError {
-  const name = statusName(status)
-  if (name !== 'KERNEL_FAILED' && !isException(name)) return coreError(status, target)
-  const { tn_xla_untyped_failure: untypedFailure } = coreFunctions()
-  const text = copyMessage((at, capacity, length) => untypedFailure(call, at, capacity, length))
-  const common = { xlaCode: INTERNAL, target, stage: 'execute', batchIndex } as const
-  return untypedError(name, { ...common, text: onDevice && !isException(name) ? `CustomCall failed: ${text}` : text })
+  const failure = { convention, status, target, batchIndex }
+  if (FAILURES[convention][statusName(status)] === undefined) return callError({ ...failure, text: '' })
+  const functions = coreFunctions()
+  if (convention !== 'typed') {
+    const read = functions.tn_xla_untyped_failure
+    return callError({ ...failure, text: copyMessage((at, capacity, length) => read(call, at, capacity, length)) })
+  }
+  const read = functions.tn_xla_failure
+  const text = copyMessage((at, capacity, length) => read(call, length + 8, length + 12, at, capacity, length))
+  const [xlaCode, stage] = codeAndStage as unknown as [number, number]
+  return callError({ ...failure, text, xlaCode, stage, cause: takeThrown(text) })
 }
 
-function untypedError(status: string, failure: XlaFailure): TenonError {
-  if (!isException(status)) return xlaError(failure)
-  return xlaError({ ...failure, xlaCode: codeOf(status), ...splitException(failure.text) })
+/** Checks the status of a function that leaves the text of a handler's error as the last error. @throws {XlaError} */
+export function checkAnswer(status: number, xlaCode: number, target: string): void {
+  if (status === 0) return
+  const code = statusName(status) === 'KERNEL_FAILED' ? xlaCode : undefined
+  throw callError({ convention: 'typed', status, xlaCode: code, text: lastError(), target })
 }
-
-/** Whether a guarded function threw. A `std::bad_alloc` has a status of its own. */
-const isException = (name: string): boolean => name === 'EXCEPTION' || name === 'OUT_OF_MEMORY'
-
-const codeOf = (name: string): number => (name === 'OUT_OF_MEMORY' ? RESOURCE_EXHAUSTED : UNKNOWN)
 
 /** Splits what the guard makes of an exception: "text (type)", or only the type. Types can contain parentheses, too. */
-function splitException(thrown: string): Pick<XlaFailure, 'text' | 'exceptionType'> {
+function splitException(guarded: string): Pick<XlaFailure, 'text' | 'exceptionType'> {
+  const thrown = guarded.replace(/^XLA FFI call failed: /, '')
   if (!thrown.endsWith(')')) return { text: thrown, exceptionType: thrown }
   let depth = 0
   for (let i = thrown.length - 1; i > 0; i--) {
@@ -94,17 +110,7 @@ function splitException(thrown: string): Pick<XlaFailure, 'text' | 'exceptionTyp
   return { text: thrown, exceptionType: thrown }
 }
 
-/** Checks the status of a function that leaves the text of a handler's error as the last error. @throws {XlaError} */
-export function checkAnswer(status: number, xlaCode: number, target: string): void {
-  if (status === 0) return
-  if (statusName(status) !== 'KERNEL_FAILED') throw coreError(status, target)
-  throw xlaError({ xlaCode, text: lastError(), target, stage: 'execute' })
-}
-
 function coreError(status: number, target: string): TenonError {
-  if (statusName(status) === 'EXCEPTION') {
-    return xlaError({ xlaCode: UNKNOWN, target, stage: 'execute', ...splitException(lastError()) })
-  }
   try {
     checkStatus(status, `calling ${target}`)
   } catch (error) {

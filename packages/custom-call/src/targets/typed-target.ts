@@ -1,4 +1,4 @@
-import { TensorType } from '@tenon/core'
+import { TensorType, type Hold, type TenonError } from '@tenon/core'
 import {
   addressOf,
   checkStatus,
@@ -10,7 +10,7 @@ import {
   releaseAll,
   writeAddress,
 } from '@tenon/core/internal'
-import { CallTarget } from '../call/call-target.ts'
+import { CallTarget, type Remains } from '../call/call-target.ts'
 import { allocateFrame, planScratch, type CallFrame } from '../native/call-frame.ts'
 import type { ByteWriter } from '../native/byte-writer.ts'
 import { freeDescriptor } from '../native/descriptor.ts'
@@ -33,6 +33,55 @@ export interface TypedFacts {
   encode(): ByteWriter
 }
 
+/** The native memory of a call, and what the memory refers to. */
+class TypedRemains implements Remains {
+  readonly #frame: CallFrame
+  /** The frame refers to their memory. */
+  readonly resources: CallResources
+  readonly #holds: readonly Hold[]
+  /** Whether the call may keep a state, whose destructor is code of the library. */
+  readonly #hasState: boolean
+
+  constructor(frame: CallFrame, resources: CallResources, hasState: boolean) {
+    this.#frame = frame
+    this.resources = resources
+    this.#holds = holdAll(resources.gated)
+    this.#hasState = hasState
+  }
+
+  free(): number {
+    const { address } = this.#frame
+    const status = this.#hasState ? enterCore('tn_xla_close', address) : coreFunctions().tn_xla_close(address)
+    releaseAll(this.#holds)
+    return status
+  }
+}
+
+class TypedTarget extends CallTarget {
+  readonly #facts: TypedFacts
+  readonly #leaves: readonly Leaf[]
+
+  constructor(facts: TypedFacts, leaves: readonly Leaf[], frame: CallFrame, remains: TypedRemains) {
+    super(facts.name, CONSTANTS.TN_XLA_JOB_TYPED, facts.gate, frame, remains.resources.stream, remains)
+    this.#facts = facts
+    this.#leaves = leaves
+  }
+
+  override get isCapturable(): boolean {
+    return this.#facts.isCapturable
+  }
+
+  extend(): CallFrame {
+    const more = buildFrame(this.name, this.#facts.encode(), this.#leaves)
+    checkStatus(coreFunctions().tn_xla_share(more.address, this.frame.address), `sharing the state of ${this.name}`)
+    return more
+  }
+
+  failure({ address }: CallFrame, status: number, batchIndex?: number): TenonError {
+    return readFailure('typed', address, status, this.name, batchIndex)
+  }
+}
+
 /**
  * Lays out the frame of a typed call and runs the instantiate handler, if there is one.
  *
@@ -40,40 +89,18 @@ export interface TypedFacts {
  * @throws {ScopeClosedError} if memory that it uses is closed.
  */
 export function openTypedTarget(facts: TypedFacts, leaves: readonly Leaf[], resources: CallResources): CallTarget {
-  const { name, gate, hasState, isCapturable, encode } = facts
-  const frame = buildFrame(name, encode(), leaves)
-  // The frame refers to the memory of the resources, so it keeps them reachable.
-  const remains = { frame, resources, holds: holdAll(resources.gated) }
-  const free = (): number => {
-    const { address } = remains.frame
-    // The destructor of a state is code of the library.
-    const status = hasState ? enterCore('tn_xla_close', address) : coreFunctions().tn_xla_close(address)
-    releaseAll(remains.holds)
-    return status
-  }
+  const { name, hasState } = facts
+  const frame = buildFrame(name, facts.encode(), leaves)
+  const remains = new TypedRemains(frame, resources, hasState)
   try {
     resources.give(frame.address)
     const status = hasState ? enterCore('tn_xla_instantiate', frame.address) : 0
-    if (status !== 0) throw readFailure(frame.address, status, name)
+    if (status !== 0) throw readFailure('typed', frame.address, status, name)
   } catch (error) {
-    free()
+    remains.free()
     throw error
   }
-  return new CallTarget({
-    name,
-    kind: CONSTANTS.TN_XLA_JOB_TYPED,
-    gate,
-    frame,
-    stream: resources.stream,
-    isCapturable,
-    extend: () => {
-      const another = buildFrame(name, encode(), leaves)
-      checkStatus(coreFunctions().tn_xla_share(another.address, frame.address), `sharing the state of ${name}`)
-      return another
-    },
-    failure: (of, status, batchIndex) => readFailure(of.address, status, name, batchIndex),
-    free,
-  })
+  return new TypedTarget(facts, leaves, frame, remains)
 }
 
 /** Where the core writes the size of a frame. */

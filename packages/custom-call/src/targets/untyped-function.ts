@@ -7,7 +7,7 @@ import { ApiVersion, apiVersionName, checkUntypedVersion, type UntypedApiVersion
 import { streamHandleOf, type DeviceStream } from './call-resources.ts'
 import { checkLibrary } from './code.ts'
 import { deviceTypeOf } from './platform.ts'
-import { openUntypedTarget } from './untyped-target.ts'
+import { UntypedTarget } from './untyped-target.ts'
 
 /** The operands, results and opaque string of an untyped call. */
 export interface UntypedPrepareOptions extends PrepareOptions {
@@ -101,7 +101,7 @@ export class UntypedFunction {
       stream: streamHandleOf(name, onDevice, stream) ?? 0,
       device: object?.deviceAddress ?? 0,
     }
-    return new PreparedCall(openUntypedTarget(name, this.gate, shape, call, object), shape)
+    return new PreparedCall(new UntypedTarget(name, this.gate, shape, call, object), shape)
   }
 
   toString(): string {

@@ -1,8 +1,8 @@
-import { TensorType } from '@tenon/core'
+import { TensorType, type TenonError } from '@tenon/core'
 import { CONSTANTS, LAYOUTS, type Gate, writeAddress } from '@tenon/core/internal'
-import { CallTarget } from '../call/call-target.ts'
+import { CallTarget, type Remains } from '../call/call-target.ts'
 import { allocateFrame, planScratch, type CallFrame } from '../native/call-frame.ts'
-import { readUntypedFailure } from '../native/read-failure.ts'
+import { readFailure } from '../native/read-failure.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { leavesOf, type Tree } from '../shape/leaf.ts'
 import type { DeviceStream } from './call-resources.ts'
@@ -23,34 +23,37 @@ const { size: RECORD_SIZE, offsets: RECORD } = LAYOUTS.tn_xla_untyped_call_t
 /** A pointer to the buffer of a leaf, or to the array that starts with another cell. */
 type Cell = { readonly leaf: number } | { readonly array: number }
 
-/**
- * Lays out an untyped call. A failure is read, and its memory freed, right after the run that ended with it.
- *
- * @param stream the stream that the call holds open, if it is an object.
- */
-export function openUntypedTarget(
-  name: string,
-  gate: Gate,
-  shape: CallShape,
-  call: UntypedCall,
-  stream?: DeviceStream,
-): CallTarget {
-  const frame = layOutUntyped(shape, call)
-  const hold = stream?.gate?.owner.acquire()
-  const release = (): number => {
-    hold!.release()
-    return 0
+/** The target of an untyped call. A failure is read, and its memory freed, right after the run that ended with it. */
+export class UntypedTarget extends CallTarget {
+  readonly #shape: CallShape
+  readonly #call: UntypedCall
+
+  /** @param stream the stream that the call holds open, if it is an object. */
+  constructor(name: string, gate: Gate, shape: CallShape, call: UntypedCall, stream?: DeviceStream) {
+    super(name, CONSTANTS.TN_XLA_JOB_UNTYPED, gate, layOutUntyped(shape, call), stream, streamHold(stream))
+    this.#shape = shape
+    this.#call = call
   }
-  return new CallTarget({
-    name,
-    kind: CONSTANTS.TN_XLA_JOB_UNTYPED,
-    gate,
-    frame,
-    stream,
-    extend: () => layOutUntyped(shape, call),
-    failure: ({ address }, status, batchIndex) => readUntypedFailure(address, status, name, call.onDevice, batchIndex),
-    free: hold === undefined ? undefined : release,
-  })
+
+  extend(): CallFrame {
+    return layOutUntyped(this.#shape, this.#call)
+  }
+
+  failure({ address }: CallFrame, status: number, batchIndex?: number): TenonError {
+    const convention = this.#call.onDevice ? 'device' : 'untyped'
+    return readFailure(convention, address, status, this.name, batchIndex)
+  }
+}
+
+function streamHold(stream: DeviceStream | undefined): Remains | undefined {
+  const hold = stream?.gate?.owner.acquire()
+  if (hold === undefined) return undefined
+  return {
+    free: () => {
+      hold.release()
+      return 0
+    },
+  }
 }
 
 /**

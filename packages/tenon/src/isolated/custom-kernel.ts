@@ -123,6 +123,6 @@ function prepareCall(
     kernel,
     shape,
     plan: (tensors) => planBuffers(context, shape, tensors),
-    failure: customFailure(kernel, symbol, isTyped),
+    failure: customFailure(kernel, symbol, isTyped ? 'typed' : 'untyped'),
   })
 }

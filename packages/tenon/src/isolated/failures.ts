@@ -1,6 +1,6 @@
 import { NativeError, TenonError } from '@tenon/core'
 import { CONSTANTS, explainLoadFailure, missingSymbol, STATUS } from '@tenon/core/internal'
-import { refusedHandler, reportedError } from '@tenon/custom-call/internal'
+import { callError, refusedHandler } from '@tenon/custom-call/internal'
 import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/isolate/internal'
 
 /** Adds the worker to an error, which is otherwise the one of a call in this process. */
@@ -35,25 +35,24 @@ export function requestFailure({ name, library, symbols }: WorkerKernel, answer:
 export function customFailure(
   kernel: WorkerKernel,
   target: string,
-  isTyped: boolean,
+  convention: 'typed' | 'untyped',
 ): (answer: Answer, details: WorkerDetails) => Error {
   return (answer, details) => {
     const { error, status, code, value } = answer
     const isException = error === CONSTANTS.TN_HOST_EXCEPTION
-    if (!isException && error !== CONSTANTS.TN_HOST_XLA_ERROR)
+    if (!isException && error !== CONSTANTS.TN_HOST_XLA_ERROR) {
       return withWorker(requestFailure(kernel, answer), details)
-    const isOutOfMemory = isException && status === STATUS.OUT_OF_MEMORY.value
-    const failed = isException ? STATUS.EXCEPTION.value : STATUS.KERNEL_FAILED.value
-    return withWorker(
-      reportedError({
-        target,
-        isTyped,
-        status: isOutOfMemory ? status : failed,
-        xlaCode: code,
-        stage: value,
-        text: textOf(answer),
-      }),
-      details,
-    )
+    }
+    const isOutOfMemory = convention === 'untyped' && status === STATUS.OUT_OF_MEMORY.value
+    const thrown = isOutOfMemory ? STATUS.OUT_OF_MEMORY : STATUS.EXCEPTION
+    const failure = {
+      convention,
+      target,
+      status: (isException ? thrown : STATUS.KERNEL_FAILED).value,
+      // An untyped function has no code and no stage.
+      ...(convention === 'typed' && { xlaCode: code, stage: value }),
+      text: textOf(answer),
+    }
+    return withWorker(callError(failure), details)
   }
 }

@@ -1,6 +1,6 @@
 import { ArgumentError, LoadError, type KernelSignature, type TensorType } from '@tenon/core'
 import { checkOptions, CONSTANTS, STATUS } from '@tenon/core/internal'
-import { callShape, makeKernel, reportedError, Temp, token, type CallShape } from '@tenon/custom-call/internal'
+import { callError, callShape, makeKernel, Temp, token, type CallShape } from '@tenon/custom-call/internal'
 import { decodeValue, MessageWriter } from '@tenon/packed-func/internal'
 import type { Answer, WorkerDetails, WorkerKernel } from '@tenon/isolate/internal'
 import { requestFailure, textOf, withWorker } from './failures.ts'
@@ -117,6 +117,7 @@ function scriptFailure(kernel: WorkerKernel, answer: Answer, details: WorkerDeta
   const parts = decodeValue(answer.body, { operandAt: () => undefined, partAt: () => undefined })
   const [name, message, stack] = Array.isArray(parts) ? (parts as readonly unknown[]).map(String) : []
   const cause = Object.assign(new Error(message), { name, stack })
-  const failure = { target: kernel.symbols[3], isTyped: true, status: STATUS.KERNEL_FAILED.value, xlaCode: UNKNOWN }
-  return withWorker(reportedError({ ...failure, stage: 3, text: message ?? '', cause }), details)
+  const [target, status] = [kernel.symbols[3], STATUS.KERNEL_FAILED.value]
+  const error = callError({ convention: 'typed', target, status, xlaCode: UNKNOWN, text: message ?? '', cause })
+  return withWorker(error, details)
 }
