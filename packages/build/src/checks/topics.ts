@@ -11,12 +11,13 @@ import { type CFile, listIncludes } from './c-files.ts'
 export interface Topics {
   /** The directory of the folders, relative to the package. */
   readonly directory: string
-  /** The directory of the headers that topics show each other: `SHARED/TOPIC/*.h`, and those of `headers`. */
+  /**
+   * The directory of the headers that topics show each other: `SHARED/TOPIC/*.h` and `SHARED/*_TOPIC.h`. Other files in it belong to the lowest
+   * level.
+   */
   readonly shared: string
   /** The names of the folders, from the lowest level to the highest. Topics of one level do not use each other. */
   readonly levels: readonly (readonly string[])[]
-  /** The topics of further headers in `shared`, by their names. */
-  readonly headers: Readonly<Record<string, string>>
 }
 
 /** A file with the files that it includes. */
@@ -64,12 +65,13 @@ export function checkTopics(directory: string, topics: Topics): void {
 }
 
 /** The topic of a file, or undefined if it belongs to none, such as a test. */
-function topicOf(path: string, { directory, shared, levels, headers }: Topics): string | undefined {
+function topicOf(path: string, { directory, shared, levels }: Topics): string | undefined {
   const folder = isIn(path, shared) ? shared : directory
   if (!isIn(path, folder)) return undefined
   const [first, ...rest] = posix.relative(folder, path).split('/')
-  if (rest.length === 0) return folder === shared ? headers[first!] : undefined
-  return levels.some((level) => level.includes(first!)) ? first : undefined
+  if (rest.length > 0) return levels.some((level) => level.includes(first!)) ? first : undefined
+  if (folder !== shared) return undefined
+  return levels.flat().find((topic) => first!.endsWith(`_${topic}.h`)) ?? levels[0]?.[0]
 }
 
 function isBelow(lower: string, higher: string, { levels }: Topics): boolean {

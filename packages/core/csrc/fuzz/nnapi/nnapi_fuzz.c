@@ -1,5 +1,5 @@
 /* nnapi/: untrusted programs. Programs that tn_nn_check() accepts stay inside the memory of their tensors. */
-#include "fuzz/pools/nnapi_program.h"
+#include "fuzz/nnapi/nnapi_program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "check.h"
-#include "fuzz/pools/nnapi_program.h"
-#include "pools/nnapi/half.h"
+#include "fuzz/nnapi/nnapi_program.h"
+#include "nnapi/half.h"
 
 /* Runs the addition of two tensors of 4 after a change to the program. */
 typedef void (*change_t)(tn_nn_program_t *program, tn_nn_tensor_t *tensors, tn_nn_step_t *step, uint32_t *operands);
