@@ -1,4 +1,5 @@
-import type { AddonTarget, NativePackage, SharedTarget } from '@tenon/build'
+import type { NativePackage } from '@tenon/build'
+import type { AddonTarget, SharedTarget } from '@tenon/build/internal'
 
 const includes = ['csrc', '../../packages/core/include', 'node_modules/node-api-headers/include']
 

@@ -1,11 +1,5 @@
 export { BinaryFormatError } from './binary-format-error.ts'
-export {
-  type BinaryFormat,
-  type BinaryInfo,
-  type ExportedSymbol,
-  type ImportedSymbol,
-  type SymbolKind,
-} from './binary-info.ts'
+export { type BinaryInfo, type ExportedSymbol } from './binary-info.ts'
 export { hostPlatformName } from './host-platform.ts'
 export { nativeFormat, readBinary } from './read-binary.ts'
 export { readHiddenFunctions } from './read-hidden-functions.ts'

@@ -1,5 +1,6 @@
 import { ofNodeFfi, type Suite } from '@tenon/bench'
-import { gcAllocator, globalLifetime, NativeLibrary, type Segment } from '@tenon/core'
+import { gcAllocator, NativeLibrary, type Segment } from '@tenon/core'
+import { globalLifetime } from '../src/memory/global-lifetime.ts'
 import { callDepth, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
 import koffi from 'koffi'
 

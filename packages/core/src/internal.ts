@@ -19,7 +19,7 @@ export { inspect, inspectAsText, inspectCustom } from './errors/inspect.ts'
 export { isRevoked } from './errors/is-revoked.ts'
 export { isPlainObject } from './errors/plain-object.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'
-export { defineKind, nativeFormat, SimpleError } from '@tenon/binary'
+export { defineKind, nativeFormat, SimpleError, readBinary, type TenonErrorOptions } from '@tenon/binary'
 export { highWord, lowWord, writeAddress } from './memory/address-words.ts'
 export { Block, checkEnterable, checkUsable, expose, exposures, gateOfBuffer, type PartSource } from './memory/block.ts'
 export {
@@ -66,7 +66,7 @@ export {
 export { bufferOver } from './native/call/buffer-over.ts'
 export { sharedBufferOf } from './native/call/shared-buffer.ts'
 export { addressOf, keepAlive, stringAt } from './native/native-memory.ts'
-export { checkType } from './native/argument-conversion.ts'
+export { checkType, type Value } from './native/argument-conversion.ts'
 export { checkParameterCount, checkStructSize } from './native/call/plan.ts'
 export { type StructField } from './native/call/call-plan.ts'
 export { type ValueWithErrno } from './native/call/call-steps.ts'
@@ -79,7 +79,14 @@ export { unloadable } from './native/unloadable-file.ts'
 export { exampleOf } from './signatures/attribute-type.ts'
 export { parameterText } from './signatures/call-bindings.ts'
 export { formatLiteral, formatType } from './signatures/format-signature.ts'
-export { isSignature, KERNEL_CONVENTIONS } from './signatures/kernel-signature.ts'
+export {
+  type AttributeLiteral,
+  isSignature,
+  KERNEL_CONVENTIONS,
+  type ParameterKind,
+  type ParameterLayout,
+  type SignatureSource,
+} from './signatures/kernel-signature.ts'
 export { readSignature } from './signatures/parse-signature.ts'
 export { printedAsText } from './signatures/printed-signature.ts'
 export { resolveAttributes } from './signatures/resolve-attributes.ts'
@@ -96,10 +103,10 @@ export {
 } from './signatures/signature-types.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'
 export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'
-export { rowMajorStrides } from './types/tensor-type.ts'
+export { rowMajorStrides, type Packing } from './types/tensor-type.ts'
 export { flatten, unravel } from './types/tensor-literals.ts'
 export { checkNestable } from './types/tensor-elements.ts'
 export { TENSOR_ALIGNMENT } from './types/tensor.ts'
 export { layoutText, withLayout } from './types/tensor-views.ts'
 export { copyBytes } from './types/tensor-bytes.ts'
-export { typedArrayClass } from './types/dtype.ts'
+export { typedArrayClass, findDType } from './types/dtype.ts'

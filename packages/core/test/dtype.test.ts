@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ArgumentError, ArgumentRangeError, dtypeInfo, dtypes, findDType, type Element } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, dtypeInfo, dtypes, type Element } from '@tenon/core'
+import { findDType } from '../src/types/dtype.ts'
 import { decodeMiniFloat, elementCodec, encodeMiniFloat, isMiniFloat, type MiniFloatName } from '@tenon/core/internal'
 
 describe('the table of element types', () => {

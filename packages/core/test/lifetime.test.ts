@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { globalLifetime, ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import { ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import { globalLifetime } from '../src/memory/global-lifetime.ts'
 import {
   callDepth,
   enterAll,

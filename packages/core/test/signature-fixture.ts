@@ -1,12 +1,7 @@
 import fc from 'fast-check'
-import {
-  dtypes,
-  type AttributeLiteral,
-  type AttributeParameter,
-  type AttributeType,
-  type Condition,
-} from '../src/index.ts'
-import type { Dimension, KernelSignature, Parameter, SizeExpression, SizeOperator } from '../src/index.ts'
+import { dtypes, type AttributeParameter, type AttributeType, type Condition } from '../src/index.ts'
+import type { Dimension, KernelSignature, Parameter, SizeExpression } from '../src/index.ts'
+import type { AttributeLiteral, SizeOperator } from '../src/signatures/kernel-signature.ts'
 
 /** Texts in the form in which signatures are written, with every construct of the language. */
 export const TEXTS: readonly string[] = [

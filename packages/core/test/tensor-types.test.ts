@@ -3,15 +3,14 @@ import {
   dtypes,
   tensor,
   tensorType,
-  type Aliases,
   type Canonical,
   type DType,
   type Element,
-  type ElementTypes,
   type Tensor,
   type TensorType,
   type TypedArray,
 } from '@tenon/core'
+import type { Aliases, ElementTypes } from '../src/types/element-types.ts'
 import { expect, expectTypeOf, test } from 'vitest'
 
 const name: string = ['f32'].join('')

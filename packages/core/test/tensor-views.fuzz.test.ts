@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { dtypeInfo, tensor, type DType, type Element, type SliceSpec, type Tensor } from '@tenon/core'
+import { dtypeInfo, tensor, type DType, type Element, type Tensor } from '@tenon/core'
+import type { SliceSpec } from '../src/types/tensor-views.ts'
 import { fuzzBudget } from './fuzz-budget.ts'
 
 const { property: runs, test: options } = fuzzBudget(6)

@@ -9,9 +9,9 @@ import {
   Segment,
   tensor,
   tensorType,
-  type SliceSpec,
   type Tensor,
 } from '@tenon/core'
+import type { SliceSpec } from '../src/types/tensor-views.ts'
 import { READ_ONLY } from '@tenon/core/internal'
 
 const counted = (...shape: number[]): Tensor<'int32'> => {

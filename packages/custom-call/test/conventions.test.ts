@@ -1,5 +1,5 @@
-import { ArgumentError, NativeLibrary, readBinary, ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
-import { READ_ONLY } from '@tenon/core/internal'
+import { ArgumentError, NativeLibrary, ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
+import { READ_ONLY, readBinary } from '@tenon/core/internal'
 import {
   ApiVersion,
   deviceFunction,

@@ -1,4 +1,5 @@
-import { ArgumentError, parseSignature, tensor, tensorType, type ParameterLayout, type Tensor } from '@tenon/core'
+import { ArgumentError, parseSignature, tensor, tensorType, type Tensor } from '@tenon/core'
+import type { ParameterLayout } from '@tenon/core/internal'
 import {
   batch,
   f32,

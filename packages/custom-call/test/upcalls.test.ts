@@ -2,11 +2,13 @@ import { tensor } from '@tenon/core'
 import { LAYOUTS } from '@tenon/core/internal'
 import { batch, f32, FunctionTarget, TargetRegistry } from '@tenon/custom-call'
 import { MemorySegment, ResourceScope } from '@tenon/scope'
-import { upcallStub, type UpcallFunction } from '@tenon/scope/linker'
+import { upcallStub } from '@tenon/scope/linker'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { filled } from './kernels.ts'
 
 const scope = ResourceScope.ofConfined()
+
+type UpcallFunction = Parameters<typeof upcallStub>[0]
 
 /** Makes an untyped function that is a stub, which the core cannot distinguish from a kernel that calls TypeScript. */
 const addressOfStub = (run: UpcallFunction): bigint =>

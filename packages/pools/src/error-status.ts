@@ -1,5 +1,5 @@
-import { TenonError, type TenonErrorOptions } from '@tenon/core'
-import { defineKind } from '@tenon/core/internal'
+import { TenonError } from '@tenon/core'
+import { defineKind, type TenonErrorOptions } from '@tenon/core/internal'
 
 /** NNAPI's error statuses with their numbers (HAL `ErrorStatus`). The runtime adds `DEAD_OBJECT`, which no driver sends. */
 export const errorStatus = {

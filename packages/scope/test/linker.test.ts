@@ -1,15 +1,8 @@
 import { ArgumentError, LoadError, ScopeClosedError, ScopeHeldError, TenonError } from '@tenon/core'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope, toCString } from '../src/index.ts'
-import {
-  type FunctionSignature,
-  Linker,
-  type NativeType,
-  type Result,
-  SymbolLookup,
-  upcallStub,
-  type WithErrno,
-} from '../src/linker.ts'
+import { type FunctionSignature, Linker, type NativeType, SymbolLookup, upcallStub } from '../src/linker.ts'
+import type { Result, WithErrno } from '../src/linker/linker.ts'
 
 const { int32 } = MemoryLayout
 const libc = SymbolLookup.ofProcess()

@@ -1,14 +1,7 @@
 import { TenonError } from '@tenon/core'
 import { afterAll, describe, expect, test } from 'vitest'
-import {
-  MemoryLayout,
-  MemorySegment,
-  NativeAllocator,
-  NativeScope,
-  ResourceScope,
-  type StringOptions,
-  toCString,
-} from '../src/index.ts'
+import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope, toCString } from '../src/index.ts'
+import type { StringOptions } from '../src/segment/strings.ts'
 import { Linker, SymbolLookup, upcallStub, VaList } from '../src/linker.ts'
 
 const { uint8, int32, int64, bool, address } = MemoryLayout

@@ -11,25 +11,15 @@ export {
   TenonError,
   UnsupportedError,
 } from '@tenon/core/errors'
-export { type CallOptions, type InferOptions } from './client/call-options.ts'
+export { type InferOptions } from './client/call-options.ts'
 export {
   type Client,
   type ClientOptions,
   createClient,
-  type IndexedModel,
   type ModelMetadata,
-  type Models,
   type ServerMetadata,
 } from './client/client.ts'
-export {
-  type ClientInput,
-  type ClientInputs,
-  type ClientOutputs,
-  type ClientStringInput,
-  type ClientStrings,
-  type ClientTensor,
-} from './client/client-tensor.ts'
-export { type TensorMetadata } from './client/read-input.ts'
+export { type ClientInputs, type ClientOutputs, type ClientStrings, type ClientTensor } from './client/client-tensor.ts'
 export {
   InvalidRequestError,
   ModelNotFoundError,

@@ -1,4 +1,5 @@
-import { dtypeInfo, findDType, tensor } from '@tenon/core'
+import { dtypeInfo, tensor } from '@tenon/core'
+import { findDType } from '@tenon/core/internal'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,9 +1,9 @@
+export { BinaryFormatError } from '@tenon/binary'
 export {
   AlignmentError,
   AllocationError,
   ArgumentError,
   ArgumentRangeError,
-  BinaryFormatError,
   BoundsError,
   from,
   GuardError,
@@ -12,7 +12,6 @@ export {
   LoadError,
   NativeError,
   QueueFullError,
-  readBinary,
   ReadOnlyError,
   ScopeClosedError,
   ScopeHeldError,
@@ -24,47 +23,22 @@ export {
   tensorType,
   UnsupportedError,
   WrongThreadError,
-  type ArrayOf,
-  type BinaryInfo,
-  type Canonical,
-  type Complex,
   type DType,
-  type DTypeName,
-  type Element,
-  type ElementOf,
-  type InputOf,
   type NativeAllocator,
-  type Nested,
-  type NestedArray,
-  type SliceSpec,
   type TensorOptions,
 } from '@tenon/core'
 export {
-  AbortedError,
-  AlreadyExistsError,
   ApiVersion,
   array,
-  Attribute,
   batch,
   c128,
   c64,
-  CancelledError,
   CudaError,
-  CudaOutOfMemoryError,
   CudaUnavailableError,
-  DataLossError,
-  DeadlineExceededError,
   f32,
   f64,
-  FailedPreconditionError,
-  InternalError,
-  InvalidArgumentError,
-  NotFoundError,
-  OutOfRangeError,
-  PermissionDeniedError,
   pred,
   ptr,
-  ResourceExhaustedError,
   s16,
   s32,
   s64,
@@ -75,34 +49,19 @@ export {
   u32,
   u64,
   u8,
-  UnauthenticatedError,
-  UnavailableError,
-  UnimplementedError,
-  UnknownError,
   VersionSkewError,
   XlaError,
-  type AttributeDictionary,
-  type AttributeValue,
-  type Batch,
   type BoundCall,
-  type CallOptions,
   type CustomCall,
-  type HandlerMetadata,
   type HostCall,
   type Kernel,
-  type KernelAsyncOptions,
   type KernelCallOptions,
   type PreparedCall,
   type TargetCall,
 } from '@tenon/custom-call'
 export { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
 export { type IsolateOptions } from './isolated/isolate-options.ts'
-export {
-  type IsolatedArgument,
-  type IsolatedCallOptions,
-  type IsolatedKernel,
-  type IsolatedRunOptions,
-} from './isolated/isolated-kernel.ts'
+export { type IsolatedArgument, type IsolatedKernel } from './isolated/isolated-kernel.ts'
 export { type IsolatedLibrary } from './isolated/isolated-library.ts'
 export { type IsolatedPackedFunc } from './isolated/isolated-packed-func.ts'
 export { type KernelOptions } from './kernels/kernel-options.ts'
@@ -110,5 +69,4 @@ export { Library } from './library.ts'
 export { decodeNpy, encodeNpy } from './npy/npy-array.ts'
 export { readNpy, writeNpy } from './npy/npy-file.ts'
 export { NpyFormatError } from './npy/npy-format-error.ts'
-export { decodeNpyHeader, encodeNpyHeader, type NpyHeader } from './npy/npy-header.ts'
 export { SidecarError } from './signatures/sidecar-error.ts'

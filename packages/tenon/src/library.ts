@@ -2,16 +2,14 @@ import { resolve } from 'node:path'
 import {
   LoadError,
   NativeLibrary,
-  readBinary,
-  type BinaryInfo,
   type KernelConvention,
   type KernelSignature,
   type NativeFunction,
   type Signature,
   type Tensor,
-  type Value,
 } from '@tenon/core'
-import { checkName, inspectAsText, wrongType } from '@tenon/core/internal'
+import { readBinary, type BinaryInfo } from '@tenon/binary'
+import { checkName, inspectAsText, wrongType, type Value } from '@tenon/core/internal'
 import {
   customCall,
   hostCall,

@@ -1,4 +1,4 @@
-import type { BinaryInfo } from '@tenon/core'
+import type { BinaryInfo } from '@tenon/binary'
 import { isSignatureSymbol } from './signatures/marks.ts'
 
 export interface PackedFunctions {

@@ -56,7 +56,6 @@ export async function printed(): Promise<Record<string, unknown>> {
     Hold: opened(library.acquire(), (hold) => hold.release()),
     gcAllocator: core.gcAllocator,
     processAllocator: core.processAllocator,
-    globalLifetime: core.globalLifetime,
     'closed scope': scopes.ResourceScope.ofConfined().run((own) => own),
     ConfinedNativeScope: confined,
     ConfinedScope: closing(scopes.ResourceScope.ofConfined({ name: 'request' })),

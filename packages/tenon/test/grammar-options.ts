@@ -10,7 +10,8 @@ import { kernelLibrary } from '@tenon/kernels'
 import { Linker, SymbolLookup } from '@tenon/scope/linker'
 import { watch } from '../src/entries/build.ts'
 import { assertClose } from '../src/entries/testing.ts'
-import { encodeNpyHeader, Library, type IsolatedLibrary } from '../src/index.ts'
+import { Library, type IsolatedLibrary } from '../src/index.ts'
+import { encodeNpyHeader } from '../src/npy/npy-header.ts'
 import {
   clip,
   clipCall,

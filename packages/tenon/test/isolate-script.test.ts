@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { tensor, KernelDeadlineError } from '@tenon/core'
 import { KernelCrashError } from '@tenon/isolate'
+import { UnknownError } from '@tenon/custom-call'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Library, UnknownError, type IsolatedLibrary } from '../src/index.ts'
+import { Library, type IsolatedLibrary } from '../src/index.ts'
 import { errorOf } from './isolated.ts'
 
 const path = fileURLToPath(new URL('isolation/script-kernels.ts', import.meta.url))

@@ -1,8 +1,9 @@
 import { inspect } from 'node:util'
 import { ArgumentError, LoadError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
+import { DeadlineExceededError } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { DeadlineExceededError, f32, Library, NativeScope } from '../src/index.ts'
+import { f32, Library, NativeScope } from '../src/index.ts'
 import { thrownBy } from './thrown-by.ts'
 
 const path = kernelLibrary('kernels')

@@ -7,7 +7,6 @@ import {
   ArgumentError,
   decodeNpy,
   encodeNpy,
-  encodeNpyHeader,
   NativeScope,
   readNpy,
   ResourceScope,
@@ -17,6 +16,7 @@ import {
   type NativeAllocator,
   type Tensor,
 } from '../src/index.ts'
+import { encodeNpyHeader } from '../src/npy/npy-header.ts'
 
 let directory: string
 beforeAll(() => {

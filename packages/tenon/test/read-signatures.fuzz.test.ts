@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BinaryFormatError, readBinary } from '@tenon/core'
+import { BinaryFormatError, readBinary } from '@tenon/binary'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readSignatures } from '../src/signatures/read-signatures.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeVarint, encodeVarint, StringTensor } from '../src/index.ts'
+import { StringTensor } from '../src/index.ts'
+import { decodeVarint, encodeVarint } from '../src/layouts/varint.ts'
 import { bytesOf, hex, memory } from './helpers.ts'
 
 const over = (text: string, count: number, validate: 'strict' | 'lenient' = 'strict'): StringTensor =>

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { encodeStruct, encodeVarint } from '../src/index.ts'
+import { encodeStruct } from '../src/index.ts'
+import { encodeVarint } from '../src/layouts/varint.ts'
 import type { Image } from '../src/image/image.ts'
 import { readerOf } from '../src/image/reader-of.ts'
 import { FORM, type Plan } from '../src/kernels/plan.ts'

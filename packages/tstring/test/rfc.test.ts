@@ -1,8 +1,7 @@
 import { gcAllocator, NativeError, type Segment } from '@tenon/core'
 import { describe, expect, it } from 'vitest'
 import { decodeStruct, encodeStruct, hostAbi, rfcAssign, rfcDealloc, rfcMove, StringTensor } from '../src/index.ts'
-import type { RfcLayout } from '../src/index.ts'
-import { structSize } from '../src/layouts/layout.ts'
+import { structSize, type RfcLayout } from '../src/layouts/layout.ts'
 import { bytesOf, hex, memory } from './helpers.ts'
 
 const variants: readonly RfcLayout[] = ['rfc16', 'rfc24']

@@ -8,15 +8,8 @@ import {
   type NativeAllocator,
 } from '@tenon/core'
 import { describe, expect, it } from 'vitest'
-import {
-  decodeStruct,
-  encodeStruct,
-  encodeVarint,
-  InvalidTextError,
-  StringTensor,
-  tstringMove,
-  type Layout,
-} from '../src/index.ts'
+import { decodeStruct, encodeStruct, InvalidTextError, StringTensor, tstringMove, type Layout } from '../src/index.ts'
+import { encodeVarint } from '../src/layouts/varint.ts'
 import { startOf } from '../src/memory/regions.ts'
 import { awkward, bytesOf, everyLayout, hex, memory } from './helpers.ts'
 import { Lifetime } from './lifetime.ts'

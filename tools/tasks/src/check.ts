@@ -10,6 +10,7 @@ import { linksCheck } from './checks/links.ts'
 import { nativeCheck } from './checks/native.ts'
 import { packagesCheck } from './checks/packages.ts'
 import { picturesCheck } from './checks/pictures.ts'
+import { publicNamesCheck } from './checks/public-names.ts'
 import { platformsCheck } from './checks/platforms.ts'
 import { toolCheck } from './checks/tool-check.ts'
 import { workflowsCheck } from './checks/workflows.ts'
@@ -24,6 +25,7 @@ const checks: readonly Check[] = [
   packagesCheck,
   fileLengthCheck,
   documentedCheck,
+  publicNamesCheck,
   errorPagesCheck,
   linksCheck,
   picturesCheck,

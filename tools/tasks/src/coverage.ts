@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { buildPackage, loadPackage, runCommand, runMain, runNativeTests, ToolError } from '@tenon/build'
+import { buildPackage, loadPackage, runMain, runNativeTests, ToolError } from '@tenon/build'
+import { runCommand } from '@tenon/build/internal'
 
 import { writeCampaign } from './lib/campaign-report.ts'
 import { coverageTables } from './lib/coverage-report.ts'

@@ -9,7 +9,8 @@ import { existsSync, globSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { type Artifact, buildPackage, loadPackage, runCommand, runMain, ToolError } from '@tenon/build'
+import { type Artifact, buildPackage, loadPackage, runMain, ToolError } from '@tenon/build'
+import { runCommand } from '@tenon/build/internal'
 
 import { writeCampaign } from './lib/campaign-report.ts'
 import { addSummaries, explainExitCode, printSummary, type TestSummary } from './lib/reports.ts'

@@ -6,7 +6,8 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { buildPackage, loadPackage, runCommand, runMain, runNativeTests, ToolError } from '@tenon/build'
+import { buildPackage, loadPackage, runMain, runNativeTests, ToolError } from '@tenon/build'
+import { runCommand } from '@tenon/build/internal'
 
 import { writeCampaign } from './lib/campaign-report.ts'
 import { addSummaries, printCounts, printSummary, readReport, type TestSummary } from './lib/reports.ts'

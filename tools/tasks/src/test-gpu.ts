@@ -6,7 +6,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, release } from 'node:os'
 import { join } from 'node:path'
 
-import { runCommand, runMain, ToolError } from '@tenon/build'
+import { runMain, ToolError } from '@tenon/build'
+import { runCommand } from '@tenon/build/internal'
 
 import { neverRun, reportOf, wasRun, type Gpu, type TestedFile } from './lib/gpu-report.ts'
 import { printSummary } from './lib/reports.ts'

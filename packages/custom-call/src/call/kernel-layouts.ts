@@ -1,5 +1,5 @@
-import { tensorType, TensorType, type Parameter, type ParameterLayout } from '@tenon/core'
-import { checkOptions, isPlainObject, wrongType } from '@tenon/core/internal'
+import { tensorType, TensorType, type Parameter } from '@tenon/core'
+import { checkOptions, isPlainObject, wrongType, type ParameterLayout } from '@tenon/core/internal'
 import { typeInLayout, type Layouts } from '../shape/layouts.ts'
 import { checkKnownNames, type Grouped } from './kernel-parameters.ts'
 

@@ -1,5 +1,5 @@
-import { ArgumentError, readBinary, type TenonError } from '@tenon/core'
-import { addressOf, CONSTANTS, LAYOUTS } from '@tenon/core/internal'
+import { ArgumentError, type TenonError } from '@tenon/core'
+import { addressOf, CONSTANTS, LAYOUTS, readBinary } from '@tenon/core/internal'
 import { isNewerMinor, isSupported, VersionSkewError } from '../errors/version-skew-error.ts'
 import { xlaError } from '../errors/xla-error-classes.ts'
 import { enterCore } from './enter-core.ts'

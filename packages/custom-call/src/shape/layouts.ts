@@ -1,5 +1,5 @@
-import { ArgumentError, TenonError, type ParameterLayout, type TensorType } from '@tenon/core'
-import { checkOptions, layoutText, withLayout, wrongType } from '@tenon/core/internal'
+import { ArgumentError, TenonError, type TensorType } from '@tenon/core'
+import { checkOptions, layoutText, withLayout, wrongType, type ParameterLayout } from '@tenon/core/internal'
 
 /**
  * The layouts of a call's tensors, by position. A layout lists the axes from major to minor, as `input_layouts` of

@@ -1,5 +1,5 @@
-import { TenonError, type TenonErrorOptions } from '@tenon/core'
-import { checkName, defineKind, wrongType } from '@tenon/core/internal'
+import { TenonError } from '@tenon/core'
+import { checkName, defineKind, wrongType, type TenonErrorOptions } from '@tenon/core/internal'
 
 /** The options of an error of packed functions. */
 export interface PackedFuncErrorOptions extends Pick<TenonErrorOptions, 'cause' | 'details' | 'hint'> {

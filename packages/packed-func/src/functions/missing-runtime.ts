@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { LoadError, readBinary } from '@tenon/core'
+import { LoadError } from '@tenon/core'
+import { readBinary } from '@tenon/core/internal'
 import { host } from '../native/host.ts'
 
 /** The mangled names of C++ in the namespace `tvm::ffi`, also of virtual tables and of type information. */

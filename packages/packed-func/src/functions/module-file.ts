@@ -1,4 +1,4 @@
-import { readBinary } from '@tenon/core'
+import { readBinary } from '@tenon/core/internal'
 
 /** The facts that the file of a library states about its functions. */
 export interface ModuleFile {

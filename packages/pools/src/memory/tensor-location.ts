@@ -1,5 +1,5 @@
-import { ArgumentError, type Packing, type Segment, Tensor, tensor } from '@tenon/core'
-import { checkSize, checkUsable, describe, sharedChunkOf, wrongType } from '@tenon/core/internal'
+import { ArgumentError, type Segment, Tensor, tensor } from '@tenon/core'
+import { checkSize, checkUsable, describe, sharedChunkOf, wrongType, type Packing } from '@tenon/core/internal'
 import type { Chunk } from './chunk.ts'
 
 /** The place of a tensor in shared memory, as a plain object that can be posted and written as JSON. */

@@ -1,5 +1,5 @@
-import { ArgumentError, type NativeFunction, type Value } from '@tenon/core'
-import { bindFunction, checkOptions, type ValueWithErrno } from '@tenon/core/internal'
+import { ArgumentError, type NativeFunction } from '@tenon/core'
+import { bindFunction, checkOptions, type ValueWithErrno, type Value } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { checkBoolean } from '../check.ts'
 import { StructLayout } from '../layout/group-layout.ts'

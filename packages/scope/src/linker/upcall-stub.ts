@@ -1,4 +1,3 @@
-import type { Value } from '@tenon/core'
 import {
   checkOptions,
   checkUsable,
@@ -11,6 +10,7 @@ import {
   StructType,
   wrongType,
   wrongValue,
+  type Value,
 } from '@tenon/core/internal'
 import { checkBoolean, checkFunction } from '../check.ts'
 import { counters } from '../diagnostics/stats.ts'

@@ -1,4 +1,5 @@
-import { ArgumentError, findDType, type DType, type DTypeInfo } from '@tenon/core'
+import { ArgumentError, type DType, type DTypeInfo } from '@tenon/core'
+import { findDType } from '@tenon/core/internal'
 import {
   array,
   f32,

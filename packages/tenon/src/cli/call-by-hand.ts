@@ -1,4 +1,5 @@
-import type { BinaryInfo, KernelSignature } from '@tenon/core'
+import type { KernelSignature } from '@tenon/core'
+import type { BinaryInfo } from '@tenon/binary'
 import type { Alias } from '@tenon/custom-call'
 import { parseAttribute } from './attribute-spec.ts'
 import { callCustom, writtenResults, type CallReport, type CallRequest } from './call-custom.ts'

@@ -1,4 +1,4 @@
-import { readBinary } from '@tenon/core'
+import { readBinary } from '@tenon/binary'
 import { isCallable } from '../signatures/is-callable.ts'
 import { readSignatures, type FoundSignature } from '../signatures/read-signatures.ts'
 import { refuseUnreadable } from '../signatures/refuse-unreadable.ts'

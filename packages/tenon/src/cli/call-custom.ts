@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { tensor, type BinaryInfo, type KernelConvention, type Tensor } from '@tenon/core'
+import { tensor, type KernelConvention, type Tensor } from '@tenon/core'
+import type { BinaryInfo } from '@tenon/binary'
 import { didYouMean, withLayout } from '@tenon/core/internal'
 import {
   ApiVersion,

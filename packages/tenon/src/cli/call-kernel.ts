@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import {
   Tensor,
-  type BinaryInfo,
   type DType,
   type KernelSignature,
   type NativeAllocator,
   type Parameter,
-  type ParameterLayout,
   type TensorType,
 } from '@tenon/core'
+import type { BinaryInfo } from '@tenon/binary'
+import type { ParameterLayout } from '@tenon/core/internal'
 import { TypedHandler, type Kernel, type KernelArgument, type NamedLayouts } from '@tenon/custom-call'
 import { Library } from '../library.ts'
 import type { FoundSignature } from '../signatures/read-signatures.ts'

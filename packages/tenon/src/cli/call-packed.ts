@@ -1,4 +1,5 @@
-import { Tensor, tensor, type BinaryInfo } from '@tenon/core'
+import { Tensor, tensor } from '@tenon/core'
+import type { BinaryInfo } from '@tenon/binary'
 import { didYouMean } from '@tenon/core/internal'
 import { NativeObject, type Value } from '@tenon/packed-func'
 import type { RemoteValue } from '@tenon/packed-func/internal'

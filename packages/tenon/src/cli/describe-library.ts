@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { readBinary, type BinaryInfo, type KernelSignature } from '@tenon/core'
+import { type KernelSignature } from '@tenon/core'
+import { readBinary, type BinaryInfo } from '@tenon/binary'
 import { registeredNames } from '@tenon/custom-call'
 import { isDeclarable } from '@tenon/packed-func'
 import { classNameOf } from '@tenon/packed-func/internal'

@@ -1,12 +1,11 @@
+import { formatSignature, type KernelSignature } from '@tenon/core'
 import {
-  formatSignature,
   missingDependencies,
   readBinary,
   readHiddenFunctions,
   type BinaryInfo,
-  type KernelSignature,
   type MissingLibrary,
-} from '@tenon/core'
+} from '@tenon/binary'
 import { nativeFormat } from '@tenon/core/internal'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
 import { splitProvided, type ProvidedLibrary } from '../registered/provided.ts'

@@ -1,4 +1,5 @@
-import type { NativeAllocator, ParameterLayout, Tensor } from '@tenon/core'
+import type { NativeAllocator, Tensor } from '@tenon/core'
+import type { ParameterLayout } from '@tenon/core/internal'
 import { readNpy } from '../npy/npy-file.ts'
 
 /** A text of the command line, and the layout that was written behind it. */

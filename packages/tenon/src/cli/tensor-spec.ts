@@ -1,4 +1,5 @@
-import { findDType, tensorType, type ParameterLayout, type TensorType } from '@tenon/core'
+import { tensorType, type TensorType } from '@tenon/core'
+import { findDType, type ParameterLayout } from '@tenon/core/internal'
 import { splitLayout } from './layout-spec.ts'
 import { UsageError } from './usage-error.ts'
 

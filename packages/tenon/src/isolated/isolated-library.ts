@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { ArgumentError, type BinaryInfo, type KernelSignature, type Tensor } from '@tenon/core'
+import { ArgumentError, type KernelSignature, type Tensor } from '@tenon/core'
+import type { BinaryInfo } from '@tenon/binary'
 import {
   checkName,
   checkOptions,

@@ -1,4 +1,4 @@
-import { readBinary } from '@tenon/core'
+import { readBinary } from '@tenon/binary'
 import { describeLibrary, type LeftOut } from '../cli/describe-library.ts'
 import { declarations, wrappers, type LibraryPlace } from '../cli/generate-types.ts'
 import { InputError } from '../cli/input-error.ts'

@@ -1,4 +1,4 @@
-import { readBinary, type MissingLibrary } from '@tenon/core'
+import { readBinary, type MissingLibrary } from '@tenon/binary'
 import { siblingPath } from '@tenon/core/internal'
 
 /** A library that a file needs, and that Tenon loads before it. */

@@ -1,4 +1,4 @@
-import { readBinary, type BinaryInfo } from '@tenon/core'
+import { readBinary, type BinaryInfo } from '@tenon/binary'
 import {
   describeType,
   functionDoc,

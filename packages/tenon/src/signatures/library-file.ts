@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { ArgumentError, readBinary, type BinaryInfo, type KernelConvention, type KernelSignature } from '@tenon/core'
+import { ArgumentError, type KernelConvention, type KernelSignature } from '@tenon/core'
+import { readBinary, type BinaryInfo } from '@tenon/binary'
 import { libraryKernels, type LibraryKernel } from './library-kernels.ts'
 import { readSignatures, type FoundSignature } from './read-signatures.ts'
 import { unknownSignature } from './unknown-signature.ts'

@@ -1,4 +1,5 @@
-import type { BinaryInfo, KernelConvention } from '@tenon/core'
+import type { KernelConvention } from '@tenon/core'
+import type { BinaryInfo } from '@tenon/binary'
 import { packedFunctions, packedName, packedSymbol } from '../packed-functions.ts'
 import { isSignatureSymbol, readMark, SIGNATURE_SUFFIX } from './marks.ts'
 

@@ -1,14 +1,6 @@
-import {
-  ArgumentError,
-  parseSignature,
-  readTextConstants,
-  SignatureError,
-  type BinaryInfo,
-  type KernelConvention,
-  type KernelSignature,
-  type SignatureSource,
-} from '@tenon/core'
-import { printedAsText } from '@tenon/core/internal'
+import { ArgumentError, parseSignature, SignatureError, type KernelConvention, type KernelSignature } from '@tenon/core'
+import { readTextConstants, type BinaryInfo } from '@tenon/binary'
+import { printedAsText, type SignatureSource } from '@tenon/core/internal'
 import { isPackedSymbol } from '../packed-functions.ts'
 import { contradicts } from './contradicts.ts'
 import { handlerSignatures, templateText } from './handler-signatures.ts'

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { runCommand, ToolError } from '@tenon/build'
+import { ToolError } from '@tenon/build'
+import { runCommand } from '@tenon/build/internal'
 
 import { root } from '../lib/root.ts'
 

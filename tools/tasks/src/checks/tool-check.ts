@@ -1,4 +1,4 @@
-import { describeEnd } from '@tenon/build'
+import { describeEnd } from '@tenon/build/internal'
 
 import { captureTool } from '../lib/run-tool.ts'
 import type { Check } from './check.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import { type CommandResult, runCommand } from '@tenon/build'
+import { type CommandResult, runCommand } from '@tenon/build/internal'
 
 import { root } from './root.ts'
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-import type { NativeReport } from '@tenon/build'
+import type { NativeReport } from '@tenon/build/internal'
 
 export interface TestSummary {
   readonly passed: number

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-import { type CommandOptions, type CommandResult, runCommand, ToolError } from '@tenon/build'
+import { ToolError } from '@tenon/build'
+import { type CommandOptions, type CommandResult, runCommand } from '@tenon/build/internal'
 
 import { root } from './root.ts'
 

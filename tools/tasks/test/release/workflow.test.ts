@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { buildDirectory, hostPlatform, type PlatformName } from '@tenon/build'
+import { hostPlatform, type PlatformName } from '@tenon/build'
+import { buildDirectory } from '@tenon/build'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 
