@@ -250,7 +250,7 @@ const allocatingForms: readonly [string, number, (library: NativeLibrary, x: Ten
     'targetCall()',
     2,
     (library, x) => {
-      const rmsNorm = targetCall(defineTarget('rms_norm', SIGNATURE), typedHandler(library, 'rms_norm'))
+      const rmsNorm = targetCall(SIGNATURE, typedHandler(library, 'rms_norm'))
       return (allocator) => rmsNorm(x as never, { eps: 1e-5 }, (allocator ?? {}) as never) as Tensor
     },
   ],

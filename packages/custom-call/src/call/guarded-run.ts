@@ -2,7 +2,9 @@ import { Tensor, type GuardError } from '@tenon/core'
 import { findDamage, innermostCall, type Gated, type Written } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
-import type { RunFrame } from './run-call.ts'
+
+/** Runs a frame of a kind, one of the constants `TN_XLA_JOB_*`, on this thread. @throws what an upcall stub has thrown meanwhile */
+export type RunFrame = (kind: number, frame: CallFrame) => number
 
 /** The first operand of a run, which describes the others: a prepared call, a bound call, or a batch of bound calls. */
 interface Runner {

@@ -14,14 +14,11 @@ import {
 } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
 import { enterCore } from '../native/enter-core.ts'
-import { guardedRun } from './guarded-run.ts'
+import { guardedRun, type RunFrame } from './guarded-run.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import type { CallTarget, Runnable } from './call-target.ts'
 import { areAliased, patchEach, type TensorUser } from './check-tensors.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
-
-/** Runs a frame of a kind, one of the constants `TN_XLA_JOB_*`, on this thread. @throws what an upcall stub has thrown meanwhile */
-export type RunFrame = (kind: number, frame: CallFrame) => number
 
 /** A prepared call, as far as it is run. */
 interface RunnableCall extends TensorUser {
@@ -71,7 +68,8 @@ function makeRuns(): Runs {
    * Returns false, without a reason, if anything looks wrong. Exposed memory that is empty may be detached, which {@link patchEach}
    * finds out: isDetached() would cost 5 ns for each tensor.
    */
-  const patchAll = (shape: CallShape, { words, places }: CallFrame, list: readonly Gated[]): boolean => {
+  const patchAll = (shape: CallShape, frame: CallFrame, list: readonly Gated[]): boolean => {
+    const { words: pointers, places } = frame
     const { types, operandCount, misalignment, deviceType, aliases } = shape
     for (let i = 0; i < types.length; i++) {
       const tensor = list[first + i] as Tensor
@@ -82,8 +80,8 @@ function makeRuns(): Runs {
       if ((lo & misalignment) !== 0 || (i >= operandCount && (tensor.flags & readOnly) !== 0)) return false
       if (block.exposed && block.bytes.length === 0) return false
       const place = places[i]!
-      words[place] = lo
-      words[place + 1] = tensor.hi
+      pointers[place] = lo
+      pointers[place + 1] = tensor.hi
     }
     return aliases.length === 0 || areAliased(shape, list)
   }
