@@ -9,7 +9,11 @@ const names = ['mylib.add', 'mylib.twice', 'mylib.scale', 'mylib.lookup']
 testExamples(fileURLToPath(new URL('..', import.meta.url)), {
   modules: {
     '@tenon/core': core,
-    '@tenon/packed-func': { ...packedFunc, Module: { open: loadForExamples } },
+    '@tenon/packed-func': {
+      ...packedFunc,
+      Module: { open: loadForExamples },
+      methodOf: () => packedFunc.getGlobal('ffi.List'),
+    },
   },
   context() {
     for (const name of names) packedFunc.removeGlobal(name)
@@ -23,7 +27,7 @@ testExamples(fileURLToPath(new URL('..', import.meta.url)), {
       x: core.tensor('float32', [2], [1, 2]),
       y: core.tensor('float32', [2]),
       list: packedFunc.getGlobal('ffi.List')(1, 2),
-      Index: { method: () => packedFunc.getGlobal('ffi.List') },
+      Index: {},
       index: 0,
       array: lib.get('echo')([1, 2]),
       take: lib.get('move_in'),

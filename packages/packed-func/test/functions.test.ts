@@ -24,9 +24,3 @@ it.each([
   expect(names).toHaveLength(count)
   expect(names.filter((name) => !new RegExp(`\\b${name}\\(`).test(tests))).toEqual([])
 })
-
-it('each hazard has a test', () => {
-  const hazards = readFileSync(new URL('hazards.crash.test.ts', import.meta.url), 'utf8')
-  const named = new Set([...hazards.matchAll(/\bit\('H(\d+): /g)].map(([, number]) => Number(number)))
-  expect([...named].toSorted((a, b) => a - b)).toEqual(Array.from({ length: 13 }, (_, i) => i + 1))
-})
