@@ -15,6 +15,11 @@ declare const PACKAGE_VERSION: string | undefined
 
 const version = typeof PACKAGE_VERSION === 'string' ? PACKAGE_VERSION : 'source'
 
+/** The address of the documentation, which the build writes here once `project.json` has it. */
+declare const DOCUMENTATION_SITE: string | undefined
+
+const site = typeof DOCUMENTATION_SITE === 'string' ? DOCUMENTATION_SITE : undefined
+
 const brandOf = (kind: string): symbol => Symbol.for(`tenon.error.${kind}`)
 
 /**
@@ -45,7 +50,7 @@ export class TenonError extends Error {
   constructor(code: string, sentence: string, options: TenonErrorOptions = {}) {
     const { hint } = options
     super(
-      `${sentence}${hint === undefined ? '' : `\nHint: ${hint}`}\nSee: ${pageOf(code)}`,
+      `${sentence}${hint === undefined ? '' : `\nHint: ${hint}`}\nSee: ${documentationOf(code)}`,
       'cause' in options ? { cause: options.cause } : undefined,
     )
     this.code = code
@@ -55,9 +60,9 @@ export class TenonError extends Error {
     this.version = version
   }
 
-  /** The page that explains the error, relative to the root of the repository: `docs/errors/scope-closed.md`. */
-  get docsPath(): string {
-    return pageOf(this.code)
+  /** The address of the page that explains the error, or the command that prints it: `npx tenon explain TENON_SCOPE_CLOSED`. */
+  get documentation(): string {
+    return documentationOf(this.code)
   }
 
   /**
@@ -94,9 +99,10 @@ export abstract class SimpleError extends TenonError {
   }
 }
 
-/** The page of `TENON_SCOPE_CLOSED` is `docs/errors/scope-closed.md`. */
-function pageOf(code: string): string {
-  return `docs/errors/${code.slice('TENON_'.length).toLowerCase().replaceAll('_', '-')}.md`
+/** The page of `TENON_SCOPE_CLOSED` is `errors/scope-closed.html` of the documentation. */
+function documentationOf(code: string): string {
+  if (site === undefined) return `npx tenon explain ${code}`
+  return `${site}/errors/${code.slice('TENON_'.length).toLowerCase().replaceAll('_', '-')}.html?v=${version}`
 }
 
 /**
@@ -115,8 +121,8 @@ export function defineKind(
   if (builtIn !== undefined) {
     // The constructors still form one chain down from TenonError; only the prototypes pass through the built-in class.
     Object.setPrototypeOf(prototype, builtIn.prototype)
-    const { docsPath, walk } = Object.getOwnPropertyDescriptors(TenonError.prototype)
-    Object.defineProperties(prototype, { docsPath, walk })
+    const { documentation, walk } = Object.getOwnPropertyDescriptors(TenonError.prototype)
+    Object.defineProperties(prototype, { documentation, walk })
   }
   Object.defineProperty(prototype, 'name', { value: name, configurable: true, writable: true })
   for (const brand of new Set(['TenonError', ...parents, kind])) {

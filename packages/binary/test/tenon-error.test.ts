@@ -4,8 +4,8 @@ import { BinaryFormatError, TenonError } from '../src/index.ts'
 describe('TenonError', () => {
   test('has the page of its code and the version of the package', () => {
     const error = new BinaryFormatError('the file is empty')
-    expect(error.docsPath).toBe('docs/errors/binary-format.md')
-    expect(error.message).toBe('the file is empty\nSee: docs/errors/binary-format.md')
+    expect(error.documentation).toBe('npx tenon explain TENON_BINARY_FORMAT')
+    expect(error.message).toBe('the file is empty\nSee: npx tenon explain TENON_BINARY_FORMAT')
     // Tests run the sources; the build writes the version of the manifest.
     expect(error.version).toBe('source')
   })

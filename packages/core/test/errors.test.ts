@@ -45,12 +45,12 @@ group('kinds of errors', () => {
     expect(error.details).toEqual({ a: 1 })
     expect(error.cause).toBe('why')
     expect(error.walk()).toBe('why')
-    expect(error.message.endsWith(`See: ${error.docsPath}`)).toBe(true)
+    expect(error.message.endsWith(`See: ${error.documentation}`)).toBe(true)
     expect(error.sentence).toBe('expected this, got that')
     expect(error.message.split('\n')).toEqual([
       'expected this, got that',
       'Hint: do this',
-      expect.stringMatching(/^See: docs\/errors\/[a-z-]+\.md$/),
+      expect.stringMatching(/^See: npx tenon explain TENON_[A-Z_]+$/),
     ])
     expect(error.stack).toContain(Kind.name)
   })

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+
+const projectPath = join(import.meta.dirname, '../../../project.json')
 
 /** What esbuild makes of a top-level class that uses its own name: `var X = class _X`. */
 const renamedClass = /^var (\w+) = class (_\1)\b/gm
@@ -126,6 +129,12 @@ export function commonJsProgramWithCore(entry: Readonly<Record<string, string>>)
   }
 }
 
+/** The address of the documentation as an expression, which is undefined until a person has filled project.json. */
+function documentationSite(): string {
+  const { site } = JSON.parse(readFileSync(projectPath, 'utf8')) as { site: string }
+  return site.includes('SITE') ? 'undefined' : JSON.stringify(site)
+}
+
 function common(): Options {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   return {
@@ -135,6 +144,6 @@ function common(): Options {
     dts: false,
     removeNodeProtocol: false,
     plugins: [{ name: 'class-names', renderChunk: (code) => ({ code: restoreClassNames(code) }) }],
-    define: { PACKAGE_VERSION: JSON.stringify(version) },
+    define: { PACKAGE_VERSION: JSON.stringify(version), DOCUMENTATION_SITE: documentationSite() },
   }
 }

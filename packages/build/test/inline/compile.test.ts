@@ -51,7 +51,11 @@ describe.each(compilers)('with %s', slow, (compiler) => {
     expect(error.sentence).toMatch(
       /^src\/kernels\.ts:9:16: .*'?nope'?.*\n  9 \|  const int b = nope \+ a;\n    \|                \^$/,
     )
-    expect(error).toMatchObject({ code: 'TENON_COMPILE', name: 'CompileError', docsPath: 'docs/errors/compile.md' })
+    expect(error).toMatchObject({
+      code: 'TENON_COMPILE',
+      name: 'CompileError',
+      documentation: 'npx tenon explain TENON_COMPILE',
+    })
     expect(error.diagnostics[0]).toMatchObject({ severity: 'error', file: name, line: 9, column: 16 })
     expect(error.command[0]).toMatch(new RegExp(`/${compiler}$`))
     expect(error.output).toContain('nope')

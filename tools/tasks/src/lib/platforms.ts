@@ -43,9 +43,9 @@ export const releasedPlatforms = (all: readonly PlatformState[] = readPlatforms(
   all.filter(({ state }) => state === 'tested')
 
 const meaning: Readonly<Record<PlatformState['state'], string>> = {
-  tested: 'tested and published',
-  loads: 'loads, not published',
-  builds: 'builds, not published',
+  tested: 'tested, part of a release',
+  loads: 'loads',
+  builds: 'builds',
 }
 
 /** The table of the platforms for README.md. */
