@@ -17,6 +17,8 @@ const packages = [
   'pools',
   'isolate',
   'nnapi',
+  'isolate',
+  'nnapi',
   'build',
   'tenon',
   'serve',
@@ -47,14 +49,46 @@ function publicEntries(): readonly Entry[] {
   })
 }
 
-/** @throws {Error} if TypeDoc finds an error, or an exported name without a comment. */
+/** Types that the reference of an entry mentions and that the entry does not export, by name, each with its source file. */
+type OtherTypes = Map<string, string>
+
+/**
+ * Writes the reference. Types that an entry mentions and does not export, such as those of options, are in its namespace `types`.
+ *
+ * @throws {Error} if TypeDoc finds an error, or a name without a comment.
+ */
 export async function writeReference(): Promise<void> {
+  const entries = publicEntries()
+  const others = new Map(entries.map(({ name }) => [name, new Map<string, string>()]))
+  for (;;) {
+    const { app, reflection } = await convert(entries, others)
+    // Added types mention further ones.
+    if (addOtherTypes(app, reflection, others)) continue
+    app.validate(reflection)
+    if (app.logger.hasWarnings() || app.logger.hasErrors()) throw new Error('The reference has problems.')
+    await app.generateOutputs(reflection)
+    return
+  }
+}
+
+/** Reads the sources of all entries. */
+async function convert(
+  entries: readonly Entry[],
+  others: ReadonlyMap<string, OtherTypes>,
+): Promise<{ readonly app: Application; readonly reflection: ProjectReflection }> {
   const entryFolder = join(import.meta.dirname, '../dist/entries')
   rmSync(entryFolder, { recursive: true, force: true })
-  const entryPoints = publicEntries().map(({ name, source }) => {
+  const entryPoints = entries.map(({ name, source }) => {
     const file = join(entryFolder, `${name}.ts`)
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, `/** @module ${name} */\nexport * from ${JSON.stringify(source)}\n`)
+    const types = [...others.get(name)!].map(([type, from]) => `export type { ${type} } from ${JSON.stringify(from)}\n`)
+    const lines = [`/** @module ${name} */`, `export * from ${JSON.stringify(source)}`]
+    if (types.length > 0) {
+      const comment = '/** Types of parameters and results that the entry does not export. @module */'
+      writeFileSync(join(entryFolder, `${name}.types.ts`), `${comment}\n${types.join('')}`)
+      lines.push(`export * as types from ${JSON.stringify(join(entryFolder, `${name}.types.ts`))}`)
+    }
+    writeFileSync(file, `${lines.join('\n')}\n`)
     return file
   })
   const options: TypeDocOptions & PluginOptions = {
@@ -84,12 +118,7 @@ export async function writeReference(): Promise<void> {
   const app = await Application.bootstrapWithPlugins(options as TypeDocOptions)
   const reflection = await app.convert()
   if (reflection === undefined) throw new Error('the reference could not be made')
-  app.validate(reflection)
-  const problems = missingExports(app, reflection)
-  if (app.logger.hasWarnings() || app.logger.hasErrors() || problems.length > 0) {
-    throw new Error(`The reference has problems.\n${problems.join('\n')}`)
-  }
-  await app.generateOutputs(reflection)
+  return { app, reflection }
 }
 
 /**
@@ -108,21 +137,23 @@ const INNER = new Set([
   ...['ResultTypes', 'InputOfType', 'OutputOfType'],
 ])
 
-/** The types that the reference mentions, but no entry point exports. */
-function missingExports(app: Application, project: ProjectReflection): string[] {
-  const missing = new Set<string>()
-  const visit = (value: unknown, owner: string): void => {
+/** Adds the types that each entry mentions and does not have. @returns whether there are any. */
+function addOtherTypes(app: Application, project: ProjectReflection, others: ReadonlyMap<string, OtherTypes>): boolean {
+  let isAdded = false
+  const visit = (value: unknown, types: OtherTypes): void => {
     if (typeof value !== 'object' || value === null) return
     const { type, target, name, refersToTypeParameter } = value as Record<string, unknown>
     if (type === 'reference' && typeof target === 'object' && target !== null && refersToTypeParameter !== true) {
-      const { packageName } = target as { readonly packageName: string }
-      if (/^(@tenon\/|tenon$)/.test(packageName) && !INNER.has(String(name))) {
-        missing.add(`${owner} mentions ${String(name)}, which ${packageName} does not export.`)
+      const { packageName, packagePath } = target as { readonly packageName: string; readonly packagePath: string }
+      const isOurs = /^(@tenon\/|tenon$)/.test(packageName)
+      if (isOurs && !INNER.has(String(name)) && !types.has(String(name))) {
+        types.set(String(name), join(root, 'packages', packageName.replace('@tenon/', ''), packagePath))
+        isAdded = true
       }
     }
-    const inner = typeof name === 'string' && 'kind' in value ? `${owner}.${name}` : owner
-    for (const part of Object.values(value)) visit(part, inner)
+    for (const part of Object.values(value)) visit(part, types)
   }
-  visit(app.serializer.projectToObject(project, root as never), '')
-  return [...missing]
+  const { children = [] } = app.serializer.projectToObject(project, root as never)
+  for (const entry of children) visit(entry, others.get(entry.name)!)
+  return isAdded
 }

@@ -37,7 +37,10 @@ export function stagePages(): void {
 function withImages(text: string, source: string): string {
   return text
     .replaceAll(/!\[([^\]]*)\]\(([^):]+)\)/g, (_, alt: string, path: string) => `![${alt}](${copyImage(path, source)})`)
-    .replaceAll(/\b(src|srcset)="([^":]+)"/g, (_, name: string, path: string) => `${name}="${copyImage(path, source)}"`)
+    .replaceAll(
+      /\b(src|srcset)="([^":]+\.svg)"/g,
+      (_, name: string, path: string) => `${name}="${copyImage(path, source)}"`,
+    )
 }
 
 /** Copies an image of a page to the site. @returns its address there. */
