@@ -44,6 +44,15 @@ let openLibrary: (file: LibraryFile) => Library
  * beside the library, or from the options of {@link Library.kernel}. After `close()`, all calls of its functions are refused; the
  * code stays mapped.
  *
+ * |                            | `Library.open()`                  | `Library.isolate()`                    |
+ * | -------------------------- | --------------------------------- | -------------------------------------- |
+ * | kernels run in             | this process                      | worker processes                       |
+ * | a crash or an endless loop | ends or blocks this process       | is an error of the call                |
+ * | operands                   | in place                          | in place in shared memory, else copied |
+ * | closing during a call      | `close()` throws `ScopeHeldError` | `closeAsync()` waits for it            |
+ * | `f(...)`                   | runs on this thread               | blocks this thread                     |
+ * | `f.async(...)`             | runs on another thread            | does not block                         |
+ *
  * @example
  * using library = Library.open('./libkernels.so')
  * const softmax = library.kernel('softmax')

@@ -16,6 +16,14 @@ import { sharedBlock } from './shared-slab.ts'
  * An allocator of native memory. Every package that needs memory accepts one.
  *
  * The memory is zeroed unless the allocator documents otherwise. `byteAlignment` is a power of two; the default is 16.
+ *
+ * | allocator                    | memory is freed                       |
+ * | ---------------------------- | ------------------------------------- |
+ * | `gcAllocator`, the default   | when everything over it was collected |
+ * | `processAllocator`           | at the end of the process             |
+ * | a `NativeScope`              | when the scope is closed              |
+ * | a `SharedMemory`             | when its tensors were collected       |
+ * | an arena of a `SharedMemory` | when the arena is closed              |
  */
 export interface NativeAllocator {
   /** @throws {AllocationError} if memory is exhausted. @throws {ArgumentError} if a number is not valid. */

@@ -42,6 +42,7 @@ export const TENSOR_ALIGNMENT = 64
 /**
  * An n-dimensional array in a segment. The segment's lifetime owns the memory, and the tensor does not. {@link tensor} makes
  * a tensor. The type parameter is the canonical name of the element type; without it, a tensor can have any.
+ * `toArray()` and `copy()` copy the elements; `view()` and `slice()` are over the tensor's memory, and end with the lifetime.
  */
 export class Tensor<out D extends DType = DType> {
   /** The memory, which starts at the first element. */

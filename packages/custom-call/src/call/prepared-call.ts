@@ -17,6 +17,12 @@ const MOST_SPARE_FRAMES = 256
  * A custom call that is ready to run. Its frame in native memory is complete except for the pointers to the tensors. Closing
  * the call destroys the state that the handlers keep for it.
  *
+ * | form           | what is fixed                                | what it holds open                                                 |
+ * | -------------- | -------------------------------------------- | ------------------------------------------------------------------ |
+ * | a function     | nothing; it keeps the frames of recent types | the library and its tensors, while it runs                         |
+ * | `PreparedCall` | types, layouts and attributes                | the library and its tensors, while it runs                         |
+ * | `BoundCall`    | the tensors as well                          | the library, the prepared call and the tensors, until it is closed |
+ *
  * @example
  * using call = handler.prepare({ operands: [f32([2, 4])], results: [f32([2, 4])], attrs: { eps: f32(1e-5) } })
  * call.run([x], [y])

@@ -13,7 +13,10 @@ const MOST_IN_TURN = 1
  */
 export class BriefWaits {
   readonly #clock: () => number
-  /** The time of the waits since the last reset, in milliseconds. It is reset when it is used up, because a callback in each turn costs as much as a call. */
+  /**
+   * The time of the waits since the last reset, in milliseconds. The budget is renewed only when it is exhausted: a timer in each turn of
+   * the event loop would cost as much as a call.
+   */
   #waited = 0
   readonly #endTurn = (): void => void (this.#waited = 0)
 

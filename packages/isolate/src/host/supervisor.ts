@@ -83,7 +83,7 @@ export class Supervisor {
     if (worker === undefined) return
     let end = worker.host.reap(timeout)
     if (end === undefined && timeout > 0) {
-      // Its main thread has ended, and others go on.
+      // The main thread has exited, but other threads keep the process alive.
       worker.host.kill()
       end = worker.host.reap(timeout)
     }

@@ -101,7 +101,7 @@ export interface WorkerCall<T = unknown> {
   readonly copiedBytes?: number | undefined
   /**
    * Returns where parts of a kept value are copied to. For an answer whose `value` is not 0, this function is called before
-   * {@link read}, and again each time when the parts have their bytes, until it returns none.
+   * {@link read}, and again after each part has been filled, until it returns no more parts.
    */
   parts?(answer: Answer): readonly KeptPart[]
   /** Returns the result. Called once, for an answer without error. */

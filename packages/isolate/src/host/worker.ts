@@ -85,7 +85,10 @@ export class Worker implements RingOwner, WorkerIdentity {
     return this.#fault ?? this.#requests.fault
   }
 
-  /** Whether the worker may have begun its oldest call. A kernel can write to all that says so, so only an unchanged state says no. */
+  /**
+   * Whether the worker may have begun its oldest call. The state lies in memory that the kernel can write, so it is trusted only while it has
+   * its initial value.
+   */
   get hasBegun(): boolean {
     const { memory } = this.host
     return this.isReady && (memory.phase !== CONSTANTS.TN_HOST_IDLE || memory.takenId !== this.#ring.answeredId)

@@ -78,6 +78,13 @@ function closeHeap({ heap, file }: { readonly heap: ChunkHeap; readonly file: Ow
  * without copying. Only the one who opened it allocates. A tensor's memory is free again when the garbage collector has collected
  * it, and with an {@link arena} when the arena is closed. The list of free memory is not part of the shared memory.
  *
+ * | who                             | how it gets the memory                      | allocates |
+ * | ------------------------------- | ------------------------------------------- | --------- |
+ * | the owner                       | `SharedMemory.open()`                       | yes       |
+ * | another thread                  | `handle()`, then `SharedMemory.ofHandle()`  | no        |
+ * | a program of the same user      | `export()`, then `SharedMemory.openNamed()` | no        |
+ * | a worker of an isolated library | with the call; each chunk is mapped once    | no        |
+ *
  * @example
  * using memory = SharedMemory.open({ chunk: '64 MiB', limit: '16 GiB', label: 'batch' })
  * const x = tensor('f32', [4, 1024], undefined, { allocator: memory })

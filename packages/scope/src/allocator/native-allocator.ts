@@ -83,6 +83,7 @@ function fullError(segment: MemorySegment, byteSize: number, byteAlignment: numb
 /**
  * Creates allocators, and allocates memory for layouts from any allocator. An allocator is an object with a method
  * `allocate(byteSize, byteAlignment)`. Both arguments are in bytes. The memory belongs to the allocator's scope.
+ * A `NativeScope` and a `SharedMemory` are allocators, too.
  *
  * @throws {AllocationError} from the allocators, if there is not enough memory.
  */

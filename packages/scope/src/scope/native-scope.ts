@@ -24,7 +24,14 @@ export interface NativeScopes {
   [Symbol.hasInstance](value: unknown): boolean
 }
 
-/** Opens scopes that are also allocators. Their memory is zeroed, and freed when they are closed. */
+/**
+ * Opens scopes that are also allocators. Their memory is zeroed, and freed when they are closed.
+ *
+ * | scope          | closed by                    | memory                                   | usable in                  |
+ * | -------------- | ---------------------------- | ---------------------------------------- | -------------------------- |
+ * | `ofConfined()` | `close()`                    | 512 bytes, then chunks of 4 KiB to 1 MiB | the thread that opened it  |
+ * | `ofShared()`   | `close()` of the last handle | shared memory                            | every thread that attaches |
+ */
 export const NativeScope: NativeScopes = printAs<NativeScopes>('NativeScope', {
   ofConfined: (options) => new ConfinedNativeScope(options),
   ofShared: (options) => SharedScope.open(options),

@@ -75,7 +75,20 @@ function attach(token: SharedToken | HandoffToken): Attached<SharedScope | Confi
   }
 }
 
-/** Opens scopes, attaches to the scopes of other threads, and counts the open ones. */
+/**
+ * Opens scopes, attaches to the scopes of other threads, and counts the open ones. A scope owns memory and other native resources, and
+ * frees them when it is closed.
+ *
+ * | scope          | closed by                    | memory                         | usable in                          |
+ * | -------------- | ---------------------------- | ------------------------------ | ---------------------------------- |
+ * | `ofConfined()` | `close()`                    | one buffer for each allocation | the thread that opened it          |
+ * | `ofShared()`   | `close()` of the last handle | shared memory                  | every thread that attaches         |
+ * | `ofImplicit()` | the garbage collector        | freed when it is collected     | the thread that opened it          |
+ * | `global`       | (cannot be closed)           | never freed                    | the thread that loaded the package |
+ *
+ * `close()` throws `ScopeHeldError` and frees nothing while a hold or a call uses the scope. It runs the close actions, the last
+ * one added first, and then frees the memory. Later uses throw `ScopeClosedError`. `closeAsync()` waits instead of throwing.
+ */
 export const ResourceScope: ResourceScopes = printAs<ResourceScopes>('ResourceScope', {
   ofConfined: (options) => new ConfinedScope(options),
   ofShared: (options) => SharedScope.open(options),

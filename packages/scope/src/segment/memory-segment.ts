@@ -32,6 +32,15 @@ let nullSegment: MemorySegment | undefined
  * A range of a scope's memory or of a JavaScript buffer, with typed access. A segment does not own the memory. After the
  * scope has closed, the segment's address, size and slices are still available, but reading and writing throw.
  *
+ * | segment                      | its memory is freed by         | access after that                    |
+ * | ---------------------------- | ------------------------------ | ------------------------------------ |
+ * | allocated from a scope       | the end of the scope           | throws `ScopeClosedError`            |
+ * | a slice                      | the owner of the whole segment | throws `ScopeClosedError`            |
+ * | over a JavaScript buffer     | the garbage collector          | (the segment keeps the buffer alive) |
+ * | at an address of native code | native code                    | is undefined behaviour               |
+ *
+ * Every access is checked against the bounds of the segment, the state of its scope and the thread.
+ *
  * @example
  * const scope = NativeScope.ofConfined()
  * const segment = scope.allocate(16, 8)

@@ -24,10 +24,10 @@ interface Named {
   readonly modelVersion: string
 }
 
-/** The models of the heads that came last. A head names the same model for ever, so all servers have them together. */
+/** Cache of the model of each recent request header. A header always names the same model, so the cache is shared by all servers. */
 const named = new Map<string, Named>()
 
-/** The most heads whose models are kept. */
+/** The most headers in the cache. */
 const MOST_NAMED = 1024
 
 /** The bytes in front of a message, which are in the same memory. */

@@ -45,7 +45,7 @@ export class BodyReader {
     if (length > limits.bytes) throw this.#tooLarge()
     this.#request = request
     this.#stream = decoded(request)
-    // The size of other bodies shows as they arrive.
+    // The size of other bodies is known only once they have arrived.
     if (this.#stream === request) this.#expected = length
   }
 

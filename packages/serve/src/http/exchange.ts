@@ -35,12 +35,12 @@ export class Exchange {
     if (this.#isAnswered) this.#end()
   }
 
-  /** Adds an action that runs once the answer was written, or the client is gone. The last one runs first. */
+  /** Adds an action that runs once the answer was sent, or the client has disconnected. The last one added runs first. */
   onEnd(action: () => Promise<void> | undefined | void): void {
     this.#actions.push(action)
   }
 
-  /** Says that nothing but the connection needs what the answer consists of. Called once. */
+  /** Releases the memory of the answer once the connection has sent it. Called once. */
   leave(): void {
     this.#isAnswered = true
     if (this.#isClosed) this.#end()

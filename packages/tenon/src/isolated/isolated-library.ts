@@ -54,6 +54,15 @@ let openIsolated: (path: string, options: IsolateOptions | undefined) => Promise
 /**
  * A compiled library whose kernels run in processes of their own. This process never loads it: a crash, an endless loop or an
  * exhausted memory of a kernel is an error of the call, and the next call finds another worker. Made by {@link Library.isolate}.
+ *
+ * | what happened                                        | error of the call     |
+ * | ---------------------------------------------------- | --------------------- |
+ * | the kernel ended its process, or damaged it          | `KernelCrashError`    |
+ * | the call did not finish within its deadline          | `KernelDeadlineError` |
+ * | the kernel needed more memory than it may have       | `KernelMemoryError`   |
+ * | another call ended the worker before this call began | `WorkerLostError`     |
+ * | the workers crashed too often in a short time        | `CrashLoopError`      |
+ * | too many calls wait for a worker                     | `QueueFullError`      |
  */
 export class IsolatedLibrary implements AsyncDisposable {
   /** The absolute path of the library. */
