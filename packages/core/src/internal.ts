@@ -41,6 +41,17 @@ export { addGuard, newGuardedMemory, type Damage, type Guard } from './memory/gu
 export { newCollected } from './memory/allocators.ts'
 export { writeUtf8 } from './memory/write-utf8.ts'
 export { MappedFile, pageSize, type MappedFileOptions } from './memory/mapped-file.ts'
+export {
+  RUN_OPTIONS,
+  type CallPriority,
+  type IsolatedRunOptions,
+  type RemoteAnswer,
+  type RemoteCall,
+  type RemoteHost,
+  type RemoteKernel,
+  type RemoteOperand,
+  type RemotePart,
+} from './remote/remote-call.ts'
 export { sharedChunkOf, type SharedChunk } from './memory/shared-chunk.ts'
 export { hasSlabs, partBuffers, Slab, SLAB_ALIGNMENT } from './memory/slab.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'

@@ -88,6 +88,7 @@ export {
   type KernelPrepareOptions,
   type KernelResources,
 } from './call/kernel-options.ts'
+export { type IsolatedArgument, type IsolatedCallOptions, type IsolatedKernel } from './remote/isolated-kernel.ts'
 export { type KernelResults } from './call/kernel-results.ts'
 export { type TargetFunction } from './targets/reading-entry.ts'
 export { FunctionTarget } from './targets/function-target.ts'

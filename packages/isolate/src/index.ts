@@ -9,4 +9,5 @@ export type {
   WorkerMetrics,
   WorkersOptions,
 } from './host/options.ts'
-export type { CallPriority } from './host/worker-call.ts'
+export type { CallPriority, IsolatedRunOptions } from '@tenon/core/internal'
+export type { IsolateOptions } from './isolate-options.ts'

@@ -1,14 +1,5 @@
 /** The functions and types that other packages of Tenon use besides the public entry. They may change at any time. */
-export { checkCallOptions } from './host/call-options.ts'
-export { WORKERS_OPTIONS } from './host/settings.ts'
-export type {
-  Answer,
-  CallPriority,
-  KeptPart,
-  WorkerCall,
-  WorkerDetails,
-  WorkerIdentity,
-  WorkerKernel,
-  WorkerOperand,
-} from './host/worker-call.ts'
+export { splitOptions } from './isolate-options.ts'
+export { encodeScript, missingExport, scriptThrown } from './script-host/script-description.ts'
+export { WorkerHost } from './worker-host.ts'
 export { Workers } from './host/workers.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CallQueue, type Queued, seatOf } from '../src/host/call-queue.ts'
+import { CallQueue, type Queued, workerIndexOf } from '../src/host/call-queue.ts'
 
 const PRIORITIES = ['high', 'medium', 'low'] as const
 
@@ -9,8 +9,8 @@ interface Named extends Queued {
 }
 
 let names = 0
-const item = (priority: Queued['priority'] = 'medium', seat = -1, weight = 1): Named => {
-  return { name: names++, priority, seat, weight, queueBefore: undefined, queueAfter: undefined, queueNumber: 0 }
+const item = (priority: Queued['priority'] = 'medium', workerIndex = -1, weight = 1): Named => {
+  return { name: names++, priority, workerIndex, weight, queueBefore: undefined, queueAfter: undefined, queueNumber: 0 }
 }
 
 describe('CallQueue', () => {
@@ -44,7 +44,7 @@ describe('CallQueue', () => {
     const operation = fc.record({
       kind: fc.constantFrom('add', 'addFirst', 'take', 'remove'),
       priority: fc.constantFrom(...PRIORITIES),
-      seat: fc.integer({ min: -1, max: 2 }),
+      workerIndex: fc.integer({ min: -1, max: 2 }),
       weight: fc.integer({ min: 1, max: 32 }),
       pick: fc.nat(100),
     })
@@ -52,9 +52,9 @@ describe('CallQueue', () => {
       fc.property(fc.array(operation, { maxLength: 80 }), (operations) => {
         const queue = new CallQueue<Named>(3)
         let model: Named[] = []
-        for (const { kind, priority, seat, weight, pick } of operations) {
+        for (const { kind, priority, workerIndex, weight, pick } of operations) {
           if (kind === 'add' || kind === 'addFirst') {
-            const added = item(priority, seat, weight)
+            const added = item(priority, workerIndex, weight)
             queue[kind](added)
             model = kind === 'add' ? [...model, added] : [added, ...model]
           } else if (kind === 'remove' && model.length > 0) {
@@ -63,8 +63,8 @@ describe('CallQueue', () => {
             queue.remove(removed!)
             expect(queue.has(removed!)).toBe(false)
           } else if (kind === 'take') {
-            const mine = Math.max(seat, 0)
-            const eligible = model.filter((queued) => queued.seat === -1 || queued.seat === mine)
+            const mine = Math.max(workerIndex, 0)
+            const eligible = model.filter((queued) => queued.workerIndex === -1 || queued.workerIndex === mine)
             const expected = PRIORITIES.flatMap((of) => eligible.filter((queued) => queued.priority === of))[0]
             expect(queue.take(mine)?.name).toBe(expected?.name)
             model = model.filter((queued) => queued !== expected)
@@ -77,9 +77,9 @@ describe('CallQueue', () => {
   })
 })
 
-test('seatOf() spreads keys over all workers, and does not change its mind', () => {
+test('workerIndexOf() spreads keys over all workers, and does not change its mind', () => {
   const counts = [0, 0, 0, 0]
-  for (let index = 0; index < 4000; index++) counts[seatOf(`session-${index}`, 4)]!++
+  for (let index = 0; index < 4000; index++) counts[workerIndexOf(`session-${index}`, 4)]!++
   for (const count of counts) expect(count).toBeGreaterThan(800)
-  expect(seatOf('session-7', 4)).toBe(seatOf('session-7', 4))
+  expect(workerIndexOf('session-7', 4)).toBe(workerIndexOf('session-7', 4))
 })

@@ -1,7 +1,7 @@
 import { join, dirname } from 'node:path'
 import { tensor, type Tensor } from '@tenon/core'
-import { CONSTANTS, coreLibrary, sharedChunkOf } from '@tenon/core/internal'
-import type { Answer, WorkerCall, WorkerKernel, WorkerOperand } from '../src/host/worker-call.ts'
+import { CONSTANTS, coreLibrary, sharedChunkOf, type RemoteAnswer, type RemoteKernel } from '@tenon/core/internal'
+import type { WorkerCall, WorkerOperand } from '../src/host/worker-call.ts'
 import { SharedMemory } from '@tenon/pools'
 
 /** The numbers of faults, as in csrc/fixture/faulty/faults.h. */
@@ -44,7 +44,7 @@ export const FAULT = {
 
 export const faultyLibrary: string = join(dirname(coreLibrary().path), 'libfaulty.so')
 
-export function faultyKernel(name = 'faulty', library: string = faultyLibrary): WorkerKernel {
+export function faultyKernel(name = 'faulty', library: string = faultyLibrary): RemoteKernel {
   return {
     name,
     library,
@@ -65,9 +65,9 @@ export function operandOf(value: Tensor, isWritten: boolean): NonNullable<Worker
 
 /** An error that a kernel reported. */
 export class ReportedError extends Error {
-  readonly answer: Answer
+  readonly answer: RemoteAnswer
   readonly details: unknown
-  constructor(answer: Answer, details: unknown) {
+  constructor(answer: RemoteAnswer, details: unknown) {
     super(Buffer.from(answer.body).toString())
     this.answer = answer
     this.details = details
@@ -77,10 +77,10 @@ export class ReportedError extends Error {
 /** Shared memory with the operands of calls of `faulty_status`. */
 export class Bench implements Disposable {
   readonly memory: SharedMemory
-  readonly kernel: WorkerKernel
+  readonly kernel: RemoteKernel
   released = 0
 
-  constructor(kernel: WorkerKernel = faultyKernel()) {
+  constructor(kernel: RemoteKernel = faultyKernel()) {
     this.memory = SharedMemory.open({ label: 'faulty' })
     this.kernel = kernel
   }

@@ -1,6 +1,6 @@
 import type { SharedChunk } from '@tenon/core/internal'
 import { expect, test } from 'vitest'
-import { KnownMemories } from '../src/host/known-memories.ts'
+import { KnownMemories } from '../src/host/known-objects.ts'
 
 class Chunk implements SharedChunk {
   readonly descriptor = 3

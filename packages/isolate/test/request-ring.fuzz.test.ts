@@ -1,13 +1,10 @@
-import { Pace } from '../src/host/pace.ts'
 import { gcAllocator } from '@tenon/core'
-import { CONSTANTS, LAYOUTS } from '@tenon/core/internal'
+import { CONSTANTS, LAYOUTS, type RemoteAnswer } from '@tenon/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CommandMemory } from '../src/host/command-memory.ts'
 import { Execution } from '../src/host/execution.ts'
 import { RequestRing } from '../src/host/request-ring.ts'
-import { helloRequest, plainRequest } from '../src/host/posted-requests.ts'
-import type { Answer } from '../src/host/worker-call.ts'
 import type { WorkerProcess } from '../src/host/worker-process.ts'
 import { faultyKernel } from './faulty.ts'
 
@@ -18,8 +15,9 @@ class Bench {
   readonly segment = gcAllocator.allocate(CONSTANTS.TN_HOST_COMMAND_SIZE)
   readonly view: DataView = this.segment.view()
   readonly memory = new CommandMemory(Number(this.segment.address))
-  readonly answers: (Answer | string)[] = []
+  readonly answers: (RemoteAnswer | string)[] = []
   readonly ring: RequestRing
+  readonly kernel = faultyKernel()
   waited: 'changed' | 'timed out' = 'timed out'
 
   constructor() {
@@ -27,8 +25,8 @@ class Bench {
     const process = { memory: this.memory, post: () => {}, exchange: wait, wait } as unknown as WorkerProcess
     const owner = {
       clock: 0,
-      writeRun: () => {},
-      ran: (execution: Execution, answer: Answer) => {
+      greeted: () => {},
+      ran: (execution: Execution, answer: RemoteAnswer) => {
         this.answers.push(answer)
         execution.resolve(answer)
       },
@@ -37,20 +35,18 @@ class Bench {
         return Uint8Array.of(7)
       },
     }
-    this.ring = new RequestRing(
-      process,
-      owner,
-      helloRequest(() => {}),
-    )
-    this.set(0, 'state', CONSTANTS.TN_HOST_DONE)
+    this.ring = new RequestRing(process, owner)
+    // The start, the library, the kernel and a first call are answered, so that each later call is one request.
+    const { slot: last } = this.run(0)
+    for (let slot = 0; slot <= last; slot++) this.set(slot, 'state', CONSTANTS.TN_HOST_DONE)
     this.ring.collect(true)
+    this.answers.length = 0
   }
 
   run(id: number): Execution {
-    const call = { kernel: faultyKernel(), operands: [], read: () => 0, failure: () => new Error('failed') }
+    const call = { kernel: this.kernel, operands: [], read: () => 0, failure: () => new Error('failed') }
     const execution = new Execution(call, id, -1, { deadline: Infinity, isIdempotent: false, isAsync: false }, 0)
-    execution.known = { id: 1, failure: undefined, pace: new Pace() }
-    this.ring.push(execution)
+    this.ring.add(execution)
     return execution
   }
 
@@ -92,8 +88,11 @@ describe('answers of a worker that cannot be trusted', () => {
 
   test('a request that is no call cannot call functions', () => {
     const bench = new Bench()
-    bench.ring.push(plainRequest(CONSTANTS.TN_HOST_RELEASE_KERNEL, 1))
-    bench.set(1, 'state', CONSTANTS.TN_HOST_CALLBACK)
+    const { slot } = bench.run(1)
+    bench.set(slot, 'state', CONSTANTS.TN_HOST_DONE)
+    bench.ring.collect(true)
+    bench.ring.forget(bench.kernel)
+    bench.set(slot + 1, 'state', CONSTANTS.TN_HOST_CALLBACK)
     expect(bench.ring.collect(true)).toBe('only kernels can call functions')
   })
 

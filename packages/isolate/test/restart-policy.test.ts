@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Backoff, CrashWindow } from '../src/host/restart-policy.ts'
-import { TimeCounts } from '../src/host/time-histogram.ts'
+import { TimeCounts } from '../src/host/call-metrics.ts'
 
 const limits = { limit: 2, window: 1000, backoff: 50 }
 

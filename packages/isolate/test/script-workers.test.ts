@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encode } from '@msgpack/msgpack'
 import { tensor, KernelDeadlineError } from '@tenon/core'
-import { CONSTANTS } from '@tenon/core/internal'
+import { CONSTANTS, type RemoteKernel } from '@tenon/core/internal'
 import { afterAll, expect, test } from 'vitest'
 import { KernelCrashError, KernelMemoryError } from '../src/host/errors.ts'
-import type { WorkerCall, WorkerKernel } from '../src/host/worker-call.ts'
+import type { WorkerCall } from '../src/host/worker-call.ts'
 import { Workers } from '../src/host/workers.ts'
 import { SharedMemory } from '@tenon/pools'
 import { operandOf, ReportedError } from './faulty.ts'
@@ -37,7 +37,7 @@ const memory = SharedMemory.open({ label: 'script' })
 function callOf(name: string, options: Partial<WorkerCall<number[]>> = {}): WorkerCall<number[]> {
   const x = tensor('f32', [2], [1, 2], { allocator: memory })
   const y = tensor('f32', [2], undefined, { allocator: memory })
-  const kernel: WorkerKernel = {
+  const kernel: RemoteKernel = {
     name,
     library: path,
     convention: CONSTANTS.TN_HOST_SCRIPT,

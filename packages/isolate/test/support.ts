@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { coreFunctions } from '@tenon/core/internal'
-import type { Answer } from '../src/host/worker-call.ts'
+import { coreFunctions, type RemoteAnswer } from '@tenon/core/internal'
 
 /** What an isolated library uses of this process. */
 export interface Usage {
@@ -38,7 +37,7 @@ export interface Failure extends Error {
   readonly code: string
   readonly hint: string
   readonly details: Readonly<Record<string, unknown>> & { readonly output: string; readonly elapsed: number }
-  readonly answer: Answer
+  readonly answer: RemoteAnswer
 }
 
 /** Takes the error of something that fails. */

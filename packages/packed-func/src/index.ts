@@ -78,3 +78,4 @@ export {
   u64,
 } from './values/scalars.ts'
 export { RValue, rvalue, tensorView, TensorView } from './values/wrappers.ts'
+export { type IsolatedPackedFunc } from './remote/isolated-packed-func.ts'

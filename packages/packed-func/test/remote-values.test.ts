@@ -14,16 +14,9 @@ import {
   shape,
   ValueError,
 } from '../src/index.ts'
-import {
-  decodeCallback,
-  decodeError,
-  decodeValue,
-  encodeArguments,
-  encodeReturned,
-  encodeThrown,
-  type TensorReferences,
-  type ValueReferences,
-} from '../src/internal.ts'
+import { decodeCallback, decodeValue, type TensorReferences } from '../src/remote/decode-values.ts'
+import { encodeArguments, encodeReturned, encodeThrown, type ValueReferences } from '../src/remote/encode-values.ts'
+import { decodeError } from '../src/remote/remote-error.ts'
 
 const operands: Tensor[] = []
 const written: ValueReferences = {

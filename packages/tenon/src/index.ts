@@ -54,16 +54,17 @@ export {
   type BoundCall,
   type CustomCall,
   type HostCall,
+  type IsolatedArgument,
+  type IsolatedKernel,
   type Kernel,
   type KernelCallOptions,
   type PreparedCall,
   type TargetCall,
 } from '@tenon/custom-call'
 export { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
-export { type IsolateOptions } from './isolated/isolate-options.ts'
-export { type IsolatedArgument, type IsolatedKernel } from './isolated/isolated-kernel.ts'
+export { type IsolateOptions } from '@tenon/isolate'
 export { type IsolatedLibrary } from './isolated/isolated-library.ts'
-export { type IsolatedPackedFunc } from './isolated/isolated-packed-func.ts'
+export { type IsolatedPackedFunc } from '@tenon/packed-func'
 export { type KernelOptions } from './kernels/kernel-options.ts'
 export { Library } from './library.ts'
 export { decodeNpy, encodeNpy } from './npy/npy-array.ts'

@@ -24,7 +24,7 @@ import {
 } from '@tenon/custom-call'
 import { Module, type PackedFunc } from '@tenon/packed-func'
 import { filePath } from './file-path.ts'
-import type { IsolateOptions } from './isolated/isolate-options.ts'
+import type { IsolateOptions } from '@tenon/isolate'
 import type { IsolatedLibrary } from './isolated/isolated-library.ts'
 import type { KernelOptions } from './kernels/kernel-options.ts'
 import { openKernel } from './kernels/open-kernel.ts'

@@ -71,15 +71,9 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
         vector(1),
         { resources },
       ),
-    'Library.isolate': async (options) => Library.isolate(kernelLibrary('kernels'), options),
-    'IsolatedLibrary.closeAsync': isolated('kernels', async (library, options) => library.closeAsync(options)),
-    'an isolated kernel, resources': isolated('kernels', (library, resources) =>
-      library.kernel('softmax')(vector(1), {}, { resources }),
-    ),
     'an isolated kernel without a signature': isolated('kernels', (library, options) =>
       library.kernel('clip_v4')(vector(1), options),
     ),
-    'an isolated packed function': isolated('packed', (library, options) => library.packed('sum').with(options)),
     'an isolated kernel in TypeScript, resources': async (resources) => {
       await using library = await Library.isolate(new URL('isolation/script-kernels.ts', import.meta.url), {
         host: 'node',
@@ -90,6 +84,9 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     encodeNpyHeader: (options) => encodeNpyHeader('float32', [1], options),
   },
   'custom-call': {
+    'an isolated kernel, resources': isolated('kernels', (library, resources) =>
+      library.kernel('softmax')(vector(1), {}, { resources }),
+    ),
     targetCall: (options) => calls.targetCall('() -> ()', clip(), options),
     'a kernel, options': (options) => splitKernel()(vector(1), options),
     'a kernel, into': (into) => splitKernel()(vector(1), { into }),
@@ -143,6 +140,7 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
       ),
   },
   'packed-func': {
+    'an isolated packed function': isolated('packed', (library, options) => library.packed('sum').with(options)),
     typedFunc: (options) => packed.typedFunc([], () => null, options),
     toDLPack: (options) => packed.toDLPack(vector(1), options),
     fromDLPack: (options) => packed.fromDLPack(new packed.OpaquePointer(16n), options),
@@ -154,6 +152,8 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     'PackedFunc.with': (options) => module().get('sum').with(options),
   },
   isolate: {
+    'Library.isolate': async (options) => Library.isolate(kernelLibrary('kernels'), options),
+    'IsolatedLibrary.closeAsync': isolated('kernels', async (library, options) => library.closeAsync(options)),
     'Workers.open': async (options) => Workers.open(options),
     'Workers.open, restart': async (restart) => Workers.open({ restart }),
     'Workers.closeAsync': async (options) => {

@@ -1,9 +1,8 @@
-import { cpu, dtypes, gcAllocator, Segment, tensor, tensorType, Tensor, type DType } from '@tenon/core'
+import { dtypes, tensor, tensorType, type Tensor, type DType } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { SharedMemory } from '@tenon/pools'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { f32, Library, type IsolatedLibrary } from '../src/index.ts'
-import { StagedOperands } from '../src/isolated/staged-operands.ts'
 import { errorOf, fixturePath, outcome, plain } from './isolated.ts'
 
 let library: IsolatedLibrary
@@ -97,22 +96,6 @@ describe('operands', () => {
       expect(runtime.kernel('increment', { signature: inPlace })(x)).toBe(x)
       expect(x.toArray()).toEqual([2, 3, 4, 5])
     }
-  })
-
-  test('copies of overlapping operands have the alignment of their tensors', () => {
-    using memory = SharedMemory.open()
-    const { block } = gcAllocator.allocate(128, 64)
-    const places = [
-      { offset: 1, type: tensorType('u8', [32]) },
-      { offset: 8, type: tensorType('f64', [2]) },
-    ]
-    const plans = places.map(({ offset, type }) => {
-      const segment = new Segment(block, offset, type.byteSize, 0)
-      return { tensor: new Tensor(segment, type, cpu), type, isWritten: false }
-    })
-    const staged = new StagedOperands(memory, plans)
-    expect(staged.operands.map((one) => one!.offset % 64)).toEqual([1, 8])
-    staged.free()
   })
 
   const xlaTypes = dtypes.filter(({ xla }) => xla !== undefined).map(({ name }) => name)

@@ -1,8 +1,28 @@
 import { readFileSync } from 'node:fs'
 import type { Execution } from './execution.ts'
-import type { IsolateMetrics, WorkerMetrics } from './options.ts'
-import { TimeCounts } from './time-histogram.ts'
+import type { IsolateMetrics, TimeHistogram, WorkerMetrics } from './options.ts'
 import type { Worker } from './worker.ts'
+
+const BUCKETS = 40
+
+/** A histogram of times, with a bucket for each power of two of nanoseconds. The last bucket has all longer times. */
+export class TimeCounts {
+  readonly #buckets = new Float64Array(BUCKETS)
+  #count = 0
+  #sum = 0
+
+  /** Adds a time in nanoseconds. Times below 1 count as 1. */
+  add(time: number): void {
+    this.#count++
+    this.#sum += time
+    const bucket = time < 2 ** 32 ? 31 - Math.clz32(time) : 63 - Math.clz32(time / 2 ** 32)
+    this.#buckets[Math.min(Math.max(bucket, 0), BUCKETS - 1)]!++
+  }
+
+  snapshot(): TimeHistogram {
+    return { count: this.#count, sum: this.#sum, buckets: [...this.#buckets] }
+  }
+}
 
 /** The counts of all calls of a library. */
 export class CallMetrics {

@@ -1,10 +1,10 @@
-import type { CallPriority } from './worker-call.ts'
+import type { CallPriority } from '@tenon/core/internal'
 
 /** A call, or the first of several that one worker gets at once, in a queue. The queue writes the fields that begin with `queue`. */
 export interface Queued {
   readonly priority: CallPriority
   /** The worker that must run it; -1 for any. */
-  readonly seat: number
+  readonly workerIndex: number
   /** The number of calls. */
   readonly weight: number
   queueBefore: Queued | undefined
@@ -32,16 +32,12 @@ export class CallQueue<Item extends Queued> {
   readonly #lanes: readonly Lanes[]
   #nextNumber = 1
   #firstNumber = 0
-  #length = 0
+  /** The number of calls, each with its weight. Only the queue changes it. */
+  length = 0
 
   constructor(workers: number) {
     const make = (): Lanes => ({ high: new Lane(), medium: new Lane(), low: new Lane() })
     this.#lanes = Array.from({ length: workers + 1 }, make)
-  }
-
-  /** The number of calls, each with its weight. */
-  get length(): number {
-    return this.#length
   }
 
   add(item: Item): void {
@@ -51,7 +47,7 @@ export class CallQueue<Item extends Queued> {
     if (lane.last === undefined) lane.first = item
     else lane.last.queueAfter = item
     lane.last = item
-    this.#length += item.weight
+    this.length += item.weight
   }
 
   /** Adds a call before all others of its priority, because it was taken before them. */
@@ -62,7 +58,7 @@ export class CallQueue<Item extends Queued> {
     if (lane.first === undefined) lane.last = item
     else lane.first.queueBefore = item
     lane.first = item
-    this.#length += item.weight
+    this.length += item.weight
   }
 
   has(item: Item): boolean {
@@ -78,13 +74,13 @@ export class CallQueue<Item extends Queued> {
     if (queueAfter === undefined) lane.last = queueBefore
     else queueAfter.queueBefore = queueBefore
     item.queueBefore = item.queueAfter = undefined
-    this.#length -= item.weight
+    this.length -= item.weight
   }
 
   /** Removes and returns the next call for a worker. */
-  take(seat: number): Item | undefined {
-    if (this.#length === 0) return undefined
-    const [any, own] = [this.#lanes[0]!, this.#lanes[seat + 1]!]
+  take(workerIndex: number): Item | undefined {
+    if (this.length === 0) return undefined
+    const [any, own] = [this.#lanes[0]!, this.#lanes[workerIndex + 1]!]
     for (const priority of PRIORITIES) {
       const [a, b] = [any[priority].first, own[priority].first]
       const next = a === undefined || (b !== undefined && b.queueNumber < a.queueNumber) ? b : a
@@ -109,12 +105,12 @@ export class CallQueue<Item extends Queued> {
   }
 
   #laneOf(item: Item): Lane {
-    return this.#lanes[item.seat + 1]![item.priority]
+    return this.#lanes[item.workerIndex + 1]![item.priority]
   }
 }
 
 /** Returns the worker for a key: the same one for the same key and number of workers. */
-export function seatOf(affinity: string, workers: number): number {
+export function workerIndexOf(affinity: string, workers: number): number {
   // FNV-1a, which spreads keys that differ in one character.
   let hash = 0x811c9dc5
   for (let index = 0; index < affinity.length; index++) hash = Math.imul(hash ^ affinity.charCodeAt(index), 0x01000193)

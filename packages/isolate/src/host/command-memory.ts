@@ -1,5 +1,4 @@
-import { bufferOver, CONSTANTS, detachBuffer, LAYOUTS } from '@tenon/core/internal'
-import type { Answer } from './worker-call.ts'
+import { bufferOver, CONSTANTS, detachBuffer, LAYOUTS, type RemoteAnswer } from '@tenon/core/internal'
 
 const { offsets: SLOT } = LAYOUTS.tn_host_slot_t
 const { offsets: HEADER } = LAYOUTS.tn_host_header_t
@@ -125,7 +124,7 @@ export class CommandMemory {
   }
 
   /** Copies an answer. Returns undefined if it is not an answer to the request with this id, or is malformed. */
-  readAnswer(slot: number, id: number): Answer | undefined {
+  readAnswer(slot: number, id: number): RemoteAnswer | undefined {
     const words = this.#words
     const at = FIRST_SLOT + slot * WORDS_OF_SLOT
     const body = this.readBody(slot)
@@ -150,7 +149,7 @@ export class CommandMemory {
     return this.#bytes.slice(start, start + length)
   }
 
-  /** Asks the worker to ring the doorbell after its next response. The caller then looks at the states again. */
+  /** Asks the worker to write to the eventfd after its next response. The caller then looks at the states again. */
   askForRing(): void {
     Atomics.store(this.#words, HEADER.ring / 4, 1)
   }

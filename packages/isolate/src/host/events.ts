@@ -17,7 +17,8 @@ export function publish(event: WorkerEvent, makeMessage: () => Readonly<Record<s
   if (to.hasSubscribers) to.publish(makeMessage())
 }
 
-export const hasSubscribers = (event: WorkerEvent): boolean => channels[event].hasSubscribers
+/** The channel of what calls have written, which is read only for subscribers. */
+export const outputChannel: Channel = channels.output
 
 /** The channel `tenon:isolate:call`, whose messages name the kernel. */
 export const callChannel: TracingChannel<object, CallTrace> = tracingChannel<object, CallTrace>('tenon:isolate:call')

@@ -1,7 +1,7 @@
-import { CONSTANTS, enterAll, exitAll } from '@tenon/core/internal'
+import { CONSTANTS, enterAll, exitAll, type CallPriority, type RemoteAnswer } from '@tenon/core/internal'
 import type { Queued } from './call-queue.ts'
-import type { Known } from './known-kernels.ts'
-import type { Answer, CallPriority, WorkerCall } from './worker-call.ts'
+import type { Known } from './known-objects.ts'
+import type { WorkerCall } from './worker-call.ts'
 
 /** What becomes of a call while it is in a queue or a worker. It holds the operands of the call. */
 export class Execution<T = unknown> implements Queued {
@@ -10,7 +10,7 @@ export class Execution<T = unknown> implements Queued {
   /** In the order of the calls of all workers of this library. */
   readonly id: number
   readonly priority: CallPriority
-  readonly seat: number
+  readonly workerIndex: number
   /** The time of the call, in ms of `performance.now()`. */
   readonly startedAt: number
   /** The longest time in ms, and when it ends. */
@@ -44,7 +44,7 @@ export class Execution<T = unknown> implements Queued {
   /** The kernel in the worker. */
   known: Known | undefined
   /** Why memory could not be announced to the worker. */
-  preparation: Answer | undefined
+  preparation: RemoteAnswer | undefined
   /** The ids of the operands in the worker, if the request waits for a slot. */
   memories: readonly number[] | undefined
 
@@ -59,7 +59,7 @@ export class Execution<T = unknown> implements Queued {
   constructor(
     call: WorkerCall<T>,
     id: number,
-    seat: number,
+    workerIndex: number,
     { deadline, isIdempotent, isAsync }: Pick<Execution, 'deadline' | 'isIdempotent' | 'isAsync'>,
     now: number,
   ) {
@@ -67,7 +67,7 @@ export class Execution<T = unknown> implements Queued {
     this.isAsync = isAsync
     this.id = id
     this.priority = call.priority ?? 'medium'
-    this.seat = seat
+    this.workerIndex = workerIndex
     this.startedAt = now
     this.deadline = deadline
     this.deadlineAt = now + deadline
@@ -105,7 +105,7 @@ export class Execution<T = unknown> implements Queued {
   }
 
   /** Why the worker could not prepare the call, if that is the reason of its failure. */
-  get unprepared(): Answer | undefined {
+  get unprepared(): RemoteAnswer | undefined {
     return this.preparation ?? this.known?.failure
   }
 

@@ -1,6 +1,5 @@
 import { KernelDeadlineError, ScopeClosedError } from '@tenon/core'
 import { coreFileOf, type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
-import { elapsedTime } from './elapsed-time.ts'
 import { CrashLoopError, KernelCrashError, KernelMemoryError, WorkerLostError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { RestartLimits } from './restart-policy.ts'
@@ -9,6 +8,11 @@ import type { WorkerDetails } from './worker-call.ts'
 import { outputSince, restOfOutput } from './worker-output.ts'
 import type { ProcessEnd } from './worker-process.ts'
 import type { Worker } from './worker.ts'
+
+/** The time in ms between two values of `performance.now()`, in whole microseconds, because more digits are noise. */
+export function elapsedTime(since: number, now: number): number {
+  return Math.round((now - since) * 1000) / 1000
+}
 
 /** How far a call came before its deadline. */
 export type DeadlineStage = 'queued' | 'cancelled' | 'killed'

@@ -43,7 +43,8 @@ export class CrashWindow {
 /** The delay before one worker is started again, which grows while its calls keep crashing. */
 export class Backoff {
   readonly #limits: RestartLimits
-  #crashes = 0
+  /** The crashes in a row. */
+  crashes = 0
 
   constructor(limits: RestartLimits) {
     this.#limits = limits
@@ -51,13 +52,13 @@ export class Backoff {
 
   /** Adds a crash. @returns the delay in milliseconds before the next start */
   add(): number {
-    this.#crashes++
-    if (this.#crashes === 1) return 0
-    return Math.min(FIRST_DELAY * 2 ** Math.min(this.#crashes - 2, 30), this.#limits.backoff)
+    this.crashes++
+    if (this.crashes === 1) return 0
+    return Math.min(FIRST_DELAY * 2 ** Math.min(this.crashes - 2, 30), this.#limits.backoff)
   }
 
   /** A call succeeded, so the next crash costs no time. */
   clear(): void {
-    this.#crashes = 0
+    this.crashes = 0
   }
 }

@@ -11,6 +11,7 @@ import { ArgumentError } from '@tenon/core'
 import { byteCount } from '@tenon/pools/internal'
 import type { RestartOptions, WorkersOptions } from './options.ts'
 import type { RestartLimits } from './restart-policy.ts'
+import type { WorkerCall } from './worker-call.ts'
 
 /** The options of workers with their defaults, checked. */
 export interface Settings {
@@ -95,18 +96,18 @@ export function checkDuration(value: unknown, name: string): number {
 }
 
 /** Checks the longest time of a call. @throws {ArgumentError | ArgumentRangeError} */
-export function checkDeadline(value: unknown): number {
+function checkDeadline(value: unknown): number {
   const deadline = checkDuration(value, 'deadline')
   if (deadline === 0) throw wrongValue('deadline', 'a number of milliseconds above 0, or Infinity', value)
   return deadline
 }
 
-export function checkFlag(value: unknown, name: string): boolean {
+function checkFlag(value: unknown, name: string): boolean {
   if (typeof value !== 'boolean') throw wrongType(name, 'a boolean', value)
   return value
 }
 
-export function checkChoice<Choice extends string>(value: unknown, choices: readonly Choice[], name: string): Choice {
+function checkChoice<Choice extends string>(value: unknown, choices: readonly Choice[], name: string): Choice {
   const found = choices.find((choice) => choice === value)
   if (found !== undefined) return found
   throw new ArgumentError(
@@ -159,4 +160,20 @@ function environmentOf(env: unknown): string[] {
 function checkVariable(name: unknown, expected: string): string {
   if (typeof name === 'string' && name !== '' && !/[=\0]/.test(name)) return name
   throw wrongType('env', `${expected} of a variable, without = and NUL characters`, name)
+}
+
+/** The options of a call in a worker. */
+type CallOptions = Pick<WorkerCall, 'deadline' | 'signal' | 'priority' | 'affinity' | 'idempotent'>
+
+const PRIORITIES = ['low', 'medium', 'high'] as const
+
+/** Checks options that were read once. @throws {ArgumentError | ArgumentRangeError} */
+export function checkCallOptions({ deadline, signal, priority, affinity, idempotent }: CallOptions): void {
+  if (deadline !== undefined) checkDeadline(deadline)
+  if (signal !== undefined && (isRevoked(signal) || !(signal instanceof AbortSignal))) {
+    throw wrongType('signal', 'an AbortSignal', signal)
+  }
+  if (priority !== undefined) checkChoice(priority, PRIORITIES, 'priority')
+  if (affinity !== undefined && typeof affinity !== 'string') throw wrongType('affinity', 'a string', affinity)
+  if (idempotent !== undefined) checkFlag(idempotent, 'idempotent')
 }

@@ -1,85 +1,100 @@
 import type { TenonError } from '@tenon/core'
-import type { Crew } from './crew.ts'
+import type { CallMetrics } from './call-metrics.ts'
+import type { CallQueue } from './call-queue.ts'
 import { signalName } from './crash-report.ts'
-import { START_TIMEOUT } from './due-times.ts'
+import type { Settings } from './settings.ts'
+import type { Timer } from './timer.ts'
 import { KernelMemoryError } from './errors.ts'
 import { publish } from './events.ts'
 import type { Execution } from './execution.ts'
 import { closedError, crashError, deadlineError, detailsOf, lostError, loopError, memoryError } from './failures.ts'
 import { CrashWindow } from './restart-policy.ts'
-import type { Seat } from './seat.ts'
+import type { WorkerSlot } from './worker-slot.ts'
 import type { WorkerIdentity } from './worker-call.ts'
 import type { ProcessEnd } from './worker-process.ts'
 import { type Ending, Worker, type WorkerListener } from './worker.ts'
 
+/** The longest time from the start of a process to its first answer, in ms. */
+export const START_TIMEOUT = 10_000
+
 /** The longest time that this thread waits for the end of a killed process, in ms. Then its event loop waits. */
 export const KILL_TIMEOUT = 50
 
-/** What the supervisor needs from the dispatcher. */
-export interface SupervisorListener extends WorkerListener {
+/** What the supervisor needs of the pool to which the workers belong. */
+export interface SupervisedPool extends WorkerListener {
+  readonly settings: Settings
+  readonly slots: readonly WorkerSlot[]
+  readonly queue: CallQueue<Execution>
+  readonly metrics: CallMetrics
+  readonly timer: Timer
+  /** The time of CLOCK_MONOTONIC in ms at which `performance.now()` was 0. */
+  readonly clock: number
+  /** Why no worker is started any more. */
+  failure: TenonError | undefined
+  readonly isClosed: boolean
+  release(execution: Execution): void
+  rejectQueue(error: TenonError): void
   /** A worker may have answers. */
-  collect(seat: Seat): void
+  collect(slot: WorkerSlot): void
   /** Workers or places in the queue may have become free. */
   advance(): void
 }
 
 /** Starts workers, ends them, and replaces those that ended. */
 export class Supervisor {
-  readonly #crew: Crew
-  readonly #listener: SupervisorListener
+  readonly #pool: SupervisedPool
   readonly #crashes: CrashWindow
 
-  constructor(crew: Crew, listener: SupervisorListener) {
-    this.#crew = crew
-    this.#listener = listener
-    this.#crashes = new CrashWindow(crew.settings.restart)
+  constructor(pool: SupervisedPool) {
+    this.#pool = pool
+    this.#crashes = new CrashWindow(pool.settings.restart)
   }
 
   /** Starts all workers for the first time. @throws {NativeError | UnsupportedError} if one cannot be started */
   startAll(): void {
-    for (const seat of this.#crew.seats) this.#launch(seat)
+    for (const slot of this.#pool.slots) this.#launch(slot)
   }
 
   /** Starts a worker again, unless a subscriber of the events before has done so. A start that fails counts as a crash. */
-  start(seat: Seat): void {
-    if (seat.worker !== undefined) return
-    publish('restart', () => ({ worker: { index: seat.index, process: 0 }, starts: seat.starts }))
-    if (seat.worker !== undefined || this.#crew.isClosed) return
-    this.#crew.metrics.restarts++
+  start(slot: WorkerSlot): void {
+    if (slot.worker !== undefined) return
+    publish('restart', () => ({ worker: { index: slot.index, process: 0 }, starts: slot.starts }))
+    if (slot.worker !== undefined || this.#pool.isClosed) return
+    this.#pool.metrics.restarts++
     try {
-      this.#launch(seat)
+      this.#launch(slot)
     } catch (error) {
-      this.#crashed(seat, error, '', delayStart(seat, true))
+      this.#crashed(slot, error, '', delayStart(slot, true))
     }
   }
 
-  #launch(seat: Seat): void {
-    const { index } = seat
-    const { settings, clock, alarm } = this.#crew
-    const worker = new Worker(index, settings, clock, this.#listener)
+  #launch(slot: WorkerSlot): void {
+    const { index } = slot
+    const { settings, clock, timer } = this.#pool
+    const worker = new Worker(index, settings, clock, this.#pool)
     const ring = (): void => {
       worker.rang()
-      this.#listener.collect(seat)
+      this.#pool.collect(slot)
     }
-    seat.take(worker, ring, () => this.ended(seat))
+    slot.take(worker, ring, () => this.ended(slot))
     publish('start', () => ({ worker: { index, process: worker.process } }))
-    // The answer may have come before the doorbell was asked for.
-    this.#listener.collect(seat)
-    alarm.by(worker.startedAt + START_TIMEOUT)
+    // The answer may have come before the eventfd was asked for.
+    this.#pool.collect(slot)
+    timer.by(worker.startedAt + START_TIMEOUT)
   }
 
   /** Ends a worker by force. */
-  end(seat: Seat, ending: Ending): void {
-    const { worker } = seat
+  end(slot: WorkerSlot, ending: Ending): void {
+    const { worker } = slot
     if (worker === undefined || worker.ending !== undefined) return
     worker.ending = ending
     worker.host.kill()
-    this.ended(seat, KILL_TIMEOUT)
+    this.ended(slot, KILL_TIMEOUT)
   }
 
   /** Does what follows the end of a process. Ignored while it runs. @param timeout the longest wait for its end in ms */
-  ended(seat: Seat, timeout = 0): void {
-    const { worker } = seat
+  ended(slot: WorkerSlot, timeout = 0): void {
+    const { worker } = slot
     if (worker === undefined) return
     let end = worker.host.reap(timeout)
     if (end === undefined && timeout > 0) {
@@ -90,10 +105,10 @@ export class Supervisor {
     if (end === undefined) return
     worker.collectLast()
     // Reading an answer may have made calls, which found the end first.
-    if (seat.worker === worker) this.#replace(seat, worker, end)
+    if (slot.worker === worker) this.#replace(slot, worker, end)
   }
 
-  #replace(seat: Seat, worker: Worker, end: ProcessEnd): void {
+  #replace(slot: WorkerSlot, worker: Worker, end: ProcessEnd): void {
     const rest = worker.executions.splice(0)
     const isLate = worker.host.memory.isOverdue && rest[0] !== undefined && rest[0].deadlineAt < performance.now()
     if (isLate) worker.ending ??= 'deadline'
@@ -103,9 +118,9 @@ export class Supervisor {
     const victim = isCause || worker.hasBegun ? rest[0] : undefined
     const isCrash = ending === undefined || ending === 'fault' || ending === 'start' || ending === 'memory'
     const error = this.#errorOf(worker, victim, end)
-    seat.empty()
+    slot.empty()
     // A subscriber may make a synchronous call, which waits for the next worker.
-    const delay = delayStart(seat, isCrash)
+    const delay = delayStart(slot, isCrash)
     publish('exit', () => ({
       worker: { index, process },
       ...(end.kind === 'exit' ? { exitCode: end.value } : { signal: signalName(end.value) }),
@@ -114,14 +129,14 @@ export class Supervisor {
     if (isCrash) publish(error instanceof KernelMemoryError ? 'memory' : 'crash', () => error.details)
     if (ending === 'deadline') publish('deadline', () => error.details)
     this.#settle(rest, victim, error, { index, process })
-    if (this.#crew.isClosed) return
-    if (isCrash) this.#crashed(seat, error, victim?.call.kernel.name ?? '', delay)
-    else if (this.#crew.failure === undefined) this.start(seat)
-    this.#listener.advance()
+    if (this.#pool.isClosed) return
+    if (isCrash) this.#crashed(slot, error, victim?.call.kernel.name ?? '', delay)
+    else if (this.#pool.failure === undefined) this.start(slot)
+    this.#pool.advance()
   }
 
   #errorOf(worker: Worker, victim: Execution | undefined, end: ProcessEnd): TenonError {
-    const { settings } = this.#crew
+    const { settings } = this.#pool
     const { ending, used } = worker
     if (ending === 'deadline' && victim !== undefined) {
       return deadlineError(victim, 'killed', performance.now(), worker)
@@ -134,7 +149,7 @@ export class Supervisor {
 
   /** Settles the calls that a worker had when it ended, or gives them to another one. */
   #settle(rest: readonly Execution[], victim: Execution | undefined, error: TenonError, worker: WorkerIdentity): void {
-    const { queue, metrics, isClosed, failure } = this.#crew
+    const { queue, metrics, isClosed, failure } = this.#pool
     const again: Execution[] = []
     for (const execution of rest) {
       execution.leaveWorker()
@@ -152,37 +167,37 @@ export class Supervisor {
       } else {
         execution.reject(error)
       }
-      if (execution.isSettled) this.#crew.release(execution)
+      if (execution.isSettled) this.#pool.release(execution)
     }
     for (const execution of again.toReversed()) queue.addFirst(execution)
   }
 
   /** Starts another worker after a crash, unless there were too many. @param delay before the start, in milliseconds */
-  #crashed(seat: Seat, error: unknown, kernel: string, delay: number): void {
-    const crew = this.#crew
+  #crashed(slot: WorkerSlot, error: unknown, kernel: string, delay: number): void {
+    const pool = this.#pool
     if (this.#crashes.add(performance.now())) {
-      crew.failure = loopError(kernel, this.#crashes.count, crew.settings.restart, error)
-      publish('failed', () => crew.failure!.details)
-      crew.rejectQueue(crew.failure)
-      this.#listener.advance()
+      pool.failure = loopError(kernel, this.#crashes.count, pool.settings.restart, error)
+      publish('failed', () => pool.failure!.details)
+      pool.rejectQueue(pool.failure)
+      this.#pool.advance()
     } else if (delay === 0) {
-      this.start(seat)
+      this.start(slot)
     } else {
-      crew.alarm.by(seat.startsAt)
+      pool.timer.by(slot.startsAt)
     }
   }
 
   /** Replaces all workers, each after the calls that it has. */
   restart(): void {
-    this.#crew.failure = undefined
+    this.#pool.failure = undefined
     this.#crashes.clear()
-    for (const seat of this.#crew.seats) {
-      seat.backoff.clear()
-      if (seat.worker === undefined) this.start(seat)
-      else if (seat.worker.isIdle) this.end(seat, 'replaced')
-      else seat.mustReplace = true
+    for (const slot of this.#pool.slots) {
+      slot.backoff.clear()
+      if (slot.worker === undefined) this.start(slot)
+      else if (slot.worker.isIdle) this.end(slot, 'replaced')
+      else slot.mustReplace = true
     }
-    this.#listener.advance()
+    this.#pool.advance()
   }
 }
 
@@ -193,8 +208,8 @@ function mayRetry(execution: Execution, { code }: TenonError): boolean {
 }
 
 /** Sets when the next worker of a place starts. @returns the delay before it in milliseconds, which only crashes have */
-function delayStart(seat: Seat, isCrash: boolean): number {
-  const delay = isCrash ? seat.backoff.add() : 0
-  seat.startsAt = performance.now() + delay
+function delayStart(slot: WorkerSlot, isCrash: boolean): number {
+  const delay = isCrash ? slot.backoff.add() : 0
+  slot.startsAt = performance.now() + delay
   return delay
 }

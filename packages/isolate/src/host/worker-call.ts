@@ -1,24 +1,4 @@
-import type { Gated, SharedChunk } from '@tenon/core/internal'
-
-/**
- * A kernel as a worker prepares it. Its identity is that of the object: a worker prepares each object once, when it is first
- * called there, and keeps it and its state until {@link Workers.forget}.
- */
-export interface WorkerKernel {
-  /** The name for messages. */
-  readonly name: string
-  /** The absolute path of the library. */
-  readonly library: string
-  /** The calling convention, `TN_HOST_XLA` and so on. */
-  readonly convention: number
-  /** The symbols of the stages instantiate, prepare, initialize and execute. A missing stage is an empty string. */
-  readonly symbols: readonly [instantiate: string, prepare: string, initialize: string, execute: string]
-  /** The number of operands of a call, without the results. */
-  readonly operands: number
-  readonly results: number
-  /** The bytes whose meaning the convention defines. */
-  readonly descriptor: Uint8Array
-}
+import type { CallPriority, Gated, RemoteAnswer, RemoteKernel, SharedChunk } from '@tenon/core/internal'
 
 /** A range of shared memory; null for an operand that is missing, whose pointer is null in the worker. */
 export type WorkerOperand = {
@@ -30,27 +10,6 @@ export type WorkerOperand = {
   /** Whether the kernel writes to it. */
   readonly isWritten: boolean
 } | null
-
-/** The priority of a call among those that wait for a worker. */
-export type CallPriority = 'low' | 'medium' | 'high'
-
-/** What a worker answered. Nothing in it can be trusted, except that it is a copy, which the worker cannot change any more. */
-export interface Answer {
-  /** A status of the core. */
-  readonly status: number
-  /** The code of the kernel's own error. */
-  readonly code: number
-  /** The origin of an error, `TN_HOST_XLA_ERROR` and so on. */
-  readonly error: number
-  /** The id of a value that the worker keeps; 0 for none. */
-  readonly value: number
-  /** Whether the result does not fit into the body, so that it is a part of the kept value. */
-  readonly isLong: boolean
-  /** At most `TN_HOST_BODY_SIZE` bytes. */
-  readonly body: Uint8Array
-  /** The time that the kernel took, in nanoseconds. */
-  readonly nativeTime: number
-}
 
 /**
  * The details that errors of a call have besides their own, if a worker had the call. Errors of a call that still waited for a
@@ -82,7 +41,7 @@ export interface KeptPart {
 
 /** One call of a kernel in a worker. Its functions run on the thread that made the call. */
 export interface WorkerCall<T = unknown> {
-  readonly kernel: WorkerKernel
+  readonly kernel: RemoteKernel
   /** The operands, and then the results. */
   readonly operands: readonly WorkerOperand[]
   /** The arguments of a packed function. */
@@ -103,13 +62,13 @@ export interface WorkerCall<T = unknown> {
    * Returns where parts of a kept value are copied to. For an answer whose `value` is not 0, this function is called before
    * {@link read}, and again after each part has been filled, until it returns no more parts.
    */
-  parts?(answer: Answer): readonly KeptPart[]
+  readonly parts?: ((answer: RemoteAnswer) => readonly KeptPart[]) | undefined
   /** Returns the result. Called once, for an answer without error. */
-  read(answer: Answer): T
+  read(answer: RemoteAnswer): T
   /** Returns the error that the kernel reported itself. */
-  failure(answer: Answer, details: WorkerDetails): Error
+  failure(answer: RemoteAnswer, details: WorkerDetails): Error
   /** Runs a function of this thread that the kernel calls. It returns an error as bytes, at most `TN_HOST_BODY_SIZE`. */
-  callBack?(body: Uint8Array): Uint8Array
+  readonly callBack?: ((body: Uint8Array) => Uint8Array) | undefined
   /**
    * Called once when the call has settled and the worker has answered or ended, after the lifetimes were left, or when the call is
    * refused.

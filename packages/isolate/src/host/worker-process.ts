@@ -35,10 +35,10 @@ export class WorkerProcess {
   /** The number of the process. */
   readonly process: number
   readonly memory: CommandMemory
-  /** The descriptor that is readable once the process has ended. */
-  readonly lifeline: number
-  /** The descriptor that is readable when the worker has rung. */
-  readonly doorbell: number
+  /** The pidfd, which is readable once the process has ended. */
+  readonly pidfd: number
+  /** The eventfd that the worker writes to when an answer is awaited. */
+  readonly eventfd: number
   /** The reading ends of stdout and stderr, or -1. */
   readonly output: readonly [number, number]
   /** The address for the core. */
@@ -51,8 +51,8 @@ export class WorkerProcess {
       const info = new DataView(new ArrayBuffer(INFO_SIZE))
       checkStatus(coreFunctions().tn_host_describe(this.address, addressOf(info)), 'describing a worker')
       this.process = Number(info.getBigInt64(INFO.process, true))
-      this.lifeline = info.getInt32(INFO.lifeline, true)
-      this.doorbell = info.getInt32(INFO.doorbell, true)
+      this.pidfd = info.getInt32(INFO.lifeline, true)
+      this.eventfd = info.getInt32(INFO.doorbell, true)
       this.output = [info.getInt32(INFO.output, true), info.getInt32(INFO.output + 4, true)]
       this.memory = new CommandMemory(Number(info.getBigUint64(INFO.command, true)))
     } catch (error) {
@@ -67,7 +67,7 @@ export class WorkerProcess {
     return status === OK.value ? undefined : `a descriptor could not be sent (${statusName(status)})`
   }
 
-  /** Announces the slots that were written. @param rings whether the worker rings the doorbell after its next response */
+  /** Announces the slots that were written. @param rings whether the worker writes to the eventfd after its next response */
   post(rings: boolean): void {
     coreFunctions().tn_host_post(this.address, rings ? 1 : 0)
   }
@@ -90,7 +90,7 @@ export class WorkerProcess {
     coreFunctions().tn_host_kill(this.address)
   }
 
-  /** Reads the doorbell empty. */
+  /** Reads the eventfd empty. */
   drain(): void {
     coreFunctions().tn_host_drain(this.address)
   }

@@ -1,11 +1,9 @@
-import { CONSTANTS } from '@tenon/core/internal'
+import { CONSTANTS, type RemoteAnswer, type RemoteKernel } from '@tenon/core/internal'
 import type { Execution } from './execution.ts'
 import { RequestRing, type RingOwner } from './request-ring.ts'
-import { helloRequest } from './posted-requests.ts'
 import type { Settings } from './settings.ts'
-import type { Answer, WorkerIdentity, WorkerKernel } from './worker-call.ts'
+import type { WorkerIdentity } from './worker-call.ts'
 import { type WaitResult, WorkerProcess } from './worker-process.ts'
-import { WorkerRequests } from './worker-requests.ts'
 
 /** The kernels that `details.previous` lists. */
 const PREVIOUS = 8
@@ -26,7 +24,7 @@ export interface WorkerListener {
   /** A function that the kernel has called aborted the signal of the call. */
   aborted(execution: Execution, reason: unknown): void
   /** The kernel or its preparation has reported an error. */
-  failed(worker: Worker, execution: Execution, answer: Answer): void
+  failed(worker: Worker, execution: Execution, answer: RemoteAnswer): void
 }
 
 /** Why this process ends a worker. */
@@ -56,7 +54,6 @@ export class Worker implements RingOwner, WorkerIdentity {
   oldestSince = 0
   readonly #listener: WorkerListener
   readonly #ring: RequestRing
-  readonly #requests: WorkerRequests
   #fault: string | undefined
   #rings = 0
 
@@ -68,12 +65,7 @@ export class Worker implements RingOwner, WorkerIdentity {
     this.host = new WorkerProcess(settings)
     this.process = this.host.process
     this.startedAt = performance.now()
-    this.#ring = new RequestRing(
-      this.host,
-      this,
-      helloRequest((answer) => this.#greet(answer)),
-    )
-    this.#requests = new WorkerRequests(this.host, this.#ring, (execution, answer) => this.ran(execution, answer))
+    this.#ring = new RequestRing(this.host, this)
   }
 
   get isIdle(): boolean {
@@ -82,7 +74,7 @@ export class Worker implements RingOwner, WorkerIdentity {
 
   /** Why the worker cannot be trusted or reached any more. */
   get fault(): string | undefined {
-    return this.#fault ?? this.#requests.fault
+    return this.#fault ?? this.#ring.fault
   }
 
   /**
@@ -108,7 +100,7 @@ export class Worker implements RingOwner, WorkerIdentity {
       execution.outputMark = this.host.memory.outputTotal
       this.executions.push(execution)
       try {
-        this.#requests.add(execution)
+        this.#ring.add(execution)
       } catch (error) {
         this.executions.pop()
         this.#listener.broke(this, execution, error)
@@ -181,8 +173,8 @@ export class Worker implements RingOwner, WorkerIdentity {
   }
 
   /** Releases a kernel and its state. */
-  forget(kernel: WorkerKernel): void {
-    this.#requests.forget(kernel)
+  forget(kernel: RemoteKernel): void {
+    this.#ring.forget(kernel)
     this.flush()
   }
 
@@ -194,14 +186,8 @@ export class Worker implements RingOwner, WorkerIdentity {
   /** Frees all that the process had. The watches of its descriptors must be closed. */
   close(): void {
     this.isEnded = true
-    this.#requests.close()
     this.#ring.close()
     this.host.close()
-  }
-
-  /** @internal */
-  writeRun(execution: Execution, slot: number): void {
-    this.#requests.writeRun(this.host.memory, slot, execution)
   }
 
   /** @internal */
@@ -222,7 +208,7 @@ export class Worker implements RingOwner, WorkerIdentity {
   }
 
   /** @internal */
-  ran(execution: Execution, answer: Answer): void {
+  ran(execution: Execution, answer: RemoteAnswer): void {
     if (answer.status !== 0) {
       this.#leave(execution)
       this.#listener.failed(this, execution, execution.unprepared ?? answer)
@@ -233,7 +219,8 @@ export class Worker implements RingOwner, WorkerIdentity {
     }
   }
 
-  #greet(answer: Answer): void {
+  /** @internal */
+  greeted(answer: RemoteAnswer): void {
     if (answer.status === 0) {
       this.isReady = true
       this.oldestSince = performance.now()
@@ -254,7 +241,7 @@ export class Worker implements RingOwner, WorkerIdentity {
     if (this.previous.length > PREVIOUS) this.previous.shift()
   }
 
-  #read(execution: Execution, answer: Answer): void {
+  #read(execution: Execution, answer: RemoteAnswer): void {
     this.#leave(execution)
     let value
     try {
@@ -267,26 +254,26 @@ export class Worker implements RingOwner, WorkerIdentity {
   }
 
   /** Fetches the parts of a value that the worker keeps, until the call asks for no more. */
-  #fetch(execution: Execution, answer: Answer): void {
-    let failure: Answer | undefined
+  #fetch(execution: Execution, answer: RemoteAnswer): void {
+    let failure: RemoteAnswer | undefined
     try {
       const parts = execution.call.parts?.(answer) ?? []
       let left = parts.length
       if (left === 0) {
-        this.#requests.releaseValue(answer.value)
+        this.#ring.releaseValue(answer.value)
         return this.#read(execution, answer)
       }
-      const answered = (fetched: Answer): void => {
+      const answered = (fetched: RemoteAnswer): void => {
         if (fetched.status !== 0) failure ??= fetched
         if (--left > 0) return
         if (failure === undefined) return this.#fetch(execution, answer)
-        this.#requests.releaseValue(answer.value)
+        this.#ring.releaseValue(answer.value)
         this.#leave(execution)
         this.#listener.failed(this, execution, failure)
       }
-      for (const part of parts) this.#requests.fetch(execution, answer.value, part, answered)
+      for (const part of parts) this.#ring.fetch(execution, answer.value, part, answered)
     } catch (error) {
-      this.#requests.releaseValue(answer.value)
+      this.#ring.releaseValue(answer.value)
       this.#leave(execution)
       this.#listener.broke(this, execution, error)
     }

@@ -1,17 +1,21 @@
-import { QueueFullError } from '@tenon/core'
-import { checkOptions, CONSTANTS, inspectAsText } from '@tenon/core/internal'
-import { checkCallOptions } from './call-options.ts'
-import { seatOf } from './call-queue.ts'
-import { LONGEST_TIMER } from './alarm.ts'
-import { Dispatcher } from './dispatcher.ts'
+import { isMainThread } from 'node:worker_threads'
+import { NativeError, QueueFullError } from '@tenon/core'
+import { checkOptions, CONSTANTS, inspectAsText, type RemoteKernel } from '@tenon/core/internal'
+import { workerIndexOf } from './call-queue.ts'
+import { LONGEST_TIMER } from './timer.ts'
+import { Pool } from './pool.ts'
 import { type CallTrace, callChannel } from './events.ts'
 import { Execution } from './execution.ts'
 import { closedError } from './failures.ts'
 import type { CloseOptions, IsolateHealth, IsolateMetrics, WorkerHealth, WorkersOptions } from './options.ts'
-import type { Seat } from './seat.ts'
-import { checkDuration, checkSettings, type Settings } from './settings.ts'
-import { waitFor } from './synchronous-wait.ts'
-import type { WorkerCall, WorkerKernel } from './worker-call.ts'
+import { KILL_TIMEOUT } from './supervisor.ts'
+import type { WorkerSlot } from './worker-slot.ts'
+import { waitForAny } from './worker-process.ts'
+import { checkCallOptions, checkDuration, checkSettings, type Settings } from './settings.ts'
+import type { WorkerCall } from './worker-call.ts'
+
+/** The longest wait in native code, in ms: `worker.terminate()` ends a thread only when JavaScript goes on. */
+const LONGEST_WAIT = isMainThread ? Infinity : 100
 
 /** The most calls of a batch that one worker gets at once: a slot for each. */
 const GROUP = CONSTANTS.TN_HOST_SLOTS
@@ -28,7 +32,7 @@ const PHASES: Readonly<Record<number, WorkerHealth['state']>> = {
  * replaced.
  */
 export class Workers implements AsyncDisposable {
-  readonly #dispatcher: Dispatcher
+  readonly #pool: Pool
   readonly #settings: Settings
   #nextId = 1
   #closing: Promise<void> | undefined
@@ -39,7 +43,7 @@ export class Workers implements AsyncDisposable {
 
   private constructor(settings: Settings) {
     this.#settings = settings
-    this.#dispatcher = new Dispatcher(settings)
+    this.#pool = new Pool(settings)
   }
 
   /**
@@ -50,16 +54,16 @@ export class Workers implements AsyncDisposable {
    */
   static async open(options?: WorkersOptions): Promise<Workers> {
     const workers = new Workers(checkSettings(options))
-    const { crew, supervisor } = workers.#dispatcher
+    const pool = workers.#pool
     try {
-      supervisor.startAll()
-      await workers.#dispatcher.until(
-        () => crew.seats.every(({ worker }) => worker?.isReady === true),
-        () => crew.failure,
+      pool.supervisor.startAll()
+      await pool.until(
+        () => pool.slots.every(({ worker }) => worker?.isReady === true),
+        () => pool.failure,
       )
       return workers
     } catch (error) {
-      workers.#dispatcher.close()
+      pool.close()
       throw error
     }
   }
@@ -83,10 +87,10 @@ export class Workers implements AsyncDisposable {
 
   #run<T>(call: WorkerCall<T>): T {
     const execution = this.#admit(call, false)
-    const dispatcher = this.#dispatcher
+    const pool = this.#pool
     this.#begin(execution as Execution)
-    waitFor(dispatcher, execution as Execution)
-    dispatcher.crew.metrics.settled(execution as Execution, performance.now())
+    waitFor(pool, execution as Execution)
+    pool.metrics.settled(execution as Execution, performance.now())
     return execution.take()
   }
 
@@ -144,38 +148,38 @@ export class Workers implements AsyncDisposable {
   }
 
   /** Releases a kernel and its state in all workers. */
-  forget(kernel: WorkerKernel): void {
-    for (const { worker } of this.#dispatcher.crew.seats) worker?.forget(kernel)
+  forget(kernel: RemoteKernel): void {
+    for (const { worker } of this.#pool.slots) worker?.forget(kernel)
   }
 
   /** Describes the workers from words that they have written, and never waits. */
   health(): IsolateHealth {
-    const { seats, failure } = this.#dispatcher.crew
-    const workers = seats.map(healthOf)
-    const isReady = seats.every(({ worker }) => worker !== undefined && worker.isReady)
+    const { slots, failure } = this.#pool
+    const workers = slots.map(healthOf)
+    const isReady = slots.every(({ worker }) => worker !== undefined && worker.isReady)
     if (!this.isAlive) return { state: 'closed', workers }
     if (failure !== undefined) return { state: 'failed', workers, failure }
     return { state: isReady ? 'ready' : 'restarting', workers }
   }
 
   metrics(): IsolateMetrics {
-    const { seats, metrics, queue, running } = this.#dispatcher.crew
+    const { slots, metrics, queue, running } = this.#pool
     return metrics.snapshot(
       queue.length,
       running,
-      seats.map(({ worker }) => worker),
+      slots.map(({ worker }) => worker),
     )
   }
 
   /** Replaces all workers, each after the calls that it has, and accepts calls again after a {@link CrashLoopError}. */
   async restart(): Promise<void> {
     this.#checkAlive()
-    const { crew, supervisor } = this.#dispatcher
-    const before = crew.seats.map(({ worker }) => worker)
-    supervisor.restart()
-    await this.#dispatcher.until(
-      () => crew.seats.every(({ worker }, index) => worker !== before[index] && worker?.isReady === true),
-      () => (crew.isClosed ? closedError() : crew.failure),
+    const pool = this.#pool
+    const before = pool.slots.map(({ worker }) => worker)
+    pool.supervisor.restart()
+    await this.#pool.until(
+      () => pool.slots.every(({ worker }, index) => worker !== before[index] && worker?.isReady === true),
+      () => (pool.isClosed ? closedError() : pool.failure),
     )
   }
 
@@ -191,15 +195,14 @@ export class Workers implements AsyncDisposable {
   }
 
   async #close(deadline: number): Promise<void> {
-    const dispatcher = this.#dispatcher
-    const { crew } = dispatcher
-    const timer = deadline <= LONGEST_TIMER ? setTimeout(() => dispatcher.close(), deadline) : undefined
-    await dispatcher.until(
-      () => crew.queue.length === 0 && crew.running === 0,
+    const pool = this.#pool
+    const timer = deadline <= LONGEST_TIMER ? setTimeout(() => pool.close(), deadline) : undefined
+    await pool.until(
+      () => pool.queue.length === 0 && pool.running === 0,
       () => undefined,
     )
     clearTimeout(timer)
-    if (!crew.isClosed) dispatcher.close()
+    if (!pool.isClosed) pool.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -222,7 +225,7 @@ export class Workers implements AsyncDisposable {
 
   #execution<T>(call: WorkerCall<T>, isAsync: boolean): Execution<T> {
     this.#checkAlive()
-    const { failure } = this.#dispatcher.crew
+    const { failure } = this.#pool
     if (failure !== undefined) throw failure
     checkCallOptions(call)
     const { affinity } = call
@@ -231,7 +234,7 @@ export class Workers implements AsyncDisposable {
     return new Execution(
       call,
       this.#nextId++,
-      affinity === undefined ? -1 : seatOf(affinity, this.#settings.workers),
+      affinity === undefined ? -1 : workerIndexOf(affinity, this.#settings.workers),
       { deadline, isIdempotent: idempotent, isAsync },
       performance.now(),
     )
@@ -245,24 +248,24 @@ export class Workers implements AsyncDisposable {
    */
   #outcomeOf<T>(execution: Execution<T>): Promise<T> {
     const { signal } = execution.call
-    const dispatcher = this.#dispatcher
-    const { alarm, metrics } = dispatcher.crew
+    const pool = this.#pool
+    const { timer, metrics } = pool
     if (execution.isSettled) {
       metrics.settled(execution as Execution, performance.now())
       return execution.isRejected ? Promise.reject(execution.error as Error) : Promise.resolve(execution.take())
     }
     if (signal?.aborted === true) {
       // By code that was called meanwhile, which no listener heard.
-      queueMicrotask(() => dispatcher.aborted(execution as Execution, signal.reason))
+      queueMicrotask(() => pool.aborted(execution as Execution, signal.reason))
     } else if (signal !== undefined) {
-      const abort = (): void => dispatcher.aborted(execution as Execution, signal.reason)
+      const abort = (): void => pool.aborted(execution as Execution, signal.reason)
       execution.onAbort = abort
       EventTarget.prototype.addEventListener.call(signal, 'abort', abort)
     }
-    alarm.wait()
+    timer.wait()
     return new Promise<T>((resolve, reject) => {
       const settle = (): void => {
-        alarm.done()
+        timer.done()
         metrics.settled(execution as Execution, performance.now())
         if (execution.isRejected) reject(execution.error)
         else resolve(execution.take())
@@ -272,22 +275,22 @@ export class Workers implements AsyncDisposable {
   }
 
   #submit(execution: Execution): void {
-    const { crew } = this.#dispatcher
+    const pool = this.#pool
     this.#begin(execution)
     for (let each: Execution | undefined = execution; each !== undefined; each = each.follower) {
-      if (!each.isSettled) crew.alarm.by(each.deadlineAt)
+      if (!each.isSettled) pool.timer.by(each.deadlineAt)
     }
   }
 
   /** Gives a call and its followers to a worker or the queue, or rejects them if the queue is full. */
   #begin(execution: Execution): void {
-    const { crew } = this.#dispatcher
-    const seat = crew.freeSeat(execution.seat)
-    if (seat !== undefined) return this.#dispatcher.send(seat, execution, execution.startedAt)
-    if (crew.queue.length + execution.weight <= this.#settings.queue) return crew.queue.add(execution)
+    const pool = this.#pool
+    const slot = pool.freeSlot(execution.workerIndex)
+    if (slot !== undefined) return this.#pool.send(slot, execution, execution.startedAt)
+    if (pool.queue.length + execution.weight <= this.#settings.queue) return pool.queue.add(execution)
     for (const each of execution.group()) {
       each.reject(this.#fullError(each))
-      crew.release(each)
+      pool.release(each)
     }
   }
 
@@ -306,12 +309,64 @@ export class Workers implements AsyncDisposable {
 const traceOf = ({ kernel }: WorkerCall): CallTrace => ({ kernel: kernel.name })
 
 /** Whether two calls of a batch can go to the same worker. */
-const isAlike = (a: Execution, b: Execution): boolean => a.priority === b.priority && a.seat === b.seat
+const isAlike = (a: Execution, b: Execution): boolean => a.priority === b.priority && a.workerIndex === b.workerIndex
 
-function healthOf({ index, worker }: Seat): WorkerHealth {
+function healthOf({ index, worker }: WorkerSlot): WorkerHealth {
   if (worker === undefined) return { index, process: 0, state: 'restarting', kernel: undefined, calls: 0 }
   const { process, calls, executions } = worker
   const [current] = executions
   const phase = worker.isReady ? (PHASES[worker.host.memory.phase] ?? 'idle') : 'starting'
   return { index, process, state: phase, kernel: current?.call.kernel.name, calls }
+}
+
+/** Waits on this thread until a call is settled. Once a worker has the call, only the functions that it calls are served. */
+function waitFor(pool: Pool, execution: Execution): void {
+  while (!execution.isSettled) {
+    if (execution.place < 0) waitForTurn(pool, execution)
+    else waitForAnswer(pool, execution, pool.slots[execution.place]!)
+  }
+}
+
+function waitForAnswer(pool: Pool, execution: Execution, slot: WorkerSlot): void {
+  const { supervisor } = pool
+  const worker = slot.worker!
+  const isAlone = pool.slots.length === 1 && pool.queue.length === 0 && worker.isReady && !pool.watchesMemory
+  const next = isAlone && execution.cancelledAt === 0 ? execution.deadlineAt : pool.nextTime
+  const result = worker.exchange(execution, Math.min(next - performance.now(), LONGEST_WAIT))
+  if (result === 'changed') pool.collect(slot)
+  else if (result === 'ended') supervisor.ended(slot, KILL_TIMEOUT)
+  // A worker that damages its ring can end waits for ever.
+  if (result === 'timed out' || performance.now() >= next) pool.tick()
+}
+
+/** Serves all workers until the call may have one. */
+function waitForTurn(pool: Pool, execution: Execution): void {
+  const { supervisor } = pool
+  const eligible = pool.slots.filter(({ index }) => execution.workerIndex < 0 || execution.workerIndex === index)
+  if (eligible.every(({ worker }) => worker?.isServing === true)) {
+    execution.reject(stuckError(execution))
+    pool.dequeue(execution)
+    return
+  }
+  const slots = pool.slots.filter(({ worker }) => worker !== undefined && !worker.isServing)
+  const workers = slots.map(({ worker }) => worker!)
+  const seen = workers.map(({ host }) => host.memory.responses)
+  for (const slot of slots) pool.collect(slot)
+  if (execution.place >= 0 || execution.isSettled) return
+  const isSame = slots.every(({ worker }, index) => worker === workers[index])
+  const timeout = Math.min(pool.nextTime - performance.now(), LONGEST_WAIT)
+  if (isSame) waitForAny(workers.map(({ host }) => host), seen, timeout) // prettier-ignore
+  for (const slot of slots) {
+    supervisor.ended(slot)
+    pool.collect(slot)
+  }
+  pool.tick()
+}
+
+function stuckError({ call }: Execution): NativeError {
+  const { name } = call.kernel
+  return new NativeError(`${name} cannot run, because all workers wait for the function that calls it`, {
+    hint: 'Use more workers, or call the asynchronous form and return.',
+    details: { status: 'DEADLOCK', kernel: name },
+  })
 }

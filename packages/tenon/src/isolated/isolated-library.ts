@@ -4,50 +4,25 @@ import { ArgumentError, type KernelSignature, type Tensor } from '@tenon/core'
 import type { BinaryInfo } from '@tenon/binary'
 import {
   checkName,
-  checkOptions,
-  CONSTANTS,
   explainLoadFailure,
   inspectAsText,
-  ManagedLifetime,
   missingSymbol,
   nativeFormat,
   unloadable,
-  wrongValue,
 } from '@tenon/core/internal'
-import { SharedMemory } from '@tenon/pools'
-import type { IsolateHealth, IsolateMetrics } from '@tenon/isolate'
-import { Workers, type WorkerKernel } from '@tenon/isolate/internal'
+import type { IsolatedKernel } from '@tenon/custom-call'
+import { isolatedCustomKernel } from '@tenon/custom-call/internal'
+import type { IsolatedPackedFunc } from '@tenon/packed-func'
+import { isolatedPackedFunc, packedTarget, type PackedTarget } from '@tenon/packed-func/internal'
+import type { IsolateHealth, IsolateMetrics, IsolateOptions } from '@tenon/isolate'
+import { splitOptions, WorkerHost } from '@tenon/isolate/internal'
+import type { SharedMemory } from '@tenon/pools'
 import type { KernelOptions } from '../kernels/kernel-options.ts'
 import { findKernel, isPacked, type SearchedLibrary } from '../kernels/open-kernel.ts'
 import { packedFunctions, packedName } from '../packed-functions.ts'
 import { LibraryFile } from '../signatures/library-file.ts'
-import { customKernel } from './custom-kernel.ts'
-import { splitOptions, type IsolateOptions } from './isolate-options.ts'
-import type { IsolatedContext } from './isolated-context.ts'
-import type { IsolatedKernel } from './isolated-kernel.ts'
-import type { IsolatedPackedFunc } from './isolated-packed-func.ts'
-import { missingFunction } from './packed-failure.ts'
-import { isolatedPackedFunc, isolatedPackedKernel } from './packed-kernel.ts'
-import type { PackedTarget } from './packed-run.ts'
+import { isolatedPackedKernel } from './packed-kernel.ts'
 import { scriptKernel } from './script-kernel.ts'
-
-/** The lifetime of the kernels of one library. Calls hold it open. */
-class KernelsLifetime extends ManagedLifetime {
-  protected readonly label: string
-
-  constructor(path: string) {
-    super()
-    this.label = `the isolated library ${path}`
-  }
-
-  /** Refuses new calls. */
-  override seal(): void {
-    this.gate.open = false
-  }
-
-  /** The workers are closed after the last call. */
-  protected override release(): void {}
-}
 
 let openIsolated: (path: string, options: IsolateOptions | undefined) => Promise<IsolatedLibrary>
 
@@ -69,45 +44,27 @@ export class IsolatedLibrary implements AsyncDisposable {
   readonly path: string
   /** The shared memory that operands are copied to, and in which results lie. Tensors that it allocates are not copied. */
   readonly memory: SharedMemory
-  readonly #lifetime: KernelsLifetime
-  readonly #workers: Workers
+  readonly #host: WorkerHost
   readonly #file: LibraryFile
-  readonly #context: IsolatedContext
   readonly #isScript: boolean
   readonly #packed = new Map<string, PackedTarget>()
-  #closing: Promise<void> | undefined
 
   static {
     inspectAsText(this)
     openIsolated = async (path, options) => {
-      const { ofWorkers, isRelaying, isGuarded, isScript } = splitOptions(options)
-      const file = new LibraryFile(resolve(path), isScript ? noSymbols : undefined)
+      const settings = splitOptions(options)
+      const file = new LibraryFile(resolve(path), settings.isScript ? noSymbols : undefined)
       checkFile(file)
-      const memory = SharedMemory.open({ label: 'isolated calls', guard: isGuarded })
-      try {
-        return new IsolatedLibrary(file, await Workers.open(ofWorkers), memory, isRelaying, isScript)
-      } catch (error) {
-        memory.close()
-        throw error
-      }
+      return new IsolatedLibrary(file, await WorkerHost.open(file.path, settings), settings.isScript)
     }
   }
 
-  private constructor(
-    file: LibraryFile,
-    workers: Workers,
-    memory: SharedMemory,
-    isRelaying: boolean,
-    isScript: boolean,
-  ) {
-    const { path } = file
-    this.path = path
-    this.memory = memory
-    this.#lifetime = new KernelsLifetime(path)
-    this.#workers = workers
+  private constructor(file: LibraryFile, host: WorkerHost, isScript: boolean) {
+    this.path = file.path
+    this.memory = host.allocator
+    this.#host = host
     this.#file = file
     this.#isScript = isScript
-    this.#context = { path, workers, memory, gate: this.#lifetime.gate, isRelaying }
   }
 
   /**
@@ -124,7 +81,7 @@ export class IsolatedLibrary implements AsyncDisposable {
    * const y = await softmax.async(x, { temperature: 2 }, { deadline: 1000 })
    */
   kernel<Result = Tensor>(name: string, options?: KernelOptions): IsolatedKernel<Result> {
-    this.#lifetime.checkOpen()
+    this.#host.checkOpen()
     const library: SearchedLibrary = {
       path: this.path,
       checkSymbol: (symbol) => this.#checkSymbol(symbol),
@@ -142,11 +99,11 @@ export class IsolatedLibrary implements AsyncDisposable {
       options: others,
     } = findKernel({ library, found, registered: [] }, name, options)
     refuseOptions(name, others)
-    if (this.#isScript) return scriptKernel(this.#context, signature, symbol, frames) as never
+    if (this.#isScript) return scriptKernel(this.#host, signature, symbol, frames) as never
     if (isPacked(signature)) {
       return isolatedPackedKernel(this.#packedTarget(packedName(symbol), signature), signature, frames) as never
     }
-    return customKernel(this.#context, { signature, symbol, isRegistered, frames }) as never
+    return isolatedCustomKernel(this.#host, { signature, symbol, isRegistered, frames }) as never
   }
 
   /**
@@ -158,7 +115,7 @@ export class IsolatedLibrary implements AsyncDisposable {
    * await packed.packed('sum').async(1, 2) // 3
    */
   packed(name: string): IsolatedPackedFunc {
-    this.#lifetime.checkOpen()
+    this.#host.checkOpen()
     return isolatedPackedFunc(this.#packedTarget(checkName(name, 'name')), name)
   }
 
@@ -169,18 +126,18 @@ export class IsolatedLibrary implements AsyncDisposable {
    * @throws {SidecarError} if the sidecar is damaged, or describes another library. @throws {ScopeClosedError} after close
    */
   kernels(): readonly KernelSignature[] {
-    this.#lifetime.checkOpen()
+    this.#host.checkOpen()
     return this.#file.kernels([])
   }
 
   /** The state of the workers. It never waits. */
   health(): IsolateHealth {
-    return this.#workers.health()
+    return this.#host.health()
   }
 
   /** Counts of calls, and times, since the library was opened. */
   metrics(): IsolateMetrics {
-    return this.#workers.metrics()
+    return this.#host.metrics()
   }
 
   /**
@@ -189,8 +146,7 @@ export class IsolatedLibrary implements AsyncDisposable {
    * @throws (rejects with) {ScopeClosedError} after close
    */
   async restart(): Promise<void> {
-    this.#lifetime.checkOpen()
-    await this.#workers.restart()
+    await this.#host.restart()
   }
 
   /**
@@ -204,19 +160,7 @@ export class IsolatedLibrary implements AsyncDisposable {
    * await library.closeAsync({ deadline: 1000 })
    */
   async closeAsync(options?: { readonly deadline?: number }): Promise<void> {
-    const { deadline = Infinity } = checkOptions(options, ['deadline'], 'the options of closeAsync()')
-    if (typeof deadline !== 'number' || !(deadline > 0)) {
-      throw wrongValue('deadline', 'a number of milliseconds above 0', deadline)
-    }
-    this.#closing ??= this.#close(deadline)
-    await this.#closing
-  }
-
-  async #close(deadline: number): Promise<void> {
-    this.#lifetime.seal()
-    await this.#workers.closeAsync({ deadline })
-    this.#lifetime.gate.alive = false
-    if (this.memory.isAlive && this.memory.usage.usedBytes === 0) this.memory.close()
+    await this.#host.closeAsync(options)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -240,17 +184,7 @@ export class IsolatedLibrary implements AsyncDisposable {
     const { info } = this.#file
     const { generation, names } = info === undefined ? { generation: undefined, names: [] } : packedFunctions(info)
     const isLegacy = signature === undefined ? generation === 'TVM to 0.20' : signature.convention === 'legacy'
-    if (!names.includes(name)) throw missingFunction(name, names)
-    const kernel: WorkerKernel = {
-      name,
-      library: this.path,
-      convention: isLegacy ? CONSTANTS.TN_HOST_LEGACY : CONSTANTS.TN_HOST_PACKED,
-      symbols: ['', '', '', name],
-      operands: 0,
-      results: 0,
-      descriptor: new Uint8Array(),
-    }
-    const target = { context: this.#context, kernel, names }
+    const target = packedTarget(this.#host, name, names, isLegacy)
     this.#packed.set(name, target)
     return target
   }

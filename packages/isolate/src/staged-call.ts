@@ -1,18 +1,19 @@
-import { cpu, Segment, Tensor, type TensorType } from '@tenon/core'
-import { Block, copyBytes, sharedChunkOf } from '@tenon/core/internal'
+import { cpu, Segment, Tensor } from '@tenon/core'
+import {
+  Block,
+  copyBytes,
+  sharedChunkOf,
+  type Gated,
+  type RemoteAnswer,
+  type RemoteCall,
+  type RemoteOperand,
+  type RemotePart,
+  type RemoteKernel,
+} from '@tenon/core/internal'
 import type { SharedMemory } from '@tenon/pools'
 import { SPAN_UNIT } from '@tenon/pools/internal'
-import type { WorkerOperand } from '@tenon/isolate/internal'
-
-/** An operand of a call, and how the worker needs it. */
-export interface OperandPlan {
-  /** Undefined for scratch memory of the call. */
-  readonly tensor: Tensor | undefined
-  /** The type in the worker. It differs from that of the tensor if the layout does. */
-  readonly type: TensorType
-  /** Whether the kernel writes to it. */
-  readonly isWritten: boolean
-}
+import type { KeptPart, WorkerCall, WorkerDetails, WorkerOperand } from './host/worker-call.ts'
+import { requestFailure, withWorker } from './request-failure.ts'
 
 /** A tensor of the caller, and its copy in shared memory. */
 interface Copy {
@@ -27,9 +28,20 @@ type MemoryRange = ReturnType<SharedMemory['take']>
 const NO_COPIES: Copy[] = []
 const NOTHING_TAKEN: MemoryRange[] = []
 
-/** The operands of one call in shared memory. Tensors that lie there are used as they are, and others are copied. */
-export class StagedOperands {
+/** A call whose operands are in shared memory. Tensors that lie there are used as they are, and others are copied. */
+export class StagedCall<T = void> implements WorkerCall<T> {
+  readonly kernel: RemoteKernel
   readonly operands: readonly WorkerOperand[]
+  readonly body: Uint8Array | undefined
+  readonly gated: readonly Gated[]
+  readonly deadline: WorkerCall['deadline']
+  readonly signal: WorkerCall['signal']
+  readonly priority: WorkerCall['priority']
+  readonly affinity: WorkerCall['affinity']
+  readonly idempotent: WorkerCall['idempotent']
+  readonly parts: ((answer: RemoteAnswer) => readonly KeptPart[]) | undefined
+  readonly callBack: ((body: Uint8Array) => Uint8Array) | undefined
+  readonly #call: RemoteCall<T>
   /** The number of bytes that were copied. */
   readonly copiedBytes: number = 0
   readonly #memory: SharedMemory
@@ -38,24 +50,38 @@ export class StagedOperands {
   readonly #taken: MemoryRange[] = NOTHING_TAKEN
 
   /**
-   * @param plans one for each operand; null for one that has no memory.
+   * @param owner the library, which the call holds open. @param memory to which operands are copied.
    * @throws {AllocationError} if there is not enough shared memory.
    */
-  constructor(memory: SharedMemory, plans: readonly (OperandPlan | null)[]) {
+  constructor(owner: Gated, memory: SharedMemory, call: RemoteCall<T>) {
+    const { kernel, operands, body, options, parts, callBack } = call
+    this.#call = call
     this.#memory = memory
-    const ranges: WorkerOperand[] = plans.map((plan) => plan && sharedRange(plan))
-    if (plans.some((plan, index) => plan !== null && ranges[index] === null)) {
+    this.kernel = kernel
+    this.body = body
+    this.deadline = options.deadline
+    this.signal = options.signal
+    this.priority = options.priority
+    this.affinity = options.affinity
+    this.idempotent = options.idempotent
+    this.parts = parts && ((answer) => parts(answer).map(keptPart))
+    this.callBack = callBack && ((bytes) => this.#callBack(callBack, bytes))
+    const gated: Gated[] = [owner]
+    for (const operand of operands) if (operand?.tensor !== undefined) gated.push(operand.tensor)
+    this.gated = gated
+    const ranges: WorkerOperand[] = operands.map((operand) => operand && sharedRange(operand))
+    if (operands.some((operand, index) => operand !== null && ranges[index] === null)) {
       this.#copies = []
       this.#taken = []
       try {
-        for (const group of groupsOf(plans, ranges)) this.copiedBytes += this.#take(group, ranges)
+        for (const group of groupsOf(operands, ranges)) this.copiedBytes += this.#take(group, ranges)
       } catch (error) {
-        this.free()
+        this.#free()
         throw error
       }
     }
     this.operands = markAliases(ranges)
-    this.copyIn()
+    this.#copyIn()
   }
 
   /** Takes memory for tensors that share memory. @returns the number of bytes to copy. */
@@ -78,36 +104,61 @@ export class StagedOperands {
   }
 
   /** Copies the tensors to shared memory. */
-  copyIn(): void {
+  #copyIn(): void {
     for (const { from, to } of this.#copies) copyBytes(from, to)
   }
 
   /** Copies what the kernel has written to the tensors of the caller. */
-  copyBack(): void {
+  #copyBack(): void {
     for (const { from, to, isWritten } of this.#copies) if (isWritten) copyBytes(to, from)
   }
 
   /** Gives the copies back. Once, when no worker uses them any more. */
-  free(): void {
+  #free(): void {
     if (this.#taken.length > 0) for (const range of this.#taken.splice(0)) this.#memory.give(range)
+  }
+
+  /** Tensors that were copied are copied back for a function of this process, and again for the worker. */
+  #callBack(callBack: (body: Uint8Array) => Uint8Array, body: Uint8Array): Uint8Array {
+    this.#copyBack()
+    try {
+      return callBack(body)
+    } finally {
+      this.#copyIn()
+    }
+  }
+
+  read(answer: RemoteAnswer): T {
+    this.#copyBack()
+    return this.#call.read(answer)
+  }
+
+  failure(answer: RemoteAnswer, details: WorkerDetails): Error {
+    return withWorker(this.#call.failure(answer) ?? requestFailure(this.kernel, answer), details)
+  }
+
+  released(): void {
+    this.#free()
+    this.#call.ended?.()
   }
 }
 
-function sharedRange({ tensor, type, isWritten }: OperandPlan): Range | null {
+function sharedRange({ tensor, type, isWritten }: RemoteOperand): Range | null {
   const chunk = tensor?.type === type ? sharedChunkOf(tensor) : undefined
   if (chunk === undefined || (isWritten && !chunk.isWritable)) return null
   return { chunk, offset: tensor!.address - chunk.address, length: type.byteSize, isWritten }
 }
 
-/** The range of a segment in the memory of an isolated library. */
-export function rangeOf(segment: Segment, isWritten: boolean): Range {
-  const chunk = sharedChunkOf(segment)
+/** @throws {TypeError} if the memory of the part is not shared, which is a defect. */
+function keptPart({ target, body }: RemotePart): KeptPart {
+  const chunk = sharedChunkOf(target)
   if (chunk === undefined) throw new TypeError('the memory of an isolated library is not shared')
-  return { chunk, offset: Number(segment.address) - chunk.address, length: segment.byteSize, isWritten }
+  const offset = Number(target.address) - chunk.address
+  return { target: { chunk, offset, length: target.byteSize, isWritten: true }, body }
 }
 
 interface Member {
-  readonly plan: OperandPlan
+  readonly plan: RemoteOperand
   readonly index: number
 }
 
@@ -119,8 +170,8 @@ interface Group {
 }
 
 /** Groups the tensors to copy: those that overlap, as an operand does that the kernel overwrites, are one block. */
-function groupsOf(plans: readonly (OperandPlan | null)[], ranges: readonly WorkerOperand[]): readonly Group[] {
-  const members = plans.flatMap((plan, index): readonly Member[] =>
+function groupsOf(operands: readonly (RemoteOperand | null)[], ranges: readonly WorkerOperand[]): readonly Group[] {
+  const members = operands.flatMap((plan, index): readonly Member[] =>
     plan === null || ranges[index] !== null ? [] : [{ plan, index }],
   )
   const groups: Group[] = []
@@ -146,7 +197,7 @@ function groupsOf(plans: readonly (OperandPlan | null)[], ranges: readonly Worke
   return groups
 }
 
-const addressOf = ({ tensor }: OperandPlan): number => tensor?.address ?? 0
+const addressOf = ({ tensor }: RemoteOperand): number => tensor?.address ?? 0
 
 /** Marks the operands that overlap a result as written, because the worker must map them alike. */
 function markAliases(ranges: readonly WorkerOperand[]): readonly WorkerOperand[] {

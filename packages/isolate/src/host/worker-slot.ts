@@ -3,7 +3,7 @@ import { Backoff, type RestartLimits } from './restart-policy.ts'
 import type { Worker } from './worker.ts'
 
 /** The place of one worker, in which one process follows another. */
-export class Seat {
+export class WorkerSlot {
   readonly index: number
   readonly backoff: Backoff
   worker: Worker | undefined
@@ -30,8 +30,8 @@ export class Seat {
   take(worker: Worker, onRing: () => void, onEnd: () => void): void {
     const watches: ReadableWatch[] = []
     try {
-      watches.push(pollReadable(worker.host.doorbell, onRing))
-      watches.push(pollReadable(worker.host.lifeline, onEnd))
+      watches.push(pollReadable(worker.host.eventfd, onRing))
+      watches.push(pollReadable(worker.host.pidfd, onEnd))
     } catch (error) {
       for (const watch of watches) watch.close()
       worker.close()

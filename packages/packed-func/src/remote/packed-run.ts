@@ -1,81 +1,103 @@
 import { ArgumentError, cpu, Tensor, tensorType, type Segment, type TensorType } from '@tenon/core'
-import { checkEnterable, CONSTANTS, READ_ONLY } from '@tenon/core/internal'
-import { MemoryError, PackedFuncTypeError } from '@tenon/packed-func'
 import {
-  decodeCallback,
-  decodeValue,
-  encodeArguments,
-  encodeReturned,
-  encodeThrown,
-  type RemoteValue,
-  type TensorReferences,
-  type ValueReferences,
-} from '@tenon/packed-func/internal'
-import type { Answer, KeptPart, WorkerCall, WorkerKernel } from '@tenon/isolate/internal'
-import type { IsolatedContext } from './isolated-context.ts'
-import type { IsolatedRunOptions } from './isolated-kernel.ts'
-import { packedFailure } from './packed-failure.ts'
-import { rangeOf, StagedOperands, type OperandPlan } from './staged-operands.ts'
+  checkEnterable,
+  CONSTANTS,
+  didYouMean,
+  READ_ONLY,
+  STATUS,
+  type IsolatedRunOptions,
+  type RemoteAnswer,
+  type RemoteCall,
+  type RemoteHost,
+  type RemoteKernel,
+  type RemoteOperand,
+  type RemotePart,
+} from '@tenon/core/internal'
+import { AttributeError, MemoryError, PackedFuncTypeError } from '../errors/error-kinds.ts'
+import { decodeCallback, decodeValue, type RemoteValue, type TensorReferences } from './decode-values.ts'
+import { encodeArguments, encodeReturned, encodeThrown, type ValueReferences } from './encode-values.ts'
+import { decodeError } from './remote-error.ts'
 
-/** A packed function of an isolated library. */
+/** A packed function of a library in another process. */
 export interface PackedTarget {
-  readonly context: IsolatedContext
-  readonly kernel: WorkerKernel
+  readonly host: RemoteHost
+  readonly kernel: RemoteKernel
   /** The packed functions of the library, for hints. */
   readonly names: readonly string[]
 }
 
+/** Describes a packed function of a library. @throws {AttributeError} for a name that the library does not have. */
+export function packedTarget(
+  host: RemoteHost,
+  name: string,
+  names: readonly string[],
+  isLegacy: boolean,
+): PackedTarget {
+  if (!names.includes(name)) throw missingFunction(name, names)
+  const kernel: RemoteKernel = {
+    name,
+    library: host.path,
+    convention: isLegacy ? CONSTANTS.TN_HOST_LEGACY : CONSTANTS.TN_HOST_PACKED,
+    symbols: ['', '', '', name],
+    operands: 0,
+    results: 0,
+    descriptor: new Uint8Array(),
+  }
+  return { host, kernel, names }
+}
+
+/** The error of `Module.get` for a name that a library does not have. */
+function missingFunction(name: string, names: readonly string[]): AttributeError {
+  return new AttributeError(`Module has no function '${name}'`, { hint: didYouMean(name, names) })
+}
+
 /**
- * Makes one call of a packed function in a worker.
+ * Makes one call of a packed function in another process.
  *
  * @param isWritten whether the function may write to a tensor among its arguments.
  * @throws {TenonError} if a value cannot cross.
  */
 export function beginPacked(
-  { context, kernel, names }: PackedTarget,
+  { host, kernel, names }: PackedTarget,
   values: readonly unknown[],
   isWritten: (tensor: Tensor) => boolean,
   options: IsolatedRunOptions,
-): WorkerCall<RemoteValue> {
-  context.gate.owner.checkOpen()
+): RemoteCall<RemoteValue> {
+  host.gate.owner.checkOpen()
   const operands = new CallOperands(isWritten)
   const functions: ((...values: never[]) => unknown)[] = []
   const references: ValueReferences = {
     operandOf: (tensor) => operands.add(tensor),
     idOf: (run, place) => {
-      if (!context.isRelaying) refuseFunction(place)
+      if (!host.isRelaying) refuseFunction(place)
       return functions.push(run) - 1
     },
   }
   const body = encodeArguments(values, references)
   // Code of the user has run, which may have closed memory.
   for (const { block } of operands.tensors) checkEnterable(block)
-  const staged = new StagedOperands(context.memory, operands.plans)
   const raised = new Map<number, unknown>()
   const returned: ValueReferences = { ...references, operandOf: (tensor) => operands.find(tensor) }
-  const result = new PackedResult(context, operands)
+  const result = new PackedResult(host, operands)
   return {
-    ...options,
     kernel,
-    operands: staged.operands,
+    operands: operands.list,
     body,
-    gated: [{ gate: context.gate }, ...operands.tensors],
-    copiedBytes: staged.copiedBytes,
+    options,
     parts: (answer) => result.parts(answer),
-    read: (answer) => {
-      staged.copyBack()
-      return result.read(answer)
+    read: (answer) => result.read(answer),
+    failure: ({ error, status, body: message }) => {
+      if (error === CONSTANTS.TN_HOST_PACKED_ERROR) return decodeError(message, raised) as Error
+      return status === STATUS.NOT_FOUND.value ? missingFunction(kernel.name, names) : undefined
     },
-    failure: (answer, details) => packedFailure(kernel, names, raised, answer, details),
     callBack: (call) => {
       try {
-        return callBack(call, functions, operands, staged, returned)
+        return callBack(call, functions, operands, returned)
       } catch (error) {
         raised.set(raised.size, error)
         return encodeThrown(error, raised.size - 1)
       }
     },
-    released: () => staged.free(),
   }
 }
 
@@ -93,7 +115,7 @@ function refuseFunction(place: string): never {
 /** The tensors among the values of a call. Each is one operand, however often it occurs. */
 class CallOperands {
   readonly tensors: Tensor[] = []
-  readonly plans: OperandPlan[] = []
+  readonly list: RemoteOperand[] = []
   readonly #isWritten: (tensor: Tensor) => boolean
 
   constructor(isWritten: (tensor: Tensor) => boolean) {
@@ -114,7 +136,7 @@ class CallOperands {
       throw new ArgumentError(`a tensor for another process must be on the CPU, got device type ${device.type}`)
     }
     const isWritten = this.#isWritten(tensor) && (flags & READ_ONLY) === 0
-    this.plans.push({ tensor, type: rowMajor(tensor.type), isWritten })
+    this.list.push({ tensor, type: rowMajor(tensor.type), isWritten })
     return this.tensors.push(tensor) - 1
   }
 }
@@ -127,14 +149,14 @@ function rowMajor(type: TensorType): TensorType {
 
 /** The result of a call, which is not read before all of its parts have arrived. */
 class PackedResult implements TensorReferences {
-  readonly #context: IsolatedContext
+  readonly #host: RemoteHost
   readonly #operands: CallOperands
   readonly #tensors = new Map<number, Tensor>()
   #long: Segment | undefined
   #value: { readonly of: RemoteValue } | undefined
 
-  constructor(context: IsolatedContext, operands: CallOperands) {
-    this.#context = context
+  constructor(host: RemoteHost, operands: CallOperands) {
+    this.#host = host
     this.#operands = operands
   }
 
@@ -145,39 +167,39 @@ class PackedResult implements TensorReferences {
   partAt(index: number, type: TensorType): Tensor {
     const known = this.#tensors.get(index)
     if (known?.type === type) return known
-    const made = new Tensor(this.#context.memory.allocate(type.byteSize), type, cpu)
+    const made = new Tensor(this.#host.allocator.allocate(type.byteSize), type, cpu)
     this.#tensors.set(index, made)
     return made
   }
 
-  parts(answer: Answer): readonly KeptPart[] {
+  parts(answer: RemoteAnswer): readonly RemotePart[] {
     if (this.#value !== undefined) return []
     if (answer.isLong && this.#long === undefined) {
-      this.#long = this.#context.memory.allocate(longSize(answer))
-      return [{ target: rangeOf(this.#long, true), body: partBody(0) }]
+      this.#long = this.#host.allocator.allocate(longSize(answer))
+      return [{ target: this.#long, body: partBody(0) }]
     }
     this.#value = { of: decodeValue(this.#bytesOf(answer), this) }
     return Array.from(this.#tensors, ([index, { segment }]) => ({
-      target: rangeOf(segment, true),
+      target: segment,
       body: partBody(index),
     }))
   }
 
   /** A copy, because the worker can write to the memory as long as it runs. */
-  #bytesOf({ body }: Answer): Uint8Array {
+  #bytesOf({ body }: RemoteAnswer): Uint8Array {
     if (this.#long === undefined) return body
     const { block, base, byteSize } = this.#long
     return new Uint8Array(block.bytes.subarray(base, base + byteSize))
   }
 
-  read(answer: Answer): RemoteValue {
+  read(answer: RemoteAnswer): RemoteValue {
     return this.#value === undefined
       ? decodeValue(answer.body, { operandAt: (index) => this.operandAt(index), partAt: () => undefined })
       : this.#value.of
   }
 }
 
-function longSize({ body }: Answer): number {
+function longSize({ body }: RemoteAnswer): number {
   const size = body.length === 8 ? Number(Buffer.from(body).readBigUInt64LE()) : Number.NaN
   if (Number.isSafeInteger(size)) return size
   throw new MemoryError('a worker answered with a result whose size is not valid')
@@ -189,25 +211,18 @@ function partBody(index: number): Uint8Array {
   return body
 }
 
-/** Runs a function of this process for a worker. Tensors that were copied are copied back for it, and again for the worker. */
+/** Runs a function of this process for another one. */
 function callBack(
   bytes: Uint8Array,
   functions: readonly ((...values: never[]) => unknown)[],
   operands: CallOperands,
-  staged: StagedOperands,
   references: ValueReferences,
 ): Uint8Array {
   const arrived: TensorReferences = { operandAt: (index) => operands.tensors[index], partAt: () => undefined }
   const { id, values } = decodeCallback(bytes, arrived)
   const run = functions[id]
   if (run === undefined) throw new PackedFuncTypeError('TypeError', `the caller has no function ${id}`)
-  staged.copyBack()
-  let result: unknown
-  try {
-    result = run(...(values as never[]))
-  } finally {
-    staged.copyIn()
-  }
+  const result: unknown = run(...(values as never[]))
   if (result instanceof Promise) {
     result.catch(() => {})
     throw new PackedFuncTypeError(

@@ -1,23 +1,7 @@
 import type { KernelSignature, Tensor } from '@tenon/core'
-import type { KernelArgument, KernelCallOptions, KernelResources } from '@tenon/custom-call'
-import type { CallPriority } from '@tenon/isolate'
-
-/** The options of a call that runs in a worker, of every kind. */
-export interface IsolatedRunOptions {
-  /**
-   * The longest time for the call in milliseconds, with the time in the queue; `Infinity` for none. The default is the deadline of
-   * the library.
-   */
-  readonly deadline?: number
-  /** Takes back a call that waits. A call that runs is cancelled, and its worker ends if the kernel does not return. */
-  readonly signal?: AbortSignal
-  /** The priority among the calls that wait for a worker. The default is `medium`. */
-  readonly priority?: CallPriority
-  /** Calls with the same key run in the same worker, which keeps the state of their handlers. */
-  readonly affinity?: string
-  /** Whether the call may run once more on another worker if the first worker crashed. The default is that of the library. */
-  readonly idempotent?: boolean
-}
+import type { IsolatedRunOptions } from '@tenon/core/internal'
+import type { KernelCallOptions, KernelResources } from '../call/kernel-options.ts'
+import type { KernelArgument } from '../kernel.ts'
 
 /** The options of an isolated kernel's call: those of a kernel in this process, as far as they make sense in another one. */
 export interface IsolatedCallOptions extends Omit<KernelCallOptions, 'stream' | 'resources'>, IsolatedRunOptions {
@@ -43,13 +27,9 @@ export interface IsolatedKernel<Result = Tensor> {
   async(...args: readonly IsolatedArgument[]): Promise<Result>
   /**
    * Runs several calls, each with its arguments in an array. A worker runs up to 32 of them after one wake-up. Each call settles on
-   * its own.
+   * its own: `batch([[x], [x, { temperature: 2 }]])` resolves to two outcomes, as of `Promise.allSettled`.
    *
    * @throws {ArgumentError} (rejects with) if `calls` is not an array.
-   * @example
-   * await using library = await Library.isolate('./libkernels.so')
-   * const [a, b] = await library.kernel('softmax').batch([[x], [x, { temperature: 2 }]])
-   * a.status // 'fulfilled'
    */
   batch(calls: readonly (readonly IsolatedArgument[])[]): Promise<PromiseSettledResult<Result>[]>
   readonly name: string

@@ -1,28 +1,27 @@
 import { ArgumentError, type KernelSignature } from '@tenon/core'
-import { checkOptions, CONSTANTS } from '@tenon/core/internal'
-import { ApiVersion, type AttributeDictionary } from '@tenon/custom-call'
 import {
-  callShape,
-  checkOpaque,
-  checkOpaquePassed,
-  checkPrepareOptions,
-  encodeCall,
-  encodeValues,
-  makeKernel,
-  memoryOf,
-  PREPARE_OPTIONS,
-  str,
-  type KernelCallShape,
-  type ListedShape,
-  type PrepareOptions,
-} from '@tenon/custom-call/internal'
-import type { WorkerKernel } from '@tenon/isolate/internal'
-import { customFailure } from './failures.ts'
-import { IsolatedCall, runsInWorkers } from './isolated-call.ts'
-import type { IsolatedContext } from './isolated-context.ts'
+  checkOptions,
+  CONSTANTS,
+  STATUS,
+  type RemoteAnswer,
+  type RemoteHost,
+  type RemoteKernel,
+} from '@tenon/core/internal'
+import { str } from '../attributes/attribute.ts'
+import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
+import { encodeValues } from '../attributes/encode-values.ts'
+import { checkOpaque } from '../call/handler-callee.ts'
+import type { KernelCallShape } from '../call/kernel-arguments.ts'
+import type { ListedShape } from '../call/listed-arguments.ts'
+import { makeKernel } from '../kernel.ts'
+import { encodeCall } from '../native/encode-call.ts'
+import { callError } from '../native/read-failure.ts'
+import { refusedHandler } from '../native/read-metadata.ts'
+import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
+import { ApiVersion } from '../targets/api-version.ts'
+import { checkOpaquePassed } from '../targets/untyped-function.ts'
+import { IsolatedCall, runsRemotely } from './isolated-call.ts'
 import type { IsolatedKernel } from './isolated-kernel.ts'
-import { planBuffers } from './plan-buffers.ts'
-import { refusePrepare, refuseStream } from './refusals.ts'
 
 /** A custom call: a typed handler of the library, one that it registers, or an untyped function. */
 export interface CustomTarget {
@@ -50,34 +49,34 @@ const untyped = {
 const UNKNOWN_DEVICE = -1
 
 /** Makes a kernel of a custom call. @throws {ArgumentError} if the function cannot have the attributes of the signature. */
-export function customKernel(context: IsolatedContext, target: CustomTarget): IsolatedKernel {
+export function isolatedCustomKernel(host: RemoteHost, target: CustomTarget): IsolatedKernel {
   const { signature, frames } = target
   const { name, convention } = signature
-  const limits = { limit: frames, gate: context.gate }
+  const limits = { limit: frames, gate: host.gate }
   if (signature.source === 'none') {
     return makeKernel<IsolatedCall, undefined, unknown, ListedShape>(signature, undefined, {
       frames: limits,
-      ...runsInWorkers(context),
+      ...runsRemotely(host),
       refusePrepare: () => refusePrepare(name),
       prepare: ({ attrs, opaque, ...options }) =>
-        prepareCall(context, target, options, { ...(attrs && { attrs }), ...(opaque !== undefined && { opaque }) }),
+        prepareCall(host, target, options, { ...(attrs && { attrs }), ...(opaque !== undefined && { opaque }) }),
     }) as unknown as IsolatedKernel
   }
   if (convention !== 'typed') checkOpaque(signature, { platform: 'Host', apiVersion: untypedOf(signature).apiVersion })
   return makeKernel<IsolatedCall, undefined>(signature, undefined, {
     frames: limits,
-    ...runsInWorkers(context),
+    ...runsRemotely(host),
     refusePrepare: () => refusePrepare(name),
     prepare: ({ values, resources, stream, ...options }: KernelCallShape) => {
       refuseStream(name, stream)
       const known = convention === 'typed' ? (['deviceOrdinal'] as const) : []
       const { deviceOrdinal } = checkOptions(resources, known, `the resources of ${name} in another process`)
-      if (convention !== 'typed') return prepareCall(context, target, options, values)
+      if (convention !== 'typed') return prepareCall(host, target, options, values)
       for (const { name: attribute, type } of signature.attributes) {
         if (type === 'pointer' && Object.hasOwn(values, attribute)) refusePointer(name, attribute)
       }
       const attrs = encodeValues(signature.attributes, values)
-      return prepareCall(context, target, options, { attrs, deviceOrdinal })
+      return prepareCall(host, target, options, { attrs, deviceOrdinal })
     },
   }) as unknown as IsolatedKernel
 }
@@ -94,21 +93,21 @@ function refusePointer(kernel: string, attribute: string): never {
 
 /** Checks and encodes a call. @throws {ArgumentError} if something cannot be passed. */
 function prepareCall(
-  context: IsolatedContext,
+  host: RemoteHost,
   { signature, symbol, isRegistered }: CustomTarget,
   options: PrepareOptions,
   { attrs = {}, opaque, deviceOrdinal = UNKNOWN_DEVICE }: Extra,
 ): IsolatedCall {
-  context.gate.owner.checkOpen()
+  host.gate.owner.checkOpen()
   const isTyped = signature.convention === 'typed'
   const shape = callShape(symbol, checkPrepareOptions(symbol, options, PREPARE_OPTIONS))
   if (memoryOf(attrs).length > 0) refusePointer(signature.name, 'an attribute')
   if (!isTyped) checkOpaquePassed(symbol, opaque, untypedOf(signature).apiVersion)
   const { instantiate = '', prepare = '', initialize = '' } = signature.stages
   const operands = shape.operands.length
-  const kernel: WorkerKernel = {
+  const kernel: RemoteKernel = {
     name: signature.name,
-    library: context.path,
+    library: host.path,
     convention: isTyped
       ? isRegistered
         ? CONSTANTS.TN_HOST_REGISTERED
@@ -119,10 +118,43 @@ function prepareCall(
     results: shape.leaves.length - operands,
     descriptor: isTyped ? encodeCall(shape, attrs, deviceOrdinal) : str(opaque ?? '').bytes,
   }
-  return new IsolatedCall(context, {
-    kernel,
-    shape,
-    plan: (tensors) => planBuffers(context, shape, tensors),
-    failure: customFailure(kernel, symbol, isTyped ? 'typed' : 'untyped'),
+  return new IsolatedCall(host, { kernel, shape, failure: (answer) => customFailure(kernel, isTyped, answer) })
+}
+
+/** The error of a custom call in another process. @returns undefined for one that does not depend on the convention */
+function customFailure({ library, symbols }: RemoteKernel, isTyped: boolean, answer: RemoteAnswer): Error | undefined {
+  const { error, status, code, value, body } = answer
+  const [, , , target] = symbols
+  const isException = error === CONSTANTS.TN_HOST_EXCEPTION
+  if (!isException && error !== CONSTANTS.TN_HOST_XLA_ERROR) {
+    if (error === CONSTANTS.TN_HOST_LOAD_ERROR || status !== STATUS.VERSION_MISMATCH.value) return undefined
+    return refusedHandler({ target, path: library, version: code, xlaCode: value, text: Buffer.from(body).toString() })
+  }
+  const isOutOfMemory = !isTyped && status === STATUS.OUT_OF_MEMORY.value
+  const thrown = isOutOfMemory ? STATUS.OUT_OF_MEMORY : STATUS.EXCEPTION
+  return callError({
+    convention: isTyped ? 'typed' : 'untyped',
+    target,
+    status: (isException ? thrown : STATUS.KERNEL_FAILED).value,
+    // An untyped function has no code and no stage.
+    ...(isTyped && { xlaCode: code, stage: value }),
+    text: Buffer.from(body).toString(),
+  })
+}
+
+/** Refuses to prepare a call: its frame would lie in another process. @throws {ArgumentError} */
+export function refusePrepare(name: string): never {
+  throw new ArgumentError(`${name} must be called without prepare(), because its calls run in another process`, {
+    hint: 'Call the kernel itself, which keeps what it has prepared for calls with the same types and attributes.',
+    details: { path: name },
+  })
+}
+
+/** Refuses an option that only calls in this process can have. @throws {ArgumentError} */
+export function refuseStream(name: string, stream: unknown): void {
+  if (stream === undefined) return
+  throw new ArgumentError(`stream must not be given to ${name}, which runs on the CPU of another process`, {
+    hint: `Call ${name} without a stream, or open the library with Library.open().`,
+    details: { path: `the options of ${name}`, received: 'stream' },
   })
 }

@@ -1,4 +1,89 @@
-import type { SharedChunk } from '@tenon/core/internal'
+import type { RemoteAnswer, RemoteKernel, SharedChunk } from '@tenon/core/internal'
+
+/** A kernel that took less, in nanoseconds, is waited for. To go on in the event loop, and to be woken by the answer, takes longer. */
+const SHORT = 50_000
+
+/** After waits in vain, twice as many calls as before are not waited for, at most this many. */
+const MOST_SKIPPED = 1024
+
+/** How long a kernel takes, as its worker says. A worker that lies delays its callers a little. */
+export class Pace {
+  #time = Infinity
+  #skipped = 0
+  #left = 0
+
+  /** Notes the time of a call in nanoseconds. */
+  answered(time: number): void {
+    this.#time = time
+  }
+
+  /** Counts a call, and says whether it is waited for. */
+  takeTurn(): boolean {
+    if (this.#time >= SHORT) return false
+    if (this.#left === 0) return true
+    this.#left--
+    return false
+  }
+
+  /** Notes whether a call was answered while it was waited for. */
+  waited(isAnswered: boolean): void {
+    this.#skipped = isAnswered ? 0 : Math.min(Math.max(2 * this.#skipped, 1), MOST_SKIPPED)
+    this.#left = this.#skipped
+  }
+}
+
+/** A kernel, or a library, that a worker has prepared or is preparing. */
+export interface Known {
+  readonly id: number
+  /** The answer to the request that prepares it, if it failed. */
+  failure: RemoteAnswer | undefined
+  readonly pace: Pace
+}
+
+/** The libraries and kernels that one worker knows. Those that could not be prepared are forgotten, so the next call tries again. */
+export class KnownKernels {
+  readonly #kernels = new Map<RemoteKernel, Known>()
+  readonly #libraries = new Map<string, Known>()
+  #nextId = 1
+
+  find(kernel: RemoteKernel): Known | undefined {
+    return this.#kernels.get(kernel)
+  }
+
+  findLibrary(path: string): Known | undefined {
+    return this.#libraries.get(path)
+  }
+
+  add(kernel: RemoteKernel): Known {
+    const known: Known = { id: this.#nextId++, failure: undefined, pace: new Pace() }
+    this.#kernels.set(kernel, known)
+    return known
+  }
+
+  addLibrary(path: string): Known {
+    const known: Known = { id: this.#nextId++, failure: undefined, pace: new Pace() }
+    this.#libraries.set(path, known)
+    return known
+  }
+
+  /** Notes the answer to a request that prepares a kernel or a library. */
+  settle(known: Known, answer: RemoteAnswer, key: RemoteKernel | string): void {
+    if (answer.status === 0) return
+    known.failure = answer
+    if (typeof key === 'string') {
+      if (this.#libraries.get(key) === known) this.#libraries.delete(key)
+    } else if (this.#kernels.get(key) === known) {
+      this.#kernels.delete(key)
+    }
+  }
+
+  /** Forgets a kernel. @returns its id if the worker must release it */
+  forget(kernel: RemoteKernel): number | undefined {
+    const known = this.#kernels.get(kernel)
+    this.#kernels.delete(kernel)
+    return known?.failure === undefined ? known?.id : undefined
+  }
+}
 
 /** A chunk that a worker has mapped. */
 export interface KnownMemory {

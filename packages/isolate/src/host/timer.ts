@@ -2,24 +2,24 @@
 export const LONGEST_TIMER: number = 2 ** 31 - 1
 
 /** One timer for the next of many times. It keeps the process alive while somebody waits. */
-export class Alarm {
-  readonly #ring: () => void
+export class Timer {
+  readonly #due: () => void
   #timer: NodeJS.Timeout | undefined
   #at = Infinity
   #waiting = 0
   #isClosed = false
 
-  constructor(ring: () => void) {
-    this.#ring = ring
+  constructor(due: () => void) {
+    this.#due = due
   }
 
-  /** Rings at `time` or before, in ms of `performance.now()`. */
+  /** Calls back at `time` or before, in ms of `performance.now()`. */
   by(time: number): void {
     if (time >= this.#at) return
     this.set(time)
   }
 
-  /** Rings at `time` and not before; never if it is infinite. */
+  /** Calls back at `time` and not before; never if it is infinite. */
   set(time: number): void {
     if (this.#isClosed) return
     if (this.#timer !== undefined) clearTimeout(this.#timer)
@@ -28,7 +28,7 @@ export class Alarm {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#at = Infinity
-      this.#ring()
+      this.#due()
       if (this.#timer === undefined) this.set(Infinity)
     }, delay)
     if (this.#waiting === 0) this.#timer.unref()

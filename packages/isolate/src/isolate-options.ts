@@ -1,8 +1,8 @@
 import { checkOptions, wrongType } from '@tenon/core/internal'
-import type { WorkersOptions } from '@tenon/isolate'
-import { WORKERS_OPTIONS } from '@tenon/isolate/internal'
+import type { WorkersOptions } from './host/options.ts'
+import { WORKERS_OPTIONS } from './host/settings.ts'
 
-/** The options of {@link Library.isolate}. */
+/** The options of `Library.isolate()`. */
 export interface IsolateOptions extends WorkersOptions {
   /**
    * Whether packed functions may call functions of this process that are among their arguments. Such a call runs on the thread
