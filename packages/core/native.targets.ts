@@ -57,6 +57,7 @@ export default {
     exportMacro: 'TN_API',
     functions: 'src/generated/functions.ts',
     layouts: 'src/generated/layouts.ts',
+    structs: 'src/generated/structs.ts',
     proof: 'csrc/test/generated/layouts.c',
   },
   targets: [

@@ -48,6 +48,7 @@ export const sections: readonly Section[] = [
       guide('serving-security', 'Security of serving'),
       guide('benchmarks', 'Benchmarks'),
       guide('migration', 'Moving to Tenon'),
+      guide('koffi', 'koffi beside Tenon'),
       guide('deployment', 'Deployment'),
       { source: 'SECURITY.md', address: 'security', title: 'Security' },
     ],

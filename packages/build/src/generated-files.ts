@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 import { parseHeaders } from './abi/parse-headers.ts'
-import { renderFunctions, renderLayouts, renderProof } from './abi/render.ts'
+import { renderFunctions, renderLayouts, renderProof, renderStructs } from './abi/render.ts'
 import { parseStatusTable, renderStatusTable } from './abi/status-table.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { ToolError } from './tool-error.ts'
@@ -29,6 +29,7 @@ function renderAll({ directory, native }: LoadedPackage): Record<string, string>
     const includes = abi.headers.map(({ source, include }) => include ?? basename(source))
     files[abi.functions] = renderFunctions(declared.functions, targets)
     files[abi.layouts] = renderLayouts(declared)
+    if (abi.structs !== undefined) files[abi.structs] = renderStructs(declared)
     files[abi.proof] = renderProof(includes, declared)
   }
   return files

@@ -130,6 +130,8 @@ export interface AbiTables {
   readonly functions: string
   /** The TypeScript tables of struct layouts and constants. */
   readonly layouts: string
+  /** The TypeScript table of the members of structs, for libraries that describe C to JavaScript. */
+  readonly structs?: string
   /** The C file that fails to compile if the tables of layouts and constants are wrong. */
   readonly proof: string
 }

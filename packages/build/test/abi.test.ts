@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 import { parseHeaders, type Declarations } from '../src/abi/parse-headers.ts'
-import { renderFunctions, renderLayouts, renderProof } from '../src/abi/render.ts'
+import { renderFunctions, renderLayouts, renderProof, renderStructs } from '../src/abi/render.ts'
 import type { NativePackage, SharedTarget } from '../src/targets.ts'
 import { makePackage, runBin } from './fixture.ts'
 
@@ -23,7 +23,7 @@ describe('functions', () => {
   const tableOf = (source: string, ...libraries: SharedTarget[]): string =>
     renderFunctions(parse(source).functions, libraries)
 
-  test('have the types of the FFI driver, with addresses for pointers and sizes', () => {
+  test('have the types of C, without the targets of pointers', () => {
     const table = tableOf(
       `typedef void *handle_t;
        typedef int32_t (*callback_t)(void *data, int32_t code);
@@ -34,10 +34,10 @@ describe('functions', () => {
       library('x', ['x_*']),
     )
     expect(table).toContain("    x_close: ['void', []],\n")
-    expect(table).toContain("    x_text: ['uintptr_t', ['int32_t']],\n")
-    const address = "'uintptr_t'"
+    expect(table).toContain("    x_text: ['const char *', ['int32_t']],\n")
+    const address = "'void *'"
     expect(table).toContain(
-      `['uintptr_t', 'uintptr_t', 'int64_t', 'int8_t', ${address}, ${address}, ${address}, ${address}, 'double']`,
+      `[${address}, 'size_t', 'int64_t', 'int8_t', ${address}, ${address}, ${address}, ${address}, 'double']`,
     )
   })
 
@@ -61,7 +61,10 @@ describe('functions', () => {
 })
 
 describe('structs', () => {
-  const layoutOf = (source: string, name = 's_t'): unknown => parse(source).layouts.get(name)
+  const layoutOf = (source: string, name = 's_t'): unknown => {
+    const layout = parse(source).layouts.get(name)
+    return layout && { size: layout.size, alignment: layout.alignment, offsets: layout.offsets }
+  }
 
   test('have the padding of 64-bit ABIs', () => {
     expect(
@@ -164,6 +167,33 @@ describe('a declaration that is not understood', () => {
   ])('%j is refused with its line', (source, message) => {
     expect(() => parse(source)).toThrow(message)
   })
+})
+
+test('members become TypeScript in their order, with the lengths of arrays and the members of anonymous unions', () => {
+  const source = `struct inner_ { void *p; };
+    typedef struct { const char *text; struct inner_ inner; char name[8]; union { double x; struct { int32_t a, b; }; }; } s_t;`
+  expect(renderStructs(parse(source))).toContain(`export const STRUCTS = {
+  inner_: {
+    p: 'void *',
+  },
+  s_t: {
+    text: 'void *',
+    inner: 'inner_',
+    name: ['char', 8],
+    union_24: {
+      union: {
+        x: 'double',
+        struct_0: {
+          struct: {
+            a: 'int32_t',
+            b: 'int32_t',
+          },
+        },
+      },
+    },
+  },
+} as const
+`)
 })
 
 test('layouts and constants become TypeScript, and C that proves them', () => {

@@ -32,6 +32,7 @@ export {
   retireBuffer,
 } from './memory/array-buffer.ts'
 export { callDepth, callsInProgress, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
+export { checkAddress, foreignBlock } from './memory/foreign-memory.ts'
 export { globalGate } from './memory/global-lifetime.ts'
 export { enterAll, exitAll, Gate, holdAll, liveHolds, releaseAll, type Gated } from './memory/lifetime.ts'
 export { Cleaner } from './memory/cleaner.ts'

@@ -14,7 +14,7 @@ const { version: installed } = JSON.parse(readFileSync(join(root, 'node_modules/
 
 test('the versions of koffi with which the core is tested are accepted', () => {
   for (const version of [installed, '3.3.4', '3.3.10', '3.4.0', '3.99.99'])
-    expect(() => checkKoffi(version)).not.toThrow()
+    expect(() => checkKoffi({ version })).not.toThrow()
   const workspace = readFileSync(join(root, '../../pnpm-workspace.yaml'), 'utf8')
   expect(/^ {2}koffi: (.*)$/m.exec(workspace.slice(workspace.indexOf('catalog:')))?.[1]).toBe('^3.3.4')
 })
@@ -22,8 +22,8 @@ test('the versions of koffi with which the core is tested are accepted', () => {
 test.each(['2.9.0', '3.3.3', '4.0.0', '4.0.0-beta.1', '10.0.0', 'x'])(
   'koffi %s is a LoadError with both versions',
   (version) => {
-    expect(() => checkKoffi(version)).toThrow(LoadError)
-    expect(() => checkKoffi(version)).toThrow(`koffi must be 3.3.4 or later, and older than 4.0.0, got ${version}`)
+    expect(() => checkKoffi({ version })).toThrow(LoadError)
+    expect(() => checkKoffi({ version })).toThrow(`koffi must be 3.3.4 or later, and older than 4.0.0, got ${version}`)
   },
 )
 

@@ -13,6 +13,7 @@ const entries = [
   'build',
   'core',
   'core/errors',
+  'core/koffi',
   'core/testing',
   'scope',
   'scope/linker',

@@ -26,10 +26,15 @@ export interface HeaderSource {
   readonly only?: readonly string[] | undefined
 }
 
-/** The name of a C type, or {@link POINTER} for any kind of pointer. */
+/** The name of a C type, {@link TEXT}, or {@link POINTER} for any other kind of pointer. */
 export type CType = string
 
-export const POINTER: CType = '*'
+export const POINTER: CType = 'void *'
+
+/** A pointer to characters that are not written. */
+export const TEXT: CType = 'const char *'
+
+export const isPointer = (type: CType): boolean => type === POINTER || type === TEXT
 
 export interface FunctionDeclaration {
   readonly name: string
@@ -38,10 +43,16 @@ export interface FunctionDeclaration {
   readonly place: string
 }
 
+/** A member of a struct or union. An anonymous struct or union has no name, and members of its own. */
+export type Member =
+  | { readonly name: string; readonly type: CType; readonly count?: number | undefined }
+  | { readonly kind: 'struct' | 'union'; readonly offset: number; readonly members: readonly Member[] }
+
 /** The layout of a struct, in bytes. */
 export interface Layout {
   readonly size: number
   readonly alignment: number
+  readonly members: readonly Member[]
   /** The offset of each member, including the members of anonymous unions. */
   readonly offsets: Readonly<Record<string, number>>
 }
@@ -175,7 +186,7 @@ class Parser {
   #alias(): void {
     const isStruct = this.#peek() === 'struct'
     const { name, type } = this.#declarator(this.#type())
-    if (type === POINTER) this.#known.pointers.add(name)
+    if (isPointer(type)) this.#known.pointers.add(name)
     else if (!isStruct) this.#fail('a struct or a pointer')
   }
 
@@ -194,6 +205,7 @@ class Parser {
   /** The body of a struct or union. Members of an anonymous one inside of it are its own. */
   #aggregate(kind: 'struct' | 'union'): Layout {
     const offsets: Record<string, number> = {}
+    const members: Member[] = []
     let [end, alignment] = [0, 1]
     const place = (layout: Layout, count = 1): number => {
       const offset = kind === 'union' ? 0 : roundUp(end, layout.alignment)
@@ -208,6 +220,7 @@ class Parser {
         this.#at++
         const layout = this.#aggregate(inner)
         const offset = place(layout)
+        members.push({ kind: inner, offset, members: layout.members })
         for (const [name, at] of Object.entries(layout.offsets)) offsets[name] = offset + at
       } else {
         const start = this.#token
@@ -215,16 +228,18 @@ class Parser {
         do {
           const { name, type, count } = this.#declarator(first)
           offsets[name] = place(this.#layoutOf(type, start), count)
+          members.push({ name, type, count })
         } while (this.#skip(','))
       }
       this.#expect(';')
     }
-    return { size: roundUp(end, alignment), alignment, offsets }
+    return { size: roundUp(end, alignment), alignment, members, offsets }
   }
 
   #layoutOf(type: CType, { place }: Token): Layout {
-    const size = type === POINTER ? 8 : SIZES[type]
-    const layout = size === undefined ? this.#known.layouts.get(type) : { size, alignment: size, offsets: {} }
+    const size = isPointer(type) ? 8 : SIZES[type]
+    const layout =
+      size === undefined ? this.#known.layouts.get(type) : { size, alignment: size, members: [], offsets: {} }
     if (layout === undefined) throw headerError(place, `the layout of ${type} is not known`)
     return layout
   }
@@ -247,14 +262,15 @@ class Parser {
   }
 
   #type(): CType {
-    this.#skip('const')
+    const isConstant = this.#skip('const')
     const name = (this.#skip('struct') ? 'struct ' : '') + this.#identifier()
-    let isPointer = this.#known.pointers.has(name)
+    let stars = 0
     for (let text = this.#peek(); text === '*' || text === 'const'; text = this.#peek()) {
-      isPointer ||= text === '*'
+      if (text === '*') stars++
       this.#at++
     }
-    return isPointer ? POINTER : name
+    if (stars === 1 && isConstant && name === 'char') return TEXT
+    return stars > 0 || this.#known.pointers.has(name) ? POINTER : name
   }
 
   get #token(): Token {

@@ -1,6 +1,15 @@
 import type { NativeTarget } from '../targets.ts'
 import { matches } from '../names.ts'
-import { POINTER, SIZES, type CType, type Declarations, type FunctionDeclaration } from './parse-headers.ts'
+import {
+  type CType,
+  type Declarations,
+  type FunctionDeclaration,
+  isPointer,
+  type Member,
+  POINTER,
+  SIZES,
+  TEXT,
+} from './parse-headers.ts'
 import { headerError } from './tokens.ts'
 
 const WIDTH = 120
@@ -16,7 +25,7 @@ export function renderFunctions(functions: readonly FunctionDeclaration[], targe
     const { name, result, parameters, place } = declaration
     const library = libraries.get(libraryOf(name, targets) ?? '')
     if (library === undefined) throw headerError(place, `no library exports ${name}`)
-    const [first, ...others] = [result, ...parameters].map((type) => `'${driverType(type, declaration)}'`)
+    const [first, ...others] = [result, ...parameters].map((type) => `'${passedType(type, declaration)}'`)
     const list = `[${others.join(', ')}]`
     const line = `    ${name}: [${first}, ${list}],`
     library.push(...(line.length <= WIDTH ? [line] : [`    ${name}: [`, `      ${first},`, `      ${list},`, '    ],']))
@@ -39,12 +48,11 @@ function libraryOf(name: string, targets: readonly NativeTarget[]): string | und
   return found
 }
 
-/** Returns the FFI driver's name for a type. Sizes and pointers are passed as addresses. */
-function driverType(type: CType, { name, place }: FunctionDeclaration): string {
-  if (type === POINTER || type === 'size_t') return 'uintptr_t'
+/** Returns the type of a parameter or result, with a size in its name. */
+function passedType(type: CType, { name, place }: FunctionDeclaration): string {
   if (type === 'char') return 'int8_t'
   if (type === 'int') return 'int32_t'
-  if (type === 'void' || type in SIZES) return type
+  if (type === 'void' || isPointer(type) || type in SIZES) return type
   throw headerError(place, `${name} must take and return numbers and pointers, got ${type}`)
 }
 
@@ -54,13 +62,39 @@ export function renderLayouts({ layouts, constants }: Declarations): string {
     const line = `    offsets: { ${entries.join(', ')} },`
     const lines =
       line.length <= WIDTH ? [line] : ['    offsets: {', ...entries.map((entry) => `      ${entry},`), '    },']
-    return [`  ${name.replace('struct ', '')}: {`, `    size: ${size},`, ...lines, '  },']
+    return [`  ${tagless(name)}: {`, `    size: ${size},`, ...lines, '  },']
   })
   const values = [...constants].map(([name, value]) => `  ${name}: ${value},`)
   return [
     renderTable('The sizes of C structs and the offsets of their members, in bytes.', 'LAYOUTS', structs),
     renderTable('The constants that the C headers define.', 'CONSTANTS', values),
   ].join('\n')
+}
+
+/** Renders the types of the members of structs, in their order. */
+export function renderStructs({ layouts }: Declarations): string {
+  const structs = [...layouts].flatMap(([name, { members }]) => [
+    `  ${tagless(name)}: {`,
+    ...members.flatMap((member) => memberLines(member, '    ')),
+    '  },',
+  ])
+  const summary =
+    'The members of C structs: their types, and the lengths of arrays. Anonymous members are named after their offset.'
+  return renderTable(summary, 'STRUCTS', structs)
+}
+
+const tagless = (name: string): string => name.replace('struct ', '')
+
+function memberLines(member: Member, indent: string): string[] {
+  if ('kind' in member) {
+    const { kind, offset, members } = member
+    const lines = members.flatMap((inner) => memberLines(inner, `${indent}    `))
+    return [`${indent}${kind}_${offset}: {`, `${indent}  ${kind}: {`, ...lines, `${indent}  },`, `${indent}},`]
+  }
+  const { name, count } = member
+  // Characters of a member need not have a terminator.
+  const type = `'${member.type === TEXT ? POINTER : tagless(member.type)}'`
+  return [`${indent}${name}: ${count === undefined ? type : `[${type}, ${count}]`},`]
 }
 
 /** Renders a C file that does not compile if a layout or a constant in the tables is wrong. */

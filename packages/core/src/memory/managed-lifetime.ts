@@ -1,6 +1,8 @@
 import { inspectAsText } from '../errors/inspect.ts'
 import { wrongType } from '../errors/check-arguments.ts'
 import { ScopeClosedError, ScopeHeldError } from '../errors/kinds.ts'
+import { detachBuffer } from './array-buffer.ts'
+import type { Block } from './block.ts'
 import { callDepth, usersOf } from './call-stack.ts'
 import { Gate, Hold, type Lifetime } from './lifetime.ts'
 
@@ -54,6 +56,13 @@ export abstract class ManagedLifetime implements Lifetime {
 
   acquire(): Hold {
     return new Hold(this.gate)
+  }
+
+  /** @internal Detaches the view of a block at close, after the close actions, which may still read it. */
+  adopt({ view }: Block): void {
+    const { buffer } = view
+    this.actions ??= []
+    this.actions.unshift(() => void detachBuffer(buffer as ArrayBuffer))
   }
 
   /**

@@ -5,8 +5,17 @@ import { hostAbi } from './call/host-abi.ts'
 import { planCall } from './call/plan.ts'
 import type { DriverBase } from './driver/driver-base.ts'
 
-/** The types of the core's functions, which take and return integers. Pointers and sizes are `uintptr_t`. */
-export type CType = 'void' | 'int8_t' | 'int32_t' | 'uint32_t' | 'int64_t' | 'uint64_t' | 'uintptr_t'
+/** The types of the core's functions, which take and return integers. Pointers are passed as addresses. */
+export type CType =
+  | 'void'
+  | 'int8_t'
+  | 'int32_t'
+  | 'uint32_t'
+  | 'int64_t'
+  | 'uint64_t'
+  | 'size_t'
+  | 'void *'
+  | 'const char *'
 
 /** The types of results. */
 export type CResult = Exclude<CType, 'int8_t'>

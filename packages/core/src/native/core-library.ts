@@ -57,6 +57,9 @@ export function coreLibrary(): CoreLibrary {
   return known.library
 }
 
+/** The driver of this thread, if it has loaded the core. */
+export const loadedDriver = (): Driver | undefined => registry[registryKey]?.library.driver
+
 let declared: CoreFunctions | undefined
 
 /** Returns the functions of the C core. @throws {LoadError} if the core cannot be loaded. */

@@ -10,9 +10,9 @@ type ArgumentsOf<Parameters extends readonly CType[]> = {
 /** A result that may be above 2^53 is a bigint then. */
 type ResultOf<Type extends CResult> = Type extends 'void'
   ? void
-  : Type extends 'int64_t' | 'uint64_t' | 'uintptr_t'
-    ? number | bigint
-    : number
+  : Type extends 'int32_t' | 'uint32_t'
+    ? number
+    : number | bigint
 
 export type FunctionsOf<Table extends FunctionTable> = {
   readonly [Name in keyof Table]: (...values: ArgumentsOf<Table[Name][1]>) => ResultOf<Table[Name][0]>

@@ -226,6 +226,11 @@ export abstract class ManagedScope extends ManagedLifetime {
     return block
   }
 
+  /** @internal Memory that the scope does not free has the size 0 here. */
+  override adopt(block: Block): void {
+    this.own(block, 0)
+  }
+
   /** @internal Allocates memory of the kind that this scope owns. */
   makeChunk(byteSize: number, byteAlignment: number): Chunk & Upkeep {
     if (guardMode) return newGuardedChunk(byteSize, byteAlignment, this.label)

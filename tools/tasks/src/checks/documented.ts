@@ -6,7 +6,7 @@ import type { Check } from './check.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
 /** The entries of packages, whose exports are public. */
-const entries = /^packages\/[^/]+\/src\/(index|testing|linker|hidl)\.ts$/
+const entries = /^packages\/[^/]+\/src\/(index|testing|linker|hidl|koffi)\.ts$/
 
 export function findUndocumented(files: readonly SourceFile[]): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]))

@@ -1,10 +1,26 @@
 import { createRequire } from 'node:module'
 import type koffiModule from 'koffi'
+import { shared } from '../call/shared.ts'
 import { checkAbi } from './check-abi.ts'
 import { checkKoffi } from './check-koffi.ts'
 import type { DriverBase } from './driver-base.ts'
 
-type Koffi = typeof koffiModule
+/** The module koffi, as far as Tenon uses it. */
+export type Koffi = Pick<
+  typeof koffiModule,
+  | 'address'
+  | 'array'
+  | 'config'
+  | 'decode'
+  | 'load'
+  | 'pointer'
+  | 'proto'
+  | 'register'
+  | 'struct'
+  | 'union'
+  | 'version'
+  | 'view'
+>
 
 /**
  * The fallback. It performs the same frames, but ends the process if its worker is terminated while koffi is loaded.
@@ -22,8 +38,12 @@ export interface KoffiDriver extends DriverBase {
 /** The stack size of native code in bytes, as large as a thread's. Kernels overflow koffi's default of 128 KiB. */
 const STACK_SIZE = 8 * 2 ** 20
 
+/** The koffi that the program has chosen for this thread. */
+export const chosenKoffi: { koffi: Koffi | undefined } = shared('koffi', () => ({ koffi: undefined }))
+
 /** Returns koffi, which is an optional dependency; undefined if it is not installed. @throws the error of its addon */
 export function findKoffi(): Koffi | undefined {
+  if (chosenKoffi.koffi !== undefined) return chosenKoffi.koffi
   try {
     return createRequire(import.meta.url)('koffi') as Koffi
   } catch (error) {
@@ -34,7 +54,7 @@ export function findKoffi(): Koffi | undefined {
 
 /** Loads a library of the core through koffi. @throws the message of the system's loader, {LoadError} */
 export function openKoffi(koffi: Koffi, core: string, reason: string): KoffiDriver {
-  checkKoffi(koffi.version)
+  checkKoffi(koffi)
   try {
     koffi.config({ sync_stack_size: STACK_SIZE })
   } catch {

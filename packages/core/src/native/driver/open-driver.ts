@@ -1,5 +1,5 @@
 import { LoadError } from '../../errors/kinds.ts'
-import { findKoffi, type KoffiDriver, openKoffi } from './koffi.ts'
+import { chosenKoffi, findKoffi, type KoffiDriver, openKoffi } from './koffi.ts'
 import { type ModuleDriver, modulePath, openModule } from './node-module.ts'
 
 /** The connection between TypeScript and the core: `tenon.node`, or koffi where that module does not load. */
@@ -18,6 +18,9 @@ export function openDriver(core: string): Driver {
       hint: 'Remove the variable to use Node-API where it works.',
       details: { variable: 'TENON_DRIVER', value: wanted },
     })
+  }
+  if (wanted === '' && chosenKoffi.koffi !== undefined) {
+    return openKoffi(chosenKoffi.koffi, core, 'the program has called useKoffi()')
   }
   if (wanted === 'koffi') {
     const koffi = findKoffi()

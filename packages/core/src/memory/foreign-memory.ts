@@ -1,0 +1,51 @@
+import { wrongType, wrongValue } from '../errors/check-arguments.ts'
+import { hex } from '../errors/describe.ts'
+import { ArgumentRangeError } from '../errors/kinds.ts'
+import { bufferOver } from '../native/call/buffer-over.ts'
+import { Block } from './block.ts'
+import type { Gate } from './lifetime.ts'
+import { ManagedLifetime } from './managed-lifetime.ts'
+
+/** The end of the page that no system maps, so that the members of a struct at the null pointer fault. */
+const NULL_PAGE = 4096
+
+/** The end of the address space of a process. The driver would abort the process for some larger sizes. */
+const ADDRESS_SPACE_END = 2 ** 48
+
+/** The memory of an address without a size. */
+const nothing: { readonly view: DataView; readonly bytes: Buffer } = {
+  view: new DataView(new ArrayBuffer(0)),
+  bytes: Buffer.alloc(0),
+}
+
+/** Checks an address that came from outside. @throws {ArgumentError | ArgumentRangeError} */
+export function checkAddress(address: unknown, name = 'address'): number {
+  if (typeof address !== 'bigint' && typeof address !== 'number') {
+    throw wrongType(name, 'a bigint or a number', address)
+  }
+  const number = Number(address)
+  if (Number.isSafeInteger(number) && number >= 0) return number
+  throw wrongValue(name, 'a whole number from 0 to 2^53 - 1', address)
+}
+
+/**
+ * Returns a block over memory that native code owns. Its view is detached when the lifetime closes, and the memory is not freed.
+ *
+ * @throws {ArgumentRangeError} if no process has memory there.
+ */
+export function foreignBlock(gate: Gate, address: number, byteSize: number): Block {
+  if (byteSize === 0) return new Block(gate, nothing.view, nothing.bytes, address)
+  if (address === 0) throw new ArgumentRangeError(`byteSize must be 0 for the null pointer, got ${byteSize}`)
+  if (address < NULL_PAGE) {
+    throw new ArgumentRangeError(`the address must be that of memory, got ${hex(address)}, near the null pointer`, {
+      hint: 'Check the pointer for null before you add an offset to it.',
+    })
+  }
+  if (address + byteSize > ADDRESS_SPACE_END) {
+    throw new ArgumentRangeError(`the memory must end below 2^48, got ${byteSize} bytes at ${hex(address)}`)
+  }
+  const buffer = bufferOver(address, byteSize)
+  const block = new Block(gate, new DataView(buffer), Buffer.from(buffer), address)
+  if (gate.owner instanceof ManagedLifetime) gate.owner.adopt(block)
+  return block
+}
