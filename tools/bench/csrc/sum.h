@@ -6,9 +6,9 @@
 
 /* Returns the sum of `count` words, which wraps. */
 static inline int32_t sum_words(const int32_t *words, int64_t count) {
-  uint32_t sum = 0;
-  for (int64_t i = 0; i < count; i++) sum += (uint32_t)words[i];
-  return (int32_t)sum;
+  uint32_t total = 0;
+  for (int64_t i = 0; i < count; i++) total += (uint32_t)words[i];
+  return (int32_t)total;
 }
 
 #endif

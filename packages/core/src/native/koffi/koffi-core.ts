@@ -6,7 +6,7 @@ import { coreLibrary } from '../core-library.ts'
 import { checkKoffi } from '../driver/check-koffi.ts'
 import type { Koffi } from '../driver/koffi.ts'
 
-const functions = FUNCTIONS.tenon
+const functions: typeof FUNCTIONS.tenon = FUNCTIONS.tenon
 
 /** The name of a function of the core. */
 export type CoreFunctionName = keyof typeof functions
