@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../csrc/call/stubs.h"
+#include "call/stubs.h"
 #include "tenon_call.h"
 
 extern void (*const fuzz_callees[])(void);

@@ -81,7 +81,7 @@ const known = new WeakMap<Koffi, KoffiCore>()
  * @throws {LoadError} if the core cannot be loaded, or the version of koffi is not supported. @throws {ArgumentError}
  * @example
  * const core = koffiCore(koffi)
- * koffi.decode.string(core.func('tn_version')()) // '1.0.0'
+ * const version = koffi.decode.string(core.func('tn_version')())
  * koffi.sizeof(core.struct('DLTensor')) // 48
  */
 export function koffiCore(koffi: Koffi): KoffiCore {

@@ -10,9 +10,6 @@ import { chosenKoffi, type Koffi } from '../driver/koffi.ts'
  * @param koffi the module, as `import koffi from 'koffi'` gives it.
  * @throws {LoadError} if the version of koffi is not supported, or this thread has loaded the core in another way.
  * @throws {ArgumentError} if the value is not koffi.
- * @example
- * useKoffi(koffi)
- * driverInfo().kind // 'koffi'
  */
 export function useKoffi(koffi: Koffi): void {
   checkKoffi(koffi)
