@@ -198,6 +198,7 @@ const uses: Record<string, Operation<Owner>> = {
 const closers = new Set(['close', 'closeAsync', 'run', 'runAsync', 'detach'])
 const internals = new Set([
   ...[
+    'adopt',
     'label',
     'seal',
     'release',

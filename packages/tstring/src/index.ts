@@ -20,6 +20,7 @@ export {
 export { hostAbi, type Abi } from './layouts/abi.ts'
 export { type Layout } from './layouts/layout.ts'
 export { decodeStruct, encodeStruct } from './layouts/tstring-struct.ts'
+export { decodeVarint, encodeVarint, type Varint } from './layouts/varint.ts'
 export { type ArrowUtf8 } from './tensor/arrow.ts'
 export { type ArrowUtf8View } from './tensor/arrow-view.ts'
 export { type OpenOptions } from './tensor/file.ts'
