@@ -72,7 +72,7 @@ test('the program finds the expected pages, and survives a kernel that crashes',
   const [freed, strings, crashes] = stdout.split('\n"').slice(1)
   expect(freed).toMatch(/scope|architecture/)
   expect(strings).toMatch(/tstring|invalid-text/)
-  expect(crashes).toMatch(/pools|sharing-memory|isolation/)
+  expect(crashes).toMatch(/nnapi|pools|sharing-memory|isolation/)
   // The sanitizer finds the null pointer before the processor does.
   expect(stdout).toMatch(isSanitized ? /write_nowhere crashed: SIGABRT/ : /write_nowhere crashed: SIGSEGV writing /)
   expect(stdout).toMatch(/\nThe next search works: /)
