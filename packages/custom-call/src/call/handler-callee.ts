@@ -33,7 +33,7 @@ function localCallee<Shape>(
   }
 }
 
-/** Makes the callee of a handler or an untyped function without a signature. @param limit as of {@link kernelCallee} */
+/** @internal Makes the callee of a handler or an untyped function without a signature. @param limit as of {@link kernelCallee} */
 export function handlerCallee(handler: KernelHandler, limit: number): Callee<PreparedCall, ListedShape> {
   return localCallee<ListedShape>(handler, limit, (shape) => handler.prepare(shape as never))
 }
@@ -41,7 +41,7 @@ export function handlerCallee(handler: KernelHandler, limit: number): Callee<Pre
 const RESOURCES = ['userData', 'hostScratch', 'deviceOrdinal'] as const
 
 /**
- * Makes the callee of a handler or an untyped function with a signature.
+ * @internal Makes the callee of a handler or an untyped function with a signature.
  *
  * @param limit the greatest number of prepared calls that the kernel keeps.
  * @throws {ArgumentError} if the function cannot have the attributes of the signature.
@@ -60,7 +60,7 @@ export function kernelCallee(
   })
 }
 
-/** Checks that an untyped function can have the attributes of its signature: only the opaque string, which some conventions pass. */
+/** @internal Checks that an untyped function can have the attributes of its signature: only the opaque string, which some conventions pass. */
 export function checkOpaque(
   { name, attributes }: KernelSignature,
   { apiVersion, platform }: Pick<UntypedFunction, 'apiVersion' | 'platform'>,
