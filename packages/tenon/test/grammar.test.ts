@@ -5,6 +5,7 @@ import * as core from '@tenon/core'
 import * as coreErrors from '@tenon/core/errors'
 import * as coreTesting from '@tenon/core/testing'
 import * as customCalls from '@tenon/custom-call'
+import * as koffiBridge from '@tenon/core/koffi'
 import * as packed from '@tenon/packed-func'
 import * as isolate from '@tenon/isolate'
 import * as nnapi from '@tenon/nnapi'
@@ -33,6 +34,7 @@ const entries = {
   'tenon/binary': binary,
   'tenon/core': core,
   'tenon/core/errors': coreErrors,
+  'tenon/koffi': koffiBridge,
   'tenon/core/testing': coreTesting,
   'tenon/scope': scopes,
   'tenon/scope/linker': linker,

@@ -141,7 +141,7 @@ export class Execution<T = unknown> implements Queued {
     if (onSettled !== undefined) onSettled()
   }
 
-  /** Leaves the lifetimes of the operands, once, when no worker has them any more. */
+  /** @internal Leaves the lifetimes of the operands, once, when no worker has them any more. */
   release(): void {
     if (!this.#isHeld) return
     this.#isHeld = false

@@ -84,7 +84,7 @@ export class Pool implements SupervisedPool {
     return best
   }
 
-  /** Leaves the operands of a call. An error of a function of the caller does not reach other calls. */
+  /** @internal Leaves the operands of a call. An error of a function of the caller does not reach other calls. */
   release(execution: Execution): void {
     try {
       execution.release()
