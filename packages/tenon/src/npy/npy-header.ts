@@ -48,6 +48,8 @@ export function npyDataOffset(bytes: Uint8Array): number {
  *
  * @param bytes from the start of the file to the end of the header at least
  * @throws {NpyFormatError} if it is not such a file, is truncated, or has an unsupported element type
+ * @example
+ * const { dtype, shape, dataOffset } = decodeNpyHeader(readFileSync('x.npy'))
  */
 export function decodeNpyHeader(bytes: Uint8Array): NpyHeader {
   if (!(bytes instanceof Uint8Array)) throw wrongType('bytes', 'a Uint8Array', bytes)

@@ -46,7 +46,7 @@ export const getters: Attempts = {
     'TENON_ARGUMENT 4, TypeError 1, gave 4, TENON_ARGUMENT 4, TENON_PACKED_FUNC 1, TypeError 1, gave 3, TENON_ARGUMENT 5, TENON_PACKED_FUNC 1, gave 3, TENON_ARGUMENT 5, TENON_SCOPE_CLOSED 3, gave 1, TENON_ARGUMENT 5, TENON_SCOPE_CLOSED 2, gave 2, TENON_ARGUMENT 5, TENON_SCOPE_CLOSED 2, TypeError 1, gave 1, TENON_ARGUMENT 5, TENON_PACKED_FUNC 1, TypeError 1, gave 2, TENON_ARGUMENT 4, TENON_PACKED_FUNC 1, gave 4, TENON_ARGUMENT 5, TENON_PACKED_FUNC 1, TypeError 2, gave 1, TENON_ARGUMENT 5, TENON_PACKED_FUNC 1, gave 3',
   ],
   'prototypes are called on others': [
-    `    const classes = [core.Tensor, core.NativeLibrary, P.PackedFunc, P.NativeArray, P.Module, StringTensor, pools.Pool, pools.PoolSlice, MemorySegment, C.PreparedCall, C.Batch, C.FunctionTarget, Library, core.Segment, core.Hold, tenon.Attribute, core.TensorType]
+    `    const classes = [core.Tensor, core.NativeLibrary, P.PackedFunc, P.NativeArray, P.Module, StringTensor, pools.Pool, pools.PoolSlice, MemorySegment, C.PreparedCall, C.Batch, C.FunctionTarget, Library, core.Segment, core.Hold, C.Attribute, core.TensorType]
     const receivers = [undefined, null, 1, {}, make(), echo([1]), StringTensor.from(['a']), MemorySegment.allocateNative(8), function () {}, new Proxy({}, {})]
     let count = 0
     for (const { prototype } of classes) for (const key of Reflect.ownKeys(prototype)) { const { value, get, set } = Object.getOwnPropertyDescriptor(prototype, key); for (const f of [value, get, set]) if (typeof f === 'function' && key !== 'constructor') for (const receiver of receivers) { try { Reflect.apply(f, receiver, [0, 0, 0])?.catch?.(() => {}) } catch {} count++ } }
