@@ -36,7 +36,7 @@ export const numbers: Attempts = {
   ],
   'offsets and dimensions of pools': [
     `    const pool = pools.createPool(4096)
-    for (const use of [(n) => pool.slice(n, 8), (n) => pool.slice(0, n), (n) => pool.slice(n, n), (n) => pool.read(n, 8), (n) => pool.read(0, n), (n) => pool.write(n, new Uint8Array(8)), (n) => pools.operandSlice(pool, n, 'TENSOR_FLOAT32', [2]), (n) => pools.operandSlice(pool, 0, 'TENSOR_FLOAT32', [n, n]), (n) => pool.tensor(0, n, [2]), (n) => pools.createImagePool({ width: n, height: n, format: 'R8_UNORM' }), (n) => pools.importFence(n), (n) => pools.buildModel((g) => g.output(g.input('TENSOR_FLOAT32', [n])))]) tally(numbers.map((n) => () => use(n)))
+    for (const use of [(n) => pool.slice(n, 8), (n) => pool.slice(0, n), (n) => pool.slice(n, n), (n) => pool.read(n, 8), (n) => pool.read(0, n), (n) => pool.write(n, new Uint8Array(8)), (n) => pools.operandSlice(pool, n, 'TENSOR_FLOAT32', [2]), (n) => pools.operandSlice(pool, 0, 'TENSOR_FLOAT32', [n, n]), (n) => pools.operandSlice(pool, 0, n, [2]), (n) => pools.createImagePool({ width: n, height: n, format: 'R8_UNORM' }), (n) => pools.importFence(n), (n) => pools.buildModel((g) => g.output(g.input('TENSOR_FLOAT32', [n])))]) tally(numbers.map((n) => () => use(n)))
     pool.close()`,
     'TENON_ARGUMENT 17, TENON_BOUNDS 4, gave 1, TENON_ARGUMENT 17, TENON_BOUNDS 4, gave 1, TENON_ARGUMENT 17, TENON_BOUNDS 4, gave 1, TENON_ARGUMENT 17, TENON_BOUNDS 4, gave 1, TENON_ARGUMENT 17, TENON_BOUNDS 4, gave 1, TENON_ARGUMENT 17, TENON_BOUNDS 4, gave 1, TENON_ARGUMENT 17, TENON_BOUNDS 4, gave 1, TENON_ARGUMENT 7, TENON_POOLS 8, TypeError 3, gave 4, TENON_ARGUMENT 22, TENON_ARGUMENT 19, TENON_POOLS 3, TENON_ARGUMENT 15, TENON_POOLS 7, TENON_ARGUMENT 22',
   ],
