@@ -23,18 +23,16 @@ beforeAll(() => {
 [ "$1" = tenon ] || { echo "npx: the test does not know $1" >&2; exit 1; }
 shift
 exec "${process.execPath}" "${tenonProgram}" "$@"`,
-    // The packages of the repository are installed in the folder above, and so are tarballs.
+    // The packages of the repository are installed in the folder above, and so are those that were packed.
     npm: `case "$1" in
   init) echo '{}' > package.json; exit;;
   pkg) [ "$*" = 'pkg set type=module' ] && echo '{ "type": "module" }' > package.json; exit;;
   install) shift;;
   *) echo "npm: the test does not know $1" >&2; exit 1;;
 esac
-for file in "$@"; do
-  [ -f "$file" ] || continue
-  name=$(basename "$file" | sed 's/-[0-9][0-9.]*\\.tgz$//')
-  mkdir -p "${directory}/node_modules/$name"
-  tar -xzf "$file" -C "${directory}/node_modules/$name" --strip-components=1
+for folder in "$@"; do
+  [ -f "$folder/package.json" ] || continue
+  cp -R "$folder" "${directory}/node_modules/$(basename "$folder")"
 done`,
   }
   for (const [name, script] of Object.entries(commands))
