@@ -57,6 +57,7 @@ export {
   type IsolatedArgument,
   type IsolatedKernel,
   type Kernel,
+  type KernelAsyncOptions,
   type KernelCallOptions,
   type PreparedCall,
   type TargetCall,
