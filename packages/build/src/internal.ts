@@ -1,4 +1,4 @@
-/** What other packages of this repository use of the build tool, with what is public. */
+/** The parts of the build tool that other packages of this repository use, and the public entry. */
 export * from './index.ts'
 export { findPackageProblems, isAbsolute, isRange, type PackageRules } from './publish/check-package.ts'
 export {

@@ -7,7 +7,7 @@ import { findReleaseProblems, type ReleaseRules } from '../checks/release.ts'
 import type { Manifest, NpmPackage, PackageFile } from './npm-package.ts'
 import { digestsPath, platformFields, sha256 } from './platform-package.ts'
 
-/** What a package is checked against before it is published. */
+/** The rules that a package must keep before it is published. */
 export interface PackageRules {
   /** The values of fields of package.json. Undefined ones must be absent. */
   readonly fields?: Manifest
@@ -15,7 +15,7 @@ export interface PackageRules {
   readonly files: readonly string[]
   /** The paths of further files that it may contain. By default all. */
   readonly documents?: RegExp
-  /** What its libraries are checked against, if it is the package of a platform. */
+  /** The rules of its libraries, if it is the package of a platform. */
   readonly platform?: Omit<ReleaseRules, 'files'>
 }
 

@@ -8,15 +8,15 @@ export interface PublishOptions {
   readonly registry?: string | undefined
   /** The tag under which users find a version. By default `latest`, and `next` for versions before a release, such as 1.0.0-beta.1. */
   readonly tag?: string | undefined
-  /** Who may install a package whose name has a scope. */
+  /** The users that may install a package whose name has a scope. */
   readonly access?: 'public' | 'restricted' | undefined
-  /** Whether the registry is told which workflow published the packages. By default what their manifests say. */
+  /** Whether npm records the workflow that published the packages. The default is the setting of each manifest. */
   readonly provenance?: boolean | undefined
   /** The environment of npm. By default that of the process. */
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** What `npm pack --json` says of a package. */
+/** The description of a package by `npm pack --json`. */
 interface Packed {
   readonly name: string
   readonly version: string

@@ -67,7 +67,7 @@ export interface RemoteOperand {
   readonly isWritten: boolean
 }
 
-/** What a process answered. Nothing in it can be trusted, except that it is a copy, which the process cannot change any more. */
+/** The answer of a process: a copy, which the process can no longer change. Its contents are not trusted. */
 export interface RemoteAnswer {
   /** A status of the core. */
   readonly status: number
@@ -88,7 +88,7 @@ export interface RemoteAnswer {
 /** A part of a value that the process keeps, and the memory of {@link RemoteHost.allocator} to which it is copied. */
 export interface RemotePart {
   readonly target: Segment
-  /** What the body of the request has. */
+  /** The contents of the body of the request. */
   readonly body: Uint8Array
 }
 

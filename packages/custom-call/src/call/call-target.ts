@@ -22,7 +22,7 @@ export interface Runnable {
   failure(frame: CallFrame, status: number, batchIndex?: number): TenonError
 }
 
-/** What native code keeps for a call. It does not reach the target. */
+/** The state that native code keeps for a call. The target does not see it. */
 export interface Remains {
   /** Frees it, and returns the status. */
   free(): number

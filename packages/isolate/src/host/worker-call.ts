@@ -35,7 +35,7 @@ export interface WorkerIdentity {
 /** A part of a value that the worker keeps, and the range of memory to which it is copied. */
 export interface KeptPart {
   readonly target: Exclude<WorkerOperand, null>
-  /** What the body of the request has. */
+  /** The contents of the body of the request. */
   readonly body: Uint8Array
 }
 

@@ -1,4 +1,4 @@
-/* File descriptors with which any thread wakes an event loop. Windows has none of them. */
+/* File descriptors with which any thread wakes an event loop. Windows does not support them. */
 #pragma once
 
 #include <stdint.h>

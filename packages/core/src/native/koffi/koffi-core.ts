@@ -14,7 +14,7 @@ export type CoreFunctionName = keyof typeof functions
 /** The name of a struct of the core, of XLA's FFI, of DLPack or of TVM's FFI. */
 export type CoreStructName = keyof typeof STRUCTS
 
-/** What functions of koffi accept as a pointer. */
+/** A pointer that functions of koffi accept. */
 export type KoffiPointer = bigint | ArrayBufferLike | ArrayBufferView | null
 
 type ArgumentOf<Type> = Type extends 'const char *'
