@@ -51,6 +51,7 @@ export {
   u8,
   VersionSkewError,
   XlaError,
+  type AttributeDictionary,
   type BoundCall,
   type CustomCall,
   type HostCall,

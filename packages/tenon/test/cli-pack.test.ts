@@ -27,9 +27,7 @@ describe('tenon pack and tenon publish', () => {
     })
     const packed = run('pack')
     expect(packed.stdout).toMatch(
-      new RegExp(
-        `^dist/npm/me-adders-${here} +\\d+\\.\\d kB\ndist/npm/me-adders +\\d+\\.\\d kB\n$`,
-      ),
+      new RegExp(`^dist/npm/me-adders-${here} +\\d+\\.\\d kB\ndist/npm/me-adders +\\d+\\.\\d kB\n$`),
     )
     expect([packed.code, packed.stderr]).toEqual([
       0,

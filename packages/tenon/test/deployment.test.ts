@@ -144,7 +144,10 @@ describe('packages that commands find from the working directory', () => {
     const project = mkdtempSync(join(directory, 'project-'))
     const found = join(project, 'node_modules', name)
     mkdirSync(found, { recursive: true })
-    writeFileSync(join(found, 'package.json'), JSON.stringify({ name, version: '9.9.9', exports: { '.': './index.js', './internal': './index.js' } }))
+    writeFileSync(
+      join(found, 'package.json'),
+      JSON.stringify({ name, version: '9.9.9', exports: { '.': './index.js', './internal': './index.js' } }),
+    )
     writeFileSync(join(found, 'index.js'), `console.log('code of the project')\nprocess.exit(7)`)
     expect(runTenon(args, { cwd: project })).toMatchObject({ code: 7, stdout: 'code of the project\n' })
   })
