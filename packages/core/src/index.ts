@@ -48,8 +48,10 @@ export {
   type Element,
   type InputOf,
   type Nested,
+  type NestedArray,
 } from './types/element-types.ts'
 export { tensor, type TensorOptions } from './types/make-tensor.ts'
 export { from } from './types/tensor-from.ts'
+export type { JsonElement } from './types/tensor-json.ts'
 export { Tensor } from './types/tensor.ts'
 export { tensorType, TensorType } from './types/tensor-type.ts'

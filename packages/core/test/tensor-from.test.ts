@@ -3,6 +3,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
   ArgumentError,
   ArgumentRangeError,
+  BoundsError,
   from,
   ScopeClosedError,
   Segment,
@@ -133,6 +134,31 @@ describe('from() lies over the memory of a TypedArray', () => {
     expect(() => from(new Float32Array(2), [-2, -1])).toThrow(ArgumentError)
     expect(() => from(new Float32Array(2), 'x' as never)).toThrow(ArgumentError)
   })
+
+  test('strides may leave out or repeat elements, and stay inside the array', () => {
+    const values = new Float32Array([1, 2, 3, 4, 5, 6])
+    const x = from(values, [3, 2], { strides: [1, 3] })
+    expectTypeOf(x).toEqualTypeOf<Tensor<'float32'>>()
+    values[3] = 7
+    expect(x.toNested()).toEqual([
+      [1, 7],
+      [2, 5],
+      [3, 6],
+    ])
+    expect(from(values, [2], { strides: [3] }).toArray()).toEqual([1, 7])
+    expect(from(values, [3], { strides: [1] }).toArray()).toEqual([1, 2, 3])
+    expect(from(values, [2, 3], { strides: [0, 1] }).toArray()).toEqual([1, 2, 3, 1, 2, 3])
+    expect(() => from(values, [3, 2], { strides: [1, 4] })).toThrow(BoundsError)
+    expect(() => from(values, [3], { strides: [1, 1] })).toThrow(ArgumentError)
+    expect(() => from(values, undefined, { strides: [1] })).toThrow(/strides must come with a shape/)
+  })
+
+  test.each([{ stride: [1] }, { packing: 'packed' }, { device: {} }, [1], 5, 'f32', null])(
+    '%j is refused as options',
+    (options) => {
+      expect(() => from(new Float32Array(2), [2], options as never)).toThrow(/^options must /)
+    },
+  )
 
   test('properties of the array that lie are not read', () => {
     class Liar extends Float32Array {

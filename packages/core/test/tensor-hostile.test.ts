@@ -1,6 +1,6 @@
 import { packageFlags } from '@tenon/config/package-flags'
 import { fileURLToPath } from 'node:url'
-import { ArgumentError, gcAllocator, tensor, TenonError, type Segment } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, gcAllocator, tensor, TenonError, type Segment } from '@tenon/core'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
 import { describe, expect, test } from 'vitest'
 
@@ -71,7 +71,7 @@ describe('tensors of hostile input', () => {
     expect(x.transpose().slice([0, 0]).reshape([2, 0]).shape).toEqual([2, 0])
     const long = tensor('f32', [0]).reshape([2 ** 53 - 1, 2 ** 53 - 1, 0])
     expect(String(long).length).toBeLessThan(5000)
-    expect(JSON.stringify(long).length).toBeLessThan(5000)
+    expect(() => JSON.stringify(long)).toThrow(ArgumentRangeError)
     expect(long.toArray()).toEqual([])
     // Its stride would exceed 2^53.
     expect(() => long.transpose().unsqueeze(1)).toThrow(TenonError)

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
-import { cpu, gcAllocator, tensor, type Element } from '@tenon/core'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { cpu, gcAllocator, TenonError, tensor, type Element, type JsonElement, type NestedArray } from '@tenon/core'
 
 describe('a tensor as text', () => {
   test.each([
@@ -71,12 +71,24 @@ describe('a tensor as text', () => {
     expect(String(tensor('uint4', [3], [1, 15, 2], { packing: 'packed' }))).toBe('Tensor uint4[3] [1, 15, 2]')
   })
 
-  test('as JSON: type and first values, no data', () => {
-    const json = JSON.stringify({ x: tensor('s64', [2], [1n, 2n]) })
-    expect(JSON.parse(json)).toEqual({ x: { dtype: 'int64', shape: [2], values: '[1, 2]' } })
+  test('as JSON: all elements as nested arrays, of which 64-bit integers, NaN and infinities are text', () => {
+    const { NaN: nan, POSITIVE_INFINITY: infinity } = Number
+    const parsed = (x: unknown): unknown => JSON.parse(JSON.stringify({ x })).x
+    expect(parsed(tensor('f32', [2, 2], [1, 2, 3, 4]).transpose())).toEqual([
+      [1, 3],
+      [2, 4],
+    ])
+    expect(parsed(tensor('f32', [5000]))).toEqual(Array(5000).fill(0))
+    expect(parsed(tensor('s64', [2], [1n, -(2n ** 60n)]))).toEqual(['1', '-1152921504606846976'])
+    expect(parsed(tensor('f64', [4], [nan, infinity, -infinity, 0.5]))).toEqual(['NaN', 'Infinity', '-Infinity', 0.5])
+    expect(parsed(tensor('c64', [1], [[nan, 1]]))).toEqual([['NaN', 1]])
+    expect(parsed(tensor('pred', [], [true]))).toBe(true)
+    expect(parsed(tensor('uint4', [3], [1, 15, 2], { packing: 'packed' }))).toEqual([1, 15, 2])
+    expect(parsed(tensor('f32', [2, 0]))).toEqual([[], []])
+    expectTypeOf(tensor('f32', [1]).toJSON()).toEqualTypeOf<NestedArray<JsonElement>>()
   })
 
-  test('dead memory and that of another device say so, and never throw', () => {
+  test('dead memory and that of another device say so as text, and throw as JSON', () => {
     const dead = tensor('f32', [2], [1, 2])
     ;(dead.view().buffer as ArrayBuffer).transfer()
     const away = tensor('f32', [2], gcAllocator.allocate(8), { device: { ...cpu, type: 2 } })
@@ -86,7 +98,7 @@ describe('a tensor as text', () => {
     ] as const) {
       expect(String(x)).toMatch(reason)
       expect(inspect(x)).toMatch(reason)
-      expect(JSON.stringify(x)).toContain('"shape":[2]')
+      expect(() => JSON.stringify(x)).toThrow(TenonError)
     }
   })
 })

@@ -81,8 +81,11 @@ function packedElements(view: DataView, base: number, bits: number, codec: Eleme
   }
 }
 
+/** The axes of a tensor, with a text for error messages. */
+export type Axes = Pick<TensorType, 'shape' | 'strides' | 'elementCount' | 'toString'>
+
 /** The steps between neighbours along each axis, in elements. */
-export function stepsOf({ shape, strides }: TensorType): readonly number[] {
+export function stepsOf({ shape, strides }: Axes): readonly number[] {
   return strides ?? rowMajorStrides(shape)
 }
 
@@ -107,9 +110,8 @@ export const MOST_NESTED = 64
 /** The most arrays for a tensor without elements, whose axes before the one of size 0 can have any size. */
 const MOST_EMPTY = 2 ** 24
 
-/** @throws {ArgumentRangeError} if a tensor has too many axes for nested arrays, or too many arrays for no elements. */
-export function checkNestable(type: TensorType): void {
-  const { shape, elementCount } = type
+function checkNestable(axes: Axes): void {
+  const { shape, elementCount } = axes
   if (shape.length > MOST_NESTED) {
     throw new ArgumentRangeError(
       `nested arrays have at most ${MOST_NESTED} levels, got a tensor with ${shape.length} axes`,
@@ -121,19 +123,24 @@ export function checkNestable(type: TensorType): void {
   for (const size of shape.slice(0, shape.indexOf(0))) arrays += inAxis *= size
   if (arrays <= MOST_EMPTY) return
   throw new ArgumentRangeError(
-    `a tensor without elements has at most ${MOST_EMPTY} nested arrays, got ${arrays} of ${type}`,
+    `a tensor without elements has at most ${MOST_EMPTY} nested arrays, got ${arrays} of ${String(axes)}`,
   )
 }
 
-/** The elements as nested arrays, one level for each axis. @throws as {@link checkNestable} */
-export function nest(type: TensorType, elements: Elements): NestedArray<Element> {
-  checkNestable(type)
-  const { shape } = type
-  const steps = stepsOf(type)
-  const along = (axis: number, offset: number): NestedArray<Element> => {
-    if (axis === shape.length) return elements.read(offset)
+/**
+ * Values as nested arrays, one level for each axis.
+ *
+ * @param read returns the value of the element at an offset, in elements.
+ * @throws {ArgumentRangeError} if there are too many axes for nested arrays, or too many arrays for no elements.
+ */
+export function nest<Value>(axes: Axes, read: (offset: number) => Value): NestedArray<Value> {
+  checkNestable(axes)
+  const { shape } = axes
+  const steps = stepsOf(axes)
+  const along = (axis: number, offset: number): NestedArray<Value> => {
+    if (axis === shape.length) return read(offset)
     const [size, step] = [shape[axis]!, steps[axis]!]
-    const items: NestedArray<Element>[] = []
+    const items: NestedArray<Value>[] = []
     for (let i = 0, at = offset; i < size; i++, at += step) items.push(along(axis + 1, at))
     return items
   }

@@ -1,4 +1,5 @@
 import { wrongType } from '../errors/check-arguments.ts'
+import { checkOptions } from '../errors/check-options.ts'
 import { ArgumentError } from '../errors/kinds.ts'
 import { gcAllocator } from '../memory/allocators.ts'
 import { isDetached, isResizable } from '../memory/array-buffer.ts'
@@ -10,7 +11,7 @@ import { checkFit } from './make-tensor.ts'
 import { cpu } from './device.ts'
 import { typedArrayClass, type DType, type TypedArray } from './dtype.ts'
 import { viewFacts, type Float16Values } from './tensor-arrays.ts'
-import { typeWith } from './tensor-type.ts'
+import { typeWith, type TensorTypeOptions } from './tensor-type.ts'
 import { Tensor } from './tensor.ts'
 
 /** The element types of the tensors over each kind of TypedArray. */
@@ -50,29 +51,39 @@ const COPY = 'Copy the values with tensor(dtype, shape, array).'
  *
  * @param array a TypedArray with elements of the tensor's type. A Float16Array gives a float16 tensor.
  * @param shape the size along each axis. The default is one axis with the length of the array.
- * @throws {ArgumentError} if the array is a DataView or a Uint8ClampedArray, its buffer is detached, resizable or growable, or the
- * shape has another number of elements. @throws {AlignmentError} if external memory is not aligned for the elements.
+ * @param options `strides` in elements, with which the tensor may be over a part of the array.
+ * @throws {ArgumentError} if the array is a DataView or a Uint8ClampedArray, its buffer is detached, resizable or growable, the
+ * shape without strides has another number of elements, or strides come without a shape. @throws {BoundsError} if an element
+ * with strides lies behind the array. @throws {AlignmentError} if external memory is not aligned for the elements.
  * @example
  * const values = new Float32Array([1, 2, 3, 4])
  * const x = from(values, [2, 2])
  * values[3] = 5
  * x.toArray() // [1, 2, 3, 5]
+ * from(values, [2, 2], { strides: [1, 2] }).toArray() // [1, 3, 2, 5]
  */
 export function from<Values extends TypedArray | Float16Values>(
   array: Values,
   shape?: readonly number[],
+  options?: Pick<TensorTypeOptions, 'strides'>,
 ): Tensor<ArrayDTypes[Values[typeof Symbol.toStringTag]]> {
   if (!ArrayBuffer.isView(array))
     throw wrongType('array', 'a TypedArray', array, 'Copy values with tensor(dtype, shape, values).')
   const { name } = viewFacts(array)
   if (!(name in dtypeOfArray)) throw wrongType('array', 'a TypedArray of an element type', array, COPY)
   const dtype = dtypeOfArray[name as keyof ArrayDTypes] as DType
-  // Reading the shape can run code of the user, which can transfer the buffer. The buffer is looked at after that.
-  const wanted = shape === undefined ? undefined : typeWith(dtype, shape, {})
+  // Reading the options and the shape can run code of the user, which can transfer the buffer. The buffer is looked at after that.
+  const { strides } = checkOptions(options, ['strides'])
+  if (strides !== undefined && shape === undefined) {
+    throw new ArgumentError('strides must come with a shape, got no shape', {
+      hint: 'Call from(array, shape, { strides }).',
+    })
+  }
+  const wanted = shape === undefined ? undefined : typeWith(dtype, shape, strides === undefined ? {} : { strides })
   const segment = segmentOver(array)
   const count = segment.byteSize / typedArrayClass(dtype).BYTES_PER_ELEMENT
   const type = wanted ?? typeWith(dtype, [count], {})
-  if (type.byteSize !== segment.byteSize) {
+  if (strides === undefined && type.byteSize !== segment.byteSize) {
     throw new ArgumentError(`shape must have the ${count} elements of the array, got [${type.shape.join(', ')}]`, {
       hint: 'Pass a part of the array with array.subarray(start, end).',
       details: { expected: count, received: type.elementCount },

@@ -21,6 +21,7 @@ import type {
 import { bytesOfArray, type ValuesOf } from './tensor-arrays.ts'
 import { bytesOf, copyBytes, encode, writeBytes } from './tensor-bytes.ts'
 import { byteOffset, elementsIn, forEachOffset, nest, type Elements } from './tensor-elements.ts'
+import { jsonOf, type JsonElement } from './tensor-json.ts'
 import { valuesText } from './tensor-text.ts'
 import { rowMajorType, type Packing, type TensorType } from './tensor-type.ts'
 import {
@@ -190,7 +191,7 @@ export class Tensor<out D extends DType = DType> {
    * tensor('f32', [2, 2], [1, 2, 3, 4]).toNested() // [[1, 2], [3, 4]]
    */
   toNested(): NestedArray<ElementOf<D>> {
-    return nest(this.type, this.#elements()) as NestedArray<ElementOf<D>>
+    return nest(this.type, this.#elements().read) as NestedArray<ElementOf<D>>
   }
 
   /** Returns the only element. @throws {ArgumentError} if there is not exactly one. @throws as {@link toArray} */
@@ -359,9 +360,9 @@ export class Tensor<out D extends DType = DType> {
     return head + valuesText(this.type, () => this.#elements(), undefined, head.length)
   }
 
-  /** The type and the first values as text, for `JSON.stringify`. {@link toNested} returns the values. Never throws. */
-  toJSON(): { readonly dtype: D; readonly shape: readonly number[]; readonly values: string } {
-    return { dtype: this.dtype, shape: this.shape, values: valuesText(this.type, () => this.#elements(), Infinity) }
+  /** All elements as nested arrays, for `JSON.stringify`. {@link JsonElement} describes each element. @throws as {@link toArray} */
+  toJSON(): NestedArray<JsonElement> {
+    return jsonOf(this.type, this.#elements())
   }
 
   /** A view of the whole memory. */

@@ -1,7 +1,7 @@
 import type { Element, Tensor } from '@tenon/core'
-import { checkNestable } from '@tenon/core/internal'
+import { nest, rowMajorType } from '@tenon/core/internal'
 
-/** An element in JSON, which lacks 64-bit integers and infinities. */
+/** An element in the JSON of the command, in which integers up to 2^53 are numbers. */
 type JsonElement = number | boolean | string | readonly JsonElement[]
 
 /**
@@ -11,15 +11,8 @@ type JsonElement = number | boolean | string | readonly JsonElement[]
  * @throws {ArgumentRangeError} if the arrays would be nested too deep, or too many for a tensor without elements
  */
 export function jsonValues(source: Tensor): unknown {
-  checkNestable(source.type)
-  return nest(source.toArray().map(jsonElement), source.shape, 0)
-}
-
-function nest(elements: readonly JsonElement[], shape: readonly number[], start: number): unknown {
-  const [size, ...inner] = shape
-  if (size === undefined) return elements[start]
-  const step = inner.reduce((product, length) => product * length, 1)
-  return Array.from({ length: size }, (_, index) => nest(elements, inner, start + index * step))
+  const elements = source.toArray()
+  return nest(rowMajorType(source.type), (index) => jsonElement(elements[index]!))
 }
 
 function jsonElement(element: Element): JsonElement {

@@ -1,5 +1,5 @@
-import { ArgumentError, ArgumentRangeError, BoundsError, TenonError } from '@tenon/core'
-import { checkOptions, checkSize, checkUsable, describe, expose, inspectAsText } from '@tenon/core/internal'
+import { ArgumentError, ArgumentRangeError, BoundsError, TenonError, type NestedArray } from '@tenon/core'
+import { checkOptions, checkSize, checkUsable, describe, expose, inspectAsText, nest } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { closedError, type Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
@@ -243,12 +243,18 @@ export abstract class StringElements {
 
   /** One line for people: the layout, the shape and the first strings, or the reason why they cannot be read. */
   toString(): string {
-    return `StringTensor ${this.image.layout}[${this.shape.join(', ')}] ${this.#preview()}`
+    return `${this.#head()} ${this.#preview()}`
   }
 
-  /** The layout, the shape and the first strings as text, for `JSON.stringify`. {@link toArray} returns the strings. */
-  toJSON(): { readonly layout: Layout; readonly shape: readonly number[]; readonly strings: string } {
-    return { layout: this.image.layout, shape: this.shape, strings: this.#preview() }
+  #head(): string {
+    return `StringTensor ${this.image.layout}[${this.shape.join(', ')}]`
+  }
+
+  /** All strings as nested arrays, one level for each axis, for `JSON.stringify`. Invalid UTF-8 is replaced. @throws as {@link get} */
+  toJSON(): NestedArray<string> {
+    const { shape, length: elementCount } = this
+    const strings = this.toArray()
+    return nest({ shape, elementCount, strides: undefined, toString: () => this.#head() }, (index) => strings[index]!)
   }
 
   #preview(): string {
