@@ -14,6 +14,7 @@ import type { CloseOptions, IsolateHealth, IsolateMetrics } from './host/options
 import type { WorkerCall } from './host/worker-call.ts'
 import { Workers } from './host/workers.ts'
 import type { SplitOptions } from './isolate-options.ts'
+import { loadCall } from './load-call.ts'
 import { StagedCall } from './staged-call.ts'
 
 /** The lifetime of the kernels of one library. Calls hold it open. */
@@ -52,7 +53,7 @@ export class WorkerHost implements RemoteHost {
   }
 
   /**
-   * Starts the workers, which load the library when its first kernel is called.
+   * Starts the workers, which load the library for their first call, or for {@link load}.
    *
    * @throws {ArgumentError | UnsupportedError | CrashLoopError} as {@link Workers.open}
    */
@@ -98,6 +99,14 @@ export class WorkerHost implements RemoteHost {
     const settled = await this.#workers.runBatch(staged.filter((one): one is WorkerCall<T> => !('status' in one)))
     let next = 0
     return staged.map((one) => ('status' in one ? one : settled[next++]!))
+  }
+
+  /** Loads the library in all workers. @throws see {@link Workers.load} */
+  async load(deadline: number | undefined): Promise<void> {
+    this.checkOpen()
+    const call = loadCall(this.path, deadline)
+    checkCallOptions(call)
+    await this.#workers.load(call)
   }
 
   forget(kernel: RemoteKernel): void {

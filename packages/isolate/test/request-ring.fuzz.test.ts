@@ -26,6 +26,7 @@ class Bench {
     const owner = {
       clock: 0,
       greeted: () => {},
+      loaded: () => {},
       ran: (execution: Execution, answer: RemoteAnswer) => {
         this.answers.push(answer)
         execution.resolve(answer)
@@ -45,7 +46,13 @@ class Bench {
 
   run(id: number): Execution {
     const call = { kernel: this.kernel, operands: [], read: () => 0, failure: () => new Error('failed') }
-    const execution = new Execution(call, id, -1, { deadline: Infinity, isIdempotent: false, isAsync: false }, 0)
+    const execution = new Execution(
+      call,
+      id,
+      -1,
+      { deadline: Infinity, isIdempotent: false, isAsync: false, isLoad: false },
+      0,
+    )
     this.ring.add(execution)
     return execution
   }

@@ -25,6 +25,8 @@ export class Execution<T = unknown> implements Queued {
   queueNumber = 0
   /** Whether the event loop waits for the outcome. */
   readonly isAsync: boolean
+  /** Whether only the library of the kernel is loaded. */
+  readonly isLoad: boolean
   /** Called when the outcome is known. */
   onSettled: (() => void) | undefined
   onAbort: (() => void) | undefined
@@ -60,11 +62,12 @@ export class Execution<T = unknown> implements Queued {
     call: WorkerCall<T>,
     id: number,
     workerIndex: number,
-    { deadline, isIdempotent, isAsync }: Pick<Execution, 'deadline' | 'isIdempotent' | 'isAsync'>,
+    { deadline, isIdempotent, isAsync, isLoad }: Pick<Execution, 'deadline' | 'isIdempotent' | 'isAsync' | 'isLoad'>,
     now: number,
   ) {
     this.call = call
     this.isAsync = isAsync
+    this.isLoad = isLoad
     this.id = id
     this.priority = call.priority ?? 'medium'
     this.workerIndex = workerIndex

@@ -182,6 +182,13 @@ export class Pool implements SupervisedPool {
     this.#over(worker, execution)
   }
 
+  loaded(worker: Worker, execution: Execution, answer: RemoteAnswer): void {
+    if (execution.cancelledAt !== 0) this.#rejectLate(execution, 'cancelled', worker)
+    else if (answer.status === 0) execution.resolve(undefined)
+    else execution.reject(this.#failureOf(worker, execution, answer))
+    this.#over(worker, execution)
+  }
+
   broke(worker: Worker, execution: Execution, error: unknown): void {
     execution.reject(error)
     this.#over(worker, execution)

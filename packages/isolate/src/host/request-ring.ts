@@ -6,6 +6,7 @@ import {
   bodyRequest,
   helloRequest,
   kernelBody,
+  longBodyRequest,
   makeScratch,
   memoryBody,
   operandList,
@@ -33,6 +34,8 @@ export interface RingOwner {
   /** The worker has answered the request of its start. */
   greeted(answer: RemoteAnswer): void
   ran(execution: Execution, answer: RemoteAnswer): void
+  /** The worker has the library, unless the answer is an error. */
+  loaded(execution: Execution, answer: RemoteAnswer): void
   /** Calls a function of this process. Returns undefined if the call has none or the worker was ended meanwhile. */
   callBack(execution: Execution, body: Uint8Array): Uint8Array | undefined
 }
@@ -231,6 +234,13 @@ export class RequestRing {
     return execution === undefined ? Infinity : execution.deadlineAt + this.#owner.clock
   }
 
+  /** Adds a request that loads the library of a kernel, unless the worker has loaded it. */
+  addLoad(execution: Execution): void {
+    const { library: path } = execution.call.kernel
+    const library = this.#kernels.findLibrary(path) ?? this.#load(path, execution)
+    this.#push(helloRequest((answer) => this.#owner.loaded(execution, library.failure ?? answer), execution))
+  }
+
   /** Adds the request of a call, after those that prepare what it needs. */
   add(execution: Execution): void {
     const { kernel, operands, body } = execution.call
@@ -310,18 +320,8 @@ export class RequestRing {
     }
     const scratch = makeScratch([body])
     const id = this.#announce(scratch.chunk, false, execution)
-    this.#push({
-      operation: CONSTANTS.TN_HOST_KERNEL,
-      target: known.id,
-      execution,
-      write(memory, slot) {
-        memory.writeOperandCount(slot, 0, CONSTANTS.TN_HOST_LONG_BODY)
-        memory.writeOperand(slot, 0, id, READ_ONLY, 0, body.length)
-        memory.writeLength(slot, body.length)
-      },
-      answered,
-      end: scratch.close,
-    })
+    const { length } = body
+    this.#push(longBodyRequest(CONSTANTS.TN_HOST_KERNEL, known.id, { id, scratch, length }, execution, answered))
     return known
   }
 

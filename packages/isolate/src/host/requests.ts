@@ -32,8 +32,9 @@ export function plainRequest(operation: number, target: number): Request {
   return { operation, target, execution: undefined, write: nothing, answered: nothing }
 }
 
-export function helloRequest(answered: (answer: RemoteAnswer) => void): Request {
-  return { operation: CONSTANTS.TN_HOST_HELLO, target: 0, execution: undefined, write: nothing, answered }
+/** A request that a worker answers as soon as it has answered those before it. */
+export function helloRequest(answered: (answer: RemoteAnswer) => void, execution?: Execution): Request {
+  return { operation: CONSTANTS.TN_HOST_HELLO, target: 0, execution, write: nothing, answered }
 }
 
 /** A request that has only a body, which fits into the slot. */
@@ -45,6 +46,28 @@ export function bodyRequest(
   answered: (answer: RemoteAnswer) => void,
 ): Request {
   return { operation, target, execution, write: (memory, slot) => memory.writeBody(slot, body), answered }
+}
+
+/** A request that has only a body, which is a part of the memory `id`. */
+export function longBodyRequest(
+  operation: number,
+  target: number,
+  { id, scratch, length }: { readonly id: number; readonly scratch: Scratch; readonly length: number },
+  execution: Execution,
+  answered: (answer: RemoteAnswer) => void,
+): Request {
+  return {
+    operation,
+    target,
+    execution,
+    write(memory, slot) {
+      memory.writeOperandCount(slot, 0, CONSTANTS.TN_HOST_LONG_BODY)
+      memory.writeOperand(slot, 0, id, READ_ONLY, 0, length)
+      memory.writeLength(slot, length)
+    },
+    answered,
+    end: scratch.close,
+  }
 }
 
 /** Returns the body of `TN_HOST_MEMORY`. */

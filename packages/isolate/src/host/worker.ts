@@ -19,6 +19,8 @@ export interface WorkerListener {
   /** The worker has answered the request of its start. */
   ready(worker: Worker): void
   succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void
+  /** A library was loaded, or could not be. */
+  loaded(worker: Worker, execution: Execution, answer: RemoteAnswer): void
   /** The result of a call could not be read, for a reason of this process. */
   broke(worker: Worker, execution: Execution, error: unknown): void
   /** A function that the kernel has called aborted the signal of the call. */
@@ -100,7 +102,8 @@ export class Worker implements RingOwner, WorkerIdentity {
       execution.outputMark = this.host.memory.outputTotal
       this.executions.push(execution)
       try {
-        this.#ring.add(execution)
+        if (execution.isLoad) this.#ring.addLoad(execution)
+        else this.#ring.add(execution)
       } catch (error) {
         this.executions.pop()
         this.#listener.broke(this, execution, error)
@@ -230,12 +233,22 @@ export class Worker implements RingOwner, WorkerIdentity {
     }
   }
 
-  #leave(execution: Execution): void {
+  /** @internal */
+  loaded(execution: Execution, answer: RemoteAnswer): void {
+    this.#remove(execution)
+    this.#listener.loaded(this, execution, answer)
+  }
+
+  #remove(execution: Execution): void {
     if (this.executions[0] === execution) this.executions.shift()
     else this.executions.splice(this.executions.indexOf(execution), 1)
     execution.place = -1
     this.#rings = 0
     this.oldestSince = performance.now()
+  }
+
+  #leave(execution: Execution): void {
+    this.#remove(execution)
     this.calls++
     this.previous.push(execution.call.kernel.name)
     if (this.previous.length > PREVIOUS) this.previous.shift()

@@ -1,5 +1,4 @@
-import { isMainThread } from 'node:worker_threads'
-import { NativeError, QueueFullError } from '@tenon/core'
+import { QueueFullError } from '@tenon/core'
 import { checkOptions, CONSTANTS, inspectAsText, type RemoteKernel } from '@tenon/core/internal'
 import { workerIndexOf } from './call-queue.ts'
 import { LONGEST_TIMER } from './timer.ts'
@@ -8,14 +7,10 @@ import { type CallTrace, callChannel } from './events.ts'
 import { Execution } from './execution.ts'
 import { closedError } from './failures.ts'
 import type { CloseOptions, IsolateHealth, IsolateMetrics, WorkerHealth, WorkersOptions } from './options.ts'
-import { KILL_TIMEOUT } from './supervisor.ts'
 import type { WorkerSlot } from './worker-slot.ts'
-import { waitForAny } from './worker-process.ts'
+import { waitForCall } from './wait-for-call.ts'
 import { checkCallOptions, checkDuration, checkSettings, type Settings } from './settings.ts'
 import type { WorkerCall } from './worker-call.ts'
-
-/** The longest wait in native code, in ms: `worker.terminate()` ends a thread only when JavaScript goes on. */
-const LONGEST_WAIT = isMainThread ? Infinity : 100
 
 /** The most calls of a batch that one worker gets at once: a slot for each. */
 const GROUP = CONSTANTS.TN_HOST_SLOTS
@@ -89,7 +84,7 @@ export class Workers implements AsyncDisposable {
     const execution = this.#admit(call, false)
     const pool = this.#pool
     this.#begin(execution as Execution)
-    waitFor(pool, execution as Execution)
+    waitForCall(pool, execution as Execution)
     pool.metrics.settled(execution as Execution, performance.now())
     return execution.take()
   }
@@ -145,6 +140,33 @@ export class Workers implements AsyncDisposable {
     }
     for (const [first] of groups) this.#submit(first!)
     return Promise.allSettled(admitted.map((one) => (one instanceof Execution ? this.#outcomeOf(one) : one)))
+  }
+
+  /**
+   * Loads the library of a kernel in all workers, first in one, and then in the others.
+   *
+   * @param call describes the library, its deadline, and its errors.
+   * @throws (rejects with) {LoadError} if it cannot be loaded. @throws (rejects with) {IsolationError} if a worker ends meanwhile.
+   */
+  async load(call: WorkerCall<void>): Promise<void> {
+    const [first, ...others] = this.#pool.slots
+    await this.#loadIn(first!, call)
+    await Promise.all(others.map((slot) => this.#loadIn(slot, call)))
+  }
+
+  async #loadIn({ index }: WorkerSlot, call: WorkerCall<void>): Promise<void> {
+    this.#checkAlive()
+    const pool = this.#pool
+    if (pool.failure !== undefined) throw pool.failure
+    const { deadline = this.#settings.deadline } = call
+    const settings = { deadline, isIdempotent: false, isAsync: true, isLoad: true }
+    const execution = new Execution(call, this.#nextId++, index, settings, performance.now())
+    this.#submit(execution as Execution)
+    await pool.until(
+      () => execution.isSettled,
+      () => undefined,
+    )
+    execution.take()
   }
 
   /** Releases a kernel and its state in all workers. */
@@ -235,7 +257,7 @@ export class Workers implements AsyncDisposable {
       call,
       this.#nextId++,
       affinity === undefined ? -1 : workerIndexOf(affinity, this.#settings.workers),
-      { deadline, isIdempotent: idempotent, isAsync },
+      { deadline, isIdempotent: idempotent, isAsync, isLoad: false },
       performance.now(),
     )
   }
@@ -317,56 +339,4 @@ function healthOf({ index, worker }: WorkerSlot): WorkerHealth {
   const [current] = executions
   const phase = worker.isReady ? (PHASES[worker.host.memory.phase] ?? 'idle') : 'starting'
   return { index, process, state: phase, kernel: current?.call.kernel.name, calls }
-}
-
-/** Waits on this thread until a call is settled. Once a worker has the call, only the functions that it calls are served. */
-function waitFor(pool: Pool, execution: Execution): void {
-  while (!execution.isSettled) {
-    if (execution.place < 0) waitForTurn(pool, execution)
-    else waitForAnswer(pool, execution, pool.slots[execution.place]!)
-  }
-}
-
-function waitForAnswer(pool: Pool, execution: Execution, slot: WorkerSlot): void {
-  const { supervisor } = pool
-  const worker = slot.worker!
-  const isAlone = pool.slots.length === 1 && pool.queue.length === 0 && worker.isReady && !pool.watchesMemory
-  const next = isAlone && execution.cancelledAt === 0 ? execution.deadlineAt : pool.nextTime
-  const result = worker.exchange(execution, Math.min(next - performance.now(), LONGEST_WAIT))
-  if (result === 'changed') pool.collect(slot)
-  else if (result === 'ended') supervisor.ended(slot, KILL_TIMEOUT)
-  // A worker that damages its ring can end waits for ever.
-  if (result === 'timed out' || performance.now() >= next) pool.tick()
-}
-
-/** Serves all workers until the call may have one. */
-function waitForTurn(pool: Pool, execution: Execution): void {
-  const { supervisor } = pool
-  const eligible = pool.slots.filter(({ index }) => execution.workerIndex < 0 || execution.workerIndex === index)
-  if (eligible.every(({ worker }) => worker?.isServing === true)) {
-    execution.reject(stuckError(execution))
-    pool.dequeue(execution)
-    return
-  }
-  const slots = pool.slots.filter(({ worker }) => worker !== undefined && !worker.isServing)
-  const workers = slots.map(({ worker }) => worker!)
-  const seen = workers.map(({ host }) => host.memory.responses)
-  for (const slot of slots) pool.collect(slot)
-  if (execution.place >= 0 || execution.isSettled) return
-  const isSame = slots.every(({ worker }, index) => worker === workers[index])
-  const timeout = Math.min(pool.nextTime - performance.now(), LONGEST_WAIT)
-  if (isSame) waitForAny(workers.map(({ host }) => host), seen, timeout) // prettier-ignore
-  for (const slot of slots) {
-    supervisor.ended(slot)
-    pool.collect(slot)
-  }
-  pool.tick()
-}
-
-function stuckError({ call }: Execution): NativeError {
-  const { name } = call.kernel
-  return new NativeError(`${name} cannot run, because all workers wait for the function that calls it`, {
-    hint: 'Use more workers, or call the asynchronous form and return.',
-    details: { status: 'DEADLOCK', kernel: name },
-  })
 }

@@ -4,6 +4,7 @@ import { ArgumentError, type KernelSignature, type Tensor } from '@tenon/core'
 import type { BinaryInfo } from '@tenon/binary'
 import {
   checkName,
+  checkOptions,
   explainLoadFailure,
   inspectAsText,
   missingSymbol,
@@ -128,6 +129,25 @@ export class IsolatedLibrary implements AsyncDisposable {
   kernels(): readonly KernelSignature[] {
     this.#host.checkOpen()
     return this.#file.kernels([])
+  }
+
+  /**
+   * Loads the library in all workers, one of them first. Without it, a worker loads the library for its first call. Use it to learn
+   * early whether the library can be loaded. Workers that replace others load the library for their first call.
+   *
+   * @param options `deadline`: the longest time for one worker in milliseconds. By default that of the library.
+   * @throws (rejects with) {LoadError} if the library cannot be loaded
+   * @throws (rejects with) {KernelCrashError} if it ends its worker while it is loaded
+   * @throws (rejects with) {KernelDeadlineError} if it takes longer than the deadline
+   * @throws (rejects with) {ArgumentError | ArgumentRangeError} if the deadline is not valid
+   * @throws (rejects with) {ScopeClosedError} after close
+   * @example
+   * await using library = await Library.isolate('./libkernels.so')
+   * await library.load({ deadline: 10_000 })
+   */
+  async load(options?: { readonly deadline?: number }): Promise<void> {
+    const { deadline } = checkOptions(options, ['deadline'], 'the options of load()')
+    await this.#host.load(deadline)
   }
 
   /** The state of the workers. It never waits. */
