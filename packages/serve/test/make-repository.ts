@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
+/** The path of a library that only tests use, beside the core. */
+export const fixture = (name: string): string => join(dirname(coreLibrary().path), `lib${name}.so`)
+
 /** The library with the kernel `faulty`, whose attribute `fault` says what it does. */
-export const libfaulty: string = join(dirname(coreLibrary().path), 'libfaulty.so')
+export const libfaulty: string = fixture('faulty')
 
 /** Makes a folder with models: files by path, whose contents are JSON, text, or copies of libraries. */
 export function makeRepository(files: Readonly<Record<string, object | string | { copy: string }>>): string {

@@ -1,11 +1,11 @@
 import { kernelLibrary } from '@tenon/kernels'
-import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import { ModelRepository, type ServerOptions } from '../src/index.ts'
 import { Caller } from './caller.ts'
-import { faulty, libfaulty, makeRepository } from './make-repository.ts'
+import { faulty, fixture, libfaulty, makeRepository } from './make-repository.ts'
 import { echo } from './models.ts'
 import { input, Served } from './support.ts'
 
@@ -190,6 +190,73 @@ describe('models that clients load and unload', () => {
     expect(statuses).toEqual(new Set([200]))
     expect((await served.infer('double', request))[0]).toBe(200)
     expect((await served.post('/v2/repository/index', {}))[1]).toMatchObject([{ state: 'READY' }])
+  })
+
+  test('a library that cannot be loaded is no model, and replaces none', async () => {
+    const unresolved = { copy: fixture('core_fixture_unresolved') }
+    const signature = '(x: f32[n]) -> (y: f32[n])'
+    const broken = { library: 'libfaulty.so', kernel: 'fixture_unresolved', signature }
+    const directory = makeRepository({
+      ...faultyModel('double', 0),
+      'broken/model.json': broken,
+      'broken/1/libfaulty.so': unresolved,
+    })
+    await expect(Served.start([], { repository: ModelRepository.open(directory) })).rejects.toThrow(
+      /^failed to load 'broken': .*fixture_nobody_has_this/,
+    )
+    const served = await Served.start([], { repository: ModelRepository.open(directory), modelControl: 'explicit' })
+    const load = (name: string) => served.post(`/v2/repository/models/${name}/load`, {})
+    expect(await load('broken')).toEqual([
+      500,
+      { error: expect.stringMatching(/^failed to load 'broken': /) as string },
+    ])
+    expect((await served.get('/v2/models/broken/ready'))[0]).toBe(503)
+
+    expect((await load('double'))[0]).toBe(200)
+    const before = children()
+    mkdirSync(join(directory, 'double/2'))
+    copyFileSync(unresolved.copy, join(directory, 'double/2/libfaulty.so'))
+    writeFileSync(join(directory, 'double/model.json'), JSON.stringify(broken))
+    expect((await load('double'))[0]).toBe(500)
+    expect(await served.infer('double', request)).toMatchObject([
+      200,
+      { model_version: '1', outputs: [{ data: [2, 4] }] },
+    ])
+    expect(children()).toBe(before)
+  })
+
+  test('a model states the signature and the convention of a symbol that its library does not describe', async () => {
+    const directory = makeRepository({ 'm/1/libfaulty.so': { copy: libfaulty } })
+    const served = await Served.start([], { repository: ModelRepository.open(directory), modelControl: 'explicit' })
+    const write = (kernel: string, others: object): void =>
+      writeFileSync(join(directory, 'm/model.json'), JSON.stringify({ library: 'libfaulty.so', kernel, ...others }))
+    const load = () => served.post('/v2/repository/models/m/load', {})
+    const inputs = [
+      input(
+        'x',
+        'FP32',
+        [16],
+        Array.from({ length: 16 }, (_, i) => i),
+      ),
+    ]
+    const signature = '(x: f32[16]) -> (y: f32[16])'
+    // The library marks one function, and says nothing about the other one, which is then an XLA FFI handler.
+    write('faulty_unified', { signature, convention: 'host-unified', recycle: 1 })
+    await load()
+    for (let i = 0; i < 3; i++) expect((await served.infer('m', { inputs }))[0]).toBe(200)
+    const metrics = (await served.send('GET', '/metrics')).body.toString()
+    // With "recycle": 1, each call has a process of its own.
+    expect(metrics).toMatch(/tenon_worker_restarts_total\{model="m"\} [23]/)
+    write('faulty_refusing', { signature })
+    await load()
+    expect(await served.infer('m', { inputs })).toEqual([
+      500,
+      { error: expect.stringContaining('no questions') as string },
+    ])
+    write('faulty_refusing', {})
+    expect(await load()).toEqual([500, { error: expect.stringContaining('must have a signature') as string }])
+    write('faulty_refusing', { signature, convention: 'xla' })
+    expect(await load()).toEqual([500, { error: expect.stringContaining('the field convention must be') as string }])
   })
 
   test('an unload waits for the requests that run', async () => {

@@ -15,6 +15,8 @@ import {
   unknown,
   type BaseIssue,
 } from 'valibot'
+import type { KernelConvention } from '@tenon/core'
+import { KERNEL_CONVENTIONS } from '@tenon/core/internal'
 import { ModelLoadError } from '../errors.ts'
 import type { ModelOptions } from '../model/model.ts'
 
@@ -33,6 +35,7 @@ const modelFile = strictObject({
   library: name,
   kernel: name,
   signature: optional(name),
+  convention: optional(picklist(KERNEL_CONVENTIONS)),
   attributes: optional(record(string(), unknown())),
   maxBatchSize: optional(whole),
   batching: optional(
@@ -51,6 +54,8 @@ const modelFile = strictObject({
   idempotent: optional(boolean()),
   memory: optional(name),
   guard: optional(boolean()),
+  recycle: optional(count),
+  loadDeadline: optional(pipe(number(), minValue(1))),
 })
 
 /** The contents of `model.json`: a kernel of a library, and the options of its model and of its processes. */
@@ -61,9 +66,15 @@ export interface ModelFile extends Pick<
   /** The file name in the folder of each version. */
   readonly library: string
   readonly kernel: string
+  /** The convention of a symbol that the library does not mark. With a signature, the default is `typed`. */
+  readonly convention?: KernelConvention
   /** The memory of one process, such as `512 MiB`. */
   readonly memory?: string
   readonly guard?: boolean
+  /** The number of calls after which a process is replaced. */
+  readonly recycle?: number
+  /** The longest time in which a process loads the library, in milliseconds. Default: 30,000. */
+  readonly loadDeadline?: number
 }
 
 /** Reads `model.json`. @param path for messages. @throws {ModelLoadError} with the field that is missing, unknown or wrong. */
@@ -87,6 +98,7 @@ export function readModelFile(text: string, path: string): ModelFile {
 /** Instructions for fields with units. */
 const HINTS: Readonly<Record<string, string>> = {
   deadline: 'Write a number of milliseconds, such as 5000.',
+  loadDeadline: 'Write a number of milliseconds, such as 60000.',
   memory: "Write a text with a unit, such as '512 MiB'.",
 }
 

@@ -2,7 +2,7 @@ import { TenonError } from '@tenon/core'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Library, type IsolatedLibrary } from 'tenon'
+import { Library, type IsolatedLibrary, type KernelOptions } from 'tenon'
 import { ModelLoadError } from '../errors.ts'
 import { defineModel, isModel, type Model } from '../model/model.ts'
 import { readModelFile, type ModelFile } from './model-file.ts'
@@ -126,7 +126,8 @@ async function importModel(name: string, path: string): Promise<Model> {
 }
 
 async function openKernel(name: string, version: string, path: string, file: ModelFile): Promise<Opened> {
-  const { library: _, kernel, signature, attributes, memory, guard, instances = 1, ...others } = file
+  const { library: _, kernel, signature, convention: __, attributes, instances = 1, ...rest } = file
+  const { memory, guard, recycle, loadDeadline = 30_000, ...others } = rest
   let library: IsolatedLibrary | undefined
   try {
     library = await Library.isolate(path, {
@@ -135,23 +136,35 @@ async function openKernel(name: string, version: string, path: string, file: Mod
       deadline: Number.POSITIVE_INFINITY,
       ...(memory === undefined ? {} : { memory }),
       ...(guard === undefined ? {} : { guard }),
+      ...(recycle === undefined ? {} : { recycle }),
     })
     const model = defineModel({
       name,
       version,
-      kernel: library.kernel(kernel),
+      kernel: library.kernel(kernel, kernelOptions(library, file)),
       memory: library.memory,
       instances,
       ...(attributes === undefined ? {} : { attributes }),
       ...(signature === undefined ? {} : { signature }),
       ...others,
     })
+    await library.load({ deadline: loadDeadline })
     return { model, library }
   } catch (error) {
     await library?.closeAsync()
     if (!(error instanceof TenonError)) throw error
     const hint = error.hint === undefined ? {} : { hint: error.hint }
     throw new ModelLoadError(`failed to load '${name}': ${error.sentence}`, { ...hint, cause: error })
+  }
+}
+
+/** What `model.json` states about a kernel that its library does not describe. */
+function kernelOptions(library: IsolatedLibrary, { kernel, signature, convention }: ModelFile): KernelOptions {
+  const own = library.kernels().find(({ name }) => name === kernel)
+  const isDescribed = own !== undefined && own.source !== 'none'
+  return {
+    ...(signature === undefined || isDescribed ? {} : { signature }),
+    ...(convention === undefined ? {} : { convention }),
   }
 }
 
