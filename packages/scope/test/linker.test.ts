@@ -307,6 +307,52 @@ describe('a library', () => {
     expect(() => SymbolLookup.ofLibrary('libm.so.6', scope)).toThrow(ScopeClosedError)
   })
 
+  test.each([
+    ['confined', () => ResourceScope.ofConfined()],
+    ['shared', () => ResourceScope.ofShared()],
+    ['native', () => NativeScope.ofConfined()],
+    ['managed', () => ResourceScope.ofConfined({ managed: true })],
+  ])('of a %s scope can be called and searched by close actions, whenever they were added', (_kind, open) => {
+    const scope = open()
+    const called: unknown[] = []
+    scope.addCloseAction(() => called.push(library.find('free')?.scope))
+    const library: SymbolLookup = SymbolLookup.ofLibrary('libc.so.6', scope)
+    const [malloc, free, bsearch] = [
+      Linker.downcall(library.get('malloc'), { result: 'pointer', parameters: ['uint64'] }),
+      Linker.downcall(library.get('free'), { parameters: ['pointer'] }),
+      Linker.downcall(libc.get('bsearch'), {
+        result: 'pointer',
+        parameters: ['pointer', 'pointer', 'uint64', 'uint64', 'pointer'],
+      }),
+    ]
+    const handle = malloc(8)
+    const memory = handle.reinterpret(8, scope)
+    scope.addCloseAction(() => {
+      const abs = Linker.downcall(library.get('llabs'), { result: 'int64', parameters: ['int64'] })
+      called.push(abs(-1), bsearch(handle, handle, 0, 1, library.get('strcmp')).address)
+      expect(() => free(memory)).toThrow(ScopeClosedError)
+      expect(() => free.async(handle)).toThrow(ScopeClosedError)
+      called.push(free(handle))
+    })
+    scope.close()
+    expect(called).toEqual([1n, 0n, undefined, scope])
+    expect(() => free(null)).toThrow(ScopeClosedError)
+    expect(() => library.find('free')).toThrow(ScopeClosedError)
+  })
+
+  test('cannot be called while closeAsync() waits', async () => {
+    const scope = ResourceScope.ofConfined()
+    const cos = Linker.downcall(SymbolLookup.ofLibrary('libm.so.6', scope).get('cos'), {
+      result: 'float64',
+      parameters: ['float64'],
+    })
+    const hold = scope.acquire()
+    const closed = scope.closeAsync()
+    expect(() => cos(0)).toThrow(ScopeClosedError)
+    hold.release()
+    await closed
+  })
+
   test('throws LoadError if it is missing', () => {
     using scope = ResourceScope.ofConfined()
     expect(() => SymbolLookup.ofLibrary('/no/such/library.so', scope)).toThrow(LoadError)

@@ -199,6 +199,7 @@ const closers = new Set(['close', 'closeAsync', 'run', 'runAsync', 'detach'])
 const internals = new Set([
   ...[
     'adopt',
+    'addLastAction',
     'label',
     'seal',
     'release',

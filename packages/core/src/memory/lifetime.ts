@@ -21,7 +21,8 @@ export interface Lifetime {
   /** Checks that the lifetime can be entered. @throws as {@link checkAlive}, and once closing has begun. */
   checkOpen(): void
   /**
-   * Runs `action` once at close. The action that was added last runs first.
+   * Runs `action` once at close. The action that was added last runs first. Actions may call functions of a library that is closed
+   * with the lifetime, for example to free handles.
    *
    * @throws {ScopeClosedError} once closing has begun.
    */

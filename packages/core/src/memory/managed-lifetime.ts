@@ -6,9 +6,21 @@ import type { Block } from './block.ts'
 import { callDepth, usersOf } from './call-stack.ts'
 import { Gate, Hold, type Lifetime } from './lifetime.ts'
 
+/** The gates whose close actions run now, the innermost last. */
+const closing: Gate[] = []
+
+/**
+ * Checks that code of an owner may be called now. The close actions of the owner may call the code, which frees what the code made.
+ *
+ * @throws {ScopeClosedError | WrongThreadError} if it may not.
+ */
+export function checkCallable(gate: Gate): void {
+  if (!closing.includes(gate)) gate.owner.checkOpen()
+}
+
 /**
  * A lifetime that is closed explicitly, in two phases. First, new users are refused, and the close actions run, the last one
- * added first. They may still read the resources. Then the gate is no longer alive, and {@link release} frees the resources.
+ * added first. They may still read the resources, and call functions of the lifetime. Then the gate is no longer alive, and {@link release} frees the resources.
  */
 export abstract class ManagedLifetime implements Lifetime {
   static {
@@ -61,8 +73,13 @@ export abstract class ManagedLifetime implements Lifetime {
   /** @internal Detaches the view of a block at close, after the close actions, which may still read it. */
   adopt({ view }: Block): void {
     const { buffer } = view
+    this.addLastAction(() => void detachBuffer(buffer as ArrayBuffer))
+  }
+
+  /** @internal Runs an action at close after all close actions, which may still use what it ends. */
+  addLastAction(action: () => void): void {
     this.actions ??= []
-    this.actions.unshift(() => void detachBuffer(buffer as ArrayBuffer))
+    this.actions.unshift(action)
   }
 
   /**
@@ -78,7 +95,7 @@ export abstract class ManagedLifetime implements Lifetime {
     if (isUsed(gate)) throw this.heldError()
     this.seal()
     gate.open = false
-    let errors = this.actions === undefined ? undefined : runActions(this.actions)
+    let errors = this.actions === undefined ? undefined : runActions(gate, this.actions)
     gate.alive = false
     try {
       this.release()
@@ -124,8 +141,10 @@ function heldError(gate: Gate, label: string): ScopeHeldError {
   })
 }
 
-function runActions(actions: (() => void)[]): unknown[] | undefined {
+function runActions(gate: Gate, actions: (() => void)[]): unknown[] | undefined {
   let errors: unknown[] | undefined
+  const depth = closing.length
+  closing[depth] = gate
   for (let i = actions.length - 1; i >= 0; i--) {
     try {
       actions[i]!()
@@ -134,5 +153,6 @@ function runActions(actions: (() => void)[]): unknown[] | undefined {
       errors.push(error)
     }
   }
+  closing.length = depth
   return errors
 }

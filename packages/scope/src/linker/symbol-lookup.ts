@@ -21,7 +21,8 @@ export class SymbolLookup {
   }
 
   /**
-   * Loads a library, which is closed with the scope. The code of the library stays mapped.
+   * Loads a library, which is closed with the scope, after the close actions, so that they can call its functions. The code of the
+   * library stays mapped.
    *
    * @param path a path, or a name that the system's loader searches for.
    * @throws {LoadError} with the reason for the failure. @throws {ScopeClosedError} once closing has begun.
@@ -29,7 +30,7 @@ export class SymbolLookup {
   static ofLibrary(path: string, scope: ResourceScope): SymbolLookup {
     const owner = checkScope(scope)
     const library = NativeLibrary.open(path)
-    owner.addCloseAction(() => library.close())
+    owner.addLastAction(() => library.close())
     return new SymbolLookup(owner, library, path)
   }
 

@@ -1,8 +1,5 @@
-import { Block, type Gate } from '@tenon/core/internal'
+import { codeBlock, type Gate } from '@tenon/core/internal'
 import { MemorySegment } from '../segment/memory-segment.ts'
-
-const bytes = Buffer.alloc(0)
-const view = new DataView(new ArrayBuffer(0))
 
 /** Native code as a segment: an address with a lifetime, without memory to read. */
 export class SymbolSegment extends MemorySegment {
@@ -10,7 +7,7 @@ export class SymbolSegment extends MemorySegment {
   readonly name: string
 
   constructor(gate: Gate, address: number, name: string) {
-    super(new Block(gate, view, bytes, address), 0, 0, 0)
+    super(codeBlock(gate, address), 0, 0, 0)
     this.name = name
   }
 

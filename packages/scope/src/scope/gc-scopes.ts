@@ -24,6 +24,9 @@ abstract class UnclosableScope implements Lifetime {
 
   abstract addCloseAction(action: () => void): void
 
+  /** @internal Runs an action after all close actions. */
+  abstract addLastAction(action: () => void): void
+
   /** Always throws, because these scopes cannot be closed. @throws {ScopeClosedError} */
   close(): never {
     throw new ScopeClosedError(`the ${this} cannot be closed, because the garbage collector owns its memory`, {
@@ -70,6 +73,10 @@ export class ImplicitScope extends UnclosableScope {
     this.#anchor.actions.push(action)
   }
 
+  override addLastAction(action: () => void): void {
+    this.#anchor.actions.unshift(action)
+  }
+
   override own(block: Block): Block {
     return block
   }
@@ -84,6 +91,8 @@ export class GlobalScope extends UnclosableScope {
   override addCloseAction(action: () => void): void {
     checkFunction(action, 'action')
   }
+
+  override addLastAction(): void {}
 
   override own(block: Block): Block {
     this.#blocks.push(block)

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../../errors/kinds.ts'
 import { type Block, checkEnterable } from '../../memory/block.ts'
 import type { Gate } from '../../memory/lifetime.ts'
+import { checkCallable } from '../../memory/managed-lifetime.ts'
 import type { Value } from '../argument-conversion.ts'
 import type { ValueType } from '../value-type.ts'
 import type { Piece } from './call-plan.ts'
@@ -8,7 +9,7 @@ import { WORDS } from './frame-layout.ts'
 import { bigints, doubles, words } from './frame.ts'
 import { callFailure } from './call-failure.ts'
 import { load, loadStruct } from './load.ts'
-import type { Resolved, Slot } from './store.ts'
+import { isCode, type Resolved, type Slot } from './store.ts'
 
 /** A result, and the value of `errno` after the call. */
 export interface ValueWithErrno {
@@ -89,7 +90,7 @@ function makeSteps(): CallSteps {
       if (count !== target.count || target.gate.open === false) refuse(target, count)
     },
     checkOperand: (operand) => {
-      if (operand.gate.open === false || operand.exposed === true) checkEnterable(operand)
+      if (operand.gate.open === false || operand.exposed === true) checkClosing(operand)
     },
     begin: (target) => {
       frameWords[TARGET] = target.low
@@ -125,9 +126,15 @@ export const begin: CallSteps['begin'] = callSteps.begin
 export const finish: CallSteps['finish'] = callSteps.finish
 
 function refuse({ name, slots, gate }: Target, count: number): void {
-  if (count === slots.length) return gate.owner.checkOpen()
+  if (count === slots.length) return checkCallable(gate)
   const hidden = slots[0]?.kind === 'target' ? 1 : 0
   throw new ArgumentError(`${name} takes ${slots.length - hidden} arguments, got ${count - hidden}`)
+}
+
+/** Checks an operand whose owner is not open, or whose buffer may be gone. Close actions may call code, but not pass memory. */
+function checkClosing(operand: Block): void {
+  if (isCode(operand)) checkCallable(operand.gate)
+  else checkEnterable(operand)
 }
 
 /** Checks that all operands are open. @throws {ScopeClosedError | WrongThreadError} if one is not open. */

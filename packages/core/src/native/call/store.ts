@@ -62,8 +62,14 @@ const NO_MEMORY = -1
 const noView = new DataView(new ArrayBuffer(0))
 const noBytes = Buffer.alloc(0)
 
+/** Native code at an address, without memory to read. */
+export const codeBlock = (gate: Gate, address: number): Block => new Block(gate, noView, noBytes, address)
+
 /** The library, as an operand. It is also the operand of each argument that is not memory. */
-export const codeOperand = (gate: Gate): Block => new Block(gate, noView, noBytes, NO_MEMORY)
+export const codeOperand = (gate: Gate): Block => codeBlock(gate, NO_MEMORY)
+
+/** Whether a block is native code, and not memory. */
+export const isCode = ({ view }: Block): boolean => view === noView
 
 /**
  * Turns segments into their address or bytes. Everything that can run the user's code, such as a proxy of a segment, happens
