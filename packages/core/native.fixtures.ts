@@ -4,8 +4,8 @@ const includes = ['csrc/include', 'include']
 
 /** The imports of the faults of faulty kernels. */
 const faults = names(`
-  _Unwind_* _ZNSt* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0 _exit abort close execve exit fork free getpid kill malloc
-  memset mkstemp mmap nanosleep pthread_barrier_init pthread_barrier_wait pthread_create pthread_exit pthread_join puts raise snprintf tn_host_is_cancelled unlink write
+  _Unwind_* _ZNSt* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0 _exit abort close dup execve exit fork free getpid kill malloc
+  memset mkstemp mmap nanosleep pthread_barrier_init pthread_barrier_wait pthread_create pthread_exit pthread_join puts raise setrlimit snprintf tn_host_is_cancelled unlink write
 `)
 
 /** The common part of most. */

@@ -40,6 +40,9 @@ export const FAULT = {
   THREADS_SEGV: 31,
   PRINT: 32,
   NULL: 33,
+  DESCRIPTORS: 34,
+  ADDRESSES: 35,
+  LEAK: 36,
 } as const
 
 export const faultyLibrary: string = join(dirname(coreLibrary().path), 'libfaulty.so')

@@ -1,4 +1,5 @@
 import { KernelDeadlineError, ScopeClosedError } from '@tenon/core'
+import { CONSTANTS, STATUS, type RemoteAnswer } from '@tenon/core/internal'
 import { coreFileOf, type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
 import { CrashLoopError, KernelCrashError, KernelMemoryError, WorkerLostError } from './errors.ts'
 import type { Execution } from './execution.ts'
@@ -157,4 +158,14 @@ export function closedError(): ScopeClosedError {
   return new ScopeClosedError('the workers are closed', {
     hint: 'Make calls before closeAsync(), or isolate the library again.',
   })
+}
+
+const { SYSTEM, OUT_OF_MEMORY, NOT_FOUND } = STATUS
+
+/** Whether a worker could not prepare a call for a reason that each further call may have. */
+export function isExhausted({ preparation, known }: Execution, { error, status }: RemoteAnswer): boolean {
+  if (error !== CONSTANTS.TN_HOST_REQUEST_ERROR) return false
+  // The memory was announced for an earlier call, and the worker could not keep it.
+  const lacksMemory = status === NOT_FOUND.value && known?.failure === undefined
+  return preparation !== undefined || status === SYSTEM.value || status === OUT_OF_MEMORY.value || lacksMemory
 }

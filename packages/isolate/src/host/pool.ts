@@ -5,7 +5,7 @@ import { CallMetrics, residentMemory } from './call-metrics.ts'
 import { CallQueue } from './call-queue.ts'
 import { outputChannel, publish } from './events.ts'
 import type { Execution } from './execution.ts'
-import { closedError, deadlineError, detailsOf, elapsedTime, memoryError } from './failures.ts'
+import { closedError, deadlineError, detailsOf, elapsedTime, isExhausted, memoryError } from './failures.ts'
 import type { Settings } from './settings.ts'
 import { START_TIMEOUT, Supervisor, type SupervisedPool } from './supervisor.ts'
 import { Timer } from './timer.ts'
@@ -195,12 +195,28 @@ export class Pool implements SupervisedPool {
   }
 
   failed(worker: Worker, execution: Execution, answer: RemoteAnswer): void {
+    if (this.#gaveBack(worker, execution, answer)) return
     this.metrics.answered(answer.nativeTime)
     // A kernel may find the deadline missed before this thread does.
     const isLate = execution.cancelledAt !== 0 || performance.now() >= execution.deadlineAt
     if (isLate) this.#rejectLate(execution, 'cancelled', worker)
     else if (!execution.isSettled) execution.reject(this.#failureOf(worker, execution, answer))
     this.#over(worker, execution)
+  }
+
+  /**
+   * Replaces a worker that has run out of descriptors, address space or memory, because earlier calls have left too little.
+   *
+   * @returns whether the call, which had not begun, waits for another worker.
+   */
+  #gaveBack(worker: Worker, execution: Execution, answer: RemoteAnswer): boolean {
+    if (worker.isFirstCall || !isExhausted(execution, answer)) return false
+    this.slots[worker.index]!.mustReplace = true
+    if (execution.isSettled || execution.cancelledAt !== 0 || answer.nativeTime !== 0) return false
+    if (execution.losses++ > 0) return false
+    execution.leaveWorker()
+    this.queue.addFirst(execution)
+    return true
   }
 
   #rejectLate(execution: Execution, stage: 'queued' | 'cancelled', worker?: Worker): void {
@@ -220,6 +236,8 @@ export class Pool implements SupervisedPool {
       if (memory === 0 || refusedBytes === 0) return failure
       const error = memoryError(execution, details, memory, { refusedBytes }, failure)
       publish('memory', () => error.details)
+      // What earlier calls have kept is free in another worker.
+      if (!worker.isFirstCall) this.slots[worker.index]!.mustReplace = true
       return error
     } catch (error) {
       return error

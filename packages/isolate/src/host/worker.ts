@@ -74,6 +74,11 @@ export class Worker implements RingOwner, WorkerIdentity {
     return this.executions.length === 0
   }
 
+  /** Whether the last call that the worker answered was its first one. */
+  get isFirstCall(): boolean {
+    return this.calls <= 1
+  }
+
   /** Why the worker cannot be trusted or reached any more. */
   get fault(): string | undefined {
     return this.#fault ?? this.#ring.fault
