@@ -132,7 +132,7 @@ export default {
       imports: names(`
         XlaCustomCallStatusSetSuccess abort __errno_location __libc_calloc __libc_malloc __libc_memalign __libc_realloc
         __libc_start_main alarm backtrace close dladdr fprintf free fstat getpid getrlimit memcpy memmove memset mmap mprotect
-        munmap pause prctl pthread_mutex_lock pthread_mutex_unlock raise setrlimit setvbuf sigaction sigaltstack sigemptyset signal snprintf stderr stdout
+        munmap open pause prctl pthread_mutex_lock pthread_mutex_unlock raise setrlimit setvbuf sigaction sigaltstack sigemptyset signal snprintf stderr stdout
         strerror strlen strrchr strstr syscall tn_* vsnprintf
       `),
     },

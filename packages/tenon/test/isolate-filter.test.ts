@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Library, tensor, type IsolatedLibrary } from '../src/index.ts'
 import { fixturePath } from './isolated.ts'
 
-const { EPERM, ENOSYS } = constants.errno
+const { EPERM, ENOSYS, EACCES } = constants.errno
 
 /** The numbers of system calls, which have been the same on all processors since 424. */
 const numbers: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -89,6 +89,7 @@ const later: Readonly<Record<string, number>> = {
   pidfd_open: 434,
   pidfd_getfd: 438,
   process_madvise: 440,
+  landlock_create_ruleset: 444,
 }
 
 const [AF_INET, SIGCHLD, F_SETOWN, F_SETSIG, F_SETOWN_EX, TIOCSTI, FIOSETOWN] = [2, 17, 8, 10, 15, 0x5412, 0x8901]
@@ -181,6 +182,22 @@ if (process.platform === 'linux' && process.arch in numbers) {
       ).toEqual([EPERM, EPERM])
       const errors = library.kernel('system_calls')(tensor('i64', [[435, 0, 0, 0, 0, 0, 0]]))
       expect(errors.toArray().map(Number)).toEqual([ENOSYS])
+    })
+
+    test('the memory of the client in /proc, where the system has Landlock, and no other file', async () => {
+      for (const sandbox of ['off', 'default'] as const) {
+        await using library = await Library.isolate(fixturePath('hostile'), { sandbox })
+        const open = library.kernel('open_to_write')
+        const errorOf = (path: string): number => {
+          const bytes = [...Buffer.from(`${path}\0`)]
+          return Number(open(tensor('u8', [bytes.length], bytes)).toArray()[0])
+        }
+        const [hasLandlock] = errorsOf(library, [['its version', 'landlock_create_ruleset', 0, 0, 1]]).map(
+          (no) => no === 0,
+        )
+        expect(errorOf(`/proc/${client}/mem`)).toBe(sandbox === 'default' && hasLandlock ? EACCES : 0)
+        expect(errorOf('/dev/null')).toBe(0)
+      }
     })
 
     test('but not with sandbox: off, as far as the system allows', async () => {

@@ -40,7 +40,9 @@ int main(void) {
   tn__record_crashes(command);
   tn__record_refusals(command);
   tn__limit_process(header->memory_limit, (flags & TN_HOST_CORE_DUMPS) != 0);
-  const bool is_filtered = (flags & TN_HOST_SANDBOX) != 0 && tn__filter_system_calls();
+  const bool is_sandboxed = (flags & TN_HOST_SANDBOX) != 0;
+  if (is_sandboxed) tn__close_other_processes();
+  const bool is_filtered = is_sandboxed && tn__filter_system_calls();
   for (;;) {
     uint32_t slot;
     if (tn_host_take(&slot, -1) != TN_OK) return fail("cannot take a request");

@@ -17,4 +17,8 @@ void tn__limit_process(uint64_t memory_limit, bool dumps_core);
 /* filter.c: refuses system calls that kernels do not need. Returns false where the system has no such filters. */
 bool tn__filter_system_calls(void);
 
+/* other_processes.c: refuses what reaches into the memory of other processes through files. Returns false before Linux 5.19, and
+ * where Landlock is off. Called after tn__limit_process(), on the thread that starts those of the kernels. */
+bool tn__close_other_processes(void);
+
 #endif

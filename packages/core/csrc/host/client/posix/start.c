@@ -154,7 +154,8 @@ static int32_t spawn(const tn_host_start_t *start, const descriptors_t *opened, 
 static int32_t open_lifeline(tn_host_t *host) {
   host->lifeline = (int)syscall(SYS_pidfd_open, host->process, 0);
   if (host->lifeline >= 0) return TN_OK;
-  if (errno == ENOSYS) return tn__fail(TN_UNSUPPORTED, "workers need Linux 5.3 or later");
+  if (errno == ENOSYS)
+    return tn__fail(TN_UNSUPPORTED, "workers need Linux 5.3 or later, and this system refuses pidfd_open()");
   return failed("cannot watch a worker");
 }
 

@@ -2,6 +2,7 @@
 #include "tenon_host.h"
 
 #if defined(__linux__)
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -41,6 +42,15 @@ static int32_t take_life(tn_host_header_t *header) {
   return tn__fail(TN_UNSUPPORTED, "the robust mutex of this C library is not known");
 }
 
+/* When memory is short, the system ends workers first, and not their client. Without /proc it chooses by size. */
+static void be_ended_first(void) {
+  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  const ssize_t ignored = write(file, "1000", 4);
+  (void)ignored;
+  close(file);
+}
+
 int32_t tn_host_attach(uint8_t **command) {
   TN_REQUIRE(command != NULL, "command must not be null");
   TN_REQUIRE(tn__host_command == NULL, "this process is a worker already");
@@ -57,6 +67,7 @@ int32_t tn_host_attach(uint8_t **command) {
                     (unsigned)TN_HOST_VERSION);
   }
   tn__host_command = mapped;
+  be_ended_first();
   pthread_key_t key;
   if (pthread_key_create(&key, end_of_main_thread) != 0 || pthread_setspecific(key, header) != 0)
     return tn__fail(TN_SYSTEM, "cannot watch the main thread");
