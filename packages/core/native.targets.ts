@@ -82,12 +82,12 @@ export default {
         pthread_cond_timedwait pthread_condattr_* pthread_create pthread_key_create pthread_mutex_init
         pthread_mutex_lock pthread_mutex_unlock pthread_mutexattr_* pthread_self pthread_setspecific pthread_sigmask qsort read
         realloc recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigemptyset
-        sigfillset signal socket socketpair strcmp strerror strlen strncmp syscall sysconf vsnprintf waitid write
+        sigfillset signal snprintf socket socketpair stat strchr strcmp strerror strlen strncmp strrchr syscall sysconf vsnprintf waitid write
       `),
       systemImports: {
         darwin: names(`
           _FE_DFL_ENV __error accept arc4random chmod getpeereid kevent kqueue nanosleep pipe
-          pthread_cond_timedwait_relative_np shm_open shm_unlink snprintf sysctlbyname
+          pthread_cond_timedwait_relative_np shm_open shm_unlink sysctlbyname
         `),
         win32: names(`
           CreateThread FlushInstructionCache FormatMessageA GetFullPathNameW GetModuleHandleExW GetProcessAffinityMask
@@ -131,7 +131,7 @@ export default {
       exports: ['aligned_alloc', 'calloc', 'malloc', 'memalign', 'posix_memalign', 'realloc'],
       imports: names(`
         XlaCustomCallStatusSetSuccess abort __errno_location __libc_calloc __libc_malloc __libc_memalign __libc_realloc
-        __libc_start_main alarm backtrace close dladdr fprintf free fstat getpid getrlimit memcpy memmove memset mmap mprotect
+        __libc_start_main alarm backtrace close dladdr fprintf free fstat getpid getrlimit memchr memcpy memmove memset mmap mprotect
         munmap open pause prctl pthread_mutex_lock pthread_mutex_unlock raise setrlimit setvbuf sigaction sigaltstack sigemptyset signal snprintf stderr stdout
         strerror strlen strrchr strstr syscall tn_* vsnprintf
       `),

@@ -51,6 +51,8 @@ export interface BinaryInfo {
   readonly interpreter?: string
   /** The name by which other files refer to this file: soname (ELF), install name (Mach-O) or DLL name (PE). */
   readonly soname?: string
+  /** The build ID in hexadecimal digits, which the linker derives from the contents; files without one lack the property (ELF). */
+  readonly buildId?: string
   /** The libraries that are required for loading, in order, without libraries that are loaded at first use. */
   readonly needed: readonly string[]
   /** The search directories before LD_LIBRARY_PATH (DT_RPATH); for Mach-O all LC_RPATH entries. */

@@ -107,6 +107,21 @@ if (linux)
       expect(parse(bytes)).toEqual({ ...info, stripped: true })
     })
 
+    test('the build ID of a library is read, if it has one', () => {
+      const path = compile('identified', source, '-Wl,--build-id=0x0123456789abcdef', '-lm')
+      expect(readBinary(path).buildId).toBe('0123456789abcdef')
+      expect(readBinary(compile('hashed', source, '-Wl,--build-id=sha1', '-lm')).buildId).toMatch(/^[0-9a-f]{40}$/)
+      expect(readBinary(compile('unidentified', source, '-Wl,--build-id=none', '-lm'))).not.toHaveProperty('buildId')
+      // Sizes that exceed the notes.
+      const bytes = readFileSync(path)
+      const at = bytes.indexOf('GNU\0\x01\x23\x45\x67', 'latin1')
+      for (const field of [12, 8]) {
+        const damaged = Buffer.from(bytes)
+        damaged.writeUInt32LE(0xffffffff, at - field)
+        expect(parse(damaged)).not.toHaveProperty('buildId')
+      }
+    })
+
     test('a library without exports and section headers is read', () => {
       const path = compile(
         'imports',

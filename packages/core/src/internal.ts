@@ -71,6 +71,7 @@ export { checkStarted } from './native/call/check-started.ts'
 export {
   coreFunctionAddress,
   fileBesideCore,
+  libraryFunctionAddress,
   libraryFunctions,
   siblingPath,
   type LibraryFunctions,
@@ -87,6 +88,7 @@ export { pollReadable, type ReadableWatch } from './native/poll-readable.ts'
 export { StructType } from './native/struct-type.ts'
 export { bindFunction } from './native/native-function.ts'
 export { explainLoadFailure } from './native/explain-load-failure.ts'
+export { checkFileIdentity, fileIdentity } from './native/file-identity.ts'
 export { missingSymbol } from './native/missing-symbol.ts'
 export { unloadable } from './native/unloadable-file.ts'
 export { exampleOf } from './signatures/attribute-type.ts'

@@ -35,17 +35,27 @@ class KernelsLifetime extends ManagedLifetime {
   protected override release(): void {}
 }
 
+/** The library of some workers. */
+export interface LibraryLocation {
+  /** The absolute path. */
+  readonly path: string
+  /** Returns the identity of the file that workers may load. They refuse another one. */
+  readonly file?: () => string | undefined
+}
+
 /** The workers of one library, and the shared memory of its calls. */
 export class WorkerHost implements RemoteHost {
   readonly path: string
+  readonly file: (() => string | undefined) | undefined
   readonly allocator: SharedMemory
   readonly isRelaying: boolean
   readonly #lifetime: KernelsLifetime
   readonly #workers: Workers
   #closing: Promise<void> | undefined
 
-  private constructor(path: string, workers: Workers, memory: SharedMemory, isRelaying: boolean) {
+  private constructor({ path, file }: LibraryLocation, workers: Workers, memory: SharedMemory, isRelaying: boolean) {
     this.path = path
+    this.file = file
     this.allocator = memory
     this.isRelaying = isRelaying
     this.#lifetime = new KernelsLifetime(path)
@@ -57,10 +67,10 @@ export class WorkerHost implements RemoteHost {
    *
    * @throws {ArgumentError | UnsupportedError | CrashLoopError} as {@link Workers.open}
    */
-  static async open(path: string, { ofWorkers, isRelaying, isGuarded }: SplitOptions): Promise<WorkerHost> {
+  static async open(library: LibraryLocation, { ofWorkers, isRelaying, isGuarded }: SplitOptions): Promise<WorkerHost> {
     const memory = SharedMemory.open({ label: 'isolated calls', guard: isGuarded })
     try {
-      return new WorkerHost(path, await Workers.open(ofWorkers), memory, isRelaying)
+      return new WorkerHost(library, await Workers.open(ofWorkers), memory, isRelaying)
     } catch (error) {
       memory.close()
       throw error
@@ -104,7 +114,7 @@ export class WorkerHost implements RemoteHost {
   /** Loads the library in all workers. @throws see {@link Workers.load} */
   async load(deadline: number | undefined): Promise<void> {
     this.checkOpen()
-    const call = loadCall(this.path, deadline)
+    const call = loadCall(this, deadline)
     checkCallOptions(call)
     await this.#workers.load(call)
   }

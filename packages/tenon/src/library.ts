@@ -80,7 +80,8 @@ export class Library {
   static {
     openLibrary = (file) => {
       const { path } = file
-      const native = recordRegistrations(resolve(path), () => openNative(file))
+      const native = recordRegistrations(file.identity ?? path, () => openNative(file))
+      file.checkSame()
       const library = new Library(native, file)
       native.addCloseAction(() => {
         for (const packed of library.#packed.values()) packed[Symbol.dispose]()
@@ -143,7 +144,7 @@ export class Library {
    */
   kernels(): readonly KernelSignature[] {
     this.native.checkOpen()
-    return this.#file.kernels(registrationsOf(resolve(this.path)))
+    return this.#file.kernels(registrationsOf(this.#file.identity ?? this.path))
   }
 
   /**
@@ -164,7 +165,7 @@ export class Library {
    */
   kernel<Result = Tensor>(name: string, options?: KernelOptions): Kernel<Result, KernelHandler | PackedFunc> {
     this.native.checkOpen()
-    const registered = registrationsOf(resolve(this.path))
+    const registered = registrationsOf(this.#file.identity ?? this.path)
     const sources = { library: this, found: this.#file.signaturesFor(checkName(name, 'name')), registered }
     return openKernel(sources, name, options)
   }
@@ -181,7 +182,7 @@ export class Library {
     this.native.checkOpen()
     const known = this.#packed.get(name)
     if (known?.isAlive === true) return known
-    this.#module ??= Module.open(resolve(this.path))
+    this.#module ??= this.#file.read((path) => Module.open(path))
     const packed = this.#module.get(name)
     this.#packed.set(name, packed)
     return packed

@@ -3,6 +3,7 @@ import type { BinaryInfo } from '../binary-info.ts'
 import type { BinaryReader } from '../binary-reader.ts'
 import { Tag, readElfDynamic, type ElfDynamic } from './elf-dynamic.ts'
 import { PT_INTERP, SHT_SYMTAB, readElfHeader, type ElfHeader } from './elf-header.ts'
+import { readBuildId } from './elf-notes.ts'
 import { readElfSymbols } from './elf-symbols.ts'
 import { minimumGlibc, readNeededVersions, type NeededVersion } from './elf-versions.ts'
 
@@ -25,6 +26,7 @@ export function readElf(file: BinaryReader): BinaryInfo {
   const glibc = minimumGlibc(versions.values())
   const libc = libcOf(dependencies, glibc, versions.values())
   const soname = dynamic.texts(Tag.soname)[0]
+  const buildId = readBuildId(header)
   return {
     format: 'elf',
     kind: ((dynamic.value(Tag.flags1) ?? 0) & DF_1_PIE) !== 0 ? 'executable' : (kinds[header.type] ?? 'other'),
@@ -34,6 +36,7 @@ export function readElf(file: BinaryReader): BinaryInfo {
     ...(libc === undefined ? {} : { libc }),
     ...(glibc === undefined ? {} : { minimumGlibc: glibc }),
     ...(soname === undefined ? {} : { soname }),
+    ...(buildId === undefined ? {} : { buildId }),
     stripped: !header.sections.some(({ type }) => type === SHT_SYMTAB),
     ...readElfSymbols(header, dynamic, versions),
   }

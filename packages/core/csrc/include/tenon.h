@@ -54,9 +54,11 @@ TN_API void tn_memory_free(void *block);
 /* Copies bytes between blocks that do not overlap, for callers that have addresses instead of views. */
 TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
 
-/* --- base/posix/library.c ----------------------------------------------------------------------------------------- */
+/* --- base/posix/library.c, base/posix/library_file.c -------------------------------------------------------------- */
 
-/* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. */
+/* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. A path is that of the file
+ * which is there now, although the loader has opened another file by the same path. TN_LOAD_FAILED also if the file was
+ * overwritten after it was opened. Windows does not compare files. */
 TN_API int32_t tn_library_open(const char *path, size_t path_length, void **out);
 
 /* Does the same, and makes the symbols of the library visible to all libraries that are opened later. */
@@ -85,6 +87,11 @@ TN_API int32_t tn_watch_open(int32_t descriptor, int32_t *socket);
 /* --- base/posix/mapping.c, base/posix/fault_guard.c --------------------------------------------------------------- */
 
 /* Windows does not export the functions from here to the end of this header. */
+
+/* As tn_library_open(), if the path is that of a certain file. Its identity is the text "device inode size time", in decimal,
+ * with the time of its last change in nanoseconds. */
+TN_API int32_t tn_library_open_file(const char *path, size_t path_length, const char *identity, size_t identity_length,
+                                    void **out);
 
 #define TN_MAPPING_SHARED 1u  /* writes go to the file; without it, written pages are private copies */
 #define TN_MAPPING_GUARDED 2u /* pages that the file no longer has read as zeros and are counted, without SIGBUS */

@@ -93,7 +93,7 @@ typedef struct tn_host_header {
 /* What a client asks for. */
 enum {
   TN_HOST_HELLO = 1,          /* body of the answer: tn_host_hello_t */
-  TN_HOST_LOAD = 2,           /* target: the new id of a library; body: its path */
+  TN_HOST_LOAD = 2,           /* target: the new id of a library; body: its path, and behind a NUL the identity of its file */
   TN_HOST_KERNEL = 3,         /* target: the new id of a kernel; body: tn_host_kernel_t and what follows it */
   TN_HOST_RELEASE_KERNEL = 4, /* target: a kernel */
   TN_HOST_MEMORY = 5,         /* target: the new id of a memory; body: tn_host_memory_t; its descriptor is on the socket */

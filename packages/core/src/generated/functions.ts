@@ -18,6 +18,7 @@ export const FUNCTIONS = {
     tn_library_symbol: ['int32_t', ['void *', 'const char *', 'size_t', 'void *']],
     tn_first_core: ['int32_t', ['void *', 'void *']],
     tn_watch_open: ['int32_t', ['int32_t', 'void *']],
+    tn_library_open_file: ['int32_t', ['const char *', 'size_t', 'const char *', 'size_t', 'void *']],
     tn_mapping_open: ['int32_t', ['int32_t', 'uint64_t', 'size_t', 'uint32_t', 'void *']],
     tn_mapping_close: ['int32_t', ['void *', 'size_t']],
     tn_mapping_retire: ['int32_t', ['void *', 'size_t']],

@@ -21,6 +21,8 @@ function explain(
   path: string,
   reason: string,
 ): { readonly sentence?: string; readonly hint?: string | undefined } | undefined {
+  const replaced = replacedFileHint(reason)
+  if (replaced !== undefined) return { hint: replaced }
   if (!existsSync(path)) {
     // The loader searched for a bare name, and its message says where.
     return path.includes('/') ? { sentence: `the library ${path} does not exist`, hint: similarFile(path) } : undefined
@@ -65,6 +67,13 @@ function explain(
     if (!(error instanceof BinaryFormatError)) return undefined
     return { sentence: `cannot load ${path}: ${String(error.details['reason'])}`, hint: error.hint }
   }
+}
+
+/** What to do about a file that was changed after it was loaded. @param reason the message of the core */
+function replacedFileHint(reason: string): string | undefined {
+  if (reason.includes('was replaced after')) return 'Open the library again, which loads the new file.'
+  if (!reason.includes('was overwritten after')) return undefined
+  return 'Restart the process. Replace files of libraries by renaming others, as linkers and package managers do, because code that is overwritten can end the process.'
 }
 
 /** A hint with the most similar name in the directory of a missing file. */

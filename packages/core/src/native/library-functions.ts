@@ -6,7 +6,7 @@ import { coreLibrary, type CoreFunctions, lastError } from './core-library.ts'
 import { bindAll, type FunctionsOf } from './function-table.ts'
 import { libraryFileName } from './locate.ts'
 import { checkDigest } from './packaged-digests.ts'
-import { symbolsOf } from './symbols.ts'
+import { type FindSymbol, symbolsOf } from './symbols.ts'
 
 type Library = Exclude<keyof typeof FUNCTIONS, 'tenon'>
 
@@ -37,6 +37,19 @@ export function fileBesideCore(name: string): string {
 
 /** Later libraries see the symbols of this one. Called once for a library. @throws {LoadError} if it is missing or does not load. */
 export function libraryFunctions<Name extends Library>(name: Name): LibraryFunctions<Name> {
+  return bindAll(coreLibrary().bindCore, FUNCTIONS[name], openBesideCore(name))
+}
+
+/** Returns the address of a function of a library beside the core. @throws {LoadError} as {@link libraryFunctions} */
+export function libraryFunctionAddress<Name extends Library>(
+  name: Name,
+  symbol: keyof LibraryFunctions<Name> & string,
+): number {
+  return openBesideCore(name)(symbol)
+}
+
+/** All threads use the file that the first one has opened, also after an update of the package. */
+function openBesideCore(name: Library): FindSymbol {
   const path = siblingPath(name)
   if (!existsSync(path)) {
     throw new LoadError(`the library ${path} does not exist`, {
@@ -49,5 +62,5 @@ export function libraryFunctions<Name extends Library>(name: Name): LibraryFunct
   if (functions.tn_library_open_globally(driver.addressOf(file), file.length, driver.addressOf(out)) !== 0) {
     throw new LoadError(`the library ${path} could not be loaded: ${lastError()}`, { details: { path } })
   }
-  return bindAll(bindCore, FUNCTIONS[name], symbolsOf(driver, bindCore, Number(out[0])))
+  return symbolsOf(driver, bindCore, Number(out[0]))
 }

@@ -46,6 +46,8 @@ export interface RemoteKernel {
   readonly name: string
   /** The absolute path of the library. */
   readonly library: string
+  /** See {@link RemoteHost.file}. */
+  readonly file?: (() => string | undefined) | undefined
   /** The calling convention, `TN_HOST_XLA` and so on. */
   readonly convention: number
   /** The symbols of the stages instantiate, prepare, initialize and execute. A missing stage is an empty string. */
@@ -120,6 +122,8 @@ export interface RemoteCall<T = void> {
 export interface RemoteHost {
   /** The absolute path of the library. */
   readonly path: string
+  /** Returns the identity of the file that all workers load, which they compare. Without it they load the file that is there. */
+  readonly file?: (() => string | undefined) | undefined
   /** The gate of the library. */
   readonly gate: Gate
   /** The memory in which results lie. Tensors in it are not copied. */

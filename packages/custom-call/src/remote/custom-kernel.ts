@@ -108,6 +108,7 @@ function prepareCall(
   const kernel: RemoteKernel = {
     name: signature.name,
     library: host.path,
+    file: host.file,
     convention: isTyped
       ? isRegistered
         ? CONSTANTS.TN_HOST_REGISTERED

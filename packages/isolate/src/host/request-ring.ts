@@ -6,6 +6,7 @@ import {
   bodyRequest,
   helloRequest,
   kernelBody,
+  loadBody,
   longBodyRequest,
   makeScratch,
   memoryBody,
@@ -236,8 +237,8 @@ export class RequestRing {
 
   /** Adds a request that loads the library of a kernel, unless the worker has loaded it. */
   addLoad(execution: Execution): void {
-    const { library: path } = execution.call.kernel
-    const library = this.#kernels.findLibrary(path) ?? this.#load(path, execution)
+    const { kernel } = execution.call
+    const library = this.#kernels.findLibrary(kernel.library) ?? this.#load(kernel, execution)
     this.#push(helloRequest((answer) => this.#owner.loaded(execution, library.failure ?? answer), execution))
   }
 
@@ -309,7 +310,7 @@ export class RequestRing {
 
   #prepareKernel(kernel: RemoteKernel, execution: Execution): Known {
     const known = this.#kernels.add(kernel)
-    const library = this.#kernels.findLibrary(kernel.library) ?? this.#load(kernel.library, execution)
+    const library = this.#kernels.findLibrary(kernel.library) ?? this.#load(kernel, execution)
     const body = kernelBody(kernel, library.id)
     const answered = (answer: RemoteAnswer): void => {
       this.#kernels.settle(known, library.failure ?? answer, kernel)
@@ -325,12 +326,12 @@ export class RequestRing {
     return known
   }
 
-  #load(path: string, execution: Execution): Known {
-    const library = this.#kernels.addLibrary(path)
+  #load(kernel: RemoteKernel, execution: Execution): Known {
+    const library = this.#kernels.addLibrary(kernel.library)
     const answered = (answer: RemoteAnswer): void => {
-      this.#kernels.settle(library, answer, path)
+      this.#kernels.settle(library, answer, kernel.library)
     }
-    this.#push(bodyRequest(CONSTANTS.TN_HOST_LOAD, library.id, Buffer.from(path), execution, answered))
+    this.#push(bodyRequest(CONSTANTS.TN_HOST_LOAD, library.id, loadBody(kernel), execution, answered))
     return library
   }
 

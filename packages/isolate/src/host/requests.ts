@@ -48,6 +48,12 @@ export function bodyRequest(
   return { operation, target, execution, write: (memory, slot) => memory.writeBody(slot, body), answered }
 }
 
+/** The body of a request that loads the library of a kernel: its path, and the identity of its file. */
+export function loadBody({ library, file }: RemoteKernel): Uint8Array {
+  const identity = file?.()
+  return Buffer.from(identity === undefined ? library : `${library}\0${identity}`)
+}
+
 /** A request that has only a body, which is a part of the memory `id`. */
 export function longBodyRequest(
   operation: number,

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { encode } from '@msgpack/msgpack'
 import type { Segment } from '@tenon/core'
-import { CONSTANTS, LAYOUTS, STATUS } from '@tenon/core/internal'
+import { CONSTANTS, fileIdentity, LAYOUTS, STATUS } from '@tenon/core/internal'
 import { check, out, outAddress, sharing } from '@tenon/pools/internal'
 import { operandSize, readOperand, type TakenRequest, type RequestOperand } from './taken-request.ts'
 import { ScriptHostError } from './script-host-error.ts'
@@ -59,10 +59,13 @@ export class ScriptHost {
   }
 
   async #load(request: TakenRequest): Promise<void> {
-    const path = Buffer.from(this.#bodyOf(request)).toString()
+    const [path, file] = Buffer.from(this.#bodyOf(request)).toString().split('\0') as [string, string?]
     let loaded: Modules
     try {
       loaded = (await import(pathToFileURL(path).href)) as Modules
+      if (file !== undefined && fileIdentity(path) !== file) {
+        throw new ScriptHostError(`the file ${path} was replaced after the library was opened`)
+      }
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
       const failure = { error: CONSTANTS.TN_HOST_LOAD_ERROR, status: STATUS.LOAD_FAILED.value }

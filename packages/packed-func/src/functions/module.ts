@@ -2,9 +2,11 @@ import { resolve } from 'node:path'
 import { LoadError, NativeLibrary } from '@tenon/core'
 import {
   addressOf,
+  checkFileIdentity,
   checkName,
   checkOptions,
   didYouMean,
+  fileIdentity,
   keepAlive,
   libraryFunctions,
   unloadable,
@@ -65,10 +67,12 @@ export class Module extends NativeObject {
     const { legacy } = checkOptions(options, ['legacy'])
     if (legacy !== undefined && typeof legacy !== 'boolean') throw wrongType('legacy', 'a boolean', legacy)
     if (unloadable(resolve(checkName(path, 'path'))) !== undefined) NativeLibrary.open(path)
+    const identity = fileIdentity(path)
     const file = readModuleFile(path)
     const isUnmarkedLegacy = legacy ?? file?.hasLegacyEntry ?? false
     if (isUnmarkedLegacy || file?.isMarkedLegacy === true) prepareLegacy(path)
     const opened = load(path, isUnmarkedLegacy)
+    checkFileIdentity(path, identity)
     opened.#path = path
     opened.#file = file ?? null
     return opened

@@ -1,5 +1,4 @@
-import { NativeLibrary } from '@tenon/core'
-import { functionAt, siblingPath, type LibraryFunctions } from '@tenon/core/internal'
+import { functionAt, libraryFunctionAddress, type LibraryFunctions } from '@tenon/core/internal'
 
 type AllFunctions = LibraryFunctions<'tenon_packed'>
 
@@ -45,7 +44,7 @@ export type PackedFunctions = Omit<AllFunctions, keyof EnteredFunctions>
 
 /** Returns the address of a function of libtenon_packed, for calls that can run functions of TypeScript. */
 export function packedAddress(name: keyof AllFunctions): number {
-  return Number(NativeLibrary.open(siblingPath('tenon_packed')).symbol(name))
+  return libraryFunctionAddress('tenon_packed', name)
 }
 
 export function enteredFunctions(): EnteredFunctions {

@@ -37,6 +37,7 @@ export function packedTarget(
   const kernel: RemoteKernel = {
     name,
     library: host.path,
+    file: host.file,
     convention: isLegacy ? CONSTANTS.TN_HOST_LEGACY : CONSTANTS.TN_HOST_PACKED,
     symbols: ['', '', '', name],
     operands: 0,

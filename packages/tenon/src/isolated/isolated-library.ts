@@ -56,7 +56,11 @@ export class IsolatedLibrary implements AsyncDisposable {
       const settings = splitOptions(options)
       const file = new LibraryFile(resolve(path), settings.isScript ? noSymbols : undefined)
       checkFile(file)
-      return new IsolatedLibrary(file, await WorkerHost.open(file.path, settings), settings.isScript)
+      return new IsolatedLibrary(
+        file,
+        await WorkerHost.open({ path: file.path, file: () => file.refresh() }, settings),
+        settings.isScript,
+      )
     }
   }
 

@@ -60,6 +60,7 @@ export function scriptKernel(
       const kernel: RemoteKernel = {
         name,
         library: host.path,
+        file: host.file,
         convention: CONSTANTS.TN_HOST_SCRIPT,
         symbols: ['', '', '', symbol],
         operands,

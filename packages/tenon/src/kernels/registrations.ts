@@ -1,25 +1,25 @@
 import { registeredNames } from '@tenon/custom-call'
 
-/** The names of the handlers that libraries have registered while this package loaded them, by the paths of the libraries. */
-const byPath = new Map<string, readonly string[]>()
+/** The names of the handlers that libraries have registered while this package loaded them, by the keys of the libraries. */
+const byLibrary = new Map<string, readonly string[]>()
 
 /**
  * Loads a library, and records the handlers that the library registers itself.
  *
- * @param path identifies the library. A library registers its handlers only when it is loaded for the first time.
+ * @param key identifies the file of the library. A library registers its handlers only when it is loaded for the first time.
  */
-export function recordRegistrations<Opened>(path: string, load: () => Opened): Opened {
+export function recordRegistrations<Opened>(key: string, load: () => Opened): Opened {
   const before = new Set(registeredNames().map(keyOf))
   const opened = load()
   const added = registeredNames().filter((one) => !before.has(keyOf(one)))
-  const names = new Set([...registrationsOf(path), ...added.map(({ name }) => name)])
-  if (names.size > 0) byPath.set(path, [...names].toSorted())
+  const names = new Set([...registrationsOf(key), ...added.map(({ name }) => name)])
+  if (names.size > 0) byLibrary.set(key, [...names].toSorted())
   return opened
 }
 
-/** The names of the handlers that the library at a path has registered itself, sorted. */
-export function registrationsOf(path: string): readonly string[] {
-  return byPath.get(path) ?? []
+/** The names of the handlers that a library has registered itself, sorted. */
+export function registrationsOf(key: string): readonly string[] {
+  return byLibrary.get(key) ?? []
 }
 
 function keyOf({ name, platform }: { readonly name: string; readonly platform: string }): string {

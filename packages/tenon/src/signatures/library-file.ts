@@ -1,13 +1,23 @@
-import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { ArgumentError, type KernelConvention, type KernelSignature } from '@tenon/core'
 import { readBinary, type BinaryInfo } from '@tenon/binary'
+import { checkFileIdentity, fileIdentity } from '@tenon/core/internal'
 import { libraryKernels, type LibraryKernel } from './library-kernels.ts'
 import { readSignatures, type FoundSignature } from './read-signatures.ts'
 import { unknownSignature } from './unknown-signature.ts'
 
-/** What the file of a library states about its kernels. Nothing is read before it is needed, and nothing is loaded. */
+/**
+ * What the file of a library states about its kernels. Nothing is read before it is needed, and nothing is loaded. What is read comes
+ * from the file that was at the path at first, or is refused.
+ */
 export class LibraryFile {
   readonly path: string
+  /** The identity of the file when it was opened; undefined for a library that the loader finds by a bare name. */
+  readonly identity: string | undefined
+  /** The identity of the file, which a copy of the same build may have replaced. */
+  #current: string | undefined
+  /** The path that does not depend on the working directory. */
+  readonly #absolutePath: string
   #info: BinaryInfo | undefined
   #kernels: ReadonlyMap<string, LibraryKernel> | undefined
   #found: readonly FoundSignature[] | undefined
@@ -17,13 +27,15 @@ export class LibraryFile {
   /** @param info the headers, if they were read already. @param some the signatures of some kernels. */
   constructor(path: string, info?: BinaryInfo, some: readonly FoundSignature[] = []) {
     this.path = path
+    this.identity = this.#current = fileIdentity(path)
+    this.#absolutePath = resolve(path)
     this.#info = info
     this.#some = some
   }
 
   /** The headers; undefined for a library that the loader finds by a bare name. */
   get info(): BinaryInfo | undefined {
-    if (this.#info === undefined && existsSync(this.path)) this.#info = readBinary(this.path)
+    if (this.identity !== undefined) this.#info ??= this.read((path) => readBinary(path))
     return this.#info
   }
 
@@ -36,7 +48,7 @@ export class LibraryFile {
   /** The signatures of all kernels. @throws {SidecarError} */
   signatures(): readonly FoundSignature[] {
     const { info } = this
-    this.#found ??= info === undefined ? [] : readSignatures(this.path, info)
+    this.#found ??= info === undefined ? [] : this.read((path) => readSignatures(path, info))
     return this.#found
   }
 
@@ -46,7 +58,7 @@ export class LibraryFile {
     const known = this.#some.filter(({ signature }) => signature.name === name)
     if (known.length > 0) return known
     const { info } = this
-    const read = info === undefined ? [] : readSignatures(this.path, info, { name })
+    const read = info === undefined ? [] : this.read((path) => readSignatures(path, info, { name }))
     if (read.every(({ signature }) => signature.source === 'none')) return this.signatures()
     this.#some = [...this.#some, ...read]
     return read
@@ -64,6 +76,37 @@ export class LibraryFile {
     return [...found, ...others.map((name) => unknownSignature(name, 'typed'))].toSorted((a, b) =>
       a.name < b.name ? -1 : 1,
     )
+  }
+
+  /** @throws {LoadError} if there is another file at the path now */
+  checkSame(): void {
+    checkFileIdentity(this.#absolutePath, this.refresh())
+  }
+
+  /** Returns the identity of the file, also after a copy of the same build has replaced it, as when a package is installed again. */
+  refresh(): string | undefined {
+    const found = this.#current === undefined ? undefined : fileIdentity(this.#absolutePath)
+    if (found !== undefined && found !== this.#current && this.#isSameBuild()) this.#current = found
+    return this.#current
+  }
+
+  #isSameBuild(): boolean {
+    const buildId = this.#info?.buildId
+    if (buildId === undefined) return false
+    try {
+      return readBinary(this.#absolutePath).buildId === buildId
+    } catch {
+      return false
+    }
+  }
+
+  /** Reads the file, or a part of it. The file may be replaced meanwhile. @throws {LoadError} as {@link checkSame} */
+  read<T>(read: (path: string) => T): T {
+    try {
+      return read(this.#absolutePath)
+    } finally {
+      this.checkSame()
+    }
   }
 
   /** Refuses data, and a symbol that the library marks for another convention. @throws {ArgumentError} */

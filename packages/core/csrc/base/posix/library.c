@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/floating_point.h"
 #include "base/status.h"
+#include "library_file.h"
+#include "loader.h"
 
 /* Makes a NUL-terminated copy, which the caller frees. `what` is the name of the text in error messages. */
 static int32_t terminate(const char *what, const char *text, size_t length, char **out) {
@@ -17,34 +18,38 @@ static int32_t terminate(const char *what, const char *text, size_t length, char
   return TN_OK;
 }
 
-static int32_t open_library(const char *path, int visibility, void **out) {
-  const tn__floating_point_t floating_point = tn__floating_point_save();
-  void *library = dlopen(path, RTLD_NOW | visibility);
-  tn__floating_point_restore(floating_point);
-  if (library == NULL) {
-    const char *reason = dlerror();
-    return tn__fail(TN_LOAD_FAILED, "%s", reason != NULL ? reason : "the loader gave no reason");
-  }
-  *out = library;
-  return TN_OK;
-}
-
-static int32_t open_span(const char *path, size_t path_length, int visibility, void **out) {
+static int32_t terminate_path(const char *path, size_t path_length, void **out, char **name) {
   TN_REQUIRE(path != NULL && path_length != 0 && out != NULL,
              "path must not be null or empty, and out must not be null");
+  return terminate("path", path, path_length, name);
+}
+
+int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   char *name = NULL;
-  TN_TRY(terminate("path", path, path_length, &name));
-  const int32_t status = open_library(name, visibility, out);
+  TN_TRY(terminate_path(path, path_length, out, &name));
+  const int32_t status = tn__library_file_open(name, NULL, out);
   free(name);
   return status;
 }
 
-int32_t tn_library_open(const char *path, size_t path_length, void **out) {
-  return open_span(path, path_length, RTLD_LOCAL, out);
+int32_t tn_library_open_file(const char *path, size_t path_length, const char *identity, size_t identity_length,
+                             void **out) {
+  TN_REQUIRE(identity != NULL, "identity must not be null");
+  char *name = NULL, *expected = NULL;
+  TN_TRY(terminate_path(path, path_length, out, &name));
+  int32_t status = terminate("identity", identity, identity_length, &expected);
+  if (status == TN_OK) status = tn__library_file_open(name, expected, out);
+  free(expected);
+  free(name);
+  return status;
 }
 
 int32_t tn_library_open_globally(const char *path, size_t path_length, void **out) {
-  return open_span(path, path_length, RTLD_GLOBAL, out);
+  char *name = NULL;
+  TN_TRY(terminate_path(path, path_length, out, &name));
+  const int32_t status = tn__loader_open(name, RTLD_GLOBAL, out);
+  free(name);
+  return status;
 }
 
 int32_t tn_library_open_core(void **out) {
@@ -52,7 +57,7 @@ int32_t tn_library_open_core(void **out) {
   static const char here;
   Dl_info info;
   if (dladdr(&here, &info) == 0) return tn__fail(TN_NOT_FOUND, "the loader does not know the core");
-  return open_library(info.dli_fname, RTLD_GLOBAL, out);
+  return tn__loader_open(info.dli_fname, RTLD_GLOBAL, out);
 }
 
 int32_t tn_library_process(void **out) {

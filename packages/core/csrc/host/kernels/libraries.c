@@ -36,15 +36,23 @@ static void install_guard(void) {
   is_installed = true;
 }
 
+/* Opens a library by its path and, behind a NUL, the identity of its file, which may be missing. */
+static int32_t open_once(const char *path, size_t length, void **out) {
+  const char *end = memchr(path, 0, length);
+  if (end == NULL) return tn_library_open(path, length, out);
+  const size_t path_length = (size_t)(end - path);
+  return tn_library_open_file(path, path_length, end + 1, length - path_length - 1, out);
+}
+
 /* Opens a library. One that needs a runtime of packed functions, which it is not linked with, is opened again after that
  * was loaded. */
 static int32_t open_library(const char *path, size_t length, void **out) {
-  const int32_t status = tn_library_open(path, length, out);
+  const int32_t status = open_once(path, length, out);
   if (status == TN_OK || strstr(tn_last_error(), "TVM") == NULL) return status;
   char reason[1024];
   snprintf(reason, sizeof reason, "%s", tn_last_error());
   if (tn__packed_runtime_load(strstr(reason, "TVMFFI") == NULL) != TN_OK) return status;
-  return tn_library_open(path, length, out);
+  return open_once(path, length, out);
 }
 
 int32_t tn__serve_load(tn__request_t *request) {

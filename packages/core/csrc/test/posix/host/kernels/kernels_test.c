@@ -246,8 +246,10 @@ TEST(host_libraries_that_cannot_be_loaded_say_why) {
   CHECK(answer->error == TN_HOST_LOAD_ERROR && answer->status == TN_LOAD_FAILED && body_has(answer, missing));
   CHECK(is_refused(ask(TN_HOST_LOAD, new_id(), NULL, 0), TN_INVALID_ARGUMENT, "1 to 4095 bytes"));
   CHECK(is_refused(ask(TN_HOST_LOAD, library(), missing, 5), TN_INVALID_ARGUMENT, "must be new"));
-  answer = ask(TN_HOST_LOAD, new_id(), "a\0b", 3);
+  answer = ask(TN_HOST_LOAD, new_id(), "a\0b\0c", 5);
   CHECK(answer->error == TN_HOST_LOAD_ERROR && body_has(answer, "NUL"));
+  answer = ask(TN_HOST_LOAD, new_id(), "/proc/self/exe\0" "1 2 3 4", 22);
+  CHECK(answer->error == TN_HOST_LOAD_ERROR && body_has(answer, "was replaced after the library was opened"));
 }
 
 TEST(host_untyped_kernels_of_all_conventions_run_fail_and_throw) {

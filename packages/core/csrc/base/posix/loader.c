@@ -1,0 +1,19 @@
+#include "loader.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "base/floating_point.h"
+#include "base/status.h"
+
+int32_t tn__loader_open(const char *path, int visibility, void **out) {
+  const tn__floating_point_t floating_point = tn__floating_point_save();
+  void *library = dlopen(path, RTLD_NOW | visibility);
+  tn__floating_point_restore(floating_point);
+  if (library == NULL) {
+    const char *reason = dlerror();
+    return tn__fail(TN_LOAD_FAILED, "%s", reason != NULL ? reason : "the loader gave no reason");
+  }
+  *out = library;
+  return TN_OK;
+}
