@@ -1,7 +1,7 @@
 import { packageFlags } from '@tenon/config/package-flags'
 import { ArgumentError, ArgumentRangeError, LoadError, NativeError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
 import { runScript } from '@tenon/core/testing'
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -141,6 +141,48 @@ if (process.platform !== 'win32')
       truncateSync(path, 4096)
       expect([segment.getUint8(0), segment.getUint8(2 * 4096)]).toEqual([7, 0])
     })
+
+    test('report writes that did not reach the file, in force() and when the scope is closed, once', () => {
+      for (const byteOffset of [0, 4096]) {
+        const path = file(new Uint8Array(4 * 4096))
+        const scope = ResourceScope.ofConfined()
+        const segment = MemorySegment.mapFile(path, scope, { access: 'write', byteOffset })
+        segment.setUint8(0, 1)
+        segment.force()
+        truncateSync(path, 2 * 4096)
+        segment.fill(7)
+        expect(segment.getUint8(segment.byteSize - 1)).toBe(7)
+        const lost = /^writes to the file .* from byte 8192 on were lost, because pages of the file are missing\n/
+        expect(() => segment.force()).toThrow(lost)
+        segment.force()
+        scope.close()
+      }
+      const path = file(new Uint8Array(2 * 4096))
+      const scope = ResourceScope.ofConfined()
+      const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
+      truncateSync(path, 0)
+      segment.fill(7)
+      expect(() => scope.close()).toThrow(NativeError)
+      expect(() => segment.getUint8(0)).toThrow(ScopeClosedError)
+    })
+
+    if (process.platform === 'linux')
+      test('that grow reserve their room, and are not changed if there is none', () => {
+        const { bsize, blocks } = statfsSync('/dev/shm')
+        const path = `/dev/shm/tenon-mapped-${process.pid}`
+        writeFileSync(path, 'hello')
+        try {
+          using scope = ResourceScope.ofConfined()
+          const grow = (byteSize: number): MemorySegment =>
+            MemorySegment.mapFile(path, scope, { access: 'write', byteSize })
+          expect(() => grow(bsize * blocks + 2 ** 20)).toThrow(/could not be grown to .* No space left on device\n/)
+          expect(readFileSync(path, 'utf8')).toBe('hello')
+          grow(2 ** 20)
+          expect(statSync(path)).toMatchObject({ size: 2 ** 20, blocks: 2 ** 20 / 512 })
+        } finally {
+          rmSync(path)
+        }
+      })
 
     test('can be larger than 2 GiB', () => {
       using scope = ResourceScope.ofConfined()

@@ -106,8 +106,17 @@ TN_API int32_t tn_mapping_close(void *address, size_t byte_size);
  * harmless. tn_mapping_close() unmaps them later. */
 TN_API int32_t tn_mapping_retire(void *address, size_t byte_size);
 
-/* The number of pages of a guarded mapping that were missing when they were accessed. */
+/* The number of times that a page of a guarded mapping was missing when it was accessed: behind the end of the file, or where the
+ * file system has no room for a page that is written for the first time. The rest of the mapping is memory of this process then. */
 TN_API int32_t tn_mapping_faults(void *address, uint64_t *out);
+
+/* The offset in a guarded mapping of the first byte that is not zero and lies in memory of this process instead of the file, or
+ * UINT64_MAX if there is none. */
+TN_API int32_t tn_mapping_lost(void *address, uint64_t *out);
+
+/* Takes room on the file system for bytes of a file, which are in the file already, so that writing to a mapping of them cannot fail
+ * for lack of room. Has no effect where the file system cannot reserve room. */
+TN_API int32_t tn_file_reserve(int32_t descriptor, uint64_t offset, uint64_t byte_size);
 
 /* Waits until the writes to a shared mapping of a file have reached its device. */
 TN_API int32_t tn_mapping_sync(void *address, size_t byte_size);

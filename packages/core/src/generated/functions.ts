@@ -23,6 +23,8 @@ export const FUNCTIONS = {
     tn_mapping_close: ['int32_t', ['void *', 'size_t']],
     tn_mapping_retire: ['int32_t', ['void *', 'size_t']],
     tn_mapping_faults: ['int32_t', ['void *', 'void *']],
+    tn_mapping_lost: ['int32_t', ['void *', 'void *']],
+    tn_file_reserve: ['int32_t', ['int32_t', 'uint64_t', 'uint64_t']],
     tn_mapping_sync: ['int32_t', ['void *', 'size_t']],
     tn_mapping_totals: ['void', ['void *', 'void *']],
     tn_page_size: ['size_t', []],

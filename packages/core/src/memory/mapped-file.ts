@@ -17,8 +17,9 @@ export interface MappedFileOptions {
 }
 
 /**
- * A part of a file that is mapped into memory. If the file is truncated, the lost pages read as zeros. The opener must close
- * the mapping once.
+ * A part of a file that is mapped into memory. If the file is truncated, the lost pages read as zeros. Writes to pages that the file
+ * does not have, or for which its file system has no room, are lost, which {@link lostWrites} returns. The opener must close the
+ * mapping once.
  */
 export class MappedFile {
   readonly address: number
@@ -26,12 +27,20 @@ export class MappedFile {
   readonly buffer: ArrayBuffer
   /** Does not refer to this object or to the buffer, so that a `Cleaner` can keep the function. */
   readonly unmap: () => void
+  /** Returns the error for writes that did not reach the file, once. Does not refer to this object, as {@link unmap}. */
+  readonly lostWrites: () => NativeError | undefined
 
-  private constructor(address: number, byteSize: number) {
+  private constructor(
+    path: string,
+    address: number,
+    byteSize: number,
+    { byteOffset = 0, isShared }: MappedFileOptions,
+  ) {
     this.address = address
     this.byteSize = byteSize
     this.buffer = bufferOver(address, byteSize)
     this.unmap = unmapper(address, byteSize)
+    this.lostWrites = isShared === true ? lossReader(path, address, byteOffset) : () => undefined
   }
 
   /** The file may be closed afterwards. @throws {NativeError} if the system or the runtime refuses. */
@@ -46,16 +55,22 @@ export class MappedFile {
     if (status !== 0) throw mappingError(path, lastError(), status)
     const address = Number(out[0])
     try {
-      return new MappedFile(address, byteSize)
+      return new MappedFile(path, address, byteSize, options)
     } catch (error) {
       unmapper(address, byteSize)()
       throw error
     }
   }
 
-  /** Writes the changed pages of a shared mapping to the file, from `byteOffset` (a multiple of the page size) on. */
+  /**
+   * Writes the changed pages of a shared mapping to the file, from `byteOffset` (a multiple of the page size) on.
+   *
+   * @throws {NativeError} if the system refuses, or writes to the mapping were lost.
+   */
   sync(byteOffset: number, byteSize: number): void {
     checkStatus(coreFunctions().tn_mapping_sync(this.address + byteOffset, byteSize), 'writing a mapped file')
+    const lost = this.lostWrites()
+    if (lost !== undefined) throw lost
   }
 
   advise(byteOffset: number, byteSize: number, isNeeded: boolean): void {
@@ -95,6 +110,39 @@ const retired = new Cleaner<() => void>((unmap) => unmap())
 
 function unmapper(address: number, byteSize: number): () => void {
   return () => checkStatus(coreFunctions().tn_mapping_close(address, byteSize), 'unmapping a file')
+}
+
+const NONE_LOST = 2n ** 64n - 1n
+
+/** Returns a function that returns the error for lost writes to a mapping, once. `byteOffset` is that of the mapping in the file. */
+export function lossReader(path: string, address: number, byteOffset: number): () => NativeError | undefined {
+  let known = NONE_LOST
+  return () => {
+    const out = new BigUint64Array(1)
+    checkStatus(coreFunctions().tn_mapping_lost(address, addressOf(out)), 'examining a mapping')
+    const [offset] = out as unknown as [bigint]
+    if (offset === known) return undefined
+    known = offset
+    const start = byteOffset + Number(offset)
+    return new NativeError(
+      `writes to the file ${path} from byte ${start} on were lost, because pages of the file are missing`,
+      {
+        hint:
+          'The file was made smaller while it was mapped, or its file system is full. Let mapFile() make the file larger with byteSize, ' +
+          'which reserves the room.',
+        details: { path, byteOffset: start },
+      },
+    )
+  }
+}
+
+/**
+ * Takes room on the file system for a part of a file, so that writes to a mapping of it are not lost.
+ *
+ * @throws {NativeError} if there is no room. File systems that cannot reserve room are left as they are.
+ */
+export function reserveRoom(descriptor: number, byteOffset: number, byteSize: number): void {
+  checkStatus(coreFunctions().tn_file_reserve(descriptor, byteOffset, byteSize), 'reserving room on the file system')
 }
 
 let knownMostMappings: number | undefined

@@ -207,8 +207,9 @@ export class ChunkHeap {
     this.forget(span.owner)
   }
 
-  /** Gives the pages of a free span back, if they are many and may not be zero. */
+  /** Gives the pages of a free span back, if they are many and may not be zero. A file in `/dev/shm` keeps the room that it reserved. */
   #punch(span: Span<Chunk>): void {
+    if (this.#options.descriptor !== undefined) return
     if (!span.isFree || span.dirtyBytes < LEAST_PUNCHED || this.isSealed || !this.chunks.has(span.owner.id)) return
     const page = pageSize()
     const [start, end] = [roundUp(span.dirtyStart, page), Math.floor(span.dirtyEnd / page) * page]

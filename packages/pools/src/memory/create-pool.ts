@@ -183,7 +183,7 @@ export interface FilePoolOptions<Access extends 'read' | 'read-write'> {
 
 /**
  * Maps a file. If the file is truncated later, the lost bytes read as zeros, executions that use them fail, and the process
- * continues.
+ * continues. close() throws a `NativeError` if writes to a writable pool were lost, because the file is smaller or its file system full.
  *
  * @throws {PoolsError} if the file cannot be opened or mapped. @throws {ArgumentRangeError} if it is empty or too large.
  * @example
@@ -211,11 +211,13 @@ export function openFilePool<Access extends 'read' | 'read-write' = 'read'>(
     const reason = (cause as Error).message
     throw new PoolsError('GENERAL_FAILURE', `the file ${describe(path)} could not be opened: ${reason}`, { cause })
   }
-  return adopt(descriptor, () => {
+  const pool = adopt(descriptor, () => {
     const size = checkPoolSize(byteSize ?? describeDescriptor(descriptor).byteSize - offset)
     const place = { attachment: descriptor, byteSize: size, byteOffset: offset }
     return importPool({ kind: 'file', ...place, isWritable: access !== 'read', label, keep: true })
-  }) as Pool<Access extends 'read' ? 'read-only' : 'writable'>
+  })
+  pool.addCloseAction(() => pool.checkWritten())
+  return pool as Pool<Access extends 'read' ? 'read-only' : 'writable'>
 }
 
 /** Runs `make`, which takes memory over, and closes the memory if `make` throws. */

@@ -6,6 +6,7 @@ import {
   checkSlice,
   describe,
   inspectAsText,
+  lossReader,
   ManagedLifetime,
   READ_ONLY,
   wrongType,
@@ -58,6 +59,8 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   readonly identity: string
   readonly identityOffset: number
   readonly #parts: PoolParts
+  /** Returns the error for writes that did not reach a writable file. */
+  readonly #lostWrites: (() => Error | undefined) | undefined
   /** Undefined where the runtime forbids views of native memory. */
   readonly #block: Block | undefined
   /** Undefined if other processes cannot map the memory safely. */
@@ -74,7 +77,11 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     this.identity = parts.identity
     this.identityOffset = parts.identityOffset
     this.#parts = parts
-    const { mapping, attachment } = parts
+    const { mapping, attachment, label } = parts
+    this.#lostWrites =
+      this.kind === 'file' && this.rights === 'writable'
+        ? lossReader(label, mapping.address, this.identityOffset)
+        : undefined
     const { buffer, address } = mapping
     // Files are left out, because a process that maps one faults when the file shrinks.
     const isShareable = typeof attachment === 'number' && (parts.backing === 'memfd' || parts.backing === 'posix-shm')
@@ -207,9 +214,16 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     return mappingFaults(this.#parts.mapping)
   }
 
-  /** @internal writes changed pages to the file's device */
+  /** @internal Writes changed pages to the file's device. @throws {NativeError} if writes were lost. */
   sync(): void {
     syncMapping(this.#parts.mapping)
+    this.checkWritten()
+  }
+
+  /** @internal @throws {NativeError} if writes to the mapping did not reach the file, once. */
+  checkWritten(): void {
+    const lost = this.#lostWrites?.()
+    if (lost !== undefined) throw lost
   }
 
   /** @internal @throws {ScopeClosedError} @throws {ReadOnlyError} */

@@ -29,7 +29,8 @@ export interface SharedMemoryOptions {
   readonly guard?: boolean
   /**
    * By default `memfd`: memory without a name that nobody can make smaller. `shm` is a file in `/dev/shm` for programs that need one. It
-   * has one chunk of the size `limit`, can be neither sealed nor posted, and is removed when the memory is closed.
+   * has one chunk of the size `limit`, whose memory is reserved when it is opened, can be neither sealed nor posted, and is removed when
+   * the memory is closed.
    */
   readonly backing?: MemoryBacking
   /** The name of the file in `/dev/shm`: 1 to 64 letters, digits, dots, dashes and underlines. */

@@ -1,6 +1,6 @@
 import { constants, ftruncateSync } from 'node:fs'
-import { UnsupportedError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { TenonError, UnsupportedError } from '@tenon/core'
+import { describe, reserveRoom } from '@tenon/core/internal'
 import { failed, PoolsError } from '../error-status.ts'
 import { Chunk } from './chunk.ts'
 import { closeDescriptor, describeDescriptor, openFile } from './descriptor.ts'
@@ -16,7 +16,7 @@ export interface ShmFile {
   readonly file: OwnFile
 }
 
-/** Creates a file of zeros that only this user can open. @throws {PoolsError} if the name is in use, or there is no room. */
+/** Creates a file of zeros that only this user can open, and reserves its memory. @throws {PoolsError} if the name is in use, or there is no room. */
 export function createShmFile(name: string, byteSize: number): ShmFile {
   const path = pathOf(name)
   let file: OwnFile | undefined
@@ -24,11 +24,19 @@ export function createShmFile(name: string, byteSize: number): ShmFile {
     const descriptor = openFile(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, (opened) => {
       file = ownFile(path)
       ftruncateSync(opened, byteSize)
+      // A write to memory for which /dev/shm has no room would be lost.
+      reserveRoom(opened, 0, byteSize)
     })
     return { descriptor, file: file! }
   } catch (cause) {
-    if (file !== undefined) removeOwn(file)
-    throw cannotUse(path, cause, 'Choose another name, or remove the file if the program that made it has crashed.')
+    if (file === undefined)
+      throw cannotUse(path, cause, 'Choose another name, or remove the file if the program that made it has crashed.')
+    removeOwn(file)
+    throw cannotUse(
+      path,
+      cause,
+      'Use a lower limit, or give /dev/shm more memory: Docker gives it 64 MiB without --shm-size.',
+    )
   }
 }
 
@@ -64,8 +72,10 @@ function pathOf(name: string): string {
   throw new UnsupportedError(`memory in /dev/shm needs Linux, got ${process.platform}`)
 }
 
+const reasonOf = (cause: unknown): string => (cause instanceof TenonError ? cause.sentence : (cause as Error).message)
+
 const cannotUse = (path: string, cause: unknown, hint: string): PoolsError =>
-  new PoolsError('DEVICE_UNAVAILABLE', `${describe(path)} cannot be used as memory: ${(cause as Error).message}`, {
+  new PoolsError('DEVICE_UNAVAILABLE', `${describe(path)} cannot be used as memory: ${reasonOf(cause)}`, {
     hint,
     cause,
   })

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs'
-import { ArgumentError, ArgumentRangeError, LoadError, NativeError, Segment } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, LoadError, NativeError, Segment, TenonError } from '@tenon/core'
 import {
   Block,
   checkName,
@@ -9,10 +9,11 @@ import {
   MappedFile,
   pageSize,
   READ_ONLY,
+  reserveRoom,
 } from '@tenon/core/internal'
 import { checkWord } from '../check.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
-import { chunkIn, newChunk } from '../scope/chunk.ts'
+import { chunkIn, newChunk, type Upkeep } from '../scope/chunk.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 import { AtomicAccess } from './atomics.ts'
 
@@ -20,7 +21,8 @@ import { AtomicAccess } from './atomics.ts'
 export interface MapOptions {
   /**
    * With `read` (the default), the segment is read-only. With `write`, changes are written to the file, which is created and
-   * enlarged as needed. With `copy`, changes are visible only to this process.
+   * enlarged as needed, with reserved room. If the file system has no room for other pages that the file lacks, or the file was made
+   * smaller, changes are lost, and `force()` or closing the scope throws a `NativeError`. With `copy`, changes are visible only to this process.
    */
   readonly access?: 'read' | 'write' | 'copy'
   /** The offset of the first byte in the file. It need not be aligned to a page. */
@@ -72,8 +74,8 @@ function attemptOn<Result>(path: string, Class: typeof LoadError, action: string
   try {
     return run()
   } catch (cause) {
-    const { message } = cause as Error
-    throw new Class(`the file ${path} could not be ${action}: ${message}`, { cause, details: { path } })
+    const reason = cause instanceof TenonError ? cause.sentence : (cause as Error).message
+    throw new Class(`the file ${path} could not be ${action}: ${reason}`, { cause, details: { path } })
   }
 }
 
@@ -92,24 +94,49 @@ function sizeFor(descriptor: number, path: string, access: Access, offset: numbe
       details: { path, expected: end, received: info.size },
     })
   }
-  attemptOn(path, NativeError, `grown to ${end} bytes`, () => ftruncateSync(descriptor, end))
+  attemptOn(path, NativeError, `grown to ${end} bytes`, () => grow(descriptor, info.size, end))
   return size
+}
+
+/** Makes a file larger, with room on its file system, because a write to a mapped page cannot report that there is none. */
+function grow(descriptor: number, from: number, to: number): void {
+  ftruncateSync(descriptor, to)
+  try {
+    reserveRoom(descriptor, from, to - from)
+  } catch (error) {
+    ftruncateSync(descriptor, from)
+    throw error
+  }
 }
 
 function blockOver(file: MappedFile | undefined, owner: ResourceScope): Block {
   const chunk = file === undefined ? newChunk(0, 1) : chunkIn(file.buffer, 0, file.byteSize, file.address)
   const block = new Block(owner.gate, chunk.view, chunk.bytes, chunk.address)
   if (owner instanceof ManagedScope) {
-    owner.own(
-      block,
-      file?.byteSize ?? 0,
-      file === undefined ? undefined : { free: file.unmap, retire: () => file.retire() },
-    )
+    owner.own(block, file?.byteSize ?? 0, file === undefined ? undefined : upkeepOf(file))
   } else if (file !== undefined) {
     owner.own(block)
-    owner.addCloseAction(file.unmap)
+    owner.addCloseAction(collector(file))
   }
   return block
+}
+
+function upkeepOf(file: MappedFile): Upkeep {
+  return { check: () => throwIfLost(file), free: file.unmap, retire: () => file.retire() }
+}
+
+function throwIfLost({ lostWrites }: MappedFile): void {
+  const lost = lostWrites()
+  if (lost !== undefined) throw lost
+}
+
+/** Returns the end of a mapping whose buffer was collected. Nobody is there to catch an error, so lost writes are a warning. */
+function collector({ lostWrites, unmap }: MappedFile): () => void {
+  return () => {
+    const lost = lostWrites()
+    if (lost !== undefined) process.emitWarning(lost)
+    unmap()
+  }
 }
 
 /** Uses the whole pages of a mapped segment. Close actions may do so too. Without a page, `use` is not called. */
@@ -138,7 +165,7 @@ export abstract class MappedAccess extends AtomicAccess {
     return mappings.has(this.block)
   }
 
-  /** Writes modified pages to the mapped file, and returns when they have been written. */
+  /** Writes modified pages to the mapped file, and returns when they have been written. @throws {NativeError} if writes were lost. */
   force(): void {
     withPages(this, (file, byteOffset, byteSize) => file.sync(byteOffset, byteSize))
   }

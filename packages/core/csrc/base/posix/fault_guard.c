@@ -1,4 +1,4 @@
-/* Survives pages that vanish under a mapping because another process truncates the file. The handler of SIGBUS maps
+/* Survives pages that are missing under a mapping, because another process truncates the file, or its file system is full. The handler of SIGBUS maps
  * zeroed pages over the rest of the mapping, counts the fault for the owner, and lets the access continue. */
 #include <errno.h>
 #include <signal.h>
@@ -26,6 +26,13 @@ static void pass_on(int signal_number, siginfo_t *info, void *context) {
   }
 }
 
+static void note_fault(tn__range_t *range, uintptr_t page) {
+  uintptr_t first = range->first_fault;
+  while (page < first && !atomic_compare_exchange_weak(&range->first_fault, &first, page)) {
+  }
+  range->faults++;
+}
+
 static void on_fault(int signal_number, siginfo_t *info, void *context) {
   int saved = errno;
   uintptr_t address = (uintptr_t)info->si_addr;
@@ -34,7 +41,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
   tn__range_copy_t found;
   if (info->si_code > 0 && tn__ranges_find(&ranges, address, &found) &&
       mmap((void *)page, found.end - page, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED)
-    found.range->faults++;
+    note_fault(found.range, page);
   else
     pass_on(signal_number, info, context);
   errno = saved;
@@ -69,5 +76,17 @@ int32_t tn_mapping_faults(void *address, uint64_t *out) {
   if (!tn__ranges_find(&ranges, (uintptr_t)address, &found))
     return tn__fail(TN_NOT_FOUND, "no guarded mapping contains this address");
   *out = found.range->faults;
+  return TN_OK;
+}
+
+int32_t tn_mapping_lost(void *address, uint64_t *out) {
+  tn__range_copy_t found;
+  if (!tn__ranges_find(&ranges, (uintptr_t)address, &found))
+    return tn__fail(TN_NOT_FOUND, "no guarded mapping contains this address");
+  const unsigned char *byte = (const unsigned char *)found.range->first_fault;
+  const unsigned char *end = (const unsigned char *)found.end;
+  while (byte < end && *(const uint64_t *)byte == 0) byte += sizeof(uint64_t);
+  while (byte < end && *byte == 0) byte++;
+  *out = byte < end ? (uint64_t)((uintptr_t)byte - found.start) : UINT64_MAX;
   return TN_OK;
 }

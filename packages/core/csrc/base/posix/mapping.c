@@ -1,9 +1,12 @@
 /* Mappings of shared memory and files into this process, counted. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "base/status.h"
 #include "base/owned.h"
+#include "base/socket.h"
 #include "fault_guard.h"
 
 static _Atomic uint64_t mapped_count;
@@ -45,6 +48,21 @@ int32_t tn_mapping_retire(void *address, size_t byte_size) {
   TN_TRY(tn__system(pages == MAP_FAILED ? -1 : 0, "replacing the mapping"));
   tn__fault_guard_remove(address);
   return TN_OK;
+}
+
+int32_t tn_file_reserve(int32_t descriptor, uint64_t offset, uint64_t byte_size) {
+  TN_REQUIRE(offset <= INT64_MAX && byte_size <= INT64_MAX - offset, "offset and byte_size must be below 2^63");
+#if !defined(__linux__)
+  (void)descriptor;
+  return TN_OK;
+#else
+  if (byte_size == 0) return TN_OK;
+  int result;
+  TN__REPEAT(result, fallocate(descriptor, 0, (off_t)offset, (off_t)byte_size));
+  /* posix_fallocate() of glibc would write to each page instead, at the same time as other writers. */
+  if (result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) return TN_OK;
+  return tn__system(result, "fallocate()");
+#endif
 }
 
 int32_t tn_mapping_sync(void *address, size_t byte_size) {

@@ -18,6 +18,7 @@ typedef struct tn__range {
   _Atomic uintptr_t part_start; /* the part of the range that `name` describes */
   _Atomic size_t part_size;
   _Atomic uint64_t faults;
+  _Atomic uintptr_t first_fault; /* the lowest page that was missing, or `end` */
   _Atomic char name[TN__RANGE_NAME]; /* NUL-terminated */
   struct tn__range *next; /* unused entries, or used ones of the same bucket */
 } tn__range_t;
@@ -42,7 +43,7 @@ typedef struct tn__range_copy {
   char name[TN__RANGE_NAME];
 } tn__range_copy_t;
 
-/* Adds a range, of which the fields besides version and faults are given, and `name_length` bytes of a name, which is cut.
+/* Adds a range, of which the fields besides version, faults and first_fault are given, and `name_length` bytes of a name, which is cut.
  * Returns 0 without memory. */
 int tn__ranges_add(tn__ranges_t *table, const tn__range_copy_t *range, const char *name, size_t name_length);
 

@@ -59,6 +59,28 @@ TEST(faults_are_handled_while_other_mappings_open_and_close) {
   close(file);
 }
 
+TEST(writes_that_did_not_reach_the_file_are_found) {
+  size_t page = tn_page_size();
+  int file = empty_file();
+  CHECK(file >= 0 && ftruncate(file, (off_t)(4 * page)) == 0);
+  const uint32_t flags = TN_MAPPING_SHARED | TN_MAPPING_GUARDED;
+  volatile char *mapping = NULL;
+  uint64_t lost = 0;
+  CHECK(tn_mapping_open(file, 0, 4 * page, flags, (void **)&mapping) == TN_OK);
+  mapping[page] = 1;
+  CHECK(tn_mapping_lost((void *)mapping, &lost) == TN_OK && lost == UINT64_MAX);
+  CHECK(ftruncate(file, (off_t)(2 * page)) == 0);
+  CHECK(mapping[3 * page] == 0);
+  CHECK(tn_mapping_lost((void *)mapping, &lost) == TN_OK && lost == UINT64_MAX);
+  mapping[4 * page - 1] = 1;
+  CHECK(tn_mapping_lost((void *)mapping, &lost) == TN_OK && lost == 4 * page - 1);
+  mapping[2 * page + 3] = 1;
+  CHECK(tn_mapping_lost((void *)mapping, &lost) == TN_OK && lost == 2 * page + 3);
+  CHECK(tn_mapping_close((void *)mapping, 4 * page) == TN_OK);
+  CHECK(tn_mapping_lost((void *)mapping, &lost) == TN_NOT_FOUND);
+  close(file);
+}
+
 TEST(more_than_1024_guarded_mappings_can_be_open) {
   enum { COUNT = 3000 };
   static void *mappings[COUNT];
