@@ -1,4 +1,4 @@
-import { ScopeHeldError } from '@tenon/core'
+import { ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import { setTimeout } from 'node:timers/promises'
 
 /** The longest sleep between two looks, in milliseconds. */
@@ -26,6 +26,8 @@ function isClosedNow(memory: { close(): void }): boolean {
     return true
   } catch (error) {
     if (error instanceof ScopeHeldError) return false
+    // A function can close the lifetime of its inputs, which is the error of its own request.
+    if (error instanceof ScopeClosedError) return true
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import { basename, isAbsolute } from 'node:path'
 import { ArgumentError, IsolationError, QueueFullError, TenonError, UnsupportedError } from '@tenon/core'
 import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError } from 'tenon/isolate'
 import {
@@ -45,8 +46,8 @@ function describe(error: unknown, model: string | undefined): Failure {
     const { kind } = error.details
     return { kind: kind === 'exists' || kind === 'not-found' ? kind : 'invalid', message: textOf(error) }
   }
-  if (error instanceof UnsupportedError) return { kind: 'unsupported', message: textOf(error) }
-  if (error instanceof ModelLoadError) return { kind: 'failed', message: withoutPaths(error) }
+  if (error instanceof UnsupportedError) return { kind: 'unsupported', message: withoutPaths(textOf(error), error) }
+  if (error instanceof ModelLoadError) return { kind: 'failed', message: withoutPaths(error.sentence, error) }
   if (error instanceof ModelNotFoundError) return { kind: 'not-found', message: textOf(error) }
   if (error instanceof RequestTooLargeError) return { kind: 'too-large', message: textOf(error) }
   if (error instanceof ModelUnavailableError || error instanceof QueueFullError)
@@ -60,7 +61,7 @@ function describe(error: unknown, model: string | undefined): Failure {
   if (error instanceof IsolationError) return describeEnd(error, model)
   const name = model === undefined ? 'the server failed' : `the model ${model} failed`
   if (error instanceof TenonError && !(error instanceof ArgumentError))
-    return { kind: 'failed', message: `${name}: ${error.sentence}` }
+    return { kind: 'failed', message: `${name}: ${withoutPaths(error.sentence, error)}` }
   return { kind: 'failed', message: name }
 }
 
@@ -77,7 +78,18 @@ function describeEnd(error: IsolationError, model: string | undefined): Failure 
   return { kind: 'failed', message: `the model ${model} lost its process` }
 }
 
-/** The reason why a model cannot be loaded, without the paths of the server. */
-const withoutPaths = ({ sentence }: TenonError): string => sentence.replaceAll(/(?:\/[^\s/:]+)+\/([^\s/:]+)/g, '$1')
+/** An absolute path or URL of a file. Its last part is the name of the file. */
+const PATH = /(?<![\w.~/-])(?:file:\/\/)?\/(?:[^\s/:'"]+\/)*([^\s/:'"]+)/g
+
+/** Replaces the paths of the server by the names of their files. */
+function withoutPaths(text: string, error: TenonError): string {
+  let short = text
+  // A path can have spaces, so those that errors name come first.
+  for (let cause: unknown = error; cause instanceof TenonError; cause = cause.cause) {
+    const { path } = cause.details
+    if (typeof path === 'string' && isAbsolute(path)) short = short.replaceAll(path, basename(path))
+  }
+  return short.replaceAll(PATH, '$1')
+}
 
 const textOf = ({ sentence, hint }: TenonError): string => (hint === undefined ? sentence : `${sentence}. ${hint}`)
