@@ -49,6 +49,14 @@ describe('hostile requests', () => {
     expect(await status(head('content-length: 5', 'content-length: 6') + request)).toBe('400')
     expect(await status(head('content-length: 5', 'transfer-encoding: chunked') + request)).toBe('400')
     expect(await status(head('transfer-encoding: chunked') + 'zz\r\n')).toBe('400')
+    for (const encoding of [
+      'identity, chunked',
+      'gzip, chunked',
+      'chunked, chunked',
+      'gzip\r\ntransfer-encoding: chunked',
+    ])
+      expect(await status(`${head(`transfer-encoding: ${encoding}`)}2\r\n{}\r\n0\r\n\r\n`)).toBeOneOf(['400', '501'])
+    expect(await status(`${head('transfer-encoding: Chunked')}0\r\n\r\n`)).toBe('400')
     expect(await status(head('transfer-encoding: chunked', 'transfer-encoding: identity') + '0\r\n\r\n')).toBe('400')
     expect(await status(head(`x: ${'y'.repeat(20_000)}`))).toBe('431')
     expect(await status('GET / HTTP/9.9\r\n\r\n')).toBe('400')

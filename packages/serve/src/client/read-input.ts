@@ -115,7 +115,8 @@ function readElements(
   const values = asArgument(path, () => flatElements(path, data, { shape, elementCount }))
   const elements = new type.array(values.length)
   for (const [i, value] of values.entries()) {
-    const element = read(value)
+    // Only the numbers of JSON must be finite. Those of the caller have the elements themselves.
+    const element = type.kind === 'float' && isNonFinite(value) ? value : read(value)
     if (element === undefined) {
       throw new ArgumentError(`element ${i} of ${path} must be ${describeElements(type)}, got ${String(value)}`)
     }
@@ -123,6 +124,8 @@ function readElements(
   }
   return bytesOf(elements)
 }
+
+const isNonFinite = (value: unknown): value is number => typeof value === 'number' && !Number.isFinite(value)
 
 /** Whether an array is over the elements of a type. Floats of 16 bits can also be those of JavaScript. */
 function hasElements(data: ArrayBufferView, type: Datatype): boolean {

@@ -17,6 +17,7 @@ import type { ServerState } from '../service/server-state.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import { addressText } from '../http/listen-address.ts'
 import { statusOf } from './failure-code.ts'
+import { limitArrivals } from './limit-arrivals.ts'
 import { checkHealth, streamInfer, unaryHandlers, watchHealth, type UnaryHandler } from './handlers.ts'
 import { serviceDefinition } from './service-definition.ts'
 
@@ -56,6 +57,7 @@ export class GrpcServer {
       'grpc.keepalive_time_ms': 60_000,
       'grpc.keepalive_timeout_ms': 20_000,
     })
+    limitArrivals(server, state)
     server.addService(serviceDefinition(GRPCInferenceService), methodsOf(state))
     server.addService(serviceDefinition(Health), {
       Check: unary(state, 'Check', (bytes) => checkHealth(state, bytes)),

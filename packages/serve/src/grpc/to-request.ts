@@ -79,7 +79,7 @@ function readContents(
   name: string,
   contents: InferTensorContents | undefined,
   dtype: TensorSpec['dtype'] | undefined,
-): readonly unknown[] {
+): readonly unknown[] | Float32Array | Float64Array {
   if (contents === undefined || dtype === undefined) return []
   if (dtype === 'string') return contents.bytesContents
   const { kind, bits } = dtypeInfo(dtype)
@@ -93,6 +93,6 @@ function readContents(
     default:
       if (bits === 16)
         throw new InvalidRequestError(`the input ${name} must be in raw_input_contents, because it has 16 bits`)
-      return bits === 64 ? contents.fp64Contents : contents.fp32Contents
+      return bits === 64 ? Float64Array.from(contents.fp64Contents) : Float32Array.from(contents.fp32Contents)
   }
 }

@@ -176,6 +176,7 @@ export class HttpServer {
     let answer: Answer
     try {
       if (headers.host === undefined && httpVersion === '1.1') throw new HttpError(400, 'the request must have a Host')
+      checkTransferEncoding(headers['transfer-encoding'])
       this.#origins.check(headers)
       const preflight = this.#origins.preflight(method, headers)
       answer = preflight ?? (await this.#handle(exchange, method, path))
@@ -201,6 +202,12 @@ export class HttpServer {
     exchange.parts = parts
     return handler(exchange)
   }
+}
+
+/** Node.js reads a body as chunks if this is the last encoding, and leaves the others to the server. @throws {HttpError} */
+function checkTransferEncoding(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.toLowerCase() === 'chunked') return
+  throw new HttpError(501, 'the transfer-encoding must be chunked', { connection: 'close' })
 }
 
 function answerTo(error: unknown, model?: string): Answer {

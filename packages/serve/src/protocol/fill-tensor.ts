@@ -1,15 +1,21 @@
 import { dtypeInfo, type Tensor, type TensorType } from '@tenon/core'
 import { InvalidRequestError } from '../errors.ts'
-import { describeElements, elementReader, flatElements } from './json-elements.ts'
+import { checkElementCount, describeElements, elementReader, flatElements } from './json-elements.ts'
 import { wrong } from './wrong-field.ts'
 
 /**
  * Writes the elements of an input to a tensor.
  *
- * @param data a flat array of all elements, or nested arrays whose lengths are the shape.
+ * @param data a flat array of all elements, or nested arrays whose lengths are the shape. A typed array has the elements themselves, which JSON
+ * does not have if they are NaN or infinite.
  * @throws {InvalidRequestError} if the number of elements, the lengths or the values do not fit the tensor.
  */
 export function fillTensor(name: string, data: unknown, tensor: Tensor): void {
+  if (data instanceof Float32Array || data instanceof Float64Array) {
+    checkElementCount(name, data.length, tensor.type)
+    ;(tensor.view() as Float32Array | Float64Array).set(data)
+    return
+  }
   const info = dtypeInfo(tensor.dtype)
   const elements = tensor.view() as { [index: number]: number | bigint }
   const read = elementReader(info)

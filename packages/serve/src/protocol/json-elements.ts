@@ -29,8 +29,18 @@ export function flatElements(
 ): readonly unknown[] {
   if (!Array.isArray(data)) throw wrong(`the data of ${name}`, 'an array', data)
   const values = data.some(Array.isArray) ? flatten(name, data, shape) : (data as readonly unknown[])
-  if (values.length === elementCount) return values
-  throw wrong(`the data of ${name}`, `${elementCount} elements for the shape [${shape.join(', ')}]`, `${values.length}`)
+  checkElementCount(name, values.length, { shape, elementCount })
+  return values
+}
+
+/** @throws {InvalidRequestError} if the number of elements does not fit the shape. */
+export function checkElementCount(
+  name: string,
+  count: number,
+  { shape, elementCount }: { readonly shape: readonly number[]; readonly elementCount: number },
+): void {
+  if (count === elementCount) return
+  throw wrong(`the data of ${name}`, `${elementCount} elements for the shape [${shape.join(', ')}]`, `${count}`)
 }
 
 function flatten(name: string, data: readonly unknown[], shape: readonly number[]): unknown[] {

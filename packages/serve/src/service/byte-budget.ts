@@ -53,7 +53,7 @@ export class ByteBudget {
         this.#startNext()
         reject(reason)
       }
-      const takeBack = callLater(() => giveUp(this.#outOfMemory()), this.#timeout)
+      const takeBack = callLater(() => giveUp(this.outOfMemory()), this.#timeout)
       cancellation.listener = () => giveUp(cancellation.reason)
       const waiting: Waiting = {
         byteSize,
@@ -67,12 +67,20 @@ export class ByteBudget {
     })
   }
 
+  /** Takes bytes if they are free, also before requests that wait. @returns whether they were taken. */
+  tryReserve(byteSize: number): boolean {
+    if (this.#used + byteSize > this.limit) return false
+    this.#used += byteSize
+    return true
+  }
+
   release(byteSize: number): void {
     this.#used -= byteSize
     this.#startNext()
   }
 
-  #outOfMemory(): ModelUnavailableError {
+  /** The error of a request for which there are not enough bytes. */
+  outOfMemory(): ModelUnavailableError {
     return new ModelUnavailableError(`the requests of the server must have at most ${this.limit} bytes together`, {
       hint: 'Send the request again later.',
     })
@@ -113,6 +121,15 @@ export class ByteShare {
     const waiting = this.#budget.reserve(more, this.#cancellation, this.#held > 0)
     if (waiting === undefined) this.#held += more
     return waiting?.then(() => void (this.#held += more))
+  }
+
+  /** Takes bytes until the request has this many, without waiting. @returns whether they are there. */
+  tryReserve(byteSize: number): boolean {
+    const more = this.lacks(byteSize)
+    if (more <= 0) return true
+    if (!this.#budget.tryReserve(more)) return false
+    this.#held += more
+    return true
   }
 
   /** Gives all bytes back. */
