@@ -3,7 +3,7 @@ import type { Gated } from '@tenon/core/internal'
 import { allocateResult } from './allocate-result.ts'
 import { callBatch } from './call-batch.ts'
 import type { Callee } from './callee.ts'
-import { makeFrames, type FrameCall, type FrameKey } from './frames.ts'
+import { makeFrames, type FrameArguments, type FrameCall, type FrameKey } from './frames.ts'
 import { FIRST_TENSOR, UNSET } from './operand-list.ts'
 import type { RunAsyncOptions } from './run-later.ts'
 import type { Tensors } from './call-target.ts'
@@ -15,14 +15,9 @@ export interface CommonOptions extends RunAsyncOptions {
 }
 
 /** The arguments of one call, each of which was read once. */
-export interface CallArguments {
-  /** Places for the call and its library, the operands, and the results; {@link UNSET} for a result that the call allocates. */
-  readonly list: Gated[]
-  readonly operandCount: number
-  /** Snapshots of the attributes, by the position of their names. */
-  readonly attributes: readonly unknown[]
-  /** The alignment and the layouts that the caller passed, as text. */
-  readonly variant: string | undefined
+export interface CallArguments extends FrameArguments {
+  /** Whether each result has a tensor. */
+  readonly isComplete: boolean
   /** Whether later calls that are alike may use what is prepared for this one. */
   readonly isKeepable: boolean
   readonly options: CommonOptions
@@ -33,10 +28,9 @@ export interface CallForm<Call extends FrameCall, Arguments extends CallArgument
   /**
    * Reads the arguments of a call.
    *
-   * @param spare a list of operands that no call uses, which may have another length.
    * @throws {ArgumentError} if an argument cannot be passed.
    */
-  read(args: readonly unknown[], isAsync: boolean, spare: Gated[] | undefined): Arguments
+  read(args: readonly unknown[], isAsync: boolean): Arguments
   /** Prepares a call for arguments. @throws {ArgumentError} if something cannot be passed. */
   prepare(args: Arguments): Call
   /** Makes results share memory with operands. No place of the list is empty. */
@@ -53,9 +47,6 @@ export interface CallFunctions {
   batch(calls: unknown): Promise<PromiseSettledResult<unknown>[]>
 }
 
-/** A longer list is not kept for the next call. */
-const LONGEST_SPARE = 64
-
 /** Makes the functions that read arguments, find or prepare a call, allocate results, and run the call. */
 export function callFunction<Call extends FrameCall, Arguments extends CallArguments, Shape>(
   name: string,
@@ -66,8 +57,6 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
   const ownAllocator = remote?.allocator
   const first = FIRST_TENSOR
   const unset = UNSET
-  /** The list of the last call, for the next one. A call that runs inside another one makes its own. */
-  let spare: Gated[] | undefined
 
   /** Allocates the results that the caller did not pass. */
   const complete = ({ list, operandCount, options }: Arguments, { shape }: Call): void => {
@@ -94,39 +83,27 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
   }
 
   const call = (...values: unknown[]): unknown => {
-    const room = spare
-    // Reading arguments can run code of the user, which may call this function.
-    spare = undefined
-    const args = read(values, false, room)
-    const { list, operandCount, variant, attributes } = args
-    try {
-      const kept = args.isKeepable ? find(list, operandCount, variant, attributes, false) : undefined
-      if (kept === undefined) {
-        runNew(args)
-      } else {
-        try {
-          complete(args, kept)
-          run(kept, list, args.options)
-        } catch (error) {
-          // The run does not start if the stack is full.
-          kept.frame.running = false
-          throw error
-        }
-      }
+    const args = read(values, false)
+    const kept = args.isKeepable ? find(args, false) : undefined
+    if (kept === undefined) {
+      runNew(args)
       return valueOf(args)
-    } finally {
-      // Without a function, because the stack may be full. The list must not keep the memory of a call that is over.
-      if (list.length <= LONGEST_SPARE) {
-        for (let i = 0; i < list.length; i++) list[i] = unset
-        spare = list
-      }
     }
+    try {
+      if (!args.isComplete) complete(args, kept)
+      run(kept, args.list, args.options)
+    } catch (error) {
+      // The run does not start if the stack is full.
+      kept.frame.running = false
+      throw error
+    }
+    return valueOf(args)
   }
 
   /** Finds or prepares a call of which several runs can be in progress, and allocates the results. */
   const begin = (args: Arguments): { readonly call: Call; readonly isKept: boolean } => {
-    const { list, operandCount, variant, attributes, isKeepable } = args
-    const kept = isKeepable ? find(list, operandCount, variant, attributes, true) : undefined
+    const { isKeepable } = args
+    const kept = isKeepable ? find(args, true) : undefined
     const key = kept === undefined ? keyOf(args) : undefined
     const opened = kept ?? prepare(args)
     const isKept = key === undefined || (isKeepable && keep(opened, key))
@@ -146,7 +123,7 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
   }
 
   const async = async (...values: unknown[]): Promise<unknown> => {
-    const args = read(values, true, undefined)
+    const args = read(values, true)
     const { call: begun, isKept } = begin(args)
     try {
       await runAsync(begun, args.list, args.options)
@@ -157,7 +134,7 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
   }
 
   const batch = callBatch<Call>(name, remote, (values) => {
-    const args = read(values, true, undefined)
+    const args = read(values, true)
     const { call: begun, isKept } = begin(args)
     return {
       run: { call: begun, tensors: args.list.slice(first) as readonly Gated[] as Tensors, options: args.options },

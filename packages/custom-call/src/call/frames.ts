@@ -25,6 +25,17 @@ export interface FrameKey {
   readonly attributes: readonly unknown[]
 }
 
+/** The arguments of a call, as far as they decide which prepared call it can use. */
+export interface FrameArguments {
+  /** Places for the call and its library, the operands, and the results; UNSET for a result that the call allocates. */
+  readonly list: Gated[]
+  readonly operandCount: number
+  /** The alignment and the layouts that the caller passed, as text. */
+  readonly variant: string | undefined
+  /** Snapshots of the attributes, by the position of their names. */
+  readonly attributes: readonly unknown[]
+}
+
 /** The number of prepared calls that a function keeps, and how long. */
 export interface FrameLimits {
   /** The greatest number; 0 for calls with a state, because they belong to one call site. */
@@ -36,18 +47,11 @@ export interface FrameLimits {
 /** The prepared calls that one function keeps. */
 export interface Frames<Call extends FrameCall> {
   /**
-   * Returns the call for these tensors and attributes. Nothing of the caller is read, so no code of the user runs.
+   * Returns the call for these arguments. Nothing of the caller is read, so no code of the user runs.
    *
-   * @param list places for the call and its library, the operands, and the results; `undefined` for a result to infer.
    * @param isShared whether several runs of the call can be in progress. Otherwise no call uses it, and it is marked as running.
    */
-  find(
-    list: readonly (Gated | undefined)[],
-    operandCount: number,
-    variant: string | undefined,
-    attributes: readonly unknown[],
-    isShared: boolean,
-  ): Call | undefined
+  find(args: FrameArguments, isShared: boolean): Call | undefined
   /**
    * Keeps a call, for which the one that was unused for the longest time is closed.
    *
@@ -74,6 +78,8 @@ export function makeFrames<Call extends FrameCall>({ limit, gate }: FrameLimits)
   const entries: Entry<Call>[] = []
   const alike = isSame
   const first = FIRST_TENSOR
+  let latest: Entry<Call> | undefined
+  /** The index of the latest entry. */
   let last = 0
   let time = 0
   let isWatched = false
@@ -86,17 +92,8 @@ export function makeFrames<Call extends FrameCall>({ limit, gate }: FrameLimits)
   const stamp = (entry: Entry<Call>, at: number): void => {
     if (time >= LATEST) restart()
     entry.lastUse = time++
+    latest = entry
     last = at
-  }
-
-  /** Whether the tensors of a list have these types. A result that the call allocates has no tensor and no type. */
-  const haveTypes = (list: readonly (Gated | undefined)[], types: readonly (TensorType | undefined)[]): boolean => {
-    if (list.length !== first + types.length) return false
-    for (let i = 0; i < types.length; i++) {
-      const tensor = list[first + i] as Tensor | undefined
-      if ((tensor === undefined ? undefined : tensor.type) !== types[i]) return false
-    }
-    return true
   }
 
   const areSame = (attributes: readonly unknown[], own: readonly unknown[]): boolean => {
@@ -105,27 +102,35 @@ export function makeFrames<Call extends FrameCall>({ limit, gate }: FrameLimits)
     return true
   }
 
-  const find: Frames<Call>['find'] = (list, operandCount, variant, attributes, isShared) => {
+  /** Whether the call of a key can run these arguments. A result that the call allocates has no type. */
+  const isLike = (key: FrameKey, { list, operandCount, variant, attributes }: FrameArguments): boolean => {
+    const { types } = key
+    if (list.length !== first + types.length || key.operandCount !== operandCount || key.variant !== variant) return false
+    for (let i = 0; i < types.length; i++) if ((list[first + i] as Partial<Tensor>).type !== types[i]) return false
+    return attributes === key.attributes || areSame(attributes, key.attributes)
+  }
+
+  /** Calls with the same types come one after another, or in turn: the entry behind the last one is tried first. */
+  const search: Frames<Call>['find'] = (args, isShared) => {
     const { length } = entries
-    // Calls with the same types come one after another, or in turn: the last entry is tried first, and then the next one.
     let at = last
     for (let n = 0; n < length; n++) {
-      const entry = entries[at]!
-      if (
-        (isShared || !entry.frame.running) &&
-        entry.operandCount === operandCount &&
-        entry.variant === variant &&
-        haveTypes(list, entry.types) &&
-        (attributes === entry.attributes || areSame(attributes, entry.attributes))
-      ) {
-        stamp(entry, at)
-        // Last, because stamp() throws if the stack is full.
-        if (!isShared) entry.frame.running = true
-        return entry.call
-      }
       at = at + 1 === length ? 0 : at + 1
+      const entry = entries[at]!
+      if ((!isShared && entry.frame.running) || !isLike(entry, args)) continue
+      stamp(entry, at)
+      // Last, because stamp() throws if the stack is full.
+      if (!isShared) entry.frame.running = true
+      return entry.call
     }
     return undefined
+  }
+
+  const find: Frames<Call>['find'] = (args, isShared) => {
+    const entry = latest
+    if (entry === undefined || (!isShared && entry.frame.running) || !isLike(entry, args)) return search(args, isShared)
+    if (!isShared) entry.frame.running = true
+    return entry.call
   }
 
   const keep: Frames<Call>['keep'] = (call, { types, operandCount, variant, attributes }) => {
@@ -152,6 +157,7 @@ export function makeFrames<Call extends FrameCall>({ limit, gate }: FrameLimits)
   }
 
   const close = (): void => {
+    latest = undefined
     for (const { call } of entries.splice(0)) if (call.isAlive) call.closeAfterRuns()
   }
 

@@ -67,33 +67,35 @@ export function kernelArguments<Call extends FrameCall>(
   const first = FIRST_TENSOR
   const unset = UNSET
   const operandTotal = operands.length
-  const total = operandTotal + results.length
   const optionsAt = hasAttributes ? operandTotal + 1 : operandTotal
+  const total = operandTotal + results.length
   const none = results.map(() => undefined)
 
-  /** Reads the arguments of most calls, which have as many tensors as the signature, and no option but `into`. */
-  const read: KernelForm<Call>['read'] = (args, isAsync, spare) => {
+  /** Whether a call has as many tensors as the signature, and no option but `into`. The options are not read. */
+  const isSimple = (args: readonly unknown[]): boolean => {
     const count = args.length
-    if (!isFixed || count < operandTotal || count > optionsAt + 1) return readAll(args, isAsync)
-    for (let i = 0; i < operandTotal; i++) if (!isTensor(args[i])) return readAll(args, isAsync)
-    let into: unknown
-    if (count > optionsAt) {
-      const options = args[optionsAt]
-      if (!isSingle || !hasOnlyInto(options)) return readAll(args, isAsync)
-      into = options.into
-      // Options are read once.
-      if (into !== undefined && !isTensor(into)) return readAll([...args.slice(0, optionsAt), { into }], isAsync)
-    }
-    const attributes = reader.read(hasAttributes && count > operandTotal ? args[operandTotal] : undefined)
-    const list = spare?.length === first + total ? spare : listFor(total)
+    if (!isFixed || count < operandTotal || count > optionsAt + 1) return false
+    for (let i = 0; i < operandTotal; i++) if (!isTensor(args[i])) return false
+    return count <= optionsAt || (isSingle && hasOnlyInto(args[optionsAt]))
+  }
+
+  /** Reads the arguments of a call. Most are simple, and read without anything that other calls need. */
+  const read: KernelForm<Call>['read'] = (args, isAsync) => {
+    if (!isSimple(args)) return readAll(args, isAsync)
+    // Options are read once.
+    const into = args.length > optionsAt ? (args[optionsAt] as KernelCallOptions).into : undefined
+    if (into !== undefined && !isTensor(into)) return readAll([...args.slice(0, optionsAt), { into }], isAsync)
+    const attributes = reader.read(hasAttributes && args.length > operandTotal ? args[operandTotal] : undefined)
+    const list = listFor(total)
     for (let i = 0; i < operandTotal; i++) list[first + i] = args[i] as Tensor
-    if (into !== undefined) list[first + operandTotal] = into as Tensor
+    if (into !== undefined) list[first + operandTotal] = into
     return {
       list,
       operandCount: operandTotal,
       attributes,
       variant: undefined,
       isKeepable: true,
+      isComplete: into !== undefined,
       options: NO_OPTIONS,
       results: none,
       layouts: ownLayouts,
@@ -118,6 +120,7 @@ export function kernelArguments<Call extends FrameCall>(
       attributes,
       variant: isKeepable && (alignment ?? layouts.key) !== undefined ? `${alignment} ${layouts.key}` : undefined,
       isKeepable,
+      isComplete: false,
       options,
       results: passed,
       layouts,
@@ -145,6 +148,19 @@ export function kernelArguments<Call extends FrameCall>(
     return isOne(results[index]!) ? [unset] : []
   }
 
+  /** Returns the results of a kernel that does not have one of them, by name. */
+  const valuesOf: KernelForm<Call>['valueOf'] = ({ list, operandCount, results: passed }) => {
+    if (results.length === 0) return undefined
+    let next = first + operandCount
+    return Object.fromEntries(
+      results.map((parameter, i) => {
+        const one = passed[i]
+        if (Array.isArray(one)) return [parameter.name, list.slice(next, (next += one.length))]
+        return [parameter.name, one !== undefined || isOne(parameter) ? list[next++] : undefined]
+      }),
+    )
+  }
+
   return {
     read,
     prepare: ({ list, operandCount, results: passed, attributes, layouts, options }) => {
@@ -162,18 +178,7 @@ export function kernelArguments<Call extends FrameCall>(
       return prepare({ ...shape, alignment, stream, resources } as KernelCallShape)
     },
     ...(pairs.length > 0 && { share: (list, operandCount) => shareMemory(name, pairs, list, operandCount) }),
-    valueOf: ({ list, operandCount, results: passed }) => {
-      let next = first + operandCount
-      if (isSingle) return list[next]
-      if (results.length === 0) return undefined
-      return Object.fromEntries(
-        results.map((parameter, i) => {
-          const one = passed[i]
-          if (Array.isArray(one)) return [parameter.name, list.slice(next, (next += one.length))]
-          return [parameter.name, one !== undefined || isOne(parameter) ? list[next++] : undefined]
-        }),
-      )
-    },
+    valueOf: isSingle ? ({ list, operandCount }) => list[first + operandCount] : valuesOf,
     prepareTypes: (types, attributes, options) => {
       if (!Array.isArray(types)) {
         throw wrongType(`the operands of ${name}`, 'an array of types or tensors', types, prepareHint(signature))

@@ -95,7 +95,7 @@ export function listedArguments<Call extends FrameCall>(
   }
 
   return {
-    read: (args, isAsync, spare) => {
+    read: (args, isAsync) => {
       const [tensors, last] = name === undefined ? args : splitArguments(name, args)
       const options = readOptions(last as AnyOptions, isAsync)
       const { results, allocator = ownAllocator, alignment } = options
@@ -103,12 +103,12 @@ export function listedArguments<Call extends FrameCall>(
       const operandCount = countOf(tensors, refuseOperands)
       const resultCount = countOf(results, refuseResults)
       const total = operandCount + resultCount
-      const list = spare?.length === first + total ? spare : listFor(total)
+      const list = listFor(total)
       copyTensors(list, tensors as readonly unknown[], operandCount, results, resultCount)
       completeTensors(list, operandCount, allocator, alignment)
       const isKeepable = alignment === undefined || typeof alignment === 'number'
       const variant = alignment !== undefined && isKeepable ? String(alignment) : undefined
-      return { list, operandCount, attributes, variant, isKeepable, options }
+      return { list, operandCount, attributes, variant, isKeepable, isComplete: true, options }
     },
     prepare: ({ list, operandCount, attributes, options: { alignment } }) =>
       prepare({

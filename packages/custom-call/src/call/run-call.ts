@@ -15,7 +15,6 @@ import {
 import type { CallFrame } from '../native/call-frame.ts'
 import { enterCore } from '../native/enter-core.ts'
 import { guardedRun, type RunFrame } from './guarded-run.ts'
-import type { CallShape } from '../shape/call-shape.ts'
 import type { CallTarget, Runnable } from './call-target.ts'
 import { areAliased, patchEach, type TensorUser } from './check-tensors.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
@@ -68,27 +67,23 @@ function makeRuns(): Runs {
    * Returns false, without a reason, if anything looks wrong. Exposed memory that is empty may be detached, which {@link patchEach}
    * finds out: isDetached() would cost 5 ns for each tensor.
    */
-  const patchAll = (shape: CallShape, frame: CallFrame, list: readonly Gated[]): boolean => {
+  const patch = ({ shape, gate, target }: TensorUser, frame: CallFrame, list: readonly Gated[]): boolean => {
     const { words: pointers, places } = frame
     const { types, operandCount, misalignment, deviceType, aliases } = shape
-    for (let i = 0; i < types.length; i++) {
-      const tensor = list[first + i] as Tensor
-      // First, because reading a Proxy runs code of the user.
-      if (!isGenuine(tensor) || tensor.type !== types[i]) return false
-      const { block, lo } = tensor
-      if (!tensor.gate.open || tensor.device.type !== deviceType) return false
-      if ((lo & misalignment) !== 0 || (i >= operandCount && (tensor.flags & readOnly) !== 0)) return false
-      if (block.exposed && block.bytes.length === 0) return false
-      const place = places[i]!
-      pointers[place] = lo
-      pointers[place + 1] = tensor.hi
-    }
-    return aliases.length === 0 || areAliased(shape, list)
-  }
-
-  const patch = (call: TensorUser, frame: CallFrame, list: readonly Gated[]): boolean => {
     try {
-      return patchAll(call.shape, frame, list) && call.gate.open && call.target.gate.open
+      for (let i = 0; i < types.length; i++) {
+        const tensor = list[first + i] as Tensor
+        // First, because reading a Proxy runs code of the user.
+        if (!isGenuine(tensor) || tensor.type !== types[i]) return false
+        const { block, lo } = tensor
+        if (!tensor.gate.open || tensor.device.type !== deviceType) return false
+        if ((lo & misalignment) !== 0 || (i >= operandCount && (tensor.flags & readOnly) !== 0)) return false
+        if (block.exposed && block.bytes.length === 0) return false
+        const place = places[i]!
+        pointers[place] = lo
+        pointers[place + 1] = tensor.hi
+      }
+      return (aliases.length === 0 || areAliased(shape, list)) && gate.open && target.gate.open
     } catch {
       // One of the tensors is not an object.
       return false
@@ -106,20 +101,15 @@ function makeRuns(): Runs {
       place = enter(held)
       frame.running = true
       status = run(target.kind, frame)
-    } catch (error) {
+    } finally {
+      // Before anything is called, because the stack of JavaScript may be full.
       frame.running = false
       if (place !== -1) {
         calls.depth = place
         calls.lists[place] = undefined
         if (target.streams.length > 0) target.keep(kept)
       }
-      throw error
     }
-    // Before anything is called, because the stack of JavaScript may be full.
-    frame.running = false
-    calls.depth = place
-    calls.lists[place] = undefined
-    if (target.streams.length > 0) target.keep(kept)
     if (status !== 0) throw target.failure(frame, status)
   }
 
