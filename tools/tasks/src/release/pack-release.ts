@@ -49,7 +49,9 @@ export async function packRelease(directory: string, here: boolean): Promise<Rel
 }
 
 async function packOne({ name, directory }: WorkspacePackage, temporary: string): Promise<NpmPackage> {
-  const packed = await capturePnpm(['pack', '--json', '--pack-destination', temporary], { cwd: directory })
+  // Without the script that refuses to pack the core alone.
+  const args = ['pack', '--config.ignore-scripts=true', '--json', '--pack-destination', temporary]
+  const packed = await capturePnpm(args, { cwd: directory })
   if (packed.code !== 0) throw new ToolError(`${name} cannot be packed\n${packed.stdout}${packed.stderr}`)
   return readTarball((JSON.parse(packed.stdout) as { filename: string }).filename)
 }
