@@ -47,9 +47,10 @@ export function installCore(below: string, { withPlatform = true, withKoffi = fa
     for (const file of shipped) cpSync(join(dirname(coreLibrary().path), file), join(libraries, file))
     writeFileSync(join(core, 'dist/digests.json'), JSON.stringify({ [name]: digestsIn(libraries) }))
   }
-  // pnpm makes its programs find the packages of the workspace through this variable.
+  // pnpm makes its programs find the packages of the workspace through NODE_PATH.
+  const ownEnv = { NODE_PATH: '', ...(!withKoffi && { TENON_DRIVER: '' }) }
   const run: InstalledCore['run'] = (source, { env, ...options } = {}) =>
-    runScript(source, { cwd: project, env: { NODE_PATH: '', ...env }, ...options })
+    runScript(source, { cwd: project, env: { ...ownEnv, ...env }, ...options })
   return { project, core, libraries, run }
 }
 

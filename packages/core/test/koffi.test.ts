@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import {
   ArgumentError,
   ArgumentRangeError,
+  driverInfo,
   gcAllocator,
   LoadError,
   ScopeClosedError,
@@ -58,7 +59,10 @@ describe('toKoffi()', () => {
   test('passes exactly the bytes of a tensor, not those of its neighbours', () => {
     const [x, y] = [tensor('float32', [2]), tensor('float32', [2])]
     const bytes = toKoffi(x) as Uint8Array
-    expect([bytes.byteOffset, bytes.byteLength, bytes.buffer.byteLength]).toEqual([0, 8, 8])
+    expect(bytes.byteLength).toBe(8)
+    expect(bytes.buffer).not.toBe((toKoffi(y) as Uint8Array).buffer)
+    // The core aligns memory in a larger buffer if it runs through koffi.
+    if (driverInfo().kind === 'node-api') expect([bytes.byteOffset, bytes.buffer.byteLength]).toEqual([0, 8])
     bytes.fill(255)
     expect(y.toArray()).toEqual([0, 0])
   })
@@ -131,7 +135,8 @@ describe('toKoffi()', () => {
       [3, 4],
     ]).transpose()
     expect(() => toKoffi(x)).toThrow('a tensor for koffi must be contiguous')
-    expect([...new Float32Array((toKoffi(x.contiguous()) as Uint8Array).buffer)]).toEqual([1, 3, 2, 4])
+    const { buffer, byteOffset } = toKoffi(x.contiguous()) as Uint8Array
+    expect([...new Float32Array(buffer, byteOffset, 4)]).toEqual([1, 3, 2, 4])
   })
 })
 
