@@ -22,19 +22,19 @@ describe('findWrongIncludes', () => {
 
   test('refuses private headers of other topics, also of lower ones', () => {
     expect(including('csrc/xla/a.c', 'csrc/base/posix/lock.h')).toEqual([
-      'csrc/xla/a.c must not include csrc/base/posix/lock.h, which is private to base: share it in csrc/include/base',
+      'csrc/xla/a.c must not include csrc/base/posix/lock.h, which is private to base. Move it to csrc/include/base.',
     ])
   })
 
   test('refuses shared headers of higher topics and of topics of the same level', () => {
     expect(including('csrc/call/a.c', 'csrc/include/tenon_xla.h')).toEqual([
-      'csrc/call/a.c must not include csrc/include/tenon_xla.h: call is not above xla',
+      'csrc/call/a.c must not include csrc/include/tenon_xla.h, because call is not above xla',
     ])
     expect(including('csrc/include/base/a.h', 'csrc/include/call/b.h')).toEqual([
-      'csrc/include/base/a.h must not include csrc/include/call/b.h: base is not above call',
+      'csrc/include/base/a.h must not include csrc/include/call/b.h, because base is not above call',
     ])
     expect(including('csrc/tvm/a.c', 'csrc/include/xla/b.h')).toEqual([
-      'csrc/tvm/a.c must not include csrc/include/xla/b.h: tvm is not above xla',
+      'csrc/tvm/a.c must not include csrc/include/xla/b.h, because tvm is not above xla',
     ])
   })
 })
@@ -48,8 +48,8 @@ test('findUpwardUses() names symbols that a file of a lower topic declares by ha
     file('csrc/fixture/f.c', [], ['x']),
   ]
   expect(findUpwardUses(files, topics)).toEqual([
-    'csrc/base/a.c must not use x of csrc/xla/x.c: base is not above xla',
-    'csrc/xla/x.c must not use t of csrc/tvm/t.c: xla is not above tvm',
+    'csrc/base/a.c must not use x of csrc/xla/x.c, because base is not above xla',
+    'csrc/xla/x.c must not use t of csrc/tvm/t.c, because xla is not above tvm',
   ])
 })
 
@@ -88,7 +88,7 @@ test('tenon-build refuses a package whose topics include private headers of each
   const { code, stderr } = runBin('build', fixture)
   expect(code).toBe(1)
   expect(stderr).toBe(
-    'csrc/call/a.c must not include csrc/base/lock.h, which is private to base: share it in csrc/include/base\n',
+    'csrc/call/a.c must not include csrc/base/lock.h, which is private to base. Move it to csrc/include/base.\n',
   )
   fixture.write('csrc/include/base/lock.h', '#pragma once\n')
   fixture.write('csrc/call/a.c', '#include "base/lock.h"\nint a(void);\nint a(void) { return 1; }\n')

@@ -85,7 +85,7 @@ if (isOwnLibrary)
     })
   })
 
-it('a loader can be a function of TypeScript', () => {
+it('a TypeScript function can load a module inside a library', () => {
   let heard: unknown
   registerGlobal(
     'ffi.Module.load_from_bytes.elsewher',

@@ -166,7 +166,7 @@ if (process.platform === 'linux')
       expect((await served.infer('crash', request))[0]).toBe(500)
     })
 
-    test('are started again after 30 seconds, unless the model was unloaded or the server closed', async () => {
+    test('are started again after 30 seconds, unless the model was unloaded', async () => {
       const { served } = await start()
       await served.post('/v2/repository/models/crash/load', {})
       const timers = vi.spyOn(globalThis, 'setTimeout')

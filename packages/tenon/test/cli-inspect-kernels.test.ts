@@ -34,7 +34,7 @@ describe('tenon inspect', () => {
     expect(inspect(kernelLibrary('kernels'), '--symbols')).not.toContain('__tn_signature')
   })
 
-  test('does not take what AddressSanitizer exports beside a signature for a kernel', () => {
+  test('does not list the symbols that AddressSanitizer exports beside a signature', () => {
     const path = compileLibrary(
       directory,
       `${typed('f')}TN_SIGNATURE(f, "(x: f32[n]) -> (y: f32[n])");
@@ -45,7 +45,7 @@ describe('tenon inspect', () => {
     expect(inspect(path, '--symbols')).not.toContain('__odr_asan')
   })
 
-  test('prints both signatures if two sources differ, and why a text cannot be read', () => {
+  test('prints both signatures if two sources differ, and why a signature cannot be read', () => {
     const path = compileLibrary(
       directory,
       `${typed('f')}TN_SIGNATURE(f, "(x: f32[n]) -> (y: f32[n]) -- Of several\\nlines.");
@@ -115,7 +115,7 @@ if (linux)
       void *PyInit_ops(void) { return (void *)Norm; }
     `
 
-    test('lists the functions of a Python extension that are hidden, and says how to export one', () => {
+    test('lists the hidden functions of a Python extension, and says how to export one', () => {
       const text = inspect(compileLibrary(directory, source, 'ops.so', 'c', '-fvisibility=hidden'))
       expect(text).toMatch(/\nhidden functions \(\d+\)\n {2}Norm\n/)
       expect(text).toMatch(/with hidden visibility, as nanobind builds them: export a handler with TN_XLA_EXPORT/)
@@ -125,7 +125,7 @@ if (linux)
       expect(hidden).toContain('Norm')
     })
 
-    test('lists none for a stripped library, and those of other libraries only with --symbols', () => {
+    test('lists no hidden functions of a stripped library, and those of libraries other than Python extensions only with --symbols', () => {
       const flags = ['-fvisibility=hidden', '-s']
       expect(inspect(compileLibrary(directory, source, 'ops.so', 'c', ...flags))).not.toContain('hidden')
       const helpers = compileLibrary(directory, `static ${typed('help')}int (*f)(void *) = help;`)

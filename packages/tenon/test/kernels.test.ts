@@ -28,7 +28,7 @@ describe('Library.kernels()', () => {
     expect(inspect(unsigned)).toBe('clip_v3: a typed kernel without a signature')
   })
 
-  test('lists the handlers that the library has registered itself', () => {
+  test('lists the handlers that the library registers when it is loaded, which kernel() can call', () => {
     const registering = Library.open(kernelLibrary('kernels_runtime'))
     expect(registering.kernels().map(({ name }) => name)).toContain('negate')
     const x = tensor([1, 2])

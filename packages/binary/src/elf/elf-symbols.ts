@@ -23,11 +23,13 @@ const STT_FUNC = 2
 const STV_INTERNAL = 1
 const STV_HIDDEN = 2
 
+/** The kinds of STT_OBJECT, STT_FUNC and STT_GNU_IFUNC. */
 const kinds: Readonly<Record<number, SymbolKind>> = { 1: 'object', 2: 'function', 10: 'function' }
 
 /** Marks a symbol of a version that is not the library's default. A lookup by name alone does not find it. */
 const VERSYM_HIDDEN = 0x8000
 
+/** Reads the exported and imported symbols from the dynamic symbol table. */
 export function readElfSymbols(
   header: ElfHeader,
   dynamic: ElfDynamic,
@@ -114,7 +116,7 @@ function symbolCount(header: ElfHeader, dynamic: ElfDynamic, start: number): num
   return Math.floor((end - start) / size)
 }
 
-/** The number of entries of the last chain that are read at a time. Chains have few entries. */
+/** The bytes of the last chain that are read at a time. Most chains are shorter. */
 const CHAIN_BLOCK_BYTES = 4096
 
 /**

@@ -19,11 +19,11 @@ export function dyldSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
     find(name, requester) {
       if (systemDirectories.some((directory) => name.startsWith(directory))) return provided
       const file = basename(name)
-      const own = name.startsWith('@rpath/')
+      const candidates = name.startsWith('@rpath/')
         ? handedDown(requester).map((directory) => join(directory, name.slice('@rpath/'.length)))
         : [expand(name, requester)]
       const fallbacks = isAbsolute(name) ? [] : [`/usr/local/lib/${file}`, `/usr/lib/${file}`]
-      return [...overrides.map((directory) => join(directory, file)), ...own, ...fallbacks].find(existsSync)
+      return [...overrides.map((directory) => join(directory, file)), ...candidates, ...fallbacks].find(existsSync)
     },
   }
 }

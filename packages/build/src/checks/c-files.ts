@@ -19,24 +19,24 @@ export function isHeader(path: string): boolean {
 }
 
 /**
- * Lists the files of a package that a file includes with quotes. A name is looked up in the directory of the file, and then in `includes`, as
+ * Lists the files of a package that a file includes with quotes. A name is looked up in the directory of the file, and then in `directories`, as
  * the compiler does. Files outside the package, such as those of the system, are left out.
  */
-export function listIncludes(directory: string, path: string, includes: readonly string[]): string[] {
+export function listIncludes(directory: string, path: string, directories: readonly string[]): string[] {
   const text = withoutComments(readFileSync(join(directory, path), 'utf8'))
   return Array.from(text.matchAll(/^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"/gm), ([, name]) => name!).flatMap((name) => {
-    const candidates = [posix.dirname(path), ...includes].map((folder) => posix.join(folder, name))
+    const candidates = [posix.dirname(path), ...directories].map((folder) => posix.join(folder, name))
     return candidates.find((candidate) => existsSync(join(directory, candidate))) ?? []
   })
 }
 
 /** Reads the headers that files of a package include, directly or through others. */
-export function readHeaders(directory: string, files: readonly CFile[], includes: readonly string[]): CFile[] {
+export function readHeaders(directory: string, files: readonly CFile[], directories: readonly string[]): CFile[] {
   const headers = new Map<string, CFile>()
   const waiting = files.flatMap((file) => file.includes)
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (headers.has(path)) continue
-    const included = listIncludes(directory, path, includes)
+    const included = listIncludes(directory, path, directories)
     const text = readFileSync(join(directory, path), 'utf8')
     headers.set(path, { path, includes: included, defined: [], used: namesInBodies(text) })
     waiting.push(...included)
@@ -44,7 +44,10 @@ export function readHeaders(directory: string, files: readonly CFile[], includes
   return [...headers.values()]
 }
 
-/** The names in the macros of a header, and in braces: those that its inline functions use, and harmless others, such as members. */
+/**
+ * Returns the names in the macros of a header and in braces. These are the names that its inline functions use, and others that do not
+ * matter, such as members of structs.
+ */
 export function namesInBodies(header: string): string[] {
   const text = withoutComments(header).replace(/"(\\.|[^"\\\n])*"/g, '""')
   const macros = Array.from(text.matchAll(/^[ \t]*#[ \t]*define[ \t]+\w+((?:\\\n|.)*)/gm), ([, body]) => body!)

@@ -5,14 +5,14 @@ import { ToolError } from '../tool-error.ts'
 import { type CFile, listIncludes } from './c-files.ts'
 
 /**
- * The folders of a package's sources, each with one topic. A file includes headers of its own topic, and of lower topics those in
- * `shared` alone. The other headers of a topic are private.
+ * The folders of a package's sources, each with one topic. A file includes headers of its own topic and, of lower topics, only headers
+ * in `shared`. The other headers of a topic are private.
  */
 export interface Topics {
   /** The directory of the folders, relative to the package. */
   readonly directory: string
   /**
-   * The directory of the headers that topics show each other: `SHARED/TOPIC/*.h` and `SHARED/*_TOPIC.h`. Other files in it belong to the lowest
+   * The directory of the headers that topics share with each other: `SHARED/TOPIC/*.h` and `SHARED/*_TOPIC.h`. Other files in it belong to the lowest
    * level.
    */
   readonly shared: string
@@ -33,9 +33,11 @@ export function findWrongIncludes(files: readonly Including[], topics: Topics): 
       if (other === undefined || other === own) return []
       if (!isIn(include, topics.shared))
         return [
-          `${path} must not include ${include}, which is private to ${other}: share it in ${topics.shared}/${other}`,
+          `${path} must not include ${include}, which is private to ${other}. Move it to ${topics.shared}/${other}.`,
         ]
-      return isBelow(other, own, topics) ? [] : [`${path} must not include ${include}: ${own} is not above ${other}`]
+      return isBelow(other, own, topics)
+        ? []
+        : [`${path} must not include ${include}, because ${own} is not above ${other}`]
     })
   })
 }
@@ -49,7 +51,7 @@ export function findUpwardUses(files: readonly CFile[], topics: Topics): string[
       const definer = definedBy.get(name)
       const other = definer === undefined ? undefined : topicOf(definer, topics)
       if (own === undefined || other === undefined || other === own || isBelow(other, own, topics)) return []
-      return [`${path} must not use ${name} of ${definer}: ${own} is not above ${other}`]
+      return [`${path} must not use ${name} of ${definer}, because ${own} is not above ${other}`]
     })
   })
 }

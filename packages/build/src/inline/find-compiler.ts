@@ -9,7 +9,7 @@ import { CompileError } from './compile-error.ts'
 import type { CompileRequest } from './options.ts'
 import type { Ended, Steps } from './run-program.ts'
 
-/** A compiler and what it says of itself. */
+/** A compiler, and the output that identifies it. */
 export interface FoundCompiler {
   /** The absolute path of the program. */
   readonly file: string
@@ -19,36 +19,38 @@ export interface FoundCompiler {
   readonly version: string
 }
 
-/** Messages are in English, so that they can be read. */
+/** The variables with which compilers write English messages, which `parseDiagnostics()` can parse. */
 export const compilerEnvironment: NodeJS.ProcessEnv = { LC_ALL: 'C' }
 
+/** The output that identifies each compiler, by the digest of its path, arguments and file status. */
 const versions = new Map<string, string>()
 
 /**
- * Finds the compiler of a request. It is asked for its version once: the answer is stored in the cache until the file of the compiler changes.
+ * Finds the compiler of a request. The compiler is asked for its version once, and the answer is cached until the file of the compiler changes.
  *
  * @throws {CompileError} that says what to install
  */
 export function* findCompiler(request: CompileRequest, cache: Cache): Steps<FoundCompiler> {
   const { variable, command, chosen } = chooseCommand(request)
-  const whole = programPath(command)
-  const [name = '', ...args] = whole === undefined ? command.trim().split(/\s+/) : [command]
-  const file = whole ?? programPath(name)
-  const from = chosen ? `${variable} is ${command}` : `${variable} is not set, so ${command} was tried`
-  if (file === undefined) throw missing(request, name, from)
+  // A path may contain spaces, so the whole command is tried as a path first.
+  const wholePath = programPath(command)
+  const [name = '', ...args] = wholePath === undefined ? command.trim().split(/\s+/) : [command]
+  const file = wholePath ?? programPath(name)
+  const origin = chosen ? `${variable} is ${command}` : `${variable} is not set, so ${command} was tried`
+  if (file === undefined) throw missing(request, name, origin)
   const { size, mtimeMs, ino } = statSync(file)
   const id = createHash('sha256')
     .update(JSON.stringify([file, args, size, mtimeMs, ino]))
     .digest('hex')
     .slice(0, 32)
-  // A script may run another compiler tomorrow.
+  // A script may run a different compiler later, so its version is not cached.
   const isProgram = !isScript(file)
   const known = isProgram ? (versions.get(id) ?? cache.readCompiler(id)) : undefined
   if (known !== undefined) {
     versions.set(id, known)
     return { file, args, version: known }
   }
-  const version = yield* askVersion(request, file, args, from)
+  const version = yield* askVersion(request, file, args, origin)
   versions.set(id, version)
   if (isProgram) cache.writeCompiler(id, version)
   return { file, args, version }
@@ -88,7 +90,7 @@ function programPath(command: string): string | undefined {
   return candidates.map((path) => resolve(path)).find(isRunnable)
 }
 
-/** `PATH` may have directories that this user cannot read. */
+/** Whether a path is a file that this user can run. Directories of `PATH` may be unreadable. */
 function isRunnable(path: string): boolean {
   try {
     const stats = statSync(path)
@@ -111,18 +113,18 @@ function isScript(path: string): boolean {
       closeSync(descriptor)
     }
   } catch {
-    // It may only be run, not read.
+    // The file can be executable but not readable.
     return true
   }
 }
 
-function* askVersion(request: CompileRequest, file: string, args: readonly string[], from: string): Steps<string> {
+function* askVersion(request: CompileRequest, file: string, args: readonly string[], origin: string): Steps<string> {
   const env = { ...process.env, ...compilerEnvironment }
   const ask = (flag: string) => ({ file, args: [...args, flag], env, timeout: request.timeout })
   const version: Ended = yield ask('--version')
   const command = [file, ...args, '--version']
   if (version.error !== undefined) {
-    throw new CompileError(`${file} could not be run: ${version.error.code ?? version.error.message} (${from})`, {
+    throw new CompileError(`${file} could not be run: ${version.error.code ?? version.error.message} (${origin})`, {
       hint: hintFor(request),
       command,
       cause: version.error,
@@ -130,7 +132,7 @@ function* askVersion(request: CompileRequest, file: string, args: readonly strin
   }
   if (version.code !== 0) {
     const reason = version.isTimedOut ? 'did not end in time' : 'failed'
-    throw new CompileError(`${command.join(' ')} ${reason}, so it is not a compiler that Tenon knows (${from})`, {
+    throw new CompileError(`${command.join(' ')} ${reason}, so it is not a compiler that Tenon knows (${origin})`, {
       hint: hintFor(request),
       command,
       output: version.output,
@@ -140,9 +142,9 @@ function* askVersion(request: CompileRequest, file: string, args: readonly strin
   return `${version.stdout}${machine?.stdout ?? ''}`
 }
 
-function missing(request: CompileRequest, command: string, from: string): CompileError {
+function missing(request: CompileRequest, command: string, origin: string): CompileError {
   const { name } = namesOf(request.language)
-  return new CompileError(`a ${name} compiler is needed, and ${command} was not found (${from})`, {
+  return new CompileError(`a ${name} compiler is needed, and ${command} was not found (${origin})`, {
     hint: hintFor(request),
     details: { received: command },
   })

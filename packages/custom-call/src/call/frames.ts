@@ -105,7 +105,8 @@ export function makeFrames<Call extends FrameCall>({ limit, gate }: FrameLimits)
   /** Whether the call of a key can run these arguments. A result that the call allocates has no type. */
   const isLike = (key: FrameKey, { list, operandCount, variant, attributes }: FrameArguments): boolean => {
     const { types } = key
-    if (list.length !== first + types.length || key.operandCount !== operandCount || key.variant !== variant) return false
+    if (list.length !== first + types.length || key.operandCount !== operandCount || key.variant !== variant)
+      return false
     for (let i = 0; i < types.length; i++) if ((list[first + i] as Partial<Tensor>).type !== types[i]) return false
     return attributes === key.attributes || areSame(attributes, key.attributes)
   }

@@ -12,7 +12,7 @@ const REMARKS: Readonly<Record<string, string>> = {
 }
 
 /** The version with a remark, such as `1.0, a version that XLA withdrew after three days`. */
-const described = (version: string): string => `${version}${REMARKS[version] ?? ''}`
+const describeVersion = (version: string): string => `${version}${REMARKS[version] ?? ''}`
 
 /** Whether a version is a later one of 0.x, whose handlers `allowNewerApi` accepts. */
 export const isNewerMinor = (major: number, minor: number): boolean => major === 0 && minor > NEWEST_MINOR
@@ -23,7 +23,7 @@ export const isSupported = (major: number, minor: number): boolean =>
 
 /** The reason why a registration was refused, if the version of the handler is not supported. */
 export const versionReason = (major: number, minor: number): string =>
-  `built for XLA FFI ${described(`${major}.${minor}`)}`
+  `built for XLA FFI ${describeVersion(`${major}.${minor}`)}`
 
 /** A handler was built for a version of XLA FFI that this package does not support. */
 export class VersionSkewError extends TenonError {
@@ -38,7 +38,7 @@ export class VersionSkewError extends TenonError {
     const expected = `0.${OLDEST_MINOR} to 0.${NEWEST_MINOR}`
     const sentence = wasRegistered
       ? `${target} was refused when it registered itself: ${versionReason(major, minor)}`
-      : `${target} must be built for XLA FFI ${expected}, got ${described(received)}`
+      : `${target} must be built for XLA FFI ${expected}, got ${describeVersion(received)}`
     super('TENON_VERSION_SKEW', sentence, {
       hint: hintFor(major, minor),
       details: { target, expected, received },
@@ -51,7 +51,8 @@ defineKind(VersionSkewError)
 
 function hintFor(major: number, minor: number): string {
   if (isNewerMinor(major, minor)) {
-    return 'Build it against older headers, or pass allowNewerApi: true. Functions that this runtime lacks then answer UNIMPLEMENTED.'
+    return 'Build it against older headers, or pass allowNewerApi: true. Functions that this runtime lacks then return UNIMPLEMENTED.'
   }
+  // XLA withdrew 1.0, so newer headers have a lower version.
   return major > 1 ? 'Build it against older headers.' : 'Build it against newer headers.'
 }

@@ -11,7 +11,8 @@ import type { DriverLimits } from './limits.ts'
 import { type Account, isAligned, type MemoryKind, placeIn, PrivateMemory } from './memory.ts'
 import { Plan, type PlanInput, type PlanModel, type Places } from './plan.ts'
 
-const PLANS = 16
+/** The most plans that are kept for one model. */
+const MAX_PLANS = 16
 
 /** A model that a driver has prepared: its constants have places, and its operations are planned. */
 export class EngineModel {
@@ -25,7 +26,7 @@ export class EngineModel {
   readonly newMemory: () => PrivateMemory
   #users = 1
 
-  /** Uses the constants of frozen pools in place and copies the others. @throws {PoolsError} M1 to M20 */
+  /** Uses the constants of frozen pools in place and copies the others. @throws {PoolsError} M1 to M19, and M21 */
   constructor(
     id: number,
     model: Model<Pool>,
@@ -35,7 +36,7 @@ export class EngineModel {
   ) {
     checkModel(model)
     this.id = id
-    // A copy, since roles of device buffers distinguish prepared models, not the models that they were made of (D7).
+    // A copy, because the roles of device buffers identify prepared models, not the models from which they were prepared (D7).
     this.model = { ...model }
     this.newMemory = () => new PrivateMemory(account, 'workingBytes', workingBytes)
     this.#constants = this.newMemory()
@@ -44,11 +45,12 @@ export class EngineModel {
     })
     this.#planModel = { kernels, graph: model.main, constants: this.#takeConstants() }
     const { operands, inputIndexes } = model.main
-    // Without open dimensions the plan is made now, so that an impossible operation fails here.
-    const isSettled = inputIndexes.every((i) => isFullySpecified(operands[i]!.type, operands[i]!.dimensions))
+    // If all input dimensions are specified, the plan is made now, so that an operation that cannot run fails here.
+    const hasAllDimensions = inputIndexes.every((i) => isFullySpecified(operands[i]!.type, operands[i]!.dimensions))
+    // The value of a scalar input, such as an axis, is known only in a request.
     const hasScalarInput = inputIndexes.some((i) => !operandTypes[operands[i]!.type].isTensor)
     try {
-      if (!isSettled || hasScalarInput || !this.#canPlanNow()) this.#checkOperations()
+      if (!hasAllDimensions || hasScalarInput || !this.#canPlanNow()) this.#checkOperations()
     } catch (error) {
       this.release()
       throw error
@@ -72,10 +74,11 @@ export class EngineModel {
   /** Refuses a model with an operation that no request can run. */
   #checkOperations(): void {
     const { kernels, graph, constants } = this.#planModel
-    const fault = checkGraph(kernels, graph, (i) => constants[i]?.bytes).find((error) => error !== undefined)
-    if (fault !== undefined) throw fault
+    const firstError = checkGraph(kernels, graph, (i) => constants[i]?.bytes).find((error) => error !== undefined)
+    if (firstError !== undefined) throw firstError
   }
 
+  /** Returns the kept plan for these dimensions, or makes one. */
   planFor(inputDimensions: PlanInput['inputDimensions'], inputValue: PlanInput['inputValue']): Plan {
     const key = [...inputDimensions.values()].map((dimensions) => dimensions?.join() ?? '-').join(';')
     const known = this.#plans.get(key)
@@ -89,7 +92,7 @@ export class EngineModel {
       throw error
     }
     if (!plan.isVolatile) {
-      if (this.#plans.size === PLANS) this.#forget(this.#plans.entries().next().value!)
+      if (this.#plans.size === MAX_PLANS) this.#forget(this.#plans.entries().next().value!)
       this.#plans.set(key, plan)
     }
     return plan
@@ -99,7 +102,7 @@ export class EngineModel {
     this.#users++
   }
 
-  /** Ends one use. The last one releases the pools of the constants. */
+  /** Ends one use. The last one releases the holds of the pools, the plans, and the memory of the constants. */
   release(): void {
     if (--this.#users > 0) return
     releaseAll(this.#holds)
@@ -126,10 +129,10 @@ export class EngineModel {
       else copied.push(i)
     })
     const sizes = copied.map((operand) => main.operands[operand]!.location.length)
-    const found = this.#constants.allocateAll(sizes, "the model's constants")
+    const copies = this.#constants.allocateAll(sizes, "the model's constants")
     copied.forEach((operand, i) => {
       const { lifetime, location } = main.operands[operand]!
-      const { bytes } = (places[operand] = found[i]!)
+      const { bytes } = (places[operand] = copies[i]!)
       if (lifetime === 'CONSTANT_POOL') pools[location.poolIndex]!.copyOut(location.offset, bytes)
       else bytes.set(operandValues.subarray(location.offset, location.offset + location.length))
     })

@@ -24,7 +24,7 @@ async function printed(code: string): Promise<string> {
 }
 
 describe.runIf(process.platform === 'linux')('shared memory with koffi', () => {
-  test('has no SharedArrayBuffers, and other threads map it nevertheless', async () => {
+  test('has no SharedArrayBuffer, but other threads can map it', async () => {
     const values = await printed(`
       const memory = SharedMemory.open({ chunk: '1 MiB' })
       const x = tensor('f32', [2], [1, 2], { allocator: memory })

@@ -30,7 +30,7 @@ const apiVersions = {
   'host-unified': ApiVersion.STATUS_RETURNING_UNIFIED,
 } as const
 
-/** A library, as far as its kernels are found in it. */
+/** The parts of a library that finding a kernel needs. */
 export interface SearchedLibrary {
   readonly path: string
   /** Refuses a symbol that the library does not export. @throws {LoadError} with similar ones */
@@ -59,7 +59,7 @@ export interface FoundKernel {
   /** The symbol of the function or of the execute handler, or the registered name. */
   readonly symbol: string
   readonly isRegistered: boolean
-  /** The number of prepared frames that the kernel keeps. */
+  /** The most prepared calls that the kernel keeps. */
   readonly frames: number
   readonly options: Pick<KernelOptions, 'allowNewerApi' | 'platform'>
 }
@@ -74,7 +74,7 @@ export function findKernel(sources: KernelSources, name: string, options?: Kerne
     (known === undefined ? registered.includes(name) : known.symbol === undefined && known.platform !== undefined)
   const signature = signatureOf(sources, name, given, known, isRegistered)
   const { frames = DEFAULT_FRAMES, allowNewerApi, platform = known?.platform } = given
-  // The function with the name of the kernel is another one than that which the sidecar states.
+  // If the sidecar states a symbol, an exported function that has the name of the kernel is a different function.
   const symbol = known?.symbol ?? known?.statedSymbol ?? name
   if (!isRegistered && !isPacked(signature)) {
     library.checkConvention(symbol, signature.convention)
@@ -128,7 +128,7 @@ function signatureOf(
   const own = known?.signature
   if (own !== undefined && convention !== undefined && convention !== own.convention) {
     throw new ArgumentError(`${name} must be called as a ${own.convention} kernel, got ${convention}`, {
-      hint: 'Omit the option convention: another convention reads and writes arbitrary memory.',
+      hint: 'Omit the option convention, because a different convention reads and writes arbitrary memory.',
       details: { path: library.path, name, expected: own.convention, received: convention },
     })
   }

@@ -12,13 +12,13 @@ export interface PackedTarget {
   readonly packed: PackedFunc
   /** The gate of the library. */
   readonly gate: Gate
-  /** The number of calls whose inferred types are kept. */
+  /** The most prepared calls that the kernel keeps. */
   readonly frames: number
 }
 
 /**
  * Makes a kernel of a packed function. The signature determines the arguments: operands, results, temporaries and attributes in
- * this order, or in that of the `packed` clause. Without a signature that names the results, the kernel passes its values on.
+ * this order, or in that of the `packed` clause. If the signature does not name the results, the kernel passes its arguments to the function unchanged.
  *
  * @throws {ArgumentError} if packed functions cannot have an attribute of the signature.
  */
@@ -66,7 +66,7 @@ function refusePrepare({ name }: KernelSignature): never {
   )
 }
 
-/** A packed function that takes any values. */
+/** Makes a kernel that passes its arguments to the packed function unchanged. */
 function positionalKernel(signature: KernelSignature, packed: PackedFunc, gate: Gate): Kernel<unknown, PackedFunc> {
   const call = (...values: Argument[]): unknown => {
     gate.enter()

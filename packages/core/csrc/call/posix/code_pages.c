@@ -9,7 +9,7 @@
 /* Writes the code of one stub, which loads the address of its slot and jumps to `common` of the slot. */
 static void write_stub(uint8_t *code, const tn__stub_t *slot) {
 #if defined(__x86_64__)
-  const int32_t distance = (int32_t)((const uint8_t *)slot - (code + 11));
+  const int32_t distance = (int32_t)((const uint8_t *)slot - (code + 11)); /* relative to jmp */
   uint8_t text[TN__STUB_CODE_SIZE] = {
       0xf3, 0x0f, 0x1e, 0xfa,       /* endbr64 */
       0x4c, 0x8d, 0x1d, 0, 0, 0, 0, /* lea distance(%rip), %r11 */
@@ -34,13 +34,14 @@ static void write_stub(uint8_t *code, const tn__stub_t *slot) {
   memcpy(code, text, sizeof text);
 }
 
-/* Makes processors read new code. zig's __clear_cache() is in an object with other functions,
- * such as a memcpy() that would be used instead of that of the C library. */
+/* Makes new code visible to all processors. On Linux for arm64 it does not call __clear_cache(),
+ * because that of zig is in an object with a memcpy() that would replace that of the C library. */
 static void publish_code(uint8_t *start, uint8_t *end) {
 #if defined(__aarch64__) && defined(__linux__)
-  uint64_t cache;
-  __asm__("mrs %0, ctr_el0" : "=r"(cache));
-  const size_t data_line = (size_t)4 << (cache >> 16 & 15), code_line = (size_t)4 << (cache & 15);
+  /* The sizes of the lines of both caches, as powers of two, in words of 4 bytes. */
+  uint64_t cache_type;
+  __asm__("mrs %0, ctr_el0" : "=r"(cache_type));
+  const size_t data_line = (size_t)4 << (cache_type >> 16 & 15), code_line = (size_t)4 << (cache_type & 15);
   for (uint8_t *at = start; at < end; at += data_line) __asm__ volatile("dc cvau, %0" : : "r"(at) : "memory");
   __asm__ volatile("dsb ish" : : : "memory");
   for (uint8_t *at = start; at < end; at += code_line) __asm__ volatile("ic ivau, %0" : : "r"(at) : "memory");
