@@ -74,7 +74,7 @@ export default {
       libraries: ['dl', 'm', 'pthread'],
       exports: ['tn_*', 'XLA_FFI_GetApi', 'XlaCustomCallStatus*', '_ZN3xla3ffi12GetXlaFfiApiEv'],
       imports: names(`
-        _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dladdr dlerror dlopen
+        _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dl_iterate_phdr dladdr dladdr1 dlerror dlopen
         dlsym epoll_create1 epoll_ctl epoll_wait eventfd fallocate fchmod fcntl fesetenv free fstat fstatfs ftruncate
         getenv getrlimit getsockopt ioctl kill listen lseek madvise malloc memchr memcmp memcpy memfd_create memmove
         memset mincore mmap mprotect msync munmap open pipe2 poll posix_memalign posix_spawn posix_spawn_file_actions_*
@@ -91,7 +91,7 @@ export default {
         `),
         win32: names(`
           CreateThread FlushInstructionCache FormatMessageA GetFullPathNameW GetModuleHandleExW GetProcessAffinityMask
-          GetSystemInfo GetTickCount64 LoadLibraryExW SetLastError VirtualAlloc VirtualFree wcspbrk
+          GetSystemInfo GetTickCount64 LoadLibraryExW SetLastError VirtualAlloc VirtualFree VirtualQuery wcspbrk
         `),
       },
     },
@@ -155,10 +155,10 @@ export default {
       uses: ['tenon'],
       exports: ['TVMFFI*', 'tn_tvm_*'],
       imports: names(`
-        abort backtrace calloc clock_gettime dladdr dladdr1 fprintf free getenv malloc memchr memcmp memcpy memmove
+        abort backtrace calloc clock_gettime dladdr fprintf free getenv malloc memchr memcmp memcpy memmove
         memset pthread_cond_broadcast pthread_cond_init pthread_cond_timedwait pthread_condattr_* pthread_mutex_lock pthread_mutex_unlock realloc snprintf
-        stderr strcmp strlen strncmp strtol tn_guard_call tn_last_error tn_library_open tn_library_process
-        tn_library_symbol vsnprintf
+        stderr strcmp strlen strncmp strtol tn_address_is_data tn_guard_call tn_last_error tn_library_function
+        tn_library_open tn_library_process tn_library_symbol vsnprintf
       `),
       systemImports: {
         darwin: ['__stderrp', 'pthread_cond_timedwait_relative_np'],

@@ -114,6 +114,13 @@ describe('a call', () => {
       expect(() => Linker.downcall(symbol as never, {})).toThrow(ArgumentError)
   })
 
+  test('refuses a variable, which has an address as well', () => {
+    const call = (): unknown => Linker.downcall(libc.get('environ'), { parameters: [] })
+    expect(call).toThrow(ArgumentError)
+    expect(call).toThrow('symbol must be a function, got the variable environ')
+    expect(libc.get('environ').reinterpret(8).byteSize).toBe(8)
+  })
+
   test('refuses invalid signatures', () => {
     const symbol = libc.get('snprintf')
     for (const signature of [

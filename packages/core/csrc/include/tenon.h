@@ -54,7 +54,7 @@ TN_API void tn_memory_free(void *block);
 /* Copies bytes between blocks that do not overlap, for callers that have addresses instead of views. */
 TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
 
-/* --- base/posix/library.c, base/posix/library_file.c -------------------------------------------------------------- */
+/* --- base/posix/library.c, library_file.c, function_symbol.c -------------------------------------------------------------- */
 
 /* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. A path is that of the file
  * which is there now, although the loader has opened another file by the same path. TN_LOAD_FAILED also if the file was
@@ -72,6 +72,13 @@ TN_API int32_t tn_library_process(void **out);
 
 /* Looks up a symbol of an opened library. TN_NOT_FOUND: the library does not export it. */
 TN_API int32_t tn_library_symbol(void *library, const char *name, size_t name_length, void **out);
+
+/* Looks up a function. TN_NOT_FOUND: the library does not export it. TN_INVALID_ARGUMENT: the symbol is a variable, or a
+ * thread-local one. macOS does not tell. */
+TN_API int32_t tn_library_function(void *library, const char *name, size_t name_length, void **out);
+
+/* Whether an address is that of data of a library. 0 also if it is in no library. */
+TN_API int32_t tn_address_is_data(const void *address);
 
 /* The path and version of the first Tenon core that this process loaded globally: static, NUL-terminated. Copies of
  * different versions use it to refuse each other. */

@@ -16,6 +16,8 @@ export const FUNCTIONS = {
     tn_library_open_core: ['int32_t', ['void *']],
     tn_library_process: ['int32_t', ['void *']],
     tn_library_symbol: ['int32_t', ['void *', 'const char *', 'size_t', 'void *']],
+    tn_library_function: ['int32_t', ['void *', 'const char *', 'size_t', 'void *']],
+    tn_address_is_data: ['int32_t', ['void *']],
     tn_first_core: ['int32_t', ['void *', 'void *']],
     tn_watch_open: ['int32_t', ['int32_t', 'void *']],
     tn_library_open_file: ['int32_t', ['const char *', 'size_t', 'const char *', 'size_t', 'void *']],

@@ -1,6 +1,8 @@
 import { checkName, wrongType } from '../errors/check-arguments.ts'
+import { ArgumentError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { functionAt, type PlainFunction } from './call/function-at.ts'
+import { STATUS } from '../generated/status.ts'
 import { checkStatus, coreFunctions, coreLibrary, lastError } from './core-library.ts'
 import { explainLoadFailure } from './explain-load-failure.ts'
 import type { Value } from './argument-conversion.ts'
@@ -8,6 +10,9 @@ import { missingSymbol } from './missing-symbol.ts'
 import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
 import { addressOf, keepAlive } from './native-memory.ts'
 import { unloadable } from './unloadable-file.ts'
+
+/** Stands for the address of a variable. */
+const DATA = -1
 
 let openFunction: PlainFunction | undefined
 
@@ -80,7 +85,7 @@ export class NativeLibrary extends ManagedLifetime {
 
   /** Whether the library exports a symbol. @throws {ScopeClosedError} after close. */
   has(name: string): boolean {
-    return this.#find(name) !== undefined
+    return this.#find('tn_library_symbol', name) !== undefined
   }
 
   /**
@@ -89,33 +94,43 @@ export class NativeLibrary extends ManagedLifetime {
    * @throws {LoadError} if the library does not export it; the hint names similar ones. @throws {ScopeClosedError} after close.
    */
   symbol(name: string): bigint {
-    return BigInt(this.#address(name))
+    return BigInt(this.#find('tn_library_symbol', name) ?? this.#refuse(name))
   }
 
   /**
    * Returns a function of the library. The library stays open while the function runs, and calls throw after it is closed.
    *
-   * @throws {LoadError} if the library does not export it. @throws {ArgumentError} if the signature is not valid.
+   * @throws {LoadError} if the library does not export it.
+   * @throws {ArgumentError} if the symbol is a variable, or the signature is not valid.
    * @example
    * const strlen = libc.function('strlen', { result: 'uint64', parameters: ['pointer'] })
    * strlen(segment) // 0n
    */
   function(name: string, signature: Signature): NativeFunction<Value> {
-    return bindFunction(this.gate, name, this.#address(name), signature)
+    return bindFunction(this.gate, name, this.functionAddress(name), signature)
   }
 
-  #address(name: string): number {
-    const address = this.#find(name)
-    if (address !== undefined) return address
+  /** @internal The address of a function. @throws {LoadError} as {@link symbol}. @throws {ArgumentError} if the symbol is a variable */
+  functionAddress(name: string): number {
+    const address = this.#find('tn_library_function', name)
+    if (address === DATA) {
+      throw new ArgumentError(`${name} must be a function, got data`, { details: { path: this.path, symbol: name } })
+    }
+    return address ?? this.#refuse(name)
+  }
+
+  #refuse(name: string): never {
     throw missingSymbol(this.path, name)
   }
 
-  #find(name: string): number | undefined {
+  /** Returns undefined for a symbol that the library does not export, and {@link DATA} for a variable if a function is looked up. */
+  #find(lookUp: 'tn_library_symbol' | 'tn_library_function', name: string): number | undefined {
     this.checkAlive()
     const bytes = Buffer.from(checkName(name, 'name'))
     const out = new BigUint64Array(1)
-    const status = coreFunctions().tn_library_symbol(this.#handle, addressOf(bytes), bytes.length, addressOf(out))
+    const status = coreFunctions()[lookUp](this.#handle, addressOf(bytes), bytes.length, addressOf(out))
     keepAlive(bytes)
+    if (status === STATUS.INVALID_ARGUMENT.value) return DATA
     return status === 0 ? Number(out[0]) : undefined
   }
 }

@@ -21,7 +21,7 @@ export function findCode(code: unknown, place: string): FoundCode {
   if (isAddress(code)) return { address: Number(code), gate: globalGate }
   const { library, symbol } = (typeof code === 'object' && code !== null ? code : {}) as Record<string, unknown>
   if (library instanceof NativeLibrary) {
-    return { address: Number(library.symbol(checkName(symbol, `the symbol of ${place}`))), gate: library.gate }
+    return { address: library.functionAddress(checkName(symbol, `the symbol of ${place}`)), gate: library.gate }
   }
   throw wrongType(place, '{ library, symbol } or an address', code, "Write { library, symbol: 'do_custom_call' }.")
 }

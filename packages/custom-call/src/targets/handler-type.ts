@@ -60,7 +60,7 @@ export function registerType(library: NativeLibrary, name: string, symbols: Type
 export function callProvider(library: NativeLibrary, symbol: string, options?: { readonly api?: ApiMinor }): void {
   checkLibrary(library)
   const minor = minorOf(checkOptions(options, ['api']).api)
-  const address = Number(library.symbol(symbol))
+  const address = library.functionAddress(symbol)
   library.gate.enter()
   try {
     check(symbol, (code) => enterCore('tn_xla_provide', address, minor, code))

@@ -166,7 +166,7 @@ export function typedHandler(
   }
   const addresses = addressesOf((stage) => {
     const name = names[stage]
-    return name === undefined ? 0 : Number(library.symbol(name))
+    return name === undefined ? 0 : library.functionAddress(name)
   })
   return new TypedHandler(names.execute, library.gate, addresses, checked, library.path)
 }

@@ -140,7 +140,7 @@ function checkTuples(tuples: unknown, onDevice: boolean, name: string): 'nested'
 export function hostFunction(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): UntypedFunction {
   checkLibrary(library)
   const { apiVersion = ApiVersion.ORIGINAL } = checkOptions(options, ['apiVersion'])
-  return new UntypedFunction(symbol, 'Host', apiVersion, library.gate, Number(library.symbol(symbol)))
+  return new UntypedFunction(symbol, 'Host', apiVersion, library.gate, library.functionAddress(symbol))
 }
 
 /**
@@ -159,7 +159,7 @@ export function deviceFunction(
   checkLibrary(library)
   const { apiVersion = ApiVersion.ORIGINAL, platform = 'CUDA' } = checkOptions(options, ['apiVersion', 'platform'])
   checkDevicePlatform(platform)
-  return new UntypedFunction(symbol, platform, apiVersion, library.gate, Number(library.symbol(symbol)))
+  return new UntypedFunction(symbol, platform, apiVersion, library.gate, library.functionAddress(symbol))
 }
 
 /** Checks that the functions of a platform have the convention of devices. @throws {ArgumentError} */

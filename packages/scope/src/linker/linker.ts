@@ -1,5 +1,5 @@
 import { ArgumentError, type NativeFunction } from '@tenon/core'
-import { bindFunction, checkOptions, type ValueWithErrno, type Value } from '@tenon/core/internal'
+import { bindFunction, checkOptions, coreFunctions, type ValueWithErrno, type Value } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { checkBoolean } from '../check.ts'
 import { StructLayout } from '../layout/group-layout.ts'
@@ -105,6 +105,9 @@ function downcall(
   if (address === 0) throw new ArgumentError('symbol must be a function, got the null pointer')
   block.gate.owner.checkAlive()
   const name = symbol instanceof SymbolSegment ? symbol.name : 'the function'
+  if (coreFunctions().tn_address_is_data(address) !== 0) {
+    throw new ArgumentError(`symbol must be a function, got the variable ${name}`)
+  }
   const capturesErrno = captureErrno === true
   const types = {
     result: result === 'void' ? result : coreTypeOf(result),

@@ -86,6 +86,21 @@ int32_t tn_library_symbol(void *library, const char *name, size_t name_length, v
   return TN_OK;
 }
 
+/* A page with code can be executed. */
+int32_t tn_address_is_data(const void *address) {
+  const DWORD executable = PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
+  MEMORY_BASIC_INFORMATION page;
+  return VirtualQuery(address, &page, sizeof page) != 0 && (page.Protect & executable) == 0;
+}
+
+int32_t tn_library_function(void *library, const char *name, size_t name_length, void **out) {
+  void *address = NULL;
+  TN_TRY(tn_library_symbol(library, name, name_length, &address));
+  if (tn_address_is_data(address)) return tn__fail(TN_INVALID_ARGUMENT, "the symbol is data, not a function");
+  *out = address;
+  return TN_OK;
+}
+
 int32_t tn_first_core(const char **path, const char **version) {
   (void)path;
   (void)version;

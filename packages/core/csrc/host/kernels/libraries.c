@@ -85,8 +85,9 @@ int32_t tn__library_find(tn__request_t *request, const tn__kernel_library_t *lib
                          void **out) {
   *out = NULL;
   if (length == 0) return TN_OK;
-  const int32_t status = tn_library_symbol(library->handle, name, length, out);
+  const int32_t status = tn_library_function(library->handle, name, length, out);
   if (status == TN_OK) return TN_OK;
-  return tn__refuse(request, status, "%s does not export the symbol %.*s", library->path, length > 512 ? 512 : (int)length,
-                    name);
+  const int shown = length > 512 ? 512 : (int)length;
+  if (status == TN_INVALID_ARGUMENT) return tn__refuse(request, status, "%.*s must be a function, got data", shown, name);
+  return tn__refuse(request, status, "%s does not export the symbol %.*s", library->path, shown, name);
 }

@@ -84,7 +84,6 @@ typedef struct {
 } tn__frame_t;
 /* Calls `visit` for at most `limit` frames, the most recent first, until it returns false. */
 void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *context), void *context);
-bool tn__is_function(const void *address);
 
 /* --- names.c: a map from text to pointers in order of insertion, locked by its owner ------------------------------ */
 

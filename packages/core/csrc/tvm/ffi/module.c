@@ -94,21 +94,23 @@ static void free_entry(void *self) {
   free(self);
 }
 
-static void *symbol_of(const tn__module_t *module, const char *prefix, const char *name) {
+/* Looks up a function by the parts of its name. */
+static void *prefixed_function(const tn__module_t *module, const char *prefix, const char *name) {
   char *symbol = tn__join("", prefix, name);
   if (symbol == NULL) return NULL;
-  void *address = tn__library_symbol(&module->library, symbol);
+  void *address = tn__library_function(&module->library, symbol);
   free(symbol);
   return address;
 }
 
 static void *function_symbol(const tn__module_t *module, const char *name) {
-  if (module->generation == TN_SYMBOLS_PREFIXED) return symbol_of(module, "__tvm_ffi_", name);
+  const bool is_prefixed = module->generation == TN_SYMBOLS_PREFIXED;
+  const bool is_entry = !is_prefixed && (strcmp(name, "main") == 0 || strcmp(name, "__tvm_main__") == 0);
+  if (!is_entry) return prefixed_function(module, is_prefixed ? "__tvm_ffi_" : "", name);
   /* To TVM 0.21 the symbol __tvm_main__ is the entry function, or a string with its name. */
-  bool is_entry = strcmp(name, "main") == 0 || strcmp(name, "__tvm_main__") == 0;
-  void *address = symbol_of(module, "", is_entry ? "__tvm_main__" : name);
-  if (is_entry && address != NULL && !tn__is_function(address)) return symbol_of(module, "", address);
-  return address == NULL || tn__is_function(address) ? address : NULL;
+  const void *entry = tn__library_symbol(&module->library, "__tvm_main__");
+  const bool is_name = entry != NULL && tn_address_is_data(entry) != 0;
+  return tn__library_function(&module->library, is_name ? entry : "__tvm_main__");
 }
 
 static int own_function(tn__module_t *module, const char *name, void **out) {
@@ -225,7 +227,7 @@ static int implements_function(const tn__call_t *call) {
 
 /* Calls the getter `prefix + name` of the module or of one of its imports. The result stays None if there is none. */
 static int ask_text(tn__module_t *module, const char *prefix, const char *name, bool imports, TVMFFIAny *result) {
-  void *address = module->generation == TN_SYMBOLS_PREFIXED ? symbol_of(module, prefix, name) : NULL;
+  void *address = module->generation == TN_SYMBOLS_PREFIXED ? prefixed_function(module, prefix, name) : NULL;
   if (address != NULL) return ((TVMFFISafeCallType)(uintptr_t)address)(NULL, NULL, 0, result);
   tn__module_t *imported;
   int status = 0;

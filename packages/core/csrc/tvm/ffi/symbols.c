@@ -52,6 +52,14 @@ void *tn__library_symbol(const tn__library_t *library, const char *name) {
   return tn_library_symbol(library->dynamic, name, strlen(name), &address) == TN_OK ? address : NULL;
 }
 
+void *tn__library_function(const tn__library_t *library, const char *name) {
+  void *address = NULL;
+  if (library->dynamic != NULL)
+    return tn_library_function(library->dynamic, name, strlen(name), &address) == TN_OK ? address : NULL;
+  address = tn__library_symbol(library, name);
+  return address == NULL || tn_address_is_data(address) != 0 ? NULL : address;
+}
+
 void tn__fill_context(const tn__library_t *library) {
   tn__lock(&lock);
   size_t count = context_symbols.used;

@@ -3,9 +3,6 @@
 #if defined(__GLIBC__) || defined(__APPLE__)
 #include <execinfo.h>
 #endif
-#if defined(__GLIBC__)
-#include <link.h>
-#endif
 
 #include "../internal.h"
 
@@ -32,17 +29,5 @@ void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *con
   }
 #else
   (void)limit, (void)visit, (void)context;
-#endif
-}
-
-bool tn__is_function(const void *address) {
-#if defined(__GLIBC__)
-  Dl_info info;
-  const ElfW(Sym) *symbol = NULL;
-  if (dladdr1(address, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) == 0 || symbol == NULL) return true;
-  return (symbol->st_info & 0xf) != STT_OBJECT;
-#else
-  (void)address;
-  return true;
 #endif
 }

@@ -31,10 +31,3 @@ void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *con
     if (!visit(&frame, context)) return;
   }
 }
-
-/* Functions lie in executable pages. */
-bool tn__is_function(const void *address) {
-  const DWORD executable = PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
-  MEMORY_BASIC_INFORMATION info;
-  return VirtualQuery(address, &info, sizeof info) == 0 || (info.Protect & executable) != 0;
-}
