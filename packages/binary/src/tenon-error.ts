@@ -94,9 +94,19 @@ export class TenonError extends Error {
  */
 export abstract class SimpleError extends TenonError {
   constructor(sentence: string, options?: TenonErrorOptions) {
-    const words = new.target.kind.replace(/Error$/, '').replace(/(?!^)[A-Z]/g, '_$&')
-    super(`TENON_${words.toUpperCase()}`, sentence, options)
+    super(codeOf(new.target.kind), sentence, options)
   }
+}
+
+/** Without a regular expression, which throws a SyntaxError if the stack of JavaScript is full. */
+function codeOf(kind: string): string {
+  let code = 'TENON'
+  const words = kind.endsWith('Error') ? kind.slice(0, -'Error'.length) : kind
+  for (let i = 0; i < words.length; i++) {
+    const upper = words[i]!.toUpperCase()
+    code += i === 0 || upper === words[i] ? `_${upper}` : upper
+  }
+  return code
 }
 
 /** The page of `TENON_SCOPE_CLOSED` is `errors/scope-closed.html` of the documentation. */

@@ -1,5 +1,7 @@
 import { gcAllocator, tensor, tensorType } from '@tenon/core'
 import { Slab } from '@tenon/core/internal'
+import { packageFlags } from '@tenon/config/package-flags'
+import { runScript } from '@tenon/core/testing'
 import { expect, test } from 'vitest'
 
 /** Replaces a method of the engine while a function runs. */
@@ -79,4 +81,19 @@ test('a slab takes no part for numbers that are not valid', () => {
   for (const size of [0, -1, -100, NaN, -Infinity, Infinity, 2 ** 31, 2 ** 53]) expect(slab.take(size, 1)).toBe(-1)
   for (const alignment of [NaN, -64, 0]) expect(slab.take(8, alignment)).toBe(-1)
   expect(slab.take(8, 1)).toBe(100)
+})
+
+test('functions can be made when the prototypes of the engine are frozen', async () => {
+  const { code, stdout, stderr } = await runScript(
+    `import { NativeLibrary, tensor } from '@tenon/core'
+     for (const { prototype } of [Function, Object, Array, Error, RangeError]) Object.freeze(prototype)
+     const cos = NativeLibrary.open('libm.so.6').function('cos', { result: 'float64', parameters: ['float64'] })
+     console.log(cos(0), String(cos), tensor([1, 2]).toArray())
+     try { cos(1, 2) } catch (error) { console.log(error.code) }`,
+    { nodeOptions: packageFlags },
+  )
+  expect({ code, stdout: stdout.trim().split('\n') }, stderr).toEqual({
+    code: 0,
+    stdout: ['1 NativeFunction cos [ 1, 2 ]', 'TENON_ARGUMENT'],
+  })
 })

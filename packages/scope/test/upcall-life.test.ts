@@ -189,6 +189,19 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       try { call(stub(() => { throw new Error('mine') }), 1) } catch (error) { console.log(error.message) }`,
     stdout: ['RangeError', 'RangeError', 'RangeError', '5 true', 'mine'],
   },
+  'a stack of JavaScript that is full at any step of a call and a callback is a RangeError': {
+    script: `
+      const kinds = new Set()
+      const below = (depth, run) => depth === 0 ? run() : below(depth - 1, run)
+      const byValue = stub((x) => call(byValue, x))
+      const bsearch = Linker.downcall(SymbolLookup.ofProcess().get('bsearch'), { result: 'pointer', parameters: ['pointer', 'pointer', 'uint64', 'uint64', 'pointer'] })
+      const memory = NativeScope.ofConfined().allocate(8)
+      const byPointer = upcallStub(() => { bsearch(memory, memory, 1, 1, byPointer); return 0 }, { result: 'int32', parameters: ['pointer', 'pointer'] }, scope)
+      for (let depth = 0; depth < 100; depth++) for (const run of [() => call(byValue, 1), () => bsearch(memory, memory, 1, 1, byPointer)])
+        kinds.add(errorOf(() => below(depth, run)))
+      console.log([...kinds].join())`,
+    stdout: ['RangeError'],
+  },
   'a full stack of native code in callbacks is a RangeError': {
     script: `
       let depth = 0

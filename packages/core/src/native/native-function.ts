@@ -79,7 +79,9 @@ export function bindFunction(
   const target = targetOf(gate, name, address, plan, captureErrno)
   const call = formOf(target)
   Object.defineProperty(call, 'name', { value: name })
-  const made = Object.assign(call, { async: asyncOf(target), toString: () => `NativeFunction ${name}` })
+  const made = Object.assign(call, { async: asyncOf(target) })
+  // An assignment would fail if the program has frozen Function.prototype.
+  Object.defineProperty(made, 'toString', { value: () => `NativeFunction ${name}`, configurable: true })
   inspectAsText({ prototype: made })
   return made
 }

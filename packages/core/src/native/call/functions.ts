@@ -1,4 +1,3 @@
-import { NativeError } from '../../errors/kinds.ts'
 import { CONSTANTS } from '../../generated/layouts.ts'
 import { WORDS } from './frame-layout.ts'
 import { TWO_32, unsignedWords, words } from './frame.ts'
@@ -60,13 +59,11 @@ export function keepThrown(error: unknown): never {
   throw error
 }
 
-/** Returns the error that a native call is to throw. */
+/** Returns the error that a native call is to throw. Without one, the stack was too full for {@link dispatch} to keep an error. */
 export function takeThrown(): unknown {
   const { first } = waiting
   waiting.first = undefined
-  return first === undefined
-    ? new NativeError('a function of TypeScript did not run, because JavaScript was interrupted')
-    : first.error
+  return first === undefined ? new RangeError(STACK_IS_FULL) : first.error
 }
 
 /** Throws an error as an uncaught exception, because the callback was called by another thread. */
@@ -77,9 +74,11 @@ function reportError(): void {
   })
 }
 
+const STACK_IS_FULL = 'the stack of native code is full: calls and callbacks are nested too deeply'
+
 /** The call throws what JavaScript throws when its own stack is full. */
 function failForStack(): never {
-  keepThrown(new RangeError('the stack of native code is full: calls and callbacks are nested too deeply'))
+  keepThrown(new RangeError(STACK_IS_FULL))
 }
 
 /** Gives a function an id, by which native code enters it. */
