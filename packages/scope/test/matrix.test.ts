@@ -66,6 +66,7 @@ const segmentOperations: Record<string, Operation<MemorySegment>> = {
   ),
   atomicNotify: throws((segment) => segment.atomicNotify('int32', 0)),
   view: throws((segment) => segment.view()),
+  pin: throws((segment) => segment.pin().release()),
   withView: throws((segment) => segment.withView(() => {})),
   withViewAsync: throws((segment) => segment.withViewAsync(async () => {})),
   unsafeView: throws((segment) => segment.unsafeView(Int32Array)),

@@ -122,22 +122,25 @@ export const liveHolds: { count: number } = { count: 0 }
  */
 export class Hold {
   #gate: Gate | null
+  /** @internal the memory that stays reachable until the hold is released */
+  memory: unknown
 
   static {
     inspectAsText(this)
   }
 
   /** @internal @throws {ScopeClosedError | WrongThreadError} if the gate is not open. */
-  constructor(gate: Gate) {
+  constructor(gate: Gate, memory?: unknown) {
     gate.enter()
     this.#gate = gate
+    this.memory = memory
     liveHolds.count++
   }
 
   release(): void {
     if (this.#gate === null) return
     this.#gate.exit()
-    this.#gate = null
+    this.#gate = this.memory = null
     liveHolds.count--
   }
 

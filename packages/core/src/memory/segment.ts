@@ -2,8 +2,8 @@ import { checkSize } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { newArrayBuffer } from './array-buffer.ts'
-import { checkUsable, expose, type Block } from './block.ts'
-import type { Lifetime } from './lifetime.ts'
+import { checkEnterable, checkUsable, expose, type Block } from './block.ts'
+import { Hold, type Lifetime } from './lifetime.ts'
 
 export const READ_ONLY = 1
 
@@ -76,6 +76,25 @@ export class Segment {
     if ((flags & READ_ONLY) !== 0) return copyOf(block, base, byteSize)
     expose(block)
     return new DataView(block.view.buffer, block.view.byteOffset + base, byteSize)
+  }
+
+  /**
+   * Keeps the memory for an asynchronous use by other code, such as another library that reads a view: until the pin is released,
+   * closing the lifetime throws `ScopeHeldError`, `closeAsync()` waits, and the garbage collector does not free the memory.
+   *
+   * @throws {ScopeClosedError | WrongThreadError} if the lifetime is not open, or the buffer was transferred.
+   * @example
+   * const pin = segment.pin()
+   * try {
+   *   await file.read(segment.view())
+   * } finally {
+   *   pin.release()
+   * }
+   */
+  pin(): Hold {
+    const { block } = this
+    checkEnterable(block)
+    return new Hold(block.gate, block)
   }
 
   /**
