@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 const major = process.versions.node.split('.')[0]
@@ -45,11 +46,29 @@ const coverage = {
 
 const conditionsFor = (mode: string): string[] => [...(mode === 'coverage' ? ['@tenon/source'] : []), 'module', 'node']
 
+/** The part of a package.json that says where the sources of its entries are. */
+interface Manifest {
+  readonly name: string
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+}
+
+/** Resolves the names of the entries of this package to its sources, so that its tests never run an old build. */
+function ownSources(): { find: RegExp; replacement: string }[] {
+  const root = process.cwd()
+  const { name, exports = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+  return Object.entries(exports).flatMap(([entry, target]) => {
+    const source = typeof target === 'string' ? undefined : target['@tenon/source']
+    if (source === undefined) return []
+    return [{ find: new RegExp(`^${posix.join(name, entry)}$`), replacement: join(root, source) }]
+  })
+}
+
 /**
  * The configuration of every package.
  *
- * - Tests run against the sources of their package and the built packages that it depends on, which load in a third of the time. A report
- *   of coverage needs the sources of all, to which workspace packages resolve through the `@tenon/source` condition.
+ * - Tests run against the sources of their package, which its own name means as well, and the built packages that it depends on, which
+ *   load in a third of the time. A report of coverage needs the sources of all, to which workspace packages resolve through the
+ *   `@tenon/source` condition.
  * - With `forks`, a segmentation fault is a failure with the name of the file. With `threads`, the process would end silently.
  * - `pnpm test` adds up the JSON reports.
  * - A test that fails is tried once more, because a busy machine may stop a process for longer than a test expects. `pnpm test` lists the
@@ -58,7 +77,7 @@ const conditionsFor = (mode: string): string[] => [...(mode === 'coverage' ? ['@
  * - `--mode coverage` counts which lines run.
  */
 export default defineConfig(({ mode }) => ({
-  resolve: { conditions: conditionsFor(mode) },
+  resolve: { conditions: conditionsFor(mode), alias: ownSources() },
   ssr: { resolve: { conditions: conditionsFor(mode) } },
   oxc: { target: 'node22' },
   test: {
