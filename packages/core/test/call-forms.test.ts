@@ -3,8 +3,9 @@ import { Callback } from '../src/callbacks/callback.ts'
 import { ArgumentError, NativeError, ReadOnlyError, ScopeClosedError, ScopeHeldError } from '../src/errors/kinds.ts'
 import { gcAllocator, processAllocator } from '../src/memory/allocators.ts'
 import { Block } from '../src/memory/block.ts'
-import { READ_ONLY, Segment } from '../src/memory/segment.ts'
+import { DEVICE_MEMORY, READ_ONLY, Segment } from '../src/memory/segment.ts'
 import type { Value } from '../src/native/argument-conversion.ts'
+import { resolveResult, type Slot } from '../src/native/call/store.ts'
 import { bindFunction, type NativeFunction } from '../src/native/native-function.ts'
 import { NativeLibrary } from '../src/native/native-library.ts'
 import { StructType } from '../src/native/struct-type.ts'
@@ -219,6 +220,25 @@ describe('variadic arguments and structs', () => {
     expect(mixed(fits, 1, readOnly)).toBeUndefined()
     expect(() => mixed(readOnly, 1, fits)).toThrow(ReadOnlyError)
     expect(() => mixed(fits, 1)).toThrow('structs_mixed takes 2 arguments, got 1')
+  })
+
+  test('a struct in device memory is neither read nor written', async () => {
+    const type = structType(['float32', 'bool', 'float64'])
+    const mixed = structs.function('structs_mixed', { result: type, parameters: ['int32', type] })
+    const host = memory(new Uint8Array(16).fill(7))
+    const device = new Segment(host.block, host.base, 16, DEVICE_MEMORY)
+    const out = gcAllocator.allocate(16)
+    for (const flags of [DEVICE_MEMORY, DEVICE_MEMORY | READ_ONLY]) {
+      const argument = new Segment(host.block, host.base, 16, flags)
+      expect(() => mixed(out, 1, argument)).toThrow(/must be in host memory, got device memory/)
+      expect(() => mixed.async(out, 1, argument)).toThrow(/must be in host memory, got device memory/)
+    }
+    expect(() => mixed(device, 1, out)).toThrow(/must be in host memory, got device memory/)
+    expect(() => mixed.async(device, 1, out)).toThrow(/must be in host memory, got device memory/)
+    expect([bytesOf(out), bytesOf(host)]).toEqual([new Array(16).fill(0), new Array(16).fill(7)])
+    expect(() => resolveResult({ kind: 'struct', name: 'the result', byteSize: 16 } as Slot, device)).toThrow(
+      'the result must be in host memory, got device memory',
+    )
   })
 })
 

@@ -8,6 +8,7 @@ import {
   dtypes,
   gcAllocator,
   ScopeClosedError,
+  Segment,
   tensor,
   tensorType,
   type Element,
@@ -15,7 +16,7 @@ import {
   type Tensor,
   type TypedArray,
 } from '@tenon/core'
-import { highWord, lowWord, TENSOR_ALIGNMENT, writeAddress } from '@tenon/core/internal'
+import { Block, highWord, lowWord, TENSOR_ALIGNMENT, writeAddress } from '@tenon/core/internal'
 
 describe('tensorType', () => {
   test('sizes and strides are read once: a hole is refused, and what changes later changes nothing', () => {
@@ -243,6 +244,23 @@ describe('tensor', () => {
     expect(() => tensor('f32', [2], [1, 2], { strides: [2] })).toThrow(ArgumentError)
     expect(() => tensor('f32', [2], [1, 2], { device: cpu })).toThrow(ArgumentError)
   })
+
+  test.each(dtypes.map(({ name }) => [name, tensor(name, [1]).view().BYTES_PER_ELEMENT] as const))(
+    'elements of %s start at a multiple of %d bytes of the address, wherever their block starts',
+    (dtype, alignment) => {
+      const { block: whole } = gcAllocator.allocate(64, 16)
+      for (let shift = 0; shift < 16; shift++) {
+        const bytes = whole.bytes.subarray(shift)
+        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+        const block = new Block(whole.gate, view, bytes, whole.address + shift)
+        for (let base = 0; base < 16; base++) {
+          const make = (): unknown => tensor(dtype, [1], new Segment(block, base, 16, 0))
+          if ((shift + base) % alignment === 0) expect(make).not.toThrow()
+          else expect(make).toThrow(AlignmentError)
+        }
+      }
+    },
+  )
 
   test('reading elements leaves the memory unexposed, so that it can be lent again; dead memory is refused', () => {
     const x = tensor('f32', [2], [1, 2])

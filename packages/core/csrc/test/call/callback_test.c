@@ -87,6 +87,28 @@ TEST(a_foreign_thread_is_refused) {
   environment_close(environment);
 }
 
+static void *invoke_with_own_environment(void *callback) {
+  environment_t *environment = environment_open();
+  environment->functions[OWN_ID] = run;
+  void *status = invoke(callback);
+  environment_close(environment);
+  return status;
+}
+
+TEST(another_thread_with_JavaScript_is_refused) {
+  environment_t *environment = environment_open();
+  tn_callback_t *callback = NULL;
+  test_thread_t thread;
+  environment->functions[OWN_ID] = run;
+  seen = 0;
+  CHECK(tn_callback_create(OWN_ID, &callback) == TN_OK);
+  CHECK(thread_start(&thread, invoke_with_own_environment, callback));
+  void *status = thread_join(&thread);
+  CHECK((intptr_t)status == TN_WRONG_THREAD && seen == 0);
+  tn_callback_release(callback);
+  environment_close(environment);
+}
+
 TEST(a_callback_outlives_its_environment) {
   environment_t *environment = environment_open();
   tn_callback_t *callback = NULL;

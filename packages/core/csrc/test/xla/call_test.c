@@ -167,6 +167,57 @@ static tn_xla_error_t *foreign_future(tn_xla_call_frame_t *frame) {
   return NULL;
 }
 
+/* Completes the pending future with an error. Returns whether that was refused. */
+static int fail_pending(tn_xla_call_frame_t *frame) {
+  tn_xla_future_error_args_t args = {sizeof args, NULL, pending, tn_xla_fail(frame, TN_XLA_ABORTED, "too late")};
+  tn_xla_error_destroy_args_t refusal = {sizeof refusal, NULL, frame->api->future_set_error(&args)};
+  if (refusal.error == NULL) return 0;
+  frame->api->error_destroy(&refusal);
+  return 1;
+}
+
+static int refusals;
+
+static tn_xla_error_t *future_that_fails_late(tn_xla_call_frame_t *frame) {
+  pending = frame->future = create_future(frame);
+  pending_api = frame->api;
+  complete_later(NULL);
+  refusals = fail_pending(frame) + fail_pending(frame);
+  return NULL;
+}
+
+static tn_xla_error_t *unknown_future_that_fails(tn_xla_call_frame_t *frame) {
+  pending = (tn_xla_future_t *)(void *)frame;
+  refusals = fail_pending(frame);
+  pending = NULL;
+  refusals += fail_pending(frame);
+  return NULL;
+}
+
+static tn_xla_call_frame_t *abandoning;
+
+static tn_xla_error_t *abandoned_future(tn_xla_call_frame_t *frame) {
+  abandoning = frame;
+  return error_and_future(frame);
+}
+
+TEST(an_error_of_a_future_is_freed_whether_it_is_accepted_or_refused) {
+  static tn_xla_handler_t *const handlers[] = {future_that_fails_late, unknown_future_that_fails};
+  const size_t errors = tn_xla_live_errors(), futures = tn_xla_live_futures();
+  for (int i = 0; i < 2; i++) {
+    void *call = prepare_one(handlers[i]);
+    CHECK(call != NULL && tn_xla_execute(call) == TN_OK && refusals == 2);
+    CHECK(tn_xla_live_errors() == errors);
+    finish(call);
+  }
+  void *call = prepare_one(abandoned_future);
+  CHECK(call != NULL && tn_xla_execute(call) == TN_KERNEL_FAILED);
+  const size_t before = tn_xla_live_errors();
+  CHECK(!fail_pending(abandoning) && tn_xla_live_errors() == before && tn_xla_live_futures() == futures);
+  finish(call);
+  CHECK(tn_xla_live_errors() == errors && tn_xla_live_futures() == futures);
+}
+
 static tn_xla_error_t *misused_future(tn_xla_call_frame_t *frame) {
   tn_xla_future_error_args_t args = {sizeof args, NULL, create_future(frame), NULL};
   tn_xla_error_t *null_error = frame->api->future_set_error(&args);

@@ -89,9 +89,14 @@ TEST(every_truncation_of_a_descriptor_is_refused) {
   descriptor_t d;
   put_example(&d);
   size_t needed = 0;
-  for (size_t size = 0; size < d.size; size++) CHECK(tn_xla_frame_size(d.bytes, size, &needed) == TN_INVALID_ARGUMENT);
+  for (size_t size = 0; size < d.size; size++) {
+    CHECK(tn_xla_frame_size(d.bytes, size, &needed) == TN_INVALID_ARGUMENT);
+    CHECK(strstr(tn_last_error(), "the descriptor ends inside") != NULL ||
+          strstr(tn_last_error(), "an attribute must have a name") != NULL);
+  }
   CHECK(tn_xla_frame_size(d.bytes, d.size, &needed) == TN_OK);
-  CHECK(tn_xla_frame_size(d.bytes, d.size + 8, &needed) == TN_INVALID_ARGUMENT); /* bytes after the end */
+  CHECK(tn_xla_frame_size(d.bytes, d.size + 8, &needed) == TN_INVALID_ARGUMENT);
+  CHECK(strstr(tn_last_error(), "the descriptor has 8 bytes after its end") != NULL);
 }
 
 static int refused(const descriptor_t *d, const char *because) {

@@ -58,6 +58,20 @@ TEST(guarded_memory_ends_at_its_pages_and_finds_changed_bytes) {
   tn_guarded_free(block);
 }
 
+TEST(guarded_memory_is_refused_from_the_limit_on_and_then_not_counted) {
+  const uint64_t before = tn_guarded_count();
+  uint64_t out[2] = {0, 0};
+  CHECK(tn_guarded_open(16, 16, before, "a test", 6, out) == TN_OUT_OF_MEMORY);
+  CHECK(strstr(tn_last_error(), "guarded blocks already") != NULL);
+  CHECK(tn_guarded_open(SIZE_MAX, 16, before + 1, "a test", 6, out) == TN_OUT_OF_MEMORY);
+  CHECK(tn_guarded_open((size_t)1 << 62, 16, before + 1, "a test", 6, out) == TN_OUT_OF_MEMORY);
+  CHECK(tn_guarded_open(16, 16, before + 1, NULL, 6, out) == TN_INVALID_ARGUMENT);
+  CHECK(tn_guarded_count() == before && out[0] == 0);
+  CHECK(tn_guarded_open(16, 16, before + 1, "a test", 6, out) == TN_OK);
+  CHECK(tn_guarded_count() == before + 1);
+  tn_guarded_free((tn_guarded_t *)(uintptr_t)out[0]);
+}
+
 TEST(guarded_memory_has_limits_and_a_bounded_quarantine) {
   uint64_t out[2];
   CHECK(tn_guarded_open(16, 3, 1000, "a test", 6, out) == TN_INVALID_ARGUMENT);

@@ -268,6 +268,53 @@ TEST(waiting_for_an_owner_lasts_until_its_work_has_ended) {
   CHECK(all_threads_end(&pool));
 }
 
+/* A pool whose only thread is at the gate, with a job of owner 2 that waits for it. */
+typedef struct {
+  tn__job_pool_t pool;
+  item_t running, queued;
+} full_pool_t;
+
+static void *remove_one(void *full) {
+  tn__job_pool_remove(&((full_pool_t *)full)->pool, &((full_pool_t *)full)->queued.job);
+  return NULL;
+}
+
+static void *remove_all(void *full) {
+  tn__job_pool_remove_all(&((full_pool_t *)full)->pool, 0, 2);
+  return NULL;
+}
+
+TEST(a_removed_job_wakes_the_threads_that_wait_for_its_end) {
+  static full_pool_t pools[] = {{.pool = TN__JOB_POOL(pools[0].pool, IDLE_MS)},
+                                {.pool = TN__JOB_POOL(pools[1].pool, IDLE_MS)}};
+  static void *(*const ways[])(void *) = {remove_one, remove_all};
+  for (int i = 0; i < 2; i++) {
+    full_pool_t *full = &pools[i];
+    test_thread_t remover;
+    reset();
+    full->running.job.owner = 1;
+    full->queued.job.owner = 2;
+    CHECK(add(&full->pool, 0, 1, &full->running, wait_at_gate));
+    wait_for(&started, 1);
+    CHECK(add(&full->pool, 0, 1, &full->queued, count));
+    /* As tn__job_pool_wait() does, but without its second look after a second. */
+    tn__lock(&full->pool.lock);
+    full->pool.waiters++;
+    const uint64_t end = tn__now_ms() + PATIENCE_MS;
+    const bool has_remover = thread_start(&remover, ways[i], full);
+    if (has_remover) tn__wait_for(&full->pool.finished, &full->pool.lock, PATIENCE_MS);
+    const bool is_woken = tn__now_ms() < end;
+    full->pool.waiters--;
+    tn__unlock(&full->pool.lock);
+    CHECK(has_remover);
+    thread_join(&remover);
+    add_one(&gate_is_open);
+    CHECK(tn__job_pool_wait(&full->pool, TN__JOBS_OF_ALL, UINT64_MAX) && finished == 1);
+    CHECK(all_threads_end(&full->pool));
+    CHECK(is_woken);
+  }
+}
+
 static int rounding[2];
 
 static void change_rounding(tn_job_t *job) {
