@@ -121,6 +121,25 @@ describe('a crash loop', () => {
     }
   })
 
+  test('that follows another one waits twice as long, up to ten minutes, until a client loads the model', async () => {
+    const { control, load, find } = controlled()
+    const crashAfterLoad = async (wait: number): Promise<void> => {
+      const before = load.mock.calls.length
+      find('1').isCrashed = true
+      await vi.advanceTimersByTimeAsync(wait - 1)
+      expect([wait, load.mock.calls.length]).toEqual([wait, before])
+      await vi.advanceTimersByTimeAsync(1)
+      expect([wait, load.mock.calls.length]).toEqual([wait, before + 1])
+    }
+    await control.load('m', {})
+    for (const seconds of [30, 60, 120, 240, 480, 600, 600]) await crashAfterLoad(1000 * seconds)
+    await control.load('m', {})
+    await crashAfterLoad(30_000)
+    // A model that ran for long begins anew.
+    await vi.advanceTimersByTimeAsync(700_000)
+    await crashAfterLoad(30_000)
+  })
+
   test('is still tried again after a client could not load its model', async () => {
     const { control, load, find } = controlled()
     await control.load('m', {})
@@ -144,13 +163,14 @@ if (process.platform === 'linux')
       expect((await served.get('/v2/health/ready'))[0]).toBe(200)
 
       expect(await crashUntilLoop(served)).toEqual({ error: 'the model crash crashes again and again' })
-      expect(await served.get('/v2/health/ready')).toEqual([503, { live: true, ready: false }])
+      // The other model answers, so a load balancer must not take the server out.
+      expect(await served.get('/v2/health/ready')).toEqual([200, { live: true, ready: true }])
       expect((await served.get('/v2/health/live'))[0]).toBe(200)
       expect(await served.get('/v2/models/crash/ready')).toEqual([503, { name: 'crash', ready: false }])
       expect((await served.get('/v2/models/double/ready'))[0]).toBe(200)
       expect((await caller.call(modelReady, { name: 'crash' })).ready).toBe(false)
       expect((await caller.call(modelReady, { name: 'double' })).ready).toBe(true)
-      expect((await caller.call(Health.method.check, {})).status).toBe(HealthCheckResponse_ServingStatus.NOT_SERVING)
+      expect((await caller.call(Health.method.check, {})).status).toBe(HealthCheckResponse_ServingStatus.SERVING)
       expect(await statesOf(served)).toEqual([
         ['crash', 'UNAVAILABLE'],
         ['double', 'READY'],
@@ -161,9 +181,21 @@ if (process.platform === 'linux')
       expect(metrics).toContain('tenon_worker_restarts_total{model="double"} 0')
       expect(metrics).toContain('nv_inference_request_failure{model="crash",version="1",reason="REJECTED"} 1')
 
+      const restarts = /tenon_worker_restarts_total\{model="crash"\} (\d+)/.exec(metrics)![1]
+      expect((await served.post('/v2/repository/models/double/unload', {}))[0]).toBe(200)
+      expect(await served.get('/v2/health/ready')).toEqual([503, { live: true, ready: false }])
+      expect((await caller.call(Health.method.check, {})).status).toBe(HealthCheckResponse_ServingStatus.NOT_SERVING)
       expect((await served.post('/v2/repository/models/crash/load', {}))[0]).toBe(200)
       expect((await served.get('/v2/health/ready'))[0]).toBe(200)
+      // Counters do not go back when a model is loaded again.
+      const after = (await served.send('GET', '/metrics')).body.toString()
+      expect(after).toContain(`tenon_worker_restarts_total{model="crash"} ${restarts}\n`)
       expect((await served.infer('crash', request))[0]).toBe(500)
+      expect((await served.post('/v2/repository/models/double/load', {}))[0]).toBe(200)
+      expect((await served.infer('double', request))[0]).toBe(200)
+      const last = (await served.send('GET', '/metrics')).body.toString()
+      expect(last).toContain('nv_inference_request_success{model="double",version="1"} 2\n')
+      expect(last).toContain('nv_inference_exec_count{model="double",version="1"} 2\n')
     })
 
     test('are started again after 30 seconds, unless the model was unloaded', async () => {

@@ -53,6 +53,34 @@ describe('a folder with models', () => {
     ])
   })
 
+  test('has the versions that its policy chooses', async () => {
+    const files = Object.fromEntries(
+      ['1', '9', '10'].map((no) => [`m/${no}/libkernels.so`, { copy: kernelLibrary('kernels') }]),
+    )
+    for (const [versionPolicy, versions] of [
+      [undefined, ['1', '9', '10']],
+      ['all', ['1', '9', '10']],
+      [{ latest: 1 }, ['10']],
+      [{ latest: 2 }, ['9', '10']],
+      [{ latest: 5 }, ['1', '9', '10']],
+      [{ specific: ['9', '1', '9'] }, ['1', '9']],
+    ] as const) {
+      const directory = makeRepository({ 'm/model.json': { ...softmax, versionPolicy }, ...files })
+      const served = await Served.start([], { repository: ModelRepository.open(directory) })
+      expect((await served.get('/v2/models/m'))[1]).toMatchObject({ versions })
+      await served.server.closeAsync()
+    }
+    for (const [versionPolicy, text] of [
+      [{ specific: ['2'] }, 'must have a folder for the version 2 of versionPolicy, but has none'],
+      [{ specific: [] }, 'the field versionPolicy'],
+      [{ latest: 0 }, 'the field versionPolicy'],
+      ['latest', 'Write "all", { "latest": 2 } or { "specific": ["1", "3"] }'],
+    ] as const) {
+      const directory = makeRepository({ 'm/model.json': { ...softmax, versionPolicy }, ...files })
+      await expect(Served.start([], { repository: ModelRepository.open(directory) })).rejects.toThrow(text)
+    }
+  })
+
   test('does not replace a model that the server has already', async () => {
     const repository = ModelRepository.open(makeRepository({ 'same/model.ts': module }))
     const model = echo('f32', 'same')

@@ -2,6 +2,7 @@ import {
   array,
   boolean,
   integer,
+  literal,
   minLength,
   minValue,
   number,
@@ -9,9 +10,11 @@ import {
   picklist,
   pipe,
   record,
+  regex,
   safeParse,
   strictObject,
   string,
+  union,
   unknown,
   type BaseIssue,
 } from 'valibot'
@@ -30,6 +33,12 @@ const queuePolicy = strictObject({
   allowTimeoutOverride: optional(boolean()),
   maxQueueSize: optional(count),
 })
+
+const versionPolicy = union([
+  literal('all'),
+  strictObject({ latest: count }),
+  strictObject({ specific: pipe(array(pipe(string(), regex(/^\d{1,19}$/))), minLength(1)) }),
+])
 
 const modelFile = strictObject({
   library: name,
@@ -55,8 +64,12 @@ const modelFile = strictObject({
   memory: optional(name),
   guard: optional(boolean()),
   recycle: optional(count),
+  versionPolicy: optional(versionPolicy),
   loadDeadline: optional(pipe(number(), minValue(1))),
 })
+
+/** All versions, as many as `latest` of the highest ones, or those that `specific` lists. */
+export type VersionPolicy = 'all' | { readonly latest: number } | { readonly specific: readonly string[] }
 
 /** The contents of `model.json`: a kernel of a library, and the options of its model and of its processes. */
 export interface ModelFile extends Pick<
@@ -73,6 +86,8 @@ export interface ModelFile extends Pick<
   readonly guard?: boolean
   /** The number of calls after which a process is replaced. */
   readonly recycle?: number
+  /** The versions of the folder that are loaded. Default: `all`. */
+  readonly versionPolicy?: VersionPolicy
   /** The longest time in which a process loads the library, in milliseconds. Default: 30,000. */
   readonly loadDeadline?: number
 }
@@ -99,6 +114,7 @@ export function readModelFile(text: string, path: string): ModelFile {
 const HINTS: Readonly<Record<string, string>> = {
   deadline: 'Write a number of milliseconds, such as 5000.',
   loadDeadline: 'Write a number of milliseconds, such as 60000.',
+  versionPolicy: 'Write "all", { "latest": 2 } or { "specific": ["1", "3"] }.',
   memory: "Write a text with a unit, such as '512 MiB'.",
 }
 

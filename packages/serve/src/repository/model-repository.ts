@@ -95,18 +95,39 @@ async function* openVersions(name: string, directory: string, overrides: ModelOv
   if (module !== undefined) yield { model: await importModel(name, join(directory, module)) }
   else if (existsSync(path)) {
     const file = { ...readModelFile(readFileSync(path, 'utf8'), path), ...overrides }
-    const versions = foldersIn(directory).filter((folder) => /^\d{1,19}$/.test(folder))
-    if (versions.length === 0) {
+    const found = foldersIn(directory).filter((folder) => /^\d{1,19}$/.test(folder))
+    if (found.length === 0) {
       throw new ModelLoadError(`${directory} must have a folder for each version, but has none`, {
         hint: `Put ${file.library} into ${join(directory, '1')}.`,
       })
     }
-    for (const version of versions) yield openKernel(name, version, join(directory, version, file.library), file)
+    for (const version of chooseVersions(found, file.versionPolicy, directory))
+      yield openKernel(name, version, join(directory, version, file.library), file)
   } else {
     throw new ModelLoadError(`${directory} must contain ${MODEL_FILE} or one of ${MODULES.join(', ')}`, {
       hint: 'Serve a folder that has nothing but the folders of models.',
     })
   }
+}
+
+/** @throws {ModelLoadError} if a version that the policy lists has no folder. */
+function chooseVersions(
+  found: readonly string[],
+  policy: ModelFile['versionPolicy'] = 'all',
+  directory: string,
+): readonly string[] {
+  if (policy === 'all') return found
+  if ('latest' in policy) {
+    return found.toSorted((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1)).slice(-policy.latest)
+  }
+  const missing = policy.specific.find((version) => !found.includes(version))
+  if (missing === undefined) return [...new Set(policy.specific)]
+  throw new ModelLoadError(
+    `${directory} must have a folder for the version ${missing} of versionPolicy, but has none`,
+    {
+      hint: `Its versions are ${found.join(', ')}.`,
+    },
+  )
 }
 
 async function importModel(name: string, path: string): Promise<Model> {
@@ -126,7 +147,7 @@ async function importModel(name: string, path: string): Promise<Model> {
 }
 
 async function openKernel(name: string, version: string, path: string, file: ModelFile): Promise<Opened> {
-  const { library: _, kernel, signature, convention: __, attributes, instances = 1, ...rest } = file
+  const { library: _, kernel, signature, convention: __, versionPolicy: ___, attributes, instances = 1, ...rest } = file
   const { memory, guard, recycle, loadDeadline = 30_000, ...others } = rest
   let library: IsolatedLibrary | undefined
   try {

@@ -83,9 +83,9 @@ export class Metrics {
       registers,
       collect: () => {
         restarts.reset()
-        for (const [model, { loaded }] of models.entries()) {
+        for (const [model, { loaded, pastRestarts }] of models.entries()) {
           const count = loaded?.workerRestarts?.()
-          if (count !== undefined) restarts.inc({ model }, count)
+          if (count !== undefined || pastRestarts > 0) restarts.inc({ model }, pastRestarts + (count ?? 0))
         }
       },
     })

@@ -15,8 +15,16 @@ export interface IndexLine {
 
 const CRASHED = { state: 'UNAVAILABLE', reason: 'the model crashes again and again' } as const
 
-/** The time from a crash loop of a model to the next attempt to load it, in milliseconds. */
+/** The time from a crash loop of a model to the next attempt to load it, in milliseconds. Each further one takes twice as long, up to the longest. */
 const RELOAD_DELAY = 30_000
+const LONGEST_DELAY = 600_000
+
+/** The crash loops of a model that follow each other. */
+interface CrashLoops {
+  count: number
+  /** When the last attempt to load it again is due, in milliseconds of `Date.now()`. */
+  reloadsAt: number
+}
 
 /** Loads and unloads models while a server runs. The changes of one model follow each other. */
 export class ModelControl {
@@ -28,6 +36,7 @@ export class ModelControl {
   readonly #changes = new Map<string, Promise<unknown>>()
   /** Functions that take back what waits to be loaded again. */
   readonly #reloads = new Map<string, () => void>()
+  readonly #crashLoops = new Map<string, CrashLoops>()
   #isClosed = false
 
   constructor(registry: ModelRegistry, source: ModelSource | undefined, isExplicit: boolean) {
@@ -64,7 +73,10 @@ export class ModelControl {
     this.#checkExplicit()
     // Names come from clients, and an unknown one must not become an entry.
     if (!this.#has(name)) throw new ModelLoadError(`failed to load '${cutOff(name)}': the repository has no such model`)
-    await this.#inTurn(name, () => this.#load(name, overrides))
+    await this.#inTurn(name, async () => {
+      await this.#load(name, overrides)
+      this.#crashLoops.delete(name)
+    })
   }
 
   /** Unloads a model after its last request. @throws {ModelNotFoundError | ModelLoadError | UnsupportedError} */
@@ -113,11 +125,12 @@ export class ModelControl {
     entry.state = 'LOADING'
     try {
       const loaded = await this.#source!.load(name, overrides)
-      const versions = serve(loaded.models)
+      const versions = serve(loaded.models, entry)
       for (const served of versions.values()) served.onCrashLoop = () => this.#reloadLater(name, loaded, overrides)
       // Not before: a model that crashed and cannot be loaded now is still loaded again later.
       this.#cancelReload(name)
-      Object.assign(entry, { state: 'READY', reason: '', versions, loaded } satisfies ModelEntry)
+      Object.assign(entry, { state: 'READY', reason: '', versions, loaded })
+      countRestarts(entry, before)
     } catch (error) {
       Object.assign(entry, before, before.versions.size > 0 ? {} : { reason: 'the model cannot be loaded' })
       throw error
@@ -144,7 +157,20 @@ export class ModelControl {
     }
     // Another version of the model may have crashed before.
     this.#cancelReload(name)
-    this.#reloads.set(name, callLater(reload, RELOAD_DELAY))
+    this.#reloads.set(name, callLater(reload, this.#delayOf(name)))
+  }
+
+  /** The time until a model is loaded again. It grows while the model crashes again soon after that. */
+  #delayOf(name: string): number {
+    const now = Date.now()
+    const loops = this.#crashLoops.get(name) ?? { count: 0, reloadsAt: now }
+    if (now - loops.reloadsAt > LONGEST_DELAY) loops.count = 0
+    // Versions that crash meanwhile are loaded with the others.
+    if (loops.count === 0 || now >= loops.reloadsAt) loops.count++
+    const delay = Math.min(RELOAD_DELAY * 2 ** (loops.count - 1), LONGEST_DELAY)
+    loops.reloadsAt = now + delay
+    this.#crashLoops.set(name, loops)
+    return delay
   }
 
   async #unload(name: string, reason: string): Promise<void> {
@@ -152,7 +178,9 @@ export class ModelControl {
     const entry = this.#registry.entry(name)
     const before = { ...entry }
     if (before.loaded === undefined) return
+    this.#crashLoops.delete(name)
     Object.assign(entry, { state: 'UNLOADING', versions: new Map(), loaded: undefined })
+    countRestarts(entry, before)
     await retire(before)
     Object.assign(entry, { state: 'UNAVAILABLE', reason })
   }
@@ -167,6 +195,11 @@ function checkFromSource(name: string, { versions, loaded }: ModelEntry, change:
       hint: 'Rename one of them, or leave it out of the option models.',
     },
   )
+}
+
+/** Counts the restarts of what was loaded before, whose own count ends with it. */
+function countRestarts(entry: ModelEntry, { loaded }: ModelEntry): void {
+  entry.pastRestarts += loaded?.workerRestarts?.() ?? 0
 }
 
 /** Waits for the last request of versions that get no new ones, and closes them. */

@@ -3,6 +3,7 @@ import { InvalidRequestError, ModelNotFoundError, ModelUnavailableError } from '
 import type { Model } from '../model/model.ts'
 import type { LoadedModel } from '../repository/model-source.ts'
 import { ServedModel } from './served-model.ts'
+import { ModelStatistics } from './statistics.ts'
 
 /** The states of a model, in the words of Triton. */
 export type ModelState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE'
@@ -16,7 +17,20 @@ export interface ModelEntry {
   versions: ReadonlyMap<string, ServedModel>
   /** What is closed when it is unloaded. */
   loaded: LoadedModel | undefined
+  /** What each version has done since the server was started. */
+  readonly statistics: Map<string, ModelStatistics>
+  /** How often processes of those that were replaced or unloaded were started again. */
+  pastRestarts: number
 }
+
+const newEntry = (): ModelEntry => ({
+  state: 'UNAVAILABLE',
+  reason: 'not loaded',
+  versions: new Map(),
+  loaded: undefined,
+  statistics: new Map(),
+  pastRestarts: 0,
+})
 
 /** The models of a server by name and version. */
 export class ModelRegistry {
@@ -25,8 +39,12 @@ export class ModelRegistry {
   /** Adds models that stay. @throws {ArgumentError} if two have the same name and version. */
   addAll(models: readonly Model[]): void {
     for (const name of new Set(models.map((model) => model.name))) {
-      const versions = serve(models.filter((model) => model.name === name))
-      this.#entries.set(name, { state: 'READY', reason: '', versions, loaded: undefined })
+      const entry = newEntry()
+      const versions = serve(
+        models.filter((model) => model.name === name),
+        entry,
+      )
+      this.#entries.set(name, Object.assign(entry, { state: 'READY', reason: '', versions }))
     }
   }
 
@@ -34,7 +52,7 @@ export class ModelRegistry {
   entry(name: string): ModelEntry {
     let entry = this.#entries.get(name)
     if (entry === undefined) {
-      entry = { state: 'UNAVAILABLE', reason: 'not loaded', versions: new Map(), loaded: undefined }
+      entry = newEntry()
       this.#entries.set(name, entry)
     }
     return entry
@@ -85,14 +103,19 @@ export class ModelRegistry {
 }
 
 /** The versions of one model, the lowest first. @throws {ArgumentError} if two models have the same version. */
-export function serve(models: readonly Model[]): ReadonlyMap<string, ServedModel> {
+export function serve(
+  models: readonly Model[],
+  { statistics }: Pick<ModelEntry, 'statistics'>,
+): ReadonlyMap<string, ServedModel> {
   const versions = new Map<string, ServedModel>()
   for (const model of models.toSorted((a, b) => compareVersions(a.version, b.version))) {
     const { name, version } = model
     if (versions.has(version)) {
       throw new ArgumentError(`models must have each name and version once, got version ${version} of ${name} twice`)
     }
-    versions.set(version, new ServedModel(model))
+    const counted = statistics.get(version) ?? new ModelStatistics()
+    statistics.set(version, counted)
+    versions.set(version, new ServedModel(model, counted))
   }
   return versions
 }

@@ -7,7 +7,8 @@ import { ModelStatistics } from './statistics.ts'
 export class ServedModel {
   readonly model: Model
   readonly scheduler: Scheduler
-  readonly statistics: ModelStatistics = new ModelStatistics()
+  /** Those of all models with this name and version that the server has had, because counters never go back. */
+  readonly statistics: ModelStatistics
   /** The plans of requests whose head is JSON. */
   readonly jsonPlans: RecentPlans = new RecentPlans()
   /** The plans of requests whose head is a part of a message of gRPC. */
@@ -19,8 +20,9 @@ export class ServedModel {
   /** Called when the processes of the model crash so often that none is started any more. */
   onCrashLoop: (() => void) | undefined
 
-  constructor(model: Model) {
+  constructor(model: Model, statistics: ModelStatistics = new ModelStatistics()) {
     this.model = model
+    this.statistics = statistics
     this.scheduler = new Scheduler(model, (rows) => this.statistics.addExecution(rows))
   }
 

@@ -44,9 +44,11 @@ export class ServerLife {
     this.#models = models
   }
 
-  /** Whether the server wants requests: it does not end, and each of its models can run. */
+  /** Whether the server wants requests: it does not end, and one of its models can run, if it has any. */
   get isReady(): boolean {
-    return !this.#isEnding && this.#models.all().every(({ isCrashed }) => !isCrashed)
+    if (this.#isEnding) return false
+    const models = this.#models.all()
+    return models.length === 0 || models.some(({ isCrashed }) => !isCrashed)
   }
 
   isReadyFor({ isCrashed }: ServedModel): boolean {

@@ -52,6 +52,11 @@ const args = {
     valueHint: 'size',
     description: 'the most bytes of all requests together; 1GiB without it',
   },
+  'request-timeout': {
+    type: 'string',
+    valueHint: 'duration',
+    description: 'the time in which a request must arrive, such as 1m; 30s without it',
+  },
   'drain-delay': {
     type: 'string',
     valueHint: 'duration',
@@ -101,6 +106,7 @@ const exitCodes = {
 function serverOptions(flags: Values<typeof args>): ServerOptions {
   const { host = '127.0.0.1' } = flags
   const { 'max-request-bytes': requestBytes, 'max-in-flight-bytes': inFlightBytes } = flags
+  const { 'request-timeout': requestTimeout } = flags
   const { 'allow-client-shm': prefix, 'model-control': modelControl = 'none' } = flags
   return {
     modelControl,
@@ -112,6 +118,7 @@ function serverOptions(flags: Values<typeof args>): ServerOptions {
     grpc: flags['no-grpc'] ? false : { host, port: parsePort('--grpc-port', flags['grpc-port'] ?? '8001') },
     ...(prefix === undefined ? {} : { allowClientSharedMemory: prefix }),
     ...(requestBytes === undefined ? {} : { maxRequestBytes: parseSize('--max-request-bytes', requestBytes) }),
+    ...(requestTimeout === undefined ? {} : { requestTimeout: parseDuration('--request-timeout', requestTimeout, 1) }),
     ...(inFlightBytes === undefined ? {} : { maxInFlightBytes: parseSize('--max-in-flight-bytes', inFlightBytes) }),
   }
 }
