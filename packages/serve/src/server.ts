@@ -1,6 +1,7 @@
 import { ArgumentError } from '@tenon/core'
 import { checkOptions, wrongType } from '@tenon/core/internal'
 import type { Socket } from 'node:net'
+import { failureLog } from './failure-log.ts'
 import { GrpcServer, type GrpcOptions } from './grpc/grpc-server.ts'
 import { HttpServer, type HttpOptions } from './http/http-server.ts'
 import { isLoopback } from './http/listen-address.ts'
@@ -43,7 +44,10 @@ export interface ServerOptions {
   readonly maxInFlightBytes?: number
   /** The longest time in which a request must arrive, in milliseconds. Default: 30,000. */
   readonly requestTimeout?: number
-  /** Receives each error that a client was told of. By default, one line of JSON on stderr. */
+  /**
+   * Receives each error that a client was told of. By default, one line of JSON on stderr, with a stack if the server or a model is at fault.
+   * Of more than ten failures of one kind in a second, the others are only counted.
+   */
   readonly logError?: LogError
 }
 
@@ -160,7 +164,7 @@ export class InferenceServer implements AsyncDisposable {
  */
 export async function createServer(options: ServerOptions): Promise<InferenceServer> {
   const given = checkOptions<ServerOptions>(options, OPTIONS)
-  const { grpc = false, models = [], repository, modelControl = 'none', logError = logToStderr } = given
+  const { grpc = false, models = [], repository, modelControl = 'none', logError = failureLog(toStderr) } = given
   const { maxRequestBytes = 64 * 2 ** 20, maxInFlightBytes = 2 ** 30, requestTimeout = 30_000 } = given
   if (!Array.isArray(models) || !models.every(isModel)) {
     throw wrongType('models', 'an array of models', models, 'Make models with defineModel().')
@@ -230,8 +234,4 @@ function checkAtLeastOne(value: unknown, name: string): void {
   throw new ArgumentError(`${name} must be a number from 1, got ${String(value)}`)
 }
 
-const logToStderr: LogError = (error, { method, path }) => {
-  const { name, message, stack } =
-    error instanceof Error ? error : { name: 'Error', message: String(error), stack: undefined }
-  logLine('error', message, { method, path, name, stack })
-}
+const toStderr = (message: string, fields: Readonly<Record<string, unknown>>): void => logLine('error', message, fields)

@@ -17,6 +17,7 @@ import type { ServerState } from '../service/server-state.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import { addressText } from '../http/listen-address.ts'
 import { statusOf } from './failure-code.ts'
+import { logFailure } from './log-failure.ts'
 import { limitArrivals } from './limit-arrivals.ts'
 import { checkHealth, streamInfer, unaryHandlers, watchHealth, type UnaryHandler } from './handlers.ts'
 import { serviceDefinition } from './service-definition.ts'
@@ -109,7 +110,7 @@ function carrierOf(metadata: Metadata): Carrier {
 function unary(state: ServerState, path: string, handler: UnaryHandler): handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
     const cancellation = new Cancellation()
-    const exchange: GrpcExchange = { cancellation, carrier: carrierOf(call.metadata), model: undefined }
+    const exchange: GrpcExchange = { cancellation, carrier: carrierOf(call.metadata), model: undefined, id: undefined }
     let isAnswered = false
     // The event follows an answer, too.
     call.on('cancelled', () => {
@@ -122,9 +123,10 @@ function unary(state: ServerState, path: string, handler: UnaryHandler): handleU
       freeBytes(bytes)
     }
     const fail = (error: unknown): void => {
-      if (!cancellation.isCancelled) state.logError(error, { method: 'gRPC', path })
+      const answer = statusOf(describeFailure(error, exchange.model))
+      if (!cancellation.isCancelled) logFailure(state, error, call, { path, status: answer.code, id: exchange.id })
       isAnswered = true
-      callback(statusOf(describeFailure(error, exchange.model)))
+      callback(answer)
     }
     let answer: Buffer | Promise<Buffer>
     try {

@@ -40,6 +40,8 @@ import { extensionsOf } from '../protocol/extensions.ts'
 import { readOverrides } from '../repository/read-overrides.ts'
 import type { Origin } from '../service/inference-count.ts'
 import { describeFailure } from '../service/describe-failure.ts'
+import { statusOf } from './failure-code.ts'
+import { logFailure } from './log-failure.ts'
 import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
 import { unknownRegion } from '../shared-memory/regions.ts'
@@ -164,15 +166,15 @@ export async function streamInfer(
   }
   call.once('close', state.life.onClose(endWhenIdle))
   for await (const bytes of call as AsyncIterable<Buffer>) {
-    const exchange: GrpcExchange = { ...origin, model: undefined }
+    const exchange: GrpcExchange = { ...origin, model: undefined, id: undefined }
     isRunning = true
     let answer: Buffer
     try {
       answer = encodeStreamResponse(await infer(state, bytes, exchange))
     } catch (error) {
       if (origin.cancellation.isCancelled) return
-      state.logError(error, { method: 'gRPC', path: 'ModelStreamInfer' })
-      const errorMessage = describeFailure(error, exchange.model).message
+      const { code, details: errorMessage } = statusOf(describeFailure(error, exchange.model))
+      logFailure(state, error, call, { path: 'ModelStreamInfer', status: code, id: exchange.id })
       answer = encode(ModelStreamInferResponseSchema, create(ModelStreamInferResponseSchema, { errorMessage }))
     }
     await send(call, answer)

@@ -16,6 +16,8 @@ import { readGrpcRequest } from './to-request.ts'
 export interface GrpcExchange extends Origin {
   /** The model that the message names, for the description of errors. */
   model: string | undefined
+  /** The id of an inference, once it is known. */
+  id: string | undefined
 }
 
 /** The model that the head of a message names. */
@@ -120,6 +122,7 @@ class InferCall {
               this.#state.limits.bytes,
             ),
           )
+    this.#exchange.id = plan.request.id
     if (this.#head !== undefined && this.#message !== undefined) keepName(this.#head, this.#message)
     this.#message = undefined
     const copying = this.#share.reserve(this.#bytes.length + plan.copiedBytes)

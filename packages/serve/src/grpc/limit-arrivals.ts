@@ -1,5 +1,6 @@
 import { status, type Server, type ServerCredentials } from '@grpc/grpc-js'
 import { constants, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { ModelUnavailableError } from '../errors.ts'
 import { RunDeadlines, type LimitedRun } from '../scheduler/run-deadlines.ts'
 import { ByteShare } from '../service/byte-budget.ts'
 import { Cancellation } from '../service/cancellation.ts'
@@ -79,7 +80,10 @@ class Arrival {
   #fail({ code, details }: ReturnType<typeof statusOf>): void {
     const stream = this.#stream
     this.#end()
-    this.#state.logError(new Error(details), { method: 'gRPC', path: String(this.#headers[':path']) })
+    const path = String(this.#headers[':path']).split('/').at(-1)!
+    const address = stream.session?.socket.remoteAddress
+    const id = this.#headers['x-request-id']?.toString()
+    this.#state.logError(new ModelUnavailableError(details), { method: 'gRPC', path, status: code, address, id })
     if (stream.headersSent || stream.destroyed) {
       stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
       return

@@ -9,6 +9,8 @@ export class Exchange {
   readonly response: ServerResponse
   /** The parts of the path that its route names. Empty until the route is found. */
   parts: PathParts = {}
+  /** The id of an inference, once it is known. */
+  id: string | undefined
   /** Whether all of the body was read, which is known before the stream says that it has ended. */
   hasRead = false
   /** Cancelled when the client is gone. */
@@ -21,6 +23,7 @@ export class Exchange {
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request
     this.response = response
+    this.id = undefined
     // Follows the last byte of the answer, and the end of a connection before it.
     response.on('close', () => this.#close())
     // On a connection that ends, Node.js does not close responses that wait for others.

@@ -181,8 +181,11 @@ export class HttpServer {
       const preflight = this.#origins.preflight(method, headers)
       answer = preflight ?? (await this.#handle(exchange, method, path))
     } catch (error) {
-      if (!response.destroyed) this.#logError(error, { method, path })
       answer = answerTo(error, exchange.parts['model'])
+      if (!response.destroyed) {
+        const id = headers['x-request-id']?.toString() ?? exchange.id
+        this.#logError(error, { method, path, status: answer.status, address: request.socket.remoteAddress, id })
+      }
     }
     try {
       if (response.destroyed) return

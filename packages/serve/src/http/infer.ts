@@ -34,6 +34,7 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
     let plan: InferPlan | undefined = isRaw
       ? planInference(served.model, rawRequest(served.model, head), limits.bytes)
       : planOf(served, head, limits.bytes)
+    exchange.id = plan.request.id
     const waiting = isRaw ? undefined : reader.reserve(plan.arrivingBytes, plan.copiedBytes)
     if (waiting !== undefined) await waiting
     const inference = new Inference(served, plan, state.regions, { cancellation, trace: count.trace })

@@ -6,8 +6,22 @@ import type { Regions } from '../shared-memory/regions.ts'
 import type { ModelRegistry } from './model-registry.ts'
 import type { ServedModel } from './served-model.ts'
 
+/** A request that failed. */
+export interface FailedRequest {
+  /** The verb of HTTP, or `gRPC`. */
+  readonly method: string
+  /** The path, or the method of gRPC. */
+  readonly path: string
+  /** The status of the answer: that of HTTP, or the number of gRPC. */
+  readonly status: number
+  /** The address of the client, if its connection still has one. */
+  readonly address: string | undefined
+  /** The header `x-request-id`, or the `id` of an inference. */
+  readonly id: string | undefined
+}
+
 /** Receives each error that a client was told of. */
-export type LogError = (error: unknown, request: { readonly method: string; readonly path: string }) => void
+export type LogError = (error: unknown, request: FailedRequest) => void
 
 /** What limits one request, in bytes and milliseconds. */
 export interface RequestLimits {
