@@ -145,8 +145,9 @@ TN_API int32_t tn_packed_dtype_text(TVMFFIAny *slot);
 /* Returns the index of the type with a key, or -1 if no type has the key. */
 TN_API int32_t tn_packed_type_index(const char *key, size_t size);
 
-/* Returns the description of a type, whose index must come from the library. It is valid for ever, but the arrays of
- * fields and methods move when the type gets more of them, so they are copied at once. */
+/* Returns the description of a type, or null for an unknown index, for which other libraries than this package's end the
+ * process. It is valid for ever, but the arrays of fields and methods move when the type gets more of them, so they are
+ * copied at once. */
 TN_API const TVMFFITypeInfo *tn_packed_type_info(int32_t type_index);
 
 /* Leaves an owned copy of an attribute of exactly this type in the slot, or None. 0 or -1. */

@@ -1,5 +1,5 @@
 import { addressOf, CONSTANTS, didYouMean, keepAlive, LAYOUTS, checkName } from '@tenon/core/internal'
-import { ValueError } from '../errors/error-kinds.ts'
+import { InternalError, ValueError } from '../errors/error-kinds.ts'
 import { builtin } from '../functions/registry.ts'
 import { openStack, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -92,11 +92,19 @@ function schemaIn(metadata: string | undefined): string | undefined {
   }
 }
 
-/** Reads a type. The index must come from the library, which ends the process for an unknown one. */
+/** A copy of the struct of a type. @throws {InternalError} for an unknown index; official libraries end the process instead. */
+function infoOf(stack: Stack, index: number): Buffer {
+  const address = Number(stack.host.tn_packed_type_info(index))
+  if (address === 0)
+    throw new InternalError(`the type index of an object must be that of a registered type, got ${index}`)
+  return stack.copyOf(address, TYPE.size)
+}
+
+/** Reads a type. @throws {InternalError} for an unknown index */
 export function readType(index: number): TypeTable {
   const stack = openStack()
   const { offsets } = TYPE
-  const info = stack.copyOf(Number(stack.host.tn_packed_type_info(index)), TYPE.size)
+  const info = infoOf(stack, index)
   const depth = info.readInt32LE(offsets.type_depth)
   const ancestors = stack.copyOf(pointerAt(info, offsets.type_ancestors), depth * POINTER_SIZE)
   const metadata = pointerAt(info, offsets.metadata)
@@ -126,7 +134,7 @@ const countsIn = (info: Buffer): MemberCounts => ({
 /** Returns the numbers of fields and methods that a type has now. */
 export function memberCounts(index: number): MemberCounts {
   const stack = openStack()
-  return countsIn(stack.copyOf(Number(stack.host.tn_packed_type_info(index)), TYPE.size))
+  return countsIn(infoOf(stack, index))
 }
 
 /** Returns the index of a type. @throws {ValueError} if no type has the key. The hint names similar keys. */

@@ -1,6 +1,6 @@
 import { ScopeClosedError } from '@tenon/core'
 import { addressOf, isDetached, keepAlive, LAYOUTS } from '@tenon/core/internal'
-import { MemoryError, PackedFuncTypeError } from '../errors/error-kinds.ts'
+import { InternalError, MemoryError, PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 
@@ -111,10 +111,17 @@ function packObject(stack: Stack, slot: number, bytes: Uint8Array, length: numbe
 
 export function readSmallText(stack: Stack, slot: number): string {
   const start = stack.slotOffset(slot) + LAYOUTS.TVMFFIAny.offsets.v_bytes
-  return stack.bytes.toString('utf8', start, start + stack.i32[slot * 4 + 1]!)
+  return stack.bytes.toString('utf8', start, start + smallLength(stack, slot))
 }
 
 export function readSmallBytes(stack: Stack, slot: number): Uint8Array {
   const start = stack.slotOffset(slot) + LAYOUTS.TVMFFIAny.offsets.v_bytes
-  return new Uint8Array(stack.bytes.subarray(start, start + stack.i32[slot * 4 + 1]!))
+  return new Uint8Array(stack.bytes.subarray(start, start + smallLength(stack, slot)))
+}
+
+/** Native code writes the length. Behind the slot is other memory. */
+function smallLength(stack: Stack, slot: number): number {
+  const length = stack.i32[slot * 4 + 1]!
+  if (length >>> 0 <= SMALL) return length
+  throw new InternalError(`a small text must have at most ${SMALL} bytes, got ${length >>> 0}`)
 }

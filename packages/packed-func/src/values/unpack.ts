@@ -59,9 +59,16 @@ export function unpackArgument(stack: Stack, slot: number): Value {
     case TypeIndex.ObjectRValueRef:
       return unpackMoved(stack, slot)
     default:
-      if (typeIndex >= TypeIndex.Object) stack.host.tn_packed_retain(stack.pointer(slot))
+      if (typeIndex >= TypeIndex.Object) stack.host.tn_packed_retain(objectIn(stack, slot))
       return unpackOwned(stack, slot, typeIndex)
   }
+}
+
+/** The address of the object in an argument's slot. @throws {InternalError} if it is null */
+function objectIn(stack: Stack, slot: number): number {
+  const address = stack.pointer(slot)
+  if (address === 0) throw new InternalError('an argument of a function is an object that is null')
+  return address
 }
 
 /** Takes over an object that the caller offers, and leaves null in the caller's cell. */
@@ -108,6 +115,7 @@ function takeLong(stack: Stack, slot: number): Buffer {
 }
 
 function textAt(stack: Stack, slot: number): Buffer {
+  objectIn(stack, slot)
   stack.host.tn_packed_text(stack.address, stack.slotAddress(slot))
   return stack.copyOfWords(0, 1)
 }

@@ -6,6 +6,9 @@
 
 #include "tenon_tvm.h"
 
+/* The type of an index, or null, in the library of this package. TVMFFIGetTypeInfo() ends the process for an unknown one. */
+const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index);
+
 /* All functions that are used, and whether the bound library must export each of them. */
 #define TN_FFI_FUNCTIONS(X)                                                                      \
   X(TVMFFIObjectIncRef, true)                         X(TVMFFIObjectDecRef, true)                \
@@ -23,7 +26,7 @@
   X(TVMFFIEnvRegisterCAPI, true)                      X(TVMFFIEnvModRegisterContextSymbol, true) \
   X(TVMFFIEnvSetDLPackManagedTensorAllocator, true)   X(TVMFFITypeKeyToIndex, true)              \
   X(TVMFFIGetTypeAttrColumn, true)                    X(TVMFFIEnvGetStream, true)                \
-  X(TVMFFIEnvSetStream, true)
+  X(TVMFFIEnvSetStream, true)                         X(tn_tvm_find_type, false)
 
 typedef struct {
 #define MEMBER(name, required) __typeof__(&name) name;

@@ -4,6 +4,7 @@
 #include "base/read_address.h"
 #include "error.h"
 #include "guarded.h"
+#include "result.h"
 
 /* Copies a text result to JavaScript if it fits, and releases the object. Then the padding is 1, the value its size. */
 static void copy_text_out(TVMFFIAny *result) {
@@ -45,6 +46,9 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   head->top = outer;
   if (tensors != 0) head->tensors = kept_arguments(frame + 1, tensors);
   if (status != 0) return tn__take_error(frame);
+  /* Negative numbers are large ones here. */
+  if ((uint32_t)frame->type_index < kTVMFFIStaticObjectBegin) return frame->type_index;
+  if (tn__check_result(frame) != 0) return tn__take_error(frame);
   if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) copy_text_out(frame);
   return frame->type_index;
 }
@@ -104,7 +108,7 @@ int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFF
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
   const int status = tn__guarded_call(function, owned, (int32_t)count, slot);
   tn_packed_clear_owned(owned, count);
-  return status == 0 ? slot->type_index : tn__take_error(slot);
+  return status == 0 && tn__check_result(slot) == 0 ? slot->type_index : tn__take_error(slot);
 }
 
 void tn_packed_retain(TVMFFIObjectHandle object) { tn__ffi.TVMFFIObjectIncRef(object); }

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "guarded.h"
+#include "result.h"
 
 struct tn_packed_job {
   tn_job_t job; /* the first member */
@@ -45,7 +46,8 @@ static void run(tn_job_t *pooled) {
   tn_packed_job_t *job = (tn_packed_job_t *)(void *)pooled;
   current = job;
   const int status = tn__guarded_call(job->function, job->frame + 1, job->count, job->frame);
-  job->type_index = status == 0 ? job->frame[0].type_index : tn__take_error(&job->frame[0]);
+  job->type_index = status == 0 && tn__check_result(&job->frame[0]) == 0 ? job->frame[0].type_index
+                                                                        : tn__take_error(&job->frame[0]);
   current = NULL;
   tn_completion_post(job->job.owner, &job->completion);
 }

@@ -14,7 +14,9 @@ int32_t tn_packed_type_index(const char *key, size_t size) {
   return -1;
 }
 
-const TVMFFITypeInfo *tn_packed_type_info(int32_t type_index) { return tn__ffi.TVMFFIGetTypeInfo(type_index); }
+const TVMFFITypeInfo *tn_packed_type_info(int32_t type_index) {
+  return tn__ffi.tn_tvm_find_type != NULL ? tn__ffi.tn_tvm_find_type(type_index) : tn__ffi.TVMFFIGetTypeInfo(type_index);
+}
 
 int32_t tn_packed_type_attribute(TVMFFIAny *slot, const char *name, size_t size, int32_t type_index) {
   TVMFFIByteArray span = {name, size};
