@@ -68,7 +68,17 @@ const OPTIONS = [
 /** The most bytes of the JSON of one request. */
 const JSON_BYTES = 16 * 2 ** 20
 
-/** A running server. Made by {@link createServer}. */
+/**
+ * A running server. Made by {@link createServer}.
+ *
+ * | part          | lives until                                                                          |
+ * | ------------- | ------------------------------------------------------------------------------------ |
+ * | the listeners | closing begins: later connections are refused                                        |
+ * | a request     | it is answered, its deadline passes, its client leaves, or the time to drain is over |
+ * | a model       | it is unloaded or replaced, and its last request is answered                         |
+ * | a worker      | its model ends; one that crashes is started again, with longer and longer pauses     |
+ * | shared memory | its client unregisters it, or the server closes; it is never freed under a request   |
+ */
 export class InferenceServer implements AsyncDisposable {
   readonly #http: HttpServer
   readonly #grpc: GrpcServer | undefined

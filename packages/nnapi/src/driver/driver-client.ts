@@ -48,7 +48,14 @@ const NO_OPTIONS: RequestOptions = Object.freeze({})
 /**
  * A model that a driver has prepared. Close it when you do not need it any more; closing the driver closes it as well.
  *
- * Every execution holds its pools until it is answered.
+ * | method             | blocks the thread | the pools are held until                                                   |
+ * | ------------------ | ----------------- | -------------------------------------------------------------------------- |
+ * | `run()`            | yes               | the driver has answered                                                    |
+ * | `runAsync()`       | no                | the driver has answered                                                    |
+ * | `runFencedAsync()` | no                | the execution is over, which its fence signals                             |
+ * | `burst()`          | as its methods    | the call is answered, though the driver keeps them mapped for the next one |
+ *
+ * The pools of the model's constants are held until the prepared model is closed.
  */
 export class PreparedModel extends ManagedLifetime {
   /** The driver that prepared the model. */
@@ -201,7 +208,16 @@ async function outcomeOf(execution: Execution, outcome: BackendFenced['outcome']
   }
 }
 
-/** A driver, in this thread or elsewhere. Made by `localDriver`, `workerDriver`, `spawnDriver` and `connectDriver`. */
+/**
+ * A driver, in this thread or elsewhere, with its prepared models and buffers.
+ *
+ * | made by           | runs in                            | `close()` ends            | if it crashes                    |
+ * | ----------------- | ---------------------------------- | ------------------------- | -------------------------------- |
+ * | `localDriver()`   | this thread                        | its models and buffers    | this process ends                |
+ * | `workerDriver()`  | a thread of this process           | these, and the thread     | this process ends                |
+ * | `spawnDriver()`   | a process that this process starts | these, and the process    | requests fail with `DEAD_OBJECT` |
+ * | `connectDriver()` | a process that listens on a socket | these, and the connection | requests fail with `DEAD_OBJECT` |
+ */
 export class Driver {
   static {
     inspectAsText(this)

@@ -41,6 +41,16 @@ export interface PackedFunc {
  * A packed function. It takes values of any type, and may be written in any language. It is a JavaScript function and a
  * {@link NativeObject}, so it can be closed.
  *
+ * | made by                      | is called on            | lives until                                           |
+ * | ---------------------------- | ----------------------- | ----------------------------------------------------- |
+ * | `packedFunc(f)`              | the thread that made it | it is closed or collected, and native code forgets it |
+ * | `packedFunc(f, { relay })`   | any thread, which waits | the same                                              |
+ * | `module.get(name)`           | any thread              | the same                                              |
+ * | `getGlobal(name)`            | any thread              | the same                                              |
+ * | a result of another function | any thread              | the same; it belongs to the caller                    |
+ *
+ * Arguments are borrowed for the call, and objects in results are references of the caller's own.
+ *
  * @example
  * const add = packedFunc((a: number, b: number) => a + b)
  * add(1, 2) // 3

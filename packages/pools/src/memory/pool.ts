@@ -43,7 +43,16 @@ export interface SliceOptions {
  * Memory that a program shares with drivers. Only the memory's handle is sent to another process. The pool owns its
  * descriptor and its mapping until it is closed, which is refused while calls use the pool.
  *
- * The rights are part of the type, so only a `Pool<'writable'>` can contain outputs.
+ * | made by              | rights      | who may write                      |
+ * | -------------------- | ----------- | ---------------------------------- |
+ * | `createPool()`       | `writable`  | the owner and drivers              |
+ * | `createFrozenPool()` | `frozen`    | nobody: the system has sealed it   |
+ * | `freezePool()`       | `frozen`    | nobody, once it is frozen          |
+ * | `shareReadOnly()`    | `read-only` | the owner of the memory alone      |
+ * | `openFilePool()`     | `read-only` | whoever may write to the file      |
+ * | `createImagePool()`  | `writable`  | the owner and drivers, by requests |
+ *
+ * The rights are part of the type, so only a `Pool<'writable'>` can contain outputs. A slice is a plain value, which needs no closing.
  *
  * @example
  * using pool = createPool(1 << 20)

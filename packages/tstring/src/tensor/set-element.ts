@@ -1,10 +1,10 @@
-import type { TenonError } from '@tenon/core'
+import { ArgumentError, type TenonError } from '@tenon/core'
 import { checkUsable } from '@tenon/core/internal'
 import { ruleError } from '../errors/rules.ts'
 import type { StructReader } from '../image/struct-reader.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { writePointer, writePreallocSize } from '../layouts/struct-words.ts'
-import { TYPE } from '../layouts/layout.ts'
+import { type Layout, TYPE } from '../layouts/layout.ts'
 import { Arena } from '../memory/arena.ts'
 import { copyRange } from '../memory/copy-range.ts'
 import { Regions } from '../memory/regions.ts'
@@ -106,4 +106,12 @@ export function compact(reader: StructReader, arena: Arena): void {
     at += size
   }
   arena.restart(room)
+}
+
+/** Checks that strings can be blocks of the C library. @throws {ArgumentError} for another layout than `tf`. */
+export function checkTf(layout: Layout): void {
+  if (layout === 'tf') return
+  throw new ArgumentError(`the tensor must have the layout tf, got ${layout}`, {
+    details: { name: 'layout', expected: 'tf', received: layout },
+  })
 }

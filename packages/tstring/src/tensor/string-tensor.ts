@@ -28,7 +28,7 @@ import { partsOfCapacity, type OfCapacityOptions } from './of-capacity.ts'
 import { partsOfSegment, type OfSegmentOptions } from './of-segment.ts'
 import type { Parts, Storage } from './parts.ts'
 import { indicesOf, rangeOf, selectionOf, windowOf } from './select.ts'
-import { canGrow, compact, placeError, setInArena, setInPlace, withArena } from './set-element.ts'
+import { canGrow, checkTf, compact, placeError, setInArena, setInPlace, withArena } from './set-element.ts'
 import { StringElements } from './string-elements.ts'
 
 /** Whether a value was made by the constructor of this class. An object with its prototype could name any memory. */
@@ -40,6 +40,15 @@ let isTensor: (value: unknown) => value is StringTensor
  *
  * The allocator owns the memory, so a tensor in the memory of a scope ends with the scope. The tensor itself owns only the
  * blocks of `malloc` storage and a mapped file, which {@link close} or `using` frees.
+ *
+ * | made by                       | its strings lie in                 | ends with                                 |
+ * | ----------------------------- | ---------------------------------- | ----------------------------------------- |
+ * | `from()`, `to()`              | memory of the allocator            | the scope of the memory, or the collector |
+ * | `from()`, `storage: 'malloc'` | blocks of the C library            | `close()`                                 |
+ * | `ofSegment()`                 | the bytes that were passed         | the scope of the segment                  |
+ * | `open()`                      | a mapped file, read when asked for | `close()`                                 |
+ *
+ * A tensor belongs to its thread. Its `toArray()`, or the bytes of a packed copy, can be posted to another one.
  *
  * @example
  * const strings = StringTensor.from(['tensor', 'of', 'strings'])
@@ -384,13 +393,6 @@ export class StringTensor extends StringElements {
   #adoptRegions(source: StringTensor): void {
     for (const segment of source.image.regions?.segments ?? []) this.image.regions?.add(segment)
   }
-}
-
-function checkTf(layout: Layout): void {
-  if (layout === 'tf') return
-  throw new ArgumentError(`the tensor must have the layout tf, got ${layout}`, {
-    details: { name: 'layout', expected: 'tf', received: layout },
-  })
 }
 
 function checkTensor(source: unknown): asserts source is StringTensor {
