@@ -33,6 +33,7 @@ export const sections: readonly Section[] = [
       guide('isolation', 'Isolation'),
       guide('sharing-memory', 'Sharing memory'),
       guide('packed-functions', 'Packed functions and classes'),
+      guide('custom-calls', 'Custom calls in depth'),
       guide('string-tensors', 'String tensors'),
       guide('cuda', 'CUDA'),
     ],
@@ -74,6 +75,8 @@ export const sections: readonly Section[] = [
     title: 'The project',
     pages: [
       { source: 'docs/architecture.md', address: 'architecture', title: 'How Tenon is built' },
+      { source: 'docs/calls.md', address: 'calls', title: 'How a call works' },
+      { source: 'docs/scope-design.md', address: 'scope-design', title: "Panama's design" },
       { source: 'CONTRIBUTING.md', address: 'contributing', title: 'Contributing' },
       { source: 'docs/releasing.md', address: 'releasing', title: 'Releasing' },
     ],

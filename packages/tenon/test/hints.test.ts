@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hintsOf } from '@tenon/config/hints'
 import { describe, expect, test } from 'vitest'
@@ -32,6 +32,9 @@ const calls = hints.flatMap(({ path, line, text }) =>
     .map((name) => [name, `${path}:${line}`, path.split('/')[1]!] as const),
 )
 
+/** What the guides say. */
+const guides = globSync('docs/*.md', { cwd: root }).map((path) => readFileSync(join(root, path), 'utf8'))
+
 describe('hints', () => {
   test('are found in every package', () => {
     const packages = new Set(hints.map(({ path }) => path.split('/')[1]))
@@ -52,11 +55,15 @@ describe('hints', () => {
     expect(hints.length).toBeGreaterThan(150)
   })
 
-  test.each(calls)('%s(), which %s names, is public, and the README of %s describes it', (name, _place, owner) => {
-    expect(isPublic(name)).toBe(true)
-    const readme = readFileSync(join(root, 'packages', owner, 'README.md'), 'utf8')
-    expect(new RegExp(`\\b${name.split('.').at(-1)}\\b`).test(readme)).toBe(true)
-  })
+  test.each(calls)(
+    '%s(), which %s names, is public, and the README of %s or a guide describes it',
+    (name, _place, owner) => {
+      expect(isPublic(name)).toBe(true)
+      const readme = readFileSync(join(root, 'packages', owner, 'README.md'), 'utf8')
+      const word = new RegExp(`\\b${name.split('.').at(-1)}\\b`)
+      expect([readme, ...guides].some((page) => word.test(page))).toBe(true)
+    },
+  )
 
   test('begin with an instruction, not with a comment', () => {
     const comments = hints.filter(({ text }) => /^(A|An|It|There|This) (?!is a defect)/.test(text))
