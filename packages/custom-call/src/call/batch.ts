@@ -100,9 +100,6 @@ export class Batch extends ManagedLifetime {
         hint: 'Make another batch for it.',
       })
     }
-    for (const { frame, target } of this.calls) {
-      if (frame.running) throw new ArgumentError(`${target.name} is running: a batch cannot run inside its own call`)
-    }
     this.#exposed.check()
     return this.#frame
   }
