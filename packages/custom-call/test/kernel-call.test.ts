@@ -308,13 +308,17 @@ describe('memory that operands and results share', () => {
     expect(() => call(readOnly)).toThrow(ReadOnlyError)
   })
 
-  test('memory that is closed or read-only is not copied', () => {
+  test('memory that is closed or read-only is not copied, and a read-only result is unchanged', async () => {
     using call = written('(x: f32[n]) -> (y: f32[n] @alias(x))', increment)
     const scope = NativeScope.ofConfined()
     const x = tensor('f32', [2], scope.allocate(8))
     const y = tensor('f32', [2], scope.allocate(8).asReadOnly())
     call(x)
     expect(() => call(tensor([1, 2]), { into: y })).toThrow(ReadOnlyError)
+    expect(() => call(y, { into: y })).toThrow(ReadOnlyError)
+    await expect(call.async(tensor([1, 2]), { into: y })).rejects.toThrow(ReadOnlyError)
+    expect(y.toArray()).toEqual([0, 0])
+    expect(call(y).toArray()).toEqual([1, 1])
     scope.close()
     expect(() => call(x)).toThrow(ScopeClosedError)
     expect(call(tensor([1, 2])).toArray()).toEqual([2, 3])

@@ -110,13 +110,16 @@ describe('a prepared call', () => {
     call.close()
   })
 
-  test('throws ReadOnlyError for a result in read-only memory', () => {
+  test('throws ReadOnlyError for a result in read-only memory, which is unchanged', async () => {
     const call = prepareSaxpy()
     const constant = readOnly(filled([4], () => 5))
     const out = tensor('f32', [4])
     call.run([constant, y], [out])
     expect(out.toArray()).toStrictEqual([11, 11, 11, 11])
     expect(() => call.run([x, y], [constant])).toThrow(ReadOnlyError)
+    expect(() => call.bind([x, y], [constant])).toThrow(ReadOnlyError)
+    await expect(call.runAsync([x, y], [constant])).rejects.toThrow(ReadOnlyError)
+    expect(constant.toArray()).toStrictEqual([5, 5, 5, 5])
     call.close()
   })
 

@@ -1,8 +1,16 @@
 import { expect, test } from 'vitest'
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { buildModel, type ModelBuilder, type OperandType, spawnDriver } from '../src/index.ts'
+import {
+  buildModel,
+  type DeviceBuffer,
+  localDriver,
+  type ModelBuilder,
+  type OperandType,
+  type PreparedModel,
+  spawnDriver,
+} from '../src/index.ts'
 import { createPool } from '@tenon/pools'
-import { expectFailure, hasFiles } from './support.ts'
+import { addModel, expectFailure, hasFiles } from './support.ts'
 
 test('a pool of 4 GiB or more is refused with the largest size', () => {
   for (const byteSize of [2 ** 32, 5 * 2 ** 30]) expect(() => createPool(byteSize)).toThrow(ArgumentRangeError)
@@ -35,3 +43,32 @@ test.runIf(hasFiles)('an input without elements is refused before it is sent', a
   const args = { inputs: [pool.slice(0, 0, { dimensions: [0, 3] })], outputs: [pool.slice(16, 0)] }
   await expectFailure(() => prepared.run(args), 'INVALID_ARGUMENT', 'Q6')
 })
+
+test.each([1, 3])(
+  'a driver with limits of %d has as many models, device buffers and their bytes, and no more',
+  async (limit) => {
+    using model = addModel([1, 2])
+    for (const limits of [
+      { models: limit, buffers: limit },
+      { models: limit, bufferBytes: limit * 8 },
+    ]) {
+      await using driver = localDriver({ limits })
+      const prepared: PreparedModel[] = []
+      const buffers: DeviceBuffer[] = []
+      const prepare = async (): Promise<unknown> => prepared.push(await driver.prepare(model))
+      const allocate = async (): Promise<unknown> =>
+        buffers.push(await driver.allocate({ roles: [prepared[0]!.input(0)] }))
+      for (const add of [prepare, allocate]) {
+        for (let i = 0; i < limit; i++) await add()
+        for (let i = 0; i < 2; i++) await expectFailure(add, 'RESOURCE_EXHAUSTED_TRANSIENT')
+      }
+      buffers.pop()!.close()
+      await allocate()
+      await expectFailure(allocate, 'RESOURCE_EXHAUSTED_TRANSIENT')
+      for (const buffer of buffers) buffer.close()
+      prepared.pop()!.close()
+      await prepare()
+      await expectFailure(prepare, 'RESOURCE_EXHAUSTED_TRANSIENT')
+    }
+  },
+)

@@ -5,7 +5,7 @@ import { ScopeClosedError } from '@tenon/core'
 import type { NativeMap, NativeObject, PackedFunc, PackedFuncError } from '../src/index.ts'
 import { getGlobal, NativeArray, NativeShape, packedFunc, rvalue, shape, type Argument } from '../src/index.ts'
 import { ending } from './stub-function.ts'
-import { isOwnLibrary, kernel, live, thrownBy } from './support.ts'
+import { collect, collectAll, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const echo = kernel('echo')
 
@@ -279,6 +279,25 @@ describe('objects', () => {
     const array = echo([1]) as NativeArray
     expect(kernel('type_index')(rvalue(array))).toBe(10)
     expect(array.toArray()).toEqual([1])
+  })
+
+  it('are released by the garbage collector after they were taken back', async () => {
+    await collectAll()
+    const before = live()
+    const leave = (): void => {
+      for (let i = 0; i < 20; i++) {
+        const object = [echo([i]), echo(new Map([[i, i]])), shape([i])][i % 3] as NativeObject
+        // Taken back after a call that did not move it, one that failed, and one whose later argument was refused.
+        kernel('type_index')(rvalue(object))
+        expect(() => kernel('sum')(rvalue(object))).toThrow('sum takes numbers')
+        expect(() => kernel('type_index')(rvalue(object), object)).toThrow(ScopeClosedError)
+        expect(object.isAlive).toBe(true)
+      }
+    }
+    leave()
+    expect(live().native).toBeGreaterThan(before.native)
+    await collect(() => live().native === before.native)
+    expect(live()).toEqual(before)
   })
 
   it('are moved at most once', () => {

@@ -156,6 +156,29 @@ describe('the values of packed functions in another process', () => {
     expect(decodeError(encodeArguments(['Error', 'mine', '', [], 2], written), new Map([[2, own]]))).toBe(own)
   })
 
+  test('values are nested at most 64 deep, both when they are sent and when they are read', () => {
+    const forms: ((inner: unknown) => unknown)[] = [
+      (inner) => [inner],
+      (inner) => new Map([['key', inner]]),
+      (inner) => new Map([[inner, 1]]),
+    ]
+    for (const form of forms) {
+      let value: unknown = 1
+      // The list of the arguments or of the result is the first level.
+      for (let depth = 1; depth < 64; depth++) value = form(value)
+      expect(roundTrip(value)).toEqual([value])
+      expect(decodeValue(encodeReturned(value, written), read)).toEqual([0, value])
+      expect(() => roundTrip(form(value))).toThrow(/is nested more than 64 deep/)
+      expect(() => encodeReturned(form(value), written)).toThrow(/is nested more than 64 deep/)
+    }
+    for (const level of [[0x91], [0x81, 0xc0]]) {
+      const bytes = (depth: number): Uint8Array =>
+        Uint8Array.from([...Array.from({ length: depth }, () => level).flat(), 0xc0])
+      expect(() => decodeValue(bytes(64), read)).not.toThrow()
+      expect(() => decodeValue(bytes(65), read)).toThrow(RuntimeError)
+    }
+  })
+
   test('hostile bytes are refused with an error', () => {
     // Bytes without any order, and extensions, which random bytes seldom are.
     const extension = fc

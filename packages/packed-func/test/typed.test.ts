@@ -74,6 +74,27 @@ describe('a typed function', () => {
   })
 
   it.each([
+    ['int8', -(2 ** 7), 2 ** 7 - 1],
+    ['uint8', 0, 2 ** 8 - 1],
+    ['int16', -(2 ** 15), 2 ** 15 - 1],
+    ['uint16', 0, 2 ** 16 - 1],
+    ['int32', -(2 ** 31), 2 ** 31 - 1],
+    ['uint32', 0, 2 ** 32 - 1],
+  ] as const)('the range of %s is %d to %d, for arguments and for results', (name, low, high) => {
+    const argument = echo.typed([t[name]], t.any)
+    const result = echo.typed([t.any], t[name])
+    const element = echo.typed([t.any], t.array(t[name]))
+    for (const value of [low, low + 1, high - 1, high]) {
+      expect([argument(value), result(value), element([value])]).toEqual([value, value, [value]])
+    }
+    for (const value of [low - 1, high + 1]) {
+      for (const call of [() => argument(value), () => result(value), () => element([value])]) {
+        expect(call).toThrow(/Expected `.*int/)
+      }
+    }
+  })
+
+  it.each([
     ['an int', t.int, 1.5],
     ['an int', t.int, true],
     ['an int', t.int, 2n ** 64n],

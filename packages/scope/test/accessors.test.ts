@@ -1,4 +1,13 @@
-import { AlignmentError, ArgumentError, BoundsError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import {
+  AlignmentError,
+  ArgumentError,
+  BoundsError,
+  gcAllocator,
+  ReadOnlyError,
+  ScopeClosedError,
+  Segment,
+} from '@tenon/core'
+import { Block } from '@tenon/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MemoryLayout, MemorySegment, NativeScope } from '../src/index.ts'
@@ -237,3 +246,32 @@ test('a layout whose alignment exceeds its size checks the address', () => {
   expect(() => segment.get(layout, 8)).toThrow(AlignmentError)
   expect(segment.get(MemoryLayout.int32.withByteAlignment(1), 15)).toBe(5 << 8)
 })
+
+test.each([1, 2, 4, 8, 16, 32, 64])(
+  'handles of a layout with alignment %d check the address, wherever its block starts',
+  (alignment) => {
+    const { int8, int32, struct, varHandle } = MemoryLayout
+    const { block: memory } = gcAllocator.allocate(256, 64)
+    const layout = struct({ a: int8, b: int32.withByteAlignment(1) }).withByteAlignment(alignment)
+    const handle = varHandle<number>(layout, 'b')
+    const own = varHandle<number>(int8.withByteAlignment(alignment))
+    for (let shift = 0; shift < 128; shift++) {
+      const bytes = memory.bytes.subarray(shift)
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+      const block = new Block(memory.gate, view, bytes, memory.address + shift)
+      const segment = MemorySegment.ofSegment(new Segment(block, 0, 80, 0))
+      for (const offset of [0, 1, 2, 4, 8, 16, 32, 64]) {
+        const isAligned = (memory.address + shift + offset) % alignment === 0
+        for (const access of [
+          () => handle.get(segment, offset),
+          () => handle.set(segment, offset, shift),
+          () => own.get(segment, offset),
+          () => own.set(segment, offset, shift),
+        ]) {
+          if (isAligned) expect(access).not.toThrow()
+          else expect(access).toThrow(AlignmentError)
+        }
+      }
+    }
+  },
+)
