@@ -103,6 +103,19 @@ describe('a tensor as text', () => {
   })
 })
 
+test('a segment of another copy of the package is explained', () => {
+  class MemorySegment {
+    readonly byteSize = 4
+  }
+  const allocator = { allocate: () => new MemorySegment() as never }
+  expect(() => tensor('f32', [1], undefined, { allocator })).toThrow(
+    /^allocator must allocate a segment, got an object of class MemorySegment\nHint: Install one copy of @tenon\/core/,
+  )
+  expect(() => tensor('f32', [1], undefined, { allocator: { allocate: () => null as never } })).toThrow(
+    /^allocator must allocate a segment, got null\nSee:/,
+  )
+})
+
 test.each([[{}], [{ allocator: gcAllocator }], ['malloc'], [5], [Map]])('%j is no allocator', (allocator) => {
   expect(() => tensor('f32', [1], undefined, { allocator: allocator as never })).toThrow(
     /^allocator must have allocate\(byteSize, byteAlignment\), got .*\nHint: Use NativeScope\.ofConfined\(\)/,

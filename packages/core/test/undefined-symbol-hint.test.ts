@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { LoadError, NativeLibrary } from '@tenon/core'
 import { explainLoadFailure } from '@tenon/core/internal'
 import { describe, expect, test } from 'vitest'
@@ -29,6 +32,12 @@ describe('the hint for a symbol that no loaded library exports', () => {
     ['cblas_sgemm', /BLAS/],
     ['sgemm_', /BLAS/],
     ['power', /defines the symbol/],
+    ['_ZTIN10tensorflow8OpKernelE', /operations of TensorFlow need its runtime/],
+    ['_ZN10tensorflow8OpKernel7ComputeEPNS_15OpKernelContextE', /operations of TensorFlow/],
+    ['TF_OpKernelConstruction_Failure', /operations of TensorFlow/],
+    ['_ZN2at6native3addERKNS_6TensorES3_', /operations of PyTorch/],
+    ['_ZTISt9exception', /-lstdc\+\+/],
+    ['_ZTVN2my6KernelE', /defines the symbol/],
     ['_Z9my_kernelPf', /extern "C"/],
     ['constructor', /defines the symbol/],
   ])('%s', (name, hint) => {
@@ -40,6 +49,25 @@ describe('the hint for a symbol that no loaded library exports', () => {
   })
 
   test('other reasons have no such hint', () => {
-    expect(hintOf(`${path}: cannot allocate memory in static TLS block`)).toBeUndefined()
+    expect(hintOf(`${path}: cannot enable executable stack`)).toBeUndefined()
   })
+})
+
+test('a library with too many thread-local variables is loaded when the process starts', () => {
+  expect(hintOf(`${path}: cannot allocate memory in static TLS block`)).toMatch(/LD_PRELOAD.*optional_static_tls/)
+})
+
+test('a linker script that the loader finds is named, with the library that it names', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tenon-script-'))
+  try {
+    const script = join(directory, 'libx.so')
+    writeFileSync(script, '/* GNU ld script */\nGROUP ( /lib/libx.so.6  AS_NEEDED ( /lib/libxvec.so.1 ) )\n')
+    expect(explainLoadFailure('libx.so', `${script}: invalid ELF header`).message).toMatch(
+      /^the library libx\.so is a linker script, which no loader can load\nHint: Open the library that it names: \/lib\/libx\.so\.6\./,
+    )
+    writeFileSync(script, 'text')
+    expect(explainLoadFailure('libx.so', `${script}: file too short`).sentence).toContain('file too short')
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
 })

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { BinaryFormatError, missingDependencies, nativeFormat, readBinary } from '@tenon/binary'
 import { LoadError } from '../errors/kinds.ts'
@@ -23,6 +23,10 @@ function explain(
 ): { readonly sentence?: string; readonly hint?: string | undefined } | undefined {
   const replaced = replacedFileHint(reason)
   if (replaced !== undefined) return { hint: replaced }
+  if (reason.includes('static TLS block')) return { hint: STATIC_TLS }
+  const script = linkerScript(reason)
+  if (script !== undefined)
+    return { sentence: `the library ${path} is a linker script, which no loader can load`, hint: script }
   if (!existsSync(path)) {
     // The loader searched for a bare name, and its message says where.
     return path.includes('/') ? { sentence: `the library ${path} does not exist`, hint: similarFile(path) } : undefined
@@ -66,6 +70,23 @@ function explain(
   } catch (error) {
     if (!(error instanceof BinaryFormatError)) return undefined
     return { sentence: `cannot load ${path}: ${String(error.details['reason'])}`, hint: error.hint }
+  }
+}
+
+/** The space for such variables is reserved when the process starts. */
+const STATIC_TLS =
+  'Load the library when the process starts, with LD_PRELOAD, or reserve more space with GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384.'
+
+/** The hint for a text for linkers, such as `libm.so`, which the loader found. @param reason the message of the loader */
+function linkerScript(reason: string): string | undefined {
+  const path = /^(\/.+): (?:invalid ELF header|file too short)$/.exec(reason)?.[1]
+  if (path === undefined) return undefined
+  try {
+    const [, names = ''] = /(?:GROUP|INPUT)\s*\(([^)]*)\)/.exec(readFileSync(path, 'utf8')) ?? []
+    const library = /\S+\.so[.\d]*/.exec(names)?.[0]
+    return library && `Open the library that it names: ${library}.`
+  } catch {
+    return undefined // It cannot be read.
   }
 }
 

@@ -20,7 +20,15 @@ const PROVIDERS: readonly (readonly [pattern: RegExp, hint: string])[] = [
     'Use functions that the headers of XLA define. Of the other ones, Tenon exports XLA_FFI_GetApi and those of XlaCustomCallStatus.',
   ],
   [
-    /^(__cxa_|__gxx_|_ZNK?(S|10__cxxabi)|_ZS|_Zn[aw]|_Zd[al]|_ZT[ISV][NS])/,
+    /^TF_[A-Z]|^_Z\w*(10tensorflow|3tsl)/,
+    'Write the kernel for XLA or tvm-ffi, because operations of TensorFlow need its runtime, which Tenon does not have.',
+  ],
+  [
+    /^_Z\w*(2at|3c10|5torch)/,
+    'Write the kernel for XLA or tvm-ffi, because operations of PyTorch need its libraries, which Tenon does not have.',
+  ],
+  [
+    /^(__cxa_|__gxx_|_ZNK?(S|10__cxxabi)|_ZS|_Zn[aw]|_Zd[al]|_ZT[ISV](S|NS|N10__cxxabi))/,
     'Link the library with a C++ compiler, or with -lstdc++.',
   ],
   [/^(__kmpc_|GOMP_|omp_)/, 'Link the library with -fopenmp.'],

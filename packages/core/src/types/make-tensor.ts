@@ -123,9 +123,17 @@ function allocate(type: TensorType, allocator: NativeAllocator = gcAllocator, de
   if (device !== undefined) throw new ArgumentError('device must come with a segment of its memory, got no segment')
   if (allocator === gcAllocator) return new Tensor(newCollected(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
   const segment: unknown = checkAllocator(allocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
-  if (!(segment instanceof Segment))
-    throw new ArgumentError(`allocator must allocate a segment, got ${describe(segment)}`)
+  if (!(segment instanceof Segment)) throw wrongSegment(segment)
   return new Tensor(checkFit(segment, type), type, cpu)
+}
+
+function wrongSegment(value: unknown): ArgumentError {
+  const received = describe(value)
+  return new ArgumentError(`allocator must allocate a segment, got ${received}`, {
+    hint: received.endsWith('Segment')
+      ? 'Install one copy of @tenon/core, of which the program has two: npm ls @tenon/core.'
+      : undefined,
+  })
 }
 
 /** @param nesting the shape of the arrays in which the values were nested; by default they were in one. */

@@ -29,14 +29,9 @@ export function createShmFile(name: string, byteSize: number): ShmFile {
     })
     return { descriptor, file: file! }
   } catch (cause) {
-    if (file === undefined)
-      throw cannotUse(path, cause, 'Choose another name, or remove the file if the program that made it has crashed.')
-    removeOwn(file)
-    throw cannotUse(
-      path,
-      cause,
-      'Use a lower limit, or give /dev/shm more memory: Docker gives it 64 MiB without --shm-size.',
-    )
+    if (file !== undefined) removeOwn(file)
+    const { code = '' } = cause as { code?: string }
+    throw cannotUse(path, cause, hints[code] ?? (file === undefined ? IN_USE : NO_ROOM))
   }
 }
 
@@ -70,6 +65,17 @@ function pathOf(name: string): string {
   const checked = checkMemoryName(name)
   if (process.platform === 'linux') return `/dev/shm/${checked}`
   throw new UnsupportedError(`memory in /dev/shm needs Linux, got ${process.platform}`)
+}
+
+const IN_USE = 'Choose another name, or remove the file if the program that made it has crashed.'
+const NO_ROOM = 'Use a lower limit, or give /dev/shm more memory: Docker gives it 64 MiB without --shm-size.'
+
+/** Hints for errors of the system that have other reasons. */
+const hints: Readonly<Record<string, string>> = {
+  EACCES: 'Let this user write to /dev/shm.',
+  EFBIG: 'Use a lower limit, or raise the limit for the size of files (ulimit -f).',
+  ENOENT: 'Mount a tmpfs at /dev/shm, which this system does not have.',
+  EROFS: 'Mount /dev/shm writable.',
 }
 
 const reasonOf = (cause: unknown): string => (cause instanceof TenonError ? cause.sentence : (cause as Error).message)
