@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +7,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readNpy, writeNpy } from '../src/index.ts'
 import { expectRefusal } from './expect-refusal.ts'
-import { runTenon, type Finished } from './run-tenon.ts'
+import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
 
 const kernels = kernelLibrary('kernels')
 
@@ -67,6 +68,20 @@ describe('tenon call with a signature', () => {
     expect(sum('--arg', 'bias=w.npy', '--arg', 'v.npy')).toBe('[11. 22. 33.]\n')
     expect(sum('--arg', 'bias=w.npy', '--arg', 'x=v.npy', '--arg', 'w.npy', '--arg', 'more=v.npy')).toBe(
       '[22. 44. 66.]\n',
+    )
+  })
+
+  test('reads an operand from stdin or from a pipe', () => {
+    const bash = (script: string): string =>
+      execFileSync('bash', ['-c', script, 'tenon', process.execPath, tenonProgram, kernels], {
+        cwd: directory,
+        encoding: 'utf8',
+      })
+    expect(bash('cat v.npy | "$1" "$2" call "$3" optional_sum --arg -')).toBe('[1. 2. 3.]\n')
+    expect(bash('"$1" "$2" call "$3" optional_sum --arg - --arg w.npy < v.npy')).toBe('[11. 22. 33.]\n')
+    expect(bash('"$1" "$2" call "$3" optional_sum --arg x=<(cat v.npy) --arg bias=w.npy')).toBe('[11. 22. 33.]\n')
+    expect(bash('head -c 20 v.npy | "$1" "$2" call "$3" optional_sum --arg - 2>&1 || true')).toContain(
+      'cannot read stdin: ',
     )
   })
 

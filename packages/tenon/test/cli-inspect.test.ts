@@ -39,7 +39,25 @@ describe('the program', () => {
     for (const flag of ['--symbols', '--needed', '--handler', '--json']) expect(inspect.stdout).toContain(flag)
   })
 
+  test('help with a command prints what --help of the command prints', () => {
+    expect(runTenon(['help', 'inspect'])).toEqual(runTenon(['inspect', '--help']))
+    expect(runTenon(['help', 'call'])).toEqual(runTenon(['call', '--help']))
+    expect(runTenon(['help'])).toEqual(runTenon(['--help']))
+  })
+
+  if (linux)
+    test('inspect finds a library by a bare name, as the loader of the system does', () => {
+      const { code, stdout } = runTenon(['inspect', 'libm.so.6', '--json'])
+      expect(code).toBe(0)
+      expect(JSON.parse(stdout)).toMatchObject({
+        path: expect.stringMatching(/^\/.*\/libm\.so\.6$/) as string,
+        format: 'elf',
+      })
+      expect(runTenon(['inspect', 'libmissing.so.6']).stderr).toContain('libmissing.so.6')
+    })
+
   test.each([
+    [['help', 'inspcet'], 'tenon: there is no command inspcet', 'Did you mean inspect?'],
     [[], 'tenon: the command is missing', 'tenon inspect'],
     [['inspcet'], 'tenon: there is no command inspcet', 'Did you mean inspect?'],
     [['--versoin'], 'tenon: there is no flag --versoin', 'Did you mean --version?'],

@@ -220,6 +220,7 @@ if (process.platform === 'linux') {
       '--deadline must be a duration of at least 1ms, such as 500ms, 1s or inf, got 1x',
     ],
     [['--isolate', '--memory', '0'], '--memory must be a number of bytes, such as 512MiB, got 0'],
+    [['--isolate', '--memory', '1'], '--memory must be at least 1MiB, got 1'],
     [['--isolate', '--workers', '65'], '--workers must be a whole number from 1 to 64, got 65'],
     [['--isolate', '--host-scratch'], '--isolate cannot be used with --host-scratch'],
     [['--isolate', '--alias', '0=0'], '--isolate cannot be used with --alias'],

@@ -31,9 +31,10 @@ function defaultDirectories(arch: string): string[] {
 export function elfSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
   const system = systemPaths()
   const fromEnvironment = (environment['LD_LIBRARY_PATH'] ?? '').split(/[:;]/).filter(Boolean)
-  const loaded = loadedNames()
+  const loaded = loadedPaths()
   return {
     read: readDependencies,
+    loadedPath: (name) => loaded.get(name),
     handedDown: (requester) => [...ownRpath(requester), ...requester.inherited],
     find(name, requester) {
       if (name.includes('/')) return expand(name, requester.path).find((path) => fits(path, requester))
@@ -87,8 +88,8 @@ function systemPaths(): { cache: Map<string, string[]>; directories?: string[] }
   return { cache: existsSync(cache) ? withFileSource(cache, (source) => parseLdSoCache(source)) : new Map() }
 }
 
-/** The names of the libraries in this process. The loader does not search for these names again. */
-function loadedNames(): Set<string> {
+/** The paths of the libraries in this process, by their names. The loader does not search for these names again. */
+function loadedPaths(): Map<string, string> {
   const maps = existsSync('/proc/self/maps') ? readFileSync('/proc/self/maps', 'utf8') : ''
-  return new Set(Array.from(maps.matchAll(/\/.*\.so\b.*$/gm), ([path]) => basename(path)))
+  return new Map(Array.from(maps.matchAll(/\/.*\.so\b.*$/gm), ([path]) => [basename(path), path]))
 }

@@ -15,6 +15,8 @@ export interface LibrarySearch {
   handedDown(requester: Requester): readonly string[]
   /** Finds a library. @returns its path, {@link provided}, or undefined. */
   find(name: string, requester: Requester): string | undefined
+  /** The path of a library that is loaded already, where the system tells it. */
+  loadedPath?(name: string): string | undefined
 }
 
 /** Stands for the path of a library that is available without a file: in the system's cache, or loaded already. */

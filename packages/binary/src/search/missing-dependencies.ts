@@ -1,20 +1,12 @@
 import { resolve } from 'node:path'
-import { dllSearch } from './dll-search.ts'
-import { dyldSearch } from './dyld-search.ts'
-import { elfSearch } from './elf-search.ts'
-import { provided, type LibrarySearch, type Requester } from './library-search.ts'
+import { provided, type Requester } from './library-search.ts'
+import { type SearchOptions, systemSearch } from './system-search.ts'
 
 /** A library that the system's loader cannot find. */
 export interface MissingLibrary {
   readonly name: string
   /** The path of the file that needs it. */
   readonly neededBy: string
-}
-
-const searches: Readonly<Record<string, (environment: NodeJS.ProcessEnv) => LibrarySearch>> = {
-  darwin: dyldSearch,
-  linux: elfSearch,
-  win32: dllSearch,
 }
 
 /**
@@ -27,11 +19,8 @@ const searches: Readonly<Record<string, (environment: NodeJS.ProcessEnv) => Libr
  * @throws {BinaryFormatError} if `path` is not a library for this system
  * @throws the system's error (ENOENT, EACCES, ...) if it cannot be opened
  */
-export function missingDependencies(
-  path: string,
-  options: { readonly platform?: string; readonly environment?: NodeJS.ProcessEnv } = {},
-): MissingLibrary[] {
-  const search = searches[options.platform ?? process.platform]?.(options.environment ?? process.env)
+export function missingDependencies(path: string, options: SearchOptions = {}): MissingLibrary[] {
+  const search = systemSearch(options)
   if (search === undefined) return []
   const missing = new Map<string, MissingLibrary>()
   const seen = new Set<string>()

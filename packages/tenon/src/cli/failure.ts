@@ -152,11 +152,13 @@ const isSystemError = (error: unknown): error is SystemError =>
 
 const systemTexts: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
+  EFBIG: 'the file would be larger than the system allows',
   EIO: 'input or output error',
   EISDIR: 'it is a directory',
   ENOENT: 'no such file',
   ENOSPC: 'no space left on device',
   ENOTDIR: 'no such file',
+  EROFS: 'the file system is read-only',
 }
 
 function systemText(error: SystemError): string {

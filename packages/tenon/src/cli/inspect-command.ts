@@ -4,6 +4,7 @@ import { registeredBy } from '../registered/registered.ts'
 import { registeredLines } from './inspect-registered.ts'
 import { inspectText } from './inspect-text.ts'
 import type { Definition } from './definition.ts'
+import { libraryPath } from './library-path.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
 import { alignColumns, printable, printData, styleFor, type Style } from './terminal.ts'
 
@@ -11,7 +12,7 @@ const args = {
   library: {
     type: 'positional',
     required: true,
-    description: 'the shared library: ELF, Mach-O or PE, for any processor',
+    description: 'the shared library: ELF, Mach-O or PE, for any processor; or a name such as libm.so.6',
   },
   symbols: { type: 'boolean', description: 'list every exported and imported symbol' },
   needed: { type: 'boolean', description: 'list only the dependencies, one per line, and whether they are found' },
@@ -36,7 +37,8 @@ const args = {
 export const inspectCommand: SubCommand = defineSubCommand({
   meta: { name: 'inspect', description: 'Describe a shared library: format, dependencies, custom calls, functions' },
   args,
-  run({ library, symbols, needed, json, handler: names, handlers: all, registered: isLoaded }) {
+  run({ library: place, symbols, needed, json, handler: names, handlers: all, registered: isLoaded }) {
+    const library = libraryPath(place)
     const report = inspectLibrary(library)
     const registered = isLoaded ? registeredBy(library, report) : undefined
     const handlers = names.length === 0 && !all ? [] : askHandlers(report, names, all)

@@ -33,7 +33,9 @@ const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
  */
 export async function main([name, ...rest]: readonly string[]): Promise<ExitCode> {
   try {
-    if (name !== undefined && Object.hasOwn(subCommands, name)) return runCommand(await subCommands[name]!(), rest)
+    if (name === 'help' && rest[0] !== undefined)
+      return await main(isCommand(rest[0]) ? [rest[0], '--help'] : [rest[0]])
+    if (name !== undefined && isCommand(name)) return runCommand(await subCommands[name]!(), rest)
     onLostOutput(exitWithoutOutput)
     await runProgram(name)
     return ExitCode.ok
@@ -41,6 +43,8 @@ export async function main([name, ...rest]: readonly string[]): Promise<ExitCode
     return reportFailure(error, 'tenon')
   }
 }
+
+const isCommand = (name: string): boolean => Object.hasOwn(subCommands, name)
 
 async function runProgram(argument: string | undefined): Promise<void> {
   if (argument === '--version' || argument === '-v') printData(packageVersion())

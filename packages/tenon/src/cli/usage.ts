@@ -52,6 +52,6 @@ export function programUsage(
       '  ',
     ),
     '',
-    'Run tenon <command> --help for the arguments of a command.',
+    'Run tenon <command> --help, or tenon help <command>, for the arguments of a command.',
   ].join('\n')
 }
