@@ -177,6 +177,12 @@ describe('problemsOf()', () => {
     }
   })
 
+  test('warns of workers without a filter of system calls', () => {
+    const withFilters = (hasFilters: boolean): string[] => textsOf({ system: { ...healthy.system, hasFilters } })
+    expect(withFilters(true)).toEqual([])
+    expect(withFilters(false)).toEqual([expect.stringContaining('run without a filter of system calls')])
+  })
+
   test('puts errors before warnings', () => {
     const limits = { openFiles: { soft: 100, hard: 100 }, mappings: 1000 }
     const texts = textsOf({ core: { error: 'no core' }, system: { ...healthy.system, limits } })

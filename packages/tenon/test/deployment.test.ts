@@ -173,3 +173,21 @@ test('every variable that the sources read is on the page on deployment or in SE
   const documented = page + readFileSync(join(root, 'SECURITY.md'), 'utf8')
   expect([...variables].filter((name) => !documented.includes(`\`${name}`))).toEqual([])
 })
+
+// Workers need Linux.
+if (process.platform === 'linux')
+  test('a program that may start no process starts no worker, and hints name the flags that are missing', async () => {
+    const source = `
+      import { Library, tensor } from 'tenon'
+      try {
+        await using library = await Library.isolate(${JSON.stringify(kernelLibrary('softmax'))})
+        console.log(library.kernel('softmax')(tensor([[1, 1]])).toArray().join(' '))
+      } catch ({ name, hint }) { console.log(name, hint) }`
+    const run = async (...flags: string[]): Promise<string> => {
+      const nodeOptions = ['--permission', '--allow-fs-read=*', '--no-warnings', ...flags]
+      return (await runScript(source, { cwd: join(root, 'packages/tenon'), nodeOptions })).stdout
+    }
+    expect(await run('--allow-addons')).toBe('UnsupportedError Start Node.js with --allow-child-process.\n')
+    expect(await run('--allow-addons', '--allow-child-process')).toBe('0.5 0.5\n')
+    expect(await run('--allow-child-process')).toContain('LoadError Start Node.js with --allow-addons')
+  })

@@ -87,9 +87,10 @@ function load(): CoreLibrary {
   throw new LoadError(
     `the native core of Tenon could not be loaded:${tried.map((t) => `\n  ${t.path} (${t.origin}): ${t.reason}`).join('')}`,
     {
-      hint:
-        `Install @tenon/core-${platform}, which package managers omit without optional dependencies, ` +
-        'or name a built library in TENON_CORE_LIBRARY.',
+      hint: tried.some(({ reason }) => reason.includes('loading addons is disabled'))
+        ? 'Start Node.js with --allow-addons if it has --permission, and without --no-addons.'
+        : `Install @tenon/core-${platform}, which package managers omit without optional dependencies, ` +
+          'or name a built library in TENON_CORE_LIBRARY.',
       details: { tried, platform },
     },
   )

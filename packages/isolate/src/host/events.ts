@@ -2,7 +2,18 @@ import type { Channel, TracingChannel } from 'node:diagnostics_channel'
 
 const { channel, tracingChannel } = process.getBuiltinModule('node:diagnostics_channel')
 
-const EVENTS = ['start', 'ready', 'exit', 'crash', 'deadline', 'memory', 'restart', 'failed', 'output'] as const
+const EVENTS = [
+  'start',
+  'ready',
+  'exit',
+  'crash',
+  'deadline',
+  'memory',
+  'restart',
+  'failed',
+  'output',
+  'unfiltered',
+] as const
 
 /** The names of the events of workers. */
 export type WorkerEvent = (typeof EVENTS)[number]

@@ -1,4 +1,5 @@
-import { KernelDeadlineError, ScopeClosedError } from '@tenon/core'
+import { existsSync } from 'node:fs'
+import { KernelDeadlineError, ScopeClosedError, type TenonError } from '@tenon/core'
 import { CONSTANTS, STATUS, type RemoteAnswer } from '@tenon/core/internal'
 import { coreFileOf, type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
 import { CrashLoopError, KernelCrashError, KernelMemoryError, WorkerLostError } from './errors.ts'
@@ -91,6 +92,7 @@ export function crashError(
     output: outputSince(memory, mark) + restOfOutput(output),
   }
   const report = reportCrash(end, memory.copyHeader(), execution?.call.operands, fault)
+  if (!worker.isReady) return startError(report, details)
   const coreFile = settings.coreDumps ? coreFileOf(process, performance.timeOrigin + worker.startedAt) : undefined
   const crash = new KernelCrashError(`${execution?.call.kernel.name ?? 'a worker'} ${report.sentence}`, {
     hint: hintOf(report.details, previous, settings),
@@ -103,6 +105,18 @@ export function crashError(
   })
   if (execution === undefined || refusedBytes === 0 || settings.memory === 0) return crash
   return memoryError(execution, details, settings.memory, { refusedBytes }, crash)
+}
+
+/** The error of a worker that ended before it was ready, which is no fault of a kernel. */
+function startError({ sentence, details }: CrashReport, worker: WorkerDetails): KernelCrashError {
+  const reason = worker.output.trim().split('\n').at(-1)
+  const hint = existsSync('/proc/self/exe')
+    ? 'Read details.output.'
+    : 'Mount /proc, through which the dynamic loader finds the libraries beside the program of the worker.'
+  return new KernelCrashError(`a worker could not start, because it ${sentence}${reason ? `: ${reason}` : ''}`, {
+    hint,
+    details: { ...worker, ...details, previous: [] },
+  })
 }
 
 /** The addresses below it are those of fields and elements at a null pointer: systems map no page there. */
@@ -142,8 +156,22 @@ export function lostError(
   })
 }
 
-export function loopError(kernel: string, crashes: number, limits: RestartLimits, cause: unknown): CrashLoopError {
-  const { limit, window } = limits
+/** @param isStart whether the last worker ended before it was ready. */
+export function loopError(
+  kernel: string,
+  crashes: number,
+  { limit, window }: RestartLimits,
+  cause: unknown,
+  isStart: boolean,
+): CrashLoopError {
+  if (isStart) {
+    const { sentence = String(cause), hint = 'Look at the cause.' } = cause as Partial<TenonError>
+    return new CrashLoopError(`the workers cannot be started: ${sentence}`, {
+      hint: `${hint} Then call restart(), or isolate the library again.`,
+      details: { kernel, output: '', crashes, window, last: cause },
+      cause,
+    })
+  }
   return new CrashLoopError(
     `the workers must not crash more than ${limit} times within ${window} ms, got ${crashes} crashes`,
     {

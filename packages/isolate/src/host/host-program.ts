@@ -23,6 +23,7 @@ const LONGEST_GRACE = 2 ** 63
 
 /** Starts the process of a worker. @returns its address, which `tn_host_close()` frees. @throws {NativeError | UnsupportedError} */
 export function startProcess(settings: Settings): number {
+  checkPermission()
   const { program, args } = commandOf(settings)
   const kept: Uint8Array[] = []
   const pointer = (memory: Uint8Array): bigint => {
@@ -52,9 +53,20 @@ export function startProcess(settings: Settings): number {
   const status = coreFunctions().tn_host_start(addressOf(start), addressOf(out))
   keepAlive(start)
   for (const memory of kept) keepAlive(memory)
-  if (status === STATUS.UNSUPPORTED.value) throw unsupported()
+  if (status === STATUS.UNSUPPORTED.value && process.platform !== 'linux') throw unsupported()
   checkStatus(status, `starting the worker ${program}`)
   return Number(out[0])
+}
+
+/** Node.js does not see processes that native code starts. @throws {UnsupportedError} under `--permission`, as `spawn()` does */
+function checkPermission(): void {
+  // With another flag, all processes are allowed.
+  const { permission } = process as { readonly permission?: { has(scope: string): boolean } }
+  if (permission === undefined || permission.has('child')) return
+  throw new UnsupportedError('workers must not be started, because Node.js has --permission without processes', {
+    hint: 'Start Node.js with --allow-child-process.',
+    details: { code: 'ERR_ACCESS_DENIED', permission: 'ChildProcess' },
+  })
 }
 
 function unsupported(): UnsupportedError {

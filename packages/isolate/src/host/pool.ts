@@ -163,7 +163,11 @@ export class Pool implements SupervisedPool {
 
   // --- As the listener of workers
 
-  ready({ index, process, startedAt }: Worker): void {
+  ready({ index, process, startedAt }: Worker, isFiltered: boolean): void {
+    const { host, sandbox } = this.settings
+    if (!isFiltered && sandbox === 'default' && host === 'native') {
+      publish('unfiltered', () => ({ worker: { index, process } }))
+    }
     publish('ready', () => ({ worker: { index, process }, elapsed: elapsedTime(startedAt, performance.now()) }))
     // The time of a call that was given up meanwhile begins now.
     this.timer.by(this.nextTime)

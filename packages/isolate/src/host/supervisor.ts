@@ -64,7 +64,7 @@ export class Supervisor {
     try {
       this.#launch(slot)
     } catch (error) {
-      this.#crashed(slot, error, '', delayStart(slot, true))
+      this.#crashed(slot, error, { kernel: '', isStart: true }, delayStart(slot, true))
     }
   }
 
@@ -130,7 +130,8 @@ export class Supervisor {
     if (ending === 'deadline') publish('deadline', () => error.details)
     this.#settle(rest, victim, error, { index, process })
     if (this.#pool.isClosed) return
-    if (isCrash) this.#crashed(slot, error, victim?.call.kernel.name ?? '', delay)
+    const where = { kernel: victim?.call.kernel.name ?? '', isStart: !worker.isReady }
+    if (isCrash) this.#crashed(slot, error, where, delay)
     else if (this.#pool.failure === undefined) this.start(slot)
     this.#pool.advance()
   }
@@ -173,10 +174,15 @@ export class Supervisor {
   }
 
   /** Starts another worker after a crash, unless there were too many. @param delay before the start, in milliseconds */
-  #crashed(slot: WorkerSlot, error: unknown, kernel: string, delay: number): void {
+  #crashed(
+    slot: WorkerSlot,
+    error: unknown,
+    { kernel, isStart }: { readonly kernel: string; readonly isStart: boolean },
+    delay: number,
+  ): void {
     const pool = this.#pool
     if (this.#crashes.add(performance.now())) {
-      pool.failure = loopError(kernel, this.#crashes.count, pool.settings.restart, error)
+      pool.failure = loopError(kernel, this.#crashes.count, pool.settings.restart, error, isStart)
       publish('failed', () => pool.failure!.details)
       pool.rejectQueue(pool.failure)
       this.#pool.advance()

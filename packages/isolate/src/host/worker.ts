@@ -1,9 +1,11 @@
-import { CONSTANTS, type RemoteAnswer, type RemoteKernel } from '@tenon/core/internal'
+import { CONSTANTS, LAYOUTS, type RemoteAnswer, type RemoteKernel } from '@tenon/core/internal'
 import type { Execution } from './execution.ts'
 import { RequestRing, type RingOwner } from './request-ring.ts'
 import type { Settings } from './settings.ts'
 import type { WorkerIdentity } from './worker-call.ts'
 import { type WaitResult, WorkerProcess } from './worker-process.ts'
+
+const { offsets: HELLO } = LAYOUTS.tn_host_hello_t
 
 /** The kernels that `details.previous` lists. */
 const PREVIOUS = 8
@@ -17,7 +19,7 @@ const MOST_RINGS = 10_000
 /** What a worker reports. */
 export interface WorkerListener {
   /** The worker has answered the request of its start. */
-  ready(worker: Worker): void
+  ready(worker: Worker, isFiltered: boolean): void
   succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void
   /** A library was loaded, or could not be. */
   loaded(worker: Worker, execution: Execution, answer: RemoteAnswer): void
@@ -232,7 +234,7 @@ export class Worker implements RingOwner, WorkerIdentity {
     if (answer.status === 0) {
       this.isReady = true
       this.oldestSince = performance.now()
-      this.#listener.ready(this)
+      this.#listener.ready(this, answer.body[HELLO.is_filtered] === 1)
     } else {
       this.#fault = `the worker could not start: ${Buffer.from(answer.body).toString()}`
     }

@@ -22,6 +22,7 @@ export function problemsOf(facts: DoctorFacts): Problem[] {
     ...('error' in core ? [failed(core, 'Reinstall the package @tenon/core.')] : []),
     ...(driver === undefined ? [] : driverProblems(driver, environment)),
     ...limitProblems(system.limits),
+    ...(system.hasFilters === false ? [NO_FILTERS] : []),
     ...(cuda === undefined ? [] : cudaProblems(cuda)),
   ]
   const ofLevel = (level: Problem['level']): Problem[] => found.filter((problem) => problem.level === level)
@@ -35,6 +36,11 @@ const failed = ({ error, hint }: Failure, otherwise: string): Problem => ({
 })
 
 const warning = (text: string, fix: string): Problem => ({ level: 'warning', text, fix })
+
+const NO_FILTERS = warning(
+  'workers of Library.isolate() run without a filter of system calls, which this system does not have',
+  'Use a kernel of Linux with CONFIG_SECCOMP_FILTER, or isolate in containers or virtual machines.',
+)
 
 function nodeProblems({ version, required }: DoctorFacts['node']): Problem[] {
   const [major, minor] = numbersOf(version)

@@ -17,6 +17,8 @@ export interface SystemFacts {
   readonly os: string
   readonly cpu: string
   readonly libc?: Libc
+  /** Whether the kernel of Linux can filter the system calls of workers. Missing on other systems. */
+  readonly hasFilters?: boolean
   readonly limits: {
     readonly openFiles?: Limit
     /** In bytes. */
@@ -27,6 +29,9 @@ export interface SystemFacts {
     readonly sharedMemory?: { readonly size: number; readonly free: number }
   }
 }
+
+/** Systems with filters of system calls have this file. */
+const FILTERS = '/proc/sys/kernel/seccomp/actions_avail'
 
 /** The part of Node's diagnostic report that is read here. */
 interface Report {
@@ -46,6 +51,7 @@ export function systemFacts(): SystemFacts {
     os: process.platform,
     cpu: process.arch,
     ...(libc && { libc }),
+    ...(process.platform === 'linux' && existsSync('/proc/self/status') && { hasFilters: existsSync(FILTERS) }),
     limits: {
       ...(openFiles && { openFiles }),
       ...(lockedMemory && { lockedMemory }),
