@@ -5,6 +5,7 @@ import { ArgumentError, ScopeClosedError, ScopeHeldError } from '../src/errors/k
 import { NativeLibrary } from '../src/native/native-library.ts'
 import { StructType } from '../src/native/struct-type.ts'
 import type { Segment } from '../src/memory/segment.ts'
+import { tensor } from '../src/types/make-tensor.ts'
 import { structOf } from './plan-fixture.ts'
 
 const libc = NativeLibrary.open('libc.so.6')
@@ -83,4 +84,15 @@ test('memory that was transferred away through a raw view is not passed', () => 
   const moved = (segment.view().buffer as ArrayBuffer).transfer()
   expect(() => strlen(segment)).toThrow(ScopeClosedError)
   expect(moved.byteLength).toBeGreaterThan(0)
+})
+
+test.each([
+  [new Float32Array(2), /Pass from\(array\)\.segment/],
+  [Buffer.alloc(2), /Pass from\(array\)\.segment/],
+  [tensor([1, 2]), /Pass the memory of the tensor, x\.segment\./],
+  [new DataView(new ArrayBuffer(2)), /Put the bytes into memory of an allocator/],
+  [4096n, /Put the bytes into memory of an allocator/],
+])('the hint for %o as a pointer says what to pass instead', (value, hint) => {
+  const strlen = libc.function('strlen', { result: 'uint64', parameters: ['pointer'] })
+  expect(() => strlen(value as never)).toThrow(hint)
 })

@@ -83,12 +83,7 @@ function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   if (kind === 'pointer') {
     if (value instanceof Segment) return operand!.address + value.base
     if (value === null) return 0
-    throw wrongType(
-      name,
-      'a segment or null',
-      value,
-      'put the bytes into memory of an allocator; addresses and buffers of JavaScript can dangle.',
-    )
+    throw wrongType(name, 'a segment or null', value, pointerHint(value))
   }
   if (kind !== 'struct' && kind !== 'target') return value
   const { base } = structSegment(slot, value)
@@ -97,6 +92,13 @@ function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   const copy = new Uint8Array(byteSize)
   copy.set(operand!.bytes.subarray(base, base + byteSize))
   return copy
+}
+
+function pointerHint(value: unknown): string {
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView))
+    return 'Pass from(array).segment, which is over the memory of the array.'
+  if (describe(value).endsWith('class Tensor')) return 'Pass the memory of the tensor, x.segment.'
+  return 'Put the bytes into memory of an allocator, because addresses and buffers of JavaScript can dangle.'
 }
 
 /** Resolves the result of a function. @throws {ScopeClosedError | WrongThreadError} if its memory is not open. */
