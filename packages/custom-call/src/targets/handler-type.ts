@@ -38,8 +38,11 @@ export function registerType(library: NativeLibrary, name: string, symbols: Type
   const bytes = Buffer.from(checkName(name, 'name'))
   const { id, info, api } = checkOptions(symbols, ['id', 'info', 'api'], 'symbols')
   const minor = minorOf(api)
+  // These are variables, which are not looked up as functions.
   const address = (variable: unknown, place: string): number =>
-    findCode(typeof variable === 'bigint' ? variable : { library, symbol: variable }, place).address
+    typeof variable === 'bigint'
+      ? findCode(variable, place).address
+      : Number(library.symbol(checkName(variable, `the symbol of ${place}`)))
   const idAddress = address(id, `the id of ${name}`)
   const infoAddress = info === undefined ? 0 : address(info, `the info of ${name}`)
   const out = new BigInt64Array(1)
