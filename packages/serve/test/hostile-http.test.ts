@@ -55,7 +55,7 @@ describe('hostile requests', () => {
       'chunked, chunked',
       'gzip\r\ntransfer-encoding: chunked',
     ])
-      expect(await status(`${head(`transfer-encoding: ${encoding}`)}2\r\n{}\r\n0\r\n\r\n`)).toBeOneOf(['400', '501'])
+      expect(await status(`${head(`transfer-encoding: ${encoding}`)}2\r\n{}\r\n0\r\n\r\n`)).toBe('400')
     expect(await status(`${head('transfer-encoding: Chunked')}0\r\n\r\n`)).toBe('400')
     expect(await status(head('transfer-encoding: chunked', 'transfer-encoding: identity') + '0\r\n\r\n')).toBe('400')
     expect(await status(head(`x: ${'y'.repeat(20_000)}`))).toBe('431')

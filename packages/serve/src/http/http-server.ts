@@ -210,7 +210,7 @@ export class HttpServer {
 /** Node.js reads a body as chunks if this is the last encoding, and leaves the others to the server. @throws {HttpError} */
 function checkTransferEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === 'chunked') return
-  throw new HttpError(501, 'the transfer-encoding must be chunked', { connection: 'close' })
+  throw new HttpError(400, 'the request must be HTTP/1.1 with the transfer-encoding chunked', { connection: 'close' })
 }
 
 function answerTo(error: unknown, model?: string): Answer {

@@ -67,6 +67,13 @@ export const framing: readonly HostileRequest[] = [
   refused('70,000 chunks of one byte', 413, 'chunks', post(chunked), chunk(' ').repeat(70_000), '0\r\n\r\n'),
   refused('chunks that are not the last encoding', 400, notHttp, post('transfer-encoding: chunked, gzip'), '0\r\n\r\n'),
   refused('an unknown transfer-encoding', 400, notHttp, post('transfer-encoding: rot13'), json),
+  refused(
+    'chunks of an unknown transfer-encoding',
+    400,
+    notHttp,
+    post('transfer-encoding: rot13, chunked'),
+    '0\r\n\r\n',
+  ),
   refused('two transfer-encodings', 400, notHttp, post(chunked, 'transfer-encoding: identity'), '0\r\n\r\n'),
   refused('a header beyond 16 KiB', 431, notHttp, post(`x: ${'y'.repeat(20_000)}`)),
   refused('a path beyond 16 KiB', 431, notHttp, get(`GET /${'y'.repeat(20_000)} HTTP/1.1`, 'host: localhost')),

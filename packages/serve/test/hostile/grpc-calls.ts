@@ -231,8 +231,8 @@ export function grpcCalls(prefix: string): readonly HostileCall[] {
       inputs: [x({ contents: { fp32Contents: [1] } })],
       rawInputContents: [],
     }),
-    infer('NaN in contents', INVALID, 'element 1 of x must be a finite number', {
-      inputs: [x({ contents: { fp32Contents: [1, Number.NaN] } })],
+    infer('NaN in more contents than elements', INVALID, 'the data of x must be', {
+      inputs: [x({ contents: { fp32Contents: [1, Number.NaN, 2, 3, 4, 5, 6, 7, 8] } })],
       rawInputContents: [],
     }),
     infer('the datatype FP64', INVALID, 'datatype FP32', { inputs: [x({ datatype: 'FP64' })] }),
