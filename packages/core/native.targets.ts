@@ -79,6 +79,7 @@ export default {
         getenv getrlimit getsockopt ioctl kill listen lseek madvise malloc memchr memcmp memcpy memfd_create memmove
         memset mincore mmap mprotect msync munmap open pipe2 poll posix_memalign posix_spawn posix_spawn_file_actions_*
         posix_spawnattr_* ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal
+        __pthread_register_cancel __pthread_unregister_cancel __pthread_unwind_next __sigsetjmp _pthread_cleanup_pop _pthread_cleanup_push
         pthread_cond_timedwait pthread_condattr_* pthread_create pthread_key_create pthread_mutex_init
         pthread_mutex_lock pthread_mutex_unlock pthread_mutexattr_* pthread_self pthread_setspecific pthread_sigmask qsort read
         realloc recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigemptyset
@@ -218,6 +219,7 @@ export default {
         'csrc/test/{posix|win32}/*/*.c',
         'csrc/test/{posix|win32}/*.cc',
         'csrc/call/{job_pool,thread_limit}.c',
+        'csrc/call/{posix|win32}/thread_exit.c',
         'csrc/base/{posix|win32}/thread.c',
       ],
       includes: [...includes, 'csrc', 'csrc/test'],

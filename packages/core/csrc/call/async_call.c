@@ -1,4 +1,5 @@
 /* Calls of native functions on threads of the pool. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,13 @@ static void run(tn_job_t *job) {
   tn_completion_post(job->owner, &call->completion);
 }
 
+static void ended(tn_job_t *job) {
+  async_call_t *call = (async_call_t *)job;
+  snprintf(call->message, sizeof call->message, "pthread_exit() ended the thread of the call");
+  call->completion.status = TN_CALL_CAUGHT;
+  tn_completion_post(job->owner, &call->completion);
+}
+
 static void removed(tn_job_t *job) { free_call((async_call_t *)job); }
 
 int32_t tn_call_submit(uint64_t id) {
@@ -67,7 +75,7 @@ int32_t tn_call_submit(uint64_t id) {
     return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a call");
   }
   memcpy(call->frame, frame, size);
-  call->job = (tn_job_t){.owner = environment->id, .run = run, .removed = removed};
+  call->job = (tn_job_t){.owner = environment->id, .run = run, .removed = removed, .ended = ended};
   call->completion = (tn_completion_t){.id = id, .finish = finish};
   const int32_t status = tn_jobs_add(TN_JOBS_CALLS, &call->job);
   if (status != TN_OK) free_call(call);

@@ -1,5 +1,6 @@
 #include "job_pool.h"
 #include "base/thread.h"
+#include "thread_exit.h"
 
 #include <fenv.h>
 #include <string.h>
@@ -49,6 +50,33 @@ static bool wait_for_job(tn__job_queue_t *queue) {
   return queue->waiting > 0;
 }
 
+/* A job that a thread runs. */
+typedef struct {
+  tn__job_queue_t *queue;
+  tn_job_t *job; /* may be freed by its function */
+  void (*ended)(tn_job_t *job);
+  tn__job_run_t run;
+} work_t;
+
+static void run_job(void *data) {
+  const work_t *work = data;
+  work->job->run(work->job);
+}
+
+/* Another thread takes the place of one that a job has ended, so that jobs do not wait for ever. */
+static void end_thread(void *data) {
+  work_t *work = data;
+  tn__job_queue_t *queue = work->queue;
+  tn__job_pool_t *pool = queue->pool;
+  if (work->ended != NULL) work->ended(work->job);
+  tn__lock(&pool->lock);
+  pool->working--;
+  end(pool, &work->run);
+  queue->threads--;
+  if (queue->waiting > queue->idle && tn__thread_start(&queue->thread)) queue->threads++;
+  tn__unlock(&pool->lock);
+}
+
 void tn__job_queue_work(void *data) {
   tn__job_queue_t *queue = data;
   tn__job_pool_t *pool = queue->pool;
@@ -56,16 +84,16 @@ void tn__job_queue_work(void *data) {
   while (queue->waiting > 0 || wait_for_job(queue)) {
     tn_job_t *job = queue->first;
     take(queue, job);
-    tn__job_run_t run;
-    begin(pool, &run, job->owner, job->name, false);
+    work_t work = {.queue = queue, .job = job, .ended = job->ended};
+    begin(pool, &work.run, job->owner, job->name, false);
     pool->working++;
     tn__unlock(&pool->lock);
     /* A thread inherits the environment of the thread that started it, and keeps what its last job has set. */
     fesetenv(FE_DFL_ENV);
-    job->run(job); /* may free the job */
+    tn__run_to_end(run_job, end_thread, &work);
     tn__lock(&pool->lock);
     pool->working--;
-    end(pool, &run);
+    end(pool, &work.run);
   }
   queue->threads--;
   tn__unlock(&pool->lock);

@@ -238,11 +238,12 @@ TN_API uint64_t tn_callback_environment(const tn_callback_t *callback);
 #define TN_JOBS_TASKS 1 /* what calls schedule and may wait for */
 
 /* A job, which is a member of an object of its caller. The object stays where it is until one of both functions is called,
- * which may free it, or until tn_jobs_remove() returns TN_OK. The caller sets only the first four members. */
+ * which may free it, or until tn_jobs_remove() returns TN_OK. The caller sets only the first five members. */
 typedef struct tn_job {
   uint64_t owner;                       /* the id of the environment whose end removes the job or waits for it, or 0 */
   void (*run)(struct tn_job *job);      /* on a thread with a stack of 8 MiB */
   void (*removed)(struct tn_job *job);  /* called instead of `run` at the end of the owner; may be null */
+  void (*ended)(struct tn_job *job);    /* called if `run` has ended its thread, before it could free the job; may be null */
   const char *name;                     /* of the call, which an exit names if it does not wait for it; may be null */
   struct tn_job *next, *previous;
   int32_t queue;

@@ -47,12 +47,22 @@ static void run(tn_job_t *pooled) {
   if (tn__xla_call_start(job->call, finish_later, job, &status)) finish_typed(job, status);
 }
 
+static void ended(tn_job_t *pooled) {
+  tn_xla_job_t *job = from_pool(pooled);
+  tn__fail(TN_EXCEPTION, "pthread_exit() ended the thread of the call");
+  const int32_t status = tn_xla_end_exception(job->call, job->kind, TN_EXCEPTION);
+  if (job->kind == TN_XLA_JOB_TYPED)
+    finish_typed(job, status);
+  else
+    finish(job, status);
+}
+
 static void removed(tn_job_t *pooled) { free(from_pool(pooled)); }
 
 static tn_xla_job_t *create(int64_t id) {
   tn_xla_job_t *job = calloc(1, sizeof *job);
   if (job == NULL) return NULL;
-  job->job = (tn_job_t){.owner = tn_environment_id(), .run = run, .removed = removed};
+  job->job = (tn_job_t){.owner = tn_environment_id(), .run = run, .removed = removed, .ended = ended};
   job->completion = (tn_completion_t){.id = (uint64_t)id, .finish = free_completed};
   return job;
 }

@@ -156,8 +156,8 @@ export const LAYOUTS = {
     offsets: { live: 0, dead: 8, limit: 16, refused: 24 },
   },
   tn_job_t: {
-    size: 56,
-    offsets: { owner: 0, run: 8, removed: 16, name: 24, next: 32, previous: 40, queue: 48, is_waiting: 52 },
+    size: 64,
+    offsets: { owner: 0, run: 8, removed: 16, ended: 24, name: 32, next: 40, previous: 48, queue: 56, is_waiting: 60 },
   },
   tn_jobs_counts_t: {
     size: 24,

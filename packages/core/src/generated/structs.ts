@@ -198,6 +198,7 @@ export const STRUCTS = {
     owner: 'uint64_t',
     run: 'void *',
     removed: 'void *',
+    ended: 'void *',
     name: 'void *',
     next: 'void *',
     previous: 'void *',

@@ -52,6 +52,13 @@ static void run(tn_job_t *pooled) {
   tn_completion_post(job->job.owner, &job->completion);
 }
 
+static void ended(tn_job_t *pooled) {
+  tn_packed_job_t *job = (tn_packed_job_t *)(void *)pooled;
+  /* The result that the function has stored is not valid. */
+  job->type_index = tn__packed_fail(&job->frame[0], "RuntimeError", "pthread_exit() ended the thread of the call");
+  tn_completion_post(job->job.owner, &job->completion);
+}
+
 int32_t tn_packed_job_create(TVMFFIObject *function, TVMFFIAny *frame, int32_t count) {
   tn_packed_job_t *job = calloc(1, sizeof *job + ((size_t)count + 1) * sizeof(TVMFFIAny));
   if (job == NULL) return tn__packed_fail(frame, "MemoryError", "out of memory for a call");
@@ -74,7 +81,7 @@ int32_t tn_packed_job_create(TVMFFIObject *function, TVMFFIAny *frame, int32_t c
 }
 
 int32_t tn_packed_job_submit(tn_packed_job_t *job, uint64_t id, TVMFFIAny *slot) {
-  job->job = (tn_job_t){.owner = tn_environment_id(), .run = run, .removed = removed};
+  job->job = (tn_job_t){.owner = tn_environment_id(), .run = run, .removed = removed, .ended = ended};
   job->completion = (tn_completion_t){.id = id, .finish = finish};
   if (tn_jobs_add(TN_JOBS_CALLS, &job->job) == TN_OK) return 0;
   free_job(job);
