@@ -28,6 +28,7 @@ export const sections: readonly Section[] = [
     title: 'Guides',
     pages: [
       guide('first-kernel', 'A first kernel'),
+      guide('command', 'The tenon command'),
       guide('signatures', 'Signatures'),
       guide('memory', 'The memory model'),
       guide('isolation', 'Isolation'),
@@ -46,6 +47,7 @@ export const sections: readonly Section[] = [
     title: 'In production',
     pages: [
       guide('serving', 'Serving kernels'),
+      guide('serving-operation', 'Operating a server'),
       guide('serving-security', 'Security of serving'),
       guide('benchmarks', 'Benchmarks'),
       guide('migration', 'Moving to Tenon'),

@@ -26,7 +26,7 @@ const eps = ['--attr', 'eps=f32:1e-5']
 const y = ['--result', 'f32[2,3]']
 
 test('the table of exit codes lists the codes of the command', () => {
-  const page = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../docs/command.md', import.meta.url), 'utf8')
   const table = /^\| exit code .*?\n\n/ms.exec(page)![0]
   const codes = [...table.matchAll(/^\| (\d+) +\|/gm)].map(([, code]) => Number(code))
   expect(codes).toEqual(Object.values(ExitCode))
