@@ -17,8 +17,6 @@ const packages = [
   'pools',
   'isolate',
   'nnapi',
-  'isolate',
-  'nnapi',
   'build',
   'tenon',
   'serve',

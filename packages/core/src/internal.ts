@@ -76,7 +76,7 @@ export {
   siblingPath,
   type LibraryFunctions,
 } from './native/library-functions.ts'
-export { bufferOver } from './native/call/buffer-over.ts'
+export { bufferOrFree, bufferOver } from './native/call/buffer-over.ts'
 export { sharedBufferOf } from './native/call/shared-buffer.ts'
 export { addressOf, keepAlive, stringAt } from './native/native-memory.ts'
 export { checkType, type Value } from './native/argument-conversion.ts'

@@ -64,6 +64,7 @@ describe('DLPack', () => {
     ['memory at a null address', 4n, 0n],
     ['more elements than 2^53', 2n ** 60n, 4096n],
     ['a negative size', -4n, 4096n],
+    ['memory that is not aligned to its elements', 4n, 4098n],
   ])('a tensor that Tenon cannot read is a native object: %s', (_, size, address) => {
     const before = live()
     const block = new BigUint64Array(11)

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import {
   ArgumentError,
   ArgumentRangeError,
@@ -20,9 +20,11 @@ import {
   ScopeHeldError,
   tensor,
 } from '@tenon/core'
+import { coreLibrary } from '@tenon/core/internal'
 import { createFrozenPool, createPool, freezePool, openFilePool, poolUsage, shareReadOnly } from '../src/index.ts'
 import { importPool, type PoolHandle } from '../src/memory/import-pool.ts'
 import { closeDescriptor, createSharedMemory, duplicateDescriptor, sealDescriptor } from '../src/memory/descriptor.ts'
+import { mappingsOf } from './memory/memory-status.ts'
 import { expectFailure, expectNoLeaks, floats } from './support.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-pools-'))
@@ -35,6 +37,20 @@ const file = (name: string, byteSize: number): string => {
 }
 
 describe('createPool', () => {
+  test.runIf(process.platform === 'linux')('unmaps its memory if the runtime refuses a buffer over it', async () => {
+    // What the runtime supports is found out once.
+    createPool(64).close()
+    const mappings = mappingsOf('memfd:')
+    await expectNoLeaks(() => {
+      const refuse = vi.spyOn(coreLibrary().driver, 'bufferOver').mockImplementation(() => {
+        throw new Error('external buffers are not supported')
+      })
+      expect(() => createPool(4096)).toThrow('no buffer over native memory can be made')
+      refuse.mockRestore()
+    })
+    expect(mappingsOf('memfd:')).toBe(mappings)
+  })
+
   test('gives zeroed memory that can be read and written', async () => {
     await expectNoLeaks(() => {
       using pool = createPool(4096, { label: 'test' })

@@ -2,7 +2,7 @@ import { checkAlignment, checkSize } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { AllocationError } from '../errors/kinds.ts'
 import { coreFunctions, lastError } from '../native/core-library.ts'
-import { bufferOver } from '../native/call/buffer-over.ts'
+import { bufferOrFree } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/native-memory.ts'
 import { ARRAY_BUFFER_ALIGNMENT, newArrayBuffer } from './array-buffer.ts'
 import { Block } from './block.ts'
@@ -79,7 +79,7 @@ export const processAllocator: NativeAllocator & { toString(): string } = {
       throw new AllocationError(`${size} bytes could not be allocated: ${lastError()}`, { details: { byteSize: size } })
     }
     const address = Number(out[0])
-    const buffer = bufferOver(address, size === 0 ? 1 : size)
+    const buffer = bufferOrFree(address, size === 0 ? 1 : size, (at) => coreFunctions().tn_memory_free(at))
     return new Segment(blockOver(buffer, address), 0, size, 0)
   },
   toString: () => 'processAllocator',

@@ -86,7 +86,7 @@ export class Segment {
    * @example
    * const pin = segment.pin()
    * try {
-   *   await file.read(segment.view())
+   *   await crypto.subtle.digest('SHA-256', segment.view())
    * } finally {
    *   pin.release()
    * }

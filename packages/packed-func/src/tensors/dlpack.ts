@@ -54,7 +54,8 @@ export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer
  *
  * @param pointer the address of the managed tensor. It cannot be checked: another address may end the process.
  * @param options.alignment the alignment in bytes that the memory must have; 1 by default.
- * @returns a native object instead of a tensor if the memory is not on the CPU, or Tenon does not have the element type.
+ * @returns a native object instead of a tensor if the memory is not on the CPU, is null or not aligned to its elements, or Tenon does not
+ * have the type: vectors as elements, and negative sizes or strides.
  * @throws {ArgumentError} if `pointer` is not a pointer, or null. @throws {PackedFuncError} of kind `RuntimeError` if the memory is
  * not aligned; the managed tensor then stays the caller's. Of kind `BufferError` if it has another major version than 1; then its
  * deleter has been called.

@@ -1,5 +1,13 @@
 import { gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
-import { Block, bufferOver, Cleaner, CONSTANTS, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
+import {
+  Block,
+  bufferOver,
+  Cleaner,
+  CONSTANTS,
+  ManagedLifetime,
+  READ_ONLY,
+  typedArrayClass,
+} from '@tenon/core/internal'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { own, ownedAddress, releaseOwned } from '../native/owned.ts'
@@ -75,8 +83,8 @@ export function tensorOf(stack: Stack, address: number): Value {
     return new NativeObject(TypeIndex.Tensor, address)
   const description = readDescription(stack)
   const { type, device } = description
-  const isReadable = device.type === CPU && (description.address !== 0 || type?.byteSize === 0)
-  if (type === undefined || !isReadable) return new NativeObject(TypeIndex.Tensor, address)
+  if (type === undefined || device.type !== CPU || faultOf(description, type) !== undefined)
+    return new NativeObject(TypeIndex.Tensor, address)
   const made = overNative(description, type, address)
   if (type.byteSize === 0) {
     stack.release(address)
@@ -85,6 +93,16 @@ export function tensorOf(stack: Stack, address: number): Value {
   made.descriptor = new TensorObject(address, 0, true)
   tensorOfObject.set(address, new WeakRef(made))
   return made
+}
+
+/** Says why the elements of a tensor cannot be read at its address. Those of a tensor without elements are never read. */
+function faultOf({ address }: Description, type: TensorType): string | undefined {
+  if (type.byteSize === 0) return undefined
+  if (address === 0) return 'must have memory, but its data is null'
+  const alignment = typedArrayClass(type.dtype).BYTES_PER_ELEMENT
+  return address % alignment === 0
+    ? undefined
+    : `must be aligned to ${alignment} bytes, but begins at 0x${address.toString(16)}`
 }
 
 function overNative({ address, device, readOnly }: Description, type: TensorType, object: number): Tensor {
@@ -121,7 +139,7 @@ export function borrowedTensor(stack: Stack, address: number): Tensor {
   const { type } = description ?? {}
   if (description?.device.type !== CPU || type === undefined)
     throw new PackedFuncTypeError('TypeError', 'a borrowed tensor must be on the CPU and have an element type of Tenon')
-  if (description.address === 0 && type.byteSize > 0)
-    throw new PackedFuncTypeError('TypeError', 'a borrowed tensor must have memory, but its data is null')
+  const fault = faultOf(description, type)
+  if (fault !== undefined) throw new PackedFuncTypeError('TypeError', `a borrowed tensor ${fault}`)
   return overNative(description, type, 0)
 }

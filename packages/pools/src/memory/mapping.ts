@@ -1,4 +1,4 @@
-import { addressOf, bufferOver, CONSTANTS, coreFunctions, keepAlive } from '@tenon/core/internal'
+import { addressOf, bufferOrFree, CONSTANTS, coreFunctions, keepAlive } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { check, failure, out, outAddress, sharing } from '../native/core.ts'
 import { platform } from '../native/platform.ts'
@@ -35,7 +35,8 @@ export function openMapping(descriptor: number, offset: number, byteSize: number
     throw new PoolsError('GENERAL_FAILURE', sentence, { rule: 'P17', details })
   }
   const address = Number(out.u64[0])
-  return { address, byteSize, buffer: platform.hasViews() ? bufferOver(address, byteSize) : undefined, isGuarded }
+  const buffer = platform.hasViews() ? bufferOrFree(address, byteSize, (at) => unmap(at, byteSize)) : undefined
+  return { address, byteSize, buffer, isGuarded }
 }
 
 /** Open pools of this process's own memory. The garbage collector frees the memory of closed ones. */

@@ -20,3 +20,17 @@ export function bufferOver(address: number, byteSize: number, owner?: number | A
     })
   }
 }
+
+/**
+ * Returns a buffer as {@link bufferOver}, and frees the memory if it cannot be made.
+ *
+ * @throws {NativeError} as {@link bufferOver}.
+ */
+export function bufferOrFree(address: number, byteSize: number, free: (address: number) => void): ArrayBuffer {
+  try {
+    return bufferOver(address, byteSize)
+  } catch (error) {
+    free(address)
+    throw error
+  }
+}
