@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 
 import { ToolError } from '@tenon/build'
 import { type CommandOptions, type CommandResult, runCommand } from '@tenon/build/internal'
@@ -16,6 +17,16 @@ function toolPath(name: string): string {
 
 export function runTool(name: string, args: readonly string[], options: CommandOptions = {}): Promise<number> {
   return runVisibly(toolPath(name), args, options)
+}
+
+/** Runs a tool that prints nothing itself. Each line that it writes to stdout is read. @returns 1 if a signal ended the tool */
+export function readTool(name: string, args: readonly string[], onLine: (line: string) => void): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(toolPath(name), args, { ...withDefaults({}), stdio: ['inherit', 'pipe', 'ignore'] })
+    createInterface({ input: child.stdout }).on('line', onLine)
+    child.on('error', reject)
+    child.on('close', (code) => resolve(code ?? 1))
+  })
 }
 
 export function captureTool(
