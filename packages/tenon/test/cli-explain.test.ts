@@ -11,6 +11,13 @@ test('tenon explain prints the page of an error, from any directory', () => {
   expect(stdout).toBe(readFileSync(new URL('scope-closed.md', pages), 'utf8'))
 })
 
+test('tenon explain --json prints the code and the page', () => {
+  const { code, stdout, stderr } = runTenon(['explain', 'tenon_scope_closed', '--json'])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const page = readFileSync(new URL('scope-closed.md', pages), 'utf8').trimEnd()
+  expect(JSON.parse(stdout)).toEqual({ code: 'TENON_SCOPE_CLOSED', page })
+})
+
 test('the command that an error names prints its page', () => {
   const [npx, tenon, ...args] = new TenonError('TENON_LOAD', 'the library is missing').documentation.split(' ')
   expect([npx, tenon]).toEqual(['npx', 'tenon'])

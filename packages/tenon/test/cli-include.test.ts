@@ -13,6 +13,11 @@ test('tenon include prints the absolute path of the headers, from any directory'
   }
 })
 
+test('tenon include --json prints the same directory', () => {
+  const directory = runTenon(['include']).stdout.trimEnd()
+  expect(JSON.parse(runTenon(['include', '--json']).stdout)).toEqual({ directory })
+})
+
 test('tenon include refuses arguments', () => {
   expect(runTenon(['include', 'x'])).toMatchObject({ code: 2, stdout: '' })
 })

@@ -46,6 +46,19 @@ describe('tenon pack and tenon publish', () => {
       0,
       { name: '@me/adders', version: '1.2.3', exports: ['add_one', 'add_two'], missing: [other, 'darwin-arm64'] },
     ])
+    const checked = run('publish', '--dry-run', '--json')
+    const files = expect.arrayContaining(['package.json', 'LICENSE']) as string[]
+    expect([checked.code, JSON.parse(checked.stdout)]).toEqual([
+      0,
+      {
+        packages: [
+          { name: `@me/adders-${here}`, version: '1.2.3', files },
+          { name: '@me/adders', version: '1.2.3', files },
+        ],
+        missing: [other, 'darwin-arm64'],
+        published: [],
+      },
+    ])
   })
 
   test('a failed check ends with 1 and one sentence for each problem, and a failed run keeps the last packages', () => {

@@ -164,7 +164,7 @@ describe('tenon types', () => {
 
   test.each<[string[], number, string]>([
     [[kernelLibrary('kernels_cpp')], 1, 'does not describe its kernels'],
-    [[packed, '--output', 'kernels.ts'], 2, 'must end in .js, .mjs or .d.ts'],
+    [[packed, '--output', 'kernels.txt'], 2, 'must end in .js, .mjs, .ts, .mts or .d.ts'],
     [['absent.so'], 1, 'no such file'],
   ])('refuses %j', (args, code, sentence) => {
     const finished = run('types', ...args)

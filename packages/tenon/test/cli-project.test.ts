@@ -64,6 +64,14 @@ describe('a new package of kernels', () => {
     expect(again.stderr).toMatch(/must be empty or absent, but contains .*\nhint: Choose another name\./)
   })
 
+  test('--json prints its folder and its files', () => {
+    const { code, stdout, stderr } = run(workspace, 'new', 'kernel', '@me/others', '--json')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const { name, directory: folder, files } = JSON.parse(stdout) as Record<string, unknown>
+    expect({ name, folder }).toEqual({ name: '@me/others', folder: join(workspace, 'others') })
+    expect(files).toContain('src/silu.c')
+  })
+
   test('is built, once', slow, () => {
     expect(run(directory, 'build')).toEqual({
       code: 0,
@@ -222,6 +230,21 @@ int main(void) { float x[4] = {1}, y[4]; const void *in[] = {x}; add_one(y, in);
     expect(code).toBe(1)
     expect(stdout).toBe('ok - good\nnot ok - bad: ended by exit code 3\n7 is not 8\n')
     expect(stderr).toContain('tests of @me/adders failed')
+    writeFileSync(join(directory, 'test/one.test.js'), '')
+    const printed = run(directory, 'test', '--json')
+    expect(printed.code).toBe(1)
+    expect(JSON.parse(printed.stdout)).toEqual({
+      name: '@me/adders',
+      variant: 'release',
+      ok: false,
+      programs: [
+        { name: 'good', ok: true },
+        { name: 'bad', ok: false, message: 'ended by exit code 3\n7 is not 8' },
+      ],
+      files: ['test/one.test.js'],
+    })
+    expect(printed.stderr).toContain('not ok - bad: ended by exit code 3\n7 is not 8\n')
+    expect(printed.stderr).toMatch(/pass 1$/m)
   })
 
   test('refuses a package without tests', slow, () => {

@@ -33,9 +33,17 @@ function classIn(text: string, name: string): string[] {
 }
 
 /** The errors of the compiler in files of the project, with all checks of `strict` and without `skipLibCheck`. */
-function compile(...files: string[]): string[] {
+const compile = (...files: string[]): string[] => compileWith({}, ...files)
+
+/** The same with other options of the compiler. */
+function compileWith(others: object, ...files: string[]): string[] {
   const options = { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, skipLibCheck: false, types: [] }
-  const compilerOptions = { ...options, customConditions: ['@tenon/source'], allowImportingTsExtensions: true }
+  const compilerOptions = {
+    ...options,
+    customConditions: ['@tenon/source'],
+    allowImportingTsExtensions: true,
+    ...others,
+  }
   write('tsconfig.json', JSON.stringify({ compilerOptions, files }))
   try {
     execFileSync(process.execPath, [compiler, '-p', '.'], { cwd: directory, encoding: 'utf8', stdio: 'pipe' })
@@ -197,16 +205,8 @@ describe('--refine', () => {
   })
 })
 
-describe('the written files', () => {
-  beforeAll(() => {
-    run('--registered', '--output', 'shapes.js')
-    run('--registered', '--names', 'original', '--output', 'original.js')
-  })
-
-  test('compile with strict and without skipLibCheck', () => {
-    write(
-      'use.ts',
-      `import { registerClass } from 'tenon/packed-func'
+/** A use of the classes and functions, which the compiler accepts. */
+const use = `import { registerClass } from 'tenon/packed-func'
 import * as shapes from './shapes.js'
 import { Circle, Map, Sealed, shapes_Point as Point, sum } from './shapes.js'
 const point = new Point(2)
@@ -226,10 +226,32 @@ new Point('x')
 Point.of(1).radius
 // @ts-expect-error
 shapes.evil
-`,
-    )
+`
+
+describe('the written files', () => {
+  beforeAll(() => {
+    run('--registered', '--output', 'shapes.js')
+    run('--registered', '--names', 'original', '--output', 'original.js')
+  })
+
+  test('compile with strict and without skipLibCheck', () => {
+    write('use.ts', use)
     expect(compile('shapes.d.ts', 'original.d.ts', 'use.ts')).toEqual([])
   }, 60_000)
+
+  test('compile as TypeScript with the checks for modules that are compiled one by one, and for code that is not used', () => {
+    run('--registered', '--output', 'shapes.ts')
+    write('use.ts', use.replaceAll('./shapes.js', './shapes.ts'))
+    const checks = { isolatedModules: true, isolatedDeclarations: true, declaration: true, erasableSyntaxOnly: true }
+    const unused = { noUnusedLocals: true, noUnusedParameters: true, noImplicitReturns: true }
+    try {
+      const node = { typeRoots: [pathOf('../../../node_modules/@types')], types: ['node'] }
+      expect(compileWith({ ...checks, ...unused, ...node }, 'shapes.ts')).toEqual([])
+      expect(compileWith({ ...unused, ...node }, 'shapes.ts', 'use.ts')).toEqual([])
+    } finally {
+      rmSync(join(directory, 'shapes.ts'))
+    }
+  }, 120_000)
 
   test('run, open the library at the first call, and have no code of names', () => {
     write(

@@ -184,6 +184,36 @@ console.log(matmul(x, tensor('f32', [3, 1], [1, 1, 1]), { into: tensor('f32', [1
     expect(run(kernelLibrary('kernels')).stderr).toContain('left out, because their signatures are not known: ')
   })
 
+  test('--output writes TypeScript with the docs, which Node.js runs and --check compares', () => {
+    expect(run('libkernels.so', '--output', 'typed.ts')).toMatchObject({ code: 0, stdout: '' })
+    const text = readFileSync(join(directory, 'typed.ts'), 'utf8')
+    expect(text).toMatch(/\n \* \(x: f32\[.*\n \*\/\nexport const softmax: typeof \$types\.softmax = /)
+    const code = `import { softmax } from './typed.ts'; import { tensor } from 'tenon'
+const x = tensor('f32', [1, 2], [0, 0])
+console.log(softmax.name, softmax(x).toArray(), (await softmax.async(x, { temperature: 2 })).toArray())`
+    writeFileSync(join(directory, 'typed-use.mts'), code)
+    const output = execFileSync(process.execPath, ['--experimental-strip-types', '--no-warnings', 'typed-use.mts'], {
+      cwd: directory,
+      encoding: 'utf8',
+    })
+    expect(output).toBe('softmax [ 0.5, 0.5 ] [ 0.5, 0.5 ]\n')
+    expect(run('libkernels.so', '--output', 'typed.ts', '--check').code).toBe(0)
+    writeFileSync(join(directory, 'typed.ts'), text.replace('softmax', 'hardmax'))
+    expect(run('libkernels.so', '--output', 'typed.ts', '--check').stderr).toContain('typed.ts is not what tenon types')
+  })
+
+  test('--json prints the declarations, the files, and what is left out', () => {
+    const text = run('libpacked.so')
+    const printed = run('libpacked.so', '--json')
+    expect({ code: printed.code, stderr: printed.stderr }).toEqual({ code: 0, stderr: text.stderr })
+    const left = { reason: expect.stringContaining('does not export them') as string, names: ['ghost'] }
+    const document = { library: 'libpacked.so', declarations: text.stdout, left: [left], undeclared: [] }
+    expect(JSON.parse(printed.stdout)).toEqual({ ...document, files: [] })
+    const written = run('libpacked.so', '--json', '--output', 'documented.js')
+    expect(JSON.parse(written.stdout)).toEqual({ ...document, files: ['documented.d.ts', 'documented.js'] })
+    expect(readFileSync(join(directory, 'documented.d.ts'), 'utf8')).toBe(text.stdout)
+  })
+
   test('--check exits with 1 if the files are not what would be written', () => {
     expect(run('libkernels.so', '--output', 'checked.js', '--check')).toMatchObject({ code: 1, stdout: '' })
     run('libkernels.so', '--output', 'checked.js')

@@ -24,12 +24,14 @@ export interface ProjectTestReport {
  * `.mjs`) with `node --test`, in which the module of the project uses the variant.
  *
  * @param onProgram called with each result of a program
+ * @param output the descriptor to which Node.js prints its results: 1 for stdout, or 2 for stderr
  * @throws {ToolError} if the build fails, or there are no tests
  */
 export async function testProject(
   project: Project,
   variant: Variant,
   onProgram: (result: NativeTestResult) => void = () => {},
+  output: 1 | 2 = 1,
 ): Promise<ProjectTestReport> {
   const { directory } = project
   const artifacts = await buildPackage(project, { variant, kinds: ['shared', 'test'] })
@@ -49,7 +51,7 @@ export async function testProject(
   if (programs.length + files.length === 0) {
     throw new ToolError(`${directory} has no tests.\nAdd test/NAME.test.ts, or tests to tenon.config.ts.`)
   }
-  const passes = files.length === 0 || (await runNodeTests(files, directory, environment))
+  const passes = files.length === 0 || (await runNodeTests(files, directory, environment, output))
   return { ok: passes && programs.every(({ ok }) => ok), programs, files }
 }
 
@@ -69,13 +71,22 @@ async function runProgram(
   return [{ name, ok: false, message: `ended by ${describeEnd(result)}\n${output}`.trimEnd() }]
 }
 
-function runNodeTests(files: readonly string[], cwd: string, environment: NodeJS.ProcessEnv): Promise<boolean> {
+function runNodeTests(
+  files: readonly string[],
+  cwd: string,
+  environment: NodeJS.ProcessEnv,
+  output: 1 | 2,
+): Promise<boolean> {
   // A run within another one would report to that one.
   const { NODE_TEST_CONTEXT: _, ...env } = environment
   // Node.js before 22.18 runs TypeScript only with the flag.
   const flags = process.features.typescript ? [] : ['--experimental-strip-types']
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...flags, '--test', ...files], { cwd, env, stdio: 'inherit' })
+    const child = spawn(process.execPath, [...flags, '--test', ...files], {
+      cwd,
+      env,
+      stdio: ['inherit', output, 'inherit'],
+    })
     child.on('error', reject)
     child.on('close', (code) => resolve(code === 0))
   })

@@ -12,6 +12,8 @@ export interface PublishOptions {
   readonly access?: 'public' | 'restricted' | undefined
   /** Whether npm records the workflow that published the packages. The default is the setting of each manifest. */
   readonly provenance?: boolean | undefined
+  /** The descriptor to which npm prints its results: stdout, or stderr. By default 1, stdout. */
+  readonly output?: 1 | 2
   /** The environment of npm. By default that of the process. */
   readonly env?: NodeJS.ProcessEnv
 }
@@ -37,7 +39,7 @@ export function publishPackages(
   options: PublishOptions,
   tell: (line: string) => void,
 ): string[] {
-  const { registry, tag, access, provenance, env } = options
+  const { registry, tag, access, provenance, output = 1, env } = options
   const { status, stdout } = npm(['pack', '--dry-run', '--json', ...paths], env, quiet)
   if (status !== 0) throw new ToolError(`npm could not read the packages: ${errorIn(stdout).summary ?? stdout}`)
   const packed = JSON.parse(stdout) as Packed[]
@@ -55,8 +57,8 @@ export function publishPackages(
         value === undefined ? [] : [`--${name}=${value}`],
       )
       tell(`publishing ${version}`)
-      if (npm(['publish', paths[packed.indexOf(pkg)]!, ...flags], env, { stdio: 'inherit' }).status === 0)
-        return version
+      const stdio: SpawnSyncOptions['stdio'] = ['inherit', output, 'inherit']
+      if (npm(['publish', paths[packed.indexOf(pkg)]!, ...flags], env, { stdio }).status === 0) return version
       throw new ToolError(
         `npm could not publish ${version}\nRun this again once what npm printed is mended: it skips what is published.`,
       )

@@ -273,7 +273,8 @@ const others: Readonly<Record<string, string>> = {
 
 const propertyName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
 
-function docOf(signature: KernelSignature): string {
+/** The doc of a kernel, and its signature. */
+export function docOf(signature: KernelSignature): string {
   const text = formatSignature({ ...signature, doc: '' })
   return signature.doc === '' ? text : `${signature.doc}\n\n${text}`
 }

@@ -6,7 +6,7 @@ import { declareFunction, isTyped } from '../registered/declare-function.ts'
 import { quote } from '../registered/quote.ts'
 import type { Refinements } from '../registered/refinements.ts'
 import { NOTHING, type NamedRegistered } from '../registered/registered.ts'
-import { declareKernels, inComment, kernelTypes } from './declare-kernel.ts'
+import { declareKernels, docComment, docOf, inComment, kernelTypes } from './declare-kernel.ts'
 import { localName } from './used-names.ts'
 
 /** A packed function without a complete signature. */
@@ -35,6 +35,10 @@ export interface DeclarationOptions {
 /** The text of a `.d.ts` file, and the type keys that are `NativeObject` in it, because it has no class for them. */
 export interface Declarations {
   readonly text: string
+  /** The statements that import types. */
+  readonly imports: readonly string[]
+  /** The declarations without imports. */
+  readonly body: string
   readonly undeclared: readonly string[]
 }
 
@@ -67,18 +71,19 @@ export function declarations(
       return declareFunction({ ...one, place: one.name }, name, context)
     }),
   ]
-  const text = [...(kernels.length === 0 ? [] : [optionTypes]), ...parts].join('\n\n')
+  const body = [...(kernels.length === 0 ? [] : [optionTypes]), ...parts].join('\n\n')
+  const imports = importsFor(body)
   const lines = [
     `// Written by tenon types: declarations for ${inComment(library)}.`,
-    ...importsFor(text),
+    ...imports,
     '',
-    text,
+    body,
     '',
     // Without an export list, declarations export every name.
     'export {}',
     '',
   ]
-  return { text: lines.join('\n'), undeclared: context.undeclared }
+  return { text: lines.join('\n'), imports, body, undeclared: context.undeclared }
 }
 
 function importsFor(text: string): string[] {
@@ -119,8 +124,10 @@ export interface WrittenLibrary {
 /**
  * A module that opens each library at the first call of one of its functions, so that it can be imported where the libraries do not
  * exist. At most one library has registered types. Names that begin with a dollar sign are those of the module itself.
+ *
+ * @param declared the declarations of the libraries, for a module in TypeScript; undefined for one in JavaScript
  */
-export function wrappers(libraries: readonly WrittenLibrary[]): string {
+export function wrappers(libraries: readonly WrittenLibrary[], declared?: Declarations): string {
   const all = libraries.map((library, i) => ({ ...library, end: i === 0 ? '' : String(i + 1) }))
   const functions = all.flatMap(({ exported: { functions: own } }) => own)
   const { types, functions: globals } = registeredOf(libraries)
@@ -133,11 +140,13 @@ export function wrappers(libraries: readonly WrittenLibrary[]): string {
   ]
   const hasKernels = all.some(usesLibrary)
   const imported = packed.map((name) => `${name} as $${name}`).join(', ')
+  const any = declared === undefined ? '' : ': any'
   return [
     '// Written by tenon types.',
     ...new Set(all.map(({ place }) => place.imports)),
     ...(hasKernels ? [`import { Library as $Library } from 'tenon'`] : []),
     ...(packed.length > 0 ? [`import { ${imported} } from 'tenon/packed-func'`] : []),
+    ...(declared === undefined ? [] : [...declared.imports, '', typesNamespace(declared)]),
     '',
     ...all.flatMap((library) => [
       `const $path${library.end} = () => ${library.place.path}`,
@@ -145,12 +154,18 @@ export function wrappers(libraries: readonly WrittenLibrary[]): string {
       ...(usesModule(library) ? [`const $module${library.end} = ${opened(library, '$Module')}`] : []),
     ]),
     '',
-    ...all.flatMap(exportsOf),
-    once,
-    ...(libraries.some(({ place }) => place.changes) ? [from] : []),
-    ...(hasKernels || functions.length + globals.length > 0 ? [called] : []),
-    ...(types.length > 0 ? [lazyClass] : []),
+    ...all.flatMap((library) => exportsOf(library, declared !== undefined)),
+    once(any),
+    ...(libraries.some(({ place }) => place.changes) ? [from(any)] : []),
+    ...(hasKernels || functions.length + globals.length > 0 ? [called(any)] : []),
+    ...(types.length > 0 ? [lazyClass(any)] : []),
   ].join('\n')
+}
+
+/** The declarations as a namespace, whose names do not conflict with those of the module. It exports everything without a word. */
+function typesNamespace({ body }: Declarations): string {
+  const inner = body.replaceAll(/^declare |^export \{.*\}\n?/gm, '')
+  return `declare namespace $types {\n${inner.trimEnd().replaceAll(/^(?=.)/gm, '  ')}\n}`
 }
 
 const registeredOf = (libraries: readonly WrittenLibrary[]): NamedRegistered =>
@@ -172,57 +187,69 @@ function opened({ place, end }: NumberedLibrary, name: '$Library' | '$Module'): 
   return place.changes ? `$from($path${end}, ${open})` : `$once(${open})`
 }
 
-/** The statements that export what a library has. */
-function exportsOf({
-  place,
-  exported: { kernels, functions, registered = noneRegistered },
-  end,
-}: NumberedLibrary): string[] {
+/** The statements that export what a library has. @param isTypeScript whether they have the types of the namespace */
+function exportsOf(
+  { place, exported: { kernels, functions, registered = noneRegistered }, end }: NumberedLibrary,
+  isTypeScript: boolean,
+): string[] {
   const { types, functions: globals, classNames, functionNames } = registered
   const kept = (owner: string, found: string): string =>
     place.changes ? `$from(${owner}${end}, () => ${found})` : `$once(() => ${found})`
+  const commented = (doc: string | undefined, statement: string): string =>
+    isTypeScript && doc !== undefined ? `${docComment(doc)}${statement}` : statement
+  const typeOf = (name: string): string => (isTypeScript ? `: typeof $types.${name}` : '')
+  /** @param isClass whether the name is that of a type as well */
+  const exportAs = (name: string, value: string, isClass: boolean): string => {
+    const local = localName(name)
+    const word = local === name ? 'export ' : ''
+    return [
+      `${word}const ${local}${typeOf(local)} = ${value}`,
+      ...(isTypeScript && isClass ? [`${word}type ${local} = $types.${local}`] : []),
+      ...(local === name ? [] : [`export { ${local} as ${name} }`]),
+    ].join('\n')
+  }
   return [
-    ...kernels.map(({ name }) => {
+    ...kernels.map((kernel) => {
+      const { name } = kernel
       const found = `$library${end}().kernel('${name}')`
-      return `export const ${name} = $called('${name}', ${kept('$library', found)})`
+      const value = `$called('${name}', ${kept('$library', found)})`
+      return commented(docOf(kernel), `export const ${name}${typeOf(name)} = ${value}`)
     }),
-    ...functions.map(({ name, metadata }) => {
+    ...functions.map(({ name, metadata, doc }) => {
       const found = `$module${end}().get('${name}')`
       const call = isTyped(metadata) ? `$typedBy(${found}, $module${end}().metadata('${name}'), '${name}')` : found
-      return `export const ${name} = $called('${name}', ${kept('$module', call)})`
+      const value = `$called('${name}', ${kept('$module', call)})`
+      return commented(doc, `export const ${name}${typeOf(name)} = ${value}`)
     }),
-    ...types.map(({ key }) => {
+    ...types.map(({ key, doc }) => {
       const name = classNames.get(key)!
-      return exportAs(name, `$class(${quote(name)}, ${quote(key)})`)
+      return commented(doc, exportAs(name, `$class(${quote(name)}, ${quote(key)})`, true))
     }),
-    ...globals.map(({ name: full, metadata }) => {
+    ...globals.map(({ name: full, metadata, doc }) => {
       const [name, text] = [functionNames.get(full)!, quote(full)]
       const call = isTyped(metadata)
-        ? `$typedBy($getGlobal(${text}), $functionMetadata(${text}), ${text})`
+        ? `$typedBy($getGlobal(${text}), $functionMetadata(${text})${isTypeScript ? '!' : ''}, ${text})`
         : `$getGlobal(${text})`
-      return exportAs(name, `$called('${name}', $once(() => ($module(), ${call})))`)
+      return commented(doc, exportAs(name, `$called('${name}', $once(() => ($module(), ${call})))`, false))
     }),
   ]
 }
 
-function exportAs(name: string, value: string): string {
-  const local = localName(name)
-  return local === name
-    ? `export const ${name} = ${value}`
-    : `const ${local} = ${value}\nexport { ${local} as ${name} }`
-}
+// The functions of written modules. @param any the annotation of a name in TypeScript, and nothing in JavaScript
 
-const once = `
-function $once(make) {
-  let value
+const once = (any: string): string => `
+function $once(make${any})${any} {
+  let value${any}
   return () => (value ??= make())
 }
 `
 
-const from = `// What is made of the value of a function, which is made again when the value has changed.
-function $from(source, make) {
-  let at
-  let value
+const from = (
+  any: string,
+): string => `// What is made of the value of a function, which is made again when the value has changed.
+function $from(source${any}, make${any})${any} {
+  let at${any}
+  let value${any}
   return () => {
     const now = source()
     if (now !== at) {
@@ -234,31 +261,32 @@ function $from(source, make) {
 }
 `
 
-const called = `function $called(name, kernel) {
-  const call = (...values) => kernel()(...values)
-  const async = (...values) => kernel().async(...values)
+const called = (any: string): string => `function $called(name${any}, kernel${any})${any} {
+  const call = (...values${any}) => kernel()(...values)
+  const async = (...values${any}) => kernel().async(...values)
   return Object.defineProperties(call, { name: { value: name }, async: { value: async } })
 }
 `
 
-const lazyClass = `// A class that opens the library when it is first used.
-function $class(name, key) {
+const lazyClass = (any: string): string => `// A class that opens the library when it is first used.
+function $class(name${any}, key${any})${any} {
+  const reflect${any} = Reflect
   const real = $once(() => ($module(), $objectClass(key)))
-  const traps = {
+  const traps${any} = {
     // The written class extends the real one, so that classes that extend the written one find its methods.
     getPrototypeOf: () => real(),
-    construct: (_, values, made) => Reflect.construct(real(), values, made === lazy ? real() : made),
-    getOwnPropertyDescriptor(_, property) {
+    construct: (_${any}, values${any}, made${any}) => Reflect.construct(real(), values, made === lazy ? real() : made),
+    getOwnPropertyDescriptor(_${any}, property${any}) {
       const found = Reflect.getOwnPropertyDescriptor(real(), property)
       return found && { ...found, configurable: true }
     },
   }
   for (const trap of ['apply', 'defineProperty', 'deleteProperty', 'get', 'has', 'ownKeys', 'set']) {
-    traps[trap] = (_, ...rest) => Reflect[trap](real(), ...rest)
+    traps[trap] = (_${any}, ...rest${any}) => reflect[trap](real(), ...rest)
   }
   // A bound function has no property that a proxy must show.
-  const target = Object.defineProperty(function () {}.bind(), 'name', { value: name })
-  const lazy = new Proxy(target, traps)
+  const target = Object.defineProperty(function () {}.bind(undefined), 'name', { value: name })
+  const lazy${any} = new Proxy(target, traps)
   return lazy
 }
 `

@@ -7,24 +7,26 @@ import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 const args = {
-  what: { type: 'positional', required: true, description: 'kernel' },
+  what: { type: 'positional', required: true, options: ['kernel'], description: 'kernel' },
   name: {
     type: 'positional',
     required: true,
     description: 'the name of the npm package, such as my-kernels or @me/my-kernels',
   },
+  json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
 /** The command `tenon new`, which makes a package of kernels. */
 export const newCommand: SubCommand = defineSubCommand({
   meta: { name: 'new', description: 'Make a package of kernels: a kernel in C, its test and its configuration' },
   args,
-  async run({ what, name }) {
+  async run({ what, name, json }) {
     if (what !== 'kernel') {
       throw new UsageError(`tenon new makes a kernel, got ${what}`, 'Run tenon new kernel NAME.')
     }
     const { newProject } = await loadBuildTool('new')
     const { directory, files } = newProject({ name, tenon: packageVersion() })
+    if (json) return printData(JSON.stringify({ name, directory, files }, undefined, 2))
     const folder = relative(process.cwd(), directory)
     const lines = [
       ...files.map((file) => `${folder}/${file}`),

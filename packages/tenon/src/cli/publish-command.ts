@@ -21,13 +21,14 @@ const args = {
     options: ['public', 'restricted'],
     description: 'who may install a package whose name has a scope',
   },
+  json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
 /** The command `tenon publish`, which checks the packages that `tenon pack` has written, and publishes them with npm. */
 export const publishCommand: SubCommand = defineSubCommand({
   meta: { name: 'publish', description: 'Check the packages in dist/npm, and publish them with npm' },
   args,
-  async run({ 'dry-run': isDryRun, registry, tag, access }) {
+  async run({ 'dry-run': isDryRun, registry, tag, access, json }) {
     if (registry !== undefined && !URL.canParse(registry)) {
       throw new UsageError(`--registry must be a URL, got ${registry}`)
     }
@@ -43,7 +44,8 @@ export const publishCommand: SubCommand = defineSubCommand({
         `nothing was published:\n  ${problems.join('\n  ')}`,
         'Mend the project, and run tenon pack again.',
       )
-    for (const { name, version, files } of packages) printData(`${name}@${version}: ${files.size} files, checked`)
+    if (!json)
+      for (const { name, version, files } of packages) printData(`${name}@${version}: ${files.size} files, checked`)
     const absent = project.config.platforms.filter(
       (platform) => !packages.some(({ name }) => name === platformPackageName(project.name, platform)),
     )
@@ -52,6 +54,12 @@ export const publishCommand: SubCommand = defineSubCommand({
       printTalk(`without a package, so that calls fail there: ${absent.join(', ')}`)
     }
     const folders = packages.map((pkg) => pkg.directory)
-    if (!isDryRun) tool.publishPackages(folders, { registry, tag, access }, printTalk)
+    const published = isDryRun
+      ? []
+      : tool.publishPackages(folders, { registry, tag, access, output: json ? 2 : 1 }, printTalk)
+    if (json) {
+      const checked = packages.map(({ name, version, files }) => ({ name, version, files: [...files.keys()] }))
+      printData(JSON.stringify({ packages: checked, missing: absent, published }, undefined, 2))
+    }
   },
 })

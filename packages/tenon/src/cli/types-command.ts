@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { describeLibrary } from './describe-library.ts'
 import { readRefinements } from '../registered/refinements.ts'
 import { NOTHING } from '../registered/registered.ts'
-import { declarations, relativePlace, wrappers } from './generate-types.ts'
+import { declarations, relativePlace, wrappers, type Declarations, type Exported } from './generate-types.ts'
 import { InputError } from './input-error.ts'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
@@ -16,7 +16,7 @@ const args = {
   output: {
     type: 'string',
     valueHint: 'kernels.js',
-    description: 'the module to write, with its declarations beside it; or a .d.ts file alone',
+    description: 'the module to write: .js with its declarations beside it, .ts with its types, or a .d.ts file alone',
   },
   check: {
     type: 'boolean',
@@ -41,15 +41,16 @@ const args = {
     valueHint: 'results.json',
     description: 'replace the result types of registered methods and functions: { "key.method": "key" }',
   },
+  json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
 /** The command `tenon types`, which writes TypeScript for the kernels of a library. */
 export const typesCommand: SubCommand = defineSubCommand({
   meta: { name: 'types', description: 'Write the TypeScript declarations of the kernels and types of a library' },
   args,
-  run({ library, output, check, registered, prefix, names, refine }) {
-    if (output !== undefined && !/\.(?:js|mjs|d\.ts|d\.mts)$/.test(output))
-      throw new UsageError(`--output must end in .js, .mjs or .d.ts, got ${output}`)
+  run({ library, output, check, registered, prefix, names, refine, json }) {
+    if (output !== undefined && !/\.m?[jt]s$/.test(output))
+      throw new UsageError(`--output must end in .js, .mjs, .ts, .mts or .d.ts, got ${output}`)
     if (check && output === undefined) {
       throw new UsageError('--check needs --output', 'Pass the module to check: --output kernels.js.')
     }
@@ -60,18 +61,34 @@ export const typesCommand: SubCommand = defineSubCommand({
     }
     const { exported, left } = describeLibrary(library, { registered, prefix })
     const refinements = refine === undefined ? undefined : readRefinements(refine, exported.registered ?? NOTHING)
-    const { text: declared, undeclared } = declarations(basename(library), exported, { naming: names, refinements })
-    if (output === undefined) printData(declared.trimEnd())
-    else {
-      const isModule = !/\.d\.m?ts$/.test(output)
-      const files: [path: string, text: string][] = [[output.replace(/(?<!\.d)\.(m?)js$/, '.d.$1ts'), declared]]
-      if (isModule) files.push([output, wrappers([{ place: relativePlace(placeFrom(output, library)), exported }])])
-      for (const [path, text] of files) (check ? compare : write)(path, text)
-    }
+    const declared = declarations(basename(library), exported, { naming: names, refinements })
+    const { text: declaredText, undeclared } = declared
+    const files = output === undefined ? [] : filesOf(output, library, exported, declared)
+    for (const [path, text] of files) (check ? compare : write)(path, text)
+    if (json) {
+      const paths = files.map(([path]) => path)
+      printData(JSON.stringify({ library, declarations: declaredText, files: paths, left, undeclared }, undefined, 2))
+    } else if (output === undefined) printData(declaredText.trimEnd())
     for (const one of left) printTalk(`left out, because ${one.reason}: ${namesText(one.names)}`)
     if (undeclared.length > 0) printTalk(`NativeObject, because these types are not declared: ${namesText(undeclared)}`)
   },
 })
+
+/** The files to write: a module in TypeScript, one in JavaScript with its declarations, or declarations alone. */
+function filesOf(
+  output: string,
+  library: string,
+  exported: Exported,
+  declared: Declarations,
+): readonly (readonly [path: string, text: string])[] {
+  if (/\.d\.m?ts$/.test(output)) return [[output, declared.text]]
+  const libraries = [{ place: relativePlace(placeFrom(output, library)), exported }]
+  if (output.endsWith('ts')) return [[output, wrappers(libraries, declared)]]
+  return [
+    [output.replace(/\.(m?)js$/, '.d.$1ts'), declared.text],
+    [output, wrappers(libraries)],
+  ]
+}
 
 const namesText = (names: readonly string[]): string => printable(names.join(', ')).replaceAll('\n', '\\n')
 
