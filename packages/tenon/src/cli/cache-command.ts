@@ -5,7 +5,7 @@ import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 const args = {
-  what: { type: 'positional', required: true, description: 'clear' },
+  what: { type: 'positional', required: true, options: ['clear'], description: 'clear' },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
@@ -22,7 +22,7 @@ export const cacheCommand: SubCommand = defineSubCommand({
     const { libraries, byteSize } = clearCache()
     printData(
       json
-        ? JSON.stringify({ libraries, byteSize })
+        ? JSON.stringify({ libraries, byteSize }, undefined, 2)
         : `removed ${libraries} ${libraries === 1 ? 'library' : 'libraries'}, ${(byteSize / 1000).toFixed(1)} kB`,
     )
   },

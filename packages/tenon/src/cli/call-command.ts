@@ -123,6 +123,7 @@ export interface CommandCall extends HandCall {
 export function makeCallCommand(run: (call: CommandCall) => void | Promise<void>): SubCommand {
   return {
     meta,
+    args,
     start(rawArgs) {
       const [library, symbol] = leadingPositionals(rawArgs, args)
       if (library !== undefined && symbol !== undefined) return startKernel(library, symbol, rawArgs, run)

@@ -4,7 +4,7 @@ export interface ArgumentDefinition {
   readonly description?: string
   /** An example of the value. */
   readonly valueHint?: string
-  /** The valid values of an `enum`. */
+  /** The valid values of an `enum`, or the words that a positional argument can be. */
   readonly options?: readonly string[]
   readonly required?: true
   readonly repeatable?: true

@@ -22,7 +22,11 @@ const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   strings: async () => (await import('./strings-command.ts')).stringsCommand,
   explain: async () => (await import('./explain-command.ts')).explainCommand,
   doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
+  completion: async () => (await import('./completion-command.ts')).makeCompletionCommand(loadAll),
+  man: async () => (await import('./man-command.ts')).makeManCommand(loadAll),
 }
+
+const loadAll = (): Promise<SubCommand[]> => Promise.all(Object.values(subCommands).map((load) => load()))
 
 /**
  * Runs the `tenon` command.
@@ -49,8 +53,7 @@ const isCommand = (name: string): boolean => Object.hasOwn(subCommands, name)
 async function runProgram(argument: string | undefined): Promise<void> {
   if (argument === '--version' || argument === '-v') printData(packageVersion())
   else if (argument === '--help' || argument === '-h' || argument === 'help') {
-    const commands = await Promise.all(Object.values(subCommands).map((load) => load()))
-    printData(programUsage(packageVersion(), commands, styleFor(process.stdout)))
+    printData(programUsage(packageVersion(), await loadAll(), styleFor(process.stdout)))
   } else if (argument === undefined)
     throw new UsageError(
       'the command is missing',

@@ -14,6 +14,7 @@ const args = {
   action: {
     type: 'positional',
     required: true,
+    options: ['dump', 'convert'],
     description: 'dump: list the strings; convert: write them in another form',
   },
   file: { type: 'positional', required: true, description: 'the file with the strings' },

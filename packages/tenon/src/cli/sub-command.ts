@@ -2,7 +2,7 @@ import { parseArguments } from './arguments.ts'
 import type { Definition, Values } from './definition.ts'
 import type { ExitCode } from './failure.ts'
 import type { Style } from './terminal.ts'
-import { commandUsage } from './usage.ts'
+import { commandUsage, type DescribedCommand } from './usage.ts'
 
 /** A command whose arguments are known. */
 export interface Invocation {
@@ -12,8 +12,7 @@ export interface Invocation {
   run(): ExitCode | void | Promise<ExitCode | void>
 }
 
-export interface SubCommand {
-  readonly meta: { readonly name: string; readonly description: string }
+export interface SubCommand extends DescribedCommand {
   /** @param rawArgs the arguments behind the name of the command */
   start(rawArgs: readonly string[]): Invocation
 }
@@ -26,6 +25,7 @@ export function defineSubCommand<const T extends Definition>({
 }: Pick<SubCommand, 'meta'> & { readonly args: T; run(values: Values<T>): ReturnType<Invocation['run']> }): SubCommand {
   return {
     meta,
+    args,
     start: (rawArgs) => ({
       usage: (style) => commandUsage(meta, args, style),
       run: () => run(parseArguments(rawArgs, args, `Run tenon ${meta.name} --help for the list.`)),
