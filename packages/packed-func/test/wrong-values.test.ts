@@ -45,6 +45,13 @@ const lib = Module.open(
       return 0;
     }
 
+    FUNCTION(raise_and_succeed) {
+      TVMFFIErrorSetRaisedFromCStr("ValueError", "raised by a function that succeeded");
+      *result = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = 1};
+      return 0;
+    }
+    FUNCTION(fail_without_error) { return -1; }
+
     static TVMFFIObject unknown = {.combined_ref_count = 1000};
     FUNCTION(unknown) {
       unknown.type_index = (int32_t)args[0].v_int64;
@@ -126,5 +133,18 @@ describe('an argument of a function of TypeScript', () => {
     expect(() => passSmall!(200, 0, callee)).toThrow('a small text must have at most 7 bytes, got 200')
     expect(() => passSmall!(8, 1, callee)).toThrow(InternalError)
     expect(seen).toEqual(['abcdefg'])
+  })
+})
+
+describe('an error that a function raises although it succeeds', () => {
+  const succeed = lib.get('raise_and_succeed')
+  const fail = lib.get('fail_without_error')
+  const ownError = 'a native function failed and raised no error'
+
+  test('is not that of a later call on another thread', async () => {
+    for (let i = 0; i < 3; i++) {
+      expect(await succeed.async()).toBe(1)
+      await expect(fail.async()).rejects.toThrow(ownError)
+    }
   })
 })

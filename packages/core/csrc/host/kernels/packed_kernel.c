@@ -31,6 +31,7 @@ static void run_call(void *data) {
 /* Calls a function. 0 and an owned result, or -1 with an error raised; a C++ exception is one too. */
 static int call_guarded(call_t *call) {
   const int32_t status = tn_guard_call(run_call, call);
+  if (status == TN_OK && call->status == 0) tn__ffi_drop_raised();
   if (status == TN_OK) return call->status == 0 ? 0 : -1;
   char message[1100];
   snprintf(message, sizeof message, "the function threw a C++ exception: %s", tn_last_error());

@@ -15,9 +15,7 @@ static bool fail(tn__value_reader_t *reader, const char *wrong) {
 
 /* Moves the error that tvm-ffi has raised away. */
 static bool fail_native(tn__value_reader_t *reader) {
-  TVMFFIObjectHandle error = NULL;
-  tn__ffi.TVMFFIErrorMoveFromRaised(&error);
-  if (error != NULL) tn__ffi.TVMFFIObjectDecRef(error);
+  tn__ffi_drop_raised();
   return fail(reader, "a value could not be made of the bytes");
 }
 

@@ -37,5 +37,12 @@ typedef struct {
 /* Filled before any other function that uses it is called: by tn_packed_bind(), and by workers. */
 extern tn__ffi_t tn__ffi;
 
+/* Drops the error that the calling thread has raised, if any, so that no later failure has it. */
+static inline void tn__ffi_drop_raised(void) {
+  TVMFFIObjectHandle error = NULL;
+  tn__ffi.TVMFFIErrorMoveFromRaised(&error);
+  if (error != NULL) tn__ffi.TVMFFIObjectDecRef(error);
+}
+
 /* Fills the table from an opened library. TN_NOT_FOUND if the library does not export a required function. */
 int32_t tn__ffi_find(void *library);

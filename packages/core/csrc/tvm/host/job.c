@@ -46,6 +46,7 @@ static void run(tn_job_t *pooled) {
   tn_packed_job_t *job = (tn_packed_job_t *)(void *)pooled;
   current = job;
   const int status = tn__guarded_call(job->function, job->frame + 1, job->count, job->frame);
+  if (status == 0) tn__ffi_drop_raised();
   job->type_index = status == 0 && tn__check_result(&job->frame[0]) == 0 ? job->frame[0].type_index
                                                                         : tn__take_error(&job->frame[0]);
   current = NULL;

@@ -47,9 +47,7 @@ static void end(void *stack) {
   if (ending->places == NULL) return;
   while (ending->places != NULL) tn_environment_run(tn_environment_current(), release_all);
   /* Functions of TypeScript have refused the calls of destructors. */
-  TVMFFIObjectHandle error = NULL;
-  tn__ffi.TVMFFIErrorMoveFromRaised(&error);
-  if (error != NULL) tn__ffi.TVMFFIObjectDecRef(error);
+  tn__ffi_drop_raised();
 }
 
 int tn__owned_open(tn_packed_stack_t *stack) {

@@ -8,9 +8,7 @@ int32_t tn_packed_type_index(const char *key, size_t size) {
   TVMFFIByteArray span = {key, size};
   int32_t type_index = -1;
   if (tn__ffi.TVMFFITypeKeyToIndex(&span, &type_index) == 0) return type_index;
-  TVMFFIObjectHandle error = NULL;
-  tn__ffi.TVMFFIErrorMoveFromRaised(&error);
-  if (error != NULL) tn__ffi.TVMFFIObjectDecRef(error);
+  tn__ffi_drop_raised();
   return -1;
 }
 
