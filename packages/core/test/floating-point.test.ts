@@ -120,3 +120,39 @@ describe('a call', () => {
     expect(hasSubnormals()).toBe(true)
   })
 })
+
+describe('the direction flag that a function leaves set', () => {
+  const functions = `
+    import { NativeLibrary } from '@tenon/core'
+    const library = NativeLibrary.open(${JSON.stringify(path)})
+    const set = library.function('fast_math_backwards', { result: 'void' })
+    const isSet = library.function('fast_math_is_backwards', { result: 'int32' })
+  `
+
+  test('is cleared after each call, also on another thread', async () => {
+    const script = `
+      ${functions}
+      const bytes = Buffer.alloc(1e6, 7)
+      const seen = new Set()
+      for (let i = 0; i < 1000; i++) {
+        set()
+        seen.add(isSet()).add(Buffer.from(bytes).equals(bytes))
+      }
+      await set.async()
+      seen.add(isSet()).add(await isSet.async())
+      console.log(...seen)
+    `
+    expect(await runScript(script)).toMatchObject({ code: 0, stdout: '0 true\n', stderr: '' })
+  })
+
+  test('is clear in TypeScript functions that it calls', () => {
+    const library = NativeLibrary.open(path)
+    const seen: unknown[] = []
+    const isSet = library.function('fast_math_is_backwards', { result: 'int32' })
+    const stub = makeStub({ result: 'void', parameters: [] }, () => () => void seen.push(isSet()), {}, 'look')
+    library.function('fast_math_backwards_around', { result: 'void', parameters: ['uint64'] })(BigInt(stub.address))
+    expect(seen).toEqual([0])
+    stub.close()
+    library.close()
+  })
+})

@@ -45,3 +45,18 @@ test('a TypeScript function has the arithmetic of JavaScript', () => {
   target.close()
   flush.close()
 })
+
+test('a call of a kernel that leaves the direction flag set clears it', async () => {
+  const isSet = library.function('fast_math_is_backwards', { result: 'int32' })
+  const call = hostFunction(library, 'fast_math_backwards').prepare({})
+  const bound = call.bind([], [])
+  call.run([], [])
+  expect(isSet()).toBe(0)
+  bound.run()
+  expect(isSet()).toBe(0)
+  await bound.runAsync()
+  expect(isSet()).toBe(0)
+  expect(await isSet.async()).toBe(0)
+  bound.close()
+  call.close()
+})

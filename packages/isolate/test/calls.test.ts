@@ -74,6 +74,13 @@ describe('the worker of a call', () => {
 })
 
 describe('kernels of a worker', () => {
+  test('a kernel does not find the control bits and the direction flag that another one has left', async () => {
+    using bench = new Bench()
+    await using workers = await Workers.open()
+    for (let index = 0; index < 3; index++) expect(workers.run(bench.call(FAULT.STATE))).toEqual(DOUBLED)
+    expect(workers.metrics().restarts).toBe(0)
+  })
+
   test('a kernel is prepared when it is first called in a worker, once, and again after a restart', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'tenon-host-'))
     const library = join(directory, 'libfaulty.so')

@@ -43,6 +43,7 @@ export const FAULT = {
   DESCRIPTORS: 34,
   ADDRESSES: 35,
   LEAK: 36,
+  STATE: 37,
 } as const
 
 export const faultyLibrary: string = join(dirname(coreLibrary().path), 'libfaulty.so')

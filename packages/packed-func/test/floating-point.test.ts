@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 
+import { NativeLibrary } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
 import { Module, packedFunc, type PackedFunc } from '@tenon/packed-func'
 import { expect, test } from 'vitest'
@@ -34,4 +35,14 @@ test('a TypeScript function has the arithmetic of JavaScript', () => {
   kernel('call')(look)
   expect(seen).toEqual([before, before])
   expect(hasSubnormals()).toBe(before)
+})
+
+test('a call of a kernel that leaves the direction flag set clears it', async () => {
+  const isSet = NativeLibrary.open(fastMath).function('fast_math_is_backwards', { result: 'int32' })
+  const backwards = Module.open(fastMath).get('fast_math_backwards')
+  backwards()
+  expect(isSet()).toBe(0)
+  await backwards.async()
+  expect(isSet()).toBe(0)
+  expect(await isSet.async()).toBe(0)
 })

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/direction_flag.h"
 #include "environment.h"
 
 /* The copy of a frame is as large as the call needs. */
@@ -49,6 +50,7 @@ void tn__async_call_refuse(void) {
 static void run(tn_job_t *job) {
   async_call_t *call = running = (async_call_t *)job;
   const uint32_t state = tn__perform(call->frame);
+  tn__direction_clear();
   running = NULL;
   if (state == TN_CALL_CAUGHT) keep_message(call);
   call->completion.status = (int32_t)(state == TN_CALL_RETURNED && call->is_refused ? TN_CALL_REFUSED : state);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/direction_flag.h"
 #include "base/floating_point.h"
 #include "call/guard.h"
 #include "stack_switch.h"
@@ -89,6 +90,7 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   __atomic_store_n(&environment->depth, depth, __ATOMIC_RELAXED);
   /* JavaScript always runs with the bits that it started with, so they are not read before the call, too. */
   tn__fp_restore(environment->floating_point);
+  tn__direction_clear();
   return result;
 }
 
@@ -149,6 +151,7 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
   /* Reading the bits costs more than the rest of this function, and JavaScript does not change them. */
   const bool differs = control != environment->floating_point;
   if (differs) tn__fp_restore(environment->floating_point);
+  tn__direction_clear();
   if (script == NULL) {
     result = (uint32_t)environment->driver.dispatch(environment->driver.data, 0);
   } else {

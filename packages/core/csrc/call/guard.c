@@ -1,8 +1,9 @@
 /* The installed exception guard. The core is plain C, so the guard is in another library. */
 #include <stdatomic.h>
 
-#include "environment.h"
+#include "base/direction_flag.h"
 #include "call/guard.h"
+#include "environment.h"
 #include "tenon_call.h"
 
 static _Atomic(const tn_guard_t *) installed;
@@ -19,6 +20,7 @@ int32_t tn__guard_call(void (*body)(void *), void *context) {
   if (guard == NULL) return tn__fail(TN_UNSUPPORTED, "no exception guard is installed");
   char message[960];
   const int32_t status = guard->run(body, context, message, sizeof message);
+  tn__direction_clear();
   return status == TN_OK ? TN_OK : tn__fail(status, "%s", message);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/floating_point.h"
 #include "id_table.h"
 #include "kernel.h"
 #include "client_memories.h"
@@ -79,6 +80,11 @@ int32_t tn__serve_release_kernel(tn__request_t *request) {
 int32_t tn__serve_run(tn__request_t *request) {
   tn__kernel_t *kernel = tn__id_find(&kernels, request->target);
   if (kernel == NULL) return tn__refuse(request, TN_NOT_FOUND, "there is no kernel %u", request->target);
-  const int32_t status = tn__reach_operands(request);
-  return status == TN_OK ? kernel->run(kernel, request) : status;
+  int32_t status = tn__reach_operands(request);
+  if (status != TN_OK) return status;
+  /* The next kernel must not find what this one changes. */
+  const uint64_t control = tn__fp_control();
+  status = kernel->run(kernel, request);
+  tn__fp_restore(control);
+  return status;
 }

@@ -1,6 +1,7 @@
 /* Calls from JavaScript. Each takes the error, or copies text out, within the same native call. */
 #include <string.h>
 
+#include "base/direction_flag.h"
 #include "base/read_address.h"
 #include "error.h"
 #include "guarded.h"
@@ -43,6 +44,7 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   head->top = base + count + 1;
   *frame = (TVMFFIAny){.type_index = kTVMFFINone};
   int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
+  tn__direction_clear(); /* text is copied below */
   head->top = outer;
   if (tensors != 0) head->tensors = kept_arguments(frame + 1, tensors);
   if (status != 0) return tn__take_error(frame);
