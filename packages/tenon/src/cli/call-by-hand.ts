@@ -33,7 +33,7 @@ function refuseContradiction({ abi, symbol }: CallFlags, known: KernelSignature 
   if (abi === 'packed' && convention === 'legacy') return
   throw new InputError(
     `${symbol} must be called as a ${convention} kernel, got ${abi}`,
-    'Omit --abi: another convention reads and writes arbitrary memory.',
+    'Omit --abi, because a different convention reads and writes arbitrary memory.',
   )
 }
 
