@@ -8,7 +8,7 @@ import { MappedFile } from '../src/memory/mapped-file.ts'
 import { coreFunctions, coreLibrary } from '../src/native/core-library.ts'
 import { addressOf } from '../src/native/native-memory.ts'
 
-/** What the system allows a process, which is read before the first mapping. */
+/** The limit that the system sets for a process, which is read before the first mapping. */
 const system = vi.hoisted(() => ({ mostMappings: '65530' }))
 
 vi.mock('node:fs', async (importOriginal) => {

@@ -38,7 +38,7 @@ const file = (name: string, byteSize: number): string => {
 
 describe('createPool', () => {
   test.runIf(process.platform === 'linux')('unmaps its memory if the runtime refuses a buffer over it', async () => {
-    // What the runtime supports is found out once.
+    // The first pool finds out which buffers the runtime supports.
     createPool(64).close()
     const mappings = mappingsOf('memfd:')
     await expectNoLeaks(() => {

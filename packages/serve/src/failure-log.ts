@@ -16,7 +16,7 @@ interface Kind {
 
 /**
  * Makes the default of `logError`: one line for each failure, with the stack if the server or a model is at fault. Under overload, only the
- * first failures of each second have a line, and the next one says how many had none.
+ * first failures of each second have a line, and the next one counts those without a line.
  *
  * @param write writes a line. @param clock the time in milliseconds.
  */

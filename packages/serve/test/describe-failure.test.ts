@@ -20,7 +20,7 @@ describe('describeFailure() names files without their folders', () => {
       new LoadError(`cannot load ${spaced}`, { cause: new LoadError('no', { details: { path: spaced } }) }),
       'cannot load lib.so',
     ],
-    // What only looks like a path stays.
+    // Text that only looks like a path stays.
     [new NativeError('n/a, 1/2 and ~/x of http://host/v2'), 'n/a, 1/2 and ~/x of http://host/v2'],
   ])('%s', (error, text) => {
     expect(describeFailure(error, 'm')).toEqual({ kind: 'failed', message: `the model m failed: ${text}` })

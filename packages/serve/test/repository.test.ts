@@ -220,7 +220,7 @@ describe('models that clients load and unload', () => {
     expect((await served.post('/v2/repository/index', {}))[1]).toMatchObject([{ state: 'READY' }])
   })
 
-  test('a library that cannot be loaded is no model, and replaces none', async () => {
+  test('a library that cannot be loaded does not become a model, and does not replace one', async () => {
     const unresolved = { copy: fixture('core_fixture_unresolved') }
     const signature = '(x: f32[n]) -> (y: f32[n])'
     const broken = { library: 'libfaulty.so', kernel: 'fixture_unresolved', signature }

@@ -139,7 +139,7 @@ export function lossReader(path: string, address: number, byteOffset: number): (
 /**
  * Takes room on the file system for a part of a file, so that writes to a mapping of it are not lost.
  *
- * @throws {NativeError} if there is no room. File systems that cannot reserve room are left as they are.
+ * @throws {NativeError} if the file system is full. File systems that cannot reserve room are left as they are.
  */
 export function reserveRoom(descriptor: number, byteOffset: number, byteSize: number): void {
   checkStatus(coreFunctions().tn_file_reserve(descriptor, byteOffset, byteSize), 'reserving room on the file system')

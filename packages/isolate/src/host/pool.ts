@@ -240,7 +240,7 @@ export class Pool implements SupervisedPool {
       if (memory === 0 || refusedBytes === 0) return failure
       const error = memoryError(execution, details, memory, { refusedBytes }, failure)
       publish('memory', () => error.details)
-      // What earlier calls have kept is free in another worker.
+      // Another worker has free what earlier calls have kept.
       if (!worker.isFirstCall) this.slots[worker.index]!.mustReplace = true
       return error
     } catch (error) {

@@ -20,7 +20,7 @@ export const START_TIMEOUT = 10_000
 /** The longest time that this thread waits for the end of a killed process, in ms. Then its event loop waits. */
 export const KILL_TIMEOUT = 50
 
-/** What the supervisor needs of the pool to which the workers belong. */
+/** The parts of the pool of the workers that the supervisor needs. */
 export interface SupervisedPool extends WorkerListener {
   readonly settings: Settings
   readonly slots: readonly WorkerSlot[]

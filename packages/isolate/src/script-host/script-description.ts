@@ -24,7 +24,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]))
 }
 
-/** What a function of a script has thrown, as `error`; undefined for an answer of another kind. */
+/** The value that a function of a script has thrown, as `error`; undefined for an answer of another kind. */
 export function scriptThrown({ error, body }: RemoteAnswer): Error | undefined {
   if (error !== CONSTANTS.TN_HOST_SCRIPT_ERROR) return undefined
   let parts: unknown

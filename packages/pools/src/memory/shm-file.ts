@@ -16,7 +16,7 @@ export interface ShmFile {
   readonly file: OwnFile
 }
 
-/** Creates a file of zeros that only this user can open, and reserves its memory. @throws {PoolsError} if the name is in use, or there is no room. */
+/** Creates a file of zeros that only this user can open, and reserves its memory. @throws {PoolsError} if the name is in use, or the file system is full. */
 export function createShmFile(name: string, byteSize: number): ShmFile {
   const path = pathOf(name)
   let file: OwnFile | undefined

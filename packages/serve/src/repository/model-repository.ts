@@ -179,7 +179,7 @@ async function openKernel(name: string, version: string, path: string, file: Mod
   }
 }
 
-/** What `model.json` states about a kernel that its library does not describe. */
+/** The statements of `model.json` about a kernel that its library does not describe. */
 function kernelOptions(library: IsolatedLibrary, { kernel, signature, convention }: ModelFile): KernelOptions {
   const own = library.kernels().find(({ name }) => name === kernel)
   const isDescribed = own !== undefined && own.source !== 'none'

@@ -17,7 +17,7 @@ export interface ModelEntry {
   versions: ReadonlyMap<string, ServedModel>
   /** What is closed when it is unloaded. */
   loaded: LoadedModel | undefined
-  /** What each version has done since the server was started. */
+  /** The statistics of each version since the server was started. */
   readonly statistics: Map<string, ModelStatistics>
   /** How often processes of those that were replaced or unloaded were started again. */
   pastRestarts: number
