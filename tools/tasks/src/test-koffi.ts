@@ -13,7 +13,6 @@ const packages = new Set(
   ['core', 'scope', 'pools', 'tstring', 'packed-func', 'custom-call'].map((name) => `@tenon/${name}`),
 )
 
-const fullStack = 'koffi throws an error of its own where the stack of JavaScript ends, in the middle of a call'
 const buffers = 'buffers of koffi end when their memory is closed, and are no SharedArrayBuffer'
 const size = 'a buffer of koffi takes more memory than one of the module for Node.js'
 
@@ -25,8 +24,6 @@ const known: readonly KnownFailure[] = [
   { package: '@tenon/pools', title: 'rights a sealed memory gives its chunks back', reason: buffers },
   { package: '@tenon/pools', title: 'SharedMemory free ranges of 1 MiB', reason: buffers },
   { package: '@tenon/pools', title: 'terminate() closes all that threads have', reason: buffers },
-  { package: '@tenon/scope', title: 'no attempt ends the process or hangs of callbacks', reason: fullStack },
-  { package: '@tenon/packed-func', title: 'a call for which the stack of JavaScript has no room', reason: fullStack },
   { package: '@tenon/scope', title: 'memory for later arenas of 10,000 arenas', reason: size },
   { package: '@tenon/custom-call', title: 'a result of a call takes at most 400 bytes', reason: size },
   {
