@@ -32,7 +32,7 @@ const calls = hints.flatMap(({ path, line, text }) =>
     .map((name) => [name, `${path}:${line}`, path.split('/')[1]!] as const),
 )
 
-/** What the guides say. */
+/** The texts of the guides. */
 const guides = globSync('docs/*.md', { cwd: root }).map((path) => readFileSync(join(root, path), 'utf8'))
 
 describe('hints', () => {

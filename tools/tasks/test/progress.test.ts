@@ -5,7 +5,7 @@ import { startedTask } from '../src/lib/turbo.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-/** What a task with two steps shows, of which the first takes 2.5 s. */
+/** The output of a task with two steps, of which the first takes 2.5 s. */
 function shown(isTTY: boolean): string[] {
   vi.useFakeTimers()
   const texts: string[] = []

@@ -26,14 +26,9 @@ export interface FrameKey {
 }
 
 /** The arguments of a call, as far as they decide which prepared call it can use. */
-export interface FrameArguments {
+export interface FrameArguments extends Omit<FrameKey, 'types'> {
   /** Places for the call and its library, the operands, and the results; UNSET for a result that the call allocates. */
   readonly list: Gated[]
-  readonly operandCount: number
-  /** The alignment and the layouts that the caller passed, as text. */
-  readonly variant: string | undefined
-  /** Snapshots of the attributes, by the position of their names. */
-  readonly attributes: readonly unknown[]
 }
 
 /** The number of prepared calls that a function keeps, and how long. */

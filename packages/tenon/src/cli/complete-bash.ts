@@ -19,7 +19,7 @@ ${commands.flatMap(casesOf).join('\n')}
 complete -o default -F _tenon tenon`
 }
 
-/** What can follow each flag that has a value, and what can follow everything else. */
+/** The completions behind each flag that has a value, and those behind everything else. */
 function casesOf({ meta: { name }, args }: DescribedCommand): string[] {
   const entries = Object.entries(args)
   const valued = entries.filter(([, { type }]) => type === 'string' || type === 'enum')

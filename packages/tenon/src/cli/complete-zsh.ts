@@ -35,7 +35,7 @@ function casesOf({ meta, args }: DescribedCommand): string[] {
   return [`    ${meta.name})`, `      _arguments ${specs.map(quote).join(' \\\n        ')}`, '      ;;']
 }
 
-/** What `_arguments` needs to know of a flag. One that is repeatable begins with a star. */
+/** The specification of a flag for `_arguments`. That of a repeatable flag begins with a star. */
 function flagSpec(name: string, flag: ArgumentDefinition): string {
   const { type, description = '', valueHint = name, repeatable = false } = flag
   const start = `${repeatable ? '*' : ''}--${name}`
