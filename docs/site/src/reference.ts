@@ -127,11 +127,11 @@ const INNER = new Set([
   ...['ManagedLifetime', 'ManagedScope', 'ArenaScope', 'UnclosableScope', 'MappedAccess', 'AlignedAccess'],
   ...['DeviceResource', 'StreamQueue', 'CudaDriver', 'KindError', 'NativeContainer', 'Adopted', 'Marked'],
   ...['AnyScope', 'ResourceScope', 'Member', 'SegmentToken', 'FreeElement', 'dereference', 'Observed', 'ResultOfType'],
-  ...['ArrayOf', 'ViewClass', 'ScalarValues', 'Abi', 'AbiTables', 'StructType', 'ShippedTarget', 'TargetBase'],
-  ...['Kinds', 'Required', 'Call', 'ByStage', 'IsSingle', 'ResultOf', 'ArgumentsFor', 'LastArguments', 'ResultTensors'],
-  ...['XLA_CODES', 'AnyDescriptor', 'MISMATCH', 'Values', 'AcceptedAll', 'Converted', 'RemoteValue'],
-  ...['ExportPlace', 'FencedOutcome', 'operandLifetimes', 'types', 'PoolsErrorOptions', 'Models'],
-  ...['Batching', 'Outputs', 'InputsOf', 'NumberType', 'ScalarLayouts', 'Linked', 'SignatureOf', 'OperandTypes'],
+  ...['ArrayOf', 'ScalarValues', 'Abi', 'AbiTables', 'StructType', 'ShippedTarget', 'TargetBase'],
+  ...['Kinds', 'Required', 'Call', 'ByStage', 'IsSingle', 'ResultOf', 'ResultTensors'],
+  ...['XLA_CODES', 'MISMATCH', 'RemoteValue'],
+  ...['ExportPlace', 'FencedOutcome', 'operandLifetimes', 'types', 'Models'],
+  ...['Batching', 'Outputs', 'InputsOf', 'ScalarLayouts', 'SignatureOf', 'OperandTypes'],
   ...['ResultTypes', 'InputOfType', 'OutputOfType'],
 ])
 

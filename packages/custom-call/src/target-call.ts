@@ -26,10 +26,10 @@ export interface TargetCallOptions {
 }
 
 /** Arguments in order: operands that may be omitted at the end, and then the attributes and options. */
-type ArgumentsFor<Parameters extends ParameterTypes, Last extends readonly unknown[]> = Parameters extends readonly [
-  infer First extends ParameterTypes[number],
-  ...infer Rest extends ParameterTypes,
-]
+export type ArgumentsFor<
+  Parameters extends ParameterTypes,
+  Last extends readonly unknown[],
+> = Parameters extends readonly [infer First extends ParameterTypes[number], ...infer Rest extends ParameterTypes]
   ? First[1] extends 'remaining'
     ? readonly [readonly Tensor[], ...Last] | Last
     : First[1] extends 'optional'
@@ -38,7 +38,7 @@ type ArgumentsFor<Parameters extends ParameterTypes, Last extends readonly unkno
   : Last
 
 /** The attributes, which may be omitted if none is required, and then the options. */
-type LastArguments<Attributes, Options> = keyof Attributes extends never
+export type LastArguments<Attributes, Options> = keyof Attributes extends never
   ? readonly [options?: Options]
   : Record<never, never> extends Attributes
     ? readonly [attributes?: Attributes, options?: Options]

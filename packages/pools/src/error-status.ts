@@ -31,6 +31,7 @@ export interface OutputShape {
   readonly isSufficient: boolean
 }
 
+/** The parts of a {@link PoolsError}. */
 export interface PoolsErrorOptions extends TenonErrorOptions {
   /** The rule that was broken, by its number in the README: `Q8`. The message names it. */
   readonly rule?: string | undefined

@@ -166,7 +166,8 @@ const printed: Readonly<Partial<Record<ConversionTarget, string>>> = {
   uint64: 'uint64_t',
 }
 
-type Converted<P extends readonly ConversionTarget[]> = { [I in keyof P]: ConversionTargets[P[I]] }
+/** The values to which arguments are converted, in order. */
+export type Converted<P extends readonly ConversionTarget[]> = { [I in keyof P]: ConversionTargets[P[I]] }
 
 /**
  * A {@link legacyFunc} whose arguments are converted to `targets`, as `TypedPackedFunc` does. Calls with another number of

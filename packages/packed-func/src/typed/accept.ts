@@ -178,7 +178,8 @@ export const accept: Acceptors = {
     acceptor<Map<K, V>>(`Map<${key.name}, ${type.name}>`, (value, typeIndex) => readMap(value, typeIndex, key, type)),
 }
 
-type AcceptedAll<P extends readonly Acceptor<unknown>[]> = { [I in keyof P]: Accepted<P[I]> }
+/** The values that parameters accept, in order. */
+export type AcceptedAll<P extends readonly Acceptor<unknown>[]> = { [I in keyof P]: Accepted<P[I]> }
 
 /**
  * Makes a packed function of a TypeScript function, and checks and converts its arguments as tvm-ffi does for a function of C++.

@@ -31,6 +31,7 @@ export interface TypeDescriptor<In, Out> {
 /** The types that calls check and write inline, without their functions. */
 export const Form = { Other: 0, Int: 1, Float: 2, Tensor: 3, None: 4, Any: 5 } as const
 
+/** A type whose values are not known. */
 export type AnyDescriptor = TypeDescriptor<unknown, unknown>
 
 /** A type that `console.log` prints as its name. */

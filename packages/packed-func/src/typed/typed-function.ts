@@ -16,7 +16,9 @@ export type ParametersOf<T extends readonly unknown[]> = T extends readonly [...
     : Required<T>
   : Required<T>
 
-type Values<P extends readonly unknown[]> = ParametersOf<P> extends infer T extends readonly unknown[] ? T : never
+/** The arguments of a function whose parameters have these types. */
+export type Values<P extends readonly unknown[]> =
+  ParametersOf<P> extends infer T extends readonly unknown[] ? T : never
 
 /** A packed function with the types of its parameters and its result. */
 export interface TypedFunction<P extends readonly unknown[], R> {

@@ -51,7 +51,8 @@ function integer(name: string, low: number, high: number): TypeDescriptor<number
 const integerToNative = (value: unknown): Argument | typeof MISMATCH =>
   isInteger(value) ? new IntValue(value) : MISMATCH
 
-type NumberType = 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'float'
+/** The types that are numbers in TypeScript. */
+export type NumberType = 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'float'
 
 /** The type of {@link t}. */
 export interface Types extends Readonly<Record<NumberType, TypeDescriptor<number, number>>> {

@@ -64,7 +64,10 @@ export interface DowncallOptions {
   readonly captureErrno?: boolean
 }
 
-type Linked<Returned extends Result, Options extends DowncallOptions> = Options extends { readonly captureErrno: true }
+/** The function for a symbol. With `captureErrno`, it returns `errno` beside the result. */
+export type Linked<Returned extends Result, Options extends DowncallOptions> = Options extends {
+  readonly captureErrno: true
+}
   ? DowncallWithErrno<Returned>
   : Options extends { readonly captureErrno?: false }
     ? Downcall<Returned>

@@ -53,6 +53,7 @@ let unusedBytes = 0
  * Their blocks share the view, and the bytes that the first of them has made.
  */
 export class Slot {
+  /** @internal */
   readonly home: SlotSlab
   readonly slab: Slab
   readonly offset: number

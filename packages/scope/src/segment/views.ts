@@ -4,6 +4,7 @@ import { checkFunction } from '../check.ts'
 import { checkPlain } from '../scope/run.ts'
 import { checkWritable } from './locate.ts'
 
+/** A class of views: a typed array, or `DataView`. */
 export interface ViewClass<View> {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): View
   readonly BYTES_PER_ELEMENT?: number

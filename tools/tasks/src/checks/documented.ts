@@ -3,6 +3,8 @@ import { posix } from 'node:path'
 import { parseSync } from 'oxc-parser'
 
 import type { Check } from './check.ts'
+import { isDocumented } from './is-documented.ts'
+import { findIncompleteReferences } from './references.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
 /** The entries of packages, whose exports are public. */
@@ -26,18 +28,10 @@ function undocumentedOf(entry: SourceFile, files: ReadonlyMap<string, SourceFile
   })
 }
 
-function isDocumented(text: string, name: string): boolean {
-  const declaration = new RegExp(
-    `^export (abstract |declare |async )*(function\\*?|class|interface|type|const|let) ${name}\\b`,
-    'm',
-  )
-  const at = declaration.exec(text)?.index
-  return at !== undefined && text.slice(0, at).trimEnd().endsWith('*/')
-}
-
 export const documentedCheck: Check = {
   name: 'documented',
   async run() {
-    return { problems: findUndocumented(await listSourceFiles(['.ts'])) }
+    const files = await listSourceFiles(['.ts'])
+    return { problems: [...findUndocumented(files), ...findIncompleteReferences(files, (path) => entries.test(path))] }
   },
 }
