@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { getGlobal, InternalError, Module, packedFunc } from '../src/index.ts'
 import { compileLibrary } from './compile.ts'
+import { isOwnLibrary } from './support.ts'
 
 const include = fileURLToPath(new URL('../../core/include', import.meta.url))
 
@@ -10,6 +11,7 @@ const lib = Module.open(
     'libwrong.so',
     `
     #include <string.h>
+    #include <tenon/tvm_backend.h>
     #include <tenon/tvm_ffi.h>
     #define FUNCTION(name) \\
       TVM_FFI_EXPORT int __tvm_ffi_##name(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result)
@@ -51,6 +53,21 @@ const lib = Module.open(
       return 0;
     }
     FUNCTION(fail_without_error) { return -1; }
+    FUNCTION(call) { return TVMFFIFunctionCall(args[0].v_obj, NULL, 0, result); }
+    FUNCTION(raise_and_call) {
+      TVMFFIAny unused = {0};
+      TVMFFIErrorSetRaisedFromCStr("ValueError", "raised before a callback");
+      TVMFFIFunctionCall(args[0].v_obj, NULL, 0, &unused);
+      return -1;
+    }
+
+    static int raise_in_task(int id, TVMParallelGroupEnv *env, void *data) {
+      TVMFFIErrorSetRaisedFromCStr("ValueError", "raised by a task that succeeded");
+      return 0;
+    }
+    static int fail_in_task(int id, TVMParallelGroupEnv *env, void *data) { return id == 0 ? 0 : -1; }
+    FUNCTION(raise_in_tasks) { return TVMBackendParallelLaunch(raise_in_task, NULL, 4); }
+    FUNCTION(fail_in_tasks) { return TVMBackendParallelLaunch(fail_in_task, NULL, 4); }
 
     static TVMFFIObject unknown = {.combined_ref_count = 1000};
     FUNCTION(unknown) {
@@ -140,6 +157,38 @@ describe('an error that a function raises although it succeeds', () => {
   const succeed = lib.get('raise_and_succeed')
   const fail = lib.get('fail_without_error')
   const ownError = 'a native function failed and raised no error'
+
+  test('is not that of a later call', () => {
+    for (let i = 0; i < 3; i++) {
+      expect(succeed()).toBe(1)
+      expect(() => fail()).toThrow(ownError)
+      expect(() => fail()).toThrow(ownError)
+    }
+  })
+
+  test('is not that of a later call of a callback', () => {
+    const call = lib.get('call')
+    const callback = packedFunc(() => {
+      succeed()
+      fail()
+    })
+    expect(() => call(callback)).toThrow(ownError)
+  })
+
+  // The slot of a raised error is only known in the library of this package.
+  if (isOwnLibrary) {
+    test('stays raised while a callback calls functions that succeed', () => {
+      const raise = lib.get('raise_and_call')
+      expect(() => raise(packedFunc(() => void lib.get('value')(1, 5)))).toThrow('raised before a callback')
+    })
+  }
+
+  test('is not that of a later parallel launch', () => {
+    for (let i = 0; i < 20; i++) {
+      lib.get('raise_in_tasks')()
+      expect(() => lib.get('fail_in_tasks')()).toThrow(ownError)
+    }
+  })
 
   test('is not that of a later call on another thread', async () => {
     for (let i = 0; i < 3; i++) {

@@ -9,6 +9,10 @@
 /* The type of an index, or null, in the library of this package. TVMFFIGetTypeInfo() ends the process for an unknown one. */
 const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index);
 
+/* The slot of the calling thread's raised error, in the library of this package. It is valid until the end of the thread, and null
+ * while no error is raised. */
+TVMFFIObjectHandle *tn_tvm_raised_slot(void);
+
 /* All functions that are used, and whether the bound library must export each of them. */
 #define TN_FFI_FUNCTIONS(X)                                                                      \
   X(TVMFFIObjectIncRef, true)                         X(TVMFFIObjectDecRef, true)                \
@@ -26,7 +30,8 @@ const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index);
   X(TVMFFIEnvRegisterCAPI, true)                      X(TVMFFIEnvModRegisterContextSymbol, true) \
   X(TVMFFIEnvSetDLPackManagedTensorAllocator, true)   X(TVMFFITypeKeyToIndex, true)              \
   X(TVMFFIGetTypeAttrColumn, true)                    X(TVMFFIEnvGetStream, true)                \
-  X(TVMFFIEnvSetStream, true)                         X(tn_tvm_find_type, false)
+  X(TVMFFIEnvSetStream, true)                         X(tn_tvm_find_type, false)             \
+  X(tn_tvm_raised_slot, false)
 
 typedef struct {
 #define MEMBER(name, required) __typeof__(&name) name;

@@ -64,6 +64,8 @@ int TVMFFIErrorCreate(const TVMFFIByteArray *kind, const TVMFFIByteArray *messag
  * ends with an error in the slot leaks it, because the library of its deleter may no longer be loaded. */
 static _Thread_local TVMFFIObjectHandle raised;
 
+TVMFFIObjectHandle *tn_tvm_raised_slot(void) { return &raised; }
+
 void TVMFFIErrorMoveFromRaised(TVMFFIObjectHandle *result) {
   *result = raised;
   raised = NULL;

@@ -1,4 +1,4 @@
-/* The functions of libtvm_ffi that libtvm_runtime uses besides the public ones. */
+/* The functions of libtvm_ffi that libtvm_runtime and libtenon_packed use besides the public ones. */
 #pragma once
 
 #include "tenon/tvm_ffi.h"
@@ -11,3 +11,6 @@ TVM_FFI_EXPORT void tn_tvm_set_legacy_caller(tn_tvm_legacy_caller_t caller);
 
 /* type.c: the type of an index, or null. */
 TVM_FFI_EXPORT const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index);
+
+/* error.c: the slot of the calling thread's raised error, valid until the end of the thread. */
+TVM_FFI_EXPORT TVMFFIObjectHandle *tn_tvm_raised_slot(void);

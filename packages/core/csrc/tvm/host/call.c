@@ -43,11 +43,13 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   int32_t outer = head->top;
   head->top = base + count + 1;
   *frame = (TVMFFIAny){.type_index = kTVMFFINone};
+  const TVMFFIObjectHandle before = tn__error_before(stack);
   int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
   tn__direction_clear(); /* text is copied below */
   head->top = outer;
   if (tensors != 0) head->tensors = kept_arguments(frame + 1, tensors);
   if (status != 0) return tn__take_error(frame);
+  tn__drop_left_error(stack, before);
   /* Negative numbers are large ones here. */
   if ((uint32_t)frame->type_index < kTVMFFIStaticObjectBegin) return frame->type_index;
   if (tn__check_result(frame) != 0) return tn__take_error(frame);
@@ -107,8 +109,11 @@ int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned) {
 }
 
 int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFFIAny *owned, size_t count) {
+  const tn_packed_stack_t *stack = tn__stack_of(slot);
+  const TVMFFIObjectHandle before = tn__error_before(stack);
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
   const int status = tn__guarded_call(function, owned, (int32_t)count, slot);
+  if (status == 0) tn__drop_left_error(stack, before);
   tn_packed_clear_owned(owned, count);
   return status == 0 && tn__check_result(slot) == 0 ? slot->type_index : tn__take_error(slot);
 }

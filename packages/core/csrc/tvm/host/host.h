@@ -19,6 +19,7 @@ struct tn_packed_stack {
   tn__foreign_t *taken;              /* taken values whose ids did not fit into the caller's array */
   struct tn_packed_stack *next;      /* of the stacks of the thread */
   tn__places_t *places;              /* the references that JavaScript owns */
+  TVMFFIObjectHandle *raised;        /* the slot of the thread's raised error; null if the bound library hides it */
 };
 
 static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) {

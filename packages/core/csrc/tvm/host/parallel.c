@@ -79,7 +79,10 @@ static int perform(launch_t *launch, int32_t id) {
 static void run_task(launch_t *launch, int32_t id) {
   const int status = perform(launch, id);
   TVMFFIObjectHandle error = NULL;
-  if (status != 0) tn__ffi.TVMFFIErrorMoveFromRaised(&error);
+  if (status != 0)
+    tn__ffi.TVMFFIErrorMoveFromRaised(&error);
+  else if (id != 0)
+    tn__ffi_drop_raised(); /* the thread is of the pool, so the error is that of the task */
   tn__lock(&lock);
   if (status != 0 && !launch->failed) {
     launch->failed = true;

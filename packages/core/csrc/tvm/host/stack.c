@@ -30,6 +30,7 @@ int32_t tn_packed_open(tn_packed_stack_t **out) {
   tn_packed_stack_t *stack = memory;
   atomic_init(&stack->references, 1);
   stack->next = opened;
+  if (tn__ffi.tn_tvm_raised_slot != NULL) stack->raised = tn__ffi.tn_tvm_raised_slot();
   if (!tn__at_thread_end(&thread_end, stack)) {
     tn_memory_free(stack);
     return TN_OUT_OF_MEMORY;
