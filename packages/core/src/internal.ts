@@ -33,6 +33,7 @@ export {
 } from './memory/array-buffer.ts'
 export { callDepth, callsInProgress, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
 export { checkAddress, foreignBlock } from './memory/foreign-memory.ts'
+export { addressIn, NO_ADDRESS, pointerBlock } from './memory/pointer-address.ts'
 export { globalGate } from './memory/global-lifetime.ts'
 export { enterAll, exitAll, Gate, holdAll, liveHolds, releaseAll, type Gated } from './memory/lifetime.ts'
 export { Cleaner } from './memory/cleaner.ts'

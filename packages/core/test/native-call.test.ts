@@ -4,11 +4,32 @@ import { gcAllocator } from '../src/memory/allocators.ts'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '../src/errors/kinds.ts'
 import { NativeLibrary } from '../src/native/native-library.ts'
 import { StructType } from '../src/native/struct-type.ts'
-import type { Segment } from '../src/memory/segment.ts'
+import { Segment } from '../src/memory/segment.ts'
+import { Block } from '../src/memory/block.ts'
+import { ManagedLifetime } from '../src/memory/managed-lifetime.ts'
+import { addressOf } from '../src/native/native-memory.ts'
+import { from } from '../src/types/tensor-from.ts'
 import { tensor } from '../src/types/make-tensor.ts'
 import { structOf } from './plan-fixture.ts'
 
 const libc = NativeLibrary.open('libc.so.6')
+
+class Owner extends ManagedLifetime {
+  readonly segment: Segment
+
+  constructor() {
+    super()
+    const buffer = new ArrayBuffer(64)
+    const block = new Block(this.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
+    this.segment = new Segment(block, 0, 64, 0)
+  }
+
+  protected override get label(): string {
+    return 'the owner'
+  }
+
+  protected override release(): void {}
+}
 
 function text(characters: string): Segment {
   const segment = gcAllocator.allocate(characters.length + 1)
@@ -87,12 +108,71 @@ test('memory that was transferred away through a raw view is not passed', () => 
 })
 
 test.each([
-  [new Float32Array(2), /Pass from\(array\)\.segment/],
-  [Buffer.alloc(2), /Pass from\(array\)\.segment/],
-  [tensor([1, 2]), /Pass the memory of the tensor, x\.segment\./],
+  [new Float32Array(2), /Pass from\(array\), which is a tensor over the memory of the array\./],
+  [Buffer.alloc(2), /Pass from\(array\), which is a tensor over the memory of the array\./],
+  [
+    tensor([
+      [1, 2],
+      [3, 4],
+    ]).transpose(),
+    /Pass a row-major copy, x\.contiguous\(\)\./,
+  ],
+  [new Proxy(tensor([1]), {}), /Put the bytes into memory of an allocator/],
   [new DataView(new ArrayBuffer(2)), /Put the bytes into memory of an allocator/],
   [4096n, /Put the bytes into memory of an allocator/],
 ])('the hint for %o as a pointer says what to pass instead', (value, hint) => {
   const strlen = libc.function('strlen', { result: 'uint64', parameters: ['pointer'] })
   expect(() => strlen(value as never)).toThrow(hint)
 })
+
+if (process.platform === 'linux')
+  describe('a tensor for a pointer', () => {
+    const types = { result: 'pointer', parameters: ['pointer', 'pointer', 'uint64'] } as const
+    const memcpy = libc.function('memcpy', types)
+    // With a scalar of another kind, the arguments are passed by a loop instead of a generated form.
+    const printed = libc.function('snprintf', {
+      result: 'int32',
+      parameters: ['pointer', 'uint64', 'pointer', 'int32', 'pointer', 'int32', 'int32'],
+      fixedParameters: 3,
+    })
+
+    test('is the address of its first element', async () => {
+      const [source, to] = [tensor('int32', [[1, 2, 3, 4]]).reshape([4]), tensor('int32', [4])]
+      expect(memcpy(to, source, 16)).toBe(to.segment.address)
+      expect(to.toArray()).toEqual([1, 2, 3, 4])
+      memcpy(to, source.slice([2, 4]), 8)
+      expect(to.toArray()).toEqual([3, 4, 3, 4])
+      expect(await memcpy.async(to.slice([1, 3]), source, 8)).toBe(to.segment.address + 4n)
+      expect(to.toArray()).toEqual([3, 1, 2, 4])
+    })
+
+    test('over a typed array writes to the array', () => {
+      const array = new Float64Array(2)
+      memcpy(from(array), tensor('float64', [[1.5, 2.5]]), 16)
+      expect([...array]).toEqual([1.5, 2.5])
+    })
+
+    test('is passed whatever the number of arguments', () => {
+      const out = tensor('uint8', [16])
+      expect(printed(out, 16, text('%d %s %d%d'), 1, from(Uint8Array.of(120, 0)), 2, 3)).toBe(6)
+      expect(Buffer.from(out.toArray().slice(0, 6)).toString()).toBe('1 x 23')
+    })
+
+    test('holds its memory, and is refused after the memory was closed', async () => {
+      const lifetime = new Owner()
+      const x = tensor('uint8', [16], lifetime.segment)
+      const usleep = libc.function('poll', { result: 'int32', parameters: ['pointer', 'uint64', 'int32'] })
+      const pending = usleep.async(x, 0, 20)
+      expect(() => lifetime.close()).toThrow(ScopeHeldError)
+      await pending
+      lifetime.close()
+      expect(() => memcpy(x, x, 1)).toThrow(ScopeClosedError)
+      expect(() => memcpy.async(x, x, 1)).toThrow(ScopeClosedError)
+    })
+
+    test('is refused for a scalar and for a struct', () => {
+      expect(() => libc.function('abs', { result: 'int32', parameters: ['int32'] })(tensor([1]))).toThrow(ArgumentError)
+      const pair = new StructType(structOf(['int32', 'int32']))
+      expect(() => libc.function('abs', { parameters: [pair] })(tensor('int32', [2]))).toThrow(ArgumentError)
+    })
+  })

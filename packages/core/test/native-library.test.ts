@@ -173,7 +173,7 @@ describe('functions', () => {
     expect(() => float64('1' as never)).toThrow(ArgumentError)
     expect(() => not(1)).toThrow(ArgumentError)
     for (const value of [0, 0n, 4096n, new Uint8Array(8), new ArrayBuffer(8), undefined, {}]) {
-      expect(() => pointer(value as never)).toThrow(/must be a segment or null/)
+      expect(() => pointer(value as never)).toThrow(/must be a segment, a tensor or null/)
     }
   })
 

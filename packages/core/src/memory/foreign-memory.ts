@@ -5,6 +5,7 @@ import { bufferOver } from '../native/call/buffer-over.ts'
 import { Block } from './block.ts'
 import type { Gate } from './lifetime.ts'
 import { ManagedLifetime } from './managed-lifetime.ts'
+import { pointerBlock } from './pointer-address.ts'
 
 /** The end of the page that no system maps, so that the members of a struct at the null pointer fault. */
 const NULL_PAGE = 4096
@@ -12,20 +13,15 @@ const NULL_PAGE = 4096
 /** The end of the address space of a process. The driver would abort the process for some larger sizes. */
 const ADDRESS_SPACE_END = 2 ** 48
 
-/** The memory of an address without a size. */
-const nothing: { readonly view: DataView; readonly bytes: Buffer } = {
-  view: new DataView(new ArrayBuffer(0)),
-  bytes: Buffer.alloc(0),
-}
-
-/** Checks an address that came from outside. @throws {ArgumentError | ArgumentRangeError} */
-export function checkAddress(address: unknown, name = 'address'): number {
+/** Checks an address that came from outside. It is a bigint from 2^53 on. @throws {ArgumentError | ArgumentRangeError} */
+export function checkAddress(address: unknown, name = 'address'): number | bigint {
   if (typeof address !== 'bigint' && typeof address !== 'number') {
     throw wrongType(name, 'a bigint or a number', address)
   }
   const number = Number(address)
   if (Number.isSafeInteger(number) && number >= 0) return number
-  throw wrongValue(name, 'a whole number from 0 to 2^53 - 1', address)
+  if (typeof address === 'bigint' && BigInt.asUintN(64, address) === address) return address
+  throw wrongValue(name, 'a whole number from 0 to 2^53 - 1, or a bigint from 0 to 2^64 - 1', address)
 }
 
 /**
@@ -33,15 +29,15 @@ export function checkAddress(address: unknown, name = 'address'): number {
  *
  * @throws {ArgumentRangeError} if no process has memory there.
  */
-export function foreignBlock(gate: Gate, address: number, byteSize: number): Block {
-  if (byteSize === 0) return new Block(gate, nothing.view, nothing.bytes, address)
+export function foreignBlock(gate: Gate, address: number | bigint, byteSize: number): Block {
+  if (byteSize === 0) return pointerBlock(gate, address)
   if (address === 0) throw new ArgumentRangeError(`byteSize must be 0 for the null pointer, got ${byteSize}`)
   if (address < NULL_PAGE) {
     throw new ArgumentRangeError(`the address must be that of memory, got ${hex(address)}, near the null pointer`, {
       hint: 'Check the pointer for null before you add an offset to it.',
     })
   }
-  if (address + byteSize > ADDRESS_SPACE_END) {
+  if (typeof address === 'bigint' || address + byteSize > ADDRESS_SPACE_END) {
     throw new ArgumentRangeError(`the memory must end below 2^48, got ${byteSize} bytes at ${hex(address)}`)
   }
   const buffer = bufferOver(address, byteSize)

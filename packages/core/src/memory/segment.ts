@@ -4,6 +4,7 @@ import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { newArrayBuffer } from './array-buffer.ts'
 import { checkEnterable, checkUsable, expose, type Block } from './block.ts'
 import { Hold, type Lifetime } from './lifetime.ts'
+import { addressIn } from './pointer-address.ts'
 
 export const READ_ONLY = 1
 
@@ -55,7 +56,7 @@ export class Segment {
 
   /** The address of the first byte. Pass segments to calls instead, because an address outlives its memory. */
   get address(): bigint {
-    return BigInt(this.block.address) + BigInt(this.base)
+    return BigInt(addressIn(this.block, this.base)!)
   }
 
   /**

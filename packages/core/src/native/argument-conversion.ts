@@ -1,11 +1,12 @@
 import { checkSize, wrongType } from '../errors/check-arguments.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import type { Segment } from '../memory/segment.ts'
+import type { Tensor } from '../types/tensor.ts'
 import { StructType } from './struct-type.ts'
 import { VALUE_SIZES, type ValueType } from './value-type.ts'
 
 /** What can be passed to a native function and come back. 64-bit integers come back as bigints. */
-export type Value = number | bigint | boolean | Segment | null | undefined
+export type Value = number | bigint | boolean | Segment | Tensor | null | undefined
 
 const TYPES = Object.keys(VALUE_SIZES)
 

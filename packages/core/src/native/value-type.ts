@@ -1,4 +1,4 @@
-/** Types of parameters and results of a native function. A pointer is a segment, or null. */
+/** Types of parameters and results of a native function. A pointer is a segment, a contiguous tensor or null. */
 export type ValueType =
   | 'bool'
   | 'int8'

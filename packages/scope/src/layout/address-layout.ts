@@ -1,8 +1,7 @@
 import { ArgumentError } from '@tenon/core'
-import { checkUsable, wrongType } from '@tenon/core/internal'
+import { addressIn, checkAddress, checkUsable, wrongType } from '@tenon/core/internal'
 import { scalars } from '../generated/scalars.ts'
 import { type ByteOrder, checkOrder, nativeOrder } from '../segment/byte-order.ts'
-import { checkAddress } from '../segment/foreign-memory.ts'
 import { checkAligned } from '../segment/locate.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkLayout, Layout, sizeOf } from './memory-layout.ts'
@@ -44,7 +43,8 @@ export class AddressLayout extends Layout<MemorySegment> {
   /** The segment at an address from native code. @throws {AlignmentError} if the address does not fit the target. */
   pointTo(address: number | bigint): MemorySegment {
     const pointer = MemorySegment.ofAddress(address)
-    if (this.target === undefined || pointer.block.address === 0) return pointer
+    // The null pointer, and pointers such as (void *)-1, have no target.
+    if (this.target === undefined || pointer.block.address <= 0) return pointer
     checkAligned(pointer.block.address, this.target.byteAlignment)
     return pointer.reinterpret(sizeOf(this.target))
   }
@@ -61,7 +61,7 @@ export class AddressLayout extends Layout<MemorySegment> {
       })
     }
     const write = this.byteAlignment >= POINTER_SIZE ? scalars.uint64.write : scalars.uint64.writeUnaligned
-    write(segment, byteOffset, BigInt(checkAddress(value.block.address + value.base)), this.order === 'little')
+    write(segment, byteOffset, BigInt(checkAddress(addressIn(value.block, value.base))), this.order === 'little')
   }
 
   protected override copy(name: string | undefined, byteAlignment: number): this {

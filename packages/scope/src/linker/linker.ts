@@ -1,5 +1,13 @@
 import { ArgumentError, type NativeFunction } from '@tenon/core'
-import { bindFunction, checkOptions, coreFunctions, type ValueWithErrno, type Value } from '@tenon/core/internal'
+import {
+  addressIn,
+  bindFunction,
+  checkOptions,
+  coreFunctions,
+  hex,
+  type ValueWithErrno,
+  type Value,
+} from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { checkBoolean } from '../check.ts'
 import { StructLayout } from '../layout/group-layout.ts'
@@ -104,8 +112,9 @@ function downcall(
   checkBoolean(captureErrno, 'captureErrno')
   const { block, base } = checkSegment(symbol, 'symbol')
   const { result, parameters, fixedParameters } = checkSignature(signature)
-  const address = block.address + base
+  const address = addressIn(block, base)!
   if (address === 0) throw new ArgumentError('symbol must be a function, got the null pointer')
+  if (typeof address === 'bigint') throw new ArgumentError(`symbol must be a function, got the address ${hex(address)}`)
   block.gate.owner.checkAlive()
   const name = symbol instanceof SymbolSegment ? symbol.name : 'the function'
   if (coreFunctions().tn_address_is_data(address) !== 0) {

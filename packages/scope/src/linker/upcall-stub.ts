@@ -141,7 +141,7 @@ function argumentOf(type: ReturnType<typeof coreTypeOf>, value: StubArgument, me
     segment.block.bytes.set(value as Uint8Array, segment.base)
     return segment
   }
-  return type === 'pointer' ? MemorySegment.ofAddress(value as number) : value
+  return type === 'pointer' ? MemorySegment.ofAddress(value as number | bigint) : value
 }
 
 const FOREIGN_THREADS: ReadonlySet<unknown> = new Set(['refuse', 'wait', 'relay', undefined])

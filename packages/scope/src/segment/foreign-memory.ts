@@ -1,9 +1,11 @@
 import * as types from 'node:util/types'
 import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
 import {
+  addressIn,
   addressOf,
   Block,
   bufferOver,
+  checkAddress,
   checkSize,
   expose,
   type Gate,
@@ -11,8 +13,9 @@ import {
   hex,
   isDetached,
   isResizable,
+  NO_ADDRESS,
+  pointerBlock,
   wrongType,
-  wrongValue,
 } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
@@ -89,27 +92,14 @@ export function checkFixedSize(buffer: ArrayBufferLike, name: string): void {
   })
 }
 
-/** The memory of an address without a size. */
-const nothing = chunkIn(new ArrayBuffer(0), 0, 0, 0)
-
 /** The end of the page that no system maps, so that the members of a struct at the null pointer fault. */
 const NULL_PAGE = 4096
 
 /** The end of the address space of a process. The driver would abort the process for some larger sizes. */
 const ADDRESS_SPACE_END = 2 ** 48
 
-/** Checks an address that came from outside. @throws {ArgumentError | ArgumentRangeError} */
-export function checkAddress(address: unknown, name = 'address'): number {
-  if (typeof address !== 'bigint' && typeof address !== 'number') {
-    throw wrongType(name, 'a bigint or a number', address)
-  }
-  const number = Number(address)
-  if (Number.isSafeInteger(number) && number >= 0) return number
-  throw wrongValue(name, 'a whole number from 0 to 2^53 - 1', address)
-}
-
 export function blockOfAddress(address: number | bigint): Block {
-  return new Block(globalScope.gate, nothing.view, nothing.bytes, checkAddress(address))
+  return pointerBlock(globalScope.gate, checkAddress(address))
 }
 
 type SegmentClass<Made> = new (block: Block, base: number, byteSize: number, flags: number) => Made
@@ -130,7 +120,7 @@ export function reinterpret<Made>(
   const { block, base, byteSize: oldSize, flags } = segment
   const owner = scope === undefined ? undefined : checkScope(scope)
   block.gate.owner.checkAlive()
-  const address = block.address + base
+  const address = addressIn(block, base)!
   const isInside = base + size <= block.bytes.length
   if (!isInside && address === 0) {
     throw new ArgumentRangeError(`byteSize must be 0 for the null pointer, got ${size}`)
@@ -165,6 +155,7 @@ export function reinterpret<Made>(
 
 /** The same memory with another lifetime. Both blocks are exposed, because neither knows the raw views of the other. */
 function aliasOf(block: Block, gate: Gate): Block {
+  if (block.address === NO_ADDRESS) return pointerBlock(gate, addressIn(block, 0)!)
   expose(block)
   const alias = new Block(gate, block.view, block.bytes, block.address)
   alias.exposed = true
@@ -172,9 +163,9 @@ function aliasOf(block: Block, gate: Gate): Block {
 }
 
 /** A block over native memory. Its view is detached when its scope closes. */
-function foreignBlock(gate: Gate, address: number, byteSize: number): Block {
-  if (byteSize === 0) return new Block(gate, nothing.view, nothing.bytes, address)
-  if (address + byteSize > ADDRESS_SPACE_END) {
+function foreignBlock(gate: Gate, address: number | bigint, byteSize: number): Block {
+  if (byteSize === 0) return pointerBlock(gate, address)
+  if (typeof address === 'bigint' || address + byteSize > ADDRESS_SPACE_END) {
     throw new ArgumentRangeError(`the memory must end below 2^48, got ${byteSize} bytes at ${hex(address)}`)
   }
   const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)

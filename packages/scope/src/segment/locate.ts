@@ -86,5 +86,5 @@ function outside(segment: Segment, byteOffset: number | bigint, byteSize: number
 }
 
 export function describeSegment(segment: Segment): string {
-  return `of ${segment.byteSize} bytes at ${hex(segment.block.address + segment.base)}`
+  return `of ${segment.byteSize} bytes at ${hex(segment.address)}`
 }

@@ -1,5 +1,13 @@
 import { ArgumentError, type Lifetime, Segment } from '@tenon/core'
-import { checkAlignment, checkSize, checkSlice, DEVICE_MEMORY, READ_ONLY, wrongType } from '@tenon/core/internal'
+import {
+  addressIn,
+  checkAlignment,
+  checkSize,
+  checkSlice,
+  DEVICE_MEMORY,
+  READ_ONLY,
+  wrongType,
+} from '@tenon/core/internal'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
@@ -79,7 +87,11 @@ export class MemorySegment extends MappedAccess {
     return new MemorySegment(block, byteOffset, byteSize, 0)
   }
 
-  /** Returns a segment for a pointer from native code. Its size is 0 until `reinterpret()` sets another size. */
+  /**
+   * Returns a segment for a pointer of native code. Its size is 0 until `reinterpret()` sets another size.
+   *
+   * @param address from 0 to 2^64 - 1; a bigint from 2^53 on. `(void *)-1` of C is `2n ** 64n - 1n`.
+   */
   static ofAddress(address: bigint | number): MemorySegment {
     return new MemorySegment(blockOfAddress(address), 0, 0, 0)
   }
@@ -175,7 +187,8 @@ export class MemorySegment extends MappedAccess {
 
   /** Whether both segments start at the same address. Their sizes, scopes and rights are not compared. */
   equals(other: unknown): boolean {
-    return other instanceof MemorySegment && other.block.address + other.base === this.block.address + this.base
+    if (!(other instanceof MemorySegment)) return false
+    return addressIn(other.block, other.base) === addressIn(this.block, this.base)
   }
 
   /** Reads a 64-bit integer as a number. @throws {ArgumentRangeError} if it is not a safe integer. */

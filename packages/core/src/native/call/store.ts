@@ -3,7 +3,9 @@ import { describe } from '../../errors/describe.ts'
 import { ArgumentError, ReadOnlyError } from '../../errors/kinds.ts'
 import { Block, checkUsable } from '../../memory/block.ts'
 import type { Gate } from '../../memory/lifetime.ts'
+import { addressIn, NO_ADDRESS } from '../../memory/pointer-address.ts'
 import { DEVICE_MEMORY, READ_ONLY, Segment } from '../../memory/segment.ts'
+import { Tensor } from '../../types/tensor.ts'
 import type { Value } from '../argument-conversion.ts'
 import { VALUE_SIZES, type ValueType } from '../value-type.ts'
 import type { CallPlan, ParameterPlan } from './call-plan.ts'
@@ -57,8 +59,6 @@ export function targetSlot(call: CallPlan, name: string): Slot {
   }
 }
 
-/** The address of an operand that is not memory. */
-const NO_MEMORY = -1
 const noView = new DataView(new ArrayBuffer(0))
 const noBytes = Buffer.alloc(0)
 
@@ -66,7 +66,7 @@ const noBytes = Buffer.alloc(0)
 export const codeBlock = (gate: Gate, address: number): Block => new Block(gate, noView, noBytes, address)
 
 /** The library, as an operand. It is also the operand of each argument that is not memory. */
-export const codeOperand = (gate: Gate): Block => codeBlock(gate, NO_MEMORY)
+export const codeOperand = (gate: Gate): Block => codeBlock(gate, NO_ADDRESS)
 
 /** Whether a block is native code, and not memory. */
 export const isCode = ({ view }: Block): boolean => view === noView
@@ -81,9 +81,10 @@ export const isCode = ({ view }: Block): boolean => view === noView
 function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   const { kind, name, byteSize } = slot
   if (kind === 'pointer') {
-    if (value instanceof Segment) return operand!.address + value.base
+    const address = isMemory(value) ? addressIn(operand!, value.base) : undefined
+    if (address !== undefined) return address
     if (value === null) return 0
-    throw wrongType(name, 'a segment or null', value, pointerHint(value))
+    throw isTensor(value) ? stridedTensor(name, value) : wrongType(name, EXPECTED, value, pointerHint(value))
   }
   if (kind !== 'struct' && kind !== 'target') return value
   const { base } = structSegment(slot, value)
@@ -94,16 +95,32 @@ function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   return copy
 }
 
+const EXPECTED = 'a segment, a tensor or null'
+
+/** A Proxy of a tensor is not one, because reading it runs code of the user. */
+const isTensor = (value: unknown): value is Tensor =>
+  typeof value === 'object' && value !== null && Tensor.isGenuine(value)
+
+/** Whether a value is memory that a pointer describes in full. */
+const isMemory = (value: unknown): value is Segment | Tensor =>
+  value instanceof Segment || (isTensor(value) && value.isContiguous)
+
+function stridedTensor(name: string, { type }: Tensor): ArgumentError {
+  return new ArgumentError(`${name} must be contiguous, because a pointer has no strides, got a tensor ${type}`, {
+    hint: 'Pass a row-major copy, x.contiguous().',
+  })
+}
+
 function pointerHint(value: unknown): string {
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView))
-    return 'Pass from(array).segment, which is over the memory of the array.'
-  if (describe(value).endsWith('class Tensor')) return 'Pass the memory of the tensor, x.segment.'
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    return 'Pass from(array), which is a tensor over the memory of the array.'
+  }
   return 'Put the bytes into memory of an allocator, because addresses and buffers of JavaScript can dangle.'
 }
 
 /** Resolves the result of a function. @throws {ScopeClosedError | WrongThreadError} if its memory is not open. */
 export function resolveResult(slot: Slot, value: Value): Resolved {
-  if (!(value instanceof Segment)) return resolve(slot, value)
+  if (!isMemory(value)) return resolve(slot, value)
   const { block } = value
   checkUsable(block)
   return resolve(slot, value, block)
@@ -128,10 +145,10 @@ export interface ArgumentSteps {
   operandOf(value: unknown, code: Block): Block
   /** Resolves an argument. `operand` is what {@link operandOf} has returned for it. */
   resolveIn(operand: Block, slot: Slot, value: Value): Resolved
-  /** As {@link resolveIn}, for pointers. */
-  addressIn(operand: Block, slot: Slot, value: Value): number
+  /** As {@link resolveIn}, for pointers. An address is a bigint from 2^53 on. */
+  addressIn(operand: Block, slot: Slot, value: Value): number | bigint
   /** As {@link store}, for pointers. */
-  storeAddress(slot: Slot, address: number): void
+  storeAddress(slot: Slot, address: number | bigint): void
   /** Checks a resolved argument and stores it in the frame. Runs none of the user's code, unless it throws. */
   store(slot: Slot, value: Resolved): void
   /**
@@ -142,20 +159,23 @@ export interface ArgumentSteps {
 }
 
 interface Stores extends ArgumentSteps {
-  setAddress(word: number, address: number): void
+  setAddress(word: number, address: number | bigint): void
   setWords(word: number, low: number, high: number): void
   setDouble(word: number, value: number): void
 }
 
 /** A function, for the reason that `makeSteps()` of the calls has. */
 function makeStores(): Stores {
-  const [frameWords, frameDoubles, perTwo32, noMemory, MemoryType] = [words, doubles, PER_TWO_32, NO_MEMORY, Segment]
+  const [frameWords, frameDoubles, perTwo32, noAddress, MemoryType] = [words, doubles, PER_TWO_32, NO_ADDRESS, Segment]
 
   const setWords = (word: number, low: number, high: number): void => {
     frameWords[word] = low
     frameWords[word + 1] = high
   }
-  const setAddress = (word: number, address: number): void => setWords(word, address, address * perTwo32)
+  const setAddress = (word: number, address: number | bigint): void => {
+    if (typeof address === 'number') setWords(word, address, address * perTwo32)
+    else setBigint(word, address)
+  }
   const setDouble = (word: number, value: number): void => {
     frameDoubles[word >> 1] = value
   }
@@ -172,20 +192,20 @@ function makeStores(): Stores {
     setAddress,
     setDouble,
     storeScalar,
-    operandOf: (value, code) => (value instanceof MemoryType ? value.block : code),
+    operandOf: (value, code) => (value instanceof MemoryType ? value.block : otherOperand(value, code)),
     resolveIn: (operand, slot, value) => {
       const { fast } = slot
       if (fast !== undefined && fast !== 'pointer') return value
-      if (fast === 'pointer' && operand.address !== noMemory) return operand.address + (value as Segment).base
+      if (fast === 'pointer' && operand.address !== noAddress) return operand.address + (value as Segment).base
       return resolve(slot, value, operand)
     },
     addressIn: (operand, slot, value) => {
-      if (operand.address !== noMemory) return operand.address + (value as Segment).base
-      return resolve(slot, value, operand) as number
+      if (operand.address !== noAddress) return operand.address + (value as Segment).base
+      return resolve(slot, value, operand) as number | bigint
     },
     storeAddress: ({ word }, address) => setAddress(word, address),
     store: (slot, value) => {
-      if (slot.fast === 'pointer') setAddress(slot.word, value as number)
+      if (slot.fast === 'pointer') setAddress(slot.word, value as number | bigint)
       else storeScalar(slot, value)
     },
   }
@@ -197,6 +217,10 @@ export const operandOf: ArgumentSteps['operandOf'] = steps.operandOf
 export const resolveIn: ArgumentSteps['resolveIn'] = steps.resolveIn
 export const store: ArgumentSteps['store'] = steps.store
 
+function otherOperand(value: unknown, code: Block): Block {
+  return isMemory(value) ? value.block : code
+}
+
 function storeOther(slot: Slot, value: Resolved): void {
   const { kind, word } = slot
   switch (kind) {
@@ -204,7 +228,7 @@ function storeOther(slot: Slot, value: Resolved): void {
       if (word !== -1) setAddress(word, value as number)
       return
     case 'pointer':
-      return setAddress(word, value as number)
+      return setAddress(word, value as number | bigint)
     case 'struct':
       return storeStruct(slot, value as Uint8Array)
     case 'narrow':

@@ -7,7 +7,7 @@ import type { ValueType } from '../value-type.ts'
 import type { ParameterPlan, PlanSignature } from './call-plan.ts'
 import { threadDriver } from './thread-driver.ts'
 import { WORDS } from './frame-layout.ts'
-import { bytes, doubles, TWO_32, unsignedWords, words } from './frame.ts'
+import { bytes, doubles, TWO_32, unsignedBigints, unsignedWords, words } from './frame.ts'
 import { addFunction, addressAt, type EnteredFunction, keepThrown, removeFunction } from './functions.ts'
 import { load, loadStruct } from './load.ts'
 import { argumentSteps, type Resolved, type Slot, store } from './store.ts'
@@ -36,7 +36,7 @@ export interface StubOptions {
   readonly refusedResult?: number | bigint | boolean
 }
 
-/** An argument of a stub: a struct is a copy of its bytes, and an address is a number. */
+/** An argument of a stub: a struct is a copy of its bytes, and an address is a number, or a bigint from 2^53 on. */
 export type StubArgument = number | bigint | boolean | Uint8Array | undefined
 
 export type StubFunction = (...values: StubArgument[]) => Resolved
@@ -147,12 +147,16 @@ type MakeEntered = (plan: StubPlan, run: StubFunction) => EnteredFunction
 
 /** A function, for the reason that `makeSteps()` of the calls has. */
 function makeEntered(): MakeEntered {
-  const [frameWords, frameUnsigned, frameDoubles, twoTo32] = [words, unsignedWords, doubles, TWO_32]
+  const [frameWords, frameUnsigned, frameBigints, frameDoubles] = [words, unsignedWords, unsignedBigints, doubles]
+  const [twoTo32, mostSafe] = [TWO_32, Number.MAX_SAFE_INTEGER]
   const { store: storeResult } = argumentSteps
 
   const read = ({ fast, word, plan }: Reader): StubArgument => {
     if (fast === 'int32') return frameWords[word]
-    if (fast === 'pointer') return frameUnsigned[word]! + frameUnsigned[word + 1]! * twoTo32
+    if (fast === 'pointer') {
+      const address = frameUnsigned[word]! + frameUnsigned[word + 1]! * twoTo32
+      return address <= mostSafe ? address : frameBigints[word >> 1]
+    }
     if (fast === 'float64') return frameDoubles[word >> 1]
     return argumentAt(plan)
   }
@@ -199,7 +203,7 @@ const STAGE = WORDS.generalResults
 
 function argumentAt(plan: ParameterPlan): StubArgument {
   const { kind, word, byteSize } = plan
-  if (kind === 'pointer') return addressAt(word)
+  if (kind === 'pointer') return load(kind, word)
   if (kind === 'struct') return loadStruct(plan.pieces, byteSize)
   if (kind === 'indirect') return copyOf(addressAt(word), byteSize)
   return byteSize === 8 ? load(kind, word) : loadNarrow(kind, plan)
