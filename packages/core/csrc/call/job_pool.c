@@ -1,5 +1,6 @@
 #include "job_pool.h"
 #include "base/thread.h"
+#include "native_stack.h"
 #include "thread_exit.h"
 
 #include <fenv.h>
@@ -58,9 +59,13 @@ typedef struct {
   tn__job_run_t run;
 } work_t;
 
+/* Runs a job below memory that nothing uses, as native code has it on its own stack. */
 static void run_job(void *data) {
   const work_t *work = data;
+  uint8_t room[TN__STACK_ROOM];
+  __asm__ volatile("" : : "r"(room) : "memory");
   work->job->run(work->job);
+  __asm__ volatile("" : : "r"(room) : "memory");
 }
 
 /* Another thread takes the place of one that a job has ended, so that jobs do not wait for ever. */

@@ -1,6 +1,12 @@
 /* The stack on which a thread of JavaScript runs native code. */
 #pragma once
 
+#include "tenon_call.h"
+
+/* Memory above the first frame of a stack. A stub reads as many arguments as it declares, and its caller may have passed
+ * fewer, so the reads must not leave the stack. */
+#define TN__STACK_ROOM TN_CALL_STACK_SIZE
+
 typedef struct {
   void *memory; /* null if it is not mapped */
   void *top;    /* the free part of the stack ends here */

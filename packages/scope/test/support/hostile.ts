@@ -157,6 +157,19 @@ const callbacks: Readonly<Record<string, Attempt>> = {
       value.setInt64(16376, 9n); attempt(() => call(value)); console.log((await Promise.all(Array.from({ length: 20 }, () => call.async(value)))).every((given) => given === 9n)); stubs.close()`,
     outcome: 'gave 510, TENON_ARGUMENT, gave 9, true',
   },
+  'declares more parameters than its caller passes': {
+    code: `const stubs = confined(), large = struct({ a: sequence(int64, 2048) }), counts = Array(16).fill(0)
+      for (const parameters of [Array(255).fill('int32'), Array(255).fill('float64'), [large], [large, large]]) {
+        const stub = upcallStub((...values) => values.length, { result: 'int32', parameters }, stubs), call = Linker.downcall(stub, { result: 'int32', parameters: ['int32'] })
+        console.log(call(1), new Set(await Promise.all(counts.map(() => call.async(1)))).size)
+      }
+      const again = { result: 'int32', parameters: Array(255).fill('int32') }, other = started(\`const scope = ResourceScope.ofConfined()
+        const inner = upcallStub((...values) => values.length, \${JSON.stringify(again)}, scope), signature = { result: 'int32', parameters: ['int32'] }
+        const outer = upcallStub((value) => Linker.downcall(inner, signature)(value), signature, scope)
+        parentPort.postMessage(Linker.downcall(outer, signature)(1))\`)
+      console.log((await once(other, 'message'))[0]); stubs.close()`,
+    outcome: '255 1, 255 1, 1 1, 2 1, 255',
+  },
   'allocates results in allocators that close, lie or throw': {
     code: `const div = link('div', pair, 'int32', 'int32'), scope = arena()
       for (const allocator of [(size, alignment) => { const memory = scope.allocate(size, alignment); scope.close(); return memory }, { allocate: () => null }, { get allocate() { throw new TypeError('x') } }, () => native(4), () => libc.get('abs'), () => native(8).asReadOnly(), null, () => MemorySegment.ofAddress(8n).reinterpret(8)])
@@ -209,7 +222,7 @@ const memory: Readonly<Record<string, Attempt>> = {
       const cell = native(8); cell.setInt64(0, 16n); attempt(() => cell.get(address.withTargetLayout(int32), 0))
       const code = libc.get('strlen'); for (const use of [() => code.getUint8(0), () => code.fill(0).byteSize, () => code.asSlice(0, 1), () => code.getString(0), () => code.withView((view) => view.byteLength)]) attempt(use)`,
     outcome:
-      'TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_BOUNDS, gave 0, TENON_BOUNDS, TENON_BOUNDS, gave 0',
+      'TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, gave 0, TENON_ARGUMENT, TENON_BOUNDS, gave 0, TENON_BOUNDS, TENON_BOUNDS, gave 0',
   },
   'uses mapped files that shrink, and special files': {
     code: `const path = temporary('shrink'), scope = confined(); fs.writeFileSync(path, Buffer.alloc(1 << 20, 7))

@@ -10,12 +10,14 @@
 /* No page of it is ever used. It is larger than a page, because a function can skip pages of its frame. */
 #define GUARD_SIZE (1u << 20)
 
+#define ALL_SIZE (GUARD_SIZE + STACK_SIZE + TN__STACK_ROOM)
+
 int tn__native_stack_open(tn__native_stack_t *out) {
-  uint8_t *memory = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uint8_t *memory = mmap(NULL, ALL_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 0;
   /* The stack grows down to the guard. */
   if (mprotect(memory, GUARD_SIZE, PROT_NONE) != 0) {
-    munmap(memory, GUARD_SIZE + STACK_SIZE);
+    munmap(memory, ALL_SIZE);
     return 0;
   }
   *out = (tn__native_stack_t){memory, memory + GUARD_SIZE + STACK_SIZE};
@@ -23,6 +25,6 @@ int tn__native_stack_open(tn__native_stack_t *out) {
 }
 
 void tn__native_stack_close(tn__native_stack_t *stack) {
-  if (stack->memory != NULL) munmap(stack->memory, GUARD_SIZE + STACK_SIZE);
+  if (stack->memory != NULL) munmap(stack->memory, ALL_SIZE);
   stack->memory = NULL;
 }

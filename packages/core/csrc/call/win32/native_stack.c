@@ -22,15 +22,15 @@ typedef struct {
 _Static_assert(sizeof(bounds_t) % 16 == 0, "the top of a stack is aligned to 16 bytes");
 
 int tn__native_stack_open(tn__native_stack_t *out) {
-  const size_t size = GUARD_SIZE + STACK_SIZE;
+  const size_t size = GUARD_SIZE + STACK_SIZE + TN__STACK_ROOM;
   /* The first pages stay reserved, so that touching them is a fault. */
   uint8_t *memory = VirtualAlloc(NULL, size, MEM_RESERVE, PAGE_READWRITE);
   if (memory == NULL) return 0;
-  if (VirtualAlloc(memory + GUARD_SIZE, STACK_SIZE, MEM_COMMIT, PAGE_READWRITE) == NULL) {
+  if (VirtualAlloc(memory + GUARD_SIZE, STACK_SIZE + TN__STACK_ROOM, MEM_COMMIT, PAGE_READWRITE) == NULL) {
     VirtualFree(memory, 0, MEM_RELEASE);
     return 0;
   }
-  bounds_t *bounds = (bounds_t *)(memory + size) - 1;
+  bounds_t *bounds = (bounds_t *)(memory + size - TN__STACK_ROOM) - 1;
   *bounds = (bounds_t){memory + size, memory + GUARD_SIZE, memory, NO_HANDLERS};
   *out = (tn__native_stack_t){memory, bounds};
   return 1;
