@@ -1,5 +1,6 @@
 import { ArgumentError, ReadOnlyError, type KernelSignature, type Tensor } from '@tenon/core'
 import { checkEnterable, copyBytes, READ_ONLY, type Gated } from '@tenon/core/internal'
+import { sharedBytes } from './check-tensors.ts'
 import { withoutTokens } from './kernel-parameters.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
 
@@ -50,7 +51,7 @@ export function shareMemory(kernel: string, pairs: readonly AliasedPair[], list:
     }
     if (from.address !== to.address) {
       const others = list.slice(FIRST_TENSOR, FIRST_TENSOR + operandCount) as Tensor[]
-      const index = others.findIndex((other, i) => i !== operand && overlap(other, to))
+      const index = others.findIndex((other, i) => i !== operand && sharedBytes(other, to) > 0)
       if (index !== -1) refuseOverlap(`${resultName} of ${kernel}`, index, operandName)
       // Views with strides can overlap.
       copyBytes(to.type.strides === undefined ? from : from.copy(), to)
@@ -65,9 +66,4 @@ function refuseOverlap(place: string, index: number, copied: string): never {
     hint: 'Pass other memory for the result, or let the call allocate it.',
     details: { path: place },
   })
-}
-
-function overlap(a: Tensor, b: Tensor): boolean {
-  const isApart = a.address + a.type.byteSize <= b.address || b.address + b.type.byteSize <= a.address
-  return !isApart && a.type.byteSize > 0 && b.type.byteSize > 0
 }

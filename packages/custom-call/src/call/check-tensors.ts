@@ -34,6 +34,7 @@ export function fillList(shape: CallShape, list: Gated[], operands: Tensors, res
 
 /** Whether each aliased result of a list is in the memory of its operand. */
 export function areAliased({ aliases, operandCount }: CallShape, list: readonly Gated[]): boolean {
+  if (aliases.length === 0) return true
   const address = (index: number): number => (list[FIRST_TENSOR + index] as Tensor).address
   return aliases.every(({ operand, result }) => address(operand) === address(operandCount + result))
 }
@@ -75,6 +76,7 @@ export function checkTensors({ gate, target, shape }: TensorUser, list: readonly
     }
     return tensor
   })
+  refuseOverlaps(shape, tensors)
   if (!areAliased(shape, list)) {
     throw new ArgumentError(`aliased results of ${name} must be in the memory of their operands, got other memory`, {
       hint: 'Pass the tensor of the operand as the result as well.',
@@ -83,6 +85,41 @@ export function checkTensors({ gate, target, shape }: TensorUser, list: readonly
   }
   return tensors
 }
+
+/**
+ * Refuses results that are in the memory of an operand in part, or in that of another result: the kernel would read what it has
+ * written. A result may have exactly the bytes of an operand. Operands that are copied into their layouts can be anywhere.
+ *
+ * @throws {ArgumentError} with both tensors.
+ */
+function refuseOverlaps(shape: CallShape, tensors: readonly Tensor[]): void {
+  const { types, operandCount } = shape
+  for (let i = operandCount; i < tensors.length; i++) {
+    const result = tensors[i]!
+    for (let j = 0; j < i; j++) {
+      const other = tensors[j]!
+      if (other.type !== types[j]) continue
+      const shared = sharedBytes(result, other)
+      if (shared === 0 || (j < operandCount && isSamePlace(result, other))) continue
+      const place = placeOf(shape, i)
+      const isOperand = j < operandCount
+      const which = isOperand ? 'must not overlap a part of' : 'must not be in the memory of'
+      throw new ArgumentError(`${place} ${which} ${placeOf(shape, j)}, got ${shared} common bytes`, {
+        hint: `Pass other memory for the result${isOperand ? ', or exactly that of the operand' : ''}.`,
+        details: { path: place, received: `${shared} bytes of ${placeOf(shape, j)}` },
+      })
+    }
+  }
+}
+
+/** Returns the number of bytes that two tensors have in common. */
+export function sharedBytes(a: Tensor, b: Tensor): number {
+  const start = Math.max(a.address, b.address)
+  const end = Math.min(a.address + a.type.byteSize, b.address + b.type.byteSize)
+  return Math.max(end - start, 0)
+}
+
+const isSamePlace = (a: Tensor, b: Tensor): boolean => a.address === b.address && a.type.byteSize === b.type.byteSize
 
 function refuseCounts({ name, types, operandCount }: CallShape, operands: unknown, results: unknown): never {
   const resultCount = types.length - operandCount

@@ -13,6 +13,7 @@ import {
   type Gated,
 } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
+import type { CallShape } from '../shape/call-shape.ts'
 import { enterCore } from '../native/enter-core.ts'
 import { guardedRun, type RunFrame } from './guarded-run.ts'
 import type { CallTarget, Runnable } from './call-target.ts'
@@ -69,7 +70,8 @@ function makeRuns(): Runs {
    */
   const patch = ({ shape, gate, target }: TensorUser, frame: CallFrame, list: readonly Gated[]): boolean => {
     const { words: pointers, places } = frame
-    const { types, operandCount, misalignment, deviceType, aliases } = shape
+    const { types, operandCount, misalignment, deviceType } = shape
+    let isSame = true
     try {
       for (let i = 0; i < types.length; i++) {
         const tensor = list[first + i] as Tensor
@@ -79,11 +81,14 @@ function makeRuns(): Runs {
         if (!tensor.gate.open || tensor.device.type !== deviceType) return false
         if ((lo & misalignment) !== 0 || (i >= operandCount && (tensor.flags & readOnly) !== 0)) return false
         if (block.exposed && block.bytes.length === 0) return false
+        const { hi } = tensor
         const place = places[i]!
+        if (pointers[place] === lo && pointers[place + 1] === hi) continue
+        isSame = false
         pointers[place] = lo
-        pointers[place + 1] = tensor.hi
+        pointers[place + 1] = hi
       }
-      return (aliases.length === 0 || areAliased(shape, list)) && gate.open && target.gate.open
+      return (isSame || (areApart(shape, frame) && areAliased(shape, list))) && gate.open && target.gate.open
     } catch {
       // One of the tensors is not an object.
       return false
@@ -91,7 +96,9 @@ function makeRuns(): Runs {
   }
 
   const writePointers: Runs['writePointers'] = (call, frame, list) => {
-    if (!patch(call, frame, list)) patchEach(call, frame, list)
+    if (patch(call, frame, list)) return
+    forgetPointers(frame)
+    patchEach(call, frame, list)
   }
 
   const runHeld: Runs['runHeld'] = (target, frame, held, kept) => {
@@ -122,6 +129,34 @@ function makeRuns(): Runs {
   }
 
   return { writePointers, runHeld, runOn }
+}
+
+/**
+ * Whether each result of a frame is apart from all other tensors, or exactly in the memory of an operand. The difference of two
+ * addresses without its high bits is small for all tensors that overlap, and for few others, for which this returns false as well.
+ */
+function areApart({ byteSizes, operandCount }: CallShape, { words: pointers, places }: CallFrame): boolean {
+  for (let i = operandCount; i < byteSizes.length; i++) {
+    const place = places[i]!
+    const byteSize = byteSizes[i]!
+    const lo = pointers[place]!
+    for (let j = 0; j < i; j++) {
+      const otherPlace = places[j]!
+      const other = pointers[otherPlace]!
+      if (((lo - other) | 0) >= byteSizes[j]! || ((other - lo) | 0) >= byteSize) continue
+      if (j >= operandCount || lo !== other || byteSize !== byteSizes[j]) return false
+      if (pointers[place + 1] !== pointers[otherPlace + 1]) return false
+    }
+  }
+  return true
+}
+
+/** Makes the next run check all tensors together, and not only those that are not those of the run before. */
+function forgetPointers({ words: pointers, places }: CallFrame): void {
+  for (const place of places) {
+    pointers[place] = 0
+    pointers[place + 1] = 0
+  }
 }
 
 const runs = makeRuns()

@@ -47,6 +47,8 @@ export interface CallShape {
   /** The types of a run's tensors, operands before results. Types are interned and compared by identity. */
   readonly types: readonly TensorType[]
   readonly operandCount: number
+  /** The sizes of the tensors in bytes; infinite for all, if one has 2 GiB or more. */
+  readonly byteSizes: readonly number[]
   /** The row-major types of operands that a run may copy into their layouts, by index; undefined for a call without them. */
   readonly sources: readonly (TensorType | undefined)[] | undefined
   /** The names of the tensors; undefined for a call without names. */
@@ -89,6 +91,7 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
     // to grow, which would take most of the memory of a call.
     types: types.slice(),
     operandCount: operandTypes.length,
+    byteSizes: byteSizesOf(types),
     sources: deviceType === CPU ? sourcesOf(operandTypes) : undefined,
     names: checkNames(name, names, types.length),
     misalignment: alignment === undefined ? 0 : checkAlignment(alignment, 'alignment') - 1,
@@ -111,6 +114,14 @@ function checkNames(name: string, names: unknown, count: number): readonly strin
 export function placeOf({ name, names, operandCount }: CallShape, index: number): string {
   const place = index < operandCount ? `operand ${index}` : `result ${index - operandCount}`
   return `${names?.[index] ?? place} of ${name}`
+}
+
+/** The size at which differences of addresses do not fit into an int32. */
+const HUGE = 2 ** 31
+
+function byteSizesOf(types: readonly TensorType[]): readonly number[] {
+  const isHuge = types.some(({ byteSize }) => byteSize >= HUGE)
+  return types.map(({ byteSize }) => (isHuge ? Infinity : byteSize))
 }
 
 /** The row-major types of the operands that have layouts. */
