@@ -1,7 +1,8 @@
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
 import { addressOf, READ_ONLY } from '@tenon/core/internal'
-import { fromDLPack, NativeObject, OpaquePointer, type PackedFuncError, toDLPack } from '../src/index.ts'
+import { fromDLPack, NativeTensor, OpaquePointer, type PackedFuncError, toDLPack } from '../src/index.ts'
 import { collect, collectAll, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const addOne = kernel('add_one')
@@ -60,20 +61,35 @@ describe('DLPack', () => {
     expect(() => toDLPack(sealed, { versioned: false })).toThrow(ReadOnlyError)
   })
 
+  const FLOAT32 = 0x0001_2002n
   it.each([
-    ['memory at a null address', 4n, 0n],
-    ['more elements than 2^53', 2n ** 60n, 4096n],
-    ['a negative size', -4n, 4096n],
-    ['memory that is not aligned to its elements', 4n, 4098n],
-  ])('a tensor that Tenon cannot read is a native object: %s', (_, size, address) => {
+    ['memory at a null address', { address: 0n }, 'its data must not be null'],
+    ['more elements than 2^53', { size: 2n ** 60n }, /^its type must be one of Tenon, but shape\[0\] must/],
+    ['a negative size', { size: -4n }, 'its sizes must not be negative, got [-4]'],
+    ['a negative stride', { stride: -1n }, 'its strides must not be negative, got [-1]'],
+    ['vectors as elements', { dtype: 0x0004_2002n }, 'its elements must be single values, got vectors of 4 lanes'],
+    [
+      'elements of 33 bits',
+      { dtype: 0x0001_2100n },
+      /^its elements must have a type of Tenon, got 33 bits of the type code 0/,
+    ],
+    ['memory of a device', { device: 2n }, 'its memory must be on the CPU, got device type 2 of DLPack'],
+    ['memory that is not aligned', { address: 4098n }, 'its memory must be aligned to 4 bytes, got 0x1002'],
+  ])('a tensor that Tenon cannot read is a native object with the reason: %s', (_, changes, reason) => {
     const before = live()
-    const block = new BigUint64Array(11)
+    const parts = { address: 4096n, size: 4n, stride: 1n, dtype: FLOAT32, device: 1n, ...changes }
+    const block = new BigUint64Array(12)
     const start = BigInt(addressOf(block))
-    // A version, no context, no deleter, no flags; then data, the CPU, one axis, float32, its shape.
-    block.set([1n, 0n, 0n, 0n, address, 1n, 1n | (0x0001_2002n << 32n), start + 80n, 0n, 0n, BigInt.asUintN(64, size)])
-    const made = fromDLPack(new OpaquePointer(start)) as NativeObject
-    expect(made).toBeInstanceOf(NativeObject)
+    const bits = (value: bigint): bigint => BigInt.asUintN(64, value)
+    // A version, no context, no deleter, no flags; then data, the device, one axis and the element type, shape and strides.
+    block.set([1n, 0n, 0n, 0n, parts.address, parts.device, 1n | (parts.dtype << 32n), start + 80n, start + 88n, 0n])
+    block.set([bits(parts.size), bits(parts.stride)], 10)
+    const made = fromDLPack(new OpaquePointer(start)) as NativeTensor
+    expect(made).toBeInstanceOf(NativeTensor)
     expect(made.typeKey).toBe('ffi.Tensor')
+    expect(made.reason).toMatch(reason)
+    expect(String(made)).toBe(`[ffi.Tensor: ${made.reason}]`)
+    expect(inspect(made)).toBe(String(made))
     made.close()
     expect(live()).toEqual(before)
   })

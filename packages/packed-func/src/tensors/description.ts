@@ -1,4 +1,13 @@
-import { dtypeInfo, dtypes, tensorType, type DType, type DTypeInfo, type Tensor, type TensorType } from '@tenon/core'
+import {
+  dtypeInfo,
+  dtypes,
+  TenonError,
+  tensorType,
+  type DType,
+  type DTypeInfo,
+  type Tensor,
+  type TensorType,
+} from '@tenon/core'
 import { CONSTANTS, LAYOUTS, rowMajorStrides } from '@tenon/core/internal'
 import { ValueError } from '../errors/error-kinds.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
@@ -43,8 +52,8 @@ export interface Description {
   readonly address: number
   readonly device: { readonly type: number; readonly id: number }
   readonly readOnly: boolean
-  /** Undefined if Tenon does not have the type: vectors as elements, negative strides, or sizes from 2^53 on. */
-  readonly type: TensorType | undefined
+  /** The type, or the reason why Tenon does not have it. */
+  readonly type: TensorType | string
 }
 
 const byCode = new Map<number, DType>(dtypes.map((info) => [dlpackType(info), info.name]))
@@ -59,24 +68,33 @@ export function readDescription(stack: Stack): Description {
     address,
     device: { type: deviceType, id: deviceId },
     readOnly: (flags & READ_ONLY_FLAG) !== 0,
-    type: dtype === undefined ? undefined : typeOf(dtype, shape, strides),
+    type: dtype === undefined ? unknownElements(dtypeBits) : typeOf(dtype, shape, strides),
   }
 }
 
-function typeOf(dtype: DType, shape: number[], strides: number[] | undefined): TensorType | undefined {
+/** The reason for elements of a type that Tenon does not have: a code in the low byte, then 8 bits with the size, and the lanes. */
+function unknownElements(dtypeBits: number): string {
+  const [code, bits, lanes] = [dtypeBits & 0xff, (dtypeBits >> 8) & 0xff, dtypeBits >>> 16]
+  if (lanes !== 1) return `its elements must be single values, got vectors of ${lanes} lanes`
+  return `its elements must have a type of Tenon, got ${bits} bits of the type code ${code} of DLPack`
+}
+
+function typeOf(dtype: DType, shape: number[], strides: number[] | undefined): TensorType | string {
   const isEmpty = shape.includes(0)
-  if (shape.some((n) => n < 0) || (!isEmpty && strides?.some((n) => n < 0))) return undefined
+  if (shape.some((n) => n < 0)) return `its sizes must not be negative, got [${shape.join(', ')}]`
+  if (!isEmpty && strides?.some((n) => n < 0)) return `its strides must not be negative, got [${strides.join(', ')}]`
   const isPacked = dtypeInfo(dtype).bits < 8
   const rowMajor = rowMajorStrides(shape)
   const isRowMajor =
     isEmpty || strides === undefined || strides.every((stride, axis) => shape[axis]! <= 1 || stride === rowMajor[axis])
-  if (isPacked && !isRowMajor) return undefined
+  if (isPacked && !isRowMajor)
+    return `its elements of less than a byte must be row-major, got strides [${strides.join(', ')}]`
   try {
     return tensorType(dtype, shape, {
       ...(isRowMajor ? {} : { strides: strides! }),
       ...(isPacked ? { packing: 'packed' as const } : {}),
     })
-  } catch {
-    return undefined
+  } catch (error) {
+    return `its type must be one of Tenon, but ${error instanceof TenonError ? error.sentence : String(error)}`
   }
 }

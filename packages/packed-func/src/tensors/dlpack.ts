@@ -3,7 +3,7 @@ import { checkOptions, LAYOUTS, wrongType, wrongValue } from '@tenon/core/intern
 import { takeError } from '../errors/crossing.ts'
 import { makeError } from '../errors/error-kinds.ts'
 import { openStack, type Stack } from '../native/stack.ts'
-import type { NativeObject } from '../objects/native-object.ts'
+import type { NativeTensor } from '../objects/native-tensor.ts'
 import { OpaquePointer } from '../values/scalars.ts'
 import { READ_ONLY_FLAG } from './description.ts'
 import { packTensor } from './pack-tensor.ts'
@@ -54,7 +54,7 @@ export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer
  *
  * @param pointer the address of the managed tensor. It cannot be checked: another address may end the process.
  * @param options.alignment the alignment in bytes that the memory must have; 1 by default.
- * @returns a native object instead of a tensor if the memory is not on the CPU, is null or not aligned to its elements, or Tenon does not
+ * @returns a native tensor, which has the reason, if the memory is not on the CPU, is null or not aligned to its elements, or Tenon does not
  * have the type: vectors as elements, and negative sizes or strides.
  * @throws {ArgumentError} if `pointer` is not a pointer, or null. @throws {PackedFuncError} of kind `RuntimeError` if the memory is
  * not aligned; the managed tensor then stays the caller's. Of kind `BufferError` if it has another major version than 1; then its
@@ -63,7 +63,7 @@ export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer
 export function fromDLPack(
   pointer: OpaquePointer,
   options?: DLPackOptions & { readonly alignment?: number },
-): Tensor | NativeObject {
+): Tensor | NativeTensor {
   if (!(pointer instanceof OpaquePointer) || pointer.address === 0n)
     throw wrongType('pointer', 'the address of a managed tensor', pointer)
   const { versioned = true, alignment = 1 } = checkOptions(options, ['versioned', 'alignment'])
@@ -75,7 +75,7 @@ export function fromDLPack(
     const [at, address] = [stack.slotAddress(slot), Number(pointer.address)]
     const status = stack.host.tn_packed_tensor_from_dlpack(at, address, versioned ? 1 : 0, alignment)
     if (status !== 0) throw takeError(stack, slot)
-    return tensorOf(stack, stack.pointer(slot)) as Tensor | NativeObject
+    return tensorOf(stack, stack.pointer(slot)) as Tensor | NativeTensor
   })
 }
 

@@ -4,6 +4,7 @@ import {
   bufferOver,
   Cleaner,
   CONSTANTS,
+  hex,
   ManagedLifetime,
   READ_ONLY,
   typedArrayClass,
@@ -12,8 +13,7 @@ import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { own, ownedAddress, releaseOwned } from '../native/owned.ts'
 import type { Stack } from '../native/stack.ts'
-import { TypeIndex } from '../native/type-index.ts'
-import { NativeObject } from '../objects/native-object.ts'
+import { NativeTensor } from '../objects/native-tensor.ts'
 import type { Value } from '../values/argument.ts'
 import { readDescription, type Description } from './description.ts'
 import { TensorObject, tensorOfObject } from './pack-tensor.ts'
@@ -80,11 +80,10 @@ export function tensorOf(stack: Stack, address: number): Value {
     return known
   }
   if (stack.host.tn_packed_describe_tensor(stack.address, address) !== 0)
-    return new NativeObject(TypeIndex.Tensor, address)
+    return new NativeTensor(address, TOO_MANY_AXES)
   const description = readDescription(stack)
-  const { type, device } = description
-  if (type === undefined || device.type !== CPU || faultOf(description, type) !== undefined)
-    return new NativeObject(TypeIndex.Tensor, address)
+  const type = readableType(description)
+  if (typeof type === 'string') return new NativeTensor(address, type)
   const made = overNative(description, type, address)
   if (type.byteSize === 0) {
     stack.release(address)
@@ -95,14 +94,15 @@ export function tensorOf(stack: Stack, address: number): Value {
   return made
 }
 
-/** Says why the elements of a tensor cannot be read at its address. Those of a tensor without elements are never read. */
-function faultOf({ address }: Description, type: TensorType): string | undefined {
-  if (type.byteSize === 0) return undefined
-  if (address === 0) return 'must have memory, but its data is null'
+const TOO_MANY_AXES = 'its axes must fit into the argument stack, got more'
+
+/** Returns the type of a tensor, or the reason why it cannot be read. The elements of an empty tensor are never read. */
+function readableType({ type, device, address }: Description): TensorType | string {
+  if (device.type !== CPU) return `its memory must be on the CPU, got device type ${device.type} of DLPack`
+  if (typeof type === 'string' || type.byteSize === 0) return type
+  if (address === 0) return 'its data must not be null'
   const alignment = typedArrayClass(type.dtype).BYTES_PER_ELEMENT
-  return address % alignment === 0
-    ? undefined
-    : `must be aligned to ${alignment} bytes, but begins at 0x${address.toString(16)}`
+  return address % alignment === 0 ? type : `its memory must be aligned to ${alignment} bytes, got ${hex(address)}`
 }
 
 function overNative({ address, device, readOnly }: Description, type: TensorType, object: number): Tensor {
@@ -136,10 +136,8 @@ export function borrowedTensor(stack: Stack, address: number): Tensor {
   const isReadable = stack.host.tn_packed_describe_view(stack.address, address) === 0
   stack.words[6] = 0n
   const description = isReadable ? readDescription(stack) : undefined
-  const { type } = description ?? {}
-  if (description?.device.type !== CPU || type === undefined)
-    throw new PackedFuncTypeError('TypeError', 'a borrowed tensor must be on the CPU and have an element type of Tenon')
-  const fault = faultOf(description, type)
-  if (fault !== undefined) throw new PackedFuncTypeError('TypeError', `a borrowed tensor ${fault}`)
+  const type = description === undefined ? TOO_MANY_AXES : readableType(description)
+  if (description === undefined || typeof type === 'string')
+    throw new PackedFuncTypeError('TypeError', `a borrowed tensor cannot be read: ${String(type)}`)
   return overNative(description, type, 0)
 }
