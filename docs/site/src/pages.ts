@@ -41,7 +41,11 @@ export const sections: readonly Section[] = [
   },
   {
     title: 'Your own kernels',
-    pages: [guide('authoring', 'From a C file to a package'), guide('inline', 'Inline sources')],
+    pages: [
+      guide('authoring', 'From a C file to a package'),
+      guide('native-builds', 'CMake, Make and bundlers'),
+      guide('inline', 'Inline sources'),
+    ],
   },
   {
     title: 'In production',

@@ -3,13 +3,20 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { toJavaScript, withChecks } from '@tenon/config/example-code'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PageBlock, pageBlocks, pages, readerDirectory, root, runInDirectory, writePageFiles } from './reader.ts'
+import {
+  type PageBlock,
+  pageBlocks,
+  pages,
+  readerDirectory,
+  root,
+  runInDirectory,
+  stories,
+  writePageFiles,
+} from './reader.ts'
 
 const checks = fileURLToPath(new URL('fixtures/check-values.js', import.meta.url))
-/** Its blocks are run in order, by authoring.test.ts. */
-const story = 'docs/authoring.md'
 const inLanguage = (...languages: string[]): PageBlock[] =>
-  pageBlocks.filter(({ language, page }) => languages.includes(language) && page !== story)
+  pageBlocks.filter(({ language, page }) => languages.includes(language) && !stories.includes(page))
 const scripts = inLanguage('ts')
 const files = scripts.filter(({ attributes }) => attributes['file'] !== undefined)
 const skipped = pageBlocks.filter(({ attributes }) => attributes['no-run'] !== undefined)
@@ -25,7 +32,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const fileName = (place: string): string => place.replaceAll(/[^\w]/g, '-')
 
 test('blocks are in languages that these tests know', () => {
-  const known = new Set(['ts', 'c', 'sh', 'console', 'json', 'text', ''])
+  const known = new Set(['ts', 'c', 'cmake', 'make', 'sh', 'console', 'json', 'text', ''])
   expect(pageBlocks.filter(({ language }) => !known.has(language)).map(({ place }) => place)).toEqual([])
 })
 

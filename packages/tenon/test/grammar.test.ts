@@ -17,6 +17,7 @@ import * as scopeTesting from '@tenon/scope/testing'
 import * as strings from '@tenon/tstring'
 import { describe, expect, test } from 'vitest'
 import * as build from '../src/entries/build.ts'
+import * as bundler from '../src/entries/bundler.ts'
 import * as project from '../src/entries/project.ts'
 import * as testing from '../src/entries/testing.ts'
 import * as tenon from '../src/index.ts'
@@ -30,6 +31,7 @@ const entries = {
   tenon,
   'tenon/testing': testing,
   'tenon/build': build,
+  'tenon/bundler': bundler,
   'tenon/project': project,
   'tenon/binary': binary,
   'tenon/core': core,

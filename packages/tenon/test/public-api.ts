@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { methodsByClass } from '@tenon/config/public-methods'
 import * as serve from '../../serve/src/index.ts'
 import * as build from '../src/entries/build.ts'
+import * as bundler from '../src/entries/bundler.ts'
 import * as project from '../src/entries/project.ts'
 import * as testing from '../src/entries/testing.ts'
 import * as tenon from '../src/index.ts'
@@ -32,7 +33,7 @@ const modules = await Promise.all(entries.map((entry) => import(`@tenon/${entry}
 
 /** Everything that the entries of the packages export, by name. */
 const exported: ReadonlyMap<string, unknown> = new Map(
-  [...modules, tenon, build, project, testing, serve].flatMap((module) => Object.entries(module)),
+  [...modules, tenon, build, bundler, project, testing, serve].flatMap((module) => Object.entries(module)),
 )
 
 /** The sources of the packages. */

@@ -27,6 +27,9 @@ export interface PageBlock extends MarkdownBlock {
   readonly page: string
 }
 
+/** The pages whose blocks go on from each other. `stories.test.ts` follows them in order. */
+export const stories: readonly string[] = ['docs/authoring.md', 'docs/native-builds.md']
+
 const generated = new Set(['node_modules', 'dist', 'CHANGELOG.md'])
 
 /** The pages of the repository: those in its root, in `docs`, and of every package, tool and example. */

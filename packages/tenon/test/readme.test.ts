@@ -1,11 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageBlocks, readerDirectory, runInDirectory } from './reader.ts'
+import { pageBlocks, readerDirectory, runInDirectory, stories } from './reader.ts'
 import { runTenon } from './run-tenon.ts'
 
-// The pages about packages of kernels and about serving have tests of their own.
-const others = new Set(['docs/authoring.md', 'docs/serving.md'])
+// The pages whose blocks go on from each other, and the one about serving, have tests of their own.
+const others = new Set([...stories, 'docs/serving.md'])
 const consoles = pageBlocks.filter(({ language, page }) => language === 'console' && !others.has(page))
 
 let directory: string

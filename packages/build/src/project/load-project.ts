@@ -3,17 +3,21 @@ import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import type { LoadedPackage } from '../load-package.ts'
-import { hostPlatform } from '../platform.ts'
+import { hostPlatform, type PlatformName } from '../platform.ts'
 import type { NativePackage, NativeTarget, SharedTarget } from '../targets.ts'
 import { ToolError } from '../tool-error.ts'
 import { checkConfig } from './check-config.ts'
 import type { KernelLibrary, KernelTest, ProjectConfig } from './config.ts'
 import { headersDirectory } from './headers.ts'
 
-/** A package of kernels with a `tenon.config.ts`. */
-export interface Project extends LoadedPackage {
+/** A package of kernels, as `tenon pack` packs it. */
+export interface KernelPackage extends LoadedPackage {
   /** The configuration. Its name, tests and platforms have their defaults. */
   readonly config: Required<ProjectConfig>
+}
+
+/** A package of kernels with a `tenon.config.ts`. */
+export interface Project extends KernelPackage {
   /** The absolute path of the configuration. */
   readonly configPath: string
 }
@@ -48,8 +52,36 @@ export async function loadProject(directory: string, { onWarning }: LoadProjectO
   }
 }
 
+/** Whether a directory has a configuration. Without one, another build tool makes the libraries. */
+export const hasConfig = (directory: string): boolean => configsIn(directory).length > 0
+
+/**
+ * A package of kernels whose libraries another build tool makes. Its name and version are those of its package.json.
+ *
+ * @param libraries the names of the libraries without prefix and extension
+ * @throws {ToolError} if the package.json is missing or not valid
+ */
+export function prebuiltPackage(
+  directory: string,
+  libraries: readonly string[],
+  platformNames: readonly PlatformName[],
+): KernelPackage {
+  const { name, version } = readManifest(directory)
+  const config = {
+    name,
+    libraries: libraries.map((library) => ({ name: library, sources: [] })),
+    tests: [],
+    platforms: platformNames,
+  }
+  return { directory, name, version, config, native: { targets: config.libraries.map(sharedTarget) } }
+}
+
+const sharedTarget = (library: KernelLibrary): SharedTarget => ({ imports: ['*'], ...library, kind: 'shared' })
+
+const configsIn = (directory: string): string[] => fileNames.filter((name) => existsSync(join(directory, name)))
+
 function findConfig(directory: string): string {
-  const found = fileNames.filter((name) => existsSync(join(directory, name)))
+  const found = configsIn(directory)
   if (found.length === 1) return join(directory, found[0]!)
   if (found.length > 1) throw new ToolError(`${directory} has ${found.join(' and ')}. Keep one of them.`)
   throw new ToolError(
@@ -59,8 +91,7 @@ function findConfig(directory: string): string {
 
 function readManifest(directory: string): { readonly name: string; readonly version: string } {
   const path = join(directory, 'package.json')
-  if (!existsSync(path))
-    throw new ToolError(`${directory} has no package.json beside tenon.config.ts. Run npm init there.`)
+  if (!existsSync(path)) throw new ToolError(`${directory} has no package.json. Run npm init there.`)
   const { name, version } = parseManifest(path)
   for (const [field, value] of Object.entries({ name, version })) {
     if (typeof value === 'string' && value !== '') continue
@@ -110,12 +141,7 @@ function nativePackage({ libraries, tests }: Required<ProjectConfig>, headers: s
   })
   return {
     targets: [
-      ...libraries.map((library): SharedTarget => ({
-        imports: ['*'],
-        ...library,
-        ...withHeaders(library),
-        kind: 'shared',
-      })),
+      ...libraries.map((library) => ({ ...sharedTarget(library), ...withHeaders(library) })),
       ...tests.map((program): NativeTarget => ({ ...program, ...withHeaders(program), kind: 'test' })),
     ],
   }

@@ -22,11 +22,17 @@ export const platformFields = ({ os, cpu, libc }: Platform): Manifest => ({
   libc: libc && [libc === 'gnu' ? 'glibc' : libc],
 })
 
-/** Copies libraries to the folder `lib` of a package, with the list of their digests. */
-export function writeLibraries(directory: string, paths: readonly string[]): void {
+/**
+ * Copies libraries to the folder `lib` of a package, with the list of their digests.
+ *
+ * @param libraries the path of each library, by the name of its file in the package
+ */
+export function writeLibraries(directory: string, libraries: Readonly<Record<string, string>>): void {
   mkdirSync(join(directory, 'lib'), { recursive: true })
-  for (const path of paths) copyFileSync(path, join(directory, 'lib', basename(path)))
-  const digests = Object.fromEntries(paths.map((path) => [basename(path), sha256(readFileSync(path))]))
+  for (const [file, path] of Object.entries(libraries)) copyFileSync(path, join(directory, 'lib', file))
+  const digests = Object.fromEntries(
+    Object.entries(libraries).map(([file, path]) => [file, sha256(readFileSync(path))]),
+  )
   writeFileSync(join(directory, digestsPath), `${JSON.stringify(digests, null, 2)}\n`)
 }
 
@@ -52,9 +58,6 @@ export function fillPlatformPackage(
   emptyPlatformPackage(pkg, platform)
   const directory = platformDirectory(pkg, platform)
   const shipped = artifacts.filter(({ target }) => isShipped(target) && !target.fixture)
-  writeLibraries(
-    directory,
-    shipped.map(({ path }) => path),
-  )
+  writeLibraries(directory, Object.fromEntries(shipped.map(({ path }) => [basename(path), path])))
   return join(directory, 'lib')
 }

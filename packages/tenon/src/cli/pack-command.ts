@@ -1,12 +1,21 @@
 import { relative } from 'node:path'
-import { findBuilds } from '../pack/find-builds.ts'
+import type { KernelPackage } from '@tenon/build/internal'
+import { findBuilds, type FoundBuilds } from '../pack/find-builds.ts'
 import { packProject, type PackedPackage } from '../pack/pack-project.ts'
-import { loadBuildTool } from './build-tool.ts'
+import { findPrebuilt } from '../pack/prebuilt.ts'
+import { type BuildTool, loadBuildTool } from './build-tool.ts'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
 import { alignColumns, printable, printData, printTalk } from './terminal.ts'
+import { UsageError } from './usage-error.ts'
 
 const args = {
+  library: {
+    type: 'string',
+    valueHint: 'libk.so',
+    repeatable: true,
+    description: 'a library that another build tool has made, in a folder without tenon.config.ts',
+  },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
@@ -17,10 +26,10 @@ export const packCommand: SubCommand = defineSubCommand({
     description: 'Write the npm packages of a package of kernels to dist/npm: one, and one for each platform',
   },
   args,
-  async run({ json }) {
+  async run({ library, json }) {
     const tool = await loadBuildTool('pack')
-    const project = await tool.loadProject(process.cwd())
-    const found = await findBuilds(tool, project)
+    const { project, ...found } =
+      library.length > 0 ? prebuilt(tool, process.cwd(), library) : await built(tool, process.cwd())
     const { packages, module } = packProject(tool, project, found)
     if (json) {
       const { name, version } = project
@@ -47,6 +56,26 @@ export const packCommand: SubCommand = defineSubCommand({
     }
   },
 })
+
+/** What to pack, and the platforms for which it is not built. */
+interface Packed extends FoundBuilds {
+  readonly project: KernelPackage
+}
+
+async function built(tool: BuildTool, directory: string): Promise<Packed> {
+  const project = await tool.loadProject(directory)
+  return { project, ...(await findBuilds(tool, project)) }
+}
+
+function prebuilt(tool: BuildTool, directory: string, files: readonly string[]): Packed {
+  if (tool.hasConfig(directory)) {
+    throw new UsageError(
+      '--library cannot be combined with tenon.config.ts, whose libraries tenon build makes',
+      'Add the sources to tenon.config.ts, or delete it.',
+    )
+  }
+  return { ...findPrebuilt(tool, directory, files), missing: [] }
+}
 
 const byteSizeOf = ({ files }: PackedPackage): number =>
   [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)

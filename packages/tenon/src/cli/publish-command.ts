@@ -1,5 +1,6 @@
 import { findProjectProblems } from '../pack/check-packages.ts'
 import { platformPackageName } from '../pack/manifests.ts'
+import { packedFrom } from '../pack/prebuilt.ts'
 import { readPackages } from '../pack/pack-project.ts'
 import { loadBuildTool } from './build-tool.ts'
 import type { Definition } from './definition.ts'
@@ -36,8 +37,10 @@ export const publishCommand: SubCommand = defineSubCommand({
       throw new UsageError(`--tag must be a letter, followed by letters, digits, dots and dashes, got ${tag}`)
     }
     const tool = await loadBuildTool('publish')
-    const project = await tool.loadProject(process.cwd())
-    const packages = readPackages(tool, project.directory)
+    const directory = process.cwd()
+    const loaded = tool.hasConfig(directory) ? await tool.loadProject(directory) : undefined
+    const packages = readPackages(tool, directory)
+    const project = loaded ?? packedFrom(tool, directory, packages)
     const problems = findProjectProblems(tool, project, packages)
     if (problems.length > 0)
       throw new InputError(

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Manifest, NpmPackage, PackageRules, Platform, Project } from '@tenon/build/internal'
+import type { KernelPackage, Manifest, NpmPackage, PackageRules, Platform } from '@tenon/build/internal'
 import type { BuildTool } from '../cli/build-tool.ts'
 import { isRequired } from './find-builds.ts'
 import { platformPackageName } from './manifests.ts'
@@ -7,11 +7,18 @@ import { platformPackageName } from './manifests.ts'
 /** The names of documents that a package may have. */
 const documents = /^(?:README\.md|LICENSE(?:\.md|\.txt)?|NOTICE)$/
 
+/** As {@link documents}, with the sidecars of libraries. */
+const platformDocuments = new RegExp(`${documents.source}|^lib/[\\w-]+\\.tenon\\.json$`)
+
 /**
  * Returns a sentence for each reason why the packages of a project must not be published: packages that are missing, belong to
  * another version or have other files, manifests that a user cannot install, and libraries that do not run on their platform.
  */
-export function findProjectProblems(tool: BuildTool, project: Project, packages: readonly NpmPackage[]): string[] {
+export function findProjectProblems(
+  tool: BuildTool,
+  project: KernelPackage,
+  packages: readonly NpmPackage[],
+): string[] {
   const problems = packages.flatMap((pkg) => {
     const { name, version } = pkg
     const platform = tool.platforms.find((one) => platformPackageName(project.name, one.name) === name)
@@ -50,7 +57,12 @@ function findDependencies({ name, version, manifest }: NpmPackage, packages: rea
   ]
 }
 
-function platformRules(tool: BuildTool, project: Project, { files }: NpmPackage, platform: Platform): PackageRules {
+function platformRules(
+  tool: BuildTool,
+  project: KernelPackage,
+  { files }: NpmPackage,
+  platform: Platform,
+): PackageRules {
   const { config, directory, native } = project
   const required = new Set(config.libraries.filter((one) => isRequired(one, platform)).map(({ name }) => name))
   const libraries = native.targets
@@ -60,7 +72,7 @@ function platformRules(tool: BuildTool, project: Project, { files }: NpmPackage,
   const needed = config.libraries.flatMap((one) => one.libraries ?? []).flatMap((name) => libraryFiles(name, platform))
   return {
     files: ['package.json', tool.digestsPath, ...libraries.map(({ path }) => path)],
-    documents,
+    documents: platformDocuments,
     platform: { platform, libraries: needed, builtIn: directory },
   }
 }

@@ -10,11 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { Manifest, NpmPackage, Project } from '@tenon/build/internal'
+import type { KernelPackage, Manifest, NpmPackage } from '@tenon/build/internal'
 import type { BuildTool } from '../cli/build-tool.ts'
 import type { LibraryPlace } from '../cli/generate-types.ts'
 import { InputError } from '../cli/input-error.ts'
 import { quote } from '../registered/quote.ts'
+import { copySidecar } from '../signatures/sidecar.ts'
 import type { FoundBuilds, PlatformBuild } from './find-builds.ts'
 import { mainManifest, platformManifest, type ManifestSource } from './manifests.ts'
 import { projectModule, type ProjectModule } from './project-module.ts'
@@ -40,7 +41,7 @@ export interface PackedProject {
  *
  * @throws {InputError} if a file is missing or not valid, or no library describes a kernel
  */
-export function packProject(tool: BuildTool, project: Project, { builds }: FoundBuilds): PackedProject {
+export function packProject(tool: BuildTool, project: KernelPackage, { builds }: FoundBuilds): PackedProject {
   const { directory, name, version } = project
   const platforms = builds.map(({ platform }) => platform)
   const source: ManifestSource = { tool, name, version, project: readManifest(directory), platforms }
@@ -63,10 +64,12 @@ export function packProject(tool: BuildTool, project: Project, { builds }: Found
     write(mainManifest(source), { 'index.d.ts': module.declarations, 'index.js': module.script })
     for (const build of builds) {
       const packed = write(platformManifest(source, build.platform), { 'README.md': platformReadme(name, build) })
+      const fileOf = (library: string): string => tool.sharedLibraryName(library, build.platform)
       tool.writeLibraries(
         packed,
-        build.libraries.map(({ path }) => path),
+        Object.fromEntries(build.libraries.map((library) => [fileOf(library.name), library.path])),
       )
+      for (const library of build.libraries) copySidecar(library.path, join(packed, 'lib', fileOf(library.name)))
     }
     // Replaced at once, so that the folder never has packages of two runs.
     rmSync(folder, { recursive: true, force: true })

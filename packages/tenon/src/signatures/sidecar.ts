@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, copyFileSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import type { KernelConvention } from '@tenon/core'
 import { describe, didYouMean, KERNEL_CONVENTIONS } from '@tenon/core/internal'
@@ -31,6 +31,11 @@ export function sidecarPath(library: string): string {
   const name = basename(library)
   const stem = name.replace(/\.so(?:\.\d+)+$/, '')
   return join(dirname(library), `${stem === name ? basename(name, extname(name)) : stem}.tenon.json`)
+}
+
+/** Copies the sidecar of a library, if it has one, to the place that belongs to a copy of the library. */
+export function copySidecar(library: string, copy: string): void {
+  if (existsSync(sidecarPath(library))) copyFileSync(sidecarPath(library), sidecarPath(copy))
 }
 
 /**

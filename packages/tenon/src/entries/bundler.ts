@@ -1,0 +1,1 @@
+export { esbuildPlugin, type EsbuildPlugin, rollupPlugin, type RollupPlugin } from '../bundler/plugins.ts'
