@@ -119,6 +119,11 @@ export class NativeLibrary extends ManagedLifetime {
     return address ?? this.#refuse(name)
   }
 
+  /** @internal Whether an exported symbol is a function. Thread-local variables have addresses, too, which only their own library states. */
+  isFunction(name: string): boolean {
+    return this.#find('tn_library_function', name) !== DATA
+  }
+
   #refuse(name: string): never {
     throw missingSymbol(this.path, name)
   }

@@ -117,9 +117,7 @@ function downcall(
   if (typeof address === 'bigint') throw new ArgumentError(`symbol must be a function, got the address ${hex(address)}`)
   block.gate.owner.checkAlive()
   const name = symbol instanceof SymbolSegment ? symbol.name : 'the function'
-  if (coreFunctions().tn_address_is_data(address) !== 0) {
-    throw new ArgumentError(`symbol must be a function, got the variable ${name}`)
-  }
+  if (isVariable(symbol, address)) throw new ArgumentError(`symbol must be a function, got the variable ${name}`)
   const capturesErrno = captureErrno === true
   const types = {
     result: result === 'void' ? result : coreTypeOf(result),
@@ -130,6 +128,12 @@ function downcall(
   const call = callOf(bound, result, capturesErrno) as Downcall | DowncallWithErrno
   Object.defineProperty(call, 'name', { value: name })
   return printAs(`${name}(${parameters.join(', ')}): ${result}`, call)
+}
+
+/** An address alone may be that of code which no library has. */
+function isVariable(symbol: MemorySegment, address: number): boolean {
+  if (symbol instanceof SymbolSegment && symbol.library !== undefined) return !symbol.library.isFunction(symbol.name)
+  return coreFunctions().tn_address_is_data(address) !== 0
 }
 
 function callOf(bound: Bound, result: FunctionSignature['result'], capturesErrno: boolean): Call {

@@ -46,7 +46,7 @@ export class SymbolLookup {
 
   /** Returns a symbol. @throws {LoadError} if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
   get(name: string): MemorySegment {
-    return new SymbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name)
+    return new SymbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name, this.#library)
   }
 
   toString(): string {
