@@ -42,7 +42,7 @@ export { checkedCall, findDamage, type Written } from './memory/guarded-calls.ts
 export { addGuard, newGuardedMemory, type Damage, type Guard } from './memory/guarded-memory.ts'
 export { newCollected } from './memory/allocators.ts'
 export { writeUtf8 } from './memory/write-utf8.ts'
-export { lossReader, MappedFile, pageSize, reserveRoom, type MappedFileOptions } from './memory/mapped-file.ts'
+export { LostWrites, MappedFile, pageSize, reserveRoom, type MappedFileOptions } from './memory/mapped-file.ts'
 export {
   RUN_OPTIONS,
   type CallPriority,

@@ -18,7 +18,7 @@ export interface MappedFileOptions {
 
 /**
  * A part of a file that is mapped into memory. If the file is truncated, the lost pages read as zeros. Writes to pages that the file
- * does not have, or for which its file system has no room, are lost, which {@link lostWrites} returns. The opener must close the
+ * does not have, or for which its file system has no room, are lost, which {@link lostWrites} reads. The opener must close the
  * mapping once.
  */
 export class MappedFile {
@@ -27,8 +27,8 @@ export class MappedFile {
   readonly buffer: ArrayBuffer
   /** Does not refer to this object or to the buffer, so that a `Cleaner` can keep the function. */
   readonly unmap: () => void
-  /** Returns the error for writes that did not reach the file, once. Does not refer to this object, as {@link unmap}. */
-  readonly lostWrites: () => NativeError | undefined
+  /** The writes that did not reach the file; undefined for private copies. Does not refer to this object, as {@link unmap}. */
+  readonly lostWrites: LostWrites | undefined
 
   private constructor(
     path: string,
@@ -40,7 +40,7 @@ export class MappedFile {
     this.byteSize = byteSize
     this.buffer = bufferOver(address, byteSize)
     this.unmap = unmapper(address, byteSize)
-    this.lostWrites = isShared === true ? lossReader(path, address, byteOffset) : () => undefined
+    this.lostWrites = isShared === true ? new LostWrites(path, address, byteOffset) : undefined
   }
 
   /** The file may be closed afterwards. @throws {NativeError} if the system or the runtime refuses. */
@@ -69,7 +69,7 @@ export class MappedFile {
    */
   sync(byteOffset: number, byteSize: number): void {
     checkStatus(coreFunctions().tn_mapping_sync(this.address + byteOffset, byteSize), 'writing a mapped file')
-    const lost = this.lostWrites()
+    const lost = this.lostWrites?.read()
     if (lost !== undefined) throw lost
   }
 
@@ -114,25 +114,44 @@ function unmapper(address: number, byteSize: number): () => void {
 
 const NONE_LOST = 2n ** 64n - 1n
 
-/** Returns a function that returns the error for lost writes to a mapping, once. `byteOffset` is that of the mapping in the file. */
-export function lossReader(path: string, address: number, byteOffset: number): () => NativeError | undefined {
-  let known = NONE_LOST
-  return () => {
+/** The writes to a mapping that did not reach its file. */
+export class LostWrites {
+  readonly #path: string
+  readonly #address: number
+  readonly #byteOffset: number
+  #known = NONE_LOST
+
+  /** @param byteOffset that of the mapping in the file. */
+  constructor(path: string, address: number, byteOffset: number) {
+    this.#path = path
+    this.#address = address
+    this.#byteOffset = byteOffset
+  }
+
+  /** Returns the error for writes that were lost, as often as it is asked, because later writes to the same pages are lost as well. */
+  read(): NativeError | undefined {
     const out = new BigUint64Array(1)
-    checkStatus(coreFunctions().tn_mapping_lost(address, addressOf(out)), 'examining a mapping')
+    checkStatus(coreFunctions().tn_mapping_lost(this.#address, addressOf(out)), 'examining a mapping')
     const [offset] = out as unknown as [bigint]
-    if (offset === known) return undefined
-    known = offset
-    const start = byteOffset + Number(offset)
+    this.#known = offset
+    if (offset === NONE_LOST) return undefined
+    const [path, byteOffset] = [this.#path, this.#byteOffset + Number(offset)]
     return new NativeError(
-      `writes to the file ${path} from byte ${start} on were lost, because pages of the file are missing`,
+      `writes to the file ${path} from byte ${byteOffset} on were lost, because pages of the file are missing`,
       {
         hint:
           'The file was made smaller while it was mapped, or its file system is full. Let mapFile() make the file larger with byteSize, ' +
           'which reserves the room.',
-        details: { path, byteOffset: start },
+        details: { path, byteOffset },
       },
     )
+  }
+
+  /** Returns the error for writes that were lost, unless it was returned before for the same first byte. */
+  readNew(): NativeError | undefined {
+    const known = this.#known
+    const lost = this.read()
+    return this.#known === known ? undefined : lost
   }
 }
 

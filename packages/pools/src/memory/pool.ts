@@ -6,7 +6,7 @@ import {
   checkSlice,
   describe,
   inspectAsText,
-  lossReader,
+  LostWrites,
   ManagedLifetime,
   READ_ONLY,
   wrongType,
@@ -69,7 +69,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   readonly identityOffset: number
   readonly #parts: PoolParts
   /** Returns the error for writes that did not reach a writable file. */
-  readonly #lostWrites: (() => Error | undefined) | undefined
+  readonly #lostWrites: LostWrites | undefined
   /** Undefined where the runtime forbids views of native memory. */
   readonly #block: Block | undefined
   /** Undefined if other processes cannot map the memory safely. */
@@ -89,7 +89,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     const { mapping, attachment, label } = parts
     this.#lostWrites =
       this.kind === 'file' && this.rights === 'writable'
-        ? lossReader(label, mapping.address, this.identityOffset)
+        ? new LostWrites(label, mapping.address, this.identityOffset)
         : undefined
     const { buffer, address } = mapping
     // Files are left out, because a process that maps one faults when the file shrinks.
@@ -226,12 +226,13 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   /** @internal Writes changed pages to the file's device. @throws {NativeError} if writes were lost. */
   sync(): void {
     syncMapping(this.#parts.mapping)
-    this.checkWritten()
+    const lost = this.#lostWrites?.read()
+    if (lost !== undefined) throw lost
   }
 
-  /** @internal @throws {NativeError} if writes to the mapping did not reach the file, once. */
+  /** @internal @throws {NativeError} if writes to the mapping did not reach the file, unless an earlier error said so. */
   checkWritten(): void {
-    const lost = this.#lostWrites?.()
+    const lost = this.#lostWrites?.readNew()
     if (lost !== undefined) throw lost
   }
 

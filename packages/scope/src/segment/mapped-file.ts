@@ -126,14 +126,14 @@ function upkeepOf(file: MappedFile): Upkeep {
 }
 
 function throwIfLost({ lostWrites }: MappedFile): void {
-  const lost = lostWrites()
+  const lost = lostWrites?.readNew()
   if (lost !== undefined) throw lost
 }
 
 /** Returns the end of a mapping whose buffer was collected. Nobody is there to catch an error, so lost writes are a warning. */
 function collector({ lostWrites, unmap }: MappedFile): () => void {
   return () => {
-    const lost = lostWrites()
+    const lost = lostWrites?.readNew()
     if (lost !== undefined) process.emitWarning(lost)
     unmap()
   }
@@ -165,7 +165,7 @@ export abstract class MappedAccess extends AtomicAccess {
     return mappings.has(this.block)
   }
 
-  /** Writes modified pages to the mapped file, and returns when they have been written. @throws {NativeError} if writes were lost. */
+  /** Writes modified pages to the mapped file, and returns when they have been written. @throws {NativeError} if writes were lost, each time. */
   force(): void {
     withPages(this, (file, byteOffset, byteSize) => file.sync(byteOffset, byteSize))
   }
