@@ -64,6 +64,29 @@ describe('hostile requests', () => {
     await isWell(served)
   })
 
+  test('a request whose body is wrong after its answer was sent gets no second answer', async () => {
+    const served = await Served.start([double])
+    const kept = (path: string, ...lines: string[]): string =>
+      [`POST ${path} HTTP/1.1`, 'host: localhost', ...lines, '', ''].join('\r\n')
+    for (const [status, bytes] of [
+      ['400', `${kept('/v2/models/double/infer', 'transfer-encoding: xchunked')}2\r\n{}\r\n0\r\n\r\n`],
+      ['400', `${kept('/v2/models/double/infer', 'transfer-encoding: chunked;q=1')}0\r\n\r\n`],
+      ['404', `${kept('/nowhere', 'transfer-encoding: chunked')}5\r\nabcde\r\nzz\r\n`],
+    ] as const) {
+      expect((await converse(served, bytes)).match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`])
+    }
+    await isWell(served)
+  })
+
+  test('a request of HTTP/1.0 in chunks is refused', async () => {
+    const served = await Served.start([double])
+    const bytes = head('transfer-encoding: chunked').replace('HTTP/1.1', 'HTTP/1.0')
+    const text = `${bytes}${request.length.toString(16)}\r\n${request}\r\n0\r\n\r\n`
+    expect(await converse(served, text)).toMatch(
+      /^HTTP\/1\.1 400 .*must be HTTP\/1\.1 with the transfer-encoding chunked/s,
+    )
+  })
+
   test('a chunked body is counted, and ends at the limit', async () => {
     const served = await Served.start([double], { maxRequestBytes: 100_000 })
     const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`

@@ -87,6 +87,11 @@ export class HttpServer {
       if (this.#broken.has(socket)) return
       const answer = (): void => answerBroken(error, socket, this.#timeout)
       const newest = this.#newest.get(socket)
+      // A second answer to the request with the wrong bytes would be taken for that of the next request.
+      if (newest?.req.complete === false && newest.headersSent) {
+        endAnswered(newest, socket, this.#timeout)
+        return
+      }
       // The requests before the wrong bytes may be complete. Their answers are sent first.
       const whole = newest?.req.complete === false ? this.#beforeNewest.get(socket) : newest
       if (whole === undefined || whole.writableFinished || whole.destroyed) {
@@ -176,7 +181,7 @@ export class HttpServer {
     let answer: Answer
     try {
       if (headers.host === undefined && httpVersion === '1.1') throw new HttpError(400, 'the request must have a Host')
-      checkTransferEncoding(headers['transfer-encoding'])
+      checkTransferEncoding(headers['transfer-encoding'], httpVersion)
       this.#origins.check(headers)
       const preflight = this.#origins.preflight(method, headers)
       answer = preflight ?? (await this.#handle(exchange, method, path))
@@ -207,9 +212,9 @@ export class HttpServer {
   }
 }
 
-/** Node.js reads a body as chunks if this is the last encoding, and leaves the others to the server. @throws {HttpError} */
-function checkTransferEncoding(encoding: string | undefined): void {
-  if (encoding === undefined || encoding.toLowerCase() === 'chunked') return
+/** Node.js reads a body as chunks if this is the last encoding, and leaves the others and HTTP/1.0 to the server. @throws {HttpError} */
+function checkTransferEncoding(encoding: string | undefined, httpVersion: string): void {
+  if (encoding === undefined || (encoding.toLowerCase() === 'chunked' && httpVersion === '1.1')) return
   throw new HttpError(400, 'the request must be HTTP/1.1 with the transfer-encoding chunked', { connection: 'close' })
 }
 
@@ -244,6 +249,19 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Socket, timeout: num
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
   // The answers before this one may be long.
   socket.setTimeout(timeout, () => socket.destroy())
-  // At once, the bytes that the client still sends would reset the connection, and it would not get the answer.
-  socket.end(head + body, () => setTimeout(() => socket.destroy(), LINGER).unref())
+  endWith(head + body, socket)
+}
+
+/** Ends the connection of a request whose body is wrong, and whose answer was begun. @param timeout as for {@link answerBroken} */
+function endAnswered(response: ServerResponse, socket: Socket, timeout: number): void {
+  if (ended.has(socket)) return
+  ended.add(socket)
+  socket.setTimeout(timeout, () => socket.destroy())
+  if (response.writableFinished) endWith('', socket)
+  else response.once('finish', () => endWith('', socket))
+}
+
+/** Sends the last bytes. At once, the bytes that the client still sends would reset the connection, and it would not get the answer. */
+function endWith(bytes: string, socket: Socket): void {
+  socket.end(bytes, () => setTimeout(() => socket.destroy(), LINGER).unref())
 }
