@@ -1,4 +1,15 @@
-import { copyFileSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -93,6 +104,60 @@ test('dependencies beside a file that was replaced are found', () => {
   NativeLibrary.open(path)
   put('core_fixture_dependent', path)
   expect(NativeLibrary.open(path).function('fixture_dependent', { result: 'int32' })()).toBe(8)
+})
+
+/** Writes a library whose function `outer` calls `inner` of another one in the folder `deep` beside it. */
+function writeRelease(directory: string, value: number): void {
+  mkdirSync(join(directory, 'deep'), { recursive: true })
+  const compile = (name: string, source: string, flags: readonly string[]): void => {
+    writeFileSync(join(root, 'source.c'), source)
+    const file = join(directory, name)
+    execFileSync(process.env['CC'] ?? 'cc', ['-shared', '-fPIC', '-o', `${file}.new`, join(root, 'source.c'), ...flags])
+    renameSync(`${file}.new`, file)
+  }
+  compile('deep/libinner_of_release.so', `int inner(void) { return ${value}; }`, ['-Wl,-soname,libinner_of_release.so'])
+  compile('outer.so', `int inner(void); int outer(void) { return ${10 * value} + inner(); }`, [
+    `-L${join(directory, 'deep')}`,
+    '-l:libinner_of_release.so',
+    '-Wl,-rpath,$ORIGIN/deep',
+  ])
+}
+
+test('a new file is refused if its dependency was replaced too, because the loader keeps the old one', () => {
+  const directory = folder()
+  const outer = (path: string): unknown => NativeLibrary.open(path).function('outer', { result: 'int32' })()
+  writeRelease(join(directory, 'one'), 1)
+  symlinkSync('one', join(directory, 'current'))
+  const path = join(directory, 'current/outer.so')
+  expect(outer(path)).toBe(11)
+  // The same file of another name is not a new one.
+  expect(outer(join(directory, 'one/outer.so'))).toBe(11)
+
+  writeRelease(join(directory, 'two'), 2)
+  symlinkSync('two', join(directory, 'next'))
+  renameSync(join(directory, 'next'), join(directory, 'current'))
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const refusal = (): unknown => outer(path)
+    expect(refusal).toThrow(LoadError)
+    expect(refusal).toThrow(/could not be loaded: .*deep\/libinner_of_release\.so, which it needs, was replaced after/)
+    expect(refusal).toThrow(/Restart the process, or open it with Library\.isolate\(\)/)
+  }
+
+  symlinkSync('one', join(directory, 'next'))
+  renameSync(join(directory, 'next'), join(directory, 'current'))
+  expect(outer(path)).toBe(11)
+})
+
+test('a path whose file was removed is not opened, although the loader knows it', () => {
+  const path = join(folder(), 'lib.so')
+  put('core_fixture', path)
+  NativeLibrary.open(path)
+  rmSync(path)
+  const refusal = (): unknown => NativeLibrary.open(path)
+  expect(refusal).toThrow(LoadError)
+  expect(refusal).toThrow(/lib\.so does not exist/)
+  put('structs', path)
+  expect(nameOf(NativeLibrary.open(path))).toBe('structs')
 })
 
 test('a file that was overwritten in place is refused', () => {

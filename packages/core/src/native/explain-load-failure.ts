@@ -92,6 +92,9 @@ function linkerScript(reason: string): string | undefined {
 
 /** What to do about a file that was changed after it was loaded. @param reason the message of the core */
 function replacedFileHint(reason: string): string | undefined {
+  if (reason.includes('which it needs, was replaced')) {
+    return 'Restart the process, or open it with Library.isolate(), because a process keeps the first library of each name that others need.'
+  }
   if (reason.includes('was replaced after')) return 'Open the library again, which loads the new file.'
   if (!reason.includes('was overwritten after')) return undefined
   return 'Restart the process. Replace files of libraries by renaming others, as linkers and package managers do, because code that is overwritten can end the process.'

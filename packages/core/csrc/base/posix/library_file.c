@@ -2,6 +2,7 @@
 #include "library_file.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "base/lock.h"
 #include "base/status.h"
+#include "library_dependencies.h"
 #include "loader.h"
 
 /* How often a file is opened again that was replaced while the loader read it. */
@@ -125,11 +127,27 @@ static int32_t open_new(const char *path, const file_t *file, bool *is_replaced,
     free(entry);
     return tn__fail(TN_LOAD_FAILED, "the loader still has the file that %s has replaced", path);
   }
+  const int32_t current = tn__dependencies_check(library);
+  if (current != TN_OK) {
+    free(entry);
+    return current;
+  }
+  tn__dependencies_remember();
   entry->file = *file;
   entry->library = library;
   add(entry);
   *out = library;
   return TN_OK;
+}
+
+/* Opens a name that the loader searches for. The loader would also open a path whose file was removed after it was loaded. */
+static int32_t open_unknown(const char *path, void **out) {
+#if !defined(__APPLE__) /* whose own libraries have no files */
+  struct stat found;
+  if (strchr(path, '/') != NULL && stat(path, &found) != 0)
+    return tn__fail(TN_LOAD_FAILED, "%s: cannot open shared object file: %s", path, strerror(errno));
+#endif
+  return tn__loader_open(path, RTLD_LOCAL, out);
 }
 
 int32_t tn__library_file_open(const char *path, const char *identity, void **out) {
@@ -138,7 +156,7 @@ int32_t tn__library_file_open(const char *path, const char *identity, void **out
     const bool is_file = describe(path, &file);
     if (identity != NULL && !(is_file && has_identity(&file, identity)))
       return tn__fail(TN_LOAD_FAILED, "the file %s was replaced after the library was opened", path);
-    if (!is_file) return tn__loader_open(path, RTLD_LOCAL, out);
+    if (!is_file) return open_unknown(path, out);
     const opened_t *known = find_inode(&file);
     if (known != NULL && !is_same(&known->file, &file))
       return tn__fail(TN_LOAD_FAILED, "the file %s was overwritten after it was loaded", path);
