@@ -9,6 +9,7 @@ import { logLine } from './log.ts'
 import { isModel, type Model } from './model/model.ts'
 import type { ModelSource } from './repository/model-source.ts'
 import { ByteBudget } from './service/byte-budget.ts'
+import { CRASH_LOOP } from './service/fault-of.ts'
 import { ModelControl } from './service/model-control.ts'
 import { Metrics } from './service/metrics.ts'
 import { ModelRegistry } from './service/model-registry.ts'
@@ -124,7 +125,7 @@ export class InferenceServer implements AsyncDisposable {
   /** Whether the processes of every model crashed so often that none is started any more. */
   get isCrashed(): boolean {
     const models = this.#registry.all()
-    return models.length > 0 && models.every(({ isCrashed }) => isCrashed)
+    return models.length > 0 && models.every(({ fault }) => fault === CRASH_LOOP)
   }
 
   /** Says that the server is not ready, so that load balancers send no new requests. Requests are still answered. */

@@ -1,10 +1,13 @@
 import { eventually } from '@tenon/config/eventually'
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { HealthCheckResponse_ServingStatus, Health } from '../src/generated/health_pb.js'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import { defineModel, ModelRepository, type ModelSource } from '../src/index.ts'
 import { ModelControl } from '../src/service/model-control.ts'
 import { ModelRegistry } from '../src/service/model-registry.ts'
+import { CRASH_LOOP } from '../src/service/fault-of.ts'
 import type { ServedModel } from '../src/service/served-model.ts'
 import { Caller } from './caller.ts'
 import { faulty, libfaulty, makeRepository } from './make-repository.ts'
@@ -56,9 +59,9 @@ describe('a crash loop', () => {
   test('of two versions is one attempt to load them again, with the overrides of the client', async () => {
     const { control, load, find } = controlled()
     await control.load('m', { instances: 3 })
-    find('1').isCrashed = true
+    find('1').fault = CRASH_LOOP
     await vi.advanceTimersByTimeAsync(10_000)
-    find('2').isCrashed = true
+    find('2').fault = CRASH_LOOP
     await vi.advanceTimersByTimeAsync(60_000)
     expect(load.mock.calls).toEqual([
       ['m', { instances: 3 }],
@@ -70,8 +73,8 @@ describe('a crash loop', () => {
     for (const end of ['unload', 'closeAsync'] as const) {
       const { control, load, find, state } = controlled()
       await control.load('m', {})
-      find('1').isCrashed = true
-      find('2').isCrashed = true
+      find('1').fault = CRASH_LOOP
+      find('2').fault = CRASH_LOOP
       await control[end]('m')
       await vi.advanceTimersByTimeAsync(60_000)
       expect([load.mock.calls.length, state()]).toEqual([1, 'UNAVAILABLE'])
@@ -84,9 +87,9 @@ describe('a crash loop', () => {
     const replaced = find('1')
     await control.load('m', {})
     const unloaded = find('1')
-    replaced.isCrashed = true
+    replaced.fault = CRASH_LOOP
     await control.unload('m')
-    unloaded.isCrashed = true
+    unloaded.fault = CRASH_LOOP
     await vi.advanceTimersByTimeAsync(60_000)
     expect([load.mock.calls.length, state()]).toEqual([2, 'UNAVAILABLE'])
   })
@@ -109,10 +112,10 @@ describe('a crash loop', () => {
         served.enter()
         finish = () => served.leave()
       }
-      served.isCrashed = true
+      served.fault = CRASH_LOOP
       await vi.advanceTimersByTimeAsync(29_999)
       const changed = change === 'load' ? control.load('m', {}) : control[change]('m')
-      if (change !== 'load') served.onCrashLoop?.()
+      if (change !== 'load') served.onFault?.()
       await vi.advanceTimersByTimeAsync(60_000)
       finish()
       await changed
@@ -125,7 +128,7 @@ describe('a crash loop', () => {
     const { control, load, find } = controlled()
     const crashAfterLoad = async (wait: number): Promise<void> => {
       const before = load.mock.calls.length
-      find('1').isCrashed = true
+      find('1').fault = CRASH_LOOP
       await vi.advanceTimersByTimeAsync(wait - 1)
       expect([wait, load.mock.calls.length]).toEqual([wait, before])
       await vi.advanceTimersByTimeAsync(1)
@@ -143,11 +146,11 @@ describe('a crash loop', () => {
   test('is still tried again after a client could not load its model', async () => {
     const { control, load, find } = controlled()
     await control.load('m', {})
-    find('1').isCrashed = true
+    find('1').fault = CRASH_LOOP
     load.mockRejectedValueOnce(new Error('x'))
     await expect(control.load('m', {})).rejects.toThrow('x')
     await vi.advanceTimersByTimeAsync(30_000)
-    expect([load.mock.calls.length, find('1').isCrashed]).toEqual([3, false])
+    expect([load.mock.calls.length, find('1').fault]).toEqual([3, undefined])
   })
 })
 
@@ -217,5 +220,28 @@ if (process.platform === 'linux')
       expect((await served.post('/v2/repository/models/crash/unload', {}))[0]).toBe(200)
       expect(cleared.mock.calls.length).toBeGreaterThan(before)
       expect(await statesOf(served)).toContainEqual(['crash', 'UNAVAILABLE'])
+    })
+
+    test('that find another file for their library make the model unavailable until it is loaded again', async () => {
+      const folder = makeRepository({
+        'double/model.json': faulty(0, { recycle: 1 }),
+        'double/1/libfaulty.so': { copy: libfaulty },
+      })
+      const caller = await Caller.start([], { repository: ModelRepository.open(folder) })
+      const { served } = caller
+      expect((await served.infer('double', request))[0]).toBe(200)
+      const path = join(folder, 'double/1/libfaulty.so')
+      writeFileSync(`${path}.new`, 'text')
+      renameSync(`${path}.new`, path)
+
+      const answer = { error: 'the library of the model double was replaced' }
+      await eventually(async () => expect(await served.infer('double', request)).toEqual([503, answer]))
+      expect(await served.get('/v2/models/double/ready')).toEqual([503, { name: 'double', ready: false }])
+      expect((await served.get('/v2/health/ready'))[0]).toBe(503)
+      expect(await statesOf(served)).toEqual([['double', 'UNAVAILABLE']])
+      const metrics = (await served.send('GET', '/metrics')).body.toString()
+      expect(metrics).toMatch(/nv_inference_request_failure\{model="double",version="1",reason="REJECTED"\} [1-9]/)
+      // A server whose models all crash ends. This one waits for a library that it can load.
+      expect(served.server.isCrashed).toBe(false)
     })
   })

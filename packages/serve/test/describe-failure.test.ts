@@ -1,5 +1,8 @@
-import { LoadError, NativeError, tensor, UnsupportedError } from '@tenon/core'
-import { describe, expect, test } from 'vitest'
+import { LoadError, NativeError, NativeLibrary, tensor, UnsupportedError } from '@tenon/core'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import { defineModel, ModelLoadError } from '../src/index.ts'
 import { describeFailure } from '../src/service/describe-failure.ts'
@@ -20,6 +23,9 @@ describe('describeFailure() names files without their folders', () => {
       new LoadError(`cannot load ${spaced}`, { cause: new LoadError('no', { details: { path: spaced } }) }),
       'cannot load lib.so',
     ],
+    [new NativeError('open \'/srv/my models/a b.bin\' ("/srv/x y")'), 'open \'a b.bin\' ("x y")'],
+    [new LoadError('no srv/m/lib.so', { details: { path: 'srv/m/lib.so' } }), 'no lib.so'],
+    [new NativeError('returned 0x7f12ab345678, not 0x2a'), 'returned an address, not 0x2a'],
     // Text that only looks like a path stays.
     [new NativeError('n/a, 1/2 and ~/x of http://host/v2'), 'n/a, 1/2 and ~/x of http://host/v2'],
   ])('%s', (error, text) => {
@@ -32,6 +38,32 @@ describe('describeFailure() names files without their folders', () => {
     const load = new ModelLoadError("failed to load 'm': /srv/secret/lib.so is a text", {})
     expect(describeFailure(load)).toEqual({ kind: 'failed', message: "failed to load 'm': lib.so is a text" })
   })
+})
+
+test('describeFailure() names no folder of a library that cannot be loaded', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'two words-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'lib.so')
+  writeFileSync(path, 'text')
+  for (const name of [path, relative('.', path)]) {
+    let error: unknown
+    try {
+      NativeLibrary.open(name)
+    } catch (caught) {
+      error = caught
+    }
+    expect(describeFailure(error, 'm').message).toMatch(/^the model m failed: cannot load lib\.so: the file is/)
+  }
+})
+
+test('describeFailure() describes an error whose members throw', () => {
+  const error = Object.defineProperty(new NativeError('x'), 'sentence', {
+    get() {
+      throw new Error('on purpose')
+    },
+  })
+  expect(describeFailure(error, 'm')).toEqual({ kind: 'failed', message: 'the model m failed' })
+  expect(describeFailure(error)).toEqual({ kind: 'failed', message: 'the server failed' })
 })
 
 test('a function that closes the memory of its inputs fails its own request only', async () => {

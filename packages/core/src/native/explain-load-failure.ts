@@ -11,7 +11,10 @@ import { undefinedSymbolHint } from './undefined-symbol-hint.ts'
  */
 export function explainLoadFailure(path: string, reason: string): LoadError {
   const { sentence = `the library ${path} could not be loaded: ${reason}`, hint } = explain(path, reason) ?? {}
-  return new LoadError(sentence, { hint, details: { tried: [{ path, reason }] } })
+  return new LoadError(sentence, {
+    hint,
+    details: { path, ...(isReplaced(reason) ? { isReplaced: true } : {}), tried: [{ path, reason }] },
+  })
 }
 
 const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
@@ -90,12 +93,15 @@ function linkerScript(reason: string): string | undefined {
   }
 }
 
+/** Whether a library was opened, and its file is another one now. @param reason the message of the core */
+const isReplaced = (reason: string): boolean => reason.includes('was replaced after the library was opened')
+
 /** What to do about a file that was changed after it was loaded. @param reason the message of the core */
 function replacedFileHint(reason: string): string | undefined {
   if (reason.includes('which it needs, was replaced')) {
     return 'Restart the process, or open it with Library.isolate(), because a process keeps the first library of each name that others need.'
   }
-  if (reason.includes('was replaced after')) return 'Open the library again, which loads the new file.'
+  if (isReplaced(reason)) return 'Open the library again, which loads the new file.'
   if (!reason.includes('was overwritten after')) return undefined
   return 'Restart the process. Replace files of libraries by renaming others, as linkers and package managers do, because code that is overwritten can end the process.'
 }

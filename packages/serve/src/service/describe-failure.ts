@@ -1,6 +1,6 @@
-import { basename, isAbsolute } from 'node:path'
+import { basename } from 'node:path'
 import { ArgumentError, IsolationError, QueueFullError, TenonError, UnsupportedError } from '@tenon/core'
-import { CrashLoopError, KernelCrashError, KernelDeadlineError, KernelMemoryError } from 'tenon/isolate'
+import { KernelCrashError, KernelDeadlineError, KernelMemoryError } from 'tenon/isolate'
 import {
   InvalidRequestError,
   ModelLoadError,
@@ -8,6 +8,7 @@ import {
   ModelUnavailableError,
   RequestTooLargeError,
 } from '../errors.ts'
+import { faultOf } from './fault-of.ts'
 
 /** The kinds of failures of a request, which both transports have statuses for. */
 export type FailureKind =
@@ -35,13 +36,28 @@ const MOST_CHARACTERS = 500
  * too, because clients need them; what Tenon says of workers is shortened, because it has addresses and paths.
  */
 export function describeFailure(error: unknown, model?: string): Failure {
-  const { kind, message } = describe(error, model)
+  const { kind, message } = describeSafely(error, model)
   const cut = message.length > MOST_CHARACTERS ? `${message.slice(0, MOST_CHARACTERS)}...` : message
   // gRPC cannot send half of a character, which the end of a cut can be.
   return { kind, message: cut.toWellFormed() }
 }
 
+/** A function can throw an error whose members throw. */
+function describeSafely(error: unknown, model: string | undefined): Failure {
+  try {
+    return describe(error, model)
+  } catch {
+    return { kind: 'failed', message: nameOf(model) }
+  }
+}
+
+const nameOf = (model: string | undefined): string =>
+  model === undefined ? 'the server failed' : `the model ${model} failed`
+
 function describe(error: unknown, model: string | undefined): Failure {
+  const fault = faultOf(error)
+  if (fault !== undefined)
+    return { kind: 'unavailable', message: fault.replace('the model', `the model ${model ?? ''}`.trim()) }
   if (error instanceof InvalidRequestError) {
     const { kind } = error.details
     return { kind: kind === 'exists' || kind === 'not-found' ? kind : 'invalid', message: textOf(error) }
@@ -59,15 +75,13 @@ function describe(error: unknown, model: string | undefined): Failure {
     }
   }
   if (error instanceof IsolationError) return describeEnd(error, model)
-  const name = model === undefined ? 'the server failed' : `the model ${model} failed`
+  const name = nameOf(model)
   if (error instanceof TenonError && !(error instanceof ArgumentError))
     return { kind: 'failed', message: `${name}: ${withoutPaths(error.sentence, error)}` }
   return { kind: 'failed', message: name }
 }
 
 function describeEnd(error: IsolationError, model: string | undefined): Failure {
-  if (error instanceof CrashLoopError)
-    return { kind: 'unavailable', message: `the model ${model} crashes again and again` }
   if (error instanceof KernelMemoryError)
     return { kind: 'failed', message: `the model ${model} needed more memory than it may have` }
   const { signal, exitCode } = error.details
@@ -80,16 +94,20 @@ function describeEnd(error: IsolationError, model: string | undefined): Failure 
 
 /** An absolute path or URL of a file. Its last part is the name of the file. */
 const PATH = /(?<![\w.~/-])(?:file:\/\/)?\/(?:[^\s/:'"]+\/)*([^\s/:'"]+)/g
+/** The same in quotes, where it can have spaces. */
+const QUOTED_PATH = /(["'`])(?:file:\/\/)?\/(?:[^/"'`\n]+\/)*([^/"'`\n]+)\1/g
+/** Smaller numbers are rarely addresses. */
+const ADDRESS = /\b0x[0-9a-f]{10,16}\b/gi
 
-/** Replaces the paths of the server by the names of their files. */
+/** Replaces the paths of the server by the names of their files, and removes addresses. */
 function withoutPaths(text: string, error: TenonError): string {
   let short = text
-  // A path can have spaces, so those that errors name come first.
+  // A path can have spaces or be relative, so those that errors name come first.
   for (let cause: unknown = error; cause instanceof TenonError; cause = cause.cause) {
     const { path } = cause.details
-    if (typeof path === 'string' && isAbsolute(path)) short = short.replaceAll(path, basename(path))
+    if (typeof path === 'string' && path.includes('/')) short = short.replaceAll(path, basename(path))
   }
-  return short.replaceAll(PATH, '$1')
+  return short.replaceAll(QUOTED_PATH, '$1$2$1').replaceAll(PATH, '$1').replaceAll(ADDRESS, 'an address')
 }
 
 const textOf = ({ sentence, hint }: TenonError): string => (hint === undefined ? sentence : `${sentence}. ${hint}`)

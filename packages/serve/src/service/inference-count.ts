@@ -1,9 +1,10 @@
 import { QueueFullError } from '@tenon/core'
-import { CrashLoopError, KernelDeadlineError } from 'tenon/isolate'
+import { KernelDeadlineError } from 'tenon/isolate'
 import { InvalidRequestError, ModelUnavailableError, RequestTooLargeError } from '../errors.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import type { RequestTrace } from '../tracing/tracing.ts'
 import type { Cancellation } from './cancellation.ts'
+import { faultOf } from './fault-of.ts'
 import type { FailureReason, Metrics } from './metrics.ts'
 import type { ServedModel } from './served-model.ts'
 import type { ServerState } from './server-state.ts'
@@ -37,14 +38,15 @@ export class InferenceCount {
 
   succeed(): void {
     this.#metrics.addSuccess(this.#served, (performance.now() - this.#start) / 1000)
-    this.#served.isCrashed = false
+    this.#served.fault = undefined
     this.trace?.end()
   }
 
   fail(error: unknown): void {
     this.#served.statistics.addFailure(1e6 * (performance.now() - this.#start))
     this.#metrics.addFailure(this.#served, reasonOf(error, this.#cancellation))
-    if (error instanceof CrashLoopError) this.#served.isCrashed = true
+    const fault = faultOf(error)
+    if (fault !== undefined) this.#served.fault = fault
     this.trace?.end(error)
   }
 }
@@ -54,6 +56,6 @@ function reasonOf(error: unknown, cancellation: Cancellation): FailureReason {
   if (error instanceof InvalidRequestError || error instanceof RequestTooLargeError) return 'OTHER'
   if (error instanceof KernelDeadlineError) return error.details['stage'] === 'queued' ? 'REJECTED' : 'BACKEND'
   const isRejected =
-    error instanceof QueueFullError || error instanceof ModelUnavailableError || error instanceof CrashLoopError
+    error instanceof QueueFullError || error instanceof ModelUnavailableError || faultOf(error) !== undefined
   return isRejected ? 'REJECTED' : 'BACKEND'
 }

@@ -13,8 +13,6 @@ export interface IndexLine {
   readonly reason: string
 }
 
-const CRASHED = { state: 'UNAVAILABLE', reason: 'the model crashes again and again' } as const
-
 /** The time from a crash loop of a model to the next attempt to load it, in milliseconds. Each further one takes twice as long, up to the longest. */
 const RELOAD_DELAY = 30_000
 const LONGEST_DELAY = 600_000
@@ -51,8 +49,10 @@ export class ModelControl {
     for (const name of this.#source?.names() ?? []) this.#registry.entry(name)
     const lines = [...this.#registry.entries()].flatMap(([name, { state, reason, versions }]) => {
       if (versions.size === 0) return [{ name, version: '', state, reason }]
-      return [...versions].map(([version, { isCrashed }]) =>
-        isCrashed ? { name, version, ...CRASHED } : { name, version, state, reason },
+      return [...versions].map(([version, { fault }]) =>
+        fault === undefined
+          ? { name, version, state, reason }
+          : { name, version, state: 'UNAVAILABLE' as const, reason: fault },
       )
     })
     return isOnlyReady ? lines.filter(({ state }) => state === 'READY') : lines
@@ -126,7 +126,7 @@ export class ModelControl {
     try {
       const loaded = await this.#source!.load(name, overrides)
       const versions = serve(loaded.models, entry)
-      for (const served of versions.values()) served.onCrashLoop = () => this.#reloadLater(name, loaded, overrides)
+      for (const served of versions.values()) served.onFault = () => this.#reloadLater(name, loaded, overrides)
       // Not before: a model that crashed and cannot be loaded now is still loaded again later.
       this.#cancelReload(name)
       Object.assign(entry, { state: 'READY', reason: '', versions, loaded })
@@ -205,7 +205,7 @@ function countRestarts(entry: ModelEntry, { loaded }: ModelEntry): void {
 /** Waits for the last request of versions that get no new ones, and closes them. */
 async function retire({ versions, loaded }: ModelEntry): Promise<void> {
   // Their last requests may crash, which is nothing to load the model again for.
-  for (const served of versions.values()) served.onCrashLoop = undefined
+  for (const served of versions.values()) served.onFault = undefined
   await Promise.all([...versions.values()].map((served) => served.whenIdle()))
   await loaded?.closeAsync()
 }

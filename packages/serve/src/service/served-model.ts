@@ -1,5 +1,6 @@
 import type { Model } from '../model/model.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
+import type { Fault } from './fault-of.ts'
 import { RecentPlans } from './recent-plans.ts'
 import { ModelStatistics } from './statistics.ts'
 
@@ -16,9 +17,9 @@ export class ServedModel {
   /** The requests between their arrival and the end of their answer. */
   #users = 0
   #onIdle: (() => void) | undefined
-  #isCrashed = false
-  /** Called when the processes of the model crash so often that none is started any more. */
-  onCrashLoop: (() => void) | undefined
+  #fault: Fault | undefined
+  /** Called when requests begin to fail until the model is loaded again. */
+  onFault: (() => void) | undefined
 
   constructor(model: Model, statistics: ModelStatistics = new ModelStatistics()) {
     this.model = model
@@ -26,15 +27,15 @@ export class ServedModel {
     this.scheduler = new Scheduler(model, (rows) => this.statistics.addExecution(rows))
   }
 
-  /** Whether the processes of the model crashed so often that none is started any more. */
-  get isCrashed(): boolean {
-    return this.#isCrashed
+  /** Why requests fail until the model is loaded again; undefined if they do not. */
+  get fault(): Fault | undefined {
+    return this.#fault
   }
 
-  set isCrashed(isCrashed: boolean) {
-    const wasCrashed = this.#isCrashed
-    this.#isCrashed = isCrashed
-    if (isCrashed && !wasCrashed) this.onCrashLoop?.()
+  set fault(fault: Fault | undefined) {
+    const before = this.#fault
+    this.#fault = fault
+    if (fault !== undefined && before === undefined) this.onFault?.()
   }
 
   /** Counts a request, which calls {@link leave} once when its answer does not need the memory of the model any more. */

@@ -62,11 +62,11 @@ export class ServerLife {
   get isReady(): boolean {
     if (this.#isEnding) return false
     const models = this.#models.all()
-    return models.length === 0 || models.some(({ isCrashed }) => !isCrashed)
+    return models.length === 0 || models.some(({ fault }) => fault === undefined)
   }
 
-  isReadyFor({ isCrashed }: ServedModel): boolean {
-    return !this.#isEnding && !isCrashed
+  isReadyFor({ fault }: ServedModel): boolean {
+    return !this.#isEnding && fault === undefined
   }
 
   get isOpen(): boolean {
