@@ -1,4 +1,4 @@
-import { NativeLibrary, tensor } from '@tenon/core'
+import { ArgumentError, NativeLibrary, tensor } from '@tenon/core'
 import {
   NotFoundError,
   refusedNames,
@@ -183,14 +183,27 @@ describe('versions that are not spoken', () => {
     expect(typedHandler(kernels, 'twice_v5', { allowNewerApi: true }).metadata.version).toBe('0.5')
   })
 
-  test('a handler that does not answer, in a library that was made with the header of XLA, was built for 0.0', () => {
+  test('a function of C in a library that was made with the header of XLA has no version', () => {
     const early = NativeLibrary.open(kernelLibrary('kernels_early'))
-    for (const symbol of ['silent_early', 'decoding_early']) {
-      const error = thrownBy(() => typedHandler(early, symbol)) as VersionSkewError
-      expect(error).toBeInstanceOf(VersionSkewError)
-      expect(error.sentence).toContain(`${symbol} must be built for XLA FFI 0.1 to 0.4, got 0.0`)
-      expect(error.hint).toBe('Build it against newer headers.')
-    }
+    const silent = thrownBy(() => typedHandler(early, 'silent_early')) as ArgumentError
+    expect(silent).toBeInstanceOf(ArgumentError)
+    expect(silent.sentence).toBe(
+      'silent_early must be a typed XLA handler, it did not answer when asked for its metadata',
+    )
+    expect(silent.hint).toContain('If it is a handler of XLA FFI 0.0 (jaxlib of summer 2024), build it against newer')
+    const plain = thrownBy(() => typedHandler(early, 'plain_early')) as Error
+    expect(plain).not.toBeInstanceOf(VersionSkewError)
+    expect(plain.message).toMatch(
+      /^plain_early answered INTERNAL: the handler returned .+, which is not an error of this/,
+    )
+  })
+
+  test('a handler that decodes a call instead of an answer, in such a library, was built for 0.0', () => {
+    const early = NativeLibrary.open(kernelLibrary('kernels_early'))
+    const error = thrownBy(() => typedHandler(early, 'decoding_early')) as VersionSkewError
+    expect(error).toBeInstanceOf(VersionSkewError)
+    expect(error.sentence).toContain('decoding_early must be built for XLA FFI 0.1 to 0.4, got 0.0')
+    expect(error.hint).toBe('Build it against newer headers.')
     expect(() => typedHandler(kernels, 'silent')).toThrow(/hostFunction/)
     expect(() => typedHandler(kernels, 'not_ready')).toThrow(/FAILED_PRECONDITION/)
   })

@@ -12,7 +12,7 @@ const REMARKS: Readonly<Record<string, string>> = {
 }
 
 /** The version with a remark, such as `1.0, a version that XLA withdrew after three days`. */
-const describeVersion = (version: string): string => `${version}${REMARKS[version] ?? ''}`
+export const describeVersion = (version: string): string => `${version}${REMARKS[version] ?? ''}`
 
 /** Whether a version is a later one of 0.x, whose handlers `allowNewerApi` accepts. */
 export const isNewerMinor = (major: number, minor: number): boolean => major === 0 && minor > NEWEST_MINOR

@@ -1,6 +1,6 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
 import { addressOf, CONSTANTS, LAYOUTS, readBinary } from '@tenon/core/internal'
-import { isNewerMinor, isSupported, VersionSkewError } from '../errors/version-skew-error.ts'
+import { describeVersion, isNewerMinor, isSupported, VersionSkewError } from '../errors/version-skew-error.ts'
 import { xlaError } from '../errors/xla-error-classes.ts'
 import { enterCore } from './enter-core.ts'
 import { checkAnswer } from './read-failure.ts'
@@ -31,10 +31,10 @@ export function readMetadata(address: number, target: string, allowNewerApi: boo
   const status = enterCore('tn_xla_metadata', address, at, at + size)
   const { struct_size, major_version, minor_version } = LAYOUTS.tn_xla_api_version_t.offsets
   const isAnswered = out.getUint32(offsets.api_version + struct_size, true) !== 0
-  // The headers of 0.0 ignore the question, and decode a call without operands.
-  if (!isAnswered && path !== undefined && isMadeWithXlaHeader(path)) throw new VersionSkewError(target, 0, 0)
-  checkAnswer(status, out.getInt32(size, true), target)
-  if (!isAnswered) throw noHandler(target)
+  const xlaCode = status === 0 ? OK : out.getInt32(size, true)
+  if (!isAnswered && isOldest(xlaCode, path)) throw new VersionSkewError(target, 0, 0)
+  checkAnswer(status, xlaCode, target)
+  if (!isAnswered) throw noHandler(target, path)
   const major = out.getInt32(offsets.api_version + major_version, true)
   const minor = out.getInt32(offsets.api_version + minor_version, true)
   const isAccepted = isSupported(major, minor) || (allowNewerApi && isNewerMinor(major, minor))
@@ -49,9 +49,21 @@ export function readMetadata(address: number, target: string, allowNewerApi: boo
   })
 }
 
-function noHandler(target: string): ArgumentError {
+const OK = 0
+const INVALID_ARGUMENT = 3
+
+/**
+ * Whether a function that did not answer is a handler of XLA FFI 0.0, whose headers ignore the question and decode a call without
+ * operands. Other functions of C do not return an error of this runtime.
+ */
+const isOldest = (xlaCode: number, path: string | undefined): boolean =>
+  xlaCode === INVALID_ARGUMENT && path !== undefined && isMadeWithXlaHeader(path)
+
+function noHandler(target: string, path: string | undefined): ArgumentError {
+  const call = 'Call a function void f(void* out, const void** in) through hostFunction().'
+  const build = ` If it is a handler of XLA FFI ${describeVersion('0.0')}, build it against newer headers.`
   return new ArgumentError(`${target} must be a typed XLA handler, it did not answer when asked for its metadata`, {
-    hint: 'Call a function void f(void* out, const void** in) through hostFunction().',
+    hint: path !== undefined && isMadeWithXlaHeader(path) ? call + build : call,
   })
 }
 
@@ -70,8 +82,8 @@ export interface RefusedHandler {
 /** Makes the error of a handler that another process refused, as {@link readMetadata} throws it. */
 export function refusedHandler({ target, path, version, xlaCode, text }: RefusedHandler): TenonError {
   if (version !== -1) return new VersionSkewError(target, version >> 16, version & 0xffff)
-  if (isMadeWithXlaHeader(path)) return new VersionSkewError(target, 0, 0)
-  return xlaCode === 0 ? noHandler(target) : xlaError({ xlaCode, text, target, stage: 'execute' })
+  if (isOldest(xlaCode, path)) return new VersionSkewError(target, 0, 0)
+  return xlaCode === OK ? noHandler(target, path) : xlaError({ xlaCode, text, target, stage: 'execute' })
 }
 
 /** Whether the traits of a handler say that its device work can be captured once and replayed. */
