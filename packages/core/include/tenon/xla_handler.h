@@ -73,6 +73,7 @@ typedef struct tn_xla_reader {
   int bad;               /* the number of those that were invalid */
   int nested;            /* the number of taken attributes that were members of dictionaries */
   int takes_all;         /* whether tn_xla_complete() refuses a call with more than the handler took */
+  uint64_t attrs_taken;  /* bit i: attribute i of the frame was taken; the first 64 */
   size_t indices_length;
   size_t reasons_length;
   char indices[64];  /* "0, 3" */
@@ -178,6 +179,7 @@ static inline int tn_xla_open(tn_xla_reader_t *in, tn_xla_call_frame_t *frame, c
   in->frame = frame;
   in->error = NULL;
   in->bound = in->bad = in->nested = in->takes_all = 0;
+  in->attrs_taken = 0;
   in->indices_length = in->reasons_length = 0;
   if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME) {
     in->error = tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu",
@@ -276,6 +278,7 @@ static inline void *tn_xla_attr(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs
     } else if (order > 0) {
       low = middle + 1;
     } else if (attrs->types[middle] == kind) {
+      if (attrs == &in->frame->attrs && middle < 64) in->attrs_taken |= (uint64_t)1 << middle;
       return attrs->attrs[middle];
     } else {
       const int32_t actual = attrs->types[middle];
@@ -356,18 +359,29 @@ static inline int tn_cancelled(void) { return tn_host_is_cancelled != NULL && tn
 static inline int tn_cancelled(void) { return 0; }
 #endif
 
-/* Returns whether everything that was taken is valid. After 0 the handler returns in->error. */
+/* Refuses a call with operands, results or attributes that the handler has not taken, and names the first such attribute. */
+static inline int tn_xla_refuse_rest(tn_xla_reader_t *in) {
+  const tn_xla_call_frame_t *frame = in->frame;
+  int64_t rest = 0;
+  while (rest < frame->attrs.size && rest < 64 && (in->attrs_taken >> rest & 1) != 0) ++rest;
+  const int is_named = rest < frame->attrs.size && rest < 64;
+  const tn_xla_span_t none = {"", 0}, *name = is_named ? frame->attrs.names[rest] : &none;
+  in->error = tn_xla_fail(in->frame, TN_XLA_INVALID_ARGUMENT,
+                          "[%s] Wrong number of arguments, results and attributes: expected %d in total but got "
+                          "%lld, %lld and %lld%s%.*s%s. Those that are taken after tn_xla_complete() do not count",
+                          tn_xla_stage_name(frame->stage), in->bound - in->nested, (long long)frame->args.size,
+                          (long long)frame->rets.size, (long long)frame->attrs.size,
+                          is_named ? ", and the attribute " : "", (int)name->len, name->ptr,
+                          is_named ? " was not taken" : "");
+  return 0;
+}
+
+/* Returns whether everything that was taken is valid. After 0 the handler returns in->error. A handler takes its attributes
+ * before, because those that are taken later do not count. */
 static inline int tn_xla_complete(tn_xla_reader_t *in) {
   const tn_xla_call_frame_t *frame = in->frame;
   const int64_t given = frame->args.size + frame->rets.size + frame->attrs.size;
-  if (in->bad == 0 && in->takes_all && given != in->bound - in->nested) {
-    in->error = tn_xla_fail(in->frame, TN_XLA_INVALID_ARGUMENT,
-                            "[%s] Wrong number of arguments, results and attributes: expected %d in total but got "
-                            "%lld, %lld and %lld",
-                            tn_xla_stage_name(frame->stage), in->bound - in->nested, (long long)frame->args.size,
-                            (long long)frame->rets.size, (long long)frame->attrs.size);
-    return 0;
-  }
+  if (in->bad == 0 && in->takes_all && given != in->bound - in->nested) return tn_xla_refuse_rest(in);
   if (in->bad == 0) return 1;
   in->error = tn_xla_fail(in->frame, TN_XLA_INVALID_ARGUMENT,
                           "[%s] Failed to decode all FFI handler operands (bad operands at: %s)\nDiagnostics:\n%s",
