@@ -6,7 +6,9 @@ import {
   FunctionTarget,
   PreparedCall,
   ptr,
+  s32,
   s64,
+  str,
   targetCall,
   typedHandler,
   TypedHandler,
@@ -178,6 +180,28 @@ describe('attributes of a kernel that can be any values', () => {
       /attribute options\.list\[0\] must be a value that can be read/,
     )
   })
+})
+
+test('frames of large attributes are closed for new ones, other than the last one', () => {
+  const count = countFrames()
+  const fail = customCall(kernels, 'fail_with')
+  const call = (length: number, first: number): void => {
+    const message = new Uint8Array(length).fill(97)
+    message[0] = first
+    expect(() => fail([], { results: [], attrs: { code: s32(3), message: str(message) } })).toThrow(/fail_with/)
+  }
+  const MIB = 2 ** 20
+  for (let i = 0; i < 20; i++) call(1000, i)
+  expect(count()).toStrictEqual([20, 12])
+  // Up to 4 MiB are kept, which is less than 4 calls with a code as well.
+  for (let i = 0; i < 20; i++) call(MIB, i)
+  expect(count()).toStrictEqual([40, 37])
+  for (let i = 17; i < 20; i++) call(MIB, i)
+  expect(count()).toStrictEqual([40, 37])
+  for (let i = 0; i < 3; i++) call(5 * MIB, 0)
+  expect(count()).toStrictEqual([41, 40])
+  call(1000, 0)
+  expect(count()).toStrictEqual([42, 41])
 })
 
 describe('a frame whose run throws at its entry, as it does if the stack of JavaScript is full', () => {

@@ -62,6 +62,19 @@ function isKeepable(value: unknown, depth: number): boolean {
   return isPlainObject(value) && Object.values(value).every((member) => isKeepable(member, depth + 1))
 }
 
+/** Returns about how many bytes snapshots take, which {@link areKeepable}. */
+export function byteSizeOf(values: readonly unknown[]): number {
+  return values.reduce<number>((total, value) => total + byteSizeOfValue(value), 0)
+}
+
+function byteSizeOfValue(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 8
+  if (ArrayBuffer.isView(value)) return value.byteLength
+  if (value instanceof Attribute) return value.bytes.length
+  return byteSizeOf(Array.isArray(value) ? value : Object.values(value))
+}
+
 /** Whether two snapshots have the same bits. */
 export function isSame(value: unknown, kept: unknown): boolean {
   if (value === kept) return value !== 0 || Object.is(value, kept)

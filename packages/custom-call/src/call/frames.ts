@@ -1,6 +1,6 @@
 import type { Tensor, TensorType } from '@tenon/core'
 import { Cleaner, globalGate, type Gate, type Gated } from '@tenon/core/internal'
-import { areKeepable, isSame } from '../attributes/snapshot.ts'
+import { areKeepable, byteSizeOf, isSame } from '../attributes/snapshot.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
 
 /** A prepared call that a function keeps for later calls that are alike. */
@@ -58,9 +58,13 @@ export interface Frames<Call extends FrameCall> {
 /** The number of prepared calls that a function keeps by default. */
 export const DEFAULT_FRAMES = 8
 
+/** The bytes of attributes that the calls of a function keep, besides those of the last one. */
+const MOST_ATTRIBUTE_BYTES = 2 ** 22
+
 interface Entry<Call extends FrameCall> extends FrameKey {
   readonly call: Call
   readonly frame: Call['frame']
+  readonly attributeBytes: number
   /** The time of the last use, in calls of the function. */
   lastUse: number
 }
@@ -78,6 +82,7 @@ export function makeFrames<Call extends FrameCall>({ limit, gate }: FrameLimits)
   let last = 0
   let time = 0
   let isWatched = false
+  let keptBytes = 0
 
   const restart = (): void => {
     entries.toSorted((a, b) => a.lastUse - b.lastUse).forEach((entry, i) => (entry.lastUse = i))
@@ -131,29 +136,62 @@ export function makeFrames<Call extends FrameCall>({ limit, gate }: FrameLimits)
 
   const keep: Frames<Call>['keep'] = (call, { types, operandCount, variant, attributes }) => {
     if (limit === 0 || !gate.open || !areKeepable(attributes)) return false
-    const entry: Entry<Call> = { call, frame: call.frame, types, operandCount, variant, attributes, lastUse: 0 }
+    const attributeBytes = byteSizeOf(attributes)
+    const entry: Entry<Call> = {
+      call,
+      frame: call.frame,
+      types,
+      operandCount,
+      variant,
+      attributes,
+      attributeBytes,
+      lastUse: 0,
+    }
     if (!isWatched) {
       isWatched = true
       closeWithLibrary(gate, store)
     }
+    while (haveTooMuch(attributeBytes)) {
+      const oldest = oldestUnused()
+      if (oldest === -1) break
+      const [unused] = entries.splice(oldest, 1)
+      forget(unused!)
+    }
     if (entries.length < limit) {
       stamp(entry, entries.push(entry) - 1)
-      return true
+    } else {
+      const oldest = oldestUnused()
+      if (oldest === -1) return false
+      const unused = entries[oldest]!
+      entries[oldest] = entry
+      stamp(entry, oldest)
+      forget(unused)
     }
+    keptBytes += attributeBytes
+    return true
+  }
+
+  /** Whether the kept calls and another one have too many bytes of attributes together. */
+  const haveTooMuch = (more: number): boolean => keptBytes > 0 && keptBytes + more > MOST_ATTRIBUTE_BYTES
+
+  /** Returns the index of the entry that was unused for the longest time, or -1 if all are running. */
+  const oldestUnused = (): number => {
     let oldest = -1
     for (let i = 0; i < entries.length; i++) {
       if (!entries[i]!.frame.running && (oldest === -1 || entries[i]!.lastUse < entries[oldest]!.lastUse)) oldest = i
     }
-    if (oldest === -1) return false
-    const unused = entries[oldest]!
-    entries[oldest] = entry
-    stamp(entry, oldest)
-    unused.call.closeAfterRuns()
-    return true
+    return oldest
+  }
+
+  /** Closes the call of an entry that is not kept any more. */
+  const forget = ({ call, attributeBytes }: Entry<Call>): void => {
+    keptBytes -= attributeBytes
+    call.closeAfterRuns()
   }
 
   const close = (): void => {
     latest = undefined
+    keptBytes = 0
     for (const { call } of entries.splice(0)) if (call.isAlive) call.closeAfterRuns()
   }
 
