@@ -104,7 +104,7 @@ describe('an asynchronous call of a short kernel', () => {
     using bench = new Bench()
     const options = { deadline: Infinity, isIdempotent: false, isAsync: true, isLoad: false }
     const execution = new Execution(bench.call(FAULT.NONE), 1, -1, options, 0) as Execution
-    execution.known = { id: 1, failure: undefined, pace: new Pace() }
+    execution.known = { id: 1, failure: undefined, isPending: false, pace: new Pace() }
     execution.known.pace.answered(1)
     let now = 500
     let time = 0.3

@@ -19,7 +19,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 const compile = (name: string, statement: string): string =>
   compileLibrary(
     directory,
-    `#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void start(void) { ${statement}; }`,
+    `#include <stdlib.h>\n#include <unistd.h>\nTN_XLA_EXPORT void twice(void *out, const void **in) { (void)out, (void)in; }\n__attribute__((constructor)) static void start(void) { ${statement}; }`,
     `lib${name}.so`,
   )
 
@@ -62,6 +62,29 @@ if (process.platform === 'linux')
       expect(error).toMatchObject({ details, message: expect.stringContaining(`loading lib${name}.so`) as string })
       // The other worker was left alone, and the first one was replaced.
       expect(library.metrics().restarts).toBe(1)
+    })
+
+    test.each([
+      ['abort', 'abort()', 'crashed: SIGABRT'],
+      ['null', '*(volatile int *)8 = 1', 'crashed: SIGSEGV'],
+      ['exit', '_exit(7)', 'ended its process with exit code 7'],
+    ])('a call names the load if its library ends the worker meanwhile: %s', async (name, statement, end) => {
+      const path = compile(`first_${name}`, statement)
+      await using library = await Library.isolate(path)
+      const twice = library.kernel('twice', { signature: '(x: f32[n]) -> (y: f32[n])', convention: 'host' })
+      for (const call of [() => twice(tensor([1])), () => twice.async(tensor([1]))]) {
+        const error = await errorOf(call)
+        expect(error).toBeInstanceOf(KernelCrashError)
+        expect(error.message).toContain(`loading libfirst_${name}.so for twice ${end}`)
+        expect(error).toMatchObject({ hint: expect.stringContaining('Find the constructor of the library') as string })
+      }
+    })
+
+    test('a call names the load if its library does not end to load within the deadline', async () => {
+      await using library = await Library.isolate(compile('first_hang', 'for (;;) pause()'))
+      const twice = library.kernel('twice', { signature: '(x: f32[n]) -> (y: f32[n])', convention: 'host' })
+      const error = await errorOf(() => twice.async(tensor([1]), { deadline: 200 }))
+      expect(error.message).toContain('loading libfirst_hang.so for twice did not finish within 200 ms')
     })
 
     test('rejects for a library that does not end to load, after its deadline', async () => {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
 import { KernelDeadlineError, ScopeClosedError, type TenonError } from '@tenon/core'
 import { CONSTANTS, STATUS, type RemoteAnswer } from '@tenon/core/internal'
 import { coreFileOf, type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
@@ -25,6 +26,12 @@ export function detailsOf(worker: Worker, { call, outputMark }: Execution): Work
   return { kernel: call.kernel.name, worker: { index, process }, output: outputSince(host.memory, outputMark) }
 }
 
+/** The subject of an error of a call: its kernel, or the load of its library, which runs the library's constructors. */
+function subjectOf({ call: { kernel }, isLoad }: Execution, worker: Worker | undefined): string {
+  if (isLoad || worker?.isLoading(kernel) !== true) return kernel.name
+  return `loading ${basename(kernel.library)} for ${kernel.name}`
+}
+
 /**
  * @param worker the worker that has the call, whose memory can still be read.
  * @param isRestarting whether the call had no worker because those that crashed had not been replaced.
@@ -41,14 +48,17 @@ export function deadlineError(
   const isQueued = stage === 'queued'
   const end = stage === 'cancelled' || stage === 'killed' ? ` and was ${stage}` : ''
   const details = worker === undefined ? { kernel: name, output: '' } : detailsOf(worker, execution)
-  return new KernelDeadlineError(`${name} did not ${isQueued ? 'begin' : 'finish'} within ${deadline} ms${end}`, {
-    hint: isRestarting
-      ? 'The workers crashed, and start again after restart.backoff ms at most: find the crash, or set a longer deadline.'
-      : isQueued
-        ? 'Use more workers, make fewer calls at a time, or set a longer deadline.'
-        : 'Set a longer deadline, or let the kernel read tn_cancelled() and return.',
-    details: { ...details, deadline, elapsed: elapsedTime(startedAt, now), stage },
-  })
+  return new KernelDeadlineError(
+    `${subjectOf(execution, worker)} did not ${isQueued ? 'begin' : 'finish'} within ${deadline} ms${end}`,
+    {
+      hint: isRestarting
+        ? 'The workers crashed, and start again after restart.backoff ms at most: find the crash, or set a longer deadline.'
+        : isQueued
+          ? 'Use more workers, make fewer calls at a time, or set a longer deadline.'
+          : 'Set a longer deadline, or let the kernel read tn_cancelled() and return.',
+      details: { ...details, deadline, elapsed: elapsedTime(startedAt, now), stage },
+    },
+  )
 }
 
 /** A call failed after an allocation was refused, or its worker was found above the limit. */
@@ -94,8 +104,10 @@ export function crashError(
   const report = reportCrash(end, memory.copyHeader(), execution?.call.operands, fault)
   if (!worker.isReady) return startError(report, details)
   const coreFile = settings.coreDumps ? coreFileOf(process, performance.timeOrigin + worker.startedAt) : undefined
-  const crash = new KernelCrashError(`${execution?.call.kernel.name ?? 'a worker'} ${report.sentence}`, {
-    hint: hintOf(report.details, previous, settings),
+  const isLoading = execution !== undefined && worker.isLoading(execution.call.kernel)
+  const subject = execution === undefined ? 'a worker' : subjectOf(execution, worker)
+  const crash = new KernelCrashError(`${subject} ${report.sentence}`, {
+    hint: isLoading ? LOAD_HINT : hintOf(report.details, previous, settings),
     details: {
       ...details,
       ...report.details,
@@ -118,6 +130,9 @@ function startError({ sentence, details }: CrashReport, worker: WorkerDetails): 
     details: { ...worker, ...details, previous: [] },
   })
 }
+
+const LOAD_HINT =
+  'Find the constructor of the library, which runs while the library is loaded, in details.backtrace or details.output.'
 
 /** The addresses below it are those of fields and elements at a null pointer: systems map no page there. */
 const FIRST_PAGE = 4096

@@ -37,6 +37,8 @@ export interface Known {
   readonly id: number
   /** The answer to the request that prepares it, if it failed. */
   failure: RemoteAnswer | undefined
+  /** Whether that request has no answer yet. */
+  isPending: boolean
   readonly pace: Pace
 }
 
@@ -55,19 +57,20 @@ export class KnownKernels {
   }
 
   add(kernel: RemoteKernel): Known {
-    const known: Known = { id: this.#nextId++, failure: undefined, pace: new Pace() }
+    const known: Known = { id: this.#nextId++, failure: undefined, isPending: true, pace: new Pace() }
     this.#kernels.set(kernel, known)
     return known
   }
 
   addLibrary(path: string): Known {
-    const known: Known = { id: this.#nextId++, failure: undefined, pace: new Pace() }
+    const known: Known = { id: this.#nextId++, failure: undefined, isPending: true, pace: new Pace() }
     this.#libraries.set(path, known)
     return known
   }
 
   /** Notes the answer to a request that prepares a kernel or a library. */
   settle(known: Known, answer: RemoteAnswer, key: RemoteKernel | string): void {
+    known.isPending = false
     if (answer.status === 0) return
     known.failure = answer
     if (typeof key === 'string') {

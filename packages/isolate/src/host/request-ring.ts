@@ -312,25 +312,26 @@ export class RequestRing {
     const known = this.#kernels.add(kernel)
     const library = this.#kernels.findLibrary(kernel.library) ?? this.#load(kernel, execution)
     const body = kernelBody(kernel, library.id)
-    const answered = (answer: RemoteAnswer): void => {
-      this.#kernels.settle(known, library.failure ?? answer, kernel)
-    }
+    const answered = (answer: RemoteAnswer): void => this.#kernels.settle(known, library.failure ?? answer, kernel)
     if (body.length <= BODY_SIZE) {
       this.#push(bodyRequest(CONSTANTS.TN_HOST_KERNEL, known.id, body, execution, answered))
       return known
     }
     const scratch = makeScratch([body])
     const id = this.#announce(scratch.chunk, false, execution)
-    const { length } = body
-    this.#push(longBodyRequest(CONSTANTS.TN_HOST_KERNEL, known.id, { id, scratch, length }, execution, answered))
+    const long = { id, scratch, length: body.length }
+    this.#push(longBodyRequest(CONSTANTS.TN_HOST_KERNEL, known.id, long, execution, answered))
     return known
+  }
+
+  /** Whether the worker has not answered the request that loads the library of a kernel. */
+  isLoading({ library }: RemoteKernel): boolean {
+    return this.#kernels.findLibrary(library)?.isPending === true
   }
 
   #load(kernel: RemoteKernel, execution: Execution): Known {
     const library = this.#kernels.addLibrary(kernel.library)
-    const answered = (answer: RemoteAnswer): void => {
-      this.#kernels.settle(library, answer, kernel.library)
-    }
+    const answered = (answer: RemoteAnswer): void => this.#kernels.settle(library, answer, kernel.library)
     this.#push(bodyRequest(CONSTANTS.TN_HOST_LOAD, library.id, loadBody(kernel), execution, answered))
     return library
   }
@@ -338,13 +339,12 @@ export class RequestRing {
   /** Adds a request that announces a chunk, whose descriptor is sent before it. @returns the id of the memory */
   #announce(chunk: SharedChunk, isWritable: boolean, execution: Execution): number {
     const { id } = this.#memories.add(chunk, isWritable, this.#release)
-    const body = memoryBody(chunk, isWritable)
     this.#push({
       operation: CONSTANTS.TN_HOST_MEMORY,
       target: id,
       execution,
       write: (memory, slot) => {
-        memory.writeBody(slot, body)
+        memory.writeBody(slot, memoryBody(chunk, isWritable))
         this.fault ??= this.#process.sendMemory(id, chunk.descriptor)
       },
       answered: (answer) => {

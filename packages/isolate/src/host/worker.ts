@@ -82,6 +82,11 @@ export class Worker implements RingOwner, WorkerIdentity {
   }
 
   /** Why the worker cannot be trusted or reached any more. */
+  /** Whether it has not loaded the library of a kernel yet. */
+  isLoading(kernel: RemoteKernel): boolean {
+    return this.#ring.isLoading(kernel)
+  }
+
   get fault(): string | undefined {
     return this.#fault ?? this.#ring.fault
   }
