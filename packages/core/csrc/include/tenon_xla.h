@@ -47,6 +47,10 @@ TN_API int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size,
  * It starts with a tn_xla_call_head_t. Before a run the caller sets the `data` of each buffer, which is null. */
 TN_API int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size);
 
+/* Makes the frame that handlers get, with its buffers and attributes, that of a copy which was made after tn_xla_frame_build(), in case
+ * that a handler has written to it. The states of the call stay. The caller then sets the `data` of each buffer again. */
+TN_API void tn_xla_frame_restore(void *call, const void *original);
+
 /* Lends `data` to a call's handlers, which look it up by its type id from prepare on. Borrowed until tn_xla_close(). */
 TN_API int32_t tn_xla_lend(void *call, int64_t type_id, void *data);
 

@@ -230,6 +230,14 @@ static int32_t lay(const void *descriptor, size_t size, block_t *block) {
   return TN_OK;
 }
 
+void tn_xla_frame_restore(void *memory, const void *original) {
+  tn__xla_call_t *call = memory;
+  const tn__xla_call_t *from = original;
+  const size_t start = (size_t)from->head.buffers_offset, end = (size_t)from->head.byte_size;
+  call->frame = from->frame;
+  memcpy((uint8_t *)memory + start, (const uint8_t *)original + start, end - start);
+}
+
 int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out) {
   TN_REQUIRE(out != NULL, "out must not be null");
   block_t block = {NULL, 0};

@@ -10,6 +10,7 @@ typedef struct {
   tn__kernel_t head;
   tn_xla_buffer_t *buffers; /* operands before results */
   void *frame;
+  void *original; /* a copy of the frame before the first run, because handlers can write to it */
 } typed_kernel_t;
 
 /* Answers with the failure of the last run of a frame. */
@@ -53,6 +54,7 @@ static int32_t point(tn__request_t *request, const typed_kernel_t *kernel) {
 
 static int32_t run(tn__kernel_t *head, tn__request_t *request) {
   const typed_kernel_t *kernel = (const typed_kernel_t *)(const void *)head;
+  tn_xla_frame_restore(kernel->frame, kernel->original);
   int32_t status = point(request, kernel);
   if (status != TN_OK) return status;
   const uint64_t start = tn_host_now();
@@ -65,6 +67,7 @@ static void close_kernel(tn__kernel_t *head) {
   typed_kernel_t *kernel = (typed_kernel_t *)(void *)head;
   tn_xla_close(kernel->frame);
   free(kernel->frame);
+  free(kernel->original);
   free(kernel);
 }
 
@@ -129,9 +132,12 @@ static int32_t build(tn__request_t *request, const tn__kernel_request_t *body, t
   int32_t status = tn_xla_frame_size(body->descriptor, length, &size);
   if (status != TN_OK) return tn__refuse(request, status, "%s", tn_last_error());
   kernel->frame = aligned_alloc(64, size);
-  if (kernel->frame == NULL) return tn__refuse(request, TN_OUT_OF_MEMORY, "no memory for a frame of %zu bytes", size);
+  kernel->original = malloc(size);
+  if (kernel->frame == NULL || kernel->original == NULL)
+    return tn__refuse(request, TN_OUT_OF_MEMORY, "no memory for a frame of %zu bytes", size);
   status = tn_xla_frame_build(body->descriptor, length, kernel->frame, size);
   if (status != TN_OK) return tn__refuse(request, status, "%s", tn_last_error());
+  memcpy(kernel->original, kernel->frame, size);
   const tn_xla_call_head_t *head = kernel->frame;
   kernel->buffers = (tn_xla_buffer_t *)(void *)((uint8_t *)kernel->frame + head->buffers_offset);
   const uint64_t start = tn_host_now();
@@ -157,6 +163,7 @@ int32_t tn__typed_kernel(tn__request_t *request, const tn__kernel_request_t *bod
   status = build(request, body, kernel);
   if (status != TN_OK) {
     free(kernel->frame);
+    free(kernel->original);
     free(kernel);
     return status;
   }

@@ -185,6 +185,33 @@ TEST(the_depth_of_dictionaries_is_limited) {
   }
 }
 
+static tn_xla_error_t *write_frame(tn_xla_call_frame_t *frame) {
+  tn_xla_buffer_t *result = frame->rets.rets[0];
+  result->dims[1] = result->rank = result->dtype = 99;
+  *(int32_t *)((tn_xla_scalar_t *)frame->attrs.attrs[0])->value = 99;
+  frame->attrs.names[0]->len = 0;
+  frame->rets.types[0] = 99;
+  frame->args.size = frame->rets.size = frame->attrs.size = 99;
+  return NULL;
+}
+
+TEST(a_frame_that_a_handler_has_written_to_is_restored) {
+  descriptor_t d;
+  put_header(&d, 1, 0, 1, 1, (tn_xla_bundle_v1_t){NULL, NULL, NULL, write_frame});
+  put_buffer(&d, TN_XLA_F32, 2, (const int64_t[]){2, 3});
+  put_scalar(&d, "k", TN_XLA_S32, &(int32_t){5});
+  size_t size = 0;
+  CHECK(tn_xla_frame_size(d.bytes, d.size, &size) == TN_OK);
+  void *call = prepare(&d), *original = malloc(size);
+  CHECK(call != NULL && original != NULL);
+  memcpy(original, call, size);
+  CHECK(tn_xla_execute(call) == TN_OK && memcmp(call, original, size) != 0);
+  tn_xla_frame_restore(call, original);
+  CHECK(memcmp(call, original, size) == 0);
+  free(original);
+  finish(call);
+}
+
 TEST(memory_for_a_frame_is_checked) {
   descriptor_t d;
   put_example(&d);
