@@ -1,5 +1,5 @@
-import { Tensor, type GuardError } from '@tenon/core'
-import { findDamage, innermostCall, type Gated, type Written } from '@tenon/core/internal'
+import { GuardError, Tensor } from '@tenon/core'
+import { CONSTANTS, findDamage, innermostCall, LAYOUTS, type Gated, type Written } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
 
@@ -11,7 +11,7 @@ interface Runner {
   readonly shape?: { readonly name: string; readonly operandCount: number; readonly names?: readonly string[] }
   readonly bound?: readonly Gated[]
   readonly calls?: readonly Runner[]
-  readonly target: { failure(frame: CallFrame, status: number): Error }
+  readonly target: { readonly name: string; failure(frame: CallFrame, status: number): Error }
 }
 
 /**
@@ -53,18 +53,43 @@ function writtenIn(
   })
 }
 
-/** Makes the function that runs calls in guard mode. It throws GuardError after a run that wrote outside of its memory. */
+const { offsets: HEAD } = LAYOUTS.tn_xla_call_head_t
+
+/** The bytes of a typed call's frame that describe its tensors and attributes, which are constant while it runs. */
+function constantsOf({ view, start }: CallFrame): Uint8Array {
+  const offset = view.getUint32(start + HEAD.buffers_offset, true)
+  const end = view.getUint32(start + HEAD.byte_size, true)
+  return new Uint8Array(view.buffer, view.byteOffset + start + offset, end - offset)
+}
+
+/** Restores what a run has written to its frame. @returns the error if it has written something */
+function restoreFrame(frame: CallFrame, before: Uint8Array, name: string): GuardError | undefined {
+  const after = constantsOf(frame)
+  if (Buffer.compare(before, after) === 0) return undefined
+  after.set(before)
+  return new GuardError(`${name} wrote to its call frame, which is constant for a kernel`, {
+    hint: 'Copy shapes, pointers and attributes into variables of the kernel before it changes them.',
+    details: { callee: name, name: 'the call frame' },
+  })
+}
+
+/**
+ * Makes the function that runs calls in guard mode. It throws GuardError after a run that wrote outside of its memory, or to the frame
+ * of a typed call.
+ */
 export function guardedRun(run: RunFrame): RunFrame {
   return (kind, frame) => {
     const held = innermostCall()!
     const { target } = held[0] as unknown as Runner
+    const before = kind === CONSTANTS.TN_XLA_JOB_TYPED ? constantsOf(frame).slice() : undefined
     let status: number
     try {
       status = run(kind, frame)
     } catch (error) {
       throw findDamageOf(held, frame.staged, error) ?? error
     }
-    const error = findDamageOf(held, frame.staged)
+    const written = before === undefined ? undefined : restoreFrame(frame, before, target.name)
+    const error = findDamageOf(held, frame.staged) ?? written
     if (error === undefined) return status
     if (status !== 0) error.cause = target.failure(frame, status)
     throw error
