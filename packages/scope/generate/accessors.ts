@@ -1,7 +1,8 @@
 /**
  * Writes src/generated: the accessors of segments, and the scalars of layouts. Every accessor is a method of its own with
  * the short check written out, because a shared helper makes each access half as slow again. The lifetime is checked last,
- * because `this` may be a proxy, whose properties can close the scope when they are read.
+ * because `this` may be a proxy, whose properties can close the scope when they are read. That the buffer of a raw view was
+ * transferred shows only when the access fails, because a check before it would cost a third of the access.
  *
  *     node generate/accessors.ts
  */
@@ -56,7 +57,11 @@ function accessors({ name, title, byteSize, refuse, convert }: Kind, isAligned: 
     const { block, base } = this
     ${isNear}
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, ${byteSize}, ${alignment})
-    return block.view.get${view}(at${passed})
+    try {
+      return block.view.get${view}(at${passed})
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Writes ${title}${place}. */
@@ -66,7 +71,11 @@ function accessors({ name, title, byteSize, refuse, convert }: Kind, isAligned: 
     ${isNear}
     const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, ${byteSize}, ${alignment})
-    block.view.set${view}(at, ${isWide ? 'wide' : 'value'}${passed})
+    try {
+      block.view.set${view}(at, ${isWide ? 'wide' : 'value'}${passed})
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 `
 }
@@ -74,7 +83,7 @@ function accessors({ name, title, byteSize, refuse, convert }: Kind, isAligned: 
 const unalignedAccess = `${generated}import { Segment } from '@tenon/core'
 import { READ_ONLY } from '@tenon/core/internal'
 import { LITTLE_ENDIAN } from '../segment/byte-order.ts'
-import { locate, locateForWrite } from '../segment/locate.ts'
+import { accessFailure, locate, locateForWrite } from '../segment/locate.ts'
 import { refuse, toInt64, toUint64 } from '../segment/value-range.ts'
 
 /** Reads and writes at any address. The rules of {@link AlignedAccess} apply, except for the alignment. */
@@ -93,7 +102,7 @@ Object.defineProperty(UnalignedAccess.prototype, 'isLittleEndian', { value: LITT
 `
 
 const alignedAccess = `${generated}import { READ_ONLY } from '@tenon/core/internal'
-import { locate, locateForWrite } from '../segment/locate.ts'
+import { accessFailure, locate, locateForWrite } from '../segment/locate.ts'
 import { refuse, toInt64, toUint64 } from '../segment/value-range.ts'
 import { UnalignedAccess } from './unaligned-access.ts'
 

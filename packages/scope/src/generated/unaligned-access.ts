@@ -2,7 +2,7 @@
 import { Segment } from '@tenon/core'
 import { READ_ONLY } from '@tenon/core/internal'
 import { LITTLE_ENDIAN } from '../segment/byte-order.ts'
-import { locate, locateForWrite } from '../segment/locate.ts'
+import { accessFailure, locate, locateForWrite } from '../segment/locate.ts'
 import { refuse, toInt64, toUint64 } from '../segment/value-range.ts'
 
 /** Reads and writes at any address. The rules of {@link AlignedAccess} apply, except for the alignment. */
@@ -18,7 +18,11 @@ export abstract class UnalignedAccess extends Segment {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 2, 1)
-    return block.view.getInt16(at, littleEndian)
+    try {
+      return block.view.getInt16(at, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Writes a signed 16-bit integer at any address. */
@@ -28,7 +32,11 @@ export abstract class UnalignedAccess extends Segment {
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
     const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 2, 1)
-    block.view.setInt16(at, value, littleEndian)
+    try {
+      block.view.setInt16(at, value, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Reads an unsigned 16-bit integer at any address. */
@@ -36,7 +44,11 @@ export abstract class UnalignedAccess extends Segment {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 2, 1)
-    return block.view.getUint16(at, littleEndian)
+    try {
+      return block.view.getUint16(at, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Writes an unsigned 16-bit integer at any address. */
@@ -46,7 +58,11 @@ export abstract class UnalignedAccess extends Segment {
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
     const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 2, 1)
-    block.view.setUint16(at, value, littleEndian)
+    try {
+      block.view.setUint16(at, value, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Reads a signed 32-bit integer at any address. */
@@ -54,7 +70,11 @@ export abstract class UnalignedAccess extends Segment {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 1)
-    return block.view.getInt32(at, littleEndian)
+    try {
+      return block.view.getInt32(at, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Writes a signed 32-bit integer at any address. */
@@ -64,7 +84,11 @@ export abstract class UnalignedAccess extends Segment {
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
     const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 4, 1)
-    block.view.setInt32(at, value, littleEndian)
+    try {
+      block.view.setInt32(at, value, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Reads an unsigned 32-bit integer at any address. */
@@ -72,7 +96,11 @@ export abstract class UnalignedAccess extends Segment {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 1)
-    return block.view.getUint32(at, littleEndian)
+    try {
+      return block.view.getUint32(at, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Writes an unsigned 32-bit integer at any address. */
@@ -82,7 +110,11 @@ export abstract class UnalignedAccess extends Segment {
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
     const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 4, 1)
-    block.view.setUint32(at, value, littleEndian)
+    try {
+      block.view.setUint32(at, value, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Reads a signed 64-bit integer at any address. */
@@ -90,7 +122,11 @@ export abstract class UnalignedAccess extends Segment {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 1)
-    return block.view.getBigInt64(at, littleEndian)
+    try {
+      return block.view.getBigInt64(at, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Writes a signed 64-bit integer at any address. */
@@ -100,7 +136,11 @@ export abstract class UnalignedAccess extends Segment {
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
     const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 8, 1)
-    block.view.setBigInt64(at, wide, littleEndian)
+    try {
+      block.view.setBigInt64(at, wide, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Reads an unsigned 64-bit integer at any address. */
@@ -108,7 +148,11 @@ export abstract class UnalignedAccess extends Segment {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 1)
-    return block.view.getBigUint64(at, littleEndian)
+    try {
+      return block.view.getBigUint64(at, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Writes an unsigned 64-bit integer at any address. */
@@ -118,7 +162,11 @@ export abstract class UnalignedAccess extends Segment {
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
     const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 8, 1)
-    block.view.setBigUint64(at, wide, littleEndian)
+    try {
+      block.view.setBigUint64(at, wide, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Reads a 32-bit float at any address. */
@@ -126,7 +174,11 @@ export abstract class UnalignedAccess extends Segment {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 1)
-    return block.view.getFloat32(at, littleEndian)
+    try {
+      return block.view.getFloat32(at, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Writes a 32-bit float at any address. */
@@ -136,7 +188,11 @@ export abstract class UnalignedAccess extends Segment {
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
     const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 4, 1)
-    block.view.setFloat32(at, value, littleEndian)
+    try {
+      block.view.setFloat32(at, value, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Reads a 64-bit float at any address. */
@@ -144,7 +200,11 @@ export abstract class UnalignedAccess extends Segment {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 1)
-    return block.view.getFloat64(at, littleEndian)
+    try {
+      return block.view.getFloat64(at, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 
   /** Writes a 64-bit float at any address. */
@@ -154,7 +214,11 @@ export abstract class UnalignedAccess extends Segment {
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
     const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, 8, 1)
-    block.view.setFloat64(at, value, littleEndian)
+    try {
+      block.view.setFloat64(at, value, littleEndian)
+    } catch (error) {
+      throw accessFailure(block, error)
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import {
   bufferOver,
   checkAddress,
   checkSize,
+  checkUsable,
   expose,
   type Gate,
   gateOfBuffer,
@@ -120,6 +121,7 @@ export function reinterpret<Made>(
   const { block, base, byteSize: oldSize, flags } = segment
   const owner = scope === undefined ? undefined : checkScope(scope)
   block.gate.owner.checkAlive()
+  checkUsable(block)
   const address = addressIn(block, base)!
   const isInside = base + size <= block.bytes.length
   if (!isInside && address === 0) {

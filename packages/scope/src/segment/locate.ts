@@ -88,3 +88,9 @@ function outside(segment: Segment, byteOffset: number | bigint, byteSize: number
 export function describeSegment(segment: Segment): string {
   return `of ${segment.byteSize} bytes at ${hex(segment.address)}`
 }
+
+/** Returns what an access throws whose view has failed: its buffer was transferred, or else the error of the engine. */
+export function accessFailure(block: Block, error: unknown): unknown {
+  checkUsable(block)
+  return error
+}
