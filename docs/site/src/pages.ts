@@ -30,6 +30,7 @@ export const sections: readonly Section[] = [
       guide('first-kernel', 'A first kernel'),
       guide('command', 'The tenon command'),
       guide('signatures', 'Signatures'),
+      guide('c-functions', 'C functions'),
       guide('memory', 'The memory model'),
       guide('isolation', 'Isolation'),
       guide('sharing-memory', 'Sharing memory'),

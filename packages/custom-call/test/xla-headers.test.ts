@@ -79,7 +79,7 @@ if (versions.length > 0) {
     })
 
     test('keep a state, whose type is registered first', async () => {
-      const id = library.function('counter_type_id', { result: 'pointer', parameters: [] })() as bigint
+      const { address: id } = library.function('counter_type_id', { result: 'pointer' })()
       const info = minor === '0.1' ? {} : { info: 'counter_type_info' }
       const type = registerType(library, `counter of ${version}`, {
         id,

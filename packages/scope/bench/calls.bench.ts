@@ -43,7 +43,7 @@ export const suite = {
         const four = libc.function('strlen', { result: 'int32', parameters: [POINTER, POINTER, POINTER, POINTER] })
         const rawFour = raw.func('strlen', 'int', ['void *', 'void *', 'void *', 'void *'])
         return {
-          ours: () => four(a, b, c, d),
+          ours: () => four(a!, b!, c!, d!),
           peers: { 'koffi, Buffers': () => rawFour(p, q, r, s) },
           teardown: () => {
             for (const scope of scopes) scope.close()

@@ -1,5 +1,5 @@
 /** Native functions: calls into native code, and stubs that native code calls. */
-export { type Downcall, type DowncallWithErrno, Linker } from './linker/linker.ts'
+export { type Downcall, type DowncallOptions, Linker, type WithErrno } from './linker/linker.ts'
 export { type FunctionSignature, type NativeType } from './linker/signature.ts'
 export { SymbolLookup } from './linker/symbol-lookup.ts'
 export { upcallStub } from './linker/upcall-stub.ts'

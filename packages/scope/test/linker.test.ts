@@ -64,7 +64,7 @@ describe('a call', () => {
       const scopes = [NativeScope.ofConfined(), NativeScope.ofConfined()]
       const values: unknown[] = [...scopes.map((scope) => scope.allocate(8)), 8]
       values[at] = bad
-      expect(() => memcpy(...(values as never[]))).toThrow(TenonError)
+      expect(() => memcpy(...(values as Parameters<typeof memcpy>))).toThrow(TenonError)
       for (const scope of scopes) scope.close()
     }
   })
@@ -75,7 +75,9 @@ describe('a call', () => {
     for (const value of [2 ** 31, -(2 ** 31) - 1, 0.5, Number.NaN, null, undefined, '1', 2n ** 31n, {}, true]) {
       expect(() => abs(value as number), String(value)).toThrow(ArgumentError)
     }
+    // @ts-expect-error: the argument is missing
     expect(() => abs()).toThrow(ArgumentError)
+    // @ts-expect-error: there is one parameter
     expect(() => abs(1, 2)).toThrow(ArgumentError)
     for (const value of [1, 1n, 'a', undefined, Buffer.alloc(4), {}])
       expect(() => strlen(value as never)).toThrow(ArgumentError)
@@ -251,6 +253,7 @@ describe('a call on another thread', () => {
     const getenv = Linker.downcall(libc.get('getenv'), { result: 'pointer', parameters: ['pointer'] })
     expect(() => getenv.async('HOME' as never)).toThrow(ArgumentError)
     expect(() => div.async(scope, 'x' as never, 5)).toThrow(ArgumentError)
+    // @ts-expect-error: the allocator is missing
     expect(() => div.async(17, 5)).toThrow(ArgumentError)
     const pending = div.async(scope, 17, 5)
     expect(() => scope.close()).toThrow(ScopeHeldError)

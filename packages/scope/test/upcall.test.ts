@@ -33,8 +33,11 @@ describe('structs by value', () => {
     ) as MemorySegment
     expect(requests).toEqual([[8, 4]])
     expect([result.getInt32(0), result.getInt32(4), result.scope]).toEqual([3, 2, scope])
+    // @ts-expect-error: the arguments are missing
     expect(() => divide()).toThrow(ArgumentError)
+    // @ts-expect-error: null is no allocator
     expect(() => divide(null, 1, 2)).toThrow(ArgumentError)
+    // @ts-expect-error: an argument is missing
     expect(() => divide(scope, 1)).toThrow(ArgumentError)
     expect(() => divide(() => MemorySegment.allocateNative(4), 1, 2)).toThrow(AllocationError)
   })
@@ -200,7 +203,9 @@ describe('a stub', () => {
     for (const result of ['pointer', div] as const) {
       const stub = upcallStub(() => dead().asSlice(0, 8), { result }, scope)
       const call = Linker.downcall(stub, { result })
-      expect(() => call(...(result === div ? [scope] : []))).toThrow(ScopeClosedError)
+      expect(() => (call as (...allocators: unknown[]) => unknown)(...(result === div ? [scope] : []))).toThrow(
+        ScopeClosedError,
+      )
     }
     const divide = Linker.downcall(libc.get('div'), { result: div, parameters: ['int32', 'int32'] })
     expect(() => divide(() => MemorySegment.allocateNative(8).asReadOnly(), 1, 1)).toThrow(TenonError)

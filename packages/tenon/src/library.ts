@@ -1,15 +1,7 @@
 import { resolve } from 'node:path'
-import {
-  LoadError,
-  NativeLibrary,
-  type KernelConvention,
-  type KernelSignature,
-  type NativeFunction,
-  type Signature,
-  type Tensor,
-} from '@tenon/core'
+import { LoadError, NativeLibrary, type KernelConvention, type KernelSignature, type Tensor } from '@tenon/core'
 import { readBinary, type BinaryInfo } from '@tenon/binary'
-import { checkName, inspectAsText, wrongType, type Value } from '@tenon/core/internal'
+import { checkName, inspectAsText, wrongType } from '@tenon/core/internal'
 import {
   customCall,
   hostCall,
@@ -23,6 +15,7 @@ import {
   type KernelHandler,
 } from '@tenon/custom-call'
 import { Module, type PackedFunc } from '@tenon/packed-func'
+import { type Downcall, type DowncallOptions, type FunctionSignature, Linker, SymbolLookup } from '@tenon/scope/linker'
 import { filePath } from './file-path.ts'
 import type { IsolateOptions } from '@tenon/isolate'
 import type { IsolatedLibrary } from './isolated/isolated-library.ts'
@@ -189,14 +182,21 @@ export class Library {
   }
 
   /**
-   * A function of the library with any signature. See `NativeLibrary.function` of `tenon/core`.
+   * A C function of the library. The types of its arguments and of its result come from the signature. Structs are layouts, a callback is
+   * a stub of `upcallStub`, and a pointer that the function returns is a segment of size 0. See `Linker.downcall` of `tenon/scope/linker`.
    *
-   * @throws {LoadError} if the library does not export it. @throws {ArgumentError} if the signature is not valid.
+   * @throws {LoadError} if the library does not export it; the hint names similar ones
+   * @throws {ArgumentError} if the symbol is a variable, or the signature is not valid. @throws {ScopeClosedError} after close
    * @example
-   * library.function('strlen', { result: 'uint64', parameters: ['pointer'] })
+   * const strlen = library.function('strlen', { result: 'uint64', parameters: ['pointer'] })
+   * strlen(toCString('hello', scope)) // 5n
    */
-  function(name: string, signature: Signature): NativeFunction<Value> {
-    return this.native.function(name, signature)
+  function<const Signature extends FunctionSignature, const Options extends DowncallOptions = {}>(
+    name: string,
+    signature: Signature,
+    options?: Options,
+  ): Downcall<Signature, Options> {
+    return Linker.downcall(SymbolLookup.ofNativeLibrary(this.native).get(name), signature, options)
   }
 
   /**

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { gcAllocator } from '../../src/memory/allocators.ts'
-import type { Segment } from '../../src/memory/segment.ts'
+import { Segment } from '../../src/memory/segment.ts'
 import type { Value } from '../../src/native/argument-conversion.ts'
 import { makeStub, type StubArgument } from '../../src/native/call/stubs.ts'
-import type { NativeFunction } from '../../src/native/native-function.ts'
+import type { NativeFunction } from '../../src/native/function-types.ts'
 import { NativeLibrary } from '../../src/native/native-library.ts'
 import { StructType } from '../../src/native/struct-type.ts'
 import { cSource } from './c-source.ts'
@@ -29,7 +29,7 @@ interface Exchange {
   readonly log: Segment
   readonly input: Segment
   /** Lets the functions start at the beginning. */
-  readonly attach: NativeFunction<Value>
+  readonly attach: (log: Segment, input: Segment) => void
 }
 
 const exchangeSource = `
@@ -54,8 +54,8 @@ export async function fuzzProduct(
   const failures: Failure[] = []
   for (const [index, signature] of signatures) {
     const random = new Random(seed ^ 0xca11, index)
-    const call = library.function(`call_${index}`, coreSignatureOf(signature))
-    const caller = library.function(`upcall_${index}`, { parameters: ['uint64'] })
+    const call = library.function(`call_${index}`, coreSignatureOf(signature)) as NativeFunction
+    const caller = library.function(`upcall_${index}`, { parameters: ['uint64'] }) as unknown as NativeFunction
     const base = { index, compiler, abi: hostAbi!, signature: describeSignature(signature) }
     for (let round = 0; round < rounds; round++) {
       const mistakes = await callOnce(call, signature, exchange, random, round === rounds - 1)
@@ -130,7 +130,7 @@ const packedSize = (types: readonly CType[]): number =>
   types.reduce((size, type) => size + packedBytes(type, new Uint8Array(isStruct(type) ? type.size : 8)).length, 0)
 
 async function callOnce(
-  call: NativeFunction<Value>,
+  call: NativeFunction,
   { parameters, result }: Signature,
   { log, input, attach }: Exchange,
   random: Random,
@@ -150,12 +150,13 @@ async function callOnce(
     received,
   )
   if (result === 'void') return mistakes
-  const actual = isStruct(result) ? read(target[0]!, result.size) : bytesOfScalar(result, value as number | bigint)
+  const scalar = value instanceof Segment ? value.address : (value as number | bigint)
+  const actual = isStruct(result) ? read(target[0]!, result.size) : bytesOfScalar(result, scalar)
   return [...mistakes, ...compare('the result', packedBytes(result, returned!), packedBytes(result, actual))]
 }
 
 function callBackOnce(
-  caller: NativeFunction<Value>,
+  caller: NativeFunction,
   signature: Signature,
   { log, input, attach }: Exchange,
   random: Random,

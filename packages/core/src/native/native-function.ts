@@ -4,7 +4,10 @@ import { inspectAsText } from '../errors/inspect.ts'
 import type { Block } from '../memory/block.ts'
 import { guardMode } from '../memory/guard-mode.ts'
 import { checkedCall } from '../memory/guarded-calls.ts'
+import { globalGate } from '../memory/global-lifetime.ts'
 import { holdAll, releaseAll, type Gate } from '../memory/lifetime.ts'
+import { pointerBlock } from '../memory/pointer-address.ts'
+import { Segment } from '../memory/segment.ts'
 import { checkType, checkVariadic, type Value } from './argument-conversion.ts'
 import { formOf, operandsOf, resolveAll, writtenBy } from './call/call-forms.ts'
 import { begin, check, checkOperands, finish, type Target, type ValueWithErrno } from './call/call-steps.ts'
@@ -16,38 +19,21 @@ import { hostAbi } from './call/host-abi.ts'
 import { submitCall } from './call/jobs.ts'
 import { MAXIMUM_PARAMETERS, planCall } from './call/plan.ts'
 import { codeOperand, slotOf, store, targetSlot, type Resolved } from './call/store.ts'
+import type { FunctionSignature, NativeFunction } from './function-types.ts'
 import type { StructType } from './struct-type.ts'
 import type { ValueType } from './value-type.ts'
 
-/** The C signature of a function. */
-export interface Signature {
-  /**
-   * The default is `void`. A pointer is returned as an address (a bigint). A struct is written to the segment that is passed as
-   * the first argument.
-   */
-  readonly result?: ValueType | StructType | 'void'
-  readonly parameters?: readonly (ValueType | StructType)[]
-  /** For a variadic function, the number of parameters before the `...`. `parameters` contains all that are passed. */
-  readonly fixedParameters?: number
-}
-
-/** A native function that checks its arguments, and keeps their memory and the library open while it runs. */
-export interface NativeFunction<Result> {
-  /** @throws {NativeError} with the text of a C++ exception that the function threw. */
-  (...values: readonly Value[]): Result
-  /**
-   * Runs the function on another thread. The arguments' memory and the library are held open until it has returned.
-   *
-   * @throws synchronously as a normal call if an argument is not valid, and {ScopeClosedError} once closing of its memory
-   * has begun.
-   */
-  readonly async: (...values: readonly Value[]) => Promise<Result>
-}
+/** A declaration that can have structs, which are written to the segment that is passed as the first argument. */
+type Signature = FunctionSignature<StructType>
 
 interface BindOptions {
   /** Whether the function returns its result together with `errno`. */
   readonly captureErrno?: boolean
+  /** Makes the result of a function that returns a pointer. */
+  readonly pointer?: (address: number | bigint) => Segment
 }
+
+const pointerAt = (address: number | bigint): Segment => new Segment(pointerBlock(globalGate, address), 0, 0, 0)
 
 /**
  * Makes a native function from an address.
@@ -56,27 +42,19 @@ interface BindOptions {
  * @param name the name of the function in messages.
  * @throws {ArgumentError} if the signature is not valid, or contains an unknown type.
  */
-export function bindFunction(gate: Gate, name: string, address: number, signature: Signature): NativeFunction<Value>
 export function bindFunction(
   gate: Gate,
   name: string,
   address: number,
   signature: Signature,
-  options: BindOptions,
-): NativeFunction<Value | ValueWithErrno>
-export function bindFunction(
-  gate: Gate,
-  name: string,
-  address: number,
-  signature: Signature,
-  { captureErrno = false }: BindOptions = {},
-): NativeFunction<Value | ValueWithErrno> {
+  { captureErrno = false, pointer = pointerAt }: BindOptions = {},
+): NativeFunction<readonly Value[], Value | ValueWithErrno> {
   const parameters = parametersOf(signature)
   const { result = 'void', fixedParameters } = signature
   if (result !== 'void') checkType(result)
   if (fixedParameters !== undefined) checkVariadic(parameters, fixedParameters)
   const plan = planCall(hostAbi(), { result, parameters, fixedParameters })
-  const target = targetOf(gate, name, address, plan, captureErrno)
+  const target = targetOf(gate, name, address, plan, { captureErrno, pointer })
   const call = formOf(target)
   Object.defineProperty(call, 'name', { value: name })
   const made = Object.assign(call, { async: asyncOf(target) })
@@ -98,7 +76,13 @@ function parametersOf(signature: Signature): readonly (ValueType | StructType)[]
   throw wrongType('parameters', `an array of at most ${MAXIMUM_PARAMETERS} types`, parameters)
 }
 
-function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, capturesErrno: boolean): Target {
+function targetOf(
+  gate: Gate,
+  name: string,
+  address: number,
+  plan: CallPlan,
+  { captureErrno, pointer }: Required<BindOptions>,
+): Target {
   const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, `argument ${i + 1} of ${name}`))
   const { kind, word, pieces } = plan.result
   const returnsStruct = kind === 'struct' || kind === 'memory'
@@ -110,7 +94,7 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
     enter: threadDriver().enter,
     low: address | 0,
     high: (address / TWO_32) | 0,
-    flags: plan.flags | (capturesErrno ? FLAGS.ERRNO : 0),
+    flags: plan.flags | (captureErrno ? FLAGS.ERRNO : 0),
     stackSize: plan.stackSize,
     extra: plan.vectorCount,
     slots,
@@ -118,8 +102,9 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
     resultKind: kind === 'memory' ? 'void' : kind,
     resultWord: word,
     resultPieces: pieces,
-    capturesErrno,
-    fastResult: !capturesErrno && (kind === 'int32' || kind === 'float64' || kind === 'int64') ? kind : undefined,
+    capturesErrno: captureErrno,
+    pointer,
+    fastResult: !captureErrno && (kind === 'int32' || kind === 'float64' || kind === 'int64') ? kind : undefined,
   }
 }
 

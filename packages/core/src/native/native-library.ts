@@ -1,18 +1,23 @@
 import { checkName, wrongType } from '../errors/check-arguments.ts'
 import { ArgumentError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
+import type { Segment } from '../memory/segment.ts'
 import { functionAt, type PlainFunction } from './call/function-at.ts'
 import { STATUS } from '../generated/status.ts'
 import { checkStatus, coreFunctions, coreLibrary, lastError } from './core-library.ts'
 import { explainLoadFailure } from './explain-load-failure.ts'
-import type { Value } from './argument-conversion.ts'
 import { missingSymbol } from './missing-symbol.ts'
-import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
+import type { ArgumentsOf, FunctionSignature, NativeFunction, ResultOf } from './function-types.ts'
+import { bindFunction } from './native-function.ts'
 import { addressOf, keepAlive } from './native-memory.ts'
+import type { StructType } from './struct-type.ts'
 import { unloadable } from './unloadable-file.ts'
 
 /** Stands for the address of a variable. */
 const DATA = -1
+
+/** The memory for a struct that a function returns, which is the first argument. */
+export type Targets<Signature> = Signature extends { readonly result: StructType } ? [target: Segment] : []
 
 let openFunction: PlainFunction | undefined
 
@@ -98,7 +103,9 @@ export class NativeLibrary extends ManagedLifetime {
   }
 
   /**
-   * Returns a function of the library. The library stays open while the function runs, and calls throw after it is closed.
+   * Returns a function of the library. The library stays open while the function runs, and calls throw after it is closed. The
+   * types of the arguments and of the result come from the signature. `Library.function` of tenon and `Linker.downcall` of
+   * `@tenon/scope` take the same signatures, also with structs.
    *
    * @throws {LoadError} if the library does not export it.
    * @throws {ArgumentError} if the symbol is a variable, or the signature is not valid.
@@ -106,8 +113,12 @@ export class NativeLibrary extends ManagedLifetime {
    * const strlen = libc.function('strlen', { result: 'uint64', parameters: ['pointer'] })
    * strlen(segment) // 0n
    */
-  function(name: string, signature: Signature): NativeFunction<Value> {
-    return bindFunction(this.gate, name, this.functionAddress(name), signature)
+  function<const Signature extends FunctionSignature<StructType>>(
+    name: string,
+    signature: Signature,
+  ): NativeFunction<[...Targets<Signature>, ...ArgumentsOf<Signature>], ResultOf<Signature>> {
+    const bound: unknown = bindFunction(this.gate, name, this.functionAddress(name), signature)
+    return bound as NativeFunction<[...Targets<Signature>, ...ArgumentsOf<Signature>], ResultOf<Signature>>
   }
 
   /** @internal The address of a function. @throws {LoadError} as {@link symbol}. @throws {ArgumentError} if the symbol is a variable */

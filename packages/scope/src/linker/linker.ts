@@ -1,4 +1,4 @@
-import { ArgumentError, type NativeFunction } from '@tenon/core'
+import { ArgumentError, type ArgumentsOf, type NativeFunction, type ResultOf } from '@tenon/core'
 import {
   addressIn,
   bindFunction,
@@ -19,51 +19,13 @@ import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.
 import { SymbolSegment } from './symbol-segment.ts'
 import { upcallStub } from './upcall-stub.ts'
 
-/** An argument of a native function. Memory is passed as segments, never as addresses. */
-export type Argument = Value | AllocatorLike
-
 /** A result of a native function. A pointer is a segment of size 0, and a struct is in memory from the allocator. */
 export type Result = number | bigint | boolean | MemorySegment | undefined
 
-type ResultOfType<Type> = Type extends 'pointer' | StructLayout
-  ? MemorySegment
-  : Type extends 'int64' | 'uint64'
-    ? bigint
-    : Type extends 'bool'
-      ? boolean
-      : Type extends 'void' | undefined
-        ? undefined
-        : number
-
-/** The result of a function with this signature. */
-export type ResultOf<Signature extends FunctionSignature> = 'result' extends keyof Signature
-  ? ResultOfType<Signature['result']>
-  : undefined
-
-/** A native function. A function that returns a struct takes an allocator as its first argument. */
-export interface Downcall<Returned extends Result = Result> {
-  (...values: readonly Argument[]): Returned
-  /**
-   * Runs the function on another thread. All memory, stubs and libraries of the call are held open until the function has
-   * returned.
-   *
-   * @throws the errors of a call, synchronously, if an argument is not valid. For errors in callbacks, see
-   * {@link upcallStub}.
-   */
-  readonly async: (...values: readonly Argument[]) => Promise<Returned>
-}
-
 /** A result, and the value of `errno` after the call. */
-export interface WithErrno<Returned extends Result = Result> {
+export interface WithErrno<Returned = Result> {
   readonly value: Returned
   readonly errno: number
-}
-
-/** A native function that returns `errno` together with its result. */
-export interface DowncallWithErrno<Returned extends Result = Result> {
-  (...values: readonly Argument[]): WithErrno<Returned>
-  /** Runs the function on another thread, as {@link Downcall.async} does, and returns the `errno` of that thread. */
-  readonly async: (...values: readonly Argument[]) => Promise<WithErrno<Returned>>
 }
 
 /** Options for linking a function. */
@@ -72,14 +34,39 @@ export interface DowncallOptions {
   readonly captureErrno?: boolean
 }
 
-/** The function for a symbol. With `captureErrno`, it returns `errno` beside the result. */
-export type Linked<Returned extends Result, Options extends DowncallOptions> = Options extends {
+type ReturnedBy<Signature extends FunctionSignature> = ResultOf<Signature, MemorySegment, MemorySegment>
+
+/** A function that returns a struct takes an allocator as its first argument. */
+type Allocators<Signature extends FunctionSignature> = Signature extends { readonly result: StructLayout }
+  ? [allocator: AllocatorLike]
+  : []
+
+type Linked<Signature extends FunctionSignature, Options extends DowncallOptions> = Options extends {
   readonly captureErrno: true
 }
-  ? DowncallWithErrno<Returned>
+  ? WithErrno<ReturnedBy<Signature>>
   : Options extends { readonly captureErrno?: false }
-    ? Downcall<Returned>
-    : Downcall<Returned> | DowncallWithErrno<Returned>
+    ? ReturnedBy<Signature>
+    : ReturnedBy<Signature> | WithErrno<ReturnedBy<Signature>>
+
+/** A linked function: the types of its arguments and of its result come from its signature. */
+export type Downcall<
+  Signature extends FunctionSignature = FunctionSignature,
+  Options extends DowncallOptions = {},
+> = NativeFunction<
+  IsKnown<Signature> extends true ? [...Allocators<Signature>, ...ArgumentsOf<Signature>] : Argument[],
+  Linked<Signature, Options>
+>
+
+/** Whether the compiler knows the parameters of a signature, and not only that there may be some. */
+type IsKnown<Signature> = Signature extends { readonly parameters: readonly unknown[] }
+  ? true
+  : 'parameters' extends keyof Signature
+    ? false
+    : true
+
+/** An argument of a function whose signature the compiler does not know. Memory is passed as segments, never as addresses. */
+type Argument = Value | AllocatorLike
 
 /** The functions of {@link Linker}. */
 export interface Linkers {
@@ -98,16 +85,12 @@ export interface Linkers {
     symbol: MemorySegment,
     signature: Signature,
     options?: Options,
-  ): Linked<ResultOf<Signature>, Options>
+  ): Downcall<Signature, Options>
   /** See {@link upcallStub}. */
   upcallStub: typeof upcallStub
 }
 
-function downcall(
-  symbol: MemorySegment,
-  signature: FunctionSignature,
-  options?: DowncallOptions,
-): Downcall | DowncallWithErrno {
+function downcall(symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Call {
   const { captureErrno } = checkOptions(options, ['captureErrno'])
   checkBoolean(captureErrno, 'captureErrno')
   const { block, base } = checkSegment(symbol, 'symbol')
@@ -124,8 +107,8 @@ function downcall(
     parameters: parameters.map(coreTypeOf),
     ...(fixedParameters === undefined ? {} : { fixedParameters }),
   }
-  const bound = bindFunction(block.gate, name, address, types, { captureErrno: capturesErrno })
-  const call = callOf(bound, result, capturesErrno) as Downcall | DowncallWithErrno
+  const bound = bindFunction(block.gate, name, address, types, { captureErrno: capturesErrno, pointer: pointerAt })
+  const call = result instanceof StructLayout ? intoAllocator(bound, result, capturesErrno) : (bound as Call)
   Object.defineProperty(call, 'name', { value: name })
   return printAs(`${name}(${parameters.join(', ')}): ${result}`, call)
 }
@@ -136,30 +119,11 @@ function isVariable(symbol: MemorySegment, address: number): boolean {
   return coreFunctions().tn_address_is_data(address) !== 0
 }
 
-function callOf(bound: Bound, result: FunctionSignature['result'], capturesErrno: boolean): Call {
-  if (result instanceof StructLayout) return intoAllocator(bound, result, capturesErrno)
-  return (result === 'pointer' ? asPointer(bound, capturesErrno) : bound) as Call
-}
+const pointerAt = (address: number | bigint): MemorySegment => MemorySegment.ofAddress(address)
 
-type Bound = NativeFunction<Value | ValueWithErrno>
+type Bound = NativeFunction<readonly Value[], Value | ValueWithErrno>
 
-interface Call {
-  (...values: readonly Argument[]): Result | WithErrno
-  readonly async: (...values: readonly Argument[]) => Promise<Result | WithErrno>
-}
-
-const pointerOf = (value: Value): MemorySegment => MemorySegment.ofAddress(value as bigint)
-
-function asPointer(bound: Bound, capturesErrno: boolean): Call {
-  const finish = (result: Value | ValueWithErrno): Result | WithErrno => {
-    if (!capturesErrno) return pointerOf(result as Value)
-    const { value, errno } = result as ValueWithErrno
-    return { value: pointerOf(value), errno }
-  }
-  return Object.assign((...values: readonly Argument[]) => finish(bound(...(values as Value[]))), {
-    async: (...values: readonly Argument[]) => bound.async(...(values as Value[])).then(finish),
-  })
-}
+type Call = NativeFunction<Argument[], Result | WithErrno>
 
 /** Allocates the result before the call, so that the function does not run if there is no memory. */
 function intoAllocator(bound: Bound, layout: StructLayout, capturesErrno: boolean): Call {

@@ -1,4 +1,4 @@
-import { ArgumentError, type ValueType } from '@tenon/core'
+import { ArgumentError, type FunctionSignature as CoreSignature, type ValueType } from '@tenon/core'
 import {
   checkOptions,
   checkParameterCount,
@@ -18,14 +18,8 @@ import { nativeOrder } from '../segment/byte-order.ts'
 /** The type of a parameter or result: the name of a value's type, or a struct that is passed by value. */
 export type NativeType = ValueType | StructLayout
 
-/** The C signature of a function. */
-export interface FunctionSignature {
-  /** Default: `void`. A `pointer` is returned as a segment of size 0, and a struct in memory from an allocator. */
-  readonly result?: NativeType | 'void'
-  readonly parameters?: readonly NativeType[]
-  /** For a variadic function, the number of parameters before the `...`. */
-  readonly fixedParameters?: number
-}
+/** The declaration of a C function, also with structs that are passed by value. A struct is returned in memory from an allocator. */
+export type FunctionSignature = CoreSignature<StructLayout>
 
 const structTypes = new WeakMap<StructLayout, StructType>()
 

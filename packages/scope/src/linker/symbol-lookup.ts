@@ -1,5 +1,5 @@
 import { NativeLibrary } from '@tenon/core'
-import { inspectAsText, wrongType } from '@tenon/core/internal'
+import { type Gate, inspectAsText, wrongType } from '@tenon/core/internal'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { globalScope } from '../scope/gc-scopes.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
@@ -7,15 +7,15 @@ import { SymbolSegment } from './symbol-segment.ts'
 
 /** Looks up functions and variables in native libraries. Symbols can be used until their scope is closed. */
 export class SymbolLookup {
-  readonly #scope: ResourceScope
+  readonly #owner: { readonly gate: Gate }
   readonly #library: NativeLibrary
   readonly #title: string
 
-  private constructor(scope: ResourceScope, library: NativeLibrary, title: string) {
+  private constructor(owner: { readonly gate: Gate }, library: NativeLibrary, title: string) {
     if (!(library instanceof NativeLibrary)) {
       throw wrongType('library', 'a NativeLibrary', library, 'Use SymbolLookup.ofLibrary(path, scope).')
     }
-    this.#scope = scope
+    this.#owner = owner
     this.#library = library
     this.#title = title
   }
@@ -34,6 +34,16 @@ export class SymbolLookup {
     return new SymbolLookup(owner, library, path)
   }
 
+  /**
+   * The symbols of a library that is open, which can be used until it is closed.
+   *
+   * @throws {ArgumentError} if the value is not a library.
+   */
+  static ofNativeLibrary(library: NativeLibrary): SymbolLookup {
+    const title = library instanceof NativeLibrary ? library.path : ''
+    return new SymbolLookup(library, library, title)
+  }
+
   /** The libraries loaded into this process, such as the C library. Their symbols can always be used. */
   static ofProcess(): SymbolLookup {
     return new SymbolLookup(globalScope, NativeLibrary.ofProcess(), 'this process')
@@ -46,7 +56,7 @@ export class SymbolLookup {
 
   /** Returns a symbol. @throws {LoadError} if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
   get(name: string): MemorySegment {
-    return new SymbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name, this.#library)
+    return new SymbolSegment(this.#owner.gate, Number(this.#library.symbol(name)), name, this.#library)
   }
 
   toString(): string {

@@ -2,13 +2,14 @@ import { ArgumentError } from '../../errors/kinds.ts'
 import { type Block, checkEnterable } from '../../memory/block.ts'
 import type { Gate } from '../../memory/lifetime.ts'
 import { checkCallable } from '../../memory/managed-lifetime.ts'
+import type { Segment } from '../../memory/segment.ts'
 import type { Value } from '../argument-conversion.ts'
 import type { ValueType } from '../value-type.ts'
 import type { Piece } from './call-plan.ts'
 import { WORDS } from './frame-layout.ts'
 import { bigints, doubles, words } from './frame.ts'
 import { callFailure } from './call-failure.ts'
-import { load, loadStruct } from './load.ts'
+import { load, loadAddress, loadStruct } from './load.ts'
 import { isCode, type Resolved, type Slot } from './store.ts'
 
 /** A result, and the value of `errno` after the call. */
@@ -44,6 +45,7 @@ export interface Target {
   readonly resultWord: number
   readonly resultPieces: readonly Piece[]
   readonly capturesErrno: boolean
+  readonly pointer: (address: number | bigint) => Segment
   /** The kinds whose code the compiler inlines into every call. */
   readonly fastResult: 'int32' | 'float64' | 'int64' | undefined
 }
@@ -149,6 +151,8 @@ function finishOther(target: Target, memory: Block, first: Resolved): Value | Va
   if (resultKind === 'struct') {
     const struct = loadStruct(resultPieces, slots[0]!.byteSize)
     memory.bytes.set(struct, (first as number) - memory.address)
+  } else if (resultKind === 'pointer') {
+    value = target.pointer(loadAddress(resultWord))
   } else {
     value = load(resultKind, resultWord)
   }

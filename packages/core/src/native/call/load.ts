@@ -1,9 +1,9 @@
 import type { ValueType } from '../value-type.ts'
 import type { Piece } from './call-plan.ts'
-import { bigints, bytes, doubles, floats, unsignedBigints, words, unsignedWords } from './frame.ts'
+import { bigints, bytes, doubles, floats, TWO_32, unsignedBigints, words, unsignedWords } from './frame.ts'
 
 /**
- * Loads a scalar from a register of the frame. Only the low bytes of narrow values are defined. An address is a bigint.
+ * Loads a scalar from a register of the frame. Only the low bytes of narrow values are defined. An address is loaded as {@link loadAddress} does.
  *
  * @param word the first word of the register.
  */
@@ -16,6 +16,7 @@ export function load(kind: ValueType | 'void', word: number): number | bigint | 
     case 'float64':
       return doubles[word >> 1]
     case 'pointer':
+      return loadAddress(word)
     case 'uint64':
       return unsignedBigints[word >> 1]
     case 'int64':
@@ -35,6 +36,12 @@ export function load(kind: ValueType | 'void', word: number): number | bigint | 
     case 'uint16':
       return words[word]! & 0xffff
   }
+}
+
+/** Loads an address, which is a bigint from 2^53 on. */
+export function loadAddress(word: number): number | bigint {
+  const address = unsignedWords[word]! + unsignedWords[word + 1]! * TWO_32
+  return address <= Number.MAX_SAFE_INTEGER ? address : unsignedBigints[word >> 1]!
 }
 
 /** Copies the bytes of a struct out of the frame. Bytes of padding that no register has are 0. */
