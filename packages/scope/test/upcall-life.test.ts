@@ -385,6 +385,8 @@ describe('variables of the environment', () => {
     ['TENON_THREADS', '1', 'valid'],
     ['TENON_THREADS', '1024', 'valid'],
     ['TENON_EXIT_WAIT', '', 'valid'],
+    ['TENON_STACK', 'own', 'LoadError TENON_STACK must be "thread", got "own"'],
+    ['TENON_STACK', 'thread', 'valid'],
   ])('are checked at the first use: %s=%s', { timeout: 60_000 }, async (name, value, expected) => {
     const result = await runScript(attempt, { cwd: packageDirectory, nodeOptions: flags, env: { [name]: value } })
     expect(outcomeOf(result)).toEqual(ended({ stdout: [expected] }))

@@ -52,7 +52,7 @@ static void run(tn_job_t *job) {
   const uint32_t state = tn__perform(call->frame);
   tn__direction_clear();
   running = NULL;
-  if (state == TN_CALL_CAUGHT) keep_message(call);
+  if (state != TN_CALL_RETURNED) keep_message(call);
   call->completion.status = (int32_t)(state == TN_CALL_RETURNED && call->is_refused ? TN_CALL_REFUSED : state);
   tn_completion_post(job->owner, &call->completion);
 }
@@ -60,7 +60,7 @@ static void run(tn_job_t *job) {
 static void ended(tn_job_t *job) {
   async_call_t *call = (async_call_t *)job;
   snprintf(call->message, sizeof call->message, "pthread_exit() ended the thread of the call");
-  call->completion.status = TN_CALL_CAUGHT;
+  call->completion.status = TN_CALL_ENDED;
   tn_completion_post(job->owner, &call->completion);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/direction_flag.h"
 #include "base/floating_point.h"
+#include "base/stacks.h"
 #include "call/guard.h"
 #include "stack_switch.h"
 
@@ -24,8 +25,9 @@ OFFSET(stack, 208);
 /* Ends an exception of the target, if it threw one, and returns how the call has ended. */
 static uint32_t settle(tn_call_frame_t *frame, uint32_t has_thrown) {
   if (!has_thrown) return TN_CALL_RETURNED;
-  tn__guard_take((void *)(uintptr_t)frame->results[0]);
-  return TN_CALL_CAUGHT;
+  void *exception = (void *)(uintptr_t)frame->results[0];
+  tn__guard_take(exception);
+  return exception == NULL ? TN_CALL_ENDED : TN_CALL_CAUGHT;
 }
 
 /* Copies the structs that are passed by reference to this stack, and calls the target. The frame is checked by
@@ -53,7 +55,7 @@ uint32_t tn__perform(tn_call_frame_t *frame) {
 }
 
 void tn_call_perform(tn_call_frame_t *frame) {
-  if (tn__perform(frame) == TN_CALL_CAUGHT) frame->results[0] = (uint64_t)TN_EXCEPTION;
+  if (tn__perform(frame) != TN_CALL_RETURNED) frame->results[0] = (uint64_t)TN_EXCEPTION;
 }
 
 static uint32_t perform(void *frame) { return tn__perform(frame); }
@@ -72,18 +74,19 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   void *const outer_script = environment->script_top;
   const bool outer_thrown = environment->has_thrown;
   const uint32_t depth = environment->depth;
-  if (depth != 0 && is_stack_full(environment)) {
+  if (depth != 0 && !environment->is_in_place && is_stack_full(environment)) {
     tn__enter_script(environment, TN__FUNCTION_STACK_FULL);
     *has_thrown = true;
     return 0;
   }
   __atomic_store_n(&environment->depth, depth + 1, __ATOMIC_RELAXED);
   if (depth == 0) __atomic_store_n(&environment->calls, environment->calls + 1, __ATOMIC_RELAXED);
+  if (depth == 0) environment->is_in_place = tn__stacks_are_scanned();
   environment->has_thrown = false;
   /* JavaScript runs again, for example after a time-out of a script that the process survives. */
   environment->is_terminating = false;
-  const uint32_t result =
-      tn__switch_stack(environment, environment->native.top, run, data, &environment->script_top);
+  void *const top = environment->is_in_place ? TN__BELOW() : environment->native.top;
+  const uint32_t result = tn__switch_stack(environment, top, run, data, &environment->script_top);
   *has_thrown = environment->has_thrown;
   environment->has_thrown = outer_thrown;
   environment->script_top = outer_script;
@@ -156,7 +159,8 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
     result = (uint32_t)environment->driver.dispatch(environment->driver.data, 0);
   } else {
     environment->script_top = NULL;
-    result = tn__switch_stack(environment, script, dispatch_in_call, environment, &environment->native.top);
+    void *const top = environment->is_in_place ? TN__BELOW() : script;
+    result = tn__switch_stack(environment, top, dispatch_in_call, environment, &environment->native.top);
     environment->script_top = script;
     environment->native.top = native;
   }

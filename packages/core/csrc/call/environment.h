@@ -23,6 +23,7 @@ struct tn_environment {
   tn__native_stack_t native;
   void *script_top;              /* the free part of the JavaScript stack, while a call is in progress, else null */
   uint32_t depth;                /* calls in progress; written by the thread, read by those that wait for it */
+  bool is_in_place;              /* the outermost call in progress runs on the stack of its thread */
   uint32_t calls;                /* outermost calls so far; written and read like `depth` */
   uint64_t floating_point;       /* the control bits of JavaScript */
   bool has_thrown;               /* a function of TypeScript threw during the innermost call */
@@ -43,7 +44,8 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id);
 #define TN__FUNCTION_REPORT_ERROR 1
 #define TN__FUNCTION_STACK_FULL 2
 
-/* enter.c: performs the call of a frame on this stack. Returns TN_CALL_RETURNED or TN_CALL_CAUGHT. */
+/* enter.c: performs the call of a frame on this stack. Returns TN_CALL_RETURNED,
+ * TN_CALL_CAUGHT or TN_CALL_ENDED. */
 uint32_t tn__perform(tn_call_frame_t *frame);
 
 /* async_call.c: makes the call that runs on this thread of the pool, if any, fail with the last error, because a callback

@@ -1,7 +1,6 @@
 /* The installed exception guard. The core is plain C, so the guard is in another library. */
 #include <stdatomic.h>
 
-#include "base/direction_flag.h"
 #include "call/guard.h"
 #include "environment.h"
 #include "tenon_call.h"
@@ -15,30 +14,38 @@ int32_t tn_guard_install(const tn_guard_t *guard) {
   return TN_OK;
 }
 
-int32_t tn__guard_call(void (*body)(void *), void *context) {
-  const tn_guard_t *guard = atomic_load_explicit(&installed, memory_order_acquire);
-  if (guard == NULL) return tn__fail(TN_UNSUPPORTED, "no exception guard is installed");
-  char message[960];
-  const int32_t status = guard->run(body, context, message, sizeof message);
-  tn__direction_clear();
-  return status == TN_OK ? TN_OK : tn__fail(status, "%s", message);
-}
+const tn_guard_t *tn__guard_installed(void) { return atomic_load_explicit(&installed, memory_order_acquire); }
 
-int32_t tn_guard_call(void (*body)(void *), void *context) { return tn__guard_call(body, context); }
+tn_environment_t *tn__environment_in_call(void) {
+#if defined(_WIN32)
+  return NULL; /* the assembly does not catch there */
+#else
+  tn_environment_t *environment = tn_environment_current();
+  return environment != NULL && environment->depth > 0 ? environment : NULL;
+#endif
+}
 
 /* _URC_CONTINUE_UNWIND: the frame catches nothing. */
 #define CONTINUE_UNWIND 8
 
+/* _UA_FORCE_UNWIND: pthread_exit() or pthread_cancel() ends the thread, or a longjmp is in progress on Windows. */
+#define FORCE_UNWIND 8
+
 /* Itanium C++ ABI: Exception Handling, 1.6.2. */
 int32_t tn__personality(int32_t version, int32_t actions, uint64_t class, void *exception, void *context) {
   (void)version, (void)class;
-  const tn_guard_t *guard = atomic_load_explicit(&installed, memory_order_acquire);
-  return guard == NULL ? CONTINUE_UNWIND : guard->unwind(actions, exception, context);
+  const tn_guard_t *guard = tn__guard_installed();
+  if (guard == NULL) return CONTINUE_UNWIND;
+  if (!(actions & FORCE_UNWIND)) return guard->unwind(actions, exception, context);
+  /* A thread of JavaScript must not end in a call, so the call fails in its place. The object belongs to the C library, which
+   * ends the process if it is deleted. */
+  return tn__environment_in_call() != NULL ? guard->unwind(actions & ~FORCE_UNWIND, NULL, context) : CONTINUE_UNWIND;
 }
 
 int32_t tn__guard_take(void *exception) {
+  if (exception == NULL) return tn__fail(TN_EXCEPTION, "pthread_exit() or pthread_cancel() must not end a thread of JavaScript");
   char message[960];
-  const tn_guard_t *guard = atomic_load_explicit(&installed, memory_order_acquire);
+  const tn_guard_t *guard = tn__guard_installed();
   return tn__fail(guard->take(exception, message, sizeof message), "%s", message);
 }
 

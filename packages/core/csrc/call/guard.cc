@@ -138,8 +138,6 @@ uintptr_t landing_of(_Unwind_Context *frame) {
 }
 
 int32_t unwind(int32_t actions, void *exception, void *context) {
-  // The thread is being cancelled, or a longjmp is in progress.
-  if (actions & _UA_FORCE_UNWIND) return _URC_CONTINUE_UNWIND;
   if (actions & _UA_SEARCH_PHASE) return _URC_HANDLER_FOUND;
   _Unwind_Context *const frame = static_cast<_Unwind_Context *>(context);
   _Unwind_SetGR(frame, __builtin_eh_return_data_regno(0), reinterpret_cast<uintptr_t>(exception));

@@ -41,6 +41,7 @@ static uint32_t tn__run_switched(void *data) {
 /* Does the same as tn__on_stack(). */
 static inline uint32_t tn__switch_stack(const tn_environment_t *environment, void *top, uint32_t (*run)(void *data),
                                         void *data, void **left) {
+  if (environment->is_in_place) return tn__on_stack(top, run, data, left);
   const uint8_t *bottom = environment->native.memory;
   if (environment->depth == 1 && top == environment->native.top)
     tn__other_stack = (tn__stack_bounds_t){bottom, (size_t)((const uint8_t *)top - bottom)};

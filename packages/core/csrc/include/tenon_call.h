@@ -22,6 +22,7 @@
 #define TN_CALL_REFUSED 3 /* a callback of a call on another thread did not run, and the last error says why */
 #define TN_CALL_CAUGHT 2 /* the target threw a C++ exception, whose text is the last error; its status is an entry's result */
 #define TN_CALL_THROWN_AND_CAUGHT 5 /* an entry threw a C++ exception after a function of TypeScript had thrown */
+#define TN_CALL_ENDED 6 /* pthread_exit() or pthread_cancel() ended the target, as the last error says */
 #define TN_CALL_NOT_MADE 4 /* the text of a call with text has U+0000 or is too long */
 
 /* The memory through which JavaScript and native code pass the arguments and results of calls in both directions. Each
@@ -273,7 +274,8 @@ typedef struct {
    * `message` receives "text (type)" of the exception, or only the text if it is the name of the type (at most `capacity`
    * bytes, NUL-terminated). */
   int32_t (*run)(void (*body)(void *), void *context, char *message, size_t capacity);
-  /* The body of a personality routine: answers the unwinder for a frame that catches everything. The language-specific
+  /* The body of a personality routine: answers the unwinder for a frame that catches everything. `exception` may
+   * be null, for the end of a thread. The language-specific
    * data of the frame is the code where it goes on. */
   int32_t (*unwind)(int32_t actions, void *exception, void *context);
   /* Ends an exception that was caught in this way, and copies its text. */

@@ -1,7 +1,7 @@
 /* Prepared calls: the stages of a run, its failure, and its end. */
 #include <stdlib.h>
 
-#include "call/guard.h"
+#include "call/guard_call.h"
 #include "tenon/xla_handler.h"
 #include "internal.h"
 

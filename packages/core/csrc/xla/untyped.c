@@ -1,5 +1,5 @@
 /* The untyped conventions, which are plain C functions. Only their caller knows which convention they have. */
-#include "call/guard.h"
+#include "call/guard_call.h"
 #include "internal.h"
 
 static void run_on_host(tn_xla_untyped_call_t *call) {

@@ -27,6 +27,7 @@ function explain(
   const replaced = replacedFileHint(reason)
   if (replaced !== undefined) return { hint: replaced }
   if (reason.includes('static TLS block')) return { hint: STATIC_TLS }
+  if (reason.includes('executable stack')) return { hint: EXECUTABLE_STACK }
   const script = linkerScript(reason)
   if (script !== undefined)
     return { sentence: `the library ${path} is a linker script, which no loader can load`, hint: script }
@@ -79,6 +80,10 @@ function explain(
 /** The space for such variables is reserved when the process starts. */
 const STATIC_TLS =
   'Load the library when the process starts, with LD_PRELOAD, or reserve more space with GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384.'
+
+/** The loader of glibc 2.41 and later, and systems that forbid memory that can be written and run. */
+const EXECUTABLE_STACK =
+  'Link the library with -z noexecstack if it has no nested functions of GNU C, or allow executable stacks with GLIBC_TUNABLES=glibc.rtld.execstack=2.'
 
 /** The hint for a text for linkers, such as `libm.so`, which the loader found. @param reason the message of the loader */
 function linkerScript(reason: string): string | undefined {

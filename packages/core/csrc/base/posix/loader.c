@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/floating_point.h"
+#include "base/stacks.h"
 #include "base/status.h"
 
 int32_t tn__loader_open(const char *path, int visibility, void **out) {
@@ -15,5 +16,5 @@ int32_t tn__loader_open(const char *path, int visibility, void **out) {
     return tn__fail(TN_LOAD_FAILED, "%s", reason != NULL ? reason : "the loader gave no reason");
   }
   *out = library;
-  return TN_OK;
+  return tn__stacks_after_load(library);
 }

@@ -1,6 +1,7 @@
 /* Functions that Windows lacks: those that only asynchronous calls need, because Node can poll only sockets there, and
- * guarded pages. */
+ * guarded pages; and those that it does not need. */
 #include "base/event.h"
+#include "base/stacks.h"
 #include "base/status.h"
 #include "base/thread.h"
 
@@ -17,6 +18,13 @@ int32_t tn__event_open(tn__event_t *event) {
 void tn__event_signal(tn__event_t *event) { (void)event; }
 void tn__event_clear(tn__event_t *event) { (void)event; }
 void tn__event_close(tn__event_t *event) { (void)event; }
+
+int32_t tn__stacks_after_load(void *library) {
+  (void)library;
+  return TN_OK;
+}
+
+bool tn__stacks_are_scanned(void) { return false; }
 
 int32_t tn_watch_open(int32_t descriptor, int32_t *out) {
   (void)descriptor, (void)out;

@@ -20,11 +20,20 @@ int tn__native_stack_open(tn__native_stack_t *out) {
     munmap(memory, ALL_SIZE);
     return 0;
   }
-  *out = (tn__native_stack_t){memory, memory + GUARD_SIZE + STACK_SIZE};
-  return 1;
+  *out = (tn__native_stack_t){
+      .memory = memory,
+      .top = memory + GUARD_SIZE + STACK_SIZE,
+      .executable = {.start = memory + GUARD_SIZE, .size = STACK_SIZE},
+  };
+  if (tn__stack_add(&out->executable)) return 1;
+  munmap(memory, ALL_SIZE);
+  out->memory = NULL;
+  return 0;
 }
 
 void tn__native_stack_close(tn__native_stack_t *stack) {
-  if (stack->memory != NULL) munmap(stack->memory, ALL_SIZE);
+  if (stack->memory == NULL) return;
+  tn__stack_remove(&stack->executable);
+  munmap(stack->memory, ALL_SIZE);
   stack->memory = NULL;
 }

@@ -32,7 +32,7 @@ int tn__native_stack_open(tn__native_stack_t *out) {
   }
   bounds_t *bounds = (bounds_t *)(memory + size - TN__STACK_ROOM) - 1;
   *bounds = (bounds_t){memory + size, memory + GUARD_SIZE, memory, NO_HANDLERS};
-  *out = (tn__native_stack_t){memory, bounds};
+  *out = (tn__native_stack_t){.memory = memory, .top = bounds};
   return 1;
 }
 

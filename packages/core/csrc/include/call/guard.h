@@ -3,10 +3,16 @@
 
 #include <stdint.h>
 
-/* Does the same as tn_guard_call(), for calls inside the library, which cost less than those of exported functions. */
-int32_t tn__guard_call(void (*body)(void *), void *context);
+#include "tenon_call.h"
 
-/* Ends an exception that an assembly function has caught, makes its text the last error, and returns its status. */
+/* The installed guard, or null. */
+const tn_guard_t *tn__guard_installed(void);
+
+/* The environment of this thread if it is in a call, which must not end the thread; else null, and on Windows always. */
+tn_environment_t *tn__environment_in_call(void);
+
+/* Ends an exception that an assembly function has caught, makes its text the last error, and returns its status. Null stands
+ * for the end of the thread. */
 int32_t tn__guard_take(void *exception);
 
 /* Does so for tn__on_stack(), and marks the call in progress. */

@@ -14,5 +14,10 @@ export function callFailure(name: string): unknown {
       hint: 'Keep the event loop of this thread free while the call runs, or give the callback the option foreignThread: "wait".',
     })
   }
+  if (state === CONSTANTS.TN_CALL_ENDED) {
+    return new NativeError(`${name} did not return: ${lastError()}`, {
+      hint: 'Let the function return, and end only threads that it has started.',
+    })
+  }
   return new NativeError(`${name} threw a C++ exception: ${lastError()}`)
 }

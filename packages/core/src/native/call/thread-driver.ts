@@ -1,3 +1,4 @@
+import { LoadError } from '../../errors/kinds.ts'
 import { CONSTANTS } from '../../generated/layouts.ts'
 import { checkStatus, coreFunctions, coreLibrary } from '../core-library.ts'
 import type { KoffiDriver } from '../driver/koffi.ts'
@@ -49,7 +50,18 @@ export function threadDriver(): ThreadDriver {
 
 export const isThreadDriverOpen = (): boolean => opened !== undefined
 
+/** Checks the variable that the core reads. @throws {LoadError} if its value is not valid. */
+function checkStack(): void {
+  const text = process.env['TENON_STACK']
+  if (text === undefined || text === '' || text === 'thread') return
+  throw new LoadError(`TENON_STACK must be "thread", got ${JSON.stringify(text)}`, {
+    hint: 'Remove the variable to run native code on a stack of its own.',
+    details: { variable: 'TENON_STACK', value: text },
+  })
+}
+
 function open(): ThreadDriver {
+  checkStack()
   const { driver } = coreLibrary()
   const abi = hostAbi()
   const wait = exitWait()

@@ -1,0 +1,83 @@
+#include "base/stacks.h"
+
+#include <dlfcn.h>
+#if !defined(__APPLE__)
+#include <link.h>
+#endif
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/lock.h"
+#include "base/status.h"
+
+static tn__lock_t lock = TN__LOCK;
+static tn__stack_t *stacks;
+static bool is_executable;
+
+/* 0: not known yet, because TENON_STACK was not read. */
+enum { UNKNOWN, OWN, OF_THREAD };
+static atomic_int chosen;
+
+#if defined(__APPLE__)
+/* Libraries cannot ask for it. */
+static bool is_execution_asked(void) { return false; }
+#else
+static int asks_for_execution(struct dl_phdr_info *library, size_t size, void *data) {
+  (void)size, (void)data;
+  for (size_t i = 0; i < library->dlpi_phnum; i++)
+    if (library->dlpi_phdr[i].p_type == PT_GNU_STACK) return (library->dlpi_phdr[i].p_flags & PF_X) != 0;
+  return 0;
+}
+
+static bool is_execution_asked(void) { return dl_iterate_phdr(asks_for_execution, NULL) != 0; }
+#endif
+
+static bool make_executable(const tn__stack_t *stack) {
+  return mprotect(stack->start, stack->size, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
+}
+
+int tn__stack_add(tn__stack_t *stack) {
+  tn__lock(&lock);
+  is_executable = is_executable || is_execution_asked();
+  const bool is_ready = !is_executable || make_executable(stack);
+  if (is_ready) {
+    stack->next = stacks;
+    stacks = stack;
+  }
+  tn__unlock(&lock);
+  return is_ready;
+}
+
+void tn__stack_remove(tn__stack_t *stack) {
+  tn__lock(&lock);
+  tn__stack_t **at = &stacks;
+  while (*at != NULL && *at != stack) at = &(*at)->next;
+  if (*at != NULL) *at = stack->next;
+  tn__unlock(&lock);
+}
+
+int32_t tn__stacks_after_load(void *library) {
+  /* The Boehm collector, which a library or one of its dependencies exports. */
+  if (dlsym(library, "GC_gcollect") != NULL) atomic_store_explicit(&chosen, OF_THREAD, memory_order_relaxed);
+  bool is_ready = true;
+  tn__lock(&lock);
+  if (!is_executable && is_execution_asked()) {
+    is_executable = true;
+    for (const tn__stack_t *stack = stacks; stack != NULL; stack = stack->next)
+      is_ready = make_executable(stack) && is_ready;
+  }
+  tn__unlock(&lock);
+  if (is_ready) return TN_OK;
+  return tn__fail(TN_LOAD_FAILED, "cannot enable executable stack as the library requires: the system refuses it");
+}
+
+bool tn__stacks_are_scanned(void) {
+  const int known = atomic_load_explicit(&chosen, memory_order_relaxed);
+  if (known != UNKNOWN) return known == OF_THREAD;
+  const char *text = getenv("TENON_STACK");
+  int expected = UNKNOWN;
+  atomic_compare_exchange_strong(&chosen, &expected, text != NULL && strcmp(text, "thread") == 0 ? OF_THREAD : OWN);
+  return atomic_load_explicit(&chosen, memory_order_relaxed) == OF_THREAD;
+}

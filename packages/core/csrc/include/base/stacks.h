@@ -1,0 +1,25 @@
+/* What the libraries of the process need of the stacks that native code runs on. POSIX; Windows has no such needs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A stack that is not one of the system's, owned by the caller. */
+typedef struct tn__stack {
+  struct tn__stack *next;
+  void *start;
+  size_t size;
+} tn__stack_t;
+
+/* Keeps a stack as executable as the loader keeps those of threads: once a library asks for it (PT_GNU_STACK with PF_X), all
+ * stacks are. Returns 0 if the system refuses. `stack` must stay where it is until it is removed. */
+int tn__stack_add(tn__stack_t *stack);
+void tn__stack_remove(tn__stack_t *stack);
+
+/* Called after a library was loaded. `library` is its handle. Fails if a stack cannot be made executable. */
+int32_t tn__stacks_after_load(void *library);
+
+/* Whether calls must stay on the stack of their thread, because a library scans it: a conservative garbage collector takes
+ * the bounds of the thread's stack, and reads from the stack pointer to its end. */
+bool tn__stacks_are_scanned(void);
