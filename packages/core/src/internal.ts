@@ -16,6 +16,7 @@ export { checkAlignment, checkName, checkSize, wrongType, wrongValue } from './e
 export { checkOptions } from './errors/check-options.ts'
 export { describe, hex } from './errors/describe.ts'
 export { inspect, inspectAsText, inspectCustom } from './errors/inspect.ts'
+export { typedArrayHint } from './errors/typed-array-hint.ts'
 export { isRevoked } from './errors/is-revoked.ts'
 export { isPlainObject } from './errors/plain-object.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'

@@ -1,6 +1,6 @@
 import { isProxy } from 'node:util/types'
 import { ArgumentError, Tensor } from '@tenon/core'
-import { globalGate, wrongType, type Gated } from '@tenon/core/internal'
+import { globalGate, typedArrayHint, wrongType, type Gated } from '@tenon/core/internal'
 
 /** The index of the first tensor in a list of operands, behind the call and its library. */
 export const FIRST_TENSOR = 2
@@ -55,7 +55,7 @@ export function refuseTensor(
   expected: string = 'a tensor',
   hint: string = MAKE_TENSORS,
 ): never {
-  if (!isProxy(value)) throw wrongType(place, expected, value, hint)
+  if (!isProxy(value)) throw wrongType(place, expected, value, typedArrayHint(value) ?? hint)
   throw new ArgumentError(`${place} must be ${expected}, got a Proxy`, {
     hint: 'Pass the tensor itself, for example toRaw(x) for a reactive object of Vue.',
     details: { path: place, expected, received: 'a Proxy' },

@@ -1,5 +1,5 @@
 import { ArgumentRangeError, dtypeInfo, Tensor, type DType } from '@tenon/core'
-import { checkEnterable, describe } from '@tenon/core/internal'
+import { checkEnterable, describe, typedArrayHint } from '@tenon/core/internal'
 import { kindOf, PackedFuncTypeError, RecursionError, ValueError } from '../errors/error-kinds.ts'
 import { NativeArray, NativeMap, NativeShape } from '../objects/containers.ts'
 import { NativeObject } from '../objects/native-object.ts'
@@ -177,13 +177,16 @@ function checkInt64(value: bigint): bigint {
   })
 }
 
+const HINT =
+  'Pass null, a boolean, a number, a bigint, text, bytes, a tensor, or an array or Map of them. Objects and addresses belong to this process.'
+
 function refuse(value: unknown, place: string): PackedFuncTypeError {
   const received = describe(value)
   return new PackedFuncTypeError(
     'TypeError',
     `${place}: a packed function in another process cannot take ${received}`,
     {
-      hint: 'Pass null, a boolean, a number, a bigint, text, bytes, a tensor, or an array or Map of them. Objects and addresses belong to this process.',
+      hint: typedArrayHint(value) ?? HINT,
       details: { path: place, received },
     },
   )

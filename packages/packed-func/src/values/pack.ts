@@ -1,5 +1,5 @@
 import { ArgumentRangeError, Tensor } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { describe, typedArrayHint } from '@tenon/core/internal'
 import { putError } from '../errors/crossing.ts'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { makeFunction, type Run } from '../functions/callback.ts'
@@ -111,7 +111,7 @@ const HINT =
 function unsupported(value: unknown): PackedFuncTypeError {
   const received = describe(value)
   return new PackedFuncTypeError('TypeError', `a packed function cannot take ${received}`, {
-    hint: HINT,
+    hint: typedArrayHint(value) ?? HINT,
     details: { expected: EXPECTED, received },
   })
 }
@@ -123,7 +123,7 @@ export function packArgument(stack: Stack, slot: number, index: number, value: u
   } catch (error) {
     if (!(error instanceof PackedFuncTypeError) || error.details['expected'] !== EXPECTED) throw error
     throw new PackedFuncTypeError('TypeError', `argument ${index + 1}: ${error.sentence}`, {
-      hint: HINT,
+      hint: error.hint,
       details: { ...error.details, path: [index] },
     })
   }

@@ -1,6 +1,7 @@
 import { wrongType, wrongValue } from '../../errors/check-arguments.ts'
 import { describe } from '../../errors/describe.ts'
 import { ArgumentError, ReadOnlyError } from '../../errors/kinds.ts'
+import { typedArrayHint } from '../../errors/typed-array-hint.ts'
 import { Block, checkUsable } from '../../memory/block.ts'
 import type { Gate } from '../../memory/lifetime.ts'
 import { addressIn, NO_ADDRESS } from '../../memory/pointer-address.ts'
@@ -84,7 +85,9 @@ function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
     const address = isMemory(value) ? addressIn(operand!, value.base) : undefined
     if (address !== undefined) return address
     if (value === null) return 0
-    throw isTensor(value) ? stridedTensor(name, value) : wrongType(name, EXPECTED, value, pointerHint(value))
+    throw isTensor(value)
+      ? stridedTensor(name, value)
+      : wrongType(name, EXPECTED, value, typedArrayHint(value) ?? DANGLING)
   }
   if (kind !== 'struct' && kind !== 'target') return value
   const { base } = structSegment(slot, value)
@@ -111,12 +114,7 @@ function stridedTensor(name: string, { type }: Tensor): ArgumentError {
   })
 }
 
-function pointerHint(value: unknown): string {
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
-    return 'Pass from(array), which is a tensor over the memory of the array.'
-  }
-  return 'Put the bytes into memory of an allocator, because addresses and buffers of JavaScript can dangle.'
-}
+const DANGLING = 'Put the bytes into memory of an allocator, because addresses and buffers of JavaScript can dangle.'
 
 /** Resolves the result of a function. @throws {ScopeClosedError | WrongThreadError} if its memory is not open. */
 export function resolveResult(slot: Slot, value: Value): Resolved {
