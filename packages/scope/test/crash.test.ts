@@ -133,8 +133,10 @@ const crashes: Readonly<Record<string, Crash>> = {
 if (process.platform === 'linux')
   describe('misuse that crashes a process with koffi alone throws an error', () => {
     for (const [name, { koffi, scope, expected }] of Object.entries(crashes)) {
-      test(name, { timeout: 120_000, retry: 2 }, async () => {
-        const alone = await withKoffi(koffi)
+      test(name, { timeout: 120_000 }, async () => {
+        let alone = await withKoffi(koffi)
+        // Whether memory that is used after its end crashes is not certain.
+        for (let tries = 1; tries < 3 && !died(alone); tries++) alone = await withKoffi(koffi)
         expect(died(alone), JSON.stringify(alone)).toBe(true)
         expect(await withScope(scope)).toBe(expected)
       })

@@ -127,7 +127,7 @@ describe('the memory of all requests', () => {
     await eventually(async () => expect(await inFlight(served)).toBe(0))
   })
 
-  test('is about what requests hold while they wait, also for nested elements', { retry: 0 }, async () => {
+  test('is about what requests hold while they wait, also for nested elements', async () => {
     const answers: (() => void)[] = []
     const waits = defineModel({
       name: 'waits',

@@ -22,7 +22,6 @@ const fastMathLibrary = join(
  * crashes run in processes of their own, which do not load it, and those of leaks compute nothing.
  */
 const fastMath = {
-  exclude: ['**/*.{crash,soak}.test.ts'],
   setupFiles: [join(import.meta.dirname, 'load-first.ts')],
 }
 
@@ -45,6 +44,9 @@ const coverage = {
 }
 
 const conditionsFor = (mode: string): string[] => [...(mode === 'coverage' ? ['@tenon/source'] : []), 'module', 'node']
+
+/** Files that need a process of their own. Of these, `--mode fast-math` runs only the first. */
+const OWN_PROCESS = ['test/**/*.process{,.*}.test.ts', 'test/**/*.{crash,soak}.test.ts']
 
 /** The part of a package.json that says where the sources of its entries are. */
 interface Manifest {
@@ -69,10 +71,11 @@ function ownSources(): { find: RegExp; replacement: string }[] {
  * - Tests run against the sources of their package, which its own name means as well, and the built packages that it depends on, which
  *   load in a third of the time. A report of coverage needs the sources of all, to which workspace packages resolve through the
  *   `@tenon/source` condition.
+ * - Files share a process, which saves a third of the processor time. A test that counts what its whole process has, or changes it for
+ *   good, is in a file `*.process.test.ts`, `*.crash.test.ts` or `*.soak.test.ts`, which has its own.
  * - With `forks`, a segmentation fault is a failure with the name of the file. With `threads`, the process would end silently.
  * - `pnpm test` adds up the JSON reports.
- * - A test that fails is tried once more, because a busy machine may stop a process for longer than a test expects. `pnpm test` lists the
- *   tests that then pass, with the error of the first try.
+ * - No test is tried again: a test that fails now and then is a defect of the test or of what it tests.
  * - `--mode fast-math` runs the tests on a thread with flush-to-zero.
  * - `--mode coverage` counts which lines run.
  */
@@ -87,12 +90,17 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: availableParallelism(),
     env: mode === 'fast-math' ? { TENON_TEST_LOAD_FIRST: fastMathLibrary, TENON_KERNELS_VARIANT: 'fast-math' } : {},
     execArgv: ['--expose-gc'],
-    include: ['test/**/*.test.ts'],
+    projects: [
+      { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: OWN_PROCESS, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'own process', include: mode === 'fast-math' ? OWN_PROCESS.slice(0, 1) : OWN_PROCESS },
+      },
+    ],
     typecheck: { include: ['test/**/*.test-d.ts'] },
     reporters: ['default', 'json'],
     outputFile: { json: mode === 'fast-math' ? 'reports/fast-math.json' : 'reports/vitest.json' },
     expect: { poll: { timeout: 25_000 } },
-    retry: 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

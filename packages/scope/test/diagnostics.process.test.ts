@@ -54,7 +54,7 @@ describe('trackLeaks()', () => {
     const leaking = ResourceScope.ofConfined({ name: 'left' })
     const leaks = finish()
     expect(leaks.scopes.map(({ name, kind }) => [name, kind])).toEqual([['left', 'confined']])
-    expect(leaks.scopes[0]!.stack).toContain('diagnostics.test.ts')
+    expect(leaks.scopes[0]!.stack).toContain('diagnostics.process.test.ts')
     leaking.close()
     expect(trackLeaks()().scopes).toEqual([])
   })
