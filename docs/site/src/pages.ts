@@ -29,6 +29,7 @@ export const sections: readonly Section[] = [
     pages: [
       guide('first-kernel', 'A first kernel'),
       guide('command', 'The tenon command'),
+      guide('bind', 'Bind a C library'),
       guide('signatures', 'Signatures'),
       guide('c-functions', 'C functions'),
       guide('memory', 'The memory model'),
@@ -75,6 +76,7 @@ export const sections: readonly Section[] = [
       readme('nnapi', '@tenon/nnapi'),
       readme('serve', '@tenon/serve'),
       readme('build', '@tenon/build'),
+      readme('bind', '@tenon/bind'),
       readme('binary', '@tenon/binary'),
     ],
   },

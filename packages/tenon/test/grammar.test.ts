@@ -12,6 +12,7 @@ import * as nnapi from '@tenon/nnapi'
 import * as pools from '../src/entries/pools.ts'
 import * as hidl from '@tenon/nnapi/hidl'
 import * as scopes from '@tenon/scope'
+import * as bind from '@tenon/scope/bind'
 import * as linker from '@tenon/scope/linker'
 import * as scopeTesting from '@tenon/scope/testing'
 import * as strings from '@tenon/tstring'
@@ -39,6 +40,7 @@ const entries = {
   'tenon/koffi': koffiBridge,
   'tenon/core/testing': coreTesting,
   'tenon/scope': scopes,
+  'tenon/scope/bind': bind,
   'tenon/scope/linker': linker,
   'tenon/scope/testing': scopeTesting,
   'tenon/custom-call': customCalls,

@@ -17,6 +17,7 @@ const entries = [
   'core/koffi',
   'core/testing',
   'scope',
+  'scope/bind',
   'scope/linker',
   'scope/testing',
   'custom-call',

@@ -32,9 +32,12 @@ export function parseArguments<const T extends Definition>(
   const names = Object.keys(definition).filter((name) => definition[name]!.type === 'positional')
   const missing = names[positionals.length]
   if (missing !== undefined) throw new UsageError(`the argument <${missing}> is missing`)
+  const last = names.at(-1)
+  const takesRest = last !== undefined && definition[last]!.repeatable === true
   const extra = positionals[names.length]
-  if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}`)
+  if (extra !== undefined && !takesRest) throw new UsageError(`unexpected argument ${extra}`)
   names.forEach((name, index) => (values[name] = positionals[index]))
+  if (takesRest) values[last] = positionals.slice(names.length - 1)
   return values as Values<T>
 }
 

@@ -7,6 +7,7 @@ export interface ArgumentDefinition {
   /** The valid values of an `enum`, or the words that a positional argument can be. */
   readonly options?: readonly string[]
   readonly required?: true
+  /** A flag can be given several times. The last positional argument takes all that follow. */
   readonly repeatable?: true
 }
 
@@ -21,5 +22,5 @@ type Value<T> = T extends { repeatable: true }
       ? string
       : (T extends { options: readonly (infer Option)[] } ? Option : string) | undefined
 
-/** A repeatable flag has the list of its values. */
+/** A repeatable argument has the list of its values. */
 export type Values<T extends Definition> = { readonly [Name in keyof T]: Value<T[Name]> }

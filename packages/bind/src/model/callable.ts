@@ -1,0 +1,46 @@
+import type { FunctionType, RecordLayout, Type } from './model.ts'
+import type { TypeBuilder } from './type-builder.ts'
+
+/** The reason why a function cannot be called from TypeScript, or undefined if it can. */
+export function reasonNotCallable({ result, parameters }: FunctionType, types: TypeBuilder): string | undefined {
+  const layouts = new Map(types.records.map(({ id, layout }) => [id, layout]))
+  const reason = byValue(result, layouts)
+  if (reason !== undefined) return `returns ${reason}`
+  for (const { type } of parameters) {
+    const parameterReason = byValue(type, layouts)
+    if (parameterReason !== undefined) return `takes ${parameterReason}`
+  }
+  return undefined
+}
+
+/** The reason why a value of a type cannot be passed. */
+function byValue(type: Type, layouts: ReadonlyMap<string, RecordLayout | undefined>): string | undefined {
+  if (type.kind === 'unsupported') return type.c
+  if (type.kind !== 'record') return undefined
+  const layout = layouts.get(type.id)
+  if (!layout) return `the opaque type ${type.id} by value`
+  return layoutReason(type.id, layout, layouts)
+}
+
+function layoutReason(
+  id: string,
+  { members, byteSize }: RecordLayout,
+  layouts: ReadonlyMap<string, RecordLayout | undefined>,
+): string | undefined {
+  let end = 0
+  for (const member of members) {
+    if (member.kind === 'bits') return `the struct ${id} with bit-fields by value`
+    if (member.byteOffset < end) return `${id} with a union by value`
+    let { type } = member
+    while (type.kind === 'array' && type.count !== undefined) type = type.of
+    if (type.kind === 'array') return `the struct ${id} with an array of any length by value`
+    if (type.kind === 'unsupported') return `the struct ${id} with ${type.c} by value`
+    const inner = type.kind === 'record' ? layouts.get(type.id) : undefined
+    if (inner) {
+      const reason = layoutReason(type.kind === 'record' ? type.id : id, inner, layouts)
+      if (reason !== undefined) return reason
+    }
+    end = Math.min(byteSize, member.byteOffset + 1)
+  }
+  return undefined
+}

@@ -1,0 +1,165 @@
+import type { Place } from '../read/c-types.ts'
+
+/** The types of scalars in calls and in memory. */
+export type ScalarKind =
+  | 'bool'
+  | 'int8'
+  | 'uint8'
+  | 'int16'
+  | 'uint16'
+  | 'int32'
+  | 'uint32'
+  | 'int64'
+  | 'uint64'
+  | 'float32'
+  | 'float64'
+
+/** A type of the headers for one platform: the compiler has answered its sizes. */
+export type Type =
+  | { readonly kind: 'void' }
+  /** `c` is the canonical spelling, such as `unsigned long`. */
+  | { readonly kind: 'scalar'; readonly as: ScalarKind; readonly c: string }
+  /** `id` is undefined for an enumeration without a name, whose constants are bound alone. */
+  | { readonly kind: 'enum'; readonly as: ScalarKind; readonly id: string | undefined }
+  | { readonly kind: 'pointer'; readonly to: Type; readonly isConst: boolean }
+  /** `count` is undefined for an array of any length. */
+  | { readonly kind: 'array'; readonly of: Type; readonly count: number | undefined }
+  | { readonly kind: 'record'; readonly id: string }
+  | FunctionType
+  | { readonly kind: 'va_list' }
+  /** A type that TypeScript cannot pass or read by value, such as `long double`. */
+  | { readonly kind: 'unsupported'; readonly c: string }
+
+/** The type of a function, or of what a function pointer points to. */
+export interface FunctionType {
+  readonly kind: 'function'
+  readonly result: Type
+  readonly parameters: readonly Parameter[]
+  readonly isVariadic: boolean
+}
+
+/** A parameter of a function. Arrays and functions have become pointers, as C passes them. */
+export interface Parameter {
+  readonly name: string | undefined
+  readonly type: Type
+}
+
+/** A function that the module calls in the library. */
+export interface BoundFunction {
+  readonly name: string
+  /** The name in the library, where it is another one. */
+  readonly symbol?: string
+  readonly type: FunctionType
+  readonly place: Place
+}
+
+/** A member of a struct or union. Members of structs without a name are members of the outer one. */
+export type Member =
+  | {
+      readonly kind: 'field'
+      readonly name: string
+      readonly type: Type
+      readonly isConst: boolean
+      readonly byteOffset: number
+      readonly place?: Place
+    }
+  | {
+      readonly kind: 'bits'
+      readonly name: string
+      readonly as: ScalarKind
+      readonly isConst: boolean
+      readonly bitOffset: number
+      readonly bitWidth: number
+    }
+
+/** A struct or union. */
+export interface BoundRecord {
+  /** The name in the module: the typedef, the tag, or the path of members that leads to it. */
+  readonly id: string
+  /** How C names the type. */
+  readonly c: string
+  readonly kind: 'struct' | 'union'
+  /** Undefined for an opaque type, of which there are only pointers. */
+  readonly layout: RecordLayout | undefined
+  readonly place: Place
+}
+
+/** The layout of a struct or union on the platform of the model: sizes and offsets in bytes, those of bit-fields in bits. */
+export interface RecordLayout {
+  readonly byteSize: number
+  readonly byteAlignment: number
+  readonly members: readonly Member[]
+}
+
+/** An enumeration with a name. */
+export interface BoundEnum {
+  readonly id: string
+  readonly as: ScalarKind
+  /** Its constants, in order. */
+  readonly names: readonly string[]
+  readonly place: Place
+}
+
+/** The value of a constant. Integers are exact, texts are UTF-8, and a pointer is an address that is a value, such as `(void *)-1`. */
+export type Constant =
+  | { readonly kind: 'integer'; readonly value: bigint }
+  | { readonly kind: 'real'; readonly value: number }
+  | { readonly kind: 'text'; readonly value: string }
+  | { readonly kind: 'bytes'; readonly value: Uint8Array }
+  | { readonly kind: 'pointer'; readonly value: bigint }
+
+/** A macro or an enumerator with its value. */
+export interface BoundConstant {
+  readonly name: string
+  readonly constant: Constant
+  /** The enumeration of which this is a value, if it has a name. */
+  readonly enumeration?: string
+  readonly place: Place
+}
+
+/** A variable of the library. */
+export interface BoundVariable {
+  readonly name: string
+  readonly type: Type
+  readonly isConst: boolean
+  readonly byteSize: number
+  readonly place: Place
+}
+
+/** A declaration that is not in the module, with its reason. */
+export interface Refusal {
+  readonly name: string
+  readonly reason: RefusalReason
+  /** The rest of the sentence, such as the type or the library. */
+  readonly detail: string
+  readonly place: Place
+}
+
+/** Why a declaration is not in a module. */
+export type RefusalReason =
+  | 'not exported'
+  | 'inline function'
+  | 'type cannot be passed'
+  | 'thread-local'
+  | 'two definitions'
+  | 'function-like macro'
+  | 'known at run time only'
+  | 'not an expression'
+  | 'depends on the compiler'
+  | 'too large'
+  | 'name is used twice'
+
+/** Everything that a module can express of a set of headers, and the reasons for the rest, in the order of the headers. */
+export interface Model {
+  /** The version of this form. */
+  readonly tenon: 1
+  /** The platform whose compiler answered, such as `linux-x64`. */
+  readonly target: string
+  readonly headers: readonly string[]
+  readonly functions: readonly BoundFunction[]
+  readonly records: readonly BoundRecord[]
+  readonly enums: readonly BoundEnum[]
+  readonly constants: readonly BoundConstant[]
+  readonly variables: readonly BoundVariable[]
+  readonly refused: readonly Refusal[]
+}

@@ -1,0 +1,152 @@
+import type { Layouts } from '../probe/layouts.ts'
+import { namedMembers } from '../probe/layouts.ts'
+import {
+  type CType,
+  type EnumDeclaration,
+  type FunctionCType,
+  type Place,
+  type RecordDeclaration,
+  withoutTypedefs,
+} from '../read/c-types.ts'
+import type { BoundEnum, BoundRecord, FunctionType, Member, RecordLayout, ScalarKind, Type } from './model.ts'
+
+/** Scalars that neither a call nor memory can have in TypeScript, although the compiler knows their size. */
+const UNSUPPORTED =
+  /^(?:long double|.*_Complex|_Float(?:16|64x|128).*|__float(?:80|128)|__bf16|__fp16|_Decimal.*|(?:unsigned )?__int128)$/
+
+/**
+ * Turns types as headers spell them into those of the model, and collects the structs and enumerations that they reach. Each has one name,
+ * which no function or constant has.
+ */
+export class TypeBuilder {
+  readonly #layouts: Layouts
+  readonly #names: ReadonlyMap<RecordDeclaration | EnumDeclaration, string>
+  readonly #records = new Map<RecordDeclaration, BoundRecord>()
+  readonly #withLayout = new Set<RecordDeclaration>()
+  readonly #enums = new Map<EnumDeclaration, BoundEnum>()
+
+  readonly #isOwned: (place: Place) => boolean
+
+  /**
+   * @param names the name of each struct, union and enumeration that has one.
+   * @param isOwned whether a place is in the headers that are bound. Other structs stay opaque while there are only pointers to them.
+   */
+  constructor(
+    layouts: Layouts,
+    names: ReadonlyMap<RecordDeclaration | EnumDeclaration, string>,
+    isOwned: (place: Place) => boolean,
+  ) {
+    this.#layouts = layouts
+    this.#names = names
+    this.#isOwned = isOwned
+  }
+
+  /** The structs and unions that the types of the model reach. */
+  get records(): BoundRecord[] {
+    return [...this.#records.values()]
+  }
+
+  get enums(): BoundEnum[] {
+    return [...this.#enums.values()]
+  }
+
+  /** @param isPointee whether only a pointer to the type is needed, so that it may stay opaque. */
+  typeOf(type: CType, isPointee = false): Type {
+    switch (type.kind) {
+      case 'void':
+      case 'va_list':
+        return { kind: type.kind }
+      case 'unsupported':
+        return { kind: 'unsupported', c: type.text }
+      case 'typedef':
+        return this.typeOf(withoutTypedefs(type), isPointee)
+      case 'scalar':
+        return this.#scalar(type.name)
+      case 'pointer':
+        return { kind: 'pointer', to: this.typeOf(type.to, true), isConst: type.toConst }
+      case 'array':
+        return {
+          kind: 'array',
+          of: this.typeOf(type.of),
+          count: type.count === undefined ? undefined : this.#layouts.counts.get(type.count),
+        }
+      case 'function':
+        return this.functionType(type)
+      case 'enum':
+        return this.#enum(type.enumeration)
+      case 'record':
+        return this.#record(type.record, isPointee)
+    }
+  }
+
+  functionType({ result, parameters, isVariadic }: FunctionCType): FunctionType {
+    return {
+      kind: 'function',
+      result: this.typeOf(result),
+      parameters: parameters.map(({ name, type }) => ({ name, type: this.typeOf(type) })),
+      isVariadic,
+    }
+  }
+
+  #scalar(c: string): Type {
+    const facts = this.#layouts.scalars.get(c)
+    if (!facts || UNSUPPORTED.test(c) || facts.byteSize > 8) return { kind: 'unsupported', c }
+    if (c === '_Bool') return { kind: 'scalar', as: 'bool', c }
+    return { kind: 'scalar', as: kindOf(facts.byteSize, facts.isSigned, facts.isReal), c }
+  }
+
+  #enum(declaration: EnumDeclaration): Type {
+    const facts = this.#layouts.enums.get(declaration)
+    const { enumerators, tag, place } = declaration
+    // An enumeration that is only named is an int to its users.
+    if (!facts || !enumerators)
+      return tag === undefined && enumerators
+        ? { kind: 'scalar', as: 'int32', c: 'int' }
+        : { kind: 'unsupported', c: `enum ${tag}` }
+    const id = this.#names.get(declaration)
+    const as = kindOf(facts.byteSize, facts.isSigned, false)
+    if (id !== undefined && !this.#enums.has(declaration))
+      this.#enums.set(declaration, { id, as, names: enumerators.map(({ name }) => name), place })
+    return { kind: 'enum', as, id }
+  }
+
+  #record(declaration: RecordDeclaration, isPointee: boolean): Type {
+    const { keyword: kind, place, spelling } = declaration
+    const id = this.#names.get(declaration)
+    if (id === undefined) return { kind: 'unsupported', c: `a ${kind} without a name` }
+    const known = this.#records.get(declaration)
+    const isOpaque = isPointee && !this.#isOwned(place)
+    if (!known) this.#records.set(declaration, { id, c: spelling ?? id, kind, layout: undefined, place })
+    if (!isOpaque && !this.#withLayout.has(declaration)) {
+      // Before the members, which may point to the struct itself.
+      this.#withLayout.add(declaration)
+      const layout = this.#layoutOf(declaration)
+      this.#records.set(declaration, { ...this.#records.get(declaration)!, layout })
+    }
+    return { kind: 'record', id }
+  }
+
+  #layoutOf(declaration: RecordDeclaration): RecordLayout | undefined {
+    const facts = this.#layouts.records.get(declaration)
+    if (!facts || !declaration.members) return undefined
+    const members: Member[] = []
+    for (const { name, type, isConst } of namedMembers(declaration.members)) {
+      const bits = facts.bits.get(name)
+      const byteOffset = facts.offsets.get(name)
+      if (bits) {
+        const scalar = this.typeOf(type)
+        const as = scalar.kind === 'scalar' || scalar.kind === 'enum' ? scalar.as : 'uint32'
+        members.push({ kind: 'bits', name, as, isConst, ...bits })
+      } else if (byteOffset !== undefined) {
+        members.push({ kind: 'field', name, type: this.typeOf(type), isConst, byteOffset })
+      }
+    }
+    return { byteSize: facts.byteSize, byteAlignment: facts.byteAlignment, members }
+  }
+}
+
+function kindOf(byteSize: number, isSigned: boolean, isReal: boolean): ScalarKind {
+  const bits = byteSize * 8
+  if (isReal) return bits === 32 ? 'float32' : 'float64'
+  return `${isSigned ? 'int' : 'uint'}${bits as 8 | 16 | 32 | 64}`
+}

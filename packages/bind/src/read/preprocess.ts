@@ -1,0 +1,72 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { type Compiler, type CommandResult, runCommand } from '@tenon/build/internal'
+import { CompilerError } from '../bind-error.ts'
+
+/** The compiler with the flags for one set of headers, and a directory for its files that {@link close} removes. */
+export class HeaderCompiler {
+  /** C code that includes the headers. */
+  readonly includes: string
+  readonly #compiler: Compiler
+  readonly #flags: readonly string[]
+  readonly #directory: string
+  #files = 0
+
+  private constructor(compiler: Compiler, flags: readonly string[], includes: string, directory: string) {
+    this.#compiler = compiler
+    this.#flags = flags
+    this.includes = includes
+    this.#directory = directory
+  }
+
+  /**
+   * @param headers paths, or names that the compiler searches as `#include <name>` does.
+   * @param flags flags for the preprocessor: `-I`, `-isystem`, `-D`, `-U`, `-include` and `-std`.
+   */
+  static async open(compiler: Compiler, headers: readonly string[], flags: readonly string[]): Promise<HeaderCompiler> {
+    const includes = headers
+      .map((header) => `#include ${header.startsWith('<') ? header : JSON.stringify(header)}\n`)
+      .join('')
+    return new HeaderCompiler(compiler, flags, includes, await mkdtemp(join(tmpdir(), 'tenon-bind-')))
+  }
+
+  async close(): Promise<void> {
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  /** The flag that makes the compiler report all errors, of which it would stop after 20 with clang. */
+  get allErrors(): string {
+    return /\b(?:clang|zig)\b/i.test(this.#compiler.identity) ? '-ferror-limit=0' : '-fmax-errors=0'
+  }
+
+  /** A path for a file of the compiler, which does not exist yet. */
+  file(extension: string): string {
+    this.#files++
+    return join(this.#directory, `${this.#files}${extension}`)
+  }
+
+  /** Runs the compiler on C code. The exit code of a failed run is not an error here, because questions to the compiler may fail. */
+  async run(code: string, args: readonly string[], extension = '.c'): Promise<CommandResult> {
+    const path = this.file(extension)
+    await writeFile(path, code)
+    const flags = extension === '.c' ? this.#flags : []
+    return runCommand(this.#compiler.command, [...this.#compiler.args, ...flags, ...args, path], {
+      env: { ...process.env, LC_ALL: 'C' },
+    })
+  }
+
+  /** Compiles the headers alone. @throws {CompilerError} with the errors of the compiler */
+  async check(): Promise<void> {
+    const { code, stderr } = await this.run(this.includes, ['-fsyntax-only', '-w'])
+    if (code !== 0) throw new CompilerError(stderr)
+  }
+
+  /** The output of the preprocessor, with line markers. `-dD` keeps the definitions of macros. @throws {CompilerError} with its errors */
+  async preprocess(code: string, args: readonly string[] = []): Promise<string> {
+    const { code: status, stdout, stderr } = await this.run(code, ['-E', '-w', ...args])
+    if (status !== 0) throw new CompilerError(stderr)
+    return stdout
+  }
+}

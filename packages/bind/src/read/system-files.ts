@@ -1,0 +1,29 @@
+import type { HeaderCompiler } from './preprocess.ts'
+
+/** Headers of ISO C and POSIX. What they bring in belongs to the system, and not to the library that is bound. */
+const SYSTEM_HEADERS =
+  'aio arpa/inet assert complex cpio ctype dirent dlfcn errno fcntl fenv float fmtmsg fnmatch ftw glob grp iconv inttypes iso646 langinfo ' +
+  'libgen limits locale math monetary mqueue ndbm net/if netdb netinet/in netinet/tcp nl_types poll pthread pwd regex sched search ' +
+  'semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings stropts ' +
+  'sys/cdefs sys/epoll sys/eventfd sys/ioctl sys/ipc sys/mman sys/msg sys/param sys/resource sys/select sys/sem sys/shm sys/socket ' +
+  'sys/stat sys/statvfs sys/syscall sys/sysmacros sys/time sys/times sys/types sys/ucontext sys/uio sys/un sys/utsname sys/wait syslog ' +
+  'tar termios tgmath threads time trace uchar ulimit unistd utime utmpx wchar wctype wordexp malloc alloca features endian byteswap ' +
+  'xlocale crtdefs corecrt io process direct winsock2 windows AvailabilityMacros Availability TargetConditionals'
+
+/**
+ * The files that headers of the C library and of POSIX bring in, by the paths that the compiler uses for them. Headers that it does not
+ * have are left out.
+ */
+export async function systemFiles(compiler: HeaderCompiler): Promise<ReadonlySet<string>> {
+  const code = SYSTEM_HEADERS.split(' ')
+    .map((name) => `#if __has_include(<${name}.h>)\n#include <${name}.h>\n#endif\n`)
+    .join('')
+  const { stdout } = await compiler.run(code, ['-M', '-w'])
+  const files = stdout.replaceAll(/\\\r?\n/g, ' ').replace(/^[^:]*:\s/, '')
+  // A space in a path is written "\ ".
+  return new Set([...files.matchAll(/(?:\\.|[^\s\\])+/g)].map(([path]) => path.replaceAll(/\\(.)/g, '$1')))
+}
+
+/** Whether a file is one of the compiler itself, such as `<built-in>` and `stddef.h` below its own directory. */
+export const isCompilerFile = (path: string): boolean =>
+  path === '' || path.startsWith('<') || /\/(?:gcc|clang|zig)\/(?:.*\/)?include(?:-fixed)?\//.test(path)

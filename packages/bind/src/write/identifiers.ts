@@ -1,0 +1,12 @@
+/** Words that a module cannot declare, or that mean something else in one. */
+const RESERVED = new Set(
+  (
+    'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if ' +
+    'implements import in instanceof interface let new null package private protected public return static super switch this throw true try ' +
+    'typeof undefined var void while with yield Array ArrayBuffer BigInt Boolean Date Error Function Infinity JSON Map Math NaN Number Object ' +
+    'Promise Proxy Reflect RegExp Set String Symbol Uint8Array globalThis MemorySegment Pointer AllocatorLike Struct NativeModule'
+  ).split(' '),
+)
+
+/** The name of a C declaration in a module: a word of JavaScript gets a final `_`. */
+export const identifier = (name: string): string => (RESERVED.has(name) ? `${name}_` : name)

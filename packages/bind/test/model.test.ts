@@ -1,0 +1,271 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { CompilerError, HeadersProblem, type Model, readModel, writeModule } from '../src/index.ts'
+
+const torture = fileURLToPath(new URL('torture.h', import.meta.url))
+const directory = mkdtempSync(join(tmpdir(), 'tenon-bind-test-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+const header = (name: string, text: string): string => {
+  const path = join(directory, name)
+  writeFileSync(path, text)
+  return path
+}
+
+let model: Model
+beforeAll(async () => {
+  model = await readModel([torture])
+})
+
+const constant = (name: string): unknown => model.constants.find((one) => one.name === name)?.constant
+const reason = (name: string): string | undefined => {
+  const refusal = model.refused.find((one) => one.name === name)
+  return refusal && (refusal.detail === '' ? refusal.reason : `${refusal.reason}: ${refusal.detail}`)
+}
+
+/** The assertions of C that every layout, enumerator and constant of a model is what the compiler says. */
+function assertionsOf({ records, constants, enums, variables }: Model): string[] {
+  const assert = (condition: string): string => `_Static_assert(${condition}, ${JSON.stringify(condition)});`
+  const lines: string[] = []
+  for (const { c, layout } of records) {
+    if (!layout) continue
+    lines.push(assert(`sizeof(${c}) == ${layout.byteSize}`), assert(`_Alignof(${c}) == ${layout.byteAlignment}`))
+    for (const member of layout.members)
+      if (member.kind === 'field')
+        lines.push(`#ifndef ${member.name}`, assert(`offsetof(${c}, ${member.name}) == ${member.byteOffset}`), '#endif')
+  }
+  for (const { name, constant: value } of constants)
+    if (value.kind === 'integer')
+      lines.push(assert(`(${name}) == ${value.value < 0n ? `(-${-value.value}LL)` : `${value.value}ULL`}`))
+  for (const { id, as } of enums) lines.push(`/* ${id} is ${as} */`)
+  for (const { name, byteSize } of variables) lines.push(assert(`sizeof(${name}) == ${byteSize}`))
+  return lines
+}
+
+const compilers = ['cc', 'gcc', 'clang'].filter((name) => spawnSync(name, ['--version']).status === 0)
+
+describe('layouts', () => {
+  test.each(compilers)('every size, offset and constant holds as a static assertion of %s', (compiler) => {
+    const assertions = assertionsOf(model)
+    expect(assertions.length).toBeGreaterThan(80)
+    const source = header('assert.c', `#include ${JSON.stringify(torture)}\n${assertions.join('\n')}\n`)
+    const { status, stderr } = spawnSync(compiler, ['-fsyntax-only', '-w', source], { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    expect(status).toBe(0)
+  })
+
+  test('an assertion that is wrong by one fails, so that the test above can fail', () => {
+    const source = header(
+      'wrong.c',
+      `#include ${JSON.stringify(torture)}\n_Static_assert(sizeof(struct packed) == 14, "");\n`,
+    )
+    expect(spawnSync('cc', ['-fsyntax-only', source]).status).not.toBe(0)
+  })
+
+  test('bit-fields are where a program that sets them finds them', () => {
+    const fields = ['bits', 'bits_packed'].flatMap((id) => {
+      const record = model.records.find((one) => one.id === id)
+      return record!.layout!.members.flatMap((member) => (member.kind === 'bits' ? [{ c: record!.c, ...member }] : []))
+    })
+    expect(fields.map(({ name, bitWidth }) => [name, bitWidth])).toEqual([
+      ['a', 3],
+      ['b', 5],
+      ['c', 40],
+      ['d', 24],
+      ['e', 1],
+      ['f', 7],
+      ['a', 4],
+      ['b', 20],
+    ])
+    const checks = fields.map(
+      ({ c, name, bitOffset, bitWidth }, index) =>
+        `{ ${c} s; unsigned char *p = (unsigned char *)&s; memset(&s, 0, sizeof s); s.${name} = -1; int n = 0, first = -1;
+          for (int i = 0; i < (int)sizeof s * 8; i++) if (p[i / 8] >> (i % 8) & 1) { n++; if (first < 0) first = i; }
+          if (first != ${bitOffset} || n != ${bitWidth}) return ${index + 1}; }`,
+    )
+    const source = header(
+      'bits.c',
+      `#include ${JSON.stringify(torture)}\n#include <string.h>\nint main(void) {\n${checks.join('\n')}\nreturn 0; }\n`,
+    )
+    const program = join(directory, 'bits')
+    execFileSync('cc', ['-w', '-o', program, source])
+    expect(spawnSync(program).status).toBe(0)
+  })
+
+  test('members of structs without a name belong to the outer one, and inner structs have the path as their name', () => {
+    const members = (id: string): string[] =>
+      model.records.find((one) => one.id === id)!.layout!.members.map(({ name }) => name)
+    expect(members('nested')).toEqual(['name', 'at', 'f', 'bits'])
+    expect(members('deep')).toEqual(['c', 's', 'd', 'e', 'g', 'list'])
+    expect(members('nested_at')).toEqual(['x', 'y'])
+    expect(members('both_half')).toEqual(['low', 'high'])
+  })
+
+  test('a macro with the name of a member does not hide its offset', () => {
+    expect(model.records.find(({ id }) => id === 'hidden')!.layout!.members).toMatchObject([
+      { name: 'xmember', byteOffset: 0 },
+    ])
+  })
+
+  test('a struct that is only declared is opaque, and a name that a function has gets a final _', () => {
+    expect(model.records.find(({ id }) => id === 'later')!.layout).toBeUndefined()
+    expect(model.records.map(({ id }) => id)).toContain('stat_like_')
+  })
+})
+
+describe('constants', () => {
+  test.each([
+    ['EIGHT', { kind: 'integer', value: 8n }],
+    ['NEGATIVE', { kind: 'integer', value: -3n }],
+    ['BIG', { kind: 'integer', value: 2n ** 64n - 1n }],
+    ['SUM', { kind: 'integer', value: 3n }],
+    ['CAST', { kind: 'integer', value: 44n }],
+    ['LETTER', { kind: 'integer', value: 97n }],
+    ['SMALL_B', { kind: 'integer', value: -5n }],
+    ['LARGE', { kind: 'integer', value: 0xffffffffn }],
+    ['WIDE', { kind: 'integer', value: 0x100000000n }],
+    ['LONE', { kind: 'integer', value: 7n }],
+    ['REAL', { kind: 'real', value: 1.5 }],
+    ['TINY', { kind: 'real', value: 1e-300 }],
+    ['TEXT', { kind: 'text', value: 'two parts' }],
+    ['PARENTHESES', { kind: 'text', value: 'text' }],
+    ['NOT_UTF8', { kind: 'bytes', value: Uint8Array.of(0xff, 0xfe) }],
+    ['NOWHERE', { kind: 'pointer', value: 2n ** 64n - 1n }],
+    ['NOTHING', { kind: 'pointer', value: 0n }],
+  ])('%s', (name, value) => {
+    expect(constant(name)).toEqual(value)
+  })
+
+  test.each([
+    ['AT_RUN_TIME', 'known at run time only'],
+    ['FUNCTION', 'known at run time only'],
+    ['WIDE_TEXT', 'known at run time only'],
+    ['BY_COMPILER', 'depends on the compiler'],
+    ['CALL', 'function-like macro'],
+    ['A_TYPE', 'not an expression'],
+    ['STATEMENT', 'not an expression'],
+    ['UNBALANCED', 'not an expression'],
+    ['UNKNOWN', 'not an expression'],
+    ['UNKNOWN_TOO', 'not an expression'],
+    ['PLACE', 'not an expression'],
+  ])('%s is not one: %s', (name, expected) => {
+    expect(constant(name)).toBeUndefined()
+    expect(reason(name)).toBe(expected)
+  })
+
+  test('a macro without a body is neither bound nor reported', () => {
+    expect([constant('ONLY_A_GUARD'), reason('ONLY_A_GUARD')]).toEqual([undefined, undefined])
+  })
+
+  test('hundreds of macros that name nothing take two rounds and not one for each', async () => {
+    const macros = Array.from({ length: 300 }, (_, i) => `#define M${i} (api->member${i})`).join('\n')
+    const { constants } = await readModel([header('many.h', `${macros}\n#define LAST 5\n`)])
+    expect(constants.map(({ name }) => name)).toEqual(['LAST'])
+  })
+})
+
+describe('functions', () => {
+  test.each([
+    ['precise', 'type cannot be passed: returns long double'],
+    ['turn', 'type cannot be passed: returns float _Complex'],
+    ['by_value', 'type cannot be passed: returns both with a union by value'],
+    ['bits_by_value', 'type cannot be passed: returns the struct bits with bit-fields by value'],
+    ['opaque_by_value', 'type cannot be passed: returns the opaque type later by value'],
+    ['twice', 'inline function'],
+    ['per_thread', 'thread-local'],
+  ])('%s is refused: %s', (name, expected) => {
+    expect(reason(name)).toBe(expected)
+  })
+
+  test('the others are bound, in the order of the header', () => {
+    expect(model.functions.map(({ name }) => name)).toEqual([
+      'accessor',
+      'plain',
+      'two_by_value',
+      'opaque',
+      'variadic',
+      'sort',
+      'stat_like',
+    ])
+  })
+
+  test('those that no library exports are refused with the name of the library', async () => {
+    const { functions, refused } = await readModel([torture], {
+      libraries: [{ name: 'libx.so', symbols: new Set(['plain']) }],
+    })
+    expect(functions.map(({ name }) => name)).toEqual(['plain'])
+    expect(refused.find(({ name }) => name === 'sort')).toMatchObject({ reason: 'not exported', detail: 'by libx.so' })
+  })
+
+  test('patterns select names', async () => {
+    const { functions, constants } = await readModel([torture], {
+      include: ['so*', 'va*', 'EIGHT'],
+      exclude: ['vari*'],
+    })
+    expect(functions.map(({ name }) => name)).toEqual(['sort'])
+    expect(constants.map(({ name }) => name)).toEqual(['EIGHT'])
+  })
+
+  test('a header of the C library is bound with its parts, and nothing that another header brings', async () => {
+    const { functions } = await readModel(['<math.h>'])
+    const names = functions.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['cos', 'hypot', 'fma']))
+    const { functions: own } = await readModel([
+      header(
+        'uses.h',
+        '#include <math.h>\n#include <stdio.h>\ndouble mine(FILE *f, div_t *d);\n'.replace('div_t', 'double_t'),
+      ),
+    ])
+    expect(own.map(({ name }) => name)).toEqual(['mine'])
+  })
+})
+
+describe('what cannot be read', () => {
+  test('is reported with the errors of the compiler, and a hint', async () => {
+    await expect(readModel([header('bad.h', 'int f(size_t n);\n')])).rejects.toThrow(CompilerError)
+    await expect(readModel([header('bad.h', 'int f(size_t n);\n')])).rejects.toThrow(
+      /unknown type name.*size_t[^]*A header that needs another one must come after it/,
+    )
+    await expect(readModel([header('cxx.h', '#include <vector>\n')])).rejects.toThrow(/This header is C\+\+/)
+    await expect(readModel(['/no/such.h'])).rejects.toThrow(/No such file[^]*-I/)
+  })
+
+  test('is reported with its line where only the reader does not understand it', async () => {
+    const path = header(
+      'block.h',
+      'int a(void);\nvoid f(int (^block)(int)) ;\nint f2(int n, int a[n]);\nint (*g)(int) = 0, h[] = { 1, 2 };\n',
+    )
+    // Blocks are an extension of clang; gcc refuses them itself.
+    await expect(readModel([path])).rejects.toThrow(/block\.h:2/)
+    expect(HeadersProblem.prototype).toBeInstanceOf(Error)
+  })
+})
+
+describe('a module', () => {
+  test('is the same for every run and compiler', async () => {
+    const again = await readModel([torture])
+    expect(writeModule(again, { libraries: ['libx.so'] })).toEqual(writeModule(model, { libraries: ['libx.so'] }))
+  })
+
+  test('has no path of this machine', () => {
+    const { code, declarations } = writeModule(model, { libraries: ['libx.so'] })
+    expect(`${code}${declarations}`).not.toContain(directory)
+    expect(`${code}${declarations}`).not.toContain(torture)
+  })
+
+  test('has the comments of the header in TSDoc', () => {
+    const { declarations } = writeModule(model, { libraries: ['libx.so'] })
+    expect(declarations).toContain(
+      '/**\n * Adds two numbers.\n * @param a the first\n * @returns their sum\n */\nexport declare function plain(a: number, b: number): number',
+    )
+  })
+
+  test('names members and parameters that JavaScript reserves', () => {
+    const { declarations } = writeModule(model, { libraries: [] })
+    expect(declarations).toMatch(/get segment_\(\): number/)
+  })
+})

@@ -1,0 +1,300 @@
+import { fileURLToPath } from 'node:url'
+import { LoadError, UnsupportedError, type ValueType } from '@tenon/core'
+import { checkOptions, inspectAsText } from '@tenon/core/internal'
+import { Linker } from '../linker/linker.ts'
+import type { FunctionSignature, NativeType } from '../linker/signature.ts'
+import { SymbolLookup } from '../linker/symbol-lookup.ts'
+import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
+import { ResourceScope } from '../scope/resource-scope.ts'
+import { MemorySegment } from '../segment/memory-segment.ts'
+import { readPointer, writePointer } from './members.ts'
+import { Scratch } from './scratch.ts'
+import { Struct } from './struct.ts'
+import { textOf } from './text.ts'
+import { variadicType } from './variadic.ts'
+
+/**
+ * A type of a parameter or result: also `text`, a `const char *` that takes and gives strings, and a function that returns the signature of
+ * a callback.
+ */
+export type BindType = NativeType | 'text' | (() => FunctionSignature)
+
+/** The signature of a function of a module. */
+export interface BindSignature {
+  readonly result?: BindType | 'void'
+  readonly parameters?: readonly BindType[]
+  /** Whether any number of arguments may follow. */
+  readonly isVariadic?: boolean
+}
+
+/** A variable of a library. */
+export interface Variable<Value> {
+  value: Value
+}
+
+/** What a generated module knows of its libraries. */
+export interface ModuleOptions {
+  /** The platform for which the module was written, such as `linux-x64`. */
+  readonly platform: string
+  /** Names that the system's loader searches, or paths. Those that begin with a dot are relative to `base`. */
+  readonly libraries: readonly string[]
+  /** The URL of the module. */
+  readonly base?: string
+}
+
+/** A native function of a module. */
+type Bound = (...values: readonly unknown[]) => unknown
+
+/** The number of callbacks that are alive at which a warning is printed. */
+const MANY_CALLBACKS = 1000
+/** The most lists of types for which one variadic function is linked. */
+const MOST_LISTS = 64
+
+/**
+ * The libraries behind a module that `tenon bind` has written.
+ *
+ * | what           | when                                                                                              |
+ * | -------------- | ------------------------------------------------------------------------------------------------- |
+ * | the libraries  | are opened when the module first needs one of them, and closed by `close()`                       |
+ * | a function     | is looked up when it is first called                                                              |
+ * | a text         | is copied for the call, and a text that is returned is copied at once                             |
+ * | a callback     | lives until `close()`; the same function with the same signature is the same native function      |
+ *
+ * After `close()`, a call of a function that was linked throws `ScopeClosedError`, and native code that calls a callback gets 0.
+ */
+export class NativeModule {
+  readonly #paths: readonly string[]
+  readonly #scope = ResourceScope.ofConfined({ name: 'a native module' })
+  readonly #scratch = new Scratch()
+  readonly #callbacks = new WeakMap<object, Map<unknown, MemorySegment>>()
+  readonly #lookups: SymbolLookup[] = []
+  #callbackCount = 0
+
+  private constructor(paths: readonly string[]) {
+    this.#paths = paths
+  }
+
+  /** @throws {UnsupportedError} on another platform than the one for which the module was written. */
+  static of(options: ModuleOptions): NativeModule {
+    const { platform, libraries, base } = checkOptions(options, ['platform', 'libraries', 'base'])
+    const here = `${process.platform}-${process.arch}`
+    if (platform !== here)
+      throw new UnsupportedError(`this module was written for ${platform}, got ${here}`, {
+        hint: 'Sizes and values differ between platforms: run tenon bind on this one.',
+      })
+    return new NativeModule(
+      libraries!.map((path) =>
+        path.startsWith('.') && base !== undefined ? fileURLToPath(new URL(path, base)) : path,
+      ),
+    )
+  }
+
+  /** A pointer that is a value, such as `(void *)-1`. */
+  static pointer(address: bigint): MemorySegment {
+    return MemorySegment.ofAddress(address)
+  }
+
+  /** Whether one of the libraries exports a function or variable. @throws {LoadError} if a library cannot be opened */
+  has(name: string): boolean {
+    return this.#find(name) !== undefined
+  }
+
+  /**
+   * Makes a function of the libraries callable.
+   *
+   * @throws {LoadError} if no library exports it. @throws {ScopeClosedError} after `close()`.
+   */
+  link(name: string, signature: BindSignature): Bound {
+    const symbol = this.#get(name)
+    const { result, parameters = [], isVariadic = false } = signature
+    const plain: FunctionSignature = {
+      result: plainType(result ?? 'void') as NativeType | 'void',
+      parameters: parameters.map((type) => plainType(type) as NativeType),
+    }
+    const finish = result === 'text' ? (value: unknown) => textOf(value as MemorySegment) : undefined
+    // A struct that is returned goes to memory from an allocator, which is the first argument.
+    const offset = typeof result === 'object' ? 1 : 0
+    const conversions = parameters.map((type) => this.#conversionOf(type))
+    if (isVariadic) return this.#variadic(symbol, plain, conversions, offset, finish)
+    const call = Linker.downcall(symbol, plain)
+    if (conversions.every((convert) => convert === undefined) && finish === undefined) return call as Bound
+    return this.#converting(call as Bound, conversions, offset, finish)
+  }
+
+  /** A variable of the libraries, which is looked up at its first use. */
+  variable(name: string, type: ValueType, options: { readonly isConst?: boolean } = {}): Variable<unknown> {
+    const { isConst = false } = options
+    let segment: MemorySegment | undefined
+    const memory = (): MemorySegment => (segment ??= this.#get(name).reinterpret(8, this.#scope))
+    const method = type[0]!.toUpperCase() + type.slice(1)
+    const read = `get${method}` as 'getInt32'
+    const write = `set${method}` as 'setInt32'
+    const variable = {
+      get value() {
+        return type === 'pointer' ? readPointer(memory(), 0) : memory()[read](0)
+      },
+    }
+    if (isConst) return variable as Variable<unknown>
+    return Object.defineProperty(variable, 'value', {
+      get: Object.getOwnPropertyDescriptor(variable, 'value')!.get!,
+      set: (value: unknown) => {
+        if (type === 'pointer') writePointer(memory(), 0, value as MemorySegment | null)
+        else memory()[write](0, value as number)
+      },
+    })
+  }
+
+  /** The memory of a variable of the libraries, such as an array, which is looked up at its first use. */
+  memory(name: string, byteSize: number, make?: (segment: MemorySegment) => unknown): { readonly value: unknown } {
+    const find = (): MemorySegment => this.#get(name).reinterpret(byteSize, this.#scope)
+    let value: unknown
+    return {
+      get value() {
+        if (value === undefined) {
+          const segment = find()
+          value = make ? make(segment) : segment
+        }
+        return value
+      },
+    }
+  }
+
+  /** Ends the callbacks and closes the libraries. @throws {ScopeHeldError} while one of their functions runs. */
+  close(): void {
+    this.#scope.close()
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope[Symbol.dispose]()
+  }
+
+  toString(): string {
+    return `NativeModule of ${this.#paths.join(', ') || 'this process'}`
+  }
+
+  static {
+    inspectAsText(NativeModule)
+  }
+
+  #find(name: string): MemorySegment | undefined {
+    this.#open()
+    for (const lookup of this.#lookups) {
+      const symbol = lookup.find(name)
+      if (symbol) return symbol
+    }
+    return undefined
+  }
+
+  #open(): void {
+    if (this.#paths.length === 0 && this.#lookups.length === 0) this.#lookups.push(SymbolLookup.ofProcess())
+    while (this.#lookups.length < this.#paths.length)
+      this.#lookups.push(SymbolLookup.ofLibrary(this.#paths[this.#lookups.length]!, this.#scope))
+  }
+
+  #get(name: string): MemorySegment {
+    const symbol = this.#find(name)
+    if (symbol) return symbol
+    throw new LoadError(`${this.#paths.join(', ') || 'the process'} must export ${name}, which the header declares`, {
+      hint: 'The library may be older than the header, or built without this function. has(name) tells whether it is there.',
+    })
+  }
+
+  #converting(
+    call: Bound,
+    conversions: readonly (Conversion | undefined)[],
+    offset: number,
+    finish: Finish | undefined,
+  ): Bound {
+    const scratch = this.#scratch
+    return (...values) => {
+      const mark = scratch.mark
+      try {
+        for (let i = 0; i < conversions.length; i++) {
+          const value = values[i + offset]
+          const convert = conversions[i]
+          if (convert !== undefined && value !== null && !(value instanceof MemorySegment))
+            (values as unknown[])[i + offset] = convert(value, i)
+        }
+        const result = call(...values)
+        return finish ? finish(result) : result
+      } finally {
+        scratch.release(mark)
+      }
+    }
+  }
+
+  #variadic(
+    symbol: MemorySegment,
+    { result, parameters = [] }: FunctionSignature,
+    conversions: readonly (Conversion | undefined)[],
+    offset: number,
+    finish: Finish | undefined,
+  ): Bound {
+    const calls = new Map<string, Bound>()
+    const fixed = parameters.length
+    return (...values) => {
+      const rest = values.slice(fixed + offset).map(variadicType)
+      const key = rest.map(({ type }) => type).join()
+      let call = calls.get(key)
+      if (!call) {
+        const types = rest.map(({ type }) => (type === 'text' ? 'pointer' : type))
+        const linked = Linker.downcall(symbol, {
+          result: result ?? 'void',
+          parameters: [...parameters, ...types],
+          fixedParameters: fixed,
+        })
+        call = this.#converting(
+          linked as Bound,
+          [...conversions, ...rest.map(({ type }) => this.#conversionOf(type))],
+          offset,
+          finish,
+        )
+        if (calls.size >= MOST_LISTS) calls.delete(calls.keys().next().value!)
+        calls.set(key, call)
+      }
+      return call(...values.slice(0, fixed + offset), ...rest.map(({ value }) => value))
+    }
+  }
+
+  /** How a value that is neither a segment nor null becomes an argument. */
+  #conversionOf(type: BindType): Conversion | undefined {
+    if (type === 'text') return (value) => (typeof value === 'string' ? this.#scratch.text(value) : memoryOf(value))
+    if (type === 'pointer' || (typeof type === 'object' && type !== null)) return memoryOf
+    if (typeof type !== 'function') return undefined
+    return (value) => (typeof value === 'function' ? this.#callback(value as UpcallFunction, type) : value)
+  }
+
+  #callback(run: UpcallFunction, signatureOf: () => FunctionSignature): MemorySegment {
+    let stubs = this.#callbacks.get(run)
+    if (!stubs) {
+      stubs = new Map()
+      this.#callbacks.set(run, stubs)
+    }
+    const signature = signatureOf()
+    const key = JSON.stringify([signature.result, signature.parameters], (_, part: unknown) =>
+      typeof part === 'object' && part !== null && !Array.isArray(part) ? String(part) : part,
+    )
+    let stub = stubs.get(key)
+    if (!stub) {
+      stub = upcallStub(run, signature, this.#scope)
+      stubs.set(key, stub)
+      if (++this.#callbackCount === MANY_CALLBACKS)
+        process.emitWarning(
+          `${MANY_CALLBACKS} functions are callbacks of ${this.#paths.join(', ')}, which live until the module is closed. Pass the same function again instead of a new one for each call.`,
+        )
+    }
+    return stub
+  }
+}
+
+type Conversion = (value: unknown, index: number) => unknown
+type Finish = (value: unknown) => unknown
+
+const plainType = (type: BindType | 'void'): NativeType | 'void' =>
+  type === 'text' || typeof type === 'function' ? 'pointer' : type
+
+/** The memory of a typed array or a struct. Other values stay as they are, and the call refuses them. */
+function memoryOf(value: unknown): unknown {
+  if (ArrayBuffer.isView(value)) return MemorySegment.ofBuffer(value)
+  return value instanceof Struct ? value.segment : value
+}
