@@ -103,6 +103,14 @@ describe('Library', () => {
     expect(thrown.sentence).toContain('threw a C++ exception: boom')
   })
 
+  test('a library found by its bare name has packed functions', () => {
+    // The loader has the name from here on.
+    using loaded = Library.open(kernelLibrary('packed'))
+    using library = Library.open('libpacked.so')
+    expect([loaded, library].map((each) => each.packed('sum')(1, 2))).toEqual([3, 3])
+    expect(() => library.packed('none')).toThrow("Module has no function 'none'")
+  })
+
   test('a library found by its bare name is called without checking marks', () => {
     if (process.platform !== 'linux') return
     using library = Library.open('libm.so.6')

@@ -16,7 +16,7 @@ export class LibraryFile {
   readonly identity: string | undefined
   /** The identity of the file, which a copy of the same build may have replaced. */
   #current: string | undefined
-  /** The path that does not depend on the working directory. */
+  /** The path that does not depend on the working directory, or the bare name that the loader searches for. */
   readonly #absolutePath: string
   #info: BinaryInfo | undefined
   #kernels: ReadonlyMap<string, LibraryKernel> | undefined
@@ -28,7 +28,7 @@ export class LibraryFile {
   constructor(path: string, info?: BinaryInfo, some: readonly FoundSignature[] = []) {
     this.path = path
     this.identity = this.#current = fileIdentity(path)
-    this.#absolutePath = resolve(path)
+    this.#absolutePath = /[/\\]/.test(path) ? resolve(path) : path
     this.#info = info
     this.#some = some
   }
