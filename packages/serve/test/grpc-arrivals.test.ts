@@ -1,4 +1,5 @@
 import { eventually } from '@tenon/config/eventually'
+import { setTimeout } from 'node:timers/promises'
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
@@ -75,6 +76,34 @@ describe('messages of gRPC that arrive slowly', () => {
     await whole.ended
     expect((await caller.call(GRPCInferenceService.method.serverLive, {})).live).toBe(true)
   })
+})
+
+test('calls that send no message, or do not end their side, have the time of a request', async () => {
+  const caller = await Caller.start([double, echo('f32')], { requestTimeout: 300 })
+  const session = open(caller)
+  const silent = (path: string, message?: Buffer): Promise<string> => {
+    const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' }
+    const stream = session.request(headers)
+    let status = 'open'
+    stream.on('response', (answer) => (status = String(answer['grpc-status'])))
+    stream.on('error', () => {})
+    stream.resume()
+    if (message !== undefined) stream.write(message)
+    return new Promise((resolve) => stream.on('close', () => resolve(status)))
+  }
+  const service = '/inference.GRPCInferenceService'
+  const calls = [
+    silent(`${service}/ModelInfer`),
+    silent(`${service}/Unknown`),
+    silent(`${service}/ServerLive`, Buffer.alloc(5)),
+  ]
+  expect(await Promise.all(calls)).toEqual(['4', '12', '4'])
+  // A stream may be silent for longer.
+  let hasEnded = false
+  void silent(`${service}/ModelStreamInfer`).then(() => (hasEnded = true))
+  await setTimeout(600)
+  expect(hasEnded).toBe(false)
+  expect((await caller.call(GRPCInferenceService.method.serverLive, {})).live).toBe(true)
 })
 
 describe('numbers that JSON does not have', () => {

@@ -11,9 +11,13 @@ import { statusOf } from './failure-code.ts'
 /** The bytes in front of a message: whether it is compressed, and its length. */
 const HEAD = 5
 
+/** Clients may be silent between the messages of this method. All others have one message. */
+const STREAM = '/ModelStreamInfer'
+
 /**
- * Counts the bytes of messages that have arrived in part, and ends calls whose messages take too long. grpc-js passes a message on when all of it
- * has arrived, so its HTTP/2 streams are watched. Call it before the server listens.
+ * Counts the bytes of messages that have arrived in part, and ends calls whose messages take too long, or never begin. grpc-js passes a message on
+ * when all of it has arrived, and the only message of a call when the client has ended its side, so its HTTP/2 streams are watched. Call it
+ * before the server listens.
  */
 export function limitArrivals(server: Server, state: ServerState): void {
   const deadlines = new RunDeadlines(state.limits.timeout)
@@ -39,6 +43,7 @@ class Arrival {
   /** The bytes of the message that have arrived, with its head. */
   #arrived = 0
   #run: LimitedRun | undefined
+  #hasOneMessage = false
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, state: ServerState, deadlines: RunDeadlines) {
     this.#stream = stream
@@ -47,7 +52,20 @@ class Arrival {
     this.#deadlines = deadlines
     this.#share = new ByteShare(state.budget, new Cancellation())
     stream.on('data', (chunk: Buffer) => this.#read(chunk))
-    stream.once('close', () => this.#end())
+    stream.once('close', () => this.#close())
+    if (String(headers[':path']).endsWith(STREAM)) return
+    this.#hasOneMessage = true
+    this.#limit()
+    stream.once('end', () => this.#stopLimit())
+  }
+
+  #limit(): void {
+    this.#run ??= this.#deadlines.add(() => this.#fail(TOO_SLOW))
+  }
+
+  #stopLimit(): void {
+    if (this.#run !== undefined) this.#deadlines.delete(this.#run)
+    this.#run = undefined
   }
 
   #read(chunk: Buffer): void {
@@ -65,21 +83,25 @@ class Arrival {
       if (this.#head === HEAD && this.#arrived === this.#length + HEAD) this.#end()
     }
     if (this.#arrived === 0 || this.#stream.closed) return
-    this.#run ??= this.#deadlines.add(() => this.#fail(TOO_SLOW))
+    this.#limit()
     if (!this.#share.tryReserve(this.#arrived)) this.#fail(statusOf(describeFailure(this.#state.budget.outOfMemory())))
   }
 
-  /** The message is complete, or does not come any more. */
+  /** The message is complete. */
   #end(): void {
-    if (this.#run !== undefined) this.#deadlines.delete(this.#run)
-    this.#run = undefined
+    if (!this.#hasOneMessage) this.#stopLimit()
     this.#share.release()
     this.#head = this.#arrived = 0
   }
 
+  #close(): void {
+    this.#stopLimit()
+    this.#end()
+  }
+
   #fail({ code, details }: ReturnType<typeof statusOf>): void {
     const stream = this.#stream
-    this.#end()
+    this.#close()
     const path = String(this.#headers[':path']).split('/').at(-1)!
     const address = stream.session?.socket.remoteAddress
     const id = this.#headers['x-request-id']?.toString()
