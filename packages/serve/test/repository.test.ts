@@ -114,6 +114,9 @@ describe('a folder with models', () => {
     expect(await errorOf(late)).toMatch(
       /deadline must be of the kind number, got "5s"[^]*Write a number of milliseconds/,
     )
+    expect(await errorOf({ ...good, 'b/model.json': { ...softmax, memory: '512' } })).toMatch(
+      /the field memory is not valid\. It must end with a unit\.[^]*such as '512 MiB'/,
+    )
     expect(await errorOf({ ...good, 'b/x': '' })).toContain('must contain model.json or one of model.ts')
     expect(await errorOf({ ...good, 'b/model.json': '{' })).toContain('must be JSON')
     expect(await errorOf({ ...good, 'b/model.json': { ...softmax, kernel: 1 } })).toContain(
