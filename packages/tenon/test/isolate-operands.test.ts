@@ -1,4 +1,6 @@
-import { dtypes, tensor, tensorType, type Tensor, type DType } from '@tenon/core'
+import { dtypes, Segment, tensor, tensorType, type Tensor, type DType } from '@tenon/core'
+import { READ_ONLY } from '@tenon/core/internal'
+import { KernelCrashError } from '@tenon/isolate'
 import { kernelLibrary } from '@tenon/kernels'
 import { SharedMemory } from '@tenon/pools'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -109,6 +111,29 @@ describe('operands', () => {
         expect(status).toBe('rejected')
       }
       expect(library.metrics().copiedBytes).toBe(copiedBytes)
+    }
+  })
+
+  test.each([false, true])('a packed function cannot change a read-only tensor, guard: %s', async (guard) => {
+    await using packed = await Library.isolate(kernelLibrary('packed'), { guard })
+    const addOne = packed.packed('add_one')
+    // Without guard, a worker that has written to shared memory can write to all of it.
+    for (const allocator of guard ? [undefined, packed.memory] : [undefined]) {
+      const options = allocator === undefined ? {} : { allocator }
+      const [x, y] = [row(4, options), row(4, options)]
+      const { block, base, byteSize } = y.segment
+      const sealed = tensor('f32', [4], new Segment(block, base, byteSize, READ_ONLY))
+      for (const from of [x, sealed]) {
+        const error = await addOne.async(from, sealed).then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        )
+        // A write to a copy has no effect.
+        if (error !== undefined || guard) expect(error).toBeInstanceOf(KernelCrashError)
+        expect(y.toArray()).toEqual(row(4).toArray())
+      }
+      addOne(sealed, x)
+      expect(x.toArray()).toEqual([-1, 0, 1, 2])
     }
   })
 
