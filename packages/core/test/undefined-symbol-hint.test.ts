@@ -49,7 +49,12 @@ describe('the hint for a symbol that no loaded library exports', () => {
   })
 
   test('other reasons have no such hint', () => {
-    expect(hintOf(`${path}: cannot enable executable stack`)).toBeUndefined()
+    expect(hintOf(`${path}: file too short`)).toBeUndefined()
+  })
+
+  test('a stack that the system does not make executable has a hint of its own', () => {
+    const reason = 'cannot enable executable stack as shared object requires: Permission denied'
+    expect(hintOf(`${path}: ${reason}`)).toMatch(/^Link the library with -z noexecstack/)
   })
 })
 
