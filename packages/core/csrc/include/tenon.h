@@ -56,10 +56,15 @@ TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
 
 /* --- base/posix/library.c, library_file.c, function_symbol.c -------------------------------------------------------------- */
 
-/* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. A path is that of the file
+/* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. If the program itself exports functions
+ * of the file, the library uses its own. A path is that of the file
  * which is there now, although the loader has opened another file by the same path. TN_LOAD_FAILED also if the file was
  * overwritten after it was opened. Windows does not compare files. */
 TN_API int32_t tn_library_open(const char *path, size_t path_length, void **out);
+
+/* Whether this program itself exports functions of the library at a NUL-terminated path, so that tn_library_open() must have the path
+ * and not a name that the loader searches for. Always 0 where the loader has no such case. */
+TN_API int32_t tn_library_is_shadowed(const char *path);
 
 /* Does the same, and makes the symbols of the library visible to all libraries that are opened later. */
 TN_API int32_t tn_library_open_globally(const char *path, size_t path_length, void **out);

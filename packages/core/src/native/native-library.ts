@@ -1,3 +1,4 @@
+import { findLibrary } from '@tenon/binary'
 import { checkName, wrongType } from '../errors/check-arguments.ts'
 import { ArgumentError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
@@ -20,6 +21,19 @@ const DATA = -1
 export type Targets<Signature> = Signature extends { readonly result: StructType } ? [target: Segment] : []
 
 let openFunction: PlainFunction | undefined
+
+/**
+ * The path of a library that the loader would find by a name, if Node.js exports functions of it. Opened by its name, it would run those.
+ */
+function shadowedPath(name: string): string | undefined {
+  if (process.platform !== 'linux' || name.includes('/')) return undefined
+  const path = findLibrary(name)
+  if (path === undefined) return undefined
+  const text = Buffer.from(`${path}\0`)
+  const isShadowed = coreFunctions().tn_library_is_shadowed(addressOf(text)) !== 0
+  keepAlive(text)
+  return isShadowed ? path : undefined
+}
 
 /** Opens a library. Its constructors are code of others, so they run like functions of users. */
 function openLibrary(name: Buffer, out: BigUint64Array): number {
@@ -61,9 +75,10 @@ export class NativeLibrary extends ManagedLifetime {
    * lacks a dependency or symbol.
    */
   static open(path: string): NativeLibrary {
-    const name = Buffer.from(checkName(path, 'path'))
+    checkName(path, 'path')
     const problem = unloadable(path)
     if (problem !== undefined) throw explainLoadFailure(path, problem)
+    const name = Buffer.from(shadowedPath(path) ?? path)
     const out = new BigUint64Array(1)
     if (openLibrary(name, out) !== 0) throw explainLoadFailure(path, lastError())
     return new NativeLibrary(path, Number(out[0]))

@@ -2,14 +2,18 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/floating_point.h"
 #include "base/stacks.h"
 #include "base/status.h"
+#include "shadowed.h"
 
 int32_t tn__loader_open(const char *path, int visibility, void **out) {
   const tn__floating_point_t floating_point = tn__floating_point_save();
-  void *library = dlopen(path, RTLD_NOW | visibility);
+  /* A name without a directory is searched for by the loader. */
+  const int own_symbols = strchr(path, '/') == NULL ? 0 : tn__own_symbols_flag(path);
+  void *library = dlopen(path, RTLD_NOW | visibility | own_symbols);
   tn__floating_point_restore(floating_point);
   if (library == NULL) {
     const char *reason = dlerror();

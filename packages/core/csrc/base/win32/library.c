@@ -53,6 +53,11 @@ int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   return TN_OK;
 }
 
+int32_t tn_library_is_shadowed(const char *path) {
+  (void)path;
+  return 0;
+}
+
 /* Windows has no global symbols: libraries name the library of each symbol that they import. */
 int32_t tn_library_open_globally(const char *path, size_t path_length, void **out) {
   return tn_library_open(path, path_length, out);
