@@ -27,6 +27,7 @@ const foreign = new Set([
   'Error',
   'Float32Array',
   'postMessage',
+  'pthread_exit',
   'strlen',
   'sqlite3_close',
   'JSON.stringify',
