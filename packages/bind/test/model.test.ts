@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { assertionsOf } from '../conformance/assertions.ts'
 import { CompilerError, HeadersProblem, type Model, readModel, writeModule } from '../src/index.ts'
 
 const torture = fileURLToPath(new URL('torture.h', import.meta.url))
@@ -25,25 +26,6 @@ const constant = (name: string): unknown => model.constants.find((one) => one.na
 const reason = (name: string): string | undefined => {
   const refusal = model.refused.find((one) => one.name === name)
   return refusal && (refusal.detail === '' ? refusal.reason : `${refusal.reason}: ${refusal.detail}`)
-}
-
-/** The assertions of C that every layout, enumerator and constant of a model is what the compiler says. */
-function assertionsOf({ records, constants, enums, variables }: Model): string[] {
-  const assert = (condition: string): string => `_Static_assert(${condition}, ${JSON.stringify(condition)});`
-  const lines: string[] = []
-  for (const { c, layout } of records) {
-    if (!layout) continue
-    lines.push(assert(`sizeof(${c}) == ${layout.byteSize}`), assert(`_Alignof(${c}) == ${layout.byteAlignment}`))
-    for (const member of layout.members)
-      if (member.kind === 'field')
-        lines.push(`#ifndef ${member.name}`, assert(`offsetof(${c}, ${member.name}) == ${member.byteOffset}`), '#endif')
-  }
-  for (const { name, constant: value } of constants)
-    if (value.kind === 'integer')
-      lines.push(assert(`(${name}) == ${value.value < 0n ? `(-${-value.value}LL)` : `${value.value}ULL`}`))
-  for (const { id, as } of enums) lines.push(`/* ${id} is ${as} */`)
-  for (const { name, byteSize } of variables) lines.push(assert(`sizeof(${name}) == ${byteSize}`))
-  return lines
 }
 
 const compilers = ['cc', 'gcc', 'clang'].filter((name) => spawnSync(name, ['--version']).status === 0)
@@ -146,6 +128,7 @@ describe('constants', () => {
     ['WIDE_TEXT', 'known at run time only'],
     ['BY_COMPILER', 'depends on the compiler'],
     ['CALL', 'function-like macro'],
+    ['__RESERVED', 'reserved name'],
     ['A_TYPE', 'not an expression'],
     ['STATEMENT', 'not an expression'],
     ['UNBALANCED', 'not an expression'],

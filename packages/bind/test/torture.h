@@ -48,6 +48,7 @@ struct self { struct self *next; struct later *opaque; };
 #define PLACE __LINE__
 #define BY_COMPILER (__GNUC__ + 1)
 #define ONLY_A_GUARD
+#define __RESERVED 5
 #define CALL(x) ((x) + 1)
 
 extern int variable;

@@ -145,6 +145,7 @@ export type RefusalReason =
   | 'function-like macro'
   | 'known at run time only'
   | 'not an expression'
+  | 'reserved name'
   | 'depends on the compiler'
   | 'too large'
   | 'name is used twice'

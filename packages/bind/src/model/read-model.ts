@@ -215,6 +215,7 @@ class HeaderModel {
     return [...values].flatMap(([name, value]): BoundConstant[] => {
       const { place } = macros.get(name)!
       if (value === 'depends on the compiler') this.#refuse(name, place, value)
+      else if (value === 'has a reserved name') this.#refuse(name, place, 'reserved name')
       else if (value === 'is not an expression') this.#refuse(name, place, 'not an expression')
       else if (value === 'has a value of more than 64 bits') this.#refuse(name, place, 'too large', 'for 64 bits')
       else if (typeof value !== 'string') {

@@ -15,7 +15,11 @@ export type MacroValue =
   | { readonly kind: 'run-time' }
 
 /** Why a macro has no value. */
-export type MacroRefusal = 'depends on the compiler' | 'is not an expression' | 'has a value of more than 64 bits'
+export type MacroRefusal =
+  | 'has a reserved name'
+  | 'depends on the compiler'
+  | 'is not an expression'
+  | 'has a value of more than 64 bits'
 
 // The classes of `__builtin_classify_type`, which gcc and clang have in common.
 const INTEGER_CLASSES = new Set([1, 2, 3, 4])
@@ -67,11 +71,15 @@ export async function evaluateMacros(
   return new Map(candidates.map(({ name }) => [name, values.get(name)!]))
 }
 
-/** Macros that the compiler cannot be asked, or whose answer another compiler would not give. */
+/**
+ * Macros that the compiler cannot be asked, or whose answer another compiler would not give. C reserves names with two underscores for the
+ * compiler and its library, whose values depend on both.
+ */
 function refusalOf(
   { name, body }: MacroDefinition,
   macros: ReadonlyMap<string, MacroDefinition>,
 ): MacroRefusal | undefined {
+  if (name.startsWith('__')) return 'has a reserved name'
   if (!isBalanced(body)) return 'is not an expression'
   const seen = new Set([name])
   const bodies = [body]

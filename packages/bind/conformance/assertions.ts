@@ -1,0 +1,80 @@
+import type { Model } from '../src/model/model.ts'
+import type { CType, FunctionDeclaration } from '../src/read/c-types.ts'
+
+const assertion = (condition: string): string => `_Static_assert(${condition}, ${JSON.stringify(condition)});`
+
+/** C code that compiles only if every layout, constant, enumerator and size of a model is what the compiler says. */
+export function assertionsOf({ records, constants, variables }: Model): string[] {
+  const lines: string[] = []
+  for (const { c, layout } of records) {
+    if (!layout) continue
+    lines.push(assertion(`sizeof(${c}) == ${layout.byteSize}`), assertion(`_Alignof(${c}) == ${layout.byteAlignment}`))
+    for (const member of layout.members) {
+      // A macro with the name of a member would replace it here.
+      if (member.kind === 'field')
+        lines.push(
+          `#ifndef ${member.name}`,
+          assertion(`__builtin_offsetof(${c}, ${member.name}) == ${member.byteOffset}`),
+          '#endif',
+        )
+    }
+  }
+  for (const { name, constant } of constants) {
+    if (constant.kind === 'integer') {
+      const value = constant.value < 0n ? `(-${-constant.value - 1n}LL - 1)` : `${constant.value}ULL`
+      lines.push(assertion(`(${name}) == ${value}`))
+    } else if (constant.kind === 'text')
+      lines.push(assertion(`sizeof(${name}) == ${new TextEncoder().encode(constant.value).length + 1}`))
+  }
+  for (const { name, byteSize } of variables) lines.push(assertion(`sizeof(${name}) == ${byteSize}`))
+  return lines
+}
+
+/**
+ * Declares a function again with the types that were read. The compiler refuses it if they are not those of the header. Undefined for types
+ * that have no name.
+ */
+export function declarationOf({ name, type }: FunctionDeclaration): string | undefined {
+  try {
+    return `extern ${declare(type, `(${name})`)};`
+  } catch (error) {
+    if (error instanceof Unnamed) return undefined
+    throw error
+  }
+}
+
+class Unnamed extends Error {}
+
+/** The declarator of a type around a name, inside out as C writes it. `isConst` qualifies the type itself. */
+function declare(type: CType, name: string, isConst = false): string {
+  const qualifier = isConst ? 'const ' : ''
+  switch (type.kind) {
+    case 'void':
+      return `${qualifier}void ${name}`
+    case 'scalar':
+    case 'typedef':
+      return `${qualifier}${type.name} ${name}`
+    case 'va_list':
+      return `${qualifier}__builtin_va_list ${name}`
+    case 'record':
+      return `${qualifier}${spellingOf(type.record.spelling)} ${name}`
+    case 'enum':
+      return `${qualifier}${spellingOf(type.enumeration.spelling)} ${name}`
+    case 'unsupported':
+      throw new Unnamed()
+    case 'pointer':
+      return declare(type.to, `(*${qualifier}${name})`, type.toConst)
+    case 'array':
+      return declare(type.of, `${name}[${type.count ?? ''}]`, isConst)
+    case 'function': {
+      const parameters = type.parameters.map((parameter) => declare(parameter.type, ''))
+      if (type.isVariadic) parameters.push('...')
+      return declare(type.result, `${name}(${parameters.join(', ') || 'void'})`)
+    }
+  }
+}
+
+function spellingOf(spelling: string | undefined): string {
+  if (spelling === undefined) throw new Unnamed()
+  return spelling
+}
