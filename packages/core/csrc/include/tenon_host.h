@@ -89,6 +89,7 @@ typedef struct tn_host_header {
 #define TN_HOST_SANDBOX 2u    /* the seccomp filter */
 #define TN_HOST_CORE_DUMPS 4u /* crashes write core files */
 #define TN_HOST_CAPTURE 8u    /* stdout and stderr are pipes whose contents the worker copies to the output ring */
+#define TN_HOST_UNWATCHED 16u /* the worker has no watchdog, because it ends by itself when its client is gone */
 
 /* What a client asks for. */
 enum {
@@ -110,6 +111,7 @@ enum {
   TN_HOST_DONE = 2,     /* by the worker: the answer is complete */
   TN_HOST_CALLBACK = 3, /* by the worker: it waits for a function of the client, whose id and arguments are in the body */
   TN_HOST_RETURNED = 4, /* by the client: the result of the function is in the body */
+  TN_HOST_AWAITED = 5,  /* by a worker that was joined: it waits for this request, and does not look at its socket */
 };
 
 /* The origins of an error in an answer. */
@@ -229,6 +231,11 @@ typedef struct tn_host_info {
 /* Starts a worker with the request TN_HOST_HELLO in slot 0, and does not wait for its answer. The caller owns the
  * worker. TN_UNSUPPORTED: this system has no workers. TN_SYSTEM: the process could not be started. */
 TN_API int32_t tn_host_start(const tn_host_start_t *start, tn_host_t **out);
+
+/* Shares `command`, TN_HOST_COMMAND_SIZE zeroed bytes whose descriptor the caller still owns, with a process that
+ * somebody else has started, ends and reaps. It has no control socket and no doorbell. The caller owns the worker.
+ * TN_UNSUPPORTED: this system cannot wait for several futexes. */
+TN_API int32_t tn_host_join(int32_t command, int64_t process, tn_host_t **out);
 
 TN_API int32_t tn_host_describe(tn_host_t *host, tn_host_info_t *out);
 

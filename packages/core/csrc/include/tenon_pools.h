@@ -168,11 +168,6 @@ TN_API int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length
  * message has arrived. */
 TN_API int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout);
 
-/* Sends a message without descriptors and receives the next one, like the two functions above. A correct reply has no
- * descriptors, so they may be closed at once. */
-TN_API int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
-                               size_t *count, int64_t timeout);
-
 /* Waits until a message or a connection is waiting on a socket, or a peer has closed its end. Sets the places of such
  * sockets in `ready` to 1, the others to 0. TN_TIMED_OUT: there are none. */
 TN_API int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, uint8_t *ready);

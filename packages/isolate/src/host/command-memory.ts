@@ -113,6 +113,11 @@ export class CommandMemory {
     Atomics.store(this.#words, FIRST_SLOT + slot * WORDS_OF_SLOT + STATE, state)
   }
 
+  /** Changes the state of a slot, unless it is another one than `from` by now. @returns whether it was changed */
+  changeState(slot: number, from: number, to: number): boolean {
+    return Atomics.compareExchange(this.#words, FIRST_SLOT + slot * WORDS_OF_SLOT + STATE, from, to) === from
+  }
+
   /** The id of a request, right after it was written. */
   idOf(slot: number): number {
     const at = FIRST_SLOT + slot * WORDS_OF_SLOT + ID
@@ -147,6 +152,15 @@ export class CommandMemory {
     if (length > CONSTANTS.TN_HOST_BODY_SIZE) return undefined
     const start = CONSTANTS.TN_HOST_BODIES_OFFSET + slot * CONSTANTS.TN_HOST_BODY_SIZE
     return this.#bytes.slice(start, start + length)
+  }
+
+  /** Copies a body to the start of `target`, which has room for each. Returns its length; 0 if the length is not valid. */
+  copyBody(slot: number, target: Uint8Array): number {
+    const length = this.#words[FIRST_SLOT + slot * WORDS_OF_SLOT + LENGTH]!
+    if (length > CONSTANTS.TN_HOST_BODY_SIZE) return 0
+    const start = CONSTANTS.TN_HOST_BODIES_OFFSET + slot * CONSTANTS.TN_HOST_BODY_SIZE
+    target.set(this.#bytes.subarray(start, start + length))
+    return length
   }
 
   /** Asks the worker to write to the eventfd after its next response. The caller then looks at the states again. */

@@ -1,7 +1,5 @@
 import { addressOf, checkStatus, coreFunctions, LAYOUTS, STATUS, statusName } from '@tenon/core/internal'
 import { CommandMemory } from './command-memory.ts'
-import { startProcess } from './host-program.ts'
-import type { Settings } from './settings.ts'
 
 const { offsets: INFO, size: INFO_SIZE } = LAYOUTS.tn_host_info_t
 
@@ -44,9 +42,9 @@ export class WorkerProcess {
   /** The address for the core. */
   readonly address: number
 
-  /** Starts a process. @throws {NativeError | UnsupportedError} */
-  constructor(settings: Settings) {
-    this.address = startProcess(settings)
+  /** @param address the address of a worker, which is closed with this object. @throws {NativeError} and closes it */
+  constructor(address: number) {
+    this.address = address
     try {
       const info = new DataView(new ArrayBuffer(INFO_SIZE))
       checkStatus(coreFunctions().tn_host_describe(this.address, addressOf(info)), 'describing a worker')

@@ -1,5 +1,6 @@
 import { CONSTANTS, LAYOUTS, type RemoteAnswer, type RemoteKernel } from '@tenon/core/internal'
 import type { Execution } from './execution.ts'
+import { startProcess } from './host-program.ts'
 import { RequestRing, type RingOwner } from './request-ring.ts'
 import type { Settings } from './settings.ts'
 import type { WorkerIdentity } from './worker-call.ts'
@@ -66,7 +67,7 @@ export class Worker implements RingOwner, WorkerIdentity {
     this.index = index
     this.clock = clock
     this.#listener = listener
-    this.host = new WorkerProcess(settings)
+    this.host = new WorkerProcess(startProcess(settings))
     this.process = this.host.process
     this.startedAt = performance.now()
     this.#ring = new RequestRing(this.host, this)

@@ -106,7 +106,7 @@ export class Connection implements PoolReceiver {
     if (this.#dead !== undefined) return
     const length = writeBody(this.#link.sent.bytes, value)
     try {
-      this.#send(length, { operation, id: ++this.#lastId, descriptors: attachments.length }, attachments)
+      this.#send(length, { operation, id: ++this.#lastId, descriptors: attachments.length }, attachments, true)
     } catch (error) {
       if (error !== this.#dead) throw error
     }
@@ -231,9 +231,9 @@ export class Connection implements PoolReceiver {
     }
   }
 
-  #send(length: number, fields: HeaderFields, attachments: readonly Attachment[]): void {
+  #send(length: number, fields: HeaderFields, attachments: readonly Attachment[], isNote = false): void {
     writeHeader(this.#link.sent.view, length, fields)
-    this.#guard(() => this.#link.send(length, attachments, SEND_TIMEOUT))
+    this.#guard(() => this.#link.send(length, attachments, SEND_TIMEOUT, isNote))
   }
 
   #drain(): void {

@@ -6,8 +6,11 @@ import { checkName, checkOptions, describe } from '@tenon/core/internal'
 import { Connection } from './connection.ts'
 import { PoolsError } from '@tenon/pools'
 import { closeDescriptor, connectTo, socketPair, platform } from '@tenon/pools/internal'
+import { createCommandMemory, joinDriver } from '../link/command-link.ts'
 import { socketDoorbell } from '../link/doorbell.ts'
-import { type PortEnd, PortLink, portPair } from '../link/port-link.ts'
+import type { Link } from '../link/link.ts'
+import { PortLink, portPair } from '../link/port-link.ts'
+import { Socket } from '../link/socket.ts'
 import { checkMilliseconds } from '../driver/request-options.ts'
 import { Driver } from '../driver/driver-client.ts'
 import { ReconnectingBackend } from './reconnecting-backend.ts'
@@ -50,19 +53,23 @@ export async function spawnDriver(options?: SpawnOptions): Promise<Driver> {
     throw new ArgumentError(`command must be a program and its arguments, as strings, got ${describe(command)}`)
   const [file, ...args] = command as [string, ...string[]]
   const [mine, theirs] = socketPair('messages')
+  const memory = createCommandMemory()
   let child: ChildProcess
+  let link: Socket
   try {
     child = spawn(file, args, {
-      stdio: ['ignore', 'inherit', 'inherit', theirs],
+      stdio: ['ignore', 'inherit', 'inherit', theirs, 'ignore', memory ?? 'ignore'],
       env: { ...process.env, ...env, [DESCRIPTOR_VARIABLE]: String(CHILD_DESCRIPTOR) },
     })
+    link = joinDriver(mine, memory, child.pid)
   } catch (error) {
     closeDescriptor(mine)
     throw cannotStart(file, error)
   } finally {
     closeDescriptor(theirs)
+    if (memory !== undefined) closeDescriptor(memory)
   }
-  return introduceStarted(mine, child, () => child.kill('SIGKILL'), deadline, file)
+  return introduceStarted(link, child, () => child.kill('SIGKILL'), deadline, file)
 }
 
 /** The options of {@link workerDriver}. */
@@ -98,7 +105,7 @@ export async function workerDriver(options?: WorkerOptions): Promise<Driver> {
     throw cannotStart(script, error)
   }
   try {
-    return await introduceStarted(mine, worker, () => void worker.terminate(), deadline, script)
+    return await introduceStarted(linkOf(mine), worker, () => void worker.terminate(), deadline, script)
   } finally {
     // The worker has a descriptor of its own.
     if (typeof theirs === 'number') closeDescriptor(theirs)
@@ -130,14 +137,14 @@ export async function connectDriver(path: string, options?: ConnectOptions): Pro
   checkMilliseconds(deadline, 'deadline')
   if (typeof reconnect !== 'boolean') throw new ArgumentError(`reconnect must be a boolean, got ${describe(reconnect)}`)
   const connect = (limit: number | undefined): Promise<RemoteBackend> =>
-    introduce(openConnection(connectTo(path), reconnect), async () => {}, limit)
+    introduce(openConnection(new Socket(connectTo(path)), reconnect), async () => {}, limit)
   const first = await connect(deadline)
   return new Driver(reconnect ? new ReconnectingBackend(first, connect) : first)
 }
 
 /** Takes over one end of a channel to a process or worker that was started, and which ends with the driver. */
 async function introduceStarted(
-  end: number | PortEnd,
+  link: Link,
   started: ChildProcess | Worker,
   kill: () => void,
   deadline: number | undefined,
@@ -160,7 +167,7 @@ async function introduceStarted(
     clearTimeout(timer)
   }
   try {
-    const connection = openConnection(end, false)
+    const connection = openConnection(link, false)
     // A worker that fails before it serves, or runs out of memory, cannot close its channel.
     if (started instanceof Worker) void exited.then(() => connection.close())
     return new Driver(await introduce(connection, stop, deadline))
@@ -175,8 +182,7 @@ async function introduce(connection: Connection, stop: () => Promise<void>, dead
   return new RemoteBackend(connection, stop)
 }
 
-function openConnection(end: number | PortEnd, reconnects: boolean): Connection {
-  const link = linkOf(end)
+function openConnection(link: Link, reconnects: boolean): Connection {
   try {
     const install = link instanceof PortLink ? (onRing: () => void) => link.listen(onRing) : socketDoorbell
     return new Connection(link, install, reconnects)

@@ -27,8 +27,12 @@ export interface Link {
   readonly sent: MessageBuffer
   /** The message that {@link receive} has received, valid until the next one. */
   readonly received: MessageBuffer
-  /** Sends {@link sent}; the caller keeps the attachments. @throws {PeerGone} @throws {PoolsError} if nobody reads */
-  send(length: number, attachments: readonly Attachment[], timeout: number): void
+  /**
+   * Sends {@link sent}; the caller keeps the attachments.
+   *
+   * @param isNote whether the peer may read the message a moment later. @throws {PeerGone} @throws {PoolsError} if nobody reads
+   */
+  send(length: number, attachments: readonly Attachment[], timeout: number, isNote?: boolean): void
   /**
    * Receives a message of valid layout into {@link received}, at most `timeout` milliseconds, or for ever if negative.
    * The attachments, undefined after the timeout, become the caller's.

@@ -76,7 +76,6 @@ export class Socket implements Link {
   }
   readonly #send = sharing().tn_channel_send
   readonly #receive = sharing().tn_channel_receive
-  readonly #call = sharing().tn_channel_call
   #descriptor: number
 
   /** Takes the descriptor over. */
@@ -105,11 +104,8 @@ export class Socket implements Link {
   }
 
   call(length: number, timeout: number): readonly number[] | undefined {
-    this.#checkOpen()
-    const { sent, received, descriptors, count } = this.#addresses
-    const descriptor = this.#descriptor
-    const code = this.#call(descriptor, sent, length, received, descriptors, count, nanoseconds(timeout))
-    return code === TIMED_OUT ? undefined : this.#taken(code)
+    this.send(length, NO_DESCRIPTORS, timeout)
+    return this.receive(timeout)
   }
 
   /** Ends the connection for every process that has this end of it, and closes it. */
@@ -141,7 +137,8 @@ export class Socket implements Link {
   }
 }
 
-const NO_DESCRIPTORS: readonly number[] = Object.freeze([])
+/** The descriptors of a message without any. */
+export const NO_DESCRIPTORS: readonly number[] = Object.freeze([])
 
 /** @throws {PoolsError} for memory of this process, which cannot leave it. */
 function descriptorOf(attachment: Attachment): number {

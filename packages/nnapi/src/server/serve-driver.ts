@@ -5,6 +5,7 @@ import { checkOptions, checkSize, libraryFunctions } from '@tenon/core/internal'
 import { PoolsError } from '@tenon/pools'
 import { type Link, PeerGone } from '../link/link.ts'
 import { PollSet } from '../link/poll-set.ts'
+import { DriverLink } from '../link/command-link.ts'
 import { PortLink, type PortEnd } from '../link/port-link.ts'
 import { connectTo, listenAt, closeDescriptor, duplicateDescriptor, openMapping } from '@tenon/pools/internal'
 import { exitWithPeer, ring, Socket } from '../link/socket.ts'
@@ -84,7 +85,7 @@ function serveStarter(kernels: KernelRegistry, limits: DriverLimits): void {
   const executor = new Executor(parts, typeof end === 'number' ? new PollSet() : undefined)
   // The client is disconnected however the thread ends.
   process.once('exit', () => executor.close())
-  executor.serveOne(linkOf(end))
+  executor.serveOne(isMainThread ? new DriverLink(end as number) : linkOf(end))
 }
 
 function workerChannel(): number | PortEnd {

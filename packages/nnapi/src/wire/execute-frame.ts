@@ -130,12 +130,13 @@ export function writeResult(view: DataView, shapes: readonly OutputShape[], driv
 export function readResult(view: DataView): { readonly outputs: OutputShape[]; readonly driverTime: number } {
   const count = view.getUint32(HEADER_SIZE + RESULT.outputs, true)
   let dimensionsAt = SHAPES_AT + count * 8
-  const outputs = Array.from({ length: count }, (_, i) => {
+  const outputs: OutputShape[] = []
+  for (let i = 0; i < count; i++) {
     const rank = view.getUint32(SHAPES_AT + i * 8 + 4, true)
     const dimensions = readDimensions(view, dimensionsAt, rank)
+    outputs.push({ dimensions, isSufficient: view.getUint32(SHAPES_AT + i * 8, true) === 1 })
     dimensionsAt += rank * 4
-    return { dimensions, isSufficient: view.getUint32(SHAPES_AT + i * 8, true) === 1 }
-  })
+  }
   return { outputs, driverTime: readU64(view, HEADER_SIZE + RESULT.driver_time) }
 }
 

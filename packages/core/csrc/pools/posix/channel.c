@@ -155,25 +155,6 @@ int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, s
 #endif
 }
 
-int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
-                        size_t *count, int64_t timeout) {
-  int64_t deadline = timeout < 0 ? -1 : tn__now() + timeout;
-  TN_TRY(tn_channel_send(channel, request, length, NULL, 0, timeout));
-  int64_t left = deadline < 0 ? -1 : deadline - tn__now();
-  if (deadline >= 0) return tn_channel_receive(channel, bytes, descriptors, count, left < 0 ? 0 : left);
-#if defined(TN_CHANNELS_ARE_STREAMS)
-  return tn_channel_receive(channel, bytes, descriptors, count, -1);
-#else
-  /* The system closes the descriptors of a malformed reply. With MSG_TRUNC the result is the whole length. */
-  ssize_t received;
-  TN__REPEAT(received, recv(channel, bytes, TN_FRAME_MAXIMUM, MSG_TRUNC));
-  if (received < 0) return tn__socket_failed("recv() failed");
-  if (received == 0) return tn__fail(TN_CLOSED, "the peer has closed the connection");
-  *count = 0;
-  return tn_frame_check(bytes, (size_t)received, 0);
-#endif
-}
-
 int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, uint8_t *ready) {
   struct pollfd few[64];
   struct pollfd *entries = count <= 64 ? few : malloc(count * sizeof *entries);

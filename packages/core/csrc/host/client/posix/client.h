@@ -20,6 +20,7 @@ struct tn_host {
   cpu_set_t of_caller;   /* the processors that this thread may use otherwise */
   cpu_set_t of_worker;
   bool is_silent; /* whether the worker has closed its end of the doorbell */
+  bool is_joined; /* whether somebody else starts, ends and reaps the process */
   bool is_reaped;
   int32_t end_kind;
   int32_t end_value;
@@ -35,7 +36,10 @@ static inline tn_host_header_t *tn__host_header(const tn_host_t *host) {
 /* end.c: has the worker closed when the calling thread of JavaScript ends. */
 void tn__host_end_with_thread(tn_host_t *host);
 
-/* end.c: counts a worker that has been started. */
-void tn__host_count(void);
+/* end.c: counts a worker that is open. */
+void tn__host_count(const tn_host_t *host);
+
+/* wait.c: whether this system can wait for several futexes. */
+bool tn__host_can_wait(void);
 
 #endif

@@ -28,9 +28,9 @@ static void end_all(void *data) {
   is_hooked = false;
 }
 
-void tn__host_count(void) {
+void tn__host_count(const tn_host_t *host) {
   live++;
-  unreaped++;
+  if (!host->is_joined) unreaped++;
 }
 
 void tn__host_end_with_thread(tn_host_t *host) {
@@ -61,7 +61,7 @@ uint64_t tn_host_now(void) { return tn__host_now(); }
 int32_t tn_host_kill(tn_host_t *host) {
   TN_REQUIRE(host != NULL, "the worker must not be null");
   /* The process cannot be another one, because it has not been reaped. */
-  if (!host->is_reaped) kill(host->process, SIGKILL);
+  if (!host->is_reaped && !host->is_joined) kill(host->process, SIGKILL);
   return TN_OK;
 }
 
@@ -102,7 +102,7 @@ void tn_host_close(tn_host_t *host) {
   if (host == NULL) return;
   leave_thread(host);
   tn_host_kill(host);
-  if (!host->is_reaped) reap(host, 0);
+  if (!host->is_reaped && !host->is_joined) reap(host, 0);
   const int descriptors[] = {host->lifeline, host->doorbell, host->control, host->output[0], host->output[1]};
   for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
     if (descriptors[i] >= 0) close(descriptors[i]);

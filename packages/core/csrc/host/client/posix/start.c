@@ -78,18 +78,26 @@ static int32_t open_all(const tn_host_start_t *start, descriptors_t *opened) {
   return move_up(&opened->doorbell[1]);
 }
 
-/* Fills the command memory with the settings and the first request. */
-static void prepare(const tn_host_start_t *start, uint8_t *command) {
-  tn_host_header_t *header = (tn_host_header_t *)(void *)command;
-  header->magic = TN_HOST_MAGIC;
+/* Maps the command memory, and writes what it begins with. */
+static int32_t map_command(tn_host_t *host, int command, uint32_t flags) {
+  host->command = mmap(NULL, TN_HOST_COMMAND_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, command, 0);
+  if (host->command == MAP_FAILED) return failed("cannot map the command memory of a worker");
+  tn_host_header_t *header = tn__host_header(host);
   header->version = TN_HOST_VERSION;
   header->header_size = sizeof *header;
   header->slots = TN_HOST_SLOTS;
   header->slot_size = TN_HOST_SLOT_SIZE;
-  header->flags = start->flags;
+  header->flags = flags;
+  header->deadline = UINT64_MAX;
+  atomic_store(TN__WORD(&header->magic), TN_HOST_MAGIC);
+  return TN_OK;
+}
+
+/* Fills the command memory with the settings and the first request. */
+static void prepare(const tn_host_start_t *start, uint8_t *command) {
+  tn_host_header_t *header = (tn_host_header_t *)(void *)command;
   header->memory_limit = start->memory_limit;
   header->grace = start->grace;
-  header->deadline = UINT64_MAX;
   tn_host_slot_t *slot = tn__host_slot(command, 0);
   slot->operation = TN_HOST_HELLO;
   slot->deadline = UINT64_MAX;
@@ -159,6 +167,19 @@ static int32_t open_lifeline(tn_host_t *host) {
   return failed("cannot watch a worker");
 }
 
+/* Gives the worker, whose process is known, to the caller. */
+static int32_t finish(tn_host_t *host, tn_host_t **out) {
+  tn__host_count(host);
+  const int32_t status = open_lifeline(host);
+  if (status != TN_OK) {
+    tn_host_close(host);
+    return status;
+  }
+  tn__host_end_with_thread(host);
+  *out = host;
+  return TN_OK;
+}
+
 int32_t tn_host_start(const tn_host_start_t *start, tn_host_t **out) {
   TN_REQUIRE(start != NULL && out != NULL, "start and out must not be null");
   TN_REQUIRE(start->struct_size >= sizeof *start, "struct_size must be at least %zu, got %zu", sizeof *start,
@@ -170,10 +191,7 @@ int32_t tn_host_start(const tn_host_start_t *start, tn_host_t **out) {
   *host = (tn_host_t){.command = MAP_FAILED, .lifeline = -1, .doorbell = -1, .control = -1, .output = {-1, -1}};
   descriptors_t opened = NO_DESCRIPTORS;
   int32_t status = open_all(start, &opened);
-  if (status == TN_OK) {
-    host->command = mmap(NULL, TN_HOST_COMMAND_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, opened.command, 0);
-    if (host->command == MAP_FAILED) status = failed("cannot map the command memory of a worker");
-  }
+  if (status == TN_OK) status = map_command(host, opened.command, start->flags);
   if (status == TN_OK) {
     prepare(start, host->command);
     status = spawn(start, &opened, &host->process);
@@ -190,15 +208,20 @@ int32_t tn_host_start(const tn_host_start_t *start, tn_host_t **out) {
   host->output[1] = opened.output[1][0];
   opened.control[0] = opened.doorbell[0] = opened.output[0][0] = opened.output[1][0] = -1;
   close_all(&opened);
-  tn__host_count();
-  status = open_lifeline(host);
-  if (status != TN_OK) {
-    tn_host_close(host);
-    return status;
-  }
-  tn__host_end_with_thread(host);
-  *out = host;
-  return TN_OK;
+  return finish(host, out);
+}
+
+int32_t tn_host_join(int32_t command, int64_t process, tn_host_t **out) {
+  TN_REQUIRE(out != NULL, "out must not be null");
+  if (!tn__host_can_wait()) return tn__fail(TN_UNSUPPORTED, "command memory needs Linux 5.16 or later");
+  tn_host_t *host = malloc(sizeof *host);
+  if (host == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot join a worker");
+  *host = (tn_host_t){.process = (pid_t)process, .lifeline = -1, .doorbell = -1, .control = -1, .output = {-1, -1},
+                      .is_silent = true, .is_joined = true};
+  const int32_t status = map_command(host, command, TN_HOST_UNWATCHED);
+  if (status == TN_OK) return finish(host, out);
+  free(host);
+  return status;
 }
 
 #else

@@ -11,10 +11,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "client.h"
+#include "tenon_pools.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
@@ -41,21 +41,23 @@ typedef struct {
 /* -1: not known. */
 static _Atomic int has_waitv = -1;
 
-static bool can_wait(void) {
+bool tn__host_can_wait(void) {
   /* With no waiters the call is refused as invalid where it exists. */
   if (has_waitv < 0)
     has_waitv = syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno != ENOSYS && errno != EPERM;
   return has_waitv == 1;
 }
 
-/* The life word, or null if it is not known or cannot be believed. */
+/* The life word and its value, or null if it is not known or cannot be believed. The number of a process that was joined
+ * may be that of another one, which has started the worker. */
 static _Atomic uint32_t *life_of(tn_host_t *host, uint32_t *expected) {
   const uint32_t offset = *TN__WORD(&tn__host_header(host)->life_offset);
   const size_t start = offsetof(tn_host_header_t, life);
   if (offset < start || offset > start + 60 || offset % 4 != 0) return NULL;
   _Atomic uint32_t *word = TN__WORD(host->command + offset);
-  *expected = (uint32_t)host->process | FUTEX_WAITERS;
-  return *word == *expected ? word : NULL;
+  *expected = *word;
+  if ((*expected & (FUTEX_WAITERS | FUTEX_OWNER_DIED)) != FUTEX_WAITERS) return NULL;
+  return host->is_joined || (*expected & FUTEX_TID_MASK) == (uint32_t)host->process ? word : NULL;
 }
 
 /* Whether the main thread of the worker, which owns the life mutex, has ended. Believes a life word that says no only if
@@ -98,8 +100,8 @@ static void sleep_by_poll(tn_host_t *const *hosts, const uint32_t *seen, size_t 
   struct pollfd entries[2 * TN_HOST_WAITED];
   uint64_t longest = LONGEST_SLEEP;
   for (size_t i = 0; i < count; i++) {
-    atomic_store(TN__WORD(&tn__host_header(hosts[i])->ring), 1);
     if (hosts[i]->is_silent) longest = LONGEST_SILENCE;
+    else atomic_store(TN__WORD(&tn__host_header(hosts[i])->ring), 1);
     /* poll() ignores negative descriptors. */
     entries[2 * i] = (struct pollfd){.fd = hosts[i]->is_silent ? -1 : hosts[i]->doorbell, .events = POLLIN};
     entries[2 * i + 1] = (struct pollfd){.fd = hosts[i]->lifeline, .events = POLLIN};
@@ -118,7 +120,7 @@ static void sleep_by_poll(tn_host_t *const *hosts, const uint32_t *seen, size_t 
 /* Sleeps until one of the workers has responded since `seen`, or has ended, or until `end`. May return early. */
 static void sleep_for(tn_host_t *const *hosts, const uint32_t *seen, size_t count, uint64_t end) {
   waiter_t waiters[2 * TN_HOST_WAITED];
-  bool can_sleep = can_wait();
+  bool can_sleep = tn__host_can_wait();
   for (size_t i = 0; i < count && can_sleep; i++) {
     uint32_t expected;
     _Atomic uint32_t *life = life_of(hosts[i], &expected);
@@ -171,6 +173,13 @@ static void set_processors(pid_t thread, const cpu_set_t *processors) {
   sched_setaffinity(thread, sizeof *processors, processors);
 }
 
+/* Whether the number of the process is that of the worker, and not yet that of another process. */
+static bool has_number(tn_host_t *host) {
+  uint32_t life;
+  if (!host->is_joined) return !host->is_reaped;
+  return life_of(host, &life) != NULL && (life & FUTEX_TID_MASK) == (uint32_t)host->process;
+}
+
 /* Has the next exchanges of this thread keep the worker on the processor of the caller. The scheduler moves whoever is woken
  * to a processor that sleeps, and to wake that one takes ten times as long as the rest of a short call, although the
  * processor of the caller is free as soon as the caller waits. */
@@ -202,13 +211,13 @@ int32_t tn_host_exchange(tn_host_t *host, uint32_t slot, int64_t timeout) {
   TN_REQUIRE(host != NULL, "the worker must not be null");
   const int here = sched_getcpu();
   if (here >= 0 && host->near_calls > 0 && pthread_equal(host->near_thread, pthread_self()) &&
-      CPU_ISSET((size_t)here, &host->of_worker))
+      CPU_ISSET((size_t)here, &host->of_worker) && has_number(host))
     return exchange_near(host, here, slot, timeout);
   TN_TRY(tn_host_post(host, 0));
   const int32_t status = tn_host_wait(host, slot, timeout);
   const bool has_left =
       sched_getcpu() != here || *TN__WORD(&tn__host_header(host)->processor) != (uint32_t)here + 1;
-  if (here >= 0 && has_left && !host->is_reaped) begin_near(host);
+  if (here >= 0 && has_left && has_number(host)) begin_near(host);
   return status;
 }
 
@@ -258,23 +267,7 @@ int32_t tn_host_describe(tn_host_t *host, tn_host_info_t *out) {
 
 int32_t tn_host_send_memory(tn_host_t *host, uint32_t id, int32_t descriptor) {
   TN_REQUIRE(host != NULL, "the worker must not be null");
-  struct iovec part = {.iov_base = &id, .iov_len = sizeof id};
-  _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {0};
-  struct msghdr message = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
-  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  ssize_t sent;
-  do {
-    /* The worker receives each descriptor before it answers, so a full socket is a worker that has gone wrong. */
-    sent = sendmsg(host->control, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (sent < 0 && errno == EINTR);
-  if (sent >= 0) return TN_OK;
-  if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN)
-    return tn__fail(TN_CLOSED, "the worker has closed its channel");
-  return tn__system(-1, "cannot send a descriptor to a worker");
+  /* The worker receives each descriptor before it answers, so a full socket is a worker that has gone wrong. */
+  return tn_channel_send(host->control, &id, sizeof id, &descriptor, 1, 0);
 }
 #endif

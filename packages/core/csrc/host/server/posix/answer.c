@@ -3,10 +3,10 @@
 
 #if defined(__linux__)
 #include <sched.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "server.h"
+#include "tenon_pools.h"
 
 /* The number of slots that were taken. They are used in turn. */
 static uint32_t taken;
@@ -92,28 +92,17 @@ int32_t tn_host_receive_memory(uint32_t id, int32_t *descriptor) {
   TN_TRY(check_attached());
   TN_REQUIRE(descriptor != NULL, "descriptor must not be null");
   uint32_t received = 0;
-  struct iovec part = {.iov_base = &received, .iov_len = sizeof received};
-  _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {0};
-  struct msghdr message = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
-  ssize_t length;
-  do {
-    /* The client sends the descriptor before it posts the request. */
-    length = recvmsg(TN_HOST_CONTROL, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  } while (length < 0 && errno == EINTR);
-  if (length < 0) return tn__system(-1, "cannot receive a descriptor");
-  const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-  if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
-      header->cmsg_len != CMSG_LEN(sizeof(int)))
-    return tn__fail(TN_INVALID_ARGUMENT, "a message must have one descriptor");
-  int own;
-  memcpy(&own, CMSG_DATA(header), sizeof own);
-  if (length == sizeof received && received == id) {
-    *descriptor = own;
+  int32_t descriptors[TN_FRAME_DESCRIPTORS];
+  size_t length = 0, count = 0;
+  /* The client sends the descriptor before it posts the request. */
+  TN_TRY(tn_shared_memory_receive(TN_HOST_CONTROL, &received, sizeof received, &length, descriptors, &count, 0));
+  if (count == 1 && length == sizeof received && received == id) {
+    *descriptor = descriptors[0];
     return TN_OK;
   }
-  close(own);
-  return tn__fail(TN_INVALID_ARGUMENT, "the descriptor must be that of the memory %u, got %u", id, received);
+  for (size_t i = 0; i < count; i++) tn_descriptor_discard(descriptors[i]);
+  return tn__fail(TN_INVALID_ARGUMENT, "a message must have the descriptor of memory %u, got %zu of memory %u", id, count,
+                  received);
 }
 
 int32_t tn_host_is_cancelled(void) {

@@ -72,7 +72,7 @@ int32_t tn_host_attach(uint8_t **command) {
   if (pthread_key_create(&key, end_of_main_thread) != 0 || pthread_setspecific(key, header) != 0)
     return tn__fail(TN_SYSTEM, "cannot watch the main thread");
   TN_TRY(take_life(header));
-  TN_TRY(tn__host_watch());
+  if ((header->flags & TN_HOST_UNWATCHED) == 0) TN_TRY(tn__host_watch());
   *command = mapped;
   return TN_OK;
 }

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -267,6 +268,64 @@ TEST(workers_end_with_their_client) {
   CHECK(waited < 5000);
   close(ends[0]);
   close(ends[1]);
+}
+
+/* Starts a process that is a worker once it was joined, and answers each request. Returns it, or -1. */
+static pid_t start_joined(int memory) {
+  const pid_t process = fork();
+  if (process != 0) return process;
+  uint8_t *command;
+  uint32_t slot;
+  if (dup2(memory, TN_HOST_COMMAND) < 0) _exit(1);
+  while (tn_host_attach(&command) != TN_OK) usleep(1000);
+  while (tn_host_take(&slot, -1) == TN_OK) tn_host_answer(slot);
+  _exit(1);
+}
+
+static int command_memory(void) {
+  const int memory = memfd_create("command", MFD_CLOEXEC);
+  return memory >= 0 && ftruncate(memory, TN_HOST_COMMAND_SIZE) == 0 ? memory : -1;
+}
+
+TEST(process_that_was_joined_answers_until_it_ends) {
+  /* The number can be that of the process that has started the worker. */
+  for (int is_own = 0; is_own <= 1; is_own++) {
+    const int memory = command_memory();
+    const pid_t process = start_joined(memory);
+    tn_host_t *host;
+    CHECK(memory >= 0 && process > 0);
+    CHECK(tn_host_join(memory, is_own ? process : getpid(), &host) == TN_OK);
+    cpu_set_t before, after;
+    CHECK(sched_getaffinity(process, sizeof before, &before) == 0);
+    for (uint32_t i = 0; i < 1000; i++) {
+      ask(host, i % TN_HOST_SLOTS);
+      CHECK(tn_host_exchange(host, i % TN_HOST_SLOTS, 10 * (int64_t)SECOND) == TN_OK);
+      CHECK(slot_of(host, i % TN_HOST_SLOTS)->state == TN_HOST_DONE);
+    }
+    CHECK(sched_getaffinity(process, sizeof after, &after) == 0 && CPU_EQUAL(&before, &after));
+    kill(process, SIGKILL);
+    ask(host, 1000 % TN_HOST_SLOTS);
+    CHECK(tn_host_exchange(host, 1000 % TN_HOST_SLOTS, 10 * (int64_t)SECOND) == TN_CLOSED);
+    tn_host_close(host);
+    CHECK(waitpid(process, NULL, 0) == process);
+    close(memory);
+  }
+}
+
+TEST(closing_a_worker_that_was_joined_does_not_end_it) {
+  const size_t live = tn_host_live(), unreaped = tn_host_unreaped();
+  const int memory = command_memory();
+  const pid_t process = start_joined(memory);
+  tn_host_t *host;
+  CHECK(memory >= 0 && process > 0 && tn_host_join(memory, process, &host) == TN_OK);
+  CHECK(tn_host_live() == live + 1 && tn_host_unreaped() == unreaped);
+  CHECK(tn_host_kill(host) == TN_OK);
+  tn_host_close(host);
+  CHECK(tn_host_live() == live && tn_host_unreaped() == unreaped);
+  CHECK(waitpid(process, NULL, WNOHANG) == 0);
+  kill(process, SIGKILL);
+  CHECK(waitpid(process, NULL, 0) == process);
+  close(memory);
 }
 
 TEST(nothing_is_cancelled_outside_workers) {

@@ -16,7 +16,6 @@
 #define tn_channel_peer streams_peer
 #define tn_channel_send streams_send
 #define tn_channel_receive streams_receive
-#define tn_channel_call streams_call
 #define tn_channel_poll streams_poll
 #define tn_channel_ring streams_ring
 #define tn__now streams__now
