@@ -25,7 +25,7 @@ describe('CrashWindow', () => {
 })
 
 test('the first crash costs no time, the next ones twice as much up to the limit, and a success forgets them', () => {
-  const backoff = new Backoff(limits)
+  const backoff = new Backoff(limits.backoff)
   expect([1, 2, 3, 4, 5, 6].map(() => backoff.add())).toEqual([0, 10, 20, 40, 50, 50])
   backoff.clear()
   expect(backoff.add()).toBe(0)

@@ -40,24 +40,25 @@ export class CrashWindow {
   }
 }
 
-/** The delay before one worker is started again, which grows while its calls keep crashing. */
+/** The delay before one process is started again, which grows while it keeps crashing. */
 export class Backoff {
-  readonly #limits: RestartLimits
+  readonly #longest: number
   /** The crashes in a row. */
   crashes = 0
 
-  constructor(limits: RestartLimits) {
-    this.#limits = limits
+  /** @param longest the longest delay in milliseconds. */
+  constructor(longest: number) {
+    this.#longest = longest
   }
 
   /** Adds a crash. @returns the delay in milliseconds before the next start */
   add(): number {
     this.crashes++
     if (this.crashes === 1) return 0
-    return Math.min(FIRST_DELAY * 2 ** Math.min(this.crashes - 2, 30), this.#limits.backoff)
+    return Math.min(FIRST_DELAY * 2 ** Math.min(this.crashes - 2, 30), this.#longest)
   }
 
-  /** A call succeeded, so the next crash costs no time. */
+  /** The process has succeeded, so the next crash costs no time. */
   clear(): void {
     this.crashes = 0
   }

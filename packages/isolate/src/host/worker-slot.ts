@@ -17,7 +17,7 @@ export class WorkerSlot {
 
   constructor(index: number, limits: RestartLimits) {
     this.index = index
-    this.backoff = new Backoff(limits)
+    this.backoff = new Backoff(limits.backoff)
   }
 
   /** Whether the worker can get a call. */

@@ -1,4 +1,5 @@
 import { pollReadable, type ReadableWatch } from '@tenon/core/internal'
+import { Backoff } from '@tenon/isolate/internal'
 import { errorStatus, PoolsError } from '@tenon/pools'
 import { discardAttachment } from '../link/link.ts'
 import { PollSet } from '../link/poll-set.ts'
@@ -29,8 +30,7 @@ interface Place {
   executor: ExecutorProcess | undefined
   /** The descriptors of its clients by their numbers. */
   readonly clients: Map<number, number>
-  /** Ends without a success in between. */
-  ends: number
+  readonly backoff: Backoff
 }
 
 /**
@@ -66,7 +66,7 @@ export class Front {
       index,
       executor: undefined,
       clients: new Map<number, number>(),
-      ends: 0,
+      backoff: new Backoff(LONGEST_PAUSE),
     }))
     for (const place of this.#places) this.#start(place)
     this.#watches = [
@@ -96,12 +96,13 @@ export class Front {
     new Budget(TurnWords.sums(this.#words, this.#places.length), place.index, this.#totals).clear()
     const error = crashOf(end)
     for (const descriptor of [...place.clients.values()]) this.#drop(descriptor, error)
-    place.ends = isReady ? 1 : place.ends + 1
-    if (place.ends > FALSE_STARTS)
+    if (isReady) place.backoff.clear()
+    const pause = place.backoff.add()
+    if (place.backoff.crashes > FALSE_STARTS)
       throw new PoolsError('DEVICE_UNAVAILABLE', `the driver at ${this.#path} cannot serve: ${error.sentence}`)
     // Its clients may be back before the event loop runs a timer of 0 ms.
-    if (place.ends === 1) this.#start(place)
-    else setTimeout(() => this.#start(place), Math.min(10 * 2 ** (place.ends - 2), LONGEST_PAUSE))
+    if (pause === 0) this.#start(place)
+    else setTimeout(() => this.#start(place), pause)
   }
 
   #accept(): void {
