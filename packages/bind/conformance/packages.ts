@@ -16,7 +16,8 @@ export const campaign: readonly {
   { name: 'libssl-dev', headers: ['openssl/ssl.h', 'openssl/evp.h', 'openssl/x509.h'] },
   { name: 'libuv1-dev', headers: ['uv.h'] },
   { name: 'libgit2-dev', headers: ['git2.h'] },
-  { name: 'libfftw3-dev', headers: ['fftw3.h'] },
+  // Functions for __float128 are declared for gcc only.
+  { name: 'libfftw3-dev', headers: ['fftw3.h'], flags: ['-D__PGI'] },
   { name: 'libgsl-dev', headers: ['gsl/gsl_matrix.h', 'gsl/gsl_integration.h', 'gsl/gsl_rng.h'] },
   { name: 'libjpeg-dev', headers: ['stdio.h', 'jpeglib.h'] },
   { name: 'libtiff-dev', headers: ['tiffio.h'] },

@@ -2,6 +2,7 @@ import { testExamples } from '@tenon/config/examples'
 import * as core from '@tenon/core'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel } from 'node:worker_threads'
+import * as bind from '../src/bind.ts'
 import * as scope from '../src/index.ts'
 import * as linker from '../src/linker.ts'
 import * as testing from '../src/testing.ts'
@@ -11,6 +12,7 @@ const directory = fileURLToPath(new URL('..', import.meta.url))
 testExamples(directory, {
   modules: {
     '@tenon/scope': scope,
+    '@tenon/scope/bind': bind,
     '@tenon/scope/linker': linker,
     '@tenon/scope/testing': testing,
     'node:worker_threads': { MessageChannel },

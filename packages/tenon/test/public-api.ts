@@ -11,6 +11,7 @@ import { root } from './reader.ts'
 
 const entries = [
   'binary',
+  'bind',
   'build',
   'core',
   'core/errors',

@@ -15,7 +15,11 @@ let strnlen: ((pointer: MemorySegment, maximum: number) => bigint) | undefined
  *
  * @throws {ArgumentError} if there is no terminator within 1 MiB. @throws {ScopeClosedError} if the memory of the pointer is closed.
  * @example
- * textOf(sqlite3_errmsg(db)) // 'no such table: t'
+ * import { textOf } from '@tenon/scope/bind'
+ * import { Linker, SymbolLookup } from '@tenon/scope/linker'
+ *
+ * const strerror = Linker.downcall(SymbolLookup.ofProcess().get('strerror'), { result: 'pointer', parameters: ['int32'] })
+ * textOf(strerror(2)) // 'No such file or directory'
  */
 export function textOf(pointer: MemorySegment | null, byteLength?: number): string | null {
   if (pointer === null || pointer.address === 0n) return null
