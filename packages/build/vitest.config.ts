@@ -6,9 +6,6 @@ const isCross = Boolean(process.env['TENON_CROSS'])
 
 export default defineConfig(async (environment) => {
   const common = await settings(environment)
-  const include = [
-    isCross ? 'test/cross/*.test.ts' : 'test/!(cross)/**/*.test.ts',
-    ...(isCross ? [] : ['test/*.test.ts']),
-  ]
-  return { ...common, test: { ...common.test, include } }
+  const exclude = isCross ? ['test/!(cross)/**', 'test/*.test.ts'] : ['test/cross/**']
+  return { ...common, test: { ...common.test, exclude } }
 })

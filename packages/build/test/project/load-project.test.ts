@@ -133,7 +133,7 @@ test('a folder without a configuration, a manifest or a version is refused', asy
   write('package.json', '{')
   expect(await refusal()).toContain('package.json must be a JSON object: ')
   rmSync(join(directory, 'package.json'))
-  expect(await refusal()).toContain('has no package.json beside tenon.config.ts')
+  expect(await refusal()).toContain('has no package.json. Run npm init there.')
 })
 
 test('a project in which Tenon is not installed is refused with the command that installs it', () => {
