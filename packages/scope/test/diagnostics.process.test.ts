@@ -68,7 +68,9 @@ describe('trackLeaks()', () => {
     expect(after).not.toThrow()
     before()
     const leaking = ResourceScope.ofConfined({ name: 'left' })
-    expect(after).toThrow(/1 scopes and 0 stubs open:\na confined scope left, opened\n.*diagnostics\.test\.ts/s)
+    expect(after).toThrow(
+      /1 scopes and 0 stubs open:\na confined scope left, opened\n.*diagnostics\.process\.test\.ts/s,
+    )
     leaking.close()
     before()
     expect(after).not.toThrow()

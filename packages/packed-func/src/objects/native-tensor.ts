@@ -6,8 +6,8 @@ import { NativeObject } from './native-object.ts'
  * other functions. It prints with the reason.
  *
  * @example
- * const made = fromDLPack(pointer)
- * if (made instanceof NativeTensor) console.log(made.reason) // its strides must not be negative, got [-1]
+ * const made = fromDLPack(toDLPack(x))
+ * if (made instanceof NativeTensor) console.log(made.reason) // such as: its strides must not be negative, got [-1]
  */
 export class NativeTensor extends NativeObject {
   static override readonly typeKey: string = 'ffi.Tensor'
