@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, posix } from 'node:path'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type ViteUserConfigFnObject, type ViteUserConfig } from 'vitest/config'
 
 const major = process.versions.node.split('.')[0]
 const wanted = process.env['TENON_NODE'] || major
@@ -46,7 +46,7 @@ const coverage = {
 const conditionsFor = (mode: string): string[] => [...(mode === 'coverage' ? ['@tenon/source'] : []), 'module', 'node']
 
 /** Files that need a process of their own. Of these, `--mode fast-math` runs only the first. */
-const OWN_PROCESS = ['test/**/*.process{,.*}.test.ts', 'test/**/*.{crash,soak}.test.ts']
+const OWN_PROCESS = ['test/**/*.process.test.ts', 'test/**/*.{crash,soak}.test.ts']
 
 /** The part of a package.json that says where the sources of its entries are. */
 interface Manifest {
@@ -65,6 +65,33 @@ function ownSources(): { find: RegExp; replacement: string }[] {
   })
 }
 
+const settingsFor = (mode: string, isolate: boolean): ViteUserConfig => ({
+  resolve: { conditions: conditionsFor(mode), alias: ownSources() },
+  ssr: { resolve: { conditions: conditionsFor(mode) } },
+  oxc: { target: 'node22' },
+  test: {
+    ...(mode === 'fast-math' ? fastMath : {}),
+    ...(mode === 'coverage' ? coverage : {}),
+    pool: 'forks',
+    maxWorkers: availableParallelism(),
+    env: mode === 'fast-math' ? { TENON_TEST_LOAD_FIRST: fastMathLibrary, TENON_KERNELS_VARIANT: 'fast-math' } : {},
+    execArgv: ['--expose-gc'],
+    projects: [
+      { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: OWN_PROCESS, isolate } },
+      {
+        extends: true,
+        test: { name: 'own process', include: mode === 'fast-math' ? OWN_PROCESS.slice(0, 1) : OWN_PROCESS },
+      },
+    ],
+    typecheck: { include: ['test/**/*.test-d.ts'] },
+    reporters: ['default', 'json'],
+    outputFile: { json: mode === 'fast-math' ? 'reports/fast-math.json' : 'reports/vitest.json' },
+    expect: { poll: { timeout: 25_000 } },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+})
+
 /**
  * The configuration of every package.
  *
@@ -79,29 +106,7 @@ function ownSources(): { find: RegExp; replacement: string }[] {
  * - `--mode fast-math` runs the tests on a thread with flush-to-zero.
  * - `--mode coverage` counts which lines run.
  */
-export default defineConfig(({ mode }) => ({
-  resolve: { conditions: conditionsFor(mode), alias: ownSources() },
-  ssr: { resolve: { conditions: conditionsFor(mode) } },
-  oxc: { target: 'node22' },
-  test: {
-    ...(mode === 'fast-math' ? fastMath : {}),
-    ...(mode === 'coverage' ? coverage : {}),
-    pool: 'forks',
-    maxWorkers: availableParallelism(),
-    env: mode === 'fast-math' ? { TENON_TEST_LOAD_FIRST: fastMathLibrary, TENON_KERNELS_VARIANT: 'fast-math' } : {},
-    execArgv: ['--expose-gc'],
-    projects: [
-      { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: OWN_PROCESS, isolate: false } },
-      {
-        extends: true,
-        test: { name: 'own process', include: mode === 'fast-math' ? OWN_PROCESS.slice(0, 1) : OWN_PROCESS },
-      },
-    ],
-    typecheck: { include: ['test/**/*.test-d.ts'] },
-    reporters: ['default', 'json'],
-    outputFile: { json: mode === 'fast-math' ? 'reports/fast-math.json' : 'reports/vitest.json' },
-    expect: { poll: { timeout: 25_000 } },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-  },
-}))
+export default defineConfig(({ mode }) => settingsFor(mode, false))
+
+/** The configuration of a package each of whose files has a process of its own, which ends what the file has started with it. */
+export const ownProcesses: ViteUserConfigFnObject = defineConfig(({ mode }) => settingsFor(mode, true))

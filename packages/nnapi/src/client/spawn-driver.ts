@@ -52,24 +52,35 @@ export async function spawnDriver(options?: SpawnOptions): Promise<Driver> {
   if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string'))
     throw new ArgumentError(`command must be a program and its arguments, as strings, got ${describe(command)}`)
   const [file, ...args] = command as [string, ...string[]]
-  const [mine, theirs] = socketPair('messages')
   const memory = createCommandMemory()
-  let child: ChildProcess
-  let link: Socket
   try {
-    child = spawn(file, args, {
+    const { child, link } = startProcess(file, args, env, memory)
+    return await introduceStarted(link, child, () => child.kill('SIGKILL'), deadline, file)
+  } finally {
+    if (memory !== undefined) closeDescriptor(memory)
+  }
+}
+
+/** Starts the process of a driver with the other end of a channel, and with command memory, which the caller keeps. */
+function startProcess(
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  memory: number | undefined,
+): { child: ChildProcess; link: Socket } {
+  const [mine, theirs] = socketPair('messages')
+  try {
+    const child = spawn(file, args, {
       stdio: ['ignore', 'inherit', 'inherit', theirs, 'ignore', memory ?? 'ignore'],
       env: { ...process.env, ...env, [DESCRIPTOR_VARIABLE]: String(CHILD_DESCRIPTOR) },
     })
-    link = joinDriver(mine, memory, child.pid)
+    return { child, link: joinDriver(mine, memory, child.pid) }
   } catch (error) {
     closeDescriptor(mine)
     throw cannotStart(file, error)
   } finally {
     closeDescriptor(theirs)
-    if (memory !== undefined) closeDescriptor(memory)
   }
-  return introduceStarted(link, child, () => child.kill('SIGKILL'), deadline, file)
 }
 
 /** The options of {@link workerDriver}. */

@@ -49,13 +49,24 @@ const argsFor = (milliseconds: number, memory: Pool<'writable'> = pool, at = 0) 
   return { inputs: [memory.slice(at, 4)], outputs: [memory.slice(at + 8, 4)] }
 }
 
-/** Asks a busy driver for something, and gives up before it answers; more often than it has room for. */
+/**
+ * Asks a busy driver for something, and gives up before it answers; more often than it has room for. A driver that ends because the machine
+ * did not run it in time is started again.
+ */
 async function giveUp(request: () => Promise<unknown>): Promise<void> {
-  for (let i = 0; i < 6; i++) {
-    const busy = sleep.runAsync(argsFor(60, pool, 1024))
-    await expectFailure(request, 'MISSED_DEADLINE_TRANSIENT')
-    await busy
-    await settled(driver)
+  for (let starts = 0; ; starts++) {
+    try {
+      for (let i = 0; i < 6; i++) {
+        const busy = sleep.runAsync(argsFor(30, pool, 1024))
+        await expectFailure(request, 'MISSED_DEADLINE_TRANSIENT')
+        await busy
+        await settled(driver)
+      }
+      return
+    } catch (error) {
+      if (starts === 3 || (await isServed())) throw error
+      await start()
+    }
   }
 }
 
@@ -67,9 +78,8 @@ test('models that are prepared after the deadline are released', async () => {
 })
 
 test('device buffers that are allocated after the deadline are released', async () => {
-  const roles = [sleep.input(0)]
-  await giveUp(() => driver.allocate({ roles, deadline: 1 }))
-  using buffer = await driver.allocate({ roles })
+  await giveUp(() => driver.allocate({ roles: [sleep.input(0)], deadline: 1 }))
+  using buffer = await driver.allocate({ roles: [sleep.input(0)] })
   expect(buffer.byteSize).toBe(4)
 })
 
