@@ -1,1 +1,1 @@
-export { default } from '@tenon/config/vitest'
+export { ownProcesses as default } from '@tenon/config/vitest'

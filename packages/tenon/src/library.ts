@@ -188,6 +188,9 @@ export class Library {
    * @throws {LoadError} if the library does not export it; the hint names similar ones
    * @throws {ArgumentError} if the symbol is a variable, or the signature is not valid. @throws {ScopeClosedError} after close
    * @example
+   * import { NativeScope, toCString } from 'tenon/scope'
+   *
+   * using scope = NativeScope.ofConfined()
    * const strlen = library.function('strlen', { result: 'uint64', parameters: ['pointer'] })
    * strlen(toCString('hello', scope)) // 5n
    */

@@ -7,6 +7,8 @@ import { kernelLibrary } from '@tenon/kernels'
 import { testExamples } from '@tenon/config/examples'
 import { afterAll, beforeAll } from 'vitest'
 import * as build from '../src/entries/build.ts'
+import * as bundler from '../src/entries/bundler.ts'
+import * as scope from '../src/entries/scope.ts'
 import * as testing from '../src/entries/testing.ts'
 import * as tenon from '../src/index.ts'
 
@@ -40,6 +42,13 @@ afterAll(() => {
 })
 
 testExamples(fileURLToPath(new URL('..', import.meta.url)), {
-  modules: { tenon, 'tenon/build': build, 'tenon/testing': testing, '@tenon/core': core },
+  modules: {
+    tenon,
+    'tenon/build': build,
+    'tenon/bundler': bundler,
+    'tenon/scope': scope,
+    'tenon/testing': testing,
+    '@tenon/core': core,
+  },
   context: () => ({ x: readNpy('x.npy'), library: tenon.Library.open('./libkernels.so'), readFileSync, source }),
 })

@@ -27,6 +27,8 @@ export interface RollupPlugin {
  *
  * @throws {Error} (at the end of the build) if two libraries of one folder have the same name
  * @example
+ * import { rollupPlugin } from 'tenon/bundler'
+ *
  * const plugin = rollupPlugin() // the member plugins of a configuration of Rollup or Vite: [rollupPlugin()]
  * plugin.name // 'tenon'
  */
@@ -82,6 +84,8 @@ export interface EsbuildPlugin {
  *
  * @throws {Error} (at the end of the build) if two libraries of one folder have the same name
  * @example
+ * import { esbuildPlugin } from 'tenon/bundler'
+ *
  * const plugin = esbuildPlugin() // build({ entryPoints: ['main.ts'], bundle: true, platform: 'node', plugins: [plugin], ... })
  * plugin.name // 'tenon'
  */
