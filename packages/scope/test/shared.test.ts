@@ -77,7 +77,7 @@ describe('a shared scope', () => {
     const scope = NativeScope.ofShared()
     const token = scope.share()
     const { scope: other } = ResourceScope.attach(token)
-    const pending = scope.closeAsync({ deadline: 10 })
+    const pending = scope.closeAsync({ deadline: 1000 })
     await expect(other.closeAsync()).rejects.toThrow(ScopeHeldError)
     await expect(pending).rejects.toThrow(ScopeHeldError)
     const third = ResourceScope.attach(token)

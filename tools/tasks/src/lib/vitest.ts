@@ -20,7 +20,8 @@ export async function listTestedPackages(args: readonly string[] = []): Promise<
 }
 
 /**
- * Runs vitest in a package, without turbo and its cache, and reads its report, which is written to `reports/<name>.json`.
+ * Runs vitest in a package, without turbo and its cache, and reads its report, which is written to `reports/<name>.json`. These runs look for
+ * failures that are rare, so no test is tried again.
  */
 export async function runVitest(
   { name, directory }: TestedPackage,
@@ -32,7 +33,7 @@ export async function runVitest(
   rmSync(report, { force: true })
   const script = join(root, 'tools/config/src/bin/vitest.ts')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const code = await runVisibly(process.execPath, [script, 'run', ...reporters, ...args], {
+  const code = await runVisibly(process.execPath, [script, 'run', '--retry=0', ...reporters, ...args], {
     cwd: directory,
     env,
   })
