@@ -7,7 +7,7 @@ import { packageFlags } from '@tenon/config/package-flags'
 import { runScript } from '@tenon/core/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-/** What kernels write to their frame. The result is f32[4], and the attribute is k = 5. */
+/** Kernels that write to their frame. The result is f32[4], and the attribute is k = 5. */
 const writes: Readonly<Record<string, string>> = {
   nothing: '(void)0',
   shape: 'y->dims[0] = 99',

@@ -7,7 +7,7 @@ import { compileLibrary } from './signature-library.ts'
 
 // A worker keeps the frames of kernels, which handlers can write to.
 
-/** What each kernel reports of its frame, and then overwrites. Its result is f32[4], and its attributes are k = 5 and s = "text". */
+/** Kernels that report a part of their frame and then overwrite it. The result is f32[4], and the attributes are k = 5 and s = "text". */
 const parts: Readonly<Record<string, readonly [read: string, write: string, value: number]>> = {
   sizes: ['y->dims[0]', 'y->dims[0] = 99', 4],
   rank: ['y->rank', 'y->rank = 7', 1],

@@ -3,30 +3,25 @@ import type { TypeBuilder } from './type-builder.ts'
 
 /** The reason why a function cannot be called from TypeScript, or undefined if it can. */
 export function reasonNotCallable({ result, parameters }: FunctionType, types: TypeBuilder): string | undefined {
-  const layouts = new Map(types.records.map(({ id, layout }) => [id, layout]))
-  const reason = byValue(result, layouts)
+  const reason = byValue(result, types)
   if (reason !== undefined) return `returns ${reason}`
   for (const { type } of parameters) {
-    const parameterReason = byValue(type, layouts)
+    const parameterReason = byValue(type, types)
     if (parameterReason !== undefined) return `takes ${parameterReason}`
   }
   return undefined
 }
 
 /** The reason why a value of a type cannot be passed. */
-function byValue(type: Type, layouts: ReadonlyMap<string, RecordLayout | undefined>): string | undefined {
+function byValue(type: Type, types: TypeBuilder): string | undefined {
   if (type.kind === 'unsupported') return type.c
   if (type.kind !== 'record') return undefined
-  const layout = layouts.get(type.id)
+  const layout = types.layoutOf(type.id)
   if (!layout) return `the opaque type ${type.id} by value`
-  return layoutReason(type.id, layout, layouts)
+  return layoutReason(type.id, layout, types)
 }
 
-function layoutReason(
-  id: string,
-  { members, byteSize }: RecordLayout,
-  layouts: ReadonlyMap<string, RecordLayout | undefined>,
-): string | undefined {
+function layoutReason(id: string, { members, byteSize }: RecordLayout, types: TypeBuilder): string | undefined {
   let end = 0
   for (const member of members) {
     if (member.kind === 'bits') return `the struct ${id} with bit-fields by value`
@@ -35,9 +30,9 @@ function layoutReason(
     while (type.kind === 'array' && type.count !== undefined) type = type.of
     if (type.kind === 'array') return `the struct ${id} with an array of any length by value`
     if (type.kind === 'unsupported') return `the struct ${id} with ${type.c} by value`
-    const inner = type.kind === 'record' ? layouts.get(type.id) : undefined
+    const inner = type.kind === 'record' ? types.layoutOf(type.id) : undefined
     if (inner) {
-      const reason = layoutReason(type.kind === 'record' ? type.id : id, inner, layouts)
+      const reason = layoutReason(type.kind === 'record' ? type.id : id, inner, types)
       if (reason !== undefined) return reason
     }
     end = Math.min(byteSize, member.byteOffset + 1)

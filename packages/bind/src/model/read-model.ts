@@ -13,7 +13,15 @@ import { isCompilerFile, systemFiles } from '../read/system-files.ts'
 import { tokenize } from '../read/tokens.ts'
 import { reasonNotCallable } from './callable.ts'
 import { chooseNames } from './choose-names.ts'
-import type { BoundConstant, BoundFunction, BoundVariable, Model, Refusal, RefusalReason } from './model.ts'
+import type {
+  BoundConstant,
+  BoundFunction,
+  BoundVariable,
+  FunctionType,
+  Model,
+  Refusal,
+  RefusalReason,
+} from './model.ts'
 import { TypeBuilder } from './type-builder.ts'
 
 /** The names that one shared library exports. */
@@ -23,7 +31,7 @@ export interface LibraryExports {
   readonly symbols: ReadonlySet<string>
 }
 
-/** What is read of headers, and how. */
+/** The options of {@link readModel}. */
 export interface ReadOptions {
   /** Flags for the preprocessor: `-I`, `-isystem`, `-D`, `-U`, `-include`, `-std`. */
   readonly flags?: readonly string[]
@@ -141,25 +149,30 @@ class HeaderModel {
     const bound: BoundFunction[] = []
     for (const declaration of functions.values()) {
       const { name, place, symbol = name } = declaration
-      if (!this.#isSelected(name, place) || !this.#canCall(declaration, types)) continue
-      const type = types.functionType(declaration.type)
+      const type = this.#isSelected(name, place) ? this.#callableType(declaration, types) : undefined
+      if (type === undefined) continue
       bound.push({ name, ...(symbol === name ? {} : { symbol }), type, place })
     }
     return bound
   }
 
-  #canCall({ name, place, symbol = name, isInline, type }: FunctionDeclaration, types: TypeBuilder): boolean {
+  /** The type of a function that can be bound. Undefined for one that is refused. */
+  #callableType(
+    { name, place, symbol = name, isInline, type: declared }: FunctionDeclaration,
+    types: TypeBuilder,
+  ): FunctionType | undefined {
     const { libraries = [] } = this.#options
     if (isInline) {
       this.#refuse(name, place, 'inline function')
     } else if (!this.#isExported(symbol)) {
       this.#refuse(name, place, 'not exported', `by ${libraries.map((library) => library.name).join(', ')}`)
     } else {
-      const reason = reasonNotCallable(types.functionType(type), types)
-      if (reason === undefined) return true
+      const type = types.functionType(declared)
+      const reason = reasonNotCallable(type, types)
+      if (reason === undefined) return type
       this.#refuse(name, place, 'type cannot be passed', reason)
     }
-    return false
+    return undefined
   }
 
   #variables({ variables }: Declarations, { variables: sizes }: Layouts, types: TypeBuilder): BoundVariable[] {

@@ -23,6 +23,7 @@ export class TypeBuilder {
   readonly #names: ReadonlyMap<RecordDeclaration | EnumDeclaration, string>
   readonly #records = new Map<RecordDeclaration, BoundRecord>()
   readonly #withLayout = new Set<RecordDeclaration>()
+  readonly #layoutsById = new Map<string, RecordLayout | undefined>()
   readonly #enums = new Map<EnumDeclaration, BoundEnum>()
 
   readonly #isOwned: (place: Place) => boolean
@@ -44,6 +45,11 @@ export class TypeBuilder {
   /** The structs and unions that the types of the model reach. */
   get records(): BoundRecord[] {
     return [...this.#records.values()]
+  }
+
+  /** The layout of a struct by its name; undefined for an opaque one. */
+  layoutOf(id: string): RecordLayout | undefined {
+    return this.#layoutsById.get(id)
   }
 
   get enums(): BoundEnum[] {
@@ -122,6 +128,7 @@ export class TypeBuilder {
       this.#withLayout.add(declaration)
       const layout = this.#layoutOf(declaration)
       this.#records.set(declaration, { ...this.#records.get(declaration)!, layout })
+      this.#layoutsById.set(id, layout)
     }
     return { kind: 'record', id }
   }

@@ -24,8 +24,6 @@ const CHANGES_TYPE =
 
 export const isConst = (word: string): boolean => word === 'const' || word === '__const' || word === '__const__'
 export const isStorage = (word: string): boolean => STORAGE.has(word)
-export const isInline = (word: string): boolean =>
-  word === 'inline' || word === '__inline' || word === '__inline__' || word === '__forceinline'
 export const isThreadLocal = (word: string): boolean =>
   word === '_Thread_local' || word === 'thread_local' || word === '__thread'
 

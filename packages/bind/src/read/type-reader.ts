@@ -9,7 +9,7 @@ import type {
   TypedefDeclaration,
 } from './c-types.ts'
 import { withoutTypedefs } from './c-types.ts'
-import { isBaseWord, isConst, isInline, isStorage, isThreadLocal, scalarName, takeAttributes } from './specifiers.ts'
+import { isBaseWord, isConst, isStorage, isThreadLocal, scalarName, takeAttributes } from './specifiers.ts'
 import type { TokenReader } from './token-reader.ts'
 import type { Token } from './tokens.ts'
 
@@ -18,7 +18,6 @@ export interface Specifiers {
   readonly type: CType
   readonly isConst: boolean
   readonly isTypedef: boolean
-  readonly isInline: boolean
   readonly isStatic: boolean
   readonly isThreadLocal: boolean
 }
@@ -57,7 +56,7 @@ export class TypeReader {
     const words: string[] = []
     let type: CType | undefined
     let isConstType = false
-    const flags = { isTypedef: false, isInline: false, isStatic: false, isThreadLocal: false }
+    const flags = { isTypedef: false, isStatic: false, isThreadLocal: false }
     let changesType = false
     for (;;) {
       changesType = takeAttributes(reader).changesType || changesType
@@ -68,7 +67,6 @@ export class TypeReader {
       } else if (text === 'typedef') {
         flags.isTypedef = true
       } else if (isStorage(text)) {
-        if (isInline(text)) flags.isInline = true
         if (text === 'static') flags.isStatic = true
         if (isThreadLocal(text)) flags.isThreadLocal = true
       } else if (text === '_Atomic') {
@@ -137,7 +135,7 @@ export class TypeReader {
       }
     }
     if (reader.next.text === '(' && this.#isGroup()) {
-      // What follows the parentheses belongs to the type of what they enclose.
+      // The suffixes behind the parentheses apply to the base, and the declarator inside them to the result.
       reader.take()
       const inside = reader.position
       reader.returnTo(inside - 1)

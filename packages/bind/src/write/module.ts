@@ -37,9 +37,9 @@ export interface ModuleOptions {
 export function writeModule(model: Model, { libraries, from = '@tenon' }: ModuleOptions): ModuleFiles {
   const comments = new Comments()
   const records = new Map(model.records.map((record) => [record.id, record]))
-  const parts: { readonly place: Place; readonly part: ModulePart }[] = []
+  const parts: ModulePart[] = []
   const add = (place: Place, part: ModulePart | undefined): void => {
-    if (part) parts.push({ place, part: withComment(comments.of(place), part) })
+    if (part) parts.push(withComment(comments.of(place), part))
   }
   const names = new Set<string>()
   const isNew = (name: string): boolean => !names.has(name) && names.add(name) !== undefined
@@ -50,9 +50,8 @@ export function writeModule(model: Model, { libraries, from = '@tenon' }: Module
     if (isNew(variable.name)) add(variable.place, writeVariable(variable, records))
   for (const one of model.functions) if (isNew(one.name)) add(one.place, writeFunction(one, records))
   const title = `Written by tenon bind from ${model.headers.join(', ')} for ${model.target}. Do not edit: run the command again.`
-  const body = parts.map(({ part }) => part)
-  const code = body.map((part) => part.code).join('\n')
-  const declarations = body.map(({ declaration }) => declaration).join('\n')
+  const code = parts.map((part) => part.code).join('\n')
+  const declarations = parts.map(({ declaration }) => declaration).join('\n')
   const base = libraries.some((library) => library.startsWith('.')) ? ', base: import.meta.url' : ''
   const options = `platform: '${model.target}', libraries: ${JSON.stringify(libraries)}${base}`
   return {

@@ -17,7 +17,7 @@ export interface FunctionSignature<Struct = never> {
   readonly fixedParameters?: number
 }
 
-/** What a native function accepts for a type of a parameter. A struct is passed as the segment of its bytes. */
+/** The argument that a native function takes for a parameter of this type. A struct is passed as the segment of its bytes. */
 export type ArgumentOf<Type> = Type extends 'pointer'
   ? Segment | Tensor | null
   : Type extends 'bool'

@@ -32,7 +32,7 @@ export interface Variable<Value> {
   value: Value
 }
 
-/** What a generated module knows of its libraries. */
+/** The options of {@link NativeModule.of}, which a generated module passes. */
 export interface ModuleOptions {
   /** The platform for which the module was written, such as `linux-x64`. */
   readonly platform: string
@@ -129,19 +129,13 @@ export class NativeModule {
     const method = type[0]!.toUpperCase() + type.slice(1)
     const read = `get${method}` as 'getInt32'
     const write = `set${method}` as 'setInt32'
-    const variable = {
-      get value() {
-        return type === 'pointer' ? readPointer(memory(), 0) : memory()[read](0)
-      },
+    const get = (): unknown => (type === 'pointer' ? readPointer(memory(), 0) : memory()[read](0))
+    const set = (value: unknown): void => {
+      if (type === 'pointer') writePointer(memory(), 0, value as MemorySegment | null)
+      else memory()[write](0, value as number)
     }
-    if (isConst) return variable as Variable<unknown>
-    return Object.defineProperty(variable, 'value', {
-      get: Object.getOwnPropertyDescriptor(variable, 'value')!.get!,
-      set: (value: unknown) => {
-        if (type === 'pointer') writePointer(memory(), 0, value as MemorySegment | null)
-        else memory()[write](0, value as number)
-      },
-    })
+    const accessors = isConst ? { get } : { get, set }
+    return Object.defineProperty({}, 'value', { ...accessors, enumerable: true }) as Variable<unknown>
   }
 
   /** The memory of a variable of the libraries, such as an array, which is looked up at its first use. */

@@ -57,7 +57,7 @@ export const packCommand: SubCommand = defineSubCommand({
   },
 })
 
-/** What to pack, and the platforms for which it is not built. */
+/** The package to pack, and the platforms for which it is not built. */
 interface Packed extends FoundBuilds {
   readonly project: KernelPackage
 }

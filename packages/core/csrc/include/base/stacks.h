@@ -1,4 +1,4 @@
-/* What the libraries of the process need of the stacks that native code runs on. POSIX; Windows has no such needs. */
+/* The stacks that native code runs on, where a library needs them to be executable, or scans them. On Windows none does. */
 #pragma once
 
 #include <stdbool.h>
