@@ -1,15 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
-import { parseHeaders } from './abi/parse-headers.ts'
-import { renderFunctions, renderLayouts, renderProof, renderStructs } from './abi/render.ts'
 import { parseStatusTable, renderStatusTable } from './abi/status-table.ts'
 import type { LoadedPackage } from './load-package.ts'
+import type { AbiTables, NativeTarget } from './targets.ts'
 import { ToolError } from './tool-error.ts'
 
-/** @throws {ToolError} for a source that cannot be parsed and, with `write: false`, for a committed file that is stale. */
-export function generateFiles(pkg: LoadedPackage, { write }: { write: boolean }): void {
-  for (const [output, wanted] of Object.entries(renderAll(pkg))) {
+/** @throws {ToolError} for a source that cannot be read and, with `write: false`, for a committed file that is stale. */
+export async function generateFiles(pkg: LoadedPackage, { write }: { write: boolean }): Promise<void> {
+  for (const [output, wanted] of Object.entries(await renderAll(pkg))) {
     const path = join(pkg.directory, output)
     if (existsSync(path) && readFileSync(path, 'utf8') === wanted) continue
     if (!write) throw new ToolError(`${pkg.name}: ${output} is stale. Run tenon-build and commit it.`)
@@ -18,19 +19,36 @@ export function generateFiles(pkg: LoadedPackage, { write }: { write: boolean })
   }
 }
 
-function renderAll({ directory, native }: LoadedPackage): Record<string, string> {
-  const read = (path: string): string => readFileSync(join(directory, path), 'utf8')
+async function renderAll({ directory, native }: LoadedPackage): Promise<Record<string, string>> {
   const { statusTable, abi, targets } = native
   const files: Record<string, string> = {}
-  if (statusTable) files[statusTable.output] = renderStatusTable(parseStatusTable(read(statusTable.source)))
-  if (abi) {
-    const headers = abi.headers.map(({ source, only }) => ({ path: source, text: read(source), only }))
-    const declared = parseHeaders(headers, abi.exportMacro)
-    const includes = abi.headers.map(({ source, include }) => include ?? basename(source))
-    files[abi.functions] = renderFunctions(declared.functions, targets)
-    files[abi.layouts] = renderLayouts(declared)
-    if (abi.structs !== undefined) files[abi.structs] = renderStructs(declared)
-    files[abi.proof] = renderProof(includes, declared)
+  if (statusTable) {
+    const source = readFileSync(join(directory, statusTable.source), 'utf8')
+    files[statusTable.output] = renderStatusTable(parseStatusTable(source))
   }
+  if (abi) Object.assign(files, await (await loadHeaderReader(directory)).renderAbi(abi, targets, directory))
   return files
+}
+
+/** The part of `@tenon/bind` that renders tables. */
+interface HeaderReader {
+  renderAbi(
+    abi: AbiTables,
+    targets: readonly NativeTarget[],
+    directory: string,
+  ): Promise<Readonly<Record<string, string>>>
+}
+
+/** Loads the reader of C headers as the package finds it. It stands on this package, which therefore cannot depend on it. */
+async function loadHeaderReader(directory: string): Promise<HeaderReader> {
+  let path: string
+  try {
+    path = createRequire(join(directory, 'package.json')).resolve('@tenon/bind/internal')
+  } catch (cause) {
+    throw new ToolError(
+      `the tables of ${directory} need @tenon/bind, which is not installed there: npm install --save-dev @tenon/bind`,
+      { cause },
+    )
+  }
+  return (await import(pathToFileURL(path).href)) as HeaderReader
 }

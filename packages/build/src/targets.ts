@@ -111,6 +111,7 @@ export interface NativePackage {
   readonly platformPackages?: string
   /** A status table in C, and the TypeScript file that is generated from it. */
   readonly statusTable?: { readonly source: string; readonly output: string }
+  /** Tables that `@tenon/bind` renders, which the package must have as a development dependency. */
   readonly abi?: AbiTables
 }
 
@@ -124,7 +125,7 @@ export interface AbiTables {
     /** The structs, constants and names of pointers to read, by name or by prefix with `*`. By default all declarations. */
     readonly only?: readonly string[]
   }[]
-  /** The macro that begins the declaration of an exported function. */
+  /** The macro that begins the line which declares an exported function. */
   readonly exportMacro: string
   /** The TypeScript table of functions. Each belongs to the shared target whose `exports` matches it most exactly. */
   readonly functions: string

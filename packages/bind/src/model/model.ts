@@ -17,8 +17,8 @@ export type ScalarKind =
 /** A type of the headers for one platform: the compiler has answered its sizes. */
 export type Type =
   | { readonly kind: 'void' }
-  /** `c` is the canonical spelling, such as `unsigned long`. */
-  | { readonly kind: 'scalar'; readonly as: ScalarKind; readonly c: string }
+  /** `c` is the canonical spelling, such as `unsigned long`, and `typedef` the name that the header uses for it, such as `uint64_t`. */
+  | { readonly kind: 'scalar'; readonly as: ScalarKind; readonly c: string; readonly typedef?: string }
   /** `id` is undefined for an enumeration without a name, whose constants are bound alone. */
   | { readonly kind: 'enum'; readonly as: ScalarKind; readonly id: string | undefined }
   | { readonly kind: 'pointer'; readonly to: Type; readonly isConst: boolean }
@@ -89,6 +89,15 @@ export interface RecordLayout {
   readonly byteSize: number
   readonly byteAlignment: number
   readonly members: readonly Member[]
+  /** The structs and unions without a name whose members are among those of the outer one, each before those inside of it. */
+  readonly groups: readonly MemberGroup[]
+}
+
+/** A struct or union without a name: `count` members of the outer one, from the index `first` on. */
+export interface MemberGroup {
+  readonly kind: 'struct' | 'union'
+  readonly first: number
+  readonly count: number
 }
 
 /** An enumeration with a name. */
@@ -112,6 +121,7 @@ export type Constant =
 export interface BoundConstant {
   readonly name: string
   readonly constant: Constant
+  readonly isMacro: boolean
   /** The enumeration of which this is a value, if it has a name. */
   readonly enumeration?: string
   readonly place: Place

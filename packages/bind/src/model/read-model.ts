@@ -216,7 +216,8 @@ class HeaderModel {
         const value = enumerators.get(name)
         const id = enumOf.get(name)
         if (value === undefined || (id === undefined && !this.#isSelected(name, place))) return []
-        return [{ name, constant: { kind: 'integer', value }, ...(id === undefined ? {} : { enumeration: id }), place }]
+        const enumerator = { name, constant: { kind: 'integer', value }, isMacro: false, place } as const
+        return [id === undefined ? enumerator : { ...enumerator, enumeration: id }]
       }),
     )
   }
@@ -233,7 +234,14 @@ class HeaderModel {
       else if (value === 'has a value of more than 64 bits') this.#refuse(name, place, 'too large', 'for 64 bits')
       else if (typeof value !== 'string') {
         if (value.kind !== 'run-time')
-          return [{ name, constant: value.kind === 'integer' ? { kind: 'integer', value: value.value } : value, place }]
+          return [
+            {
+              name,
+              constant: value.kind === 'integer' ? { kind: 'integer', value: value.value } : value,
+              isMacro: true,
+              place,
+            },
+          ]
         this.#refuse(name, place, 'known at run time only')
       }
       return []

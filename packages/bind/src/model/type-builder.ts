@@ -1,14 +1,23 @@
 import type { Layouts } from '../probe/layouts.ts'
-import { namedMembers } from '../probe/layouts.ts'
 import {
   type CType,
   type EnumDeclaration,
   type FunctionCType,
+  type MemberDeclaration,
   type Place,
   type RecordDeclaration,
   withoutTypedefs,
 } from '../read/c-types.ts'
-import type { BoundEnum, BoundRecord, FunctionType, Member, RecordLayout, ScalarKind, Type } from './model.ts'
+import type {
+  BoundEnum,
+  BoundRecord,
+  FunctionType,
+  Member,
+  MemberGroup,
+  RecordLayout,
+  ScalarKind,
+  Type,
+} from './model.ts'
 
 /** Scalars that neither a call nor memory can have in TypeScript, although the compiler knows their size. */
 const UNSUPPORTED =
@@ -64,8 +73,10 @@ export class TypeBuilder {
         return { kind: type.kind }
       case 'unsupported':
         return { kind: 'unsupported', c: type.text }
-      case 'typedef':
-        return this.typeOf(withoutTypedefs(type), isPointee)
+      case 'typedef': {
+        const named = this.typeOf(withoutTypedefs(type), isPointee)
+        return named.kind === 'scalar' ? { ...named, typedef: type.name } : named
+      }
       case 'scalar':
         return this.#scalar(type.name)
       case 'pointer':
@@ -137,7 +148,17 @@ export class TypeBuilder {
     const facts = this.#layouts.records.get(declaration)
     if (!facts || !declaration.members) return undefined
     const members: Member[] = []
-    for (const { name, type, isConst } of namedMembers(declaration.members)) {
+    const groups: MemberGroup[] = []
+    const add = ({ name, type, isConst }: MemberDeclaration): void => {
+      if (name === undefined) {
+        if (type.kind !== 'record' || !type.record.members) return
+        const index = groups.length
+        const first = members.length
+        groups.push({ kind: type.record.keyword, first, count: 0 })
+        for (const inner of type.record.members) add(inner)
+        groups[index] = { kind: type.record.keyword, first, count: members.length - first }
+        return
+      }
       const bits = facts.bits.get(name)
       const byteOffset = facts.offsets.get(name)
       if (bits) {
@@ -148,7 +169,8 @@ export class TypeBuilder {
         members.push({ kind: 'field', name, type: this.typeOf(type), isConst, byteOffset })
       }
     }
-    return { byteSize: facts.byteSize, byteAlignment: facts.byteAlignment, members }
+    for (const member of declaration.members) add(member)
+    return { byteSize: facts.byteSize, byteAlignment: facts.byteAlignment, members, groups }
   }
 }
 

@@ -131,7 +131,9 @@ class DeclarationReader {
     if (specifiers.isTypedef) {
       if (!this.#types.typedefs.has(name))
         this.#types.typedefs.set(name, { name, type, isConst: declarator.isConst, place })
-      if (type.kind === 'record') type.record.spelling ??= name
+      // A typedef is how users name the type, also where it has a tag.
+      if (type.kind === 'record' && (type.record.spelling ?? tagOf(type.record)) === tagOf(type.record))
+        type.record.spelling = name
       if (type.kind === 'enum') type.enumeration.spelling ??= name
       return
     }
@@ -172,6 +174,9 @@ class DeclarationReader {
     return { symbol, changesType }
   }
 }
+
+const tagOf = ({ keyword, tag }: RecordDeclaration): string | undefined =>
+  tag === undefined ? undefined : `${keyword} ${tag}`
 
 const isDeclarationStart = ({ kind }: Token): boolean => kind === 'name'
 

@@ -1,5 +1,5 @@
 import { ToolError } from '../tool-error.ts'
-import { renderTable } from './render.ts'
+import { renderTable } from './render-table.ts'
 
 interface StatusRow {
   readonly name: string

@@ -39,7 +39,7 @@ await runMain(async () => {
   }
   const variant = options.package ? 'release' : parseVariant(options.variant ?? process.env['TENON_VARIANT'])
   const pkg = await loadPackage(process.cwd())
-  generateFiles(pkg, { write: !options.check })
+  await generateFiles(pkg, { write: !options.check })
   if (pkg.native.topics !== undefined) checkTopics(pkg.directory, pkg.native.topics)
   for (const platform of platformsOf(options.target)) {
     const kinds = kindsToBuild(variant, platform, Boolean(options.all || options.check))
