@@ -22,7 +22,18 @@ export { isPlainObject } from './errors/plain-object.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'
 export { defineKind, nativeFormat, SimpleError, readBinary, type TenonErrorOptions } from '@tenon/binary'
 export { highWord, lowWord, writeAddress } from './memory/address-words.ts'
-export { Block, checkEnterable, checkUsable, expose, exposures, gateOfBuffer, type PartSource } from './memory/block.ts'
+export { ADDRESS_SPACE_END, NULL_PAGE } from './memory/address-space.ts'
+export {
+  Block,
+  checkEnterable,
+  checkUsable,
+  expose,
+  exposures,
+  gateOfBuffer,
+  isPointer,
+  type PartSource,
+  pointedView,
+} from './memory/block.ts'
 export {
   ARRAY_BUFFER_ALIGNMENT,
   detachBuffer,

@@ -1,13 +1,21 @@
 import { addonFunction, KERNELS, ofNodeFfi, type Suite } from '@tenon/bench'
 import { NativeLibrary } from '@tenon/core'
-import { ResourceScope } from '@tenon/scope'
+import { MemorySegment, ResourceScope } from '@tenon/scope'
 import { upcallStub } from '@tenon/scope/linker'
 import koffi from 'koffi'
+import { memory } from './support.ts'
 
+const LIBC = process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6'
+
+const libc = NativeLibrary.open(LIBC)
+const rawLibc = koffi.load(LIBC)
 const kernels = NativeLibrary.open(KERNELS)
 const rawKernels = koffi.load(KERNELS)
 
 type Add = (a: number, b: number) => number
+
+/** Numbers in the same random order for all contestants. */
+const NUMBERS = Int32Array.from({ length: 1000 }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >> 8)
 
 export const suite = {
   package: '@tenon/scope',
@@ -44,6 +52,54 @@ export const suite = {
             }),
           },
           teardown: () => {
+            scope.close()
+            koffi.unregister(registered)
+          },
+        }
+      },
+    },
+    {
+      // The comparison of ours reads both numbers through the pointers. The addon reads them in C, and koffi decodes them.
+      name: 'qsort() of 1,000 int32 by a function that reads both',
+      unit: 'ns',
+      target: { 'Node-API addon': 2 },
+      setup: () => {
+        const { segments, teardown } = memory(NUMBERS.byteLength)
+        const [numbers] = segments
+        const source = MemorySegment.ofBuffer(NUMBERS)
+        const scope = ResourceScope.ofConfined()
+        const compare = upcallStub(
+          (a: MemorySegment, b: MemorySegment) => a.getInt32(0) - b.getInt32(0),
+          { result: 'int32', parameters: ['pointer', 'pointer'] },
+          scope,
+        )
+        const ours = libc.function('qsort', { parameters: ['pointer', 'uint64', 'uint64', 'pointer'] })
+        const addon = addonFunction<(memory: Buffer, compare: Add) => void>('sort', libc.symbol('qsort'))
+        const [addonNumbers, koffiNumbers] = [NUMBERS.slice(), NUMBERS.slice()]
+        const addonBuffer = Buffer.from(addonNumbers.buffer)
+        const type = koffi.pointer(koffi.proto('int', ['void *', 'void *']))
+        const registered = koffi.register(
+          (a: unknown, b: unknown) => (koffi.decode(a, 'int32_t') as number) - (koffi.decode(b, 'int32_t') as number),
+          type,
+        )
+        const koffiCall = rawLibc.func('qsort', 'void', ['void *', 'size_t', 'size_t', type])
+        return {
+          ours: () => {
+            numbers.copyFrom(source)
+            ours(numbers, NUMBERS.length, 4, compare)
+          },
+          peers: {
+            'Node-API addon': () => {
+              addonNumbers.set(NUMBERS)
+              addon(addonBuffer, (a, b) => a - b)
+            },
+            koffi: () => {
+              koffiNumbers.set(NUMBERS)
+              koffiCall(koffiNumbers, NUMBERS.length, 4, registered)
+            },
+          },
+          teardown: () => {
+            teardown()
             scope.close()
             koffi.unregister(registered)
           },

@@ -56,7 +56,7 @@ function accessors({ name, title, byteSize, refuse, convert }: Kind, isAligned: 
   get${method}(byteOffset: number${order}): ${isWide ? 'bigint' : 'number'} {
     const { block, base } = this
     ${isNear}
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, ${byteSize}, ${alignment})
+    const at = isNear && block.gate.alive ? base + byteOffset : locateForRead(this, block, byteOffset, ${byteSize}, ${alignment})
     try {
       return block.view.get${view}(at${passed})
     } catch (error) {
@@ -83,7 +83,7 @@ function accessors({ name, title, byteSize, refuse, convert }: Kind, isAligned: 
 const unalignedAccess = `${generated}import { Segment } from '@tenon/core'
 import { READ_ONLY } from '@tenon/core/internal'
 import { LITTLE_ENDIAN } from '../segment/byte-order.ts'
-import { accessFailure, locate, locateForWrite } from '../segment/locate.ts'
+import { accessFailure, locateForRead, locateForWrite } from '../segment/locate.ts'
 import { refuse, toInt64, toUint64 } from '../segment/value-range.ts'
 
 /** Reads and writes at any address. The rules of {@link AlignedAccess} apply, except for the alignment. */
@@ -102,7 +102,7 @@ Object.defineProperty(UnalignedAccess.prototype, 'isLittleEndian', { value: LITT
 `
 
 const alignedAccess = `${generated}import { READ_ONLY } from '@tenon/core/internal'
-import { accessFailure, locate, locateForWrite } from '../segment/locate.ts'
+import { accessFailure, locateForRead, locateForWrite } from '../segment/locate.ts'
 import { refuse, toInt64, toUint64 } from '../segment/value-range.ts'
 import { UnalignedAccess } from './unaligned-access.ts'
 
@@ -113,6 +113,9 @@ import { UnalignedAccess } from './unaligned-access.ts'
  * All methods throw, in this order: {@link ArgumentError} (a value that does not fit the kind, an offset that is not a
  * whole number), {@link ReadOnlyError} (writes), {@link BoundsError}, {@link AlignmentError}, {@link WrongThreadError},
  * {@link ScopeClosedError}.
+ *
+ * A pointer from native code has size 0, because C does not say the size of its memory. Reading through it is unsafe: the bounds are not
+ * checked, and the address only against null, the alignment and the end of the address space.
  */
 export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads a byte as a boolean: any value but 0 is true. */

@@ -179,10 +179,10 @@ describe('reinterpret()', () => {
 })
 
 describe('pointers', () => {
-  test('do not have memory until reinterpret() sets a size', () => {
+  test('have the size 0 until reinterpret() sets another', () => {
     const pointer = MemorySegment.ofAddress(0x1000n)
     expect([pointer.byteSize, pointer.address, pointer.scope]).toEqual([0, 0x1000n, ResourceScope.global])
-    expect(() => pointer.getUint8(0)).toThrow(BoundsError)
+    expect(() => pointer.setUint8(0, 1)).toThrow(BoundsError)
     expect(() => pointer.getString(0)).toThrow(BoundsError)
   })
 

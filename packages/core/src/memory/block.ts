@@ -99,6 +99,11 @@ export class Block {
     return (this.ownBytes = Buffer.from(buffer as ArrayBuffer, start + this.address - address, this.partSize))
   }
 
+  /** @internal Sets the view of a pointer. */
+  show(view: DataView): void {
+    this.ownView = view
+  }
+
   /** @internal Gives a part of a slab a buffer over exactly its bytes. Views that were made before go on to work. */
   separate(): void {
     const { slab } = this
@@ -110,6 +115,18 @@ export class Block {
   }
 }
 
+/** The first view of each pointer of unknown size. Users never get its buffer. */
+export const pointedView: DataView<ArrayBuffer> = new DataView(new ArrayBuffer(8))
+
+/** The bytes of all pointers of unknown size. */
+export const noBytes: Buffer = Buffer.alloc(0)
+
+/**
+ * Whether a block is a pointer of unknown size, which has an address and no memory of its own. Its view shows what was read through it
+ * last, and is not for users.
+ */
+export const isPointer = (block: Block): boolean => block.bytes === noBytes
+
 /** Maps the buffer of each raw view to the gate of the lifetime that owns it. */
 const gates = new WeakMap<ArrayBufferLike, Gate>()
 
@@ -118,12 +135,13 @@ export const exposures: { count: number; collected: number } = { count: 0, colle
 
 /**
  * Records that a raw view was handed out: the chunk is never lent again, and {@link gateOfBuffer} finds its gate. A part of a
- * slab gets a buffer of its own, so the view and the bytes of the block must be read after this call.
+ * slab gets a buffer of its own, so the view and the bytes of the block must be read after this call. A pointer of unknown size has
+ * no memory, so there is nothing to record.
  *
  * @throws {NativeError} if the engine refuses a buffer. The block is not exposed then.
  */
 export function expose(block: Block): void {
-  if (block.exposed) return
+  if (block.exposed || isPointer(block)) return
   block.separate()
   block.exposed = true
   exposures.count++

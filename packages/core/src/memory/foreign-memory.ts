@@ -2,16 +2,11 @@ import { wrongType, wrongValue } from '../errors/check-arguments.ts'
 import { hex } from '../errors/describe.ts'
 import { ArgumentRangeError } from '../errors/kinds.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
+import { ADDRESS_SPACE_END, NULL_PAGE } from './address-space.ts'
 import { Block } from './block.ts'
 import type { Gate } from './lifetime.ts'
 import { ManagedLifetime } from './managed-lifetime.ts'
 import { pointerBlock } from './pointer-address.ts'
-
-/** The end of the page that no system maps, so that the members of a struct at the null pointer fault. */
-const NULL_PAGE = 4096
-
-/** The end of the address space of a process. The driver would abort the process for some larger sizes. */
-const ADDRESS_SPACE_END = 2 ** 48
 
 /** Checks an address that came from outside. It is a bigint from 2^53 on. @throws {ArgumentError | ArgumentRangeError} */
 export function checkAddress(address: unknown, name = 'address'): number | bigint {

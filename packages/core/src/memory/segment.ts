@@ -2,7 +2,7 @@ import { checkSize } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { newArrayBuffer } from './array-buffer.ts'
-import { checkEnterable, checkUsable, expose, type Block } from './block.ts'
+import { checkEnterable, checkUsable, expose, isPointer, type Block } from './block.ts'
 import { Hold, type Lifetime } from './lifetime.ts'
 import { addressIn } from './pointer-address.ts'
 
@@ -74,6 +74,7 @@ export class Segment {
         hint: 'Copy it to host memory first.',
       })
     }
+    if (isPointer(block)) return new DataView(new ArrayBuffer(0))
     if ((flags & READ_ONLY) !== 0) return copyOf(block, base, byteSize)
     expose(block)
     return new DataView(block.view.buffer, block.view.byteOffset + base, byteSize)

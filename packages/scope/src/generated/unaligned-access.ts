@@ -2,7 +2,7 @@
 import { Segment } from '@tenon/core'
 import { READ_ONLY } from '@tenon/core/internal'
 import { LITTLE_ENDIAN } from '../segment/byte-order.ts'
-import { accessFailure, locate, locateForWrite } from '../segment/locate.ts'
+import { accessFailure, locateForRead, locateForWrite } from '../segment/locate.ts'
 import { refuse, toInt64, toUint64 } from '../segment/value-range.ts'
 
 /** Reads and writes at any address. The rules of {@link AlignedAccess} apply, except for the alignment. */
@@ -17,7 +17,7 @@ export abstract class UnalignedAccess extends Segment {
   getInt16Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 2, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locateForRead(this, block, byteOffset, 2, 1)
     try {
       return block.view.getInt16(at, littleEndian)
     } catch (error) {
@@ -43,7 +43,7 @@ export abstract class UnalignedAccess extends Segment {
   getUint16Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 2, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locateForRead(this, block, byteOffset, 2, 1)
     try {
       return block.view.getUint16(at, littleEndian)
     } catch (error) {
@@ -69,7 +69,7 @@ export abstract class UnalignedAccess extends Segment {
   getInt32Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locateForRead(this, block, byteOffset, 4, 1)
     try {
       return block.view.getInt32(at, littleEndian)
     } catch (error) {
@@ -95,7 +95,7 @@ export abstract class UnalignedAccess extends Segment {
   getUint32Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locateForRead(this, block, byteOffset, 4, 1)
     try {
       return block.view.getUint32(at, littleEndian)
     } catch (error) {
@@ -121,7 +121,7 @@ export abstract class UnalignedAccess extends Segment {
   getInt64Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): bigint {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locateForRead(this, block, byteOffset, 8, 1)
     try {
       return block.view.getBigInt64(at, littleEndian)
     } catch (error) {
@@ -147,7 +147,7 @@ export abstract class UnalignedAccess extends Segment {
   getUint64Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): bigint {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locateForRead(this, block, byteOffset, 8, 1)
     try {
       return block.view.getBigUint64(at, littleEndian)
     } catch (error) {
@@ -173,7 +173,7 @@ export abstract class UnalignedAccess extends Segment {
   getFloat32Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 4, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locateForRead(this, block, byteOffset, 4, 1)
     try {
       return block.view.getFloat32(at, littleEndian)
     } catch (error) {
@@ -199,7 +199,7 @@ export abstract class UnalignedAccess extends Segment {
   getFloat64Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
-    const at = isNear && block.gate.alive ? base + byteOffset : locate(this, block, byteOffset, 8, 1)
+    const at = isNear && block.gate.alive ? base + byteOffset : locateForRead(this, block, byteOffset, 8, 1)
     try {
       return block.view.getFloat64(at, littleEndian)
     } catch (error) {

@@ -44,8 +44,8 @@ export class AddressLayout extends Layout<MemorySegment> {
   pointTo(address: number | bigint): MemorySegment {
     const pointer = MemorySegment.ofAddress(address)
     // The null pointer, and pointers such as (void *)-1, have no target.
-    if (this.target === undefined || pointer.block.address <= 0) return pointer
-    checkAligned(pointer.block.address, this.target.byteAlignment)
+    if (this.target === undefined || pointer.block.address + pointer.base <= 0) return pointer
+    checkAligned(pointer.block.address + pointer.base, this.target.byteAlignment)
     return pointer.reinterpret(sizeOf(this.target))
   }
 

@@ -119,7 +119,7 @@ function isVariable(symbol: MemorySegment, address: number): boolean {
   return coreFunctions().tn_address_is_data(address) !== 0
 }
 
-const pointerAt = (address: number | bigint): MemorySegment => MemorySegment.ofAddress(address)
+const pointerAt = (address: number | bigint): MemorySegment => MemorySegment.ofPointer(address)
 
 type Bound = NativeFunction<readonly Value[], Value | ValueWithErrno>
 

@@ -40,7 +40,7 @@ export type UpcallFunction = (...values: never[]) => Value | void
  * @throws {ArgumentError} if the signature or an option is not valid. @throws {ScopeClosedError} once closing has begun.
  * @example
  * const compare = upcallStub(
- *   (a: MemorySegment, b: MemorySegment) => a.reinterpret(4).getInt32(0) - b.reinterpret(4).getInt32(0),
+ *   (a: MemorySegment, b: MemorySegment) => a.getInt32(0) - b.getInt32(0),
  *   { result: 'int32', parameters: ['pointer', 'pointer'] },
  *   scope,
  * )
@@ -59,18 +59,12 @@ export function upcallStub(
     throw wrongType('the scope of a stub', 'a scope with close()', owner, hint)
   }
   const types: NativeStubType[] = []
-  let [hasMemory, hasStructs] = [false, false]
-  for (let i = 0; i < parameters.length; i++) {
-    const type = coreTypeOf(parameters[i]!)
-    if (type === 'pointer') hasMemory = true
-    else if (typeof type !== 'string') hasMemory = hasStructs = true
-    types.push(type)
-  }
+  for (let i = 0; i < parameters.length; i++) types.push(coreTypeOf(parameters[i]!))
   const { gate } = owner
   const { name } = run
   const stub = makeStub(
     { result: result === 'void' ? result : coreTypeOf(result), parameters: types, fixedParameters },
-    hasMemory ? withMemory(run, gate, types, hasStructs) : withScalars(run, gate),
+    makeRunOf(run, gate, types),
     options === undefined ? NO_OPTIONS : checkStubOptions(options),
     'the result of a callback',
   )
@@ -98,6 +92,12 @@ const closing = (stub: Stub) => (): void => {
 // a call of a method in `finally` fails when the stack has overflowed. Each of these functions is apart, so that a stub keeps
 // nothing that it does not use.
 
+function makeRunOf(run: UpcallFunction, gate: Gate, types: readonly NativeStubType[]): MakeRun {
+  const hasStructs = types.some((type) => typeof type !== 'string')
+  if (!hasStructs && !types.includes('pointer')) return withScalars(run, gate)
+  return hasStructs || types.length > 2 ? withMemory(run, gate, types, hasStructs) : withPointers(run, gate, types)
+}
+
 function withScalars(run: UpcallFunction, gate: Gate): MakeRun {
   return (complete) =>
     (...values) => {
@@ -109,6 +109,24 @@ function withScalars(run: UpcallFunction, gate: Gate): MakeRun {
         if (hasEntered) gate.calls--
       }
     }
+}
+
+/** For at most two arguments, of which none is a struct: no array is made. */
+function withPointers(run: UpcallFunction, gate: Gate, types: readonly NativeStubType[]): MakeRun {
+  const [isPointer, isSecondPointer] = [types[0] === 'pointer', types[1] === 'pointer']
+  const call = run as (...values: unknown[]) => Value | void
+  const pointerAt = (address: StubArgument): MemorySegment => MemorySegment.ofPointer(address as number | bigint)
+  const isSingle = types.length === 1
+  return (complete) => (a, b) => {
+    const hasEntered = gate.open
+    if (hasEntered) gate.calls++
+    try {
+      const first = isPointer ? pointerAt(a) : a
+      return complete(openResult(isSingle ? call(first) : call(first, isSecondPointer ? pointerAt(b) : b)))
+    } finally {
+      if (hasEntered) gate.calls--
+    }
+  }
 }
 
 function withMemory(run: UpcallFunction, gate: Gate, types: readonly NativeStubType[], hasStructs: boolean): MakeRun {
@@ -141,7 +159,7 @@ function argumentOf(type: ReturnType<typeof coreTypeOf>, value: StubArgument, me
     segment.block.bytes.set(value as Uint8Array, segment.base)
     return segment
   }
-  return type === 'pointer' ? MemorySegment.ofAddress(value as number | bigint) : value
+  return type === 'pointer' ? MemorySegment.ofPointer(value as number | bigint) : value
 }
 
 const FOREIGN_THREADS: ReadonlySet<unknown> = new Set(['refuse', 'wait', 'relay', undefined])

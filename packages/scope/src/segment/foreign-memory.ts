@@ -1,11 +1,11 @@
 import * as types from 'node:util/types'
 import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
 import {
+  ADDRESS_SPACE_END,
   addressIn,
   addressOf,
   Block,
   bufferOver,
-  checkAddress,
   checkSize,
   checkUsable,
   expose,
@@ -13,8 +13,9 @@ import {
   gateOfBuffer,
   hex,
   isDetached,
+  isPointer,
   isResizable,
-  NO_ADDRESS,
+  NULL_PAGE,
   pointerBlock,
   wrongType,
 } from '@tenon/core/internal'
@@ -93,16 +94,6 @@ export function checkFixedSize(buffer: ArrayBufferLike, name: string): void {
   })
 }
 
-/** The end of the page that no system maps, so that the members of a struct at the null pointer fault. */
-const NULL_PAGE = 4096
-
-/** The end of the address space of a process. The driver would abort the process for some larger sizes. */
-const ADDRESS_SPACE_END = 2 ** 48
-
-export function blockOfAddress(address: number | bigint): Block {
-  return pointerBlock(globalScope.gate, checkAddress(address))
-}
-
 type SegmentClass<Made> = new (block: Block, base: number, byteSize: number, flags: number) => Made
 
 /** The memory at the segment's address with another size, and with `scope` also with another lifetime. */
@@ -157,7 +148,7 @@ export function reinterpret<Made>(
 
 /** The same memory with another lifetime. Both blocks are exposed, because neither knows the raw views of the other. */
 function aliasOf(block: Block, gate: Gate): Block {
-  if (block.address === NO_ADDRESS) return pointerBlock(gate, addressIn(block, 0)!)
+  if (isPointer(block)) return pointerBlock(gate, addressIn(block, 0)!)
   expose(block)
   const alias = new Block(gate, block.view, block.bytes, block.address)
   alias.exposed = true

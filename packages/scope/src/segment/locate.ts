@@ -1,5 +1,15 @@
 import { AlignmentError, BoundsError, ReadOnlyError, type Segment } from '@tenon/core'
-import { type Block, checkSize, checkUsable, hex } from '@tenon/core/internal'
+import {
+  ADDRESS_SPACE_END,
+  addressIn,
+  type Block,
+  checkSize,
+  checkUsable,
+  hex,
+  isPointer,
+  NULL_PAGE,
+} from '@tenon/core/internal'
+import { isInWindow, showPointed } from './pointers.ts'
 
 /**
  * Checks one read in full and returns its offset in the block. The accessors call this function when their own short test
@@ -25,6 +35,32 @@ export function locate(
   return base + offset
 }
 
+/**
+ * {@link locate} for a read that may go through a pointer of unknown size. The bytes at the pointer are then in the view of the block.
+ */
+export function locateForRead(
+  segment: Segment,
+  block: Block,
+  byteOffset: unknown,
+  byteSize: number,
+  byteAlignment: number,
+): number {
+  if (!isPointer(block)) return locate(segment, block, byteOffset, byteSize, byteAlignment)
+  const { base } = segment
+  const offset = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset ? byteOffset : -1
+  const at = base + offset
+  const isShown = offset !== -1 && isInWindow(block, at, byteSize) && (at & (byteAlignment - 1)) === 0
+  if (isShown && block.gate.alive) return at
+  const address = addressIn(block, base)!
+  // No memory is there, and the check of the bounds says so.
+  const isMemory =
+    typeof address === 'number' && address >= NULL_PAGE && address + offset + byteSize <= ADDRESS_SPACE_END
+  if (!isMemory || offset === -1) return locate(segment, block, byteOffset, byteSize, byteAlignment)
+  checkAligned(address + offset, byteAlignment)
+  if (!block.gate.alive) block.gate.owner.checkAlive()
+  return showPointed(block, at, byteSize)
+}
+
 /** {@link locate} for a write. @throws {ReadOnlyError} before all others. */
 export function locateForWrite(
   segment: Segment,
@@ -41,7 +77,8 @@ export function locateForWrite(
 export function rangeForRead(segment: Segment, block: Block, byteOffset: unknown, byteSize: number): number {
   const start = segment.base + checkOffset(segment, byteOffset, byteSize)
   checkUsable(block)
-  return start
+  // The block of a pointer has no bytes.
+  return isPointer(block) ? 0 : start
 }
 
 /** {@link rangeForRead} for a write. @throws {ReadOnlyError} before all others. */
@@ -81,7 +118,10 @@ export function checkAligned(address: number, byteAlignment: number): void {
 function outside(segment: Segment, byteOffset: number | bigint, byteSize: number): BoundsError {
   return new BoundsError(
     `${byteSize} bytes at offset ${byteOffset} must lie inside the segment ${describeSegment(segment)}`,
-    { details: { byteOffset: Number(byteOffset), byteSize, available: segment.byteSize } },
+    {
+      ...(isPointer(segment.block) ? { hint: 'Set the size of a pointer from native code with reinterpret().' } : {}),
+      details: { byteOffset: Number(byteOffset), byteSize, available: segment.byteSize },
+    },
   )
 }
 

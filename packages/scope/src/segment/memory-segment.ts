@@ -1,6 +1,7 @@
 import { ArgumentError, type Lifetime, Segment } from '@tenon/core'
 import {
   addressIn,
+  checkAddress,
   checkAlignment,
   checkSize,
   checkSlice,
@@ -17,9 +18,10 @@ import { ManagedScope } from '../scope/managed-scope.ts'
 import { copyBytes, fill, mismatch, overlap } from './bulk.ts'
 import type { Charset } from './charset.ts'
 import { copyElements, elementSize, Slices, toArray } from './elements.ts'
-import { blockOfAddress, isUserBlock, memoryOfBuffer, reinterpret } from './foreign-memory.ts'
+import { isUserBlock, memoryOfBuffer, reinterpret } from './foreign-memory.ts'
 import { checkAligned, describeSegment } from './locate.ts'
 import { mapFile, MappedAccess, type MapOptions } from './mapped-file.ts'
+import { blockOfPointer } from './pointers.ts'
 import { getString, setString, type StringOptions } from './strings.ts'
 import { refuse } from './value-range.ts'
 import { typedView, type ViewClass, withView, withViewAsync } from './views.ts'
@@ -47,7 +49,8 @@ let nullSegment: MemorySegment | undefined
  * | over a JavaScript buffer     | the garbage collector          | (the segment keeps the buffer alive) |
  * | at an address of native code | native code                    | is undefined behaviour               |
  *
- * Every access is checked against the bounds of the segment, the state of its scope and the thread.
+ * Every access is checked against the bounds of the segment, the state of its scope and the thread. Only reads through a pointer from
+ * native code, whose size is 0 because C does not say it, have no bounds.
  *
  * @example
  * const scope = NativeScope.ofConfined()
@@ -88,12 +91,19 @@ export class MemorySegment extends MappedAccess {
   }
 
   /**
-   * Returns a segment for a pointer of native code. Its size is 0 until `reinterpret()` sets another size.
+   * Returns a segment for a pointer of native code. Its size is 0 until `reinterpret()` sets another size. The methods that read a
+   * number read through it nevertheless, which is unsafe: an address that is not valid ends the process, as in C.
    *
    * @param address from 0 to 2^64 - 1; a bigint from 2^53 on. `(void *)-1` of C is `2n ** 64n - 1n`.
    */
   static ofAddress(address: bigint | number): MemorySegment {
-    return new MemorySegment(blockOfAddress(address), 0, 0, 0)
+    return MemorySegment.ofPointer(checkAddress(address))
+  }
+
+  /** @internal As {@link ofAddress}, for an address that is valid. */
+  static ofPointer(address: number | bigint): MemorySegment {
+    const block = blockOfPointer(address)
+    return new MemorySegment(block, typeof address === 'number' ? address - block.address : 0, 0, 0)
   }
 
   /** Returns a segment with typed access and the same lifetime over a segment from another allocator. */

@@ -1,5 +1,5 @@
 import { AlignmentError, type Segment } from '@tenon/core'
-import { checkUsable, expose, wrongType } from '@tenon/core/internal'
+import { checkUsable, expose, isPointer, wrongType } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
 import { checkPlain } from '../scope/run.ts'
 import { checkWritable } from './locate.ts'
@@ -25,6 +25,7 @@ export function typedView<View>(segment: Segment, Class: ViewClass<View>): View 
   checkWritable(segment)
   const { block, base, byteSize } = segment
   checkUsable(block)
+  if (isPointer(block)) return new Class(new ArrayBuffer(0), 0, 0)
   expose(block)
   const size = Class.BYTES_PER_ELEMENT ?? 1
   const byteOffset = block.view.byteOffset + base
