@@ -76,9 +76,9 @@ export default {
       imports: names(`
         _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dl_iterate_phdr dladdr dladdr1 dlerror
         dlinfo dlopen dlsym epoll_create1 epoll_ctl epoll_wait eventfd fallocate fchmod fcntl fesetenv free fstat fstatfs ftruncate
-        getenv getrlimit getsockopt ioctl kill listen lseek madvise malloc memchr memcmp memcpy memfd_create memmove
-        memset mincore mmap mprotect msync munmap open pipe2 poll posix_memalign posix_spawn posix_spawn_file_actions_*
-        posix_spawnattr_* ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal
+        getenv getpid getrlimit getsockopt ioctl kill listen lseek madvise malloc memchr memcmp memcpy memfd_create memmove
+        memset mincore mmap mprotect mremap msync munmap open pipe2 poll posix_memalign posix_spawn posix_spawn_file_actions_*
+        posix_spawnattr_* ppoll process_vm_readv pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal
         __pthread_register_cancel __pthread_unregister_cancel __pthread_unwind_next __sigsetjmp _pthread_cleanup_pop _pthread_cleanup_push
         pthread_cond_timedwait pthread_condattr_* pthread_create pthread_key_create pthread_mutex_init
         pthread_mutex_lock pthread_mutex_unlock pthread_mutexattr_* pthread_self pthread_setspecific pthread_sigmask qsort read

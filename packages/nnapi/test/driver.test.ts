@@ -4,13 +4,21 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import { buildModel, type Driver, OMIT, operandSlice } from '../src/index.ts'
-import { createFrozenPool, createPool, freezePool, openFilePool, type Pool, shareReadOnly } from '@tenon/pools'
+import {
+  createFrozenPool,
+  createPool,
+  freezePool,
+  openFilePool,
+  type Pool,
+  type PoolSlice,
+  shareReadOnly,
+} from '@tenon/pools'
 import { addModel, expectFailure, expectNoLeaks, floats, hasFiles, homes, settled, thrownBy } from './support.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-driver-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
-describe.each(homes)('a driver %s', (_, start) => {
+describe.each(homes)('a driver %s', (where, start) => {
   let driver: Driver
   beforeAll(async () => {
     driver = await start()
@@ -234,6 +242,47 @@ describe.each(homes)('a driver %s', (_, start) => {
           'P15',
         )
         prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] })
+      })
+    })
+
+  if (hasFiles)
+    test('each execution fails whose values a file has lost, from the first on, and others succeed', async () => {
+      await expectNoLeaks(async () => {
+        using model = addModel([1, 2])
+        using prepared = await driver.prepare(model)
+        using pool = createPool(4096)
+        const path = join(directory, 'lost')
+        for (const isWarm of [false, true])
+          for (const access of ['read', 'read-write'] as const)
+            for (const [byteSize, lost, kept] of [
+              [4096, [4096, 8188], [4088, 0]],
+              [100, [4096, 96], [88, 0]],
+              [8100, [8096, 8184], [8088, 4096]],
+            ] as const) {
+              writeFileSync(path, new Float32Array(2048).fill(5))
+              using file = openFilePool(path, { access })
+              const run = (at: number, isWritten = false): void => {
+                const [from, to] = isWritten
+                  ? [pool.slice(0, 8), file.slice(at, 8)]
+                  : [file.slice(at, 8), pool.slice(64, 8)]
+                prepared.run({ inputs: [from], outputs: [to as PoolSlice<'writable'>] })
+              }
+              const all = [...lost.map((at) => (at + 8 > 8192 ? 8184 : at)), ...kept]
+              // The driver maps a file that it does not know only if it is as large as the pool.
+              run(isWarm ? all[0]! : kept[0])
+              truncateSync(path, byteSize)
+              for (const isWritten of access === 'read' ? [false] : [false, true]) {
+                for (let i = 0; i < 3; i++)
+                  for (const at of all.slice(0, 2))
+                    await expectFailure(() => run(at, isWritten), 'GENERAL_FAILURE', 'P15')
+                for (const at of kept) run(at, isWritten)
+              }
+              run(kept[0])
+              // The writer is told of writes that were lost, which is this process or the driver.
+              if (where === 'in process' && access === 'read-write' && byteSize <= 4096)
+                expect(() => file.close()).toThrow('/lost from byte 4098 on were lost')
+              else file[Symbol.dispose]()
+            }
       })
     })
 

@@ -225,17 +225,14 @@ describe('file pools', () => {
     expect(readFileSync(path)[0]).toBe(7)
   })
 
-  test('sync() reports writes to a writable pool that did not reach the file, each time, and else close()', () => {
+  test('close() names the first byte that was written to a writable pool and did not reach the file', () => {
     const path = file('lost', 4 * 4096)
-    const open = () => openFilePool(path, { access: 'read-write', byteOffset: 4096, byteSize: 4096 })
-    const [pool, other] = [open(), open()]
+    const pool = openFilePool(path, { access: 'read-write', byteOffset: 4096, byteSize: 4096 })
     truncateSync(path, 4096)
-    for (const each of [pool, other]) each.write(10, Uint8Array.of(42))
-    const lost = /^writes to the file .*lost from byte 4106 on were lost/
-    for (let i = 0; i < 2; i++) expect(() => pool.sync()).toThrow(lost)
-    pool.close()
-    expect(() => other.close()).toThrow(lost)
-    expect(other.isAlive).toBe(false)
+    pool.write(10, Uint8Array.of(42))
+    expect(pool.isMissing(0, 11)).toBe(true)
+    expect(() => pool.close()).toThrow(/^writes to the file .*lost from byte 4106 on were lost/)
+    expect(pool.isAlive).toBe(false)
   })
 
   test('a file that shrinks reads as zeros, and the process continues', () => {
@@ -243,9 +240,20 @@ describe('file pools', () => {
     using pool = openFilePool(path)
     truncateSync(path, 4096)
     expect(pool.read(0, 1)[0]).toBe(7)
-    expect(pool.faults).toBe(0)
+    expect([pool.isMissing(0, 4096), pool.isMissing(0, 4097)]).toEqual([false, true])
     expect(pool.read(3 * 4096, 1)[0]).toBe(0)
-    expect(pool.faults).toBe(1)
+    expect(pool.isMissing(3 * 4096, 1)).toBe(true)
+  })
+
+  test('bytes of a file that grows again are missing where they were read before, and else those of the file', () => {
+    const path = file('grows', 4 * 4096)
+    using pool = openFilePool(path, { byteOffset: 4096 })
+    truncateSync(path, 4096)
+    expect(pool.read(4096, 1)[0]).toBe(0)
+    writeFileSync(path, Buffer.alloc(4 * 4096, 9))
+    expect([0, 4096, 8192].map((at) => pool.read(at, 1)[0])).toEqual([9, 0, 9])
+    expect([0, 4096, 8192].map((at) => pool.isMissing(at, 4096))).toEqual([false, true, false])
+    expect(pool.isMissing(0, 4097)).toBe(true)
   })
 
   test('an offset between pages is refused', async () => {

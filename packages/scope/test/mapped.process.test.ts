@@ -1,7 +1,19 @@
 import { packageFlags } from '@tenon/config/package-flags'
 import { ArgumentError, ArgumentRangeError, LoadError, NativeError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
 import { runScript } from '@tenon/core/testing'
-import { mkdtempSync, readFileSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -143,19 +155,20 @@ if (process.platform !== 'win32')
     })
 
     test('report writes that did not reach the file, each time in force(), and else when the scope is closed', () => {
-      for (const byteOffset of [0, 4096]) {
+      for (const [byteOffset, byteSize] of [0, 4096].flatMap((at) => [8192, 8092].map((size) => [at, size] as const))) {
         const path = file(new Uint8Array(4 * 4096))
         const scope = ResourceScope.ofConfined()
         const segment = MemorySegment.mapFile(path, scope, { access: 'write', byteOffset })
         segment.setUint8(0, 1)
         segment.force()
-        truncateSync(path, 2 * 4096)
+        truncateSync(path, byteSize)
         segment.fill(7)
         expect(segment.getUint8(segment.byteSize - 1)).toBe(7)
-        const lost = /^writes to the file .* from byte 8192 on were lost, because pages of the file are missing\n/
+        const lost = `from byte ${byteSize} on were lost, because pages of the file are missing\n`
         expect(() => segment.force()).toThrow(lost)
         segment.setUint8(segment.byteSize - 1, 8)
         expect(() => segment.force()).toThrow(lost)
+        expect(() => segment.unload()).toThrow(lost)
         scope.close()
       }
       const path = file(new Uint8Array(2 * 4096))
@@ -166,6 +179,73 @@ if (process.platform !== 'win32')
       expect(() => scope.close()).toThrow(NativeError)
       expect(() => segment.getUint8(0)).toThrow(ScopeClosedError)
     })
+
+    test('show the pages of a file that grows again, other than those that were accessed while they were missing', () => {
+      const path = file(new Uint8Array(5 * 4096).fill(7))
+      using scope = ResourceScope.ofConfined()
+      const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
+      truncateSync(path, 4096)
+      expect(segment.getUint8(2 * 4096)).toBe(0)
+      const descriptor = openSync(path, 'r+')
+      writeSync(descriptor, new Uint8Array(5 * 4096).fill(9))
+      closeSync(descriptor)
+      expect([0, 1, 2, 3, 4].map((page) => segment.getUint8(page * 4096))).toEqual([9, 9, 0, 9, 9])
+      segment.setUint8(3 * 4096, 10)
+      segment.force()
+      expect(readFileSync(path)[3 * 4096]).toBe(10)
+      segment.setUint8(2 * 4096 + 5, 1)
+      expect(() => segment.force()).toThrow(`from byte ${2 * 4096 + 5} on were lost`)
+      scope.close()
+    })
+
+    if (spawnSync('unshare', ['-rm', 'true']).status === 0)
+      test('lose the pages that have no room on a full file system, and keep the others', () => {
+        const script = `
+          import { execFileSync } from 'node:child_process'
+          import { closeSync, openSync, readFileSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+          import { MemorySegment, ResourceScope } from '@tenon/scope'
+          const directory = process.env.DIRECTORY, page = 4096
+          execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tenon', directory])
+          const path = directory + '/sparse'
+          const isPresent = (i) => i % 3 === 2 && i < 30
+          writeFileSync(path, '')
+          truncateSync(path, 64 * page)
+          const descriptor = openSync(path, 'r+')
+          for (let i = 0; i < 64; i++) if (isPresent(i)) writeSync(descriptor, new Uint8Array(page).fill(9), 0, page, i * page)
+          closeSync(descriptor)
+          try {
+            for (;;) writeFileSync(directory + '/filler', new Uint8Array(page), { flag: 'a' })
+          } catch (error) {
+            console.log(error.code)
+          }
+          const scope = ResourceScope.ofConfined()
+          const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
+          console.log(segment.getUint8(0))
+          segment.setUint8(page + 3, 5)
+          console.log(segment.getUint8(page + 3))
+          for (let i = 0; i < 64; i++) if (segment.getUint8(i * page) !== (isPresent(i) ? 9 : 0)) console.log('wrong', i)
+          segment.setUint8(2 * page, 10)
+          console.log(readFileSync(path)[2 * page])
+          for (const use of [() => segment.force(), () => segment.force(), () => scope.close()])
+            try {
+              use()
+              console.log('ends')
+            } catch (error) {
+              console.log(error.details.byteOffset)
+            }
+        `
+        const mounted = mkdtempSync(join(directory, 'mounted-'))
+        const flags = [...packageFlags, '--no-warnings', '--input-type=module', '--eval', script]
+        const { stdout, stderr } = spawnSync('unshare', ['-rm', process.execPath, ...flags], {
+          cwd: packageDirectory,
+          env: { ...process.env, DIRECTORY: mounted },
+          encoding: 'utf8',
+        })
+        expect({ stderr, lines: stdout.trim().split('\n') }).toEqual({
+          stderr: '',
+          lines: ['ENOSPC', '0', '5', '10', '4099', '4099', 'ends'],
+        })
+      })
 
     if (process.platform === 'linux')
       test('that grow reserve their room, and are not changed if there is none', () => {

@@ -106,7 +106,7 @@ TN_API int32_t tn_library_open_file(const char *path, size_t path_length, const 
                                     void **out);
 
 #define TN_MAPPING_SHARED 1u  /* writes go to the file; without it, written pages are private copies */
-#define TN_MAPPING_GUARDED 2u /* pages that the file no longer has read as zeros and are counted, without SIGBUS */
+#define TN_MAPPING_GUARDED 2u /* pages that the file does not have read as zeros and are recorded, without SIGBUS */
 #define TN_MAPPING_OF_THREAD 4u /* the end of the thread unmaps it: see tn_thread_memory_begin() */
 
 /* Maps bytes of a descriptor, which may be closed afterwards. `offset` is a multiple of the page size. */
@@ -118,13 +118,14 @@ TN_API int32_t tn_mapping_close(void *address, size_t byte_size);
  * harmless. tn_mapping_close() unmaps them later. */
 TN_API int32_t tn_mapping_retire(void *address, size_t byte_size);
 
-/* The number of times that a page of a guarded mapping was missing when it was accessed: behind the end of the file, or where the
- * file system has no room for a page that is written for the first time. The rest of the mapping is memory of this process then. */
-TN_API int32_t tn_mapping_faults(void *address, uint64_t *out);
+/* The number of pages of a part of a guarded mapping that were missing when they were accessed: behind the end of the file, or where the
+ * file system has no room for a page that is written. Each is memory of this process since then. */
+TN_API int32_t tn_mapping_missing(const void *address, size_t byte_size, uint64_t *out);
 
-/* The offset in a guarded mapping of the first byte that is not zero and lies in memory of this process instead of the file, or
- * UINT64_MAX if there is none. */
-TN_API int32_t tn_mapping_lost(void *address, uint64_t *out);
+/* The offset in a guarded mapping of the first byte whose write did not reach the file, or UINT64_MAX if there is none. `available` is the
+ * number of bytes from the start of the mapping to the end of the file, or more. Zeros that were written where the file reads as zeros are
+ * not counted. */
+TN_API int32_t tn_mapping_lost(void *address, uint64_t available, uint64_t *out);
 
 /* Takes room on the file system for bytes of a file, which are in the file already, so that writing to a mapping of them cannot fail
  * for lack of room. Has no effect where the file system cannot reserve room. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { fstatSync, readFileSync, statSync } from 'node:fs'
 import { CONSTANTS } from '../generated/layouts.ts'
 import { STATUS } from '../generated/status.ts'
 import { NativeError } from '../errors/kinds.ts'
@@ -30,17 +30,12 @@ export class MappedFile {
   /** The writes that did not reach the file; undefined for private copies. Does not refer to this object, as {@link unmap}. */
   readonly lostWrites: LostWrites | undefined
 
-  private constructor(
-    path: string,
-    address: number,
-    byteSize: number,
-    { byteOffset = 0, isShared }: MappedFileOptions,
-  ) {
+  private constructor(address: number, byteSize: number, lostWrites: LostWrites | undefined) {
     this.address = address
     this.byteSize = byteSize
     this.buffer = bufferOver(address, byteSize)
     this.unmap = unmapper(address, byteSize)
-    this.lostWrites = isShared === true ? new LostWrites(path, address, byteOffset) : undefined
+    this.lostWrites = lostWrites
   }
 
   /** The file may be closed afterwards. @throws {NativeError} if the system or the runtime refuses. */
@@ -55,7 +50,8 @@ export class MappedFile {
     if (status !== 0) throw mappingError(path, lastError(), status)
     const address = Number(out[0])
     try {
-      return new MappedFile(path, address, byteSize, options)
+      const lostWrites = isShared ? new LostWrites(path, address, byteOffset, sizeOf(path, descriptor)) : undefined
+      return new MappedFile(address, byteSize, lostWrites)
     } catch (error) {
       unmapper(address, byteSize)()
       throw error
@@ -68,6 +64,8 @@ export class MappedFile {
    * @throws {NativeError} if the system refuses, or writes to the mapping were lost.
    */
   sync(byteOffset: number, byteSize: number): void {
+    // Writing the last page of a file clears the bytes behind the end, which may have been written.
+    this.lostWrites?.read()
     checkStatus(coreFunctions().tn_mapping_sync(this.address + byteOffset, byteSize), 'writing a mapped file')
     const lost = this.lostWrites?.read()
     if (lost !== undefined) throw lost
@@ -114,28 +112,47 @@ function unmapper(address: number, byteSize: number): () => void {
 
 const NONE_LOST = 2n ** 64n - 1n
 
+/** Returns a function for the size of a file that is found by its path again, and Infinity if the path has another file or none. */
+function sizeOf(path: string, descriptor: number): () => number {
+  const { dev, ino } = fstatSync(descriptor, { bigint: true })
+  return () => {
+    try {
+      const now = statSync(path, { bigint: true })
+      return now.dev === dev && now.ino === ino ? Number(now.size) : Infinity
+    } catch {
+      return Infinity
+    }
+  }
+}
+
 /** The writes to a mapping that did not reach its file. */
 export class LostWrites {
   readonly #path: string
   readonly #address: number
   readonly #byteOffset: number
-  #known = NONE_LOST
+  readonly #fileSize: () => number
+  /** The first lost byte that was found, from the start of the mapping. */
+  #first = NONE_LOST
 
-  /** @param byteOffset that of the mapping in the file. */
-  constructor(path: string, address: number, byteOffset: number) {
+  /** @param byteOffset that of the mapping in the file. @param fileSize the size that the file has now, or Infinity. */
+  constructor(path: string, address: number, byteOffset: number, fileSize: () => number) {
     this.#path = path
     this.#address = address
     this.#byteOffset = byteOffset
+    this.#fileSize = fileSize
   }
 
-  /** Returns the error for writes that were lost, as often as it is asked, because later writes to the same pages are lost as well. */
+  /**
+   * Returns the error for writes that were lost, as often as it is asked, because later writes to the same pages are lost as well. Of writes to
+   * the last page, behind the end of the file, those are not found that the system has cleared since, so they read as zeros.
+   */
   read(): NativeError | undefined {
     const out = new BigUint64Array(1)
-    checkStatus(coreFunctions().tn_mapping_lost(this.#address, addressOf(out)), 'examining a mapping')
-    const [offset] = out as unknown as [bigint]
-    this.#known = offset
-    if (offset === NONE_LOST) return undefined
-    const [path, byteOffset] = [this.#path, this.#byteOffset + Number(offset)]
+    const available = Math.min(Math.max(this.#fileSize() - this.#byteOffset, 0), Number.MAX_SAFE_INTEGER)
+    checkStatus(coreFunctions().tn_mapping_lost(this.#address, available, addressOf(out)), 'examining a mapping')
+    if (out[0]! < this.#first) this.#first = out[0]!
+    if (this.#first === NONE_LOST) return undefined
+    const [path, byteOffset] = [this.#path, this.#byteOffset + Number(this.#first)]
     return new NativeError(
       `writes to the file ${path} from byte ${byteOffset} on were lost, because pages of the file are missing`,
       {
@@ -149,9 +166,9 @@ export class LostWrites {
 
   /** Returns the error for writes that were lost, unless it was returned before for the same first byte. */
   readNew(): NativeError | undefined {
-    const known = this.#known
+    const known = this.#first
     const lost = this.read()
-    return this.#known === known ? undefined : lost
+    return this.#first === known ? undefined : lost
   }
 }
 

@@ -85,7 +85,6 @@ export function copyRange(range: PoolRange, expected: number, rule: 'D23' | 'D25
     throw refused('D22', `the memory must lie inside the pool's ${pool.byteSize} bytes`)
   if (rule === 'D25' && pool.rights !== 'writable')
     throw refused('P18', `the target must be writable, got a pool that is ${pool.rights}`)
-  const { faults } = pool
   copy()
-  if (pool.faults !== faults) throw failed('D22', 'the file became shorter during the copy')
+  if (pool.isMissing(byteOffset, byteSize)) throw failed('D22', 'the file of the memory became shorter, or has no room')
 }

@@ -119,7 +119,6 @@ export class EngineModel {
     const { main, operandValues, pools } = this.model
     const places: Places = main.operands.map(() => undefined)
     const copied: number[] = []
-    const faults = pools.map((pool) => pool.faults)
     main.operands.forEach(({ lifetime, location: { poolIndex, offset, length }, type }, i) => {
       if (!lifetime.startsWith('CONSTANT')) return
       const pool = lifetime === 'CONSTANT_POOL' ? pools[poolIndex]! : undefined
@@ -131,15 +130,17 @@ export class EngineModel {
     const sizes = copied.map((operand) => main.operands[operand]!.location.length)
     const copies = this.#constants.allocateAll(sizes, "the model's constants")
     copied.forEach((operand, i) => {
-      const { lifetime, location } = main.operands[operand]!
+      const {
+        lifetime,
+        location: { poolIndex, offset, length },
+      } = main.operands[operand]!
       const { bytes } = (places[operand] = copies[i]!)
-      if (lifetime === 'CONSTANT_POOL') pools[location.poolIndex]!.copyOut(location.offset, bytes)
-      else bytes.set(operandValues.subarray(location.offset, location.offset + location.length))
-    })
-    pools.forEach((pool, i) => {
-      if (pool.faults === faults[i]) return
+      if (lifetime !== 'CONSTANT_POOL') return bytes.set(operandValues.subarray(offset, offset + length))
+      const pool = pools[poolIndex]!
+      pool.copyOut(offset, bytes)
+      if (!pool.isMissing(offset, length)) return
       this.#constants.release()
-      throw failed('M21', `pools[${i}] became shorter while it was read`, `pools[${i}]`)
+      throw failed('M21', `the file of pools[${poolIndex}] became shorter`, `pools[${poolIndex}]`)
     })
     this.#holds = holdAll(new Set(pools.filter(({ rights }) => rights === 'frozen')))
     return places

@@ -4,7 +4,7 @@ import type { Operand } from '../model/model.ts'
 import { combineDimensions, operandByteSize } from '../model/operand-types.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
 import { checkRequest } from '../request/validate-request.ts'
-import { DeviceMemory, refuseToken } from './device-memory.ts'
+import { DeviceMemory, type PoolRange, refuseToken } from './device-memory.ts'
 import type { EngineModel } from './engine-model.ts'
 import { isAligned, type Place, placeIn, type PrivateMemory } from './memory.ts'
 import type { Plan } from './plan.ts'
@@ -91,12 +91,14 @@ function bindTo(
   const outputShapes = checkOutputs(uses, plan)
   const staged: { readonly inputs: Staged[]; readonly outputs: Staged[] } = { inputs: [], outputs: [] }
   const places: (readonly [operand: number, place: Place])[] = []
+  const inFiles: PoolRange[] = []
   const tokens: { readonly memory: DeviceMemory; readonly shape: OutputShape }[] = []
   for (const { argument, pool, operand, operandIndex, isInput, index } of uses) {
     if (pool === undefined) continue
     if (pool instanceof DeviceMemory && !isInput) tokens.push({ memory: pool, shape: outputShapes[index]! })
     const { offset } = argument.location
     const byteSize = operandByteSize(operand.type, plan.dimensions[operandIndex]!)
+    if (pool.kind === 'file') inFiles.push({ pool: pool as Pool, byteOffset: offset, byteSize })
     let place = placeOf(pool, offset, byteSize)
     if (place === undefined || !isAligned(place, operand.type)) {
       const hint = 'Align values to the size of their elements, so that they are used in place.'
@@ -105,7 +107,9 @@ function bindTo(
     }
     places.push([operandIndex, place])
   }
-  const files = request.pools.filter((pool): pool is Pool => pool.kind === 'file')
+  const files = new Set(
+    request.pools.filter((pool): pool is Pool => pool.kind === 'file' && pool.rights === 'writable'),
+  )
   const run = accessing(uses, () => plan.run())
   const isRepeatable = !plan.isVolatile && !uses.some(({ pool }) => pool instanceof DeviceMemory)
   return {
@@ -116,7 +120,6 @@ function bindTo(
     },
     release,
     run() {
-      const faults = files.length === 0 ? NO_FAULTS : files.map((pool) => pool.faults)
       try {
         if (plan.placedFor !== places) {
           for (const [operand, place] of places) plan.setPlace(operand, place)
@@ -125,10 +128,10 @@ function bindTo(
         for (const { place, pool, offset } of staged.inputs) pool.copyValueOut(offset, place.bytes)
         run()
         for (const { place, pool, offset } of staged.outputs) pool.copyValueIn(offset, place.bytes)
-        files.forEach((pool, i) => {
-          if (pool.faults !== faults[i]) throw failed('P15', 'a file became shorter during the execution')
-          if (pool.rights === 'writable') pool.sync()
-        })
+        for (const { pool, byteOffset, byteSize } of inFiles)
+          if (pool.isMissing(byteOffset, byteSize))
+            throw failed('P15', 'the file of a value became shorter, or has no room')
+        for (const pool of files) pool.sync()
       } catch (error) {
         for (const { memory } of tokens) memory.isInitialized = false
         throw error
@@ -140,8 +143,6 @@ function bindTo(
     },
   }
 }
-
-const NO_FAULTS: readonly number[] = []
 
 /** Wraps a run so that device memory is synchronised around it. */
 function accessing(uses: readonly Use[], run: () => void): () => void {

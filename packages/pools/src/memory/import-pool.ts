@@ -124,8 +124,8 @@ function poolOf(
   { kind, attachment, byteSize, byteOffset = 0, image, label = '', keep }: PoolHandle,
   found: Pick<PoolParts, 'rights' | 'backing' | 'identity' | 'mapping'>,
 ): Pool {
-  // Memory of a device is synchronised through its descriptor.
-  const kept = keep || found.backing === 'dma-buf' ? attachment : undefined
+  // Memory of a device is synchronised through its descriptor, and the size of a file is examined.
+  const kept = keep || found.backing === 'dma-buf' || kind === 'file' ? attachment : undefined
   const parts = { ...found, kind, byteSize, identityOffset: byteOffset, label, attachment: kept }
   return image === undefined ? new Pool(parts) : new ImagePool({ ...parts, rights: found.rights }, image)
 }

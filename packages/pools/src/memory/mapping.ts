@@ -20,7 +20,7 @@ export interface Mapping {
 export interface MappingOptions {
   /** Whether others see what is written. Otherwise written pages become private copies. */
   readonly isShared: boolean
-  /** Whether pages that the file loses are replaced by zeros and counted: see {@link mappingFaults}. */
+  /** Whether pages that the file loses are replaced by zeros and recorded: see {@link hasMissingPages}. */
   readonly isGuarded: boolean
 }
 
@@ -81,11 +81,10 @@ export function copyMapped(address: number, bytes: Uint8Array, isWriting: boolea
   keepAlive(bytes)
 }
 
-/** The number of times that a page of a guarded mapping was missing; 0 for other mappings. */
-export function mappingFaults({ address, isGuarded }: Mapping): number {
-  if (!isGuarded) return 0
-  check(sharing().tn_mapping_faults(address, outAddress()), 'reading the faults of a mapping')
-  return Number(out.u64[0])
+/** Whether pages of a part of a guarded mapping were missing when they were accessed. The mapping does not show the file there since then. */
+export function hasMissingPages({ address }: Mapping, byteOffset: number, byteSize: number): boolean {
+  check(sharing().tn_mapping_missing(address + byteOffset, byteSize, outAddress()), 'examining a mapping')
+  return out.u64[0] !== 0n
 }
 
 /** Waits until a shared mapping of a file is on its device. @throws {PoolsError} */

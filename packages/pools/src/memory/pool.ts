@@ -12,10 +12,10 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
-import { accessDmaBuf } from './descriptor.ts'
+import { accessDmaBuf, describeDescriptor } from './descriptor.ts'
 import { closeAttachment, type Attachment } from './attachment.ts'
 import { Chunk } from './chunk.ts'
-import { closeMapping, copyMapped, mappingFaults, syncMapping, type Mapping } from './mapping.ts'
+import { closeMapping, copyMapped, hasMissingPages, syncMapping, type Mapping } from './mapping.ts'
 import type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './pool-facts.ts'
 
 /** The most bytes of a pool: NNAPI's offsets and lengths have 32 bits. */
@@ -89,7 +89,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     const { mapping, attachment, label } = parts
     this.#lostWrites =
       this.kind === 'file' && this.rights === 'writable'
-        ? new LostWrites(label, mapping.address, this.identityOffset)
+        ? new LostWrites(label, mapping.address, this.identityOffset, () => this.#fileSize)
         : undefined
     const { buffer, address } = mapping
     // Files are left out, because a process that maps one faults when the file shrinks.
@@ -218,21 +218,29 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     return typeof attachment === 'number' ? attachment : undefined
   }
 
-  /** @internal the number of times that pages of the file were missing */
-  get faults(): number {
-    return mappingFaults(this.#parts.mapping)
+  /**
+   * @internal Whether bytes of a file are missing, or were when they were accessed: the file became shorter, or its file system had no room
+   * for bytes that were written. They read as zeros.
+   */
+  isMissing(byteOffset: number, byteSize: number): boolean {
+    if (this.kind !== 'file') return false
+    // The rest of the file's last page reads as zeros without a fault.
+    const isCut = this.#fileSize < this.identityOffset + byteOffset + byteSize
+    return isCut || hasMissingPages(this.#parts.mapping, byteOffset, byteSize)
   }
 
-  /** @internal Writes changed pages to the file's device. @throws {NativeError} if writes were lost. */
+  get #fileSize(): number {
+    return describeDescriptor(this.descriptor!).byteSize
+  }
+
+  /** @internal writes changed pages to the file's device */
   sync(): void {
     syncMapping(this.#parts.mapping)
-    const lost = this.#lostWrites?.read()
-    if (lost !== undefined) throw lost
   }
 
-  /** @internal @throws {NativeError} if writes to the mapping did not reach the file, unless an earlier error said so. */
+  /** @internal @throws {NativeError} if writes to the mapping did not reach the file */
   checkWritten(): void {
-    const lost = this.#lostWrites?.readNew()
+    const lost = this.#lostWrites?.read()
     if (lost !== undefined) throw lost
   }
 

@@ -188,12 +188,15 @@ export abstract class MappedAccess extends AtomicAccess {
     return (missing ?? 0) === 0
   }
 
-  /** Lets the system reuse the memory of the mapped file's pages. */
+  /** Lets the system reuse the memory of the mapped file's pages. @throws {NativeError} if writes were lost, as {@link force}. */
   unload(): void {
     withPages(this, (file, byteOffset, byteSize, access) => {
       if (access === 'copy') {
         throw new NativeError('a mapping with access copy cannot be unloaded, because it would lose its changes')
       }
+      // Unloading forgets the pages that were lost.
+      const lost = file.lostWrites?.read()
+      if (lost !== undefined) throw lost
       file.advise(byteOffset, byteSize, false)
     })
   }

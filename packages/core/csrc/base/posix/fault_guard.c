@@ -1,8 +1,10 @@
-/* Survives pages that are missing under a mapping, because another process truncates the file, or its file system is full. The handler of SIGBUS maps
- * zeroed pages over the rest of the mapping, counts the fault for the owner, and lets the access continue. */
+/* Survives pages that are missing under a mapping, because another process truncates the file, or its file system is full. The handler of
+ * SIGBUS maps a page of this process over each missing page that is accessed, records it for the owner, and lets the access continue. */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -15,6 +17,15 @@ static struct sigaction previous;
 static int installed;
 static uintptr_t page_size;
 
+/* Other faults are those of broken memory, and accesses that are not aligned. */
+static int is_of_missing_page(const siginfo_t *info) {
+#if defined(__linux__)
+  return info->si_code == BUS_ADRERR;
+#else
+  return info->si_code > 0;
+#endif
+}
+
 static void pass_on(int signal_number, siginfo_t *info, void *context) {
   if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != NULL) {
     previous.sa_sigaction(signal_number, info, context);
@@ -26,23 +37,105 @@ static void pass_on(int signal_number, siginfo_t *info, void *context) {
   }
 }
 
-static void note_fault(tn__range_t *range, uintptr_t page) {
-  uintptr_t first = range->first_fault;
-  while (page < first && !atomic_compare_exchange_weak(&range->first_fault, &first, page)) {
-  }
-  range->faults++;
+/* Pages of a mapping that were missing, one bit for each page. */
+typedef struct tn__missing {
+  size_t words;
+  _Atomic uint64_t faults;
+  _Atomic uint64_t bits[]; /* `words` for the missing pages, then `words` for those whose contents were kept */
+} tn__missing_t;
+
+/* From then on, missing neighbours of a page are replaced with it, because each page costs two of the 65,530 mappings of a process. */
+#define PAGES_ALONE 4096
+#define MOST_PAGES 16384
+
+static size_t missing_size(size_t words) { return sizeof(tn__missing_t) + 2 * words * sizeof(uint64_t); }
+
+/* Returns the record of a range, or null without memory. The handler makes it, because few mappings ever need one. */
+static tn__missing_t *record_of(const tn__range_copy_t *found) {
+  void *known = found->range->record;
+  if (known != NULL) return known;
+  size_t words = ((found->end - found->start) / page_size + 63) / 64;
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  tn__missing_t *record = mmap(NULL, missing_size(words), PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (record == MAP_FAILED) return NULL;
+  record->words = words;
+  if (atomic_compare_exchange_strong(&found->range->record, &known, record)) return record;
+  munmap(record, missing_size(words));
+  return known;
+}
+
+static int has_bit(const _Atomic uint64_t *bits, size_t page) { return (bits[page / 64] >> page % 64 & 1) != 0; }
+
+/* Returns 0 if the bit was set before. */
+static int set_bit(_Atomic uint64_t *bits, size_t page) {
+  uint64_t bit = (uint64_t)1 << page % 64;
+  return (atomic_fetch_or(&bits[page / 64], bit) & bit) == 0;
+}
+
+static void clear_bits(_Atomic uint64_t *bits, size_t page, size_t count) {
+  for (size_t i = page; i < page + count; i++) atomic_fetch_and(&bits[i / 64], ~((uint64_t)1 << i % 64));
+}
+
+/* Reads bytes of this process. Returns 0 where pages are missing, which causes no signal. */
+static int read_bytes(void *target, uintptr_t address, size_t size) {
+#if defined(__linux__)
+  const struct iovec to = {.iov_base = target, .iov_len = size};
+  const struct iovec from = {.iov_base = (void *)address, .iov_len = size};
+  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size;
+#else
+  (void)target, (void)address, (void)size;
+  return 0;
+#endif
+}
+
+static int is_missing(uintptr_t page) {
+  char byte;
+  return !read_bytes(&byte, page, 1) && errno == EFAULT;
+}
+
+static void *map_pages(void *address, size_t size) {
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (address != NULL ? MAP_FIXED : 0);
+  void *pages = mmap(address, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+  return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* Replaces a page that can be read and not written, because its file system is full and copies each page that is written. */
+static int replace_readable(uintptr_t page) {
+#if defined(__linux__)
+  void *copy = map_pages(NULL, page_size);
+  if (copy == NULL) return 0;
+  if (read_bytes(copy, page, page_size) &&
+      mremap(copy, page_size, page_size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)page) != MAP_FAILED)
+    return 1;
+  munmap(copy, page_size);
+#endif
+  (void)page;
+  return 0;
+}
+
+/* Replaces a page that cannot be accessed. Returns 0 without memory. */
+static int replace(const tn__range_copy_t *found, uintptr_t address) {
+  tn__missing_t *record = record_of(found);
+  if (record == NULL) return 0;
+  size_t page = (address - found->start) / page_size, last = (found->end - found->start) / page_size, count = 1;
+  /* Another thread replaces this page, or did so and may have written to it. The access is repeated. */
+  if (!set_bit(record->bits, page)) return 1;
+  uintptr_t start = found->start + page * page_size;
+  if (!is_missing(start) && replace_readable(start)) return set_bit(record->bits + record->words, page);
+  if (record->faults++ >= PAGES_ALONE)
+    while (count < MOST_PAGES && page + count < last && is_missing(start + count * page_size) &&
+           set_bit(record->bits, page + count))
+      count++;
+  if (map_pages((void *)start, count * page_size) != NULL) return 1;
+  clear_bits(record->bits, page, count);
+  return 0;
 }
 
 static void on_fault(int signal_number, siginfo_t *info, void *context) {
   int saved = errno;
-  uintptr_t address = (uintptr_t)info->si_addr;
-  uintptr_t page = address & ~(page_size - 1);
-  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   tn__range_copy_t found;
-  if (info->si_code > 0 && tn__ranges_find(&ranges, address, &found) &&
-      mmap((void *)page, found.end - page, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED)
-    note_fault(found.range, page);
-  else
+  uintptr_t address = (uintptr_t)info->si_addr;
+  if (!is_of_missing_page(info) || !tn__ranges_find(&ranges, address, &found) || !replace(&found, address))
     pass_on(signal_number, info, context);
   errno = saved;
 }
@@ -52,7 +145,8 @@ static int32_t install(void) {
   tn__lock(&lock);
   if (!installed) {
     page_size = tn_page_size();
-    const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigfillset(&action.sa_mask); /* another handler could wait for a page that this thread is about to replace */
     status = tn__system(sigaction(SIGBUS, &action, &previous), "sigaction() for SIGBUS");
     installed = status == TN_OK;
   }
@@ -69,24 +163,67 @@ int32_t tn__fault_guard_add(void *address, size_t byte_size) {
   return TN_OK;
 }
 
-void tn__fault_guard_remove(void *address) { tn__ranges_remove(&ranges, (uintptr_t)address); }
-
-int32_t tn_mapping_faults(void *address, uint64_t *out) {
+void tn__fault_guard_remove(void *address) {
   tn__range_copy_t found;
-  if (!tn__ranges_find(&ranges, (uintptr_t)address, &found))
-    return tn__fail(TN_NOT_FOUND, "no guarded mapping contains this address");
-  *out = found.range->faults;
+  if (!tn__ranges_find(&ranges, (uintptr_t)address, &found)) return;
+  tn__missing_t *record = found.range->record;
+  tn__ranges_remove(&ranges, (uintptr_t)address);
+  if (record != NULL) munmap(record, missing_size(record->words));
+}
+
+static int32_t find(const void *address, tn__range_copy_t *found) {
+  if (tn__ranges_find(&ranges, (uintptr_t)address, found)) return TN_OK;
+  return tn__fail(TN_NOT_FOUND, "no guarded mapping contains this address");
+}
+
+int32_t tn_mapping_missing(const void *address, size_t byte_size, uint64_t *out) {
+  tn__range_copy_t found;
+  TN_TRY(find(address, &found));
+  uintptr_t start = (uintptr_t)address;
+  TN_REQUIRE(byte_size <= found.end - start, "byte_size must not reach behind the mapping");
+  const tn__missing_t *record = found.range->record;
+  uint64_t count = 0;
+  if (record != NULL && byte_size > 0)
+    for (size_t i = (start - found.start) / page_size; i <= (start + byte_size - 1 - found.start) / page_size; i++)
+      count += (uint64_t)has_bit(record->bits, i);
+  *out = count;
   return TN_OK;
 }
 
-int32_t tn_mapping_lost(void *address, uint64_t *out) {
+/* Returns the offset of the first byte that is not zero, or `size`. */
+static size_t first_byte(const unsigned char *bytes, size_t size) {
+  size_t i = 0;
+  for (uint64_t word = 0; i + sizeof word <= size; i += sizeof word) {
+    memcpy(&word, bytes + i, sizeof word);
+    if (word != 0) break;
+  }
+  while (i < size && bytes[i] == 0) i++;
+  return i;
+}
+
+/* Returns the offset in its page of the first byte that is lost, or the size of a page. `kept` are the bytes of the page that the file has. */
+static size_t lost_byte(const tn__range_copy_t *found, size_t page, size_t kept) {
+  const tn__missing_t *record = found->range->record;
+  if (record != NULL && has_bit(record->bits, page)) {
+    if (has_bit(record->bits + record->words, page)) return 0;
+    kept = 0;
+  }
+  return kept + first_byte((const unsigned char *)found->start + page * page_size + kept, page_size - kept);
+}
+
+int32_t tn_mapping_lost(void *address, uint64_t available, uint64_t *out) {
   tn__range_copy_t found;
-  if (!tn__ranges_find(&ranges, (uintptr_t)address, &found))
-    return tn__fail(TN_NOT_FOUND, "no guarded mapping contains this address");
-  const unsigned char *byte = (const unsigned char *)found.range->first_fault;
-  const unsigned char *end = (const unsigned char *)found.end;
-  while (byte < end && *(const uint64_t *)byte == 0) byte += sizeof(uint64_t);
-  while (byte < end && *byte == 0) byte++;
-  *out = byte < end ? (uint64_t)((uintptr_t)byte - found.start) : UINT64_MAX;
+  TN_TRY(find(address, &found));
+  const tn__missing_t *record = found.range->record;
+  size_t pages = (found.end - found.start) / page_size, cut = pages;
+  if (available / page_size < pages && available % page_size != 0) cut = (size_t)(available / page_size);
+  *out = UINT64_MAX;
+  for (size_t page = 0; page < pages; page++) {
+    if (page != cut && (record == NULL || !has_bit(record->bits, page))) continue;
+    size_t byte = lost_byte(&found, page, page == cut ? (size_t)(available % page_size) : page_size);
+    if (byte == page_size) continue;
+    *out = page * page_size + byte;
+    break;
+  }
   return TN_OK;
 }

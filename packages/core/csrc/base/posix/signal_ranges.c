@@ -42,8 +42,7 @@ int tn__ranges_add(tn__ranges_t *table, const tn__range_copy_t *fields, const ch
     range->end = fields->end;
     range->part_start = fields->part_start;
     range->part_size = fields->part_size;
-    range->faults = 0;
-    range->first_fault = fields->end;
+    range->record = NULL;
     size_t length = name_length < TN__RANGE_NAME ? name_length : TN__RANGE_NAME - 1;
     for (size_t i = 0; i < length; i++) range->name[i] = name[i];
     range->name[length] = 0;

@@ -17,8 +17,7 @@ typedef struct tn__range {
   _Atomic uintptr_t end;
   _Atomic uintptr_t part_start; /* the part of the range that `name` describes */
   _Atomic size_t part_size;
-  _Atomic uint64_t faults;
-  _Atomic uintptr_t first_fault; /* the lowest page that was missing, or `end` */
+  _Atomic(void *) record; /* owned by the user of the table; null in a new entry */
   _Atomic char name[TN__RANGE_NAME]; /* NUL-terminated */
   struct tn__range *next; /* unused entries, or used ones of the same bucket */
 } tn__range_t;
@@ -43,7 +42,7 @@ typedef struct tn__range_copy {
   char name[TN__RANGE_NAME];
 } tn__range_copy_t;
 
-/* Adds a range, of which the fields besides version, faults and first_fault are given, and `name_length` bytes of a name, which is cut.
+/* Adds a range, of which the fields besides version and record are given, and `name_length` bytes of a name, which is cut.
  * Returns 0 without memory. */
 int tn__ranges_add(tn__ranges_t *table, const tn__range_copy_t *range, const char *name, size_t name_length);
 

@@ -88,15 +88,15 @@ TEST(a_truncated_file_reads_as_zeros_under_the_guard) {
   CHECK(ftruncate(descriptor, 4 * 4096) == 0);
   CHECK(pwrite(descriptor, "abcd", 4, 2 * 4096) == 4);
   void *address = NULL;
-  uint64_t faults = 9;
+  uint64_t missing = 9;
   CHECK(tn_mapping_open(descriptor, 0, 4 * 4096, TN_MAPPING_GUARDED, &address) == TN_OK);
-  CHECK(tn_mapping_faults(address, &faults) == TN_OK && faults == 0);
+  CHECK(tn_mapping_missing(address, 4 * 4096, &missing) == TN_OK && missing == 0);
   CHECK(ftruncate(descriptor, 4096) == 0);
   CHECK(((volatile uint8_t *)address)[2 * 4096] == 0);
   CHECK(((volatile uint8_t *)address)[3 * 4096] == 0);
-  CHECK(tn_mapping_faults(address, &faults) == TN_OK && faults == 1);
+  CHECK(tn_mapping_missing(address, 4 * 4096, &missing) == TN_OK && missing == 2);
   CHECK(tn_mapping_close(address, 4 * 4096) == TN_OK);
-  CHECK(tn_mapping_faults(address, &faults) == TN_NOT_FOUND);
+  CHECK(tn_mapping_missing(address, 4096, &missing) == TN_NOT_FOUND);
   close(descriptor);
 }
 
