@@ -1,5 +1,6 @@
 import type { Model } from '../src/model/model.ts'
-import type { CType, FunctionDeclaration } from '../src/read/c-types.ts'
+import type { FunctionDeclaration } from '../src/read/c-types.ts'
+import { declare, UnnamedType } from '../src/write/declare.ts'
 
 const assertion = (condition: string): string => `_Static_assert(${condition}, ${JSON.stringify(condition)});`
 
@@ -38,43 +39,7 @@ export function declarationOf({ name, type }: FunctionDeclaration): string | und
   try {
     return `extern ${declare(type, `(${name})`)};`
   } catch (error) {
-    if (error instanceof Unnamed) return undefined
+    if (error instanceof UnnamedType) return undefined
     throw error
   }
-}
-
-class Unnamed extends Error {}
-
-/** The declarator of a type around a name, inside out as C writes it. `isConst` qualifies the type itself. */
-function declare(type: CType, name: string, isConst = false): string {
-  const qualifier = isConst ? 'const ' : ''
-  switch (type.kind) {
-    case 'void':
-      return `${qualifier}void ${name}`
-    case 'scalar':
-    case 'typedef':
-      return `${qualifier}${type.name} ${name}`
-    case 'va_list':
-      return `${qualifier}__builtin_va_list ${name}`
-    case 'record':
-      return `${qualifier}${spellingOf(type.record.spelling)} ${name}`
-    case 'enum':
-      return `${qualifier}${spellingOf(type.enumeration.spelling)} ${name}`
-    case 'unsupported':
-      throw new Unnamed()
-    case 'pointer':
-      return declare(type.to, `(*${qualifier}${name})`, type.toConst)
-    case 'array':
-      return declare(type.of, `${name}[${type.count ?? ''}]`, isConst)
-    case 'function': {
-      const parameters = type.parameters.map((parameter) => declare(parameter.type, ''))
-      if (type.isVariadic) parameters.push('...')
-      return declare(type.result, `${name}(${parameters.join(', ') || 'void'})`)
-    }
-  }
-}
-
-function spellingOf(spelling: string | undefined): string {
-  if (spelling === undefined) throw new Unnamed()
-  return spelling
 }

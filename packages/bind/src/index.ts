@@ -8,13 +8,16 @@ export type {
   Constant,
   FunctionType,
   Member,
+  MemberGroup,
   Model,
   Parameter,
   RecordLayout,
   Refusal,
   RefusalReason,
   ScalarKind,
+  Shim,
   Type,
 } from './model/model.ts'
+export type { ShimLibrary } from './probe/build-shim.ts'
 export { type LibraryExports, readModel, type ReadOptions } from './model/read-model.ts'
 export { type ModuleFiles, type ModuleOptions, writeModule } from './write/module.ts'

@@ -162,7 +162,7 @@ describe('functions', () => {
 describe('the preprocessor’s lines', () => {
   test('macros are those defined at the end, in the order of their last definition', () => {
     const { macros, headerFiles } = tokenize(
-      '# 1 "unit.c"\n# 1 "a b.h" 1\n#define A 1\n#define F(x, y) ((x)+(y))\n#define B\n#undef A\n#define A "t\\"x" 2\n# 2 "unit.c" 2\n# 1 "sub.h" 1\n',
+      '# 1 "unit.c"\n# 1 "<built-in>" 1\n# 1 "<command line>" 1\n# 1 "unit.c" 2\n# 1 "a b.h" 1\n#define A 1\n#define F(x, y) ((x)+(y))\n#define B\n#undef A\n#define A "t\\"x" 2\n# 2 "unit.c" 2\n# 1 "sub.h" 1\n',
     )
     expect(
       [...macros.values()].map(({ name, parameters, body, place }) => [name, parameters, body, place.line]),

@@ -123,9 +123,9 @@ describe('constants', () => {
   })
 
   test.each([
-    ['AT_RUN_TIME', 'known at run time only'],
-    ['FUNCTION', 'known at run time only'],
-    ['WIDE_TEXT', 'known at run time only'],
+    ['AT_RUN_TIME', 'known at run time only: needs --shim'],
+    ['FUNCTION', 'known at run time only: needs --shim'],
+    ['WIDE_TEXT', 'known at run time only: needs --shim'],
     ['BY_COMPILER', 'depends on the compiler'],
     ['CALL', 'function-like macro'],
     ['__RESERVED', 'reserved name'],
@@ -153,12 +153,12 @@ describe('constants', () => {
 
 describe('functions', () => {
   test.each([
-    ['precise', 'type cannot be passed: returns long double'],
-    ['turn', 'type cannot be passed: returns float _Complex'],
-    ['by_value', 'type cannot be passed: returns both with a union by value'],
-    ['bits_by_value', 'type cannot be passed: returns the struct bits with bit-fields by value'],
+    ['precise', 'type cannot be passed: returns long double, needs --shim'],
+    ['turn', 'type cannot be passed: returns float _Complex, needs --shim'],
+    ['by_value', 'type cannot be passed: returns both with a union by value, needs --shim'],
+    ['bits_by_value', 'type cannot be passed: returns the struct bits with bit-fields by value, needs --shim'],
     ['opaque_by_value', 'type cannot be passed: returns the opaque type later by value'],
-    ['twice', 'inline function'],
+    ['twice', 'inline function: needs --shim'],
     ['per_thread', 'thread-local'],
   ])('%s is refused: %s', (name, expected) => {
     expect(reason(name)).toBe(expected)

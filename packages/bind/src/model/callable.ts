@@ -12,8 +12,8 @@ export function reasonNotCallable({ result, parameters }: FunctionType, types: T
   return undefined
 }
 
-/** The reason why a value of a type cannot be passed. */
-function byValue(type: Type, types: TypeBuilder): string | undefined {
+/** The reason why a value of a type cannot be passed, or undefined if it can. */
+export function byValue(type: Type, types: TypeBuilder): string | undefined {
   if (type.kind === 'unsupported') return type.c
   if (type.kind !== 'record') return undefined
   const layout = types.layoutOf(type.id)

@@ -14,6 +14,13 @@ export type ScalarKind =
   | 'float32'
   | 'float64'
 
+/** The kind of a scalar by its size in bytes. */
+export function scalarKind(byteSize: number, isSigned: boolean, isReal: boolean): ScalarKind {
+  const bits = byteSize * 8
+  if (isReal) return bits === 32 ? 'float32' : 'float64'
+  return `${isSigned ? 'int' : 'uint'}${bits as 8 | 16 | 32 | 64}`
+}
+
 /** A type of the headers for one platform: the compiler has answered its sizes. */
 export type Type =
   | { readonly kind: 'void' }
@@ -159,6 +166,7 @@ export type RefusalReason =
   | 'depends on the compiler'
   | 'too large'
   | 'name is used twice'
+  | 'not in the shim'
 
 /** Everything that a module can express of a set of headers, and the reasons for the rest, in the order of the headers. */
 export interface Model {
@@ -173,4 +181,12 @@ export interface Model {
   readonly constants: readonly BoundConstant[]
   readonly variables: readonly BoundVariable[]
   readonly refused: readonly Refusal[]
+  /** The library with the functions that the libraries do not export. */
+  readonly shim?: Shim
+}
+
+/** A compiled library beside a module, which has the same hash as the module. */
+export interface Shim {
+  readonly hash: string
+  readonly bytes: Uint8Array
 }

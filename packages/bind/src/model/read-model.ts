@@ -1,27 +1,23 @@
 import { basename } from 'node:path'
 
-import { hostPlatform } from '@tenon/build'
+import { hostPlatform, ToolError } from '@tenon/build'
 import { findToolchain, matches } from '@tenon/build/internal'
 
 import { HeadersProblem } from '../bind-error.ts'
+import { ShimBuild, type ShimLibrary } from '../probe/build-shim.ts'
 import { askLayouts, type Layouts } from '../probe/layouts.ts'
 import { evaluateMacros, type MacroValue } from '../probe/macros.ts'
 import type { FunctionDeclaration, MacroDefinition, Place } from '../read/c-types.ts'
 import { type Declarations, readDeclarations } from '../read/declarations.ts'
-import { HeaderCompiler } from '../read/preprocess.ts'
+import { DECLARATIONS, HeaderCompiler } from '../read/preprocess.ts'
 import { isCompilerFile, systemFiles } from '../read/system-files.ts'
 import { tokenize } from '../read/tokens.ts'
 import { reasonNotCallable } from './callable.ts'
 import { chooseNames } from './choose-names.ts'
-import type {
-  BoundConstant,
-  BoundFunction,
-  BoundVariable,
-  FunctionType,
-  Model,
-  Refusal,
-  RefusalReason,
-} from './model.ts'
+import { declaredMacro, declareMacros } from './declare-macros.ts'
+import type { BoundConstant, BoundFunction, BoundVariable, Model, Refusal, RefusalReason } from './model.ts'
+import { hashOfModel } from './hash-of-model.ts'
+import { bindMacroFunction, bindMacroValue, bindWrapper, type ShimBinding } from './shim-plan.ts'
 import { TypeBuilder } from './type-builder.ts'
 
 /** The names that one shared library exports. */
@@ -42,6 +38,10 @@ export interface ReadOptions {
   readonly exclude?: readonly string[]
   /** Patterns of paths of headers whose declarations are bound although they belong to the system. */
   readonly headerFiles?: readonly string[]
+  /** Compiles a library with what no library exports: inline functions, macros, and functions whose types no call can pass. */
+  readonly shim?: { readonly libraries: readonly ShimLibrary[] }
+  /** The types of macros with parameters, such as `(const void *) -> uint32_t`, which are then functions of the shim. */
+  readonly macros?: Readonly<Record<string, string>>
 }
 
 /**
@@ -57,7 +57,13 @@ export async function readModel(headers: readonly string[], options: ReadOptions
     portable: false,
     directory: process.cwd(),
   })
-  const compiler = await HeaderCompiler.open(compilers.get('c')!, headers, options.flags ?? [])
+  const compiler = await HeaderCompiler.open(
+    compilers.get('c')!,
+    hostPlatform,
+    headers,
+    options.flags ?? [],
+    declareMacros(options.macros ?? {}),
+  )
   try {
     return await new HeaderModel(compiler, headers, options).read()
   } finally {
@@ -70,6 +76,8 @@ class HeaderModel {
   readonly #headers: readonly string[]
   readonly #options: ReadOptions
   readonly #refused: Refusal[] = []
+  /** The functions whose code is in a shim. */
+  readonly #shim: ShimBinding[] = []
   #systemFiles: ReadonlySet<string> = new Set()
   #headerFiles: ReadonlySet<string> = new Set()
 
@@ -100,20 +108,40 @@ class HeaderModel {
     const types = new TypeBuilder(layouts, chooseNames(declarations, this.#takenNames(declarations, values)), (place) =>
       this.#isOwned(place),
     )
-    const functions = this.#functions(declarations, types)
+    const functions = [...this.#functions(declarations, types), ...this.#macroFunctions(declarations, macros, types)]
     const variables = this.#variables(declarations, layouts, types)
     this.#reachOwnedTypes(declarations, types)
-    return {
+    const constants = [
+      ...this.#enumerators(declarations, layouts, types),
+      ...this.#constants(macros, values, functions),
+    ]
+    return this.#withShim({
       tenon: 1,
       target: `${process.platform}-${process.arch}`,
       headers: this.#headers.map((header) => basename(header.replaceAll(/[<>]/g, ''))),
       functions,
       records: types.records,
       enums: types.enums,
-      constants: [...this.#enumerators(declarations, layouts, types), ...this.#constants(macros, values)],
+      constants,
       variables,
       refused: this.#refused,
+    })
+  }
+
+  /** The model with the library of its shim, without the functions that it cannot have. */
+  async #withShim(model: Model): Promise<Model> {
+    if (this.#shim.length === 0) return model
+    const build = new ShimBuild(this.#compiler, this.#options.shim!.libraries)
+    await build.compile(this.#shim)
+    for (const { symbol, bound } of this.#shim) {
+      const reason = build.refused.get(symbol)
+      if (reason !== undefined) this.#refuse(bound.name, bound.place, 'not in the shim', reason)
     }
+    const functions = model.functions.filter(({ symbol = '' }) => !build.refused.has(symbol))
+    const kept = { ...model, functions }
+    const hash = hashOfModel(kept)
+    const bytes = await build.link(hash)
+    return bytes === undefined ? kept : { ...kept, shim: { hash, bytes } }
   }
 
   /** Whether a declaration belongs to the headers that are bound, and not to the system or the compiler. */
@@ -124,7 +152,8 @@ class HeaderModel {
 
   #isSelected(name: string, place: Place): boolean {
     const { include, exclude } = this.#options
-    if (!this.#isOwned(place) || exclude?.some((pattern) => matches(pattern, name))) return false
+    if (place.file === DECLARATIONS || !this.#isOwned(place) || exclude?.some((pattern) => matches(pattern, name)))
+      return false
     return include === undefined || include.length === 0 || include.some((pattern) => matches(pattern, name))
   }
 
@@ -135,7 +164,8 @@ class HeaderModel {
   #constantMacros(macros: ReadonlyMap<string, MacroDefinition>): MacroDefinition[] {
     return [...macros.values()].filter(({ name, parameters, body, place }) => {
       if (!this.#isSelected(name, place)) return false
-      if (parameters !== undefined) this.#refuse(name, place, 'function-like macro')
+      if (parameters !== undefined && this.#options.macros?.[name] === undefined)
+        this.#refuse(name, place, 'function-like macro')
       return parameters === undefined && body !== ''
     })
   }
@@ -146,33 +176,69 @@ class HeaderModel {
   }
 
   #functions({ functions }: Declarations, types: TypeBuilder): BoundFunction[] {
-    const bound: BoundFunction[] = []
-    for (const declaration of functions.values()) {
-      const { name, place, symbol = name } = declaration
-      const type = this.#isSelected(name, place) ? this.#callableType(declaration, types) : undefined
-      if (type === undefined) continue
-      bound.push({ name, ...(symbol === name ? {} : { symbol }), type, place })
-    }
-    return bound
+    return [...functions.values()].flatMap((declaration) => {
+      const { name, place } = declaration
+      return this.#isSelected(name, place) ? (this.#function(declaration, types) ?? []) : []
+    })
   }
 
-  /** The type of a function that can be bound. Undefined for one that is refused. */
-  #callableType(
-    { name, place, symbol = name, isInline, type: declared }: FunctionDeclaration,
-    types: TypeBuilder,
-  ): FunctionType | undefined {
-    const { libraries = [] } = this.#options
-    if (isInline) {
-      this.#refuse(name, place, 'inline function')
-    } else if (!this.#isExported(symbol)) {
-      this.#refuse(name, place, 'not exported', `by ${libraries.map((library) => library.name).join(', ')}`)
-    } else {
-      const type = types.functionType(declared)
-      const reason = reasonNotCallable(type, types)
-      if (reason === undefined) return type
-      this.#refuse(name, place, 'type cannot be passed', reason)
+  /** A function of the libraries, or else of the shim. Undefined for one that is refused. */
+  #function(declaration: FunctionDeclaration, types: TypeBuilder): BoundFunction | undefined {
+    const { name, place, symbol = name, isInline, type: declared } = declaration
+    if (isInline) return this.#wrapper(declaration, types, 'inline function', '')
+    if (!this.#isExported(symbol)) {
+      this.#refuse(name, place, 'not exported', `by ${this.#libraryNames}`)
+      return undefined
     }
+    const type = types.functionType(declared)
+    const reason = reasonNotCallable(type, types)
+    if (reason !== undefined) return this.#wrapper(declaration, types, 'type cannot be passed', reason)
+    return { name, ...(symbol === name ? {} : { symbol }), type, place }
+  }
+
+  get #libraryNames(): string {
+    return (this.#options.libraries ?? []).map((library) => library.name).join(', ')
+  }
+
+  /** A function of the shim that calls this one. Without a shim it is refused. */
+  #wrapper(
+    declaration: FunctionDeclaration,
+    types: TypeBuilder,
+    reason: RefusalReason,
+    detail: string,
+  ): BoundFunction | undefined {
+    const binding = bindWrapper(declaration, types)
+    return this.#bind(binding, declaration, reason, detail)
+  }
+
+  #bind(
+    binding: ShimBinding | undefined,
+    { name, place }: { readonly name: string; readonly place: Place },
+    reason: RefusalReason,
+    detail: string,
+  ): BoundFunction | undefined {
+    if (binding !== undefined && this.#options.shim !== undefined) {
+      this.#shim.push(binding)
+      return binding.bound
+    }
+    const hint = binding === undefined ? [] : ['needs --shim']
+    this.#refuse(name, place, reason, [...(detail === '' ? [] : [detail]), ...hint].join(', '))
     return undefined
+  }
+
+  /** Macros with parameters whose types are known. */
+  #macroFunctions(
+    { functions }: Declarations,
+    macros: ReadonlyMap<string, MacroDefinition>,
+    types: TypeBuilder,
+  ): BoundFunction[] {
+    return Object.keys(this.#options.macros ?? {}).flatMap((name) => {
+      const macro = macros.get(name)
+      if (macro?.parameters === undefined)
+        throw new ToolError(`the headers must define the macro ${name} with parameters, because its types are given`)
+      const binding = bindMacroFunction(name, macro.place, functions.get(declaredMacro(name))!, types)
+      return this.#bind(binding, macro, 'function-like macro', '') ?? []
+    })
   }
 
   #variables({ variables }: Declarations, { variables: sizes }: Layouts, types: TypeBuilder): BoundVariable[] {
@@ -181,13 +247,7 @@ class HeaderModel {
       const byteSize = sizes.get(name)
       if (!this.#isSelected(name, place)) continue
       if (isThreadLocal) this.#refuse(name, place, 'thread-local')
-      else if (!this.#isExported(name))
-        this.#refuse(
-          name,
-          place,
-          'not exported',
-          `by ${(this.#options.libraries ?? []).map((library) => library.name).join(', ')}`,
-        )
+      else if (!this.#isExported(name)) this.#refuse(name, place, 'not exported', `by ${this.#libraryNames}`)
       else if (byteSize === undefined) this.#refuse(name, place, 'type cannot be passed', 'its size is unknown')
       else bound.push({ name, type: types.typeOf(type), isConst, byteSize, place })
     }
@@ -222,9 +282,11 @@ class HeaderModel {
     )
   }
 
+  /** The constants of macros. Those without a value become functions of the shim. */
   #constants(
     macros: ReadonlyMap<string, MacroDefinition>,
     values: ReadonlyMap<string, MacroValue | string>,
+    functions: BoundFunction[],
   ): BoundConstant[] {
     return [...values].flatMap(([name, value]): BoundConstant[] => {
       const { place } = macros.get(name)!
@@ -242,7 +304,9 @@ class HeaderModel {
               place,
             },
           ]
-        this.#refuse(name, place, 'known at run time only')
+        const binding = value.as === undefined ? undefined : bindMacroValue(name, place, value.as)
+        const bound = this.#bind(binding, { name, place }, 'known at run time only', '')
+        if (bound) functions.push(bound)
       }
       return []
     })

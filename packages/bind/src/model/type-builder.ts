@@ -8,15 +8,15 @@ import {
   type RecordDeclaration,
   withoutTypedefs,
 } from '../read/c-types.ts'
-import type {
-  BoundEnum,
-  BoundRecord,
-  FunctionType,
-  Member,
-  MemberGroup,
-  RecordLayout,
-  ScalarKind,
-  Type,
+import {
+  type BoundEnum,
+  type BoundRecord,
+  type FunctionType,
+  type Member,
+  type MemberGroup,
+  type RecordLayout,
+  scalarKind,
+  type Type,
 } from './model.ts'
 
 /** Scalars that neither a call nor memory can have in TypeScript, although the compiler knows their size. */
@@ -109,7 +109,7 @@ export class TypeBuilder {
     const facts = this.#layouts.scalars.get(c)
     if (!facts || UNSUPPORTED.test(c) || facts.byteSize > 8) return { kind: 'unsupported', c }
     if (c === '_Bool') return { kind: 'scalar', as: 'bool', c }
-    return { kind: 'scalar', as: kindOf(facts.byteSize, facts.isSigned, facts.isReal), c }
+    return { kind: 'scalar', as: scalarKind(facts.byteSize, facts.isSigned, facts.isReal), c }
   }
 
   #enum(declaration: EnumDeclaration): Type {
@@ -121,7 +121,7 @@ export class TypeBuilder {
         ? { kind: 'scalar', as: 'int32', c: 'int' }
         : { kind: 'unsupported', c: `enum ${tag}` }
     const id = this.#names.get(declaration)
-    const as = kindOf(facts.byteSize, facts.isSigned, false)
+    const as = scalarKind(facts.byteSize, facts.isSigned, false)
     if (id !== undefined && !this.#enums.has(declaration))
       this.#enums.set(declaration, { id, as, names: enumerators.map(({ name }) => name), place })
     return { kind: 'enum', as, id }
@@ -172,10 +172,4 @@ export class TypeBuilder {
     for (const member of declaration.members) add(member)
     return { byteSize: facts.byteSize, byteAlignment: facts.byteAlignment, members, groups }
   }
-}
-
-function kindOf(byteSize: number, isSigned: boolean, isReal: boolean): ScalarKind {
-  const bits = byteSize * 8
-  if (isReal) return bits === 32 ? 'float32' : 'float64'
-  return `${isSigned ? 'int' : 'uint'}${bits as 8 | 16 | 32 | 64}`
 }

@@ -1,3 +1,4 @@
+import { scalarKind, type ScalarKind } from '../model/model.ts'
 import type { MacroDefinition } from '../read/c-types.ts'
 import type { HeaderCompiler } from '../read/preprocess.ts'
 import { askCompiler, OBJECT, type Question } from './probe-object.ts'
@@ -11,8 +12,11 @@ export type MacroValue =
   | { readonly kind: 'bytes'; readonly value: Uint8Array }
   /** A pointer that is an integer, such as `(void *)-1`. */
   | { readonly kind: 'pointer'; readonly value: bigint }
-  /** An expression whose value is only known when the program runs. */
-  | { readonly kind: 'run-time' }
+  /** An expression whose value is only known when the program runs. `as` is undefined for one that is no number, pointer or text. */
+  | { readonly kind: 'run-time'; readonly as: RunTimeType | undefined }
+
+/** The type of an expression that is evaluated when the program runs. A text is a `const char *`. */
+export type RunTimeType = ScalarKind | 'pointer' | 'text'
 
 /** Why a macro has no value. */
 export type MacroRefusal =
@@ -57,7 +61,7 @@ export async function evaluateMacros(
     const question = questionFor(name, kind)
     if (question) constants.push({ name, kind, question })
     else
-      values.set(name, isInteger(kind) && kind.byteSize > 8 ? 'has a value of more than 64 bits' : { kind: 'run-time' })
+      values.set(name, isInteger(kind) && kind.byteSize > 8 ? 'has a value of more than 64 bits' : runTimeValue(kind))
   }
   const answers = await askCompiler(
     compiler,
@@ -65,7 +69,7 @@ export async function evaluateMacros(
   )
   for (const [index, { name, kind }] of constants.entries()) {
     const answer = answers[index]
-    values.set(name, answer === undefined ? { kind: 'run-time' } : valueOf(kind, answer))
+    values.set(name, answer === undefined ? runTimeValue(kind) : valueOf(kind, answer))
   }
   // The order of the headers.
   return new Map(candidates.map(({ name }) => [name, values.get(name)!]))
@@ -115,6 +119,8 @@ interface MacroKind {
   readonly isSigned: boolean
   /** Whether the macro is a string literal of `char`. */
   readonly isText: boolean
+  /** Whether the macro is a `const char *`. */
+  readonly isTextPointer: boolean
 }
 
 /** One word with all that {@link readKind} reads. The parentheses refuse types and lists. */
@@ -123,7 +129,8 @@ function kindExpression(name: string): string {
   return (
     `(unsigned long long)sizeof((${name})) << 16 | (__builtin_classify_type((${name})) & 255) | ` +
     `(__builtin_constant_p((${name})) ? 256 : 0) | ((__typeof__(${integer}))-1 < 0 ? 512 : 0) | ` +
-    `(__builtin_types_compatible_p(__typeof__((${name})), char[sizeof((${name}))]) ? 1024 : 0)`
+    `(__builtin_types_compatible_p(__typeof__((${name})), char[sizeof((${name}))]) ? 1024 : 0) | ` +
+    `(__builtin_types_compatible_p(__typeof__((${name})), const char *) ? 2048 : 0)`
   )
 }
 
@@ -135,6 +142,7 @@ const readKind = (answer: bigint): MacroKind => {
     isConstant: (bits & 256) !== 0,
     isSigned: (bits & 512) !== 0,
     isText: (bits & 1024) !== 0,
+    isTextPointer: (bits & 2048) !== 0,
   }
 }
 
@@ -147,6 +155,17 @@ function questionFor(name: string, kind: MacroKind): Question | undefined {
   if ((isInteger(kind) || kind.type === POINTER_CLASS) && kind.byteSize <= 8)
     return { kind: 'word', expression: `(${name})` }
   return undefined
+}
+
+function runTimeValue(kind: MacroKind): MacroValue {
+  const { type, byteSize, isSigned, isTextPointer } = kind
+  const isNumber = byteSize <= 8 && (isInteger(kind) || type === REAL_CLASS)
+  const as = isNumber
+    ? scalarKind(byteSize, isSigned, type === REAL_CLASS)
+    : type === POINTER_CLASS
+      ? 'pointer'
+      : undefined
+  return { kind: 'run-time', as: isTextPointer ? 'text' : as }
 }
 
 function valueOf(kind: MacroKind, answer: bigint | number | Uint8Array): MacroValue {

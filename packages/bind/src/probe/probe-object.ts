@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 
 import { ToolError } from '@tenon/build'
 import type { HeaderCompiler } from '../read/preprocess.ts'
+import { expandLines } from './expand-lines.ts'
 
 /** A question whose answer is a constant of 8 bytes, written in C. `word` is an integer; `double` a floating-point number. */
 export interface NumberQuestion {
@@ -44,7 +45,7 @@ export async function askCompiler(
   before = '',
 ): Promise<Answer[]> {
   if (questions.length === 0) return []
-  const expanded = await expand(compiler, questions, before)
+  const expanded = await expandQuestions(compiler, questions, before)
   const isAsked = questions.map((_, index) => expanded.texts.has(index))
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const unit = writeUnit(questions, expanded, isAsked, round === 0)
@@ -61,41 +62,39 @@ export async function askCompiler(
 
 const COMPILE = ['-x', 'cpp-output', '-c', '-O0', '-g0', '-w', '-fno-lto']
 
-/** The headers and the questions after the preprocessor. */
-interface Expanded {
-  readonly headers: string
-  readonly texts: ReadonlyMap<number, ExpandedQuestion>
-}
-
 interface ExpandedQuestion {
   readonly declaration: string
   readonly value: string
 }
 
-const HERE = 'tenon_question_'
+/** Between the declaration and the value of a question while the preprocessor expands both. */
+const VALUE = 'tenon_question_value'
 
-const QUESTION = new RegExp(`${HERE}(\\d+) (.*?)${HERE}value(.*?)(?=${HERE}|$)`, 'g')
+interface ExpandedQuestions {
+  readonly headers: string
+  readonly texts: ReadonlyMap<number, ExpandedQuestion>
+}
 
-async function expand(compiler: HeaderCompiler, questions: readonly Question[], before: string): Promise<Expanded> {
-  const lines = questions.map((question, index) => {
-    const [declaration, value] =
-      question.kind === 'bytes' ? [question.declaration, question.initialiser] : ['', question.expression]
-    return `${HERE}${index} ${declaration} ${HERE}value ${value}`
-  })
-  const text = await compiler.preprocess(
-    `${compiler.includes}${before}\n${HERE}begin\n${lines.join('\n')}\n${HERE}end\n`,
+async function expandQuestions(
+  compiler: HeaderCompiler,
+  questions: readonly Question[],
+  before: string,
+): Promise<ExpandedQuestions> {
+  const { headers, lines } = await expandLines(
+    compiler,
+    questions.map((question) =>
+      question.kind === 'bytes'
+        ? `${question.declaration} ${VALUE} ${question.initialiser}`
+        : `${VALUE} ${question.expression}`,
+    ),
+    before,
   )
-  const begin = text.lastIndexOf(`${HERE}begin`)
-  const end = text.lastIndexOf(`${HERE}end`)
-  const expanded = text
-    .slice(begin + HERE.length + 'begin'.length, end)
-    .split('\n')
-    .filter((line) => !line.startsWith('#'))
-    .join(' ')
   const texts = new Map<number, ExpandedQuestion>()
-  for (const [, index, declaration = '', value = ''] of expanded.matchAll(QUESTION))
-    texts.set(Number(index), { declaration, value })
-  return { headers: text.slice(0, begin), texts }
+  for (const [index, line] of lines) {
+    const [declaration = '', value = ''] = line.split(VALUE)
+    texts.set(index, { declaration, value })
+  }
+  return { headers, texts }
 }
 
 interface ProbeUnit {
@@ -111,7 +110,7 @@ interface ProbeUnit {
  */
 function writeUnit(
   questions: readonly Question[],
-  { headers, texts }: Expanded,
+  { headers, texts }: ExpandedQuestions,
   isAsked: readonly boolean[],
   isFirst: boolean,
 ): ProbeUnit {

@@ -2,20 +2,33 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { Platform } from '@tenon/build'
 import { type Compiler, type CommandResult, runCommand } from '@tenon/build/internal'
 import { CompilerError } from '../bind-error.ts'
+
+/** The file name of declarations that are no header. */
+export const DECLARATIONS = 'tenon_declarations'
 
 /** The compiler with the flags for one set of headers, and a directory for its files that {@link close} removes. */
 export class HeaderCompiler {
   /** C code that includes the headers. */
   readonly includes: string
+  /** The platform for which it compiles. */
+  readonly platform: Platform
   readonly #compiler: Compiler
   readonly #flags: readonly string[]
   readonly #directory: string
   #files = 0
 
-  private constructor(compiler: Compiler, flags: readonly string[], includes: string, directory: string) {
+  private constructor(
+    compiler: Compiler,
+    platform: Platform,
+    flags: readonly string[],
+    includes: string,
+    directory: string,
+  ) {
     this.#compiler = compiler
+    this.platform = platform
     this.#flags = flags
     this.includes = includes
     this.#directory = directory
@@ -24,16 +37,29 @@ export class HeaderCompiler {
   /**
    * @param headers paths, or names that the compiler searches as `#include <name>` does.
    * @param flags flags for the preprocessor: `-I`, `-isystem`, `-D`, `-U`, `-include` and `-std`.
+   * @param declarations C code behind the headers, on one line.
    */
-  static async open(compiler: Compiler, headers: readonly string[], flags: readonly string[]): Promise<HeaderCompiler> {
+  static async open(
+    compiler: Compiler,
+    platform: Platform,
+    headers: readonly string[],
+    flags: readonly string[],
+    declarations = '',
+  ): Promise<HeaderCompiler> {
     const includes = headers
       .map((header) => `#include ${header.startsWith('<') ? header : JSON.stringify(header)}\n`)
       .join('')
-    return new HeaderCompiler(compiler, flags, includes, await mkdtemp(join(tmpdir(), 'tenon-bind-')))
+    const unit = declarations === '' ? includes : `${includes}#line 1 "${DECLARATIONS}"\n${declarations}\n`
+    return new HeaderCompiler(compiler, platform, flags, unit, await mkdtemp(join(tmpdir(), 'tenon-bind-')))
   }
 
   async close(): Promise<void> {
     await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  /** Whether its libraries are ELF files. */
+  get isElf(): boolean {
+    return this.platform.os !== 'darwin' && this.platform.os !== 'win32'
   }
 
   /** The flag that makes the compiler report all errors, of which it would stop after 20 with clang. */
@@ -53,6 +79,13 @@ export class HeaderCompiler {
     await writeFile(path, code)
     const flags = extension === '.c' ? this.#flags : []
     return runCommand(this.#compiler.command, [...this.#compiler.args, ...flags, ...args, path], {
+      env: { ...process.env, LC_ALL: 'C' },
+    })
+  }
+
+  /** Runs the compiler to link objects. */
+  async link(args: readonly string[]): Promise<CommandResult> {
+    return runCommand(this.#compiler.command, [...this.#compiler.args, ...args], {
       env: { ...process.env, LC_ALL: 'C' },
     })
   }

@@ -39,7 +39,7 @@ export function tokenize(text: string): TokenizedUnit {
         const file = marker[2]!.replaceAll(/\\(.)/g, '$1')
         unit ??= file
         const isPart = place.file === unit || (headerFiles.has(place.file) && PART.test(file))
-        if (marker[3] !== undefined && isPart) headerFiles.add(file)
+        if (marker[3] !== undefined && isPart && !file.startsWith('<')) headerFiles.add(file)
         place = { file, line: Number(marker[1]) }
         continue
       }

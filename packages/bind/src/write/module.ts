@@ -20,6 +20,8 @@ export interface ModuleFiles {
   readonly code: string
   /** The text of `index.d.ts`. */
   readonly declarations: string
+  /** The library of the model's shim. */
+  readonly shim?: { readonly name: string; readonly bytes: Uint8Array }
 }
 
 /** How a module finds its libraries and its run time. */
@@ -52,12 +54,21 @@ export function writeModule(model: Model, { libraries, from = '@tenon' }: Module
   const title = `Written by tenon bind from ${model.headers.join(', ')} for ${model.target}. Do not edit: run the command again.`
   const code = parts.map((part) => part.code).join('\n')
   const declarations = parts.map(({ declaration }) => declaration).join('\n')
-  const base = libraries.some((library) => library.startsWith('.')) ? ', base: import.meta.url' : ''
-  const options = `platform: '${model.target}', libraries: ${JSON.stringify(libraries)}${base}`
+  const shim = model.shim && { name: shimName(model.target), bytes: model.shim.bytes }
+  const base = shim || libraries.some((library) => library.startsWith('.')) ? ', base: import.meta.url' : ''
+  const shimOption = shim ? `, shim: { path: './${shim.name}', hash: '${model.shim!.hash}' }` : ''
+  const options = `platform: '${model.target}', libraries: ${JSON.stringify(libraries)}${shimOption}${base}`
   return {
     code: `// ${title}\n${importsOf(code, from)}\n\nexport const library = NativeModule.of({ ${options} })\n\n${code}\n`,
     declarations: `// ${title}\n${typesOf(declarations, from)}\n/** The libraries of this module, which are opened when it first needs them. */\nexport declare const library: NativeModule\n\n${declarations}\n`,
+    ...(shim && { shim }),
   }
+}
+
+/** The file of a shim, such as `shim-linux-x64.so`. */
+function shimName(target: string): string {
+  const extension = target.startsWith('win32') ? 'dll' : target.startsWith('darwin') ? 'dylib' : 'so'
+  return `shim-${target}.${extension}`
 }
 
 const RUNTIME = ['Struct', 'members']

@@ -8,6 +8,7 @@ import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
 import { ResourceScope } from '../scope/resource-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { readPointer, writePointer } from './members.ts'
+import { openShim } from './open-shim.ts'
 import { Scratch } from './scratch.ts'
 import { Struct } from './struct.ts'
 import { textOf } from './text.ts'
@@ -38,6 +39,8 @@ export interface ModuleOptions {
   readonly platform: string
   /** Names that the system's loader searches, or paths. Those that begin with a dot are relative to `base`. */
   readonly libraries: readonly string[]
+  /** The library with functions that the module has beyond those of its libraries, and the hash of the headers for which it was compiled. */
+  readonly shim?: { readonly path: string; readonly hash: string }
   /** The URL of the module. */
   readonly base?: string
 }
@@ -68,25 +71,26 @@ export class NativeModule {
   readonly #scratch = new Scratch()
   readonly #callbacks = new WeakMap<object, Map<unknown, MemorySegment>>()
   readonly #lookups: SymbolLookup[] = []
+  readonly #shim: ModuleOptions['shim']
   #callbackCount = 0
+  #isOpen = false
 
-  private constructor(paths: readonly string[]) {
+  private constructor(paths: readonly string[], shim: ModuleOptions['shim']) {
     this.#paths = paths
+    this.#shim = shim
   }
 
   /** @throws {UnsupportedError} on another platform than the one for which the module was written. */
   static of(options: ModuleOptions): NativeModule {
-    const { platform, libraries, base } = checkOptions(options, ['platform', 'libraries', 'base'])
+    const { platform, libraries, shim, base } = checkOptions(options, ['platform', 'libraries', 'shim', 'base'])
     const here = `${process.platform}-${process.arch}`
     if (platform !== here)
       throw new UnsupportedError(`this module was written for ${platform}, got ${here}`, {
         hint: 'Sizes and values differ between platforms: run tenon bind on this one.',
       })
-    return new NativeModule(
-      libraries!.map((path) =>
-        path.startsWith('.') && base !== undefined ? fileURLToPath(new URL(path, base)) : path,
-      ),
-    )
+    const locate = (path: string): string =>
+      path.startsWith('.') && base !== undefined ? fileURLToPath(new URL(path, base)) : path
+    return new NativeModule(libraries!.map(locate), shim && { path: locate(shim.path), hash: shim.hash })
   }
 
   /** A pointer that is a value, such as `(void *)-1`. */
@@ -180,9 +184,12 @@ export class NativeModule {
   }
 
   #open(): void {
+    if (this.#isOpen) return
     if (this.#paths.length === 0 && this.#lookups.length === 0) this.#lookups.push(SymbolLookup.ofProcess())
     while (this.#lookups.length < this.#paths.length)
       this.#lookups.push(SymbolLookup.ofLibrary(this.#paths[this.#lookups.length]!, this.#scope))
+    if (this.#shim) this.#lookups.push(openShim(this.#shim, this.#scope))
+    this.#isOpen = true
   }
 
   #get(name: string): MemorySegment {

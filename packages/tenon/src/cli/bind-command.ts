@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { readBinary } from '@tenon/binary'
 import type * as bindTool from '@tenon/bind'
@@ -40,6 +40,10 @@ const args = {
     repeatable: true,
     valueHint: 'pattern',
     description: 'bind the declarations of these files, also of the system',
+  },
+  shim: {
+    type: 'boolean',
+    description: 'compile a library beside the module for inline functions, macros and types that no call can pass',
   },
   report: { type: 'boolean', description: 'list the declarations that are not in the module, with their reasons' },
   check: { type: 'boolean', description: 'write nothing, print what has changed, and exit with 1 if anything has' },
@@ -83,7 +87,7 @@ function splitCompilerFlags(rawArgs: readonly string[]): { flags: string[]; rest
 }
 
 async function bind(values: Values<typeof args>, flags: readonly string[]): Promise<ExitCode | void> {
-  const { headers, library, output, include, exclude, header, report, check, json } = values
+  const { headers, library, output, include, exclude, header, shim, report, check, json } = values
   if (output === undefined && !report && !json)
     throw new UsageError('--output is missing', 'Pass a directory: --output src/sqlite3. Or pass --report.')
   if (check && output === undefined) throw new UsageError('--check needs --output', 'Pass the directory to check.')
@@ -95,11 +99,13 @@ async function bind(values: Values<typeof args>, flags: readonly string[]): Prom
     include,
     exclude,
     headerFiles: header,
+    ...(shim && {
+      shim: { libraries: library.map((name) => ({ path: libraryPath(name), place: placeOf(name, output ?? '.') })) },
+    }),
   })
   if (model === undefined) return ExitCode.kernelFailed
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
-  if (json)
-    printData(JSON.stringify(model, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value), 2))
+  if (json) printData(JSON.stringify(model, jsonValue, 2))
   else if (report) for (const line of reportLines(model)) printData(printable(line))
   if (output !== undefined) {
     const from =
@@ -109,6 +115,12 @@ async function bind(values: Values<typeof args>, flags: readonly string[]): Prom
     else write(output, files)
   }
   printTalk(summaryOf(model, seconds))
+}
+
+/** Integers are text, as JSON has no 64 bits, and bytes are hexadecimal digits. */
+function jsonValue(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 }
 
 /** @returns undefined if the compiler refuses the headers, after its errors are printed */
@@ -163,14 +175,21 @@ const textOf = ({ code, declarations }: ModuleFiles, name: (typeof NAMES)[number
 function write(output: string, files: ModuleFiles): void {
   mkdirSync(output, { recursive: true })
   for (const name of NAMES) writeFileSync(join(output, name), textOf(files, name))
+  if (!files.shim) return
+  // A process that has loaded the old file keeps it.
+  const path = join(output, files.shim.name)
+  rmSync(path, { force: true })
+  writeFileSync(path, files.shim.bytes)
 }
 
 /** @throws {InputError} if a file differs, after the names that differ are printed */
 function compare(output: string, files: ModuleFiles): void {
-  const stale = NAMES.filter((name) => {
+  const stale: string[] = NAMES.filter((name) => {
     const path = join(output, name)
     return !existsSync(path) || readFileSync(path, 'utf8') !== textOf(files, name)
   })
+  // Its bytes depend on the compiler. The hash in index.js does not.
+  if (files.shim && !existsSync(join(output, files.shim.name))) stale.push(files.shim.name)
   if (stale.length === 0) return
   const path = join(output, 'index.d.ts')
   const before = declarationsOf(existsSync(path) ? readFileSync(path, 'utf8') : '')

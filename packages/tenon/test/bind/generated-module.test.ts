@@ -266,7 +266,7 @@ describe('tenon bind', () => {
   test('lists what is not bound, with its place and reason', () => {
     const { code, stdout } = bind('--report')
     expect(stdout).toBe(
-      'library.h:39 not_in_the_library: not exported: by libbound.so\nlibrary.h:40 inlined: inline function\n',
+      'library.h:39 not_in_the_library: not exported: by libbound.so\nlibrary.h:40 inlined: inline function: needs --shim\n',
     )
     expect(code).toBe(0)
   })
