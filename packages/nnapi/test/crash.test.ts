@@ -72,6 +72,26 @@ describe("a worker of one's own", () => {
 })
 
 describe('ends and beginnings', () => {
+  if (process.platform === 'linux')
+    test('a driver is ended before its client when the system lacks memory', async () => {
+      const adjustment = (process: number): string => readFileSync(`/proc/${process}/oom_score_adj`, 'utf8')
+      const own = adjustment(process.pid)
+      const children = (): string[] =>
+        readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8')
+          .trim()
+          .split(' ')
+      const before = children()
+      await using driver = await spawnDriver()
+      const started = children().filter((child) => !before.includes(child))
+      expect(started.map((child) => adjustment(Number(child)))).toEqual(['1000\n'])
+      await using server = await Server.start()
+      await using client = await connectDriver(server.path)
+      const [front, ...executors] = server.processes
+      expect([front, ...executors].map((each) => adjustment(each!))).toEqual([own, ...executors.map(() => '1000\n')])
+      expect(executors.length).toBeGreaterThan(0)
+      expect([driver, client].map(({ isAlive }) => isAlive)).toEqual([true, true])
+    })
+
   test('spawnDriver() and connectDriver() fail when the driver cannot be started or ends at once', async () => {
     await expectNoLeaks(async () => {
       expect((await thrownBy(() => spawnDriver({ command: ['/no/such/program'] }))).status).toBe('DEVICE_UNAVAILABLE')

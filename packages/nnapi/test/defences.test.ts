@@ -169,29 +169,6 @@ if (canMount)
     }
   })
 
-test('a driver with few descriptors and a client with many pools', async () => {
-  await using small = await Server.start({ pools: 100_000 }, { openFiles: 64 })
-  await using honest = await connectDriver(small.path)
-  using model = addModel([1, 2])
-  using prepared = await honest.prepare(model)
-  {
-    await using greedy = await connectDriver(small.path)
-    using own = await greedy.prepare(model)
-    // A pool costs a driver a mapping, and no descriptor.
-    const pools = Array.from({ length: 1000 }, () => createPool(4096))
-    for (const pool of pools) own.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
-    expect(small.holdings().descriptors).toBeLessThan(64 * small.processes.length)
-    expect(small.holdings().mappings).toBeGreaterThanOrEqual(1000)
-    using pool = createPool(64)
-    prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
-    expect(floats(pool.read(8, 8))).toEqual([1, 2])
-    for (const one of pools) one.close()
-  }
-  prepared.close()
-  await honest.closeAsync()
-  await small.isIdle()
-})
-
 test('requests are refused before memory is touched', async () => {
   const before = server.residentBytes()
   await attack((client) => {

@@ -1,6 +1,7 @@
 import { failed, refused, type Attachment, memorySize, importPool } from '@tenon/pools/internal'
-import { PoolsError, type Pool } from '@tenon/pools'
+import { PoolsError, type Pool, type PoolKind } from '@tenon/pools'
 import { discardAttachment } from '../link/link.ts'
+import { descriptorLimit } from '../link/socket.ts'
 import { checkAllocate, checkCopyFrom, type AllocateDescription } from '../driver/allocate.ts'
 import { copyRange, DeviceMemory, type PoolRange, refuseToken } from '../engine/device-memory.ts'
 import { checkGraph, readConstant } from '../engine/check-graph.ts'
@@ -15,6 +16,9 @@ import { checkModel } from '../model/validate-model.ts'
 import { type Reader, u32 } from '../wire/body.ts'
 import { readPool } from '../wire/pool-codec.ts'
 import type { Budget } from './budget.ts'
+
+/** The pools of files that this process has for its clients. Each has a descriptor, and other pools have none. */
+let filePools = 0
 
 /** Everything that a driver keeps for one client: its pools, models and device buffers, and how much of them it may have. */
 export class Client {
@@ -84,7 +88,7 @@ export class Client {
     for (const pool of this.#leaving) {
       if (pool.gate.holds > 0) continue
       this.#leaving.delete(pool)
-      this.#countPool(-pool.memorySize)
+      this.#countPool(pool.kind, -pool.memorySize)
       pool.close()
     }
   }
@@ -189,19 +193,22 @@ export class Client {
     const { pools, poolBytes } = this.limits
     if (this.#pools.size + this.#leaving.size >= pools) throw exhausted(`${pools} pools`)
     if (this.#poolBytes + byteSize > poolBytes) throw exhausted(`${poolBytes} bytes of pools`)
-    this.#countPool(byteSize)
+    if (handle.kind === 'file' && filePools >= descriptorLimit() / 4)
+      throw exhausted('a quarter of the descriptors of this process for pools of files, together with other clients')
+    this.#countPool(handle.kind, byteSize)
     try {
       return importPool(handle)
     } catch (error) {
-      this.#countPool(-byteSize)
+      this.#countPool(handle.kind, -byteSize)
       throw error
     }
   }
 
-  #countPool(byteSize: number): void {
+  #countPool(kind: PoolKind, byteSize: number): void {
     if (byteSize < 0) this.#budget.give('poolBytes', -byteSize)
     else this.#budget.take('poolBytes', byteSize)
     this.#poolBytes += byteSize
+    if (kind === 'file') filePools += Math.sign(byteSize)
   }
 }
 

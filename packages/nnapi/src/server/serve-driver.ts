@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, unlinkSync } from 'node:fs'
+import { existsSync, lstatSync, unlinkSync, writeFileSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
 import { ArgumentError } from '@tenon/core'
 import { checkOptions, checkSize, libraryFunctions } from '@tenon/core/internal'
@@ -77,6 +77,7 @@ export interface WorkerData {
 
 /** Serves the process or thread that started this one. */
 function serveStarter(kernels: KernelRegistry, limits: DriverLimits): void {
+  if (isMainThread) letSystemEndFirst()
   const end = isMainThread ? inheritedDescriptor() : workerChannel()
   const words = new TurnWords(new ArrayBuffer(WORDS_SIZE), 0)
   // Nobody watches: the starter ends its driver itself.
@@ -86,6 +87,15 @@ function serveStarter(kernels: KernelRegistry, limits: DriverLimits): void {
   // The client is disconnected however the thread ends.
   process.once('exit', () => executor.close())
   executor.serveOne(isMainThread ? new DriverLink(end as number) : linkOf(end))
+}
+
+/** Makes the system end this process before its client or its front when memory is short, as workers of isolation do. */
+function letSystemEndFirst(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '1000')
+  } catch {
+    // Without /proc, the system chooses by size.
+  }
 }
 
 function workerChannel(): number | PortEnd {
@@ -116,6 +126,7 @@ function execute(
   limits: DriverLimits,
   totals: DriverTotals,
 ): void {
+  letSystemEndFirst()
   const { control, words: memory, bell } = INHERITED
   exitWithPeer(control)
   const { address, buffer } = openMapping(memory, 0, WORDS_SIZE, { isShared: true, isGuarded: false })
