@@ -361,6 +361,7 @@ test('options and calls that are not valid are refused by name', async () => {
     [{ deadline: -1 }, /deadline must be/],
     [{ deadline: Number.NaN }, /deadline must be/],
     [{ memory: '512 parsecs' }, /memory must be/],
+    [{ memory: '512' }, /memory must be a whole number of bytes, or a text with a unit such as "64 MiB", got "512"/],
     [{ memory: 0 }, /memory must be/],
     [{ restart: { limits: 1 } }, /restart must not have the option/],
     [{ output: 'console' }, /output must be 'capture' or 'inherit' or 'ignore', got "console"/],

@@ -114,8 +114,14 @@ describe('a folder with models', () => {
     expect(await errorOf(late)).toMatch(
       /deadline must be of the kind number, got "5s"[^]*Write a number of milliseconds/,
     )
-    expect(await errorOf({ ...good, 'b/model.json': { ...softmax, memory: '512' } })).toMatch(
-      /the field memory is not valid\. It must end with a unit\.[^]*such as '512 MiB'/,
+    expect(
+      await errorOf({
+        ...good,
+        'b/model.json': { ...softmax, memory: '512' },
+        'b/1/libkernels.so': good['a/1/libkernels.so'],
+      }),
+    ).toMatch(
+      /failed to load 'b': memory must be a whole number of bytes, or a text with a unit such as "64 MiB", got "512"/,
     )
     expect(await errorOf({ ...good, 'b/x': '' })).toContain('must contain model.json or one of model.ts')
     expect(await errorOf({ ...good, 'b/model.json': '{' })).toContain('must be JSON')

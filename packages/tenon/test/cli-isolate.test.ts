@@ -219,8 +219,8 @@ if (process.platform === 'linux') {
       ['--isolate', '--deadline', '1x'],
       '--deadline must be a duration of at least 1ms, such as 500ms, 1s or inf, got 1x',
     ],
-    [['--isolate', '--memory', '0'], '--memory must be a number of bytes, such as 512MiB, got 0'],
-    [['--isolate', '--memory', '1'], '--memory must be at least 1MiB, got 1'],
+    [['--isolate', '--memory', '0MiB'], '--memory must be a number of bytes with a unit, such as 512MiB, got 0MiB'],
+    [['--isolate', '--memory', '512'], '--memory must be a number of bytes with a unit, such as 512MiB, got 512'],
     [['--isolate', '--workers', '65'], '--workers must be a whole number from 1 to 64, got 65'],
     [['--isolate', '--host-scratch'], '--isolate cannot be used with --host-scratch'],
     [['--isolate', '--alias', '0=0'], '--isolate cannot be used with --alias'],
@@ -247,7 +247,7 @@ test.each([
 })
 
 test.each([
-  ['4096', 4096],
+  ['4096B', 4096],
   ['512MiB', 2 ** 29],
   ['1.5 GiB', 1.5 * 2 ** 30],
   ['2GB', 2e9],
@@ -260,7 +260,7 @@ test.each(['', 'fast', '-1s', '1e3', '0', '1 s s', '1sec', 'NaN', '0x10', '1toSt
   expect(() => parseDuration('--deadline', text)).toThrow(UsageError)
 })
 
-test.each(['', '-1', '1.5', '1.0000001KiB', '9999999999TiB', '1M', 'inf', '1 KIB', '1constructor'])(
+test.each(['', '-1', '1.5', '4096', '1.0000001KiB', '9999999999TiB', '1M', 'inf', '1 KIB', '1constructor'])(
   '%j is no size',
   (text) => {
     expect(() => parseSize('--memory', text)).toThrow(UsageError)

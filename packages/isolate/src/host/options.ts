@@ -7,7 +7,7 @@ export interface WorkersOptions {
   /** The longest time for one call, in milliseconds, with the time in the queue. The default is 30,000; `Infinity` is allowed. */
   readonly deadline?: number
   /**
-   * The private memory that a worker may have: a number of bytes, or a text such as `512 MiB`. Its units are B, KiB, MiB, GiB, TiB,
+   * The private memory that a worker may have: a number of bytes, or a text with a unit such as `512 MiB`. Its units are B, KiB, MiB, GiB, TiB,
    * kB, MB, GB and TB. The default is no limit.
    */
   readonly memory?: number | string

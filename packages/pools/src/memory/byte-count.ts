@@ -6,15 +6,18 @@ const UNITS: ReadonlyMap<string, number> = new Map([
   ...['kB', 'MB', 'GB', 'TB'].map((unit, index) => [unit, 1000 ** (index + 1)] as const),
 ])
 
-const PATTERN = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i
+const PATTERN = /^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*$/i
 
 /** The hint for a text that is not a number of bytes. */
 export const byteUnitsHint: string = `Write a number and one of the units ${[...UNITS.keys()].join(', ')}.`
 
-/** Reads a text such as `64 MiB`, `2GB` or `4096`, which is in bytes. Returns undefined if it is not a whole number of bytes. */
+/**
+ * Reads a text such as `64 MiB`, `2GB` or `4096 B`. A text without a unit is refused, because `512` was more likely meant in MiB. Returns
+ * undefined if it is not a whole number of bytes.
+ */
 export function parseByteCount(text: string): number | undefined {
   const [, digits, unit] = PATTERN.exec(text) ?? []
-  const factor = unit === '' ? 1 : UNITS.get(unit ?? '')
+  const factor = UNITS.get(unit ?? '')
   const bytes = factor === undefined ? NaN : Number(digits) * factor
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
@@ -28,5 +31,5 @@ export function byteCount(value: unknown, name: string): number {
   if (typeof value !== 'string') return checkSize(value, name)
   const bytes = parseByteCount(value)
   if (bytes !== undefined) return bytes
-  throw wrongValue(name, 'a whole number of bytes, or a text such as "64 MiB"', value, byteUnitsHint)
+  throw wrongValue(name, 'a whole number of bytes, or a text with a unit such as "64 MiB"', value, byteUnitsHint)
 }

@@ -4,7 +4,7 @@ import { byteCount, parseByteCount } from '../../src/memory/byte-count.ts'
 
 describe('numbers of bytes', () => {
   test.each([
-    ['4096', 4096],
+    ['4096 B', 4096],
     ['512MiB', 2 ** 29],
     ['1.5 GiB', 1.5 * 2 ** 30],
     ['2GB', 2e9],
@@ -21,6 +21,9 @@ describe('numbers of bytes', () => {
   test.each([
     '',
     ' ',
+    '4096',
+    '0',
+    ' 1 ',
     '-1',
     '1.5',
     '1.0000001KiB',

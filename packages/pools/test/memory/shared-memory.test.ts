@@ -25,7 +25,7 @@ describe.runIf(process.platform === 'linux')('SharedMemory', () => {
   test.each([
     [{ chunk: 1000 }, /^chunk must be a power of two from 1 MiB \(1048576 bytes\), got 1000/],
     [{ chunk: '3 MiB' }, /^chunk must be a power of two/],
-    [{ chunk: '64 Mb' }, /^chunk must be a whole number of bytes, or a text such as "64 MiB", got "64 Mb"/],
+    [{ chunk: '64 Mb' }, /^chunk must be a whole number of bytes, or a text with a unit such as "64 MiB", got "64 Mb"/],
     [{ limit: 5 }, /^limit must be at least 1 MiB/],
     [{ limit: -1 }, /^limit must be a whole number/],
     [{ chunk: '4 MiB', limit: '2 MiB' }, /^limit must be at least the 4194304 bytes of a chunk, got 2097152/],

@@ -1,7 +1,6 @@
 import {
   array,
   boolean,
-  check,
   integer,
   literal,
   minLength,
@@ -27,12 +26,6 @@ import type { ModelOptions } from '../model/model.ts'
 const name = pipe(string(), minLength(1))
 const count = pipe(number(), integer(), minValue(1))
 const whole = pipe(number(), integer(), minValue(0))
-
-/** A number alone could be meant in any unit. */
-const memory = pipe(
-  string(),
-  check((text) => /[A-Za-z]\s*$/.test(text), 'It must end with a unit.'),
-)
 
 const queuePolicy = strictObject({
   timeoutAction: optional(picklist(['reject', 'delay'])),
@@ -68,7 +61,7 @@ const modelFile = strictObject({
   deadline: optional(pipe(number(), minValue(1))),
   instances: optional(count),
   idempotent: optional(boolean()),
-  memory: optional(memory),
+  memory: optional(string()),
   guard: optional(boolean()),
   recycle: optional(count),
   versionPolicy: optional(versionPolicy),

@@ -33,19 +33,10 @@ export function readIsolateFlags(flags: CallFlags): IsolateSettings {
   const { deadline, memory, guard, workers } = flags
   return {
     ...(deadline === undefined ? {} : { deadline: parseDuration('--deadline', deadline) }),
-    ...(memory === undefined ? {} : { memory: parseMemory(memory) }),
+    ...(memory === undefined ? {} : { memory: parseSize('--memory', memory) }),
     guard,
     workers: workers === undefined ? 1 : parseWorkers(workers),
   }
-}
-
-/** The least memory of a kernel in bytes. Less is the number of a size whose unit was forgotten. */
-const LEAST_MEMORY = 2 ** 20
-
-function parseMemory(text: string): number {
-  const size = parseSize('--memory', text)
-  if (size >= LEAST_MEMORY) return size
-  throw new UsageError(`--memory must be at least 1MiB, got ${text}`, 'Write a unit: 512MiB, or 2GiB.')
 }
 
 function parseWorkers(text: string): number {

@@ -29,7 +29,7 @@ export function parseDuration(flag: string, text: string, least: 0 | 1 = 1): num
 }
 
 /**
- * Reads a size such as `512MiB` or `2 GB`. A number without unit is in bytes.
+ * Reads a size such as `512MiB` or `2 GB`.
  *
  * @returns a whole number of bytes
  * @throws {UsageError} that names the flag
@@ -37,5 +37,8 @@ export function parseDuration(flag: string, text: string, least: 0 | 1 = 1): num
 export function parseSize(flag: string, text: string): number {
   const size = parseByteCount(text)
   if (size !== undefined && size >= 1) return size
-  throw new UsageError(`${flag} must be a number of bytes, such as 512MiB, got ${text || 'nothing'}`, byteUnitsHint)
+  throw new UsageError(
+    `${flag} must be a number of bytes with a unit, such as 512MiB, got ${text || 'nothing'}`,
+    byteUnitsHint,
+  )
 }
