@@ -66,6 +66,8 @@ export {
   type RemoteOperand,
   type RemotePart,
 } from './remote/remote-call.ts'
+export { bindRemoteFunction } from './remote/remote-function.ts'
+export { RemotePointer, type RemoteWorker } from './remote/remote-pointer.ts'
 export { sharedChunkOf, type SharedChunk } from './memory/shared-chunk.ts'
 export { hasSlabs, partBuffers, Slab, SLAB_ALIGNMENT } from './memory/slab.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'

@@ -9,6 +9,7 @@ import {
   type RemoteOperand,
   type RemotePart,
   type RemoteKernel,
+  type RemoteWorker,
 } from '@tenon/core/internal'
 import type { SharedMemory } from '@tenon/pools'
 import { SPAN_UNIT } from '@tenon/pools/internal'
@@ -38,6 +39,7 @@ export class StagedCall<T = void> implements WorkerCall<T> {
   readonly signal: WorkerCall['signal']
   readonly priority: WorkerCall['priority']
   readonly affinity: WorkerCall['affinity']
+  readonly worker: RemoteWorker | undefined
   readonly idempotent: WorkerCall['idempotent']
   readonly parts: ((answer: RemoteAnswer) => readonly KeptPart[]) | undefined
   readonly callBack: ((body: Uint8Array) => Uint8Array) | undefined
@@ -54,7 +56,7 @@ export class StagedCall<T = void> implements WorkerCall<T> {
    * @throws {AllocationError} if there is not enough shared memory.
    */
   constructor(owner: Gated, memory: SharedMemory, call: RemoteCall<T>) {
-    const { kernel, operands, body, options, parts, callBack } = call
+    const { kernel, operands, body, options, callBack } = call
     this.#call = call
     this.#memory = memory
     this.kernel = kernel
@@ -63,8 +65,9 @@ export class StagedCall<T = void> implements WorkerCall<T> {
     this.signal = options.signal
     this.priority = options.priority
     this.affinity = options.affinity
+    this.worker = call.worker
     this.idempotent = options.idempotent
-    this.parts = parts && ((answer) => parts(answer).map(keptPart))
+    this.parts = call.parts && ((answer) => call.parts!(answer).map(keptPart))
     this.callBack = callBack && ((bytes) => this.#callBack(callBack, bytes))
     const gated: Gated[] = [owner]
     for (const operand of operands) if (operand?.tensor !== undefined) gated.push(operand.tensor)
@@ -128,9 +131,9 @@ export class StagedCall<T = void> implements WorkerCall<T> {
     }
   }
 
-  read(answer: RemoteAnswer): T {
+  read(answer: RemoteAnswer, worker: RemoteWorker): T {
     this.#copyBack()
-    return this.#call.read(answer)
+    return this.#call.read(answer, worker)
   }
 
   failure(answer: RemoteAnswer, details: WorkerDetails): Error {

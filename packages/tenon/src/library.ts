@@ -103,7 +103,7 @@ export class Library {
    *
    * With `host: 'node'`, the workers run Node.js, and kernels are the functions that a module exports.
    *
-   * @param path of the file, or its `file:` URL
+   * @param path of the file, or its `file:` URL; a bare name is searched for by the system's loader
    * @throws (rejects with) {LoadError} if the file is missing or is no library of this system
    * @throws (rejects with) {ArgumentError | ArgumentRangeError} if an option is not valid
    * @throws (rejects with) {UnsupportedError} if this system has no workers

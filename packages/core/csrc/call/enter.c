@@ -55,7 +55,8 @@ uint32_t tn__perform(tn_call_frame_t *frame) {
 }
 
 void tn_call_perform(tn_call_frame_t *frame) {
-  if (tn__perform(frame) != TN_CALL_RETURNED) frame->results[0] = (uint64_t)TN_EXCEPTION;
+  frame->state = tn__perform(frame);
+  if (frame->state != TN_CALL_RETURNED) frame->results[0] = (uint64_t)TN_EXCEPTION;
 }
 
 static uint32_t perform(void *frame) { return tn__perform(frame); }

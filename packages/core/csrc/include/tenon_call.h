@@ -150,8 +150,8 @@ TN_API void tn_environment_enter(tn_environment_t *environment);
 TN_API void tn_environment_run(tn_environment_t *environment, int32_t (*entry)(tn_call_frame_t *frame));
 
 /* Performs the call that any frame describes on the stack of the caller, for functions that run no code of others. They
- * need no environment, and the frame may be short: only the words that the call has are accessed. The first result is
- * TN_EXCEPTION if the function threw a C++ exception. */
+ * need no environment, and the frame may be short: only the words that the call has are accessed. `state` tells how it ended, and
+ * the first result is TN_EXCEPTION unless the function returned. */
 TN_API void tn_call_perform(tn_call_frame_t *frame);
 
 /* Do the same as the first two with the environment of this thread, which is open. */

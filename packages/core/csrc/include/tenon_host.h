@@ -172,6 +172,7 @@ typedef struct tn_host_hello {
 #define TN_HOST_PACKED 5u       /* a packed function; the descriptor is empty */
 #define TN_HOST_LEGACY 6u       /* a packed function of TVM before 0.21 */
 #define TN_HOST_REGISTERED 7u   /* typed, registered by the library under `symbols[3]` for the platform Host; a descriptor */
+#define TN_HOST_FUNCTION 9u     /* a function of C, `symbols[3]`; no operands, results and descriptor */
 #define TN_HOST_SCRIPT 8u       /* a function of a module of TypeScript; the descriptor is MessagePack */
 
 /* The body of TN_HOST_KERNEL. The name for messages, the four symbols (each `symbol_lengths[i]` bytes, in the order of
@@ -185,6 +186,33 @@ typedef struct tn_host_kernel {
   uint32_t symbol_lengths[4];
   uint32_t descriptor_length;
 } tn_host_kernel_t;
+
+/* The body of TN_HOST_RUN for a function of C. tn_host_pointer_t[pointers] follow, then the part of a tn_call_frame_t from `integers`
+ * to the end of the used stack, and, with TN_CALL_COPIES, `copies_size` bytes of the frame from `copy_count` on. */
+typedef struct tn_host_call {
+  uint64_t extra; /* of the frame, as `flags` and `stack_size` are */
+  uint32_t flags;
+  uint32_t stack_size;
+  uint32_t pointers;
+  uint32_t copies_size;
+  uint32_t text_limit; /* the result is a text of at most so many bytes, which the answer contains; 0: it is none */
+  uint32_t reserved;
+} tn_host_call_t;
+
+/* An argument that is the address of an operand. */
+typedef struct tn_host_pointer {
+  uint32_t word; /* of the frame, in 32 bits */
+  uint32_t operand;
+} tn_host_pointer_t;
+
+/* The answer: the results of the frame. The text follows. */
+typedef struct tn_host_returned {
+  uint64_t results[2];
+  uint64_t vector_results[4];
+  int32_t error_number;
+  uint32_t text_length; /* TN_HOST_NO_TEXT: the pointer is null, or the result is not a text */
+} tn_host_returned_t;
+#define TN_HOST_NO_TEXT 0xffffffffu
 
 /* The body of TN_HOST_MEMORY. Before the request is posted, the client sends one message on the control socket: the u32
  * id of the memory, with the descriptor. */

@@ -407,6 +407,18 @@ export const LAYOUTS = {
       descriptor_length: 36,
     },
   },
+  tn_host_call_t: {
+    size: 32,
+    offsets: { extra: 0, flags: 8, stack_size: 12, pointers: 16, copies_size: 20, text_limit: 24, reserved: 28 },
+  },
+  tn_host_pointer_t: {
+    size: 8,
+    offsets: { word: 0, operand: 4 },
+  },
+  tn_host_returned_t: {
+    size: 56,
+    offsets: { results: 0, vector_results: 16, error_number: 48, text_length: 52 },
+  },
   tn_host_memory_t: {
     size: 16,
     offsets: { byte_size: 0, is_writable: 8, reserved: 12 },
@@ -675,7 +687,9 @@ export const CONSTANTS = {
   TN_HOST_PACKED: 5,
   TN_HOST_LEGACY: 6,
   TN_HOST_REGISTERED: 7,
+  TN_HOST_FUNCTION: 9,
   TN_HOST_SCRIPT: 8,
+  TN_HOST_NO_TEXT: 4294967295,
   TN_HOST_WAITED: 64,
   TN_HOST_IDLE: 0,
   TN_HOST_CONTROLLING: 1,

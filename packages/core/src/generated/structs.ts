@@ -466,6 +466,25 @@ export const STRUCTS = {
     symbol_lengths: ['uint32_t', 4],
     descriptor_length: 'uint32_t',
   },
+  tn_host_call_t: {
+    extra: 'uint64_t',
+    flags: 'uint32_t',
+    stack_size: 'uint32_t',
+    pointers: 'uint32_t',
+    copies_size: 'uint32_t',
+    text_limit: 'uint32_t',
+    reserved: 'uint32_t',
+  },
+  tn_host_pointer_t: {
+    word: 'uint32_t',
+    operand: 'uint32_t',
+  },
+  tn_host_returned_t: {
+    results: ['uint64_t', 2],
+    vector_results: ['uint64_t', 4],
+    error_number: 'int32_t',
+    text_length: 'uint32_t',
+  },
   tn_host_memory_t: {
     byte_size: 'uint64_t',
     is_writable: 'uint32_t',

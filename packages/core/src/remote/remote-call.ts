@@ -7,6 +7,7 @@ import type { Gate } from '../memory/lifetime.ts'
 import type { Segment } from '../memory/segment.ts'
 import type { TensorType } from '../types/tensor-type.ts'
 import type { Tensor } from '../types/tensor.ts'
+import type { RemoteWorker } from './remote-pointer.ts'
 
 /** The priority of a call among those that wait for a worker. */
 export type CallPriority = 'low' | 'medium' | 'high'
@@ -99,8 +100,10 @@ export interface RemoteCall<T = void> {
   readonly kernel: RemoteKernel
   /** The operands, and then the results; null for one that has no memory. They are open, and checked. */
   readonly operands: readonly (RemoteOperand | null)[]
-  /** The arguments of a packed function. */
+  /** The arguments of a packed function or of a function of C. */
   readonly body?: Uint8Array
+  /** The process that must run the call, because it has memory of another one. */
+  readonly worker?: RemoteWorker | undefined
   /** Options that were read once. The host checks them. */
   readonly options: IsolatedRunOptions
   /**
@@ -109,7 +112,7 @@ export interface RemoteCall<T = void> {
    */
   readonly parts?: (answer: RemoteAnswer) => readonly RemotePart[]
   /** Returns the result. Called once, for an answer without error. */
-  read(answer: RemoteAnswer): T
+  read(answer: RemoteAnswer, worker: RemoteWorker): T
   /** Returns the error that the kernel reported, or undefined for one that does not depend on the convention. */
   failure(answer: RemoteAnswer): Error | undefined
   /** Runs a function of this thread that the kernel calls. It returns an error as bytes, at most `TN_HOST_BODY_SIZE`. */

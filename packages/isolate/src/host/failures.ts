@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { KernelDeadlineError, ScopeClosedError, type TenonError } from '@tenon/core'
-import { CONSTANTS, STATUS, type RemoteAnswer } from '@tenon/core/internal'
+import { CONSTANTS, STATUS, type RemoteAnswer, type RemoteWorker } from '@tenon/core/internal'
 import { coreFileOf, type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
 import { CrashLoopError, KernelCrashError, KernelMemoryError, WorkerLostError } from './errors.ts'
 import type { Execution } from './execution.ts'
@@ -168,6 +168,15 @@ export function lostError(
     hint: 'Make the call again. The cause is the end of the worker.',
     details: { ...details, kernel: name, output: '' },
     cause,
+  })
+}
+
+/** The worker whose memory a call needs has ended. */
+export function goneError(execution: Execution, worker: RemoteWorker): WorkerLostError {
+  const { name } = execution.call.kernel
+  return new WorkerLostError(`${name} needs memory of process ${worker.process}, which has ended`, {
+    hint: 'Make the pointers that are passed again, in the new process.',
+    details: { kernel: name, worker, output: '' },
   })
 }
 

@@ -1,14 +1,14 @@
 import type { TenonError } from '@tenon/core'
-import { coreFunctions, type RemoteAnswer } from '@tenon/core/internal'
+import { type RemoteAnswer } from '@tenon/core/internal'
 import { briefWaits } from './brief-waits.ts'
 import { CallMetrics, residentMemory } from './call-metrics.ts'
 import { CallQueue } from './call-queue.ts'
 import { outputChannel, publish } from './events.ts'
 import type { Execution } from './execution.ts'
-import { closedError, deadlineError, detailsOf, elapsedTime, isExhausted, memoryError } from './failures.ts'
+import { closedError, deadlineError, detailsOf, elapsedTime, goneError, isExhausted, memoryError } from './failures.ts'
 import type { Settings } from './settings.ts'
 import { START_TIMEOUT, Supervisor, type SupervisedPool } from './supervisor.ts'
-import { Timer } from './timer.ts'
+import { clockOffset, Timer } from './timer.ts'
 import { WorkerSlot } from './worker-slot.ts'
 import type { Worker } from './worker.ts'
 
@@ -16,16 +16,6 @@ import type { Worker } from './worker.ts'
 const CANCEL_AGAIN = 10
 /** The time between two looks at the memory of a worker, in ms. */
 const MEMORY_INTERVAL = 50
-
-/** A little more than the difference, so that no worker finds a deadline missed before this process does. */
-function clockOffset(): number {
-  let least = Infinity
-  for (let round = 0; round < 3; round++) {
-    const before = performance.now()
-    least = Math.min(least, Number(coreFunctions().tn_host_now()) / 1e6 - before)
-  }
-  return least
-}
 
 /** Somebody who waits until the workers are ready, or have nothing to do. */
 interface Waiter {
@@ -121,6 +111,12 @@ export class Pool implements SupervisedPool {
   /** @returns whether the answers of the worker were read meanwhile. */
   #send(slot: WorkerSlot, execution: Execution, now: number): boolean {
     const worker = slot.worker!
+    const { worker: needed } = execution.call
+    if (needed !== undefined && needed.process !== worker.process) {
+      execution.reject(goneError(execution, needed))
+      this.release(execution)
+      return false
+    }
     worker.add(execution, now)
     if (!execution.isAsync) return false
     const isWaitedFor = briefWaits.wait(worker, execution)

@@ -1,4 +1,5 @@
 import type { TenonError } from '@tenon/core'
+import type { RemoteWorker } from '@tenon/core/internal'
 import type { CallMetrics } from './call-metrics.ts'
 import type { CallQueue } from './call-queue.ts'
 import { signalName } from './crash-report.ts'
@@ -10,7 +11,6 @@ import type { Execution } from './execution.ts'
 import { closedError, crashError, deadlineError, detailsOf, lostError, loopError, memoryError } from './failures.ts'
 import { CrashWindow } from './restart-policy.ts'
 import type { WorkerSlot } from './worker-slot.ts'
-import type { WorkerIdentity } from './worker-call.ts'
 import type { ProcessEnd } from './worker-process.ts'
 import { type Ending, Worker, type WorkerListener } from './worker.ts'
 
@@ -149,7 +149,7 @@ export class Supervisor {
   }
 
   /** Settles the calls that a worker had when it ended, or gives them to another one. */
-  #settle(rest: readonly Execution[], victim: Execution | undefined, error: TenonError, worker: WorkerIdentity): void {
+  #settle(rest: readonly Execution[], victim: Execution | undefined, error: TenonError, worker: RemoteWorker): void {
     const { queue, metrics, isClosed, failure } = this.#pool
     const again: Execution[] = []
     for (const execution of rest) {

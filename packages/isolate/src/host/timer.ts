@@ -1,3 +1,5 @@
+import { coreFunctions } from '@tenon/core/internal'
+
 /** The longest time of a timer of Node.js. */
 export const LONGEST_TIMER: number = 2 ** 31 - 1
 
@@ -54,4 +56,17 @@ export class Timer {
     this.#timer = undefined
     this.#at = Infinity
   }
+}
+
+/**
+ * A little more than the difference between the clock of workers and that of JavaScript, in ms, so that no worker finds a deadline missed
+ * before this process does.
+ */
+export function clockOffset(): number {
+  let least = Infinity
+  for (let round = 0; round < 3; round++) {
+    const before = performance.now()
+    least = Math.min(least, Number(coreFunctions().tn_host_now()) / 1e6 - before)
+  }
+  return least
 }

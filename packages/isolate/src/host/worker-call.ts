@@ -1,4 +1,4 @@
-import type { CallPriority, Gated, RemoteAnswer, RemoteKernel, SharedChunk } from '@tenon/core/internal'
+import type { CallPriority, Gated, RemoteAnswer, RemoteKernel, RemoteWorker, SharedChunk } from '@tenon/core/internal'
 
 /** A range of shared memory; null for an operand that is missing, whose pointer is null in the worker. */
 export type WorkerOperand = {
@@ -19,17 +19,9 @@ export interface WorkerDetails {
   /** The name of the kernel. */
   readonly kernel: string
   /** The worker that had the call. */
-  readonly worker: WorkerIdentity
+  readonly worker: RemoteWorker
   /** What the worker wrote to stdout and stderr during the call, at most 64 KiB. */
   readonly output: string
-}
-
-/** A worker as errors and events name it. */
-export interface WorkerIdentity {
-  /** The place of the worker, from 0. */
-  readonly index: number
-  /** The number of its process. */
-  readonly process: number
 }
 
 /** A part of a value that the worker keeps, and the range of memory to which it is copied. */
@@ -44,7 +36,7 @@ export interface WorkerCall<T = unknown> {
   readonly kernel: RemoteKernel
   /** The operands, and then the results. */
   readonly operands: readonly WorkerOperand[]
-  /** The arguments of a packed function. */
+  /** The arguments of a packed function or of a function of C. */
   readonly body?: Uint8Array | undefined
   /** The lifetimes that own the operands. They are held once, until the call has settled and the worker has answered or ended. */
   readonly gated?: readonly Gated[] | undefined
@@ -54,6 +46,8 @@ export interface WorkerCall<T = unknown> {
   readonly priority?: CallPriority | undefined
   /** Calls with the same key run in the same worker. */
   readonly affinity?: string | undefined
+  /** The worker that must run the call, because it has memory of that worker. It wins over `affinity`. */
+  readonly worker?: RemoteWorker | undefined
   /** Whether the call may run again on another worker if the first one crashed. */
   readonly idempotent?: boolean | undefined
   /** The number of bytes that were copied into shared memory for this call. */
@@ -64,7 +58,7 @@ export interface WorkerCall<T = unknown> {
    */
   readonly parts?: ((answer: RemoteAnswer) => readonly KeptPart[]) | undefined
   /** Returns the result. Called once, for an answer without error. */
-  read(answer: RemoteAnswer): T
+  read(answer: RemoteAnswer, worker: RemoteWorker): T
   /** Returns the error that the kernel reported itself. */
   failure(answer: RemoteAnswer, details: WorkerDetails): Error
   /** Runs a function of this thread that the kernel calls. It returns an error as bytes, at most `TN_HOST_BODY_SIZE`. */

@@ -1,9 +1,8 @@
-import { CONSTANTS, LAYOUTS, type RemoteAnswer, type RemoteKernel } from '@tenon/core/internal'
+import { CONSTANTS, LAYOUTS, type RemoteAnswer, type RemoteKernel, type RemoteWorker } from '@tenon/core/internal'
 import type { Execution } from './execution.ts'
 import { startProcess } from './host-program.ts'
 import { RequestRing, type RingOwner } from './request-ring.ts'
 import type { Settings } from './settings.ts'
-import type { WorkerIdentity } from './worker-call.ts'
 import { type WaitResult, WorkerProcess } from './worker-process.ts'
 
 const { offsets: HELLO } = LAYOUTS.tn_host_hello_t
@@ -36,7 +35,7 @@ export interface WorkerListener {
 export type Ending = 'deadline' | 'abort' | 'memory' | 'fault' | 'start' | 'replaced' | 'closed'
 
 /** One process that runs kernels, and the calls that it has. */
-export class Worker implements RingOwner, WorkerIdentity {
+export class Worker implements RingOwner, RemoteWorker {
   readonly index: number
   readonly process: number
   readonly clock: number
@@ -271,7 +270,7 @@ export class Worker implements RingOwner, WorkerIdentity {
     this.#leave(execution)
     let value
     try {
-      value = execution.call.read(answer)
+      value = execution.call.read(answer, this)
     } catch (error) {
       this.#listener.broke(this, execution, error)
       return

@@ -250,13 +250,13 @@ export class Workers implements AsyncDisposable {
     const { failure } = this.#pool
     if (failure !== undefined) throw failure
     checkCallOptions(call)
-    const { affinity } = call
+    const { affinity, worker } = call
     const { deadline = this.#settings.deadline, idempotent = this.#settings.idempotent, signal } = call
     if (signal?.aborted === true) throw signal.reason
     return new Execution(
       call,
       this.#nextId++,
-      affinity === undefined ? -1 : workerIndexOf(affinity, this.#settings.workers),
+      worker?.index ?? (affinity === undefined ? -1 : workerIndexOf(affinity, this.#settings.workers)),
       { deadline, isIdempotent: idempotent, isAsync, isLoad: false },
       performance.now(),
     )

@@ -121,12 +121,12 @@ function isVariable(symbol: MemorySegment, address: number): boolean {
 
 const pointerAt = (address: number | bigint): MemorySegment => MemorySegment.ofPointer(address)
 
-type Bound = NativeFunction<readonly Value[], Value | ValueWithErrno>
+export type Bound = NativeFunction<readonly Value[], Value | ValueWithErrno>
 
 type Call = NativeFunction<Argument[], Result | WithErrno>
 
 /** Allocates the result before the call, so that the function does not run if there is no memory. */
-function intoAllocator(bound: Bound, layout: StructLayout, capturesErrno: boolean): Call {
+export function intoAllocator(bound: Bound, layout: StructLayout, capturesErrno: boolean): Call {
   const allocate = (allocator: AllocatorLike): MemorySegment => {
     const target = allocateFrom(allocator, sizeOf(layout), layout.byteAlignment)
     rangeForWrite(target, target.block, 0, target.byteSize)

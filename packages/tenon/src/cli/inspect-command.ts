@@ -4,7 +4,7 @@ import { registeredBy } from '../registered/registered.ts'
 import { registeredLines } from './inspect-registered.ts'
 import { inspectText } from './inspect-text.ts'
 import type { Definition } from './definition.ts'
-import { libraryPath } from './library-path.ts'
+import { libraryPath } from '../library-path.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
 import { alignColumns, printable, printData, styleFor, type Style } from './terminal.ts'
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { ArgumentError, type KernelSignature, type Tensor } from '@tenon/core'
+import { ArgumentError, UnsupportedError, type KernelSignature, type Tensor } from '@tenon/core'
 import type { BinaryInfo } from '@tenon/binary'
 import {
   checkName,
@@ -18,6 +18,9 @@ import { isolatedPackedFunc, packedTarget, type PackedTarget } from '@tenon/pack
 import type { IsolateHealth, IsolateMetrics, IsolateOptions } from '@tenon/isolate'
 import { splitOptions, WorkerHost } from '@tenon/isolate/internal'
 import type { SharedMemory } from '@tenon/pools'
+import { linkRemote } from '@tenon/scope/internal'
+import type { IsolatedFunction, IsolatedFunctionOptions, IsolatedSignature } from '@tenon/scope/linker'
+import { libraryPath } from '../library-path.ts'
 import type { KernelOptions } from '../kernels/kernel-options.ts'
 import { findKernel, isPacked, type SearchedLibrary } from '../kernels/open-kernel.ts'
 import { packedFunctions, packedName } from '../packed-functions.ts'
@@ -54,7 +57,7 @@ export class IsolatedLibrary implements AsyncDisposable {
     inspectAsText(this)
     openIsolated = async (path, options) => {
       const settings = splitOptions(options)
-      const file = new LibraryFile(resolve(path), settings.isScript ? noSymbols : undefined)
+      const file = new LibraryFile(resolve(libraryPath(path)), settings.isScript ? noSymbols : undefined)
       checkFile(file)
       return new IsolatedLibrary(
         file,
@@ -122,6 +125,32 @@ export class IsolatedLibrary implements AsyncDisposable {
   packed(name: string): IsolatedPackedFunc {
     this.#host.checkOpen()
     return isolatedPackedFunc(this.#packedTarget(checkName(name, 'name')), name)
+  }
+
+  /**
+   * A C function whose calls run in a worker. Scalars, structs and texts are copied. Segments and tensors in shared memory are not;
+   * others are copied to the worker and, unless they are read-only, back. Only memory whose size is known can cross, and C must not keep
+   * pointers to it after the call. A pointer that the function returns is a `RemotePointer`, which functions of this library take, and
+   * which ends with the process of its worker.
+   *
+   * @throws {LoadError} if the library does not export it; the hint names similar ones
+   * @throws {ArgumentError} if the signature or an option is not valid. @throws {ScopeClosedError} after close
+   * @example
+   * await using library = await Library.isolate('libc.so.6')
+   * const strlen = library.function('strlen', { result: 'uint64', parameters: ['text'] })
+   * await strlen.async('hello') // 5n
+   */
+  function<const Signature extends IsolatedSignature, const Options extends IsolatedFunctionOptions = {}>(
+    name: string,
+    signature: Signature,
+    options?: Options,
+  ): IsolatedFunction<Signature, Options> {
+    this.#host.checkOpen()
+    if (this.#isScript) {
+      throw new UnsupportedError('a library in TypeScript has no functions of C', { hint: 'Call its kernels.' })
+    }
+    this.#checkSymbol(checkName(name, 'name'))
+    return linkRemote(this.#host, name, signature, options) as unknown as IsolatedFunction<Signature, Options>
   }
 
   /**

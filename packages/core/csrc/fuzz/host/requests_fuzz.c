@@ -13,9 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { BYTES = 8192 };
 
-/* What requests can name: kernels that do no harm whatever their arguments, and a library without functions. */
+/* What requests can name: kernels that do no harm whatever their arguments, and a library whose functions take no arguments. */
 static struct {
-  uint32_t kernels[3], memories[2], library;
+  uint32_t kernels[4], memories[2], library;
 } known;
 
 static void answer_with_own_body(tn_host_slot_t *slot, uint8_t *body) {
@@ -35,7 +35,9 @@ static void open_known(void) {
       &(kernel_t){typed, TN_HOST_XLA, 0, 1, {"counter_instantiate", NULL, NULL, "counter"}, d.bytes, d.size});
   known.kernels[1] = make_kernel(&(kernel_t){.library = packed, .convention = TN_HOST_PACKED, .symbols = {[3] = "echo"}});
   known.kernels[2] = make_kernel(&(kernel_t){.library = packed, .convention = TN_HOST_PACKED, .symbols = {[3] = "call"}});
-  for (int i = 0; i < 3; i++) REQUIRE(known.kernels[i] != 0);
+  known.kernels[3] = make_kernel(&(kernel_t){
+      .library = known.library, .convention = TN_HOST_FUNCTION, .symbols = {[3] = "fixture_dependency_text"}});
+  for (int i = 0; i < 4; i++) REQUIRE(known.kernels[i] != 0);
   for (uint32_t i = 0; i < 2; i++) share(known.memories[i] = new_id(), BYTES, i == 0);
   called_back = answer_with_own_body;
 }
@@ -74,7 +76,7 @@ static void serve_one(const uint8_t *data, size_t size, uint32_t *value) {
   memcpy(slot_zero() + 1, operands, count * sizeof *operands);
   const tn_host_slot_t *answer = serve(
       (tn_host_slot_t){.operation = operation,
-                       .target = is_value ? *value : operation == TN_HOST_RUN ? known.kernels[choice.kernel % 3] : new_id(),
+                       .target = is_value ? *value : operation == TN_HOST_RUN ? known.kernels[choice.kernel % 4] : new_id(),
                        .operands = choice.operands % 7 == 6 ? choice.length : (uint32_t)count,
                        .flags = choice.flags % 8u == 7 ? choice.flags : choice.flags % 4u,
                        .length = choice.value % 16 == 1 ? choice.length : 0},

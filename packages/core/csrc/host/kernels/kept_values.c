@@ -53,6 +53,24 @@ uint32_t tn__keep(tn__kept_t *kept) {
   return last_id;
 }
 
+int32_t tn__answer_long(tn__request_t *request, tn__kept_t *kept, uint8_t *bytes, uint64_t size) {
+  /* Part 0 exists as soon as there is another one. */
+  const bool has_place = kept->count > 0 || reserve(kept);
+  if (has_place && kept->count == 0) kept->count = 1;
+  if (has_place) kept->parts[0] = (tn__part_t){bytes, size, bytes, NULL};
+  else free(bytes);
+  const uint32_t id = has_place ? tn__keep(kept) : 0;
+  if (id == 0) {
+    tn__kept_clear(kept);
+    return tn__refuse(request, TN_OUT_OF_MEMORY, "no memory for a result");
+  }
+  memcpy(request->reply, &size, sizeof size);
+  request->slot->length = sizeof size;
+  request->slot->flags = TN_HOST_LONG_BODY;
+  request->slot->value = id;
+  return TN_OK;
+}
+
 int32_t tn__serve_fetch(tn__request_t *request) {
   const tn__kept_t *kept = tn__id_find(&values, request->target);
   if (kept == NULL) return tn__refuse(request, TN_NOT_FOUND, "there is no kept value %u", request->target);

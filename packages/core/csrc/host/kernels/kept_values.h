@@ -27,6 +27,10 @@ void tn__kept_clear(tn__kept_t *kept);
 /* Keeps a value, and takes it over. Returns its id, or 0 without memory. */
 uint32_t tn__keep(tn__kept_t *kept);
 
+/* Keeps a value whose encoded result does not fit into the answer, and answers with its size. Takes the value over, and frees `bytes`,
+ * which are of malloc(), also if it fails. */
+int32_t tn__answer_long(tn__request_t *request, tn__kept_t *kept, uint8_t *bytes, uint64_t size);
+
 int32_t tn__serve_fetch(tn__request_t *request);
 int32_t tn__serve_release_value(tn__request_t *request);
 

@@ -43,20 +43,13 @@ static int call_guarded(call_t *call) {
 /* Keeps the parts of a result, and the result itself if it does not fit into the answer. */
 static int32_t answer_kept(tn__request_t *request, tn__value_writer_t *writer) {
   tn__kept_t *kept = writer->kept;
-  const uint64_t size = writer->bytes.used;
-  const bool is_long = size > TN_HOST_BODY_SIZE;
-  if (is_long) {
-    /* Part 0 exists as soon as there is another one. */
-    if (kept->count == 0 && tn__kept_add(kept, (tn__part_t){NULL, 0, NULL, NULL}) != 0) kept->count = 1;
-    if (kept->count == 0) return tn__refuse(request, TN_OUT_OF_MEMORY, "no memory for a result");
-    kept->parts[0] = (tn__part_t){writer->bytes.bytes, writer->bytes.used, writer->bytes.bytes, NULL};
+  if (writer->bytes.used > TN_HOST_BODY_SIZE) {
     writer->bytes.is_own = false;
+    return tn__answer_long(request, kept, writer->bytes.bytes, writer->bytes.used);
   }
   const uint32_t id = tn__keep(kept);
   if (id == 0) return tn__refuse(request, TN_OUT_OF_MEMORY, "no memory for a result");
-  if (is_long) memcpy(request->reply, &size, sizeof size);
-  request->slot->length = is_long ? (uint32_t)sizeof size : (uint32_t)size;
-  request->slot->flags = is_long ? TN_HOST_LONG_BODY : 0;
+  request->slot->length = (uint32_t)writer->bytes.used;
   request->slot->value = id;
   return TN_OK;
 }

@@ -1,0 +1,320 @@
+import { wrongType } from '../errors/check-arguments.ts'
+import { inspectAsText } from '../errors/inspect.ts'
+import { ArgumentError, NativeError } from '../errors/kinds.ts'
+import { CONSTANTS, LAYOUTS } from '../generated/layouts.ts'
+import { gcAllocator } from '../memory/allocators.ts'
+import { checkEnterable } from '../memory/block.ts'
+import { DEVICE_MEMORY, READ_ONLY, type Segment } from '../memory/segment.ts'
+import { checkVariadic, type Value } from '../native/argument-conversion.ts'
+import type { CallPlan } from '../native/call/call-plan.ts'
+import { COPY_ENTRY, FLAGS, WORDS } from '../native/call/frame-layout.ts'
+import { bytes, unsignedBigints, words } from '../native/call/frame.ts'
+import { hostAbi } from '../native/call/host-abi.ts'
+import { load, loadStruct } from '../native/call/load.ts'
+import { planCall } from '../native/call/plan.ts'
+import { codeOperand, operandOf, resolveIn, slotOf, store, targetSlot, type Slot } from '../native/call/store.ts'
+import type { NativeFunction } from '../native/function-types.ts'
+import type { StructType } from '../native/struct-type.ts'
+import type { ValueType } from '../native/value-type.ts'
+import { cpu } from '../types/device.ts'
+import { tensorType } from '../types/tensor-type.ts'
+import { Tensor } from '../types/tensor.ts'
+import type {
+  IsolatedRunOptions,
+  RemoteAnswer,
+  RemoteCall,
+  RemoteHost,
+  RemoteKernel,
+  RemoteOperand,
+} from './remote-call.ts'
+import { remoteAddress, RemotePointer, type RemoteWorker } from './remote-pointer.ts'
+
+/** The most bytes of a text that a function returns. */
+const MAXIMUM_TEXT = 2 ** 20
+
+/** Addresses of this many bytes at both ends are values, such as `(void *)-1`, and mean the same in every process. */
+const VALUE_ADDRESSES = 4096n
+
+const CALL = LAYOUTS.tn_host_call_t
+const POINTER = LAYOUTS.tn_host_pointer_t
+const RETURNED = LAYOUTS.tn_host_returned_t
+
+/** A type of a parameter or result; `text` is a `const char *` that takes and gives strings. */
+type RemoteType = ValueType | StructType | 'text'
+
+/** A declaration of a C function whose types were checked. */
+export interface RemoteSignature {
+  readonly result: RemoteType | 'void'
+  readonly parameters: readonly RemoteType[]
+  readonly fixedParameters: number | undefined
+}
+
+/** An argument or result: also a text, and a pointer of the other process. */
+type RemoteValue = Value | string | RemotePointer | null
+
+type RemoteResult = RemoteValue | { readonly value: RemoteValue; readonly errno: number }
+
+/** How the function is called and what it returns besides its result. */
+export interface RemoteFunctionOptions {
+  /** Whether the function returns its result together with `errno`. */
+  readonly captureErrno?: boolean
+  /** The options of each call, which were read once. The host checks them. */
+  readonly run?: IsolatedRunOptions
+}
+
+interface Target {
+  readonly name: string
+  readonly host: RemoteHost
+  readonly kernel: RemoteKernel
+  readonly plan: CallPlan
+  /** The segment for a returned struct comes first. */
+  readonly slots: readonly Slot[]
+  readonly isText: readonly boolean[]
+  readonly returnsText: boolean
+  readonly capturesErrno: boolean
+  readonly options: IsolatedRunOptions
+}
+
+/**
+ * A C function whose calls run in another process. Scalars, structs and texts are copied. Segments and tensors that lie in the memory of the
+ * host are not, and others are copied there and, unless they are read-only, back. A pointer that is returned is a {@link RemotePointer}.
+ *
+ * @throws {ArgumentError} if the arguments cannot be placed, or a run option is not valid.
+ */
+export function bindRemoteFunction(
+  host: RemoteHost,
+  name: string,
+  { result, parameters: declared, fixedParameters }: RemoteSignature,
+  { captureErrno = false, run = {} }: RemoteFunctionOptions = {},
+): NativeFunction<readonly RemoteValue[], RemoteResult> {
+  host.checkRunOptions(run)
+  const parameters = declared.map(plainType)
+  if (fixedParameters !== undefined) checkVariadic(parameters, fixedParameters)
+  const plan = planCall(hostAbi(), {
+    result: result === 'void' ? result : plainType(result),
+    parameters,
+    fixedParameters,
+  })
+  const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, `argument ${i + 1} of ${name}`))
+  const isText = declared.map((type) => type === 'text')
+  if (plan.result.kind === 'struct' || plan.result.kind === 'memory') {
+    slots.unshift(targetSlot(plan, `the result of ${name}`))
+    isText.unshift(false)
+  }
+  const kernel: RemoteKernel = {
+    name,
+    library: host.path,
+    file: host.file,
+    convention: CONSTANTS.TN_HOST_FUNCTION,
+    symbols: ['', '', '', name],
+    operands: 0,
+    results: 0,
+    descriptor: new Uint8Array(0),
+  }
+  const returnsText = result === 'text'
+  const target: Target = {
+    name,
+    host,
+    kernel,
+    plan,
+    slots,
+    isText,
+    returnsText,
+    capturesErrno: captureErrno,
+    options: run,
+  }
+  const call = (...values: readonly RemoteValue[]): RemoteResult => host.run(new FunctionCall(target, values))
+  const made = Object.assign(call, {
+    async: async (...values: readonly RemoteValue[]) => host.runAsync(new FunctionCall(target, values)),
+  })
+  Object.defineProperty(made, 'name', { value: name })
+  Object.defineProperty(made, 'toString', { value: () => `IsolatedFunction ${name}`, configurable: true })
+  inspectAsText({ prototype: made })
+  return made
+}
+
+const plainType = (type: RemoteType): ValueType | StructType => (type === 'text' ? 'pointer' : type)
+
+/** One call, whose arguments were read once and checked. */
+class FunctionCall implements RemoteCall<RemoteResult> {
+  readonly kernel: RemoteKernel
+  readonly operands: readonly RemoteOperand[]
+  readonly body: Uint8Array
+  readonly options: IsolatedRunOptions
+  readonly worker: RemoteWorker | undefined
+  readonly #target: Target
+  /** Where the struct goes that the function returns. */
+  readonly #memory: Segment | undefined
+  #long: Segment | undefined
+
+  constructor(target: Target, values: readonly RemoteValue[]) {
+    const { name, host, slots, plan } = target
+    const hidden = slots[0]?.kind === 'target' ? 1 : 0
+    if (values.length !== slots.length)
+      throw new ArgumentError(`${name} takes ${slots.length - hidden} arguments, got ${values.length - hidden}`)
+    host.gate.owner.checkOpen()
+    const reader = new ArgumentReader(target)
+    const resolved = slots.map((slot, i) => reader.read(slot, values[i]!, target.isText[i]!))
+    // Code of the user has run, which may have closed memory.
+    for (const { tensor } of reader.operands) checkEnterable(tensor!.block)
+    host.gate.owner.checkOpen()
+    this.#target = target
+    this.#memory = hidden === 1 ? (values[0] as unknown as Segment) : undefined
+    this.kernel = target.kernel
+    this.operands = reader.operands
+    this.worker = reader.worker
+    this.options = target.options
+    this.body = encodeCall(plan, target.returnsText, target.capturesErrno, reader.pointers, () => {
+      for (const [i, slot] of slots.entries()) store(slot, resolved[i]!)
+    })
+  }
+
+  parts({ body, isLong }: RemoteAnswer): readonly { target: Segment; body: Uint8Array }[] {
+    if (!isLong || this.#long !== undefined) return []
+    const size = body.length === 8 ? Number(Buffer.from(body).readBigUInt64LE()) : Number.NaN
+    if (!(size <= RETURNED.size + MAXIMUM_TEXT)) throw malformed(this.#target.name)
+    this.#long = this.#target.host.allocator.allocate(size)
+    return [{ target: this.#long, body: new Uint8Array(4) }]
+  }
+
+  read(answer: RemoteAnswer, worker: RemoteWorker): RemoteResult {
+    const { name, plan, returnsText, capturesErrno } = this.#target
+    const body = this.#long === undefined ? Buffer.from(answer.body) : copyOf(this.#long)
+    if (body.length < RETURNED.size) throw malformed(name)
+    const errno = body.readInt32LE(RETURNED.offsets.error_number)
+    bytes.set(body.subarray(0, RETURNED.offsets.error_number), WORDS.generalResults * 4)
+    let value: RemoteValue
+    if (returnsText) value = textOf(body, name)
+    else if (plan.result.kind === 'struct') writeStruct(plan, this.#memory!)
+    else if (plan.result.kind === 'pointer') value = pointerAt(worker, unsignedBigints[plan.result.word >> 1]!)
+    else if (plan.result.kind !== 'memory') value = load(plan.result.kind, plan.result.word)
+    return capturesErrno ? { value, errno } : value
+  }
+
+  failure({ error, body }: RemoteAnswer): Error | undefined {
+    if (error !== CONSTANTS.TN_HOST_EXCEPTION) return undefined
+    return new NativeError(`${this.#target.name} threw a C++ exception: ${Buffer.from(body).toString()}`)
+  }
+}
+
+/** Reads the arguments of one call. */
+class ArgumentReader {
+  readonly operands: RemoteOperand[] = []
+  /** The words of the frame whose value is the address of an operand. */
+  readonly pointers: { readonly word: number; readonly operand: number }[] = []
+  worker: RemoteWorker | undefined
+  readonly #code: ReturnType<typeof codeOperand>
+
+  constructor(target: Target) {
+    this.#code = codeOperand(target.host.gate)
+  }
+
+  read(slot: Slot, argument: RemoteValue, isText: boolean): Value | Uint8Array {
+    const isPointer = slot.kind === 'pointer'
+    if (isText && typeof argument === 'string') return this.#add(slot, textTensor(slot.name, argument), false)
+    if (isPointer && RemotePointer.isGenuine(argument)) return this.#remote(slot, argument)
+    const value = argument as Value
+    if (!isPointer && slot.kind !== 'target') return resolveIn(operandOf(value, this.#code), slot, value)
+    const address = resolveIn(operandOf(value, this.#code), slot, value)
+    if (value === null) return 0
+    const tensor = Tensor.isGenuine(value as object) ? (value as unknown as Tensor) : undefined
+    const { flags } = (tensor ?? value) as Segment
+    if ((flags & DEVICE_MEMORY) !== 0) throw new ArgumentError(`${slot.name} must be in host memory, got device memory`)
+    if (tensor !== undefined) return this.#add(slot, tensor, (flags & READ_ONLY) === 0)
+    const segment = value as unknown as Segment
+    if (segment.byteSize > 0) return this.#add(slot, tensorOver(segment), (flags & READ_ONLY) === 0)
+    return valueAddress(slot.name, BigInt(address as number | bigint))
+  }
+
+  #remote({ name }: Slot, pointer: RemotePointer): bigint {
+    const { worker } = pointer
+    this.worker ??= worker
+    if (worker.process === this.worker.process) return remoteAddress(pointer)
+    throw new ArgumentError(
+      `${name} must be a pointer of the process of the other arguments (${this.worker.process}), got one of process ${worker.process}`,
+      { hint: 'Make both in one worker: isolate the library with workers: 1, or call with the option affinity.' },
+    )
+  }
+
+  #add({ kind, word }: Slot, tensor: Tensor, isWritten: boolean): number {
+    if (kind !== 'target' || word !== -1) this.pointers.push({ word, operand: this.operands.length })
+    this.operands.push({ tensor, type: tensor.type, isWritten })
+    // The process stores the address.
+    return 0
+  }
+}
+
+const tensorOver = (segment: Segment): Tensor => new Tensor(segment, tensorType('u8', [segment.byteSize]), cpu)
+
+function textTensor(name: string, text: string): Tensor {
+  if (text.includes('\0')) throw new ArgumentError(`${name} must be a text without U+0000, which ends a text of C`)
+  const encoded = Buffer.from(text)
+  const segment = gcAllocator.allocate(encoded.length + 1)
+  segment.block.bytes.set(encoded, segment.base)
+  return tensorOver(segment)
+}
+
+function valueAddress(name: string, address: bigint): bigint {
+  if (address < VALUE_ADDRESSES || address >= 2n ** 64n - VALUE_ADDRESSES) return address
+  throw wrongType(
+    name,
+    'memory whose size is known, or a pointer that a function of the isolated library has returned',
+    `a pointer to 0x${address.toString(16)} of this process`,
+    'The other process has memory of its own: pass a segment with a size, which is copied.',
+  )
+}
+
+/** The body of a request: what `store` writes to the frame of this thread, and where the process stores addresses. */
+function encodeCall(
+  plan: CallPlan,
+  returnsText: boolean,
+  capturesErrno: boolean,
+  pointers: readonly { readonly word: number; readonly operand: number }[],
+  storeAll: () => void,
+): Uint8Array {
+  const end = WORDS.stack + plan.stackSize / 4
+  // Registers of earlier calls are no concern of the process.
+  words.fill(0, WORDS.general, end)
+  storeAll()
+  const copiesSize =
+    plan.copyCount === 0 ? 0 : (WORDS.copies - WORDS.copyCount) * 4 + plan.copyCount * COPY_ENTRY.size + plan.copySize
+  const head = Buffer.alloc(CALL.size + POINTER.size * pointers.length)
+  const { offsets } = CALL
+  head.writeBigUInt64LE(BigInt(plan.vectorCount), offsets.extra)
+  head.writeUInt32LE(plan.flags | (capturesErrno ? FLAGS.ERRNO : 0), offsets.flags)
+  head.writeUInt32LE(plan.stackSize, offsets.stack_size)
+  head.writeUInt32LE(pointers.length, offsets.pointers)
+  head.writeUInt32LE(copiesSize, offsets.copies_size)
+  head.writeUInt32LE(returnsText ? MAXIMUM_TEXT : 0, offsets.text_limit)
+  for (const [i, { word, operand }] of pointers.entries()) {
+    head.writeUInt32LE(word, CALL.size + i * POINTER.size + POINTER.offsets.word)
+    head.writeUInt32LE(operand, CALL.size + i * POINTER.size + POINTER.offsets.operand)
+  }
+  return Buffer.concat([
+    head,
+    bytes.subarray(WORDS.general * 4, end * 4),
+    bytes.subarray(WORDS.copyCount * 4, WORDS.copyCount * 4 + copiesSize),
+  ])
+}
+
+function textOf(body: Buffer, name: string): string | null {
+  const length = body.readUInt32LE(RETURNED.offsets.text_length)
+  if (length === CONSTANTS.TN_HOST_NO_TEXT) return null
+  if (body.length !== RETURNED.size + length) throw malformed(name)
+  return body.toString('utf8', RETURNED.size)
+}
+
+function writeStruct({ result }: CallPlan, { block, base }: Segment): void {
+  block.bytes.set(loadStruct(result.pieces, result.byteSize), base)
+}
+
+const pointerAt = (worker: RemoteWorker, address: bigint): RemotePointer | null =>
+  address === 0n ? null : new RemotePointer({ index: worker.index, process: worker.process }, address)
+
+/** A copy, because the process can write to the memory as long as it runs. */
+function copyOf({ block, base, byteSize }: Segment): Buffer {
+  return Buffer.from(block.bytes.subarray(base, base + byteSize))
+}
+
+const malformed = (name: string): NativeError =>
+  new NativeError(`the process of ${name} answered with a malformed result`)
