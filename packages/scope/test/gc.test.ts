@@ -113,6 +113,25 @@ describe('a managed scope', () => {
     expect(ran).toBe(20)
   })
 
+  test('runs an action that refers to the scope or a segment only when it is closed', async () => {
+    let [ran, kept] = [0, 0]
+    const scopes: WeakRef<ResourceScope>[] = []
+    const open = (): void => {
+      for (let i = 0; i < 10; i++) {
+        ResourceScope.ofConfined({ managed: true }).addCloseAction(() => ran++)
+        const scope = ResourceScope.ofConfined({ managed: true })
+        const segment = MemorySegment.allocateNative(8, 8, scope)
+        scope.addCloseAction(() => (kept += i % 2 === 0 ? segment.byteSize : Number(scope.isAlive)))
+        scopes.push(new WeakRef(scope))
+      }
+    }
+    open()
+    await collect(() => ran === 10)
+    expect([ran, kept]).toEqual([10, 0])
+    for (const scope of scopes) scope.deref()!.close()
+    expect(kept).toBeGreaterThan(0)
+  })
+
   test('keeps a root scope open until it is collected', async () => {
     const root = ResourceScope.ofConfined()
     const open = (): void => {

@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { checkOptions, wrongType } from '@tenon/core/internal'
+import { checkOptions, describe, wrongType } from '@tenon/core/internal'
 import type { Socket } from 'node:net'
 import { failureLog } from './failure-log.ts'
 import { GrpcServer, type GrpcOptions } from './grpc/grpc-server.ts'
@@ -229,7 +229,7 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
 function checkSharing({ allowClientSharedMemory: prefix, http, grpc }: Partial<ServerOptions>): void {
   if (prefix === undefined) return
   const problem = problemOfPrefix(prefix)
-  if (problem !== undefined) throw new ArgumentError(`allowClientSharedMemory ${problem}, got ${String(prefix)}`)
+  if (problem !== undefined) throw new ArgumentError(`allowClientSharedMemory ${problem}, got ${describe(prefix)}`)
   const hosts = [http?.host, grpc === false ? undefined : grpc?.host]
   const other = hosts.find((host) => host !== undefined && !isLoopback(host))
   if (other !== undefined) {
@@ -242,7 +242,7 @@ function checkSharing({ allowClientSharedMemory: prefix, http, grpc }: Partial<S
 
 function checkAtLeastOne(value: unknown, name: string): void {
   if (typeof value === 'number' && value >= 1) return
-  throw new ArgumentError(`${name} must be a number from 1, got ${String(value)}`)
+  throw new ArgumentError(`${name} must be a number from 1, got ${describe(value)}`)
 }
 
 const toStderr = (message: string, fields: Readonly<Record<string, unknown>>): void => logLine('error', message, fields)

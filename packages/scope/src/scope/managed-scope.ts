@@ -13,8 +13,9 @@ export interface ScopeOptions {
   /** The name of the scope in messages, such as `the confined scope "request"`. */
   readonly name?: string
   /**
-   * Whether the close actions also run if the scope was never closed and the garbage collector has collected the scope and
-   * all of its memory. Use this only as a safety net, because the time of a collection is unknown.
+   * Whether the close actions also run if the scope was never closed and the garbage collector has collected the scope, its segments and
+   * all raw views of its memory. An action that refers to one of them keeps them alive, so it runs only at `close()`. Use this only as a
+   * safety net, because the time of a collection is unknown, and nothing runs when the process ends.
    */
   readonly managed?: boolean
 }

@@ -1,6 +1,7 @@
 import { ArgumentError, KernelDeadlineError, ScopeClosedError } from '@tenon/core/errors'
 import { ModelNotFoundError, ProtocolError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
+import { describeValue } from '../protocol/wrong-field.ts'
 import { callLater } from '../service/call-later.ts'
 import type { CallOptions, InferOptions } from './call-options.ts'
 import type { ClientInputs, ClientOutputs } from './client-tensor.ts'
@@ -114,14 +115,14 @@ export function createClient<Served extends Models = Models>(
   }
   checkDeadline(deadline)
   if (!Number.isSafeInteger(retries) || retries < 0) {
-    throw new ArgumentError(`retries must be a whole number from 0, got ${String(retries)}`)
+    throw new ArgumentError(`retries must be a whole number from 0, got ${describeValue(retries)}`)
   }
   return new HttpClient(readUrl(url), { deadline, retries, sharedMemory }) as unknown as Client<Served>
 }
 
 function checkDeadline(deadline: unknown): void {
   if (typeof deadline === 'number' && deadline > 0) return
-  throw new ArgumentError(`deadline must be a number of milliseconds above 0, got ${String(deadline)}`)
+  throw new ArgumentError(`deadline must be a number of milliseconds above 0, got ${describeValue(deadline)}`)
 }
 
 function readUrl(url: string | URL): string {
@@ -130,7 +131,9 @@ function readUrl(url: string | URL): string {
     const path = parsed.pathname.replace(/\/+$/, '')
     if (!path.endsWith('/v2')) return `${parsed.origin}${path}`
   }
-  throw new ArgumentError(`url must be that of a server without /v2, such as http://127.0.0.1:8000, got ${String(url)}`)
+  throw new ArgumentError(
+    `url must be that of a server without /v2, such as http://127.0.0.1:8000, got ${describeValue(String(url))}`,
+  )
 }
 
 type Untyped = Readonly<Record<string, unknown>>
@@ -352,7 +355,7 @@ const utf8 = (text: string): readonly Uint8Array[] => [new TextEncoder().encode(
 
 function nameInPath(model: unknown): string {
   if (typeof model === 'string' && model !== '') return encodeURIComponent(model)
-  throw new ArgumentError(`model must be the name of a model, got ${String(model)}`)
+  throw new ArgumentError(`model must be the name of a model, got ${describeValue(model)}`)
 }
 
 const modelPath = (model: string, version?: string): string =>

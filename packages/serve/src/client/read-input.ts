@@ -2,6 +2,7 @@ import type { TypedArray } from '@tenon/core'
 import { ArgumentError } from '@tenon/core/errors'
 import { describeElements, elementCountOf, elementReader, flatElements, isSize } from '../protocol/json-elements.ts'
 import { writeStrings } from '../protocol/string-bytes.ts'
+import { describeValue } from '../protocol/wrong-field.ts'
 import { datatypes, type Datatype } from './datatypes.ts'
 
 /** An input or an output as the metadata of a model describes it. */
@@ -118,7 +119,7 @@ function readElements(
     // Only the numbers of JSON must be finite. Those of the caller have the elements themselves.
     const element = type.kind === 'float' && isNonFinite(value) ? value : read(value)
     if (element === undefined) {
-      throw new ArgumentError(`element ${i} of ${path} must be ${describeElements(type)}, got ${String(value)}`)
+      throw new ArgumentError(`element ${i} of ${path} must be ${describeElements(type)}, got ${describeValue(value)}`)
     }
     elements[i] = element as never
   }

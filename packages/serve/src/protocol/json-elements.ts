@@ -40,7 +40,7 @@ export function checkElementCount(
   { shape, elementCount }: { readonly shape: readonly number[]; readonly elementCount: number },
 ): void {
   if (count === elementCount) return
-  throw wrong(`the data of ${name}`, `${elementCount} elements for the shape [${shape.join(', ')}]`, `${count}`)
+  throw wrong(`the data of ${name}`, `${elementCount} elements for the shape [${shape.join(', ')}]`, count)
 }
 
 function flatten(name: string, data: readonly unknown[], shape: readonly number[]): unknown[] {

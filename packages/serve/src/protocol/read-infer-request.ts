@@ -116,7 +116,7 @@ function readParameters(value: unknown, path: string): Readonly<Record<string, P
 
 function readShape(value: unknown, path: string): readonly number[] {
   const shape = readArray(value, path)
-  if (shape.length > HIGHEST_RANK) throw wrong(path, `at most ${HIGHEST_RANK} sizes`, `${shape.length} of them`)
+  if (shape.length > HIGHEST_RANK) throw wrong(path, `at most ${HIGHEST_RANK} sizes`, shape.length)
   return shape.map((size, i) => {
     // JSON has a -0.
     if (isSize(size)) return size === 0 ? 0 : size

@@ -6,8 +6,9 @@ const MOST_CHARACTERS = 60
 export const cutOff = (text: string): string =>
   text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text
 
-/** A value of JSON for a message. */
+/** A value for a message. Texts have quotation marks, because the text "NaN" is not the number NaN. */
 export function describeValue(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(cutOff(value))
   if (typeof value !== 'object' || value === null) return cutOff(String(value))
   return Array.isArray(value) ? 'an array' : 'an object'
 }
