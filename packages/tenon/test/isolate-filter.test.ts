@@ -1,9 +1,11 @@
+import { constants as fileConstants } from 'node:fs'
 import { constants } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { Library, tensor, type IsolatedLibrary } from '../src/index.ts'
 import { fixturePath } from './isolated.ts'
 
 const { EPERM, ENOSYS, EACCES } = constants.errno
+const { O_RDONLY, O_RDWR } = fileConstants
 
 /** The numbers of system calls, which have been the same on all processors since 424. */
 const numbers: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -184,19 +186,26 @@ if (process.platform === 'linux' && process.arch in numbers) {
       expect(errors.toArray().map(Number)).toEqual([ENOSYS])
     })
 
-    test('the memory of the client in /proc, where the system has Landlock, and no other file', async () => {
+    test('files of /proc that show the memory, the environment, the descriptors or the folders of the client, where the system has Landlock', async () => {
       for (const sandbox of ['off', 'default'] as const) {
         await using library = await Library.isolate(fixturePath('hostile'), { sandbox })
-        const open = library.kernel('open_to_write')
-        const errorOf = (path: string): number => {
+        const open = library.kernel('open_file')
+        const errorOf = (path: string, flags: number): number => {
           const bytes = [...Buffer.from(`${path}\0`)]
-          return Number(open(tensor('u8', [bytes.length], bytes)).toArray()[0])
+          return Number(open(tensor('u8', [bytes.length], bytes), { flags: BigInt(flags) }).toArray()[0])
         }
         const [hasLandlock] = errorsOf(library, [['its version', 'landlock_create_ruleset', 0, 0, 1]]).map(
           (no) => no === 0,
         )
-        expect(errorOf(`/proc/${client}/mem`)).toBe(sandbox === 'default' && hasLandlock ? EACCES : 0)
-        expect(errorOf('/dev/null')).toBe(0)
+        const expected = sandbox === 'default' && hasLandlock ? EACCES : 0
+        expect(errorOf(`/proc/${client}/mem`, O_RDWR)).toBe(expected)
+        const closed = ['mem', 'environ', 'auxv', 'maps', 'smaps', 'pagemap', 'fdinfo/2', 'exe', 'cwd', 'root']
+        expect(closed.map((name) => [name, errorOf(`/proc/${client}/${name}`, O_RDONLY)])).toEqual(
+          closed.map((name) => [name, expected]),
+        )
+        // Every user can read these.
+        for (const name of ['cmdline', 'status', 'limits']) expect(errorOf(`/proc/${client}/${name}`, O_RDONLY)).toBe(0)
+        expect(errorOf('/dev/null', O_RDWR)).toBe(0)
       }
     })
 
