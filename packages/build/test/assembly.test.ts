@@ -61,7 +61,15 @@ test('refuses a source in another language', () => {
   expect(stderr).toContain('a source must be a .c, .cc, .cpp, .cxx, .cu or .S file, got a.s')
 })
 
-for (const compiler of ['gcc', 'clang'].filter((command) => spawnSync(command, ['--version']).status === 0)) {
+/** Compilers that are installed with the libraries of their sanitizers, which Debian has in packages of their own. */
+const compilers = ['gcc', 'clang'].filter((command) => {
+  const sanitizes = ['address', 'thread'].map((name) =>
+    spawnSync(command, [`-fsanitize=${name}`, '-shared', '-xc', '/dev/null', '-o', '/dev/null']),
+  )
+  return sanitizes.every(({ status }) => status === 0)
+})
+
+for (const compiler of compilers) {
   test(`assembles with ${compiler}, in every variant`, () => {
     const fixture = makePackage(program, files)
     for (const variant of ['release', 'debug', 'asan', 'tsan']) {

@@ -7,16 +7,17 @@ import { isRunning } from './support.ts'
 
 const fixture = fileURLToPath(new URL('./fixtures/isolate.js', import.meta.url))
 
-/** Runs the fixture. @param act called 50 ms after its first line, with what it has said */
+/** Runs the fixture. @param act called some ms after its first line, with what it has said */
 async function run(
   mode: string,
   act: (child: ChildProcess, said: string) => void = () => {},
+  delay = 50,
 ): Promise<{ lines: string[]; code: number | null }> {
   const child = spawn(process.execPath, [fixture, mode], { stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''
   child.stdout.setEncoding('utf8')
   child.stdout.on('data', (part: string) => (text += part))
-  child.stdout.once('data', () => setTimeout(() => act(child, text), 50))
+  child.stdout.once('data', () => setTimeout(() => act(child, text), delay))
   const [code] = (await once(child, 'close')) as [number | null]
   return { lines: text.trim().split('\n'), code }
 }
@@ -56,22 +57,27 @@ test('workers of a thread end with the thread, and leave nothing', async () => {
   expect(lines[3]).toBe('left 0 0')
 })
 
-test.each(['', ' in run()'])(
+test.concurrent.for(['', ' in run()'])(
   'a worker ends a call itself when its client is stopped beyond the deadline%s',
   async (where) => {
     let left = 0
-    const { lines, code } = await run(`misses a deadline${where}`, async (child, said) => {
-      child.kill('SIGSTOP')
-      const workers = said.trim().split(' ').map(Number)
-      const running = (): number => workers.filter(isRunning).length
-      const start = performance.now()
-      // The client gets 5 s more than the deadline and the grace.
-      while (running() === 2 && performance.now() - start < 20_000) await sleep(50)
-      // The other worker has no call that is late.
-      await sleep(1500)
-      left = running()
-      child.kill('SIGCONT')
-    })
+    const { lines, code } = await run(
+      `misses a deadline${where}`,
+      async (child, said) => {
+        child.kill('SIGSTOP')
+        const workers = said.trim().split(' ').map(Number)
+        const running = (): number => workers.filter(isRunning).length
+        const start = performance.now()
+        // The client gets 5 s more than the deadline and the grace.
+        while (running() === 2 && performance.now() - start < 20_000) await sleep(50)
+        // The other worker has no call that is late.
+        await sleep(1500)
+        left = running()
+        child.kill('SIGCONT')
+        // The worker has the call by then, and its deadline has not passed.
+      },
+      1000,
+    )
     expect(left).toBe(1)
     expect(code).toBe(0)
     expect(lines).toEqual([expect.any(String), 'KernelDeadlineError killed true', expect.any(String)])

@@ -57,7 +57,10 @@ export function reportCrash(
 ): CrashReport {
   const view = new DataView(header.buffer, header.byteOffset, header.byteLength)
   const backtrace = backtraceOf(header)
-  if (fault !== undefined) return { sentence: `damaged its worker, which was killed: ${fault}`, details: { fault } }
+  // A worker that was ending already has no other fault than that nothing could be sent to it any more.
+  const isKilled = end.kind === 'signal' && signalName(end.value) === 'SIGKILL'
+  if (fault !== undefined && isKilled)
+    return { sentence: `damaged its worker, which was killed: ${fault}`, details: { fault } }
   const kind = view.getUint32(HEADER.crash_kind, true)
   if (end.kind === 'exit') {
     const exitCode = end.value
