@@ -116,7 +116,7 @@ export default {
       defines: { NAPI_VERSION: '8' },
       uses: ['tenon'],
       libraries: ['dl'],
-      imports: ['calloc', 'dlsym', 'free', 'getpid', 'memchr', 'memcpy', 'syscall', 'tn_*'],
+      imports: ['calloc', 'dlsym', 'free', 'getpid', 'malloc', 'memchr', 'memcpy', 'syscall', 'tn_*'],
     },
     {
       // Runs kernels in a process of its own.

@@ -1,5 +1,5 @@
 /**
- * Writes src/generated/call-forms.ts: a function for each order of pointers and scalars that calls often have. A loop over the
+ * Writes src/generated/call-forms.ts: a function for each order of pointers, texts and scalars that calls often have. A loop over the
  * arguments takes longer than the rest of the call, and a function that serves several orders a third longer than one of these,
  * because the compiler inlines only so much code into one function.
  *
@@ -7,15 +7,61 @@
  */
 import { writeFileSync } from 'node:fs'
 
-/** All orders of at most four arguments, and longer ones as most kernels have them: up to four pointers, then scalars. */
-function orders(): string[] {
-  const short = ['']
-  for (const order of short) if (order.length < 4) short.push(`${order}p`, `${order}s`)
-  const long = [5, 6].flatMap((count) => [1, 2, 3, 4].map((pointers) => 'p'.repeat(pointers).padEnd(count, 's')))
-  return [...short.slice(1), ...long]
+/** All orders of at most so many arguments of these kinds. */
+function ordersOf(kinds: readonly string[], count: number): string[] {
+  const found = ['']
+  for (const order of found) if (order.length < count) found.push(...kinds.map((kind) => order + kind))
+  return found
 }
 
-function form(order: string): string {
+/**
+ * All orders of at most four arguments, or three with texts, and longer ones as most kernels have them: up to four pointers, then
+ * scalars. An order that ends with `>` is for functions that return a text and take none.
+ */
+function orders(): string[] {
+  const short = ordersOf(['p', 's'], 4).slice(1)
+  const long = [5, 6].flatMap((count) => [1, 2, 3, 4].map((pointers) => 'p'.repeat(pointers).padEnd(count, 's')))
+  const withTexts = ordersOf(['p', 's', 't'], 3).filter((order) => order.includes('t'))
+  return [...short, ...long, ...withTexts, ...ordersOf(['p', 's'], 3).map((order) => `${order}>`)]
+}
+
+/** The body of a form with texts, as arguments or as the result. */
+function bodyWithTexts(order: string): string {
+  const all = [...order].map((_, i) => i)
+  const operands = all.filter((i) => order[i] !== 's')
+  const texts = all.filter((i) => order[i] === 't')
+  const lines = (indices: readonly number[], line: (i: number) => string): string =>
+    indices.map((i) => `        ${line(i)}\n`).join('')
+  const address = (i: number): string =>
+    order[i] === 'p'
+      ? `const address${i} = addressIn(memory${i}, slot${i}, value${i})`
+      : `const text${i} = typeof value${i} === 'string' ? value${i} : addressIn(memory${i}, slot${i}, value${i})`
+  const stored: Readonly<Record<string, (i: number) => string>> = {
+    p: (i) => `storeAddress(slot${i}, address${i})`,
+    t: (i) => `storeText(slot${i}, ${texts.indexOf(i)}, text${i})`,
+    s: (i) => `storeScalar(slot${i}, value${i})`,
+  }
+  const leave = lines(operands, (i) => `  memory${i}.gate.calls--`)
+  const strings = texts.map((i) => `, text${i}`).join('')
+  const perform = `performTexts(target${strings})`
+  return [
+    '        check(target, arguments.length)\n',
+    lines(operands, (i) => `const memory${i} = operandOf(value${i}, code)`),
+    lines(operands, address),
+    operands.length === 0 ? '' : '        checkOperand(code)\n',
+    lines(operands, (i) => `checkOperand(memory${i})`),
+    '        begin(target)\n',
+    lines(all, (i) => stored[order[i]!]!(i)),
+    operands.length === 0 ? `        const text = ${perform}\n` : '        let text: string | null | undefined\n',
+    lines(operands, (i) => `memory${i}.gate.calls++`),
+    operands.length === 0 ? '' : guarded(leave, `text = ${perform}`),
+    lines(operands, (i) => `memory${i}.gate.calls--`),
+    '        return finishTexts(target, text, code, undefined)\n',
+  ].join('')
+}
+
+function form(name: string): string {
+  const order = name.replace('>', '')
   const all = [...order].map((_, i) => i)
   const pointers = all.filter((i) => order[i] === 'p')
   const isPlain = pointers.length === 0
@@ -30,22 +76,26 @@ function form(order: string): string {
     '        begin(target)\n',
     lines(all, (i) => (order[i] === 'p' ? `storeAddress(slot${i}, address${i})` : `storeScalar(slot${i}, value${i})`)),
     lines(pointers, (i) => `memory${i}.gate.calls++`),
-    isPlain ? '        perform(target)\n' : guarded(lines(pointers, (i) => `  memory${i}.gate.calls--`)),
+    isPlain
+      ? '        perform(target)\n'
+      : guarded(
+          lines(pointers, (i) => `  memory${i}.gate.calls--`),
+          'perform(target)',
+        ),
     lines(pointers, (i) => `memory${i}.gate.calls--`),
     '        return finish(target, code, undefined)\n',
   ]
-  return `    ${order}: (target) => {
+  return `    ${name === order ? name : `'${name}'`}: (target) => {
       const { code } = target
-      const [${all.map((i) => `slot${i}`).join(', ')}] = target.slots as Slots
-      return function (${all.map((i) => `value${i}`).join(', ')}) {
-${body.join('')}      }
+${all.length === 0 ? '' : `      const [${all.map((i) => `slot${i}`).join(', ')}] = target.slots as Slots\n`}      return function (${all.map((i) => `value${i}`).join(', ')}) {
+${/[t>]/.test(name) ? bodyWithTexts(order) : body.join('')}      }
     },
 `
 }
 
 /** `finally` costs as much as two arguments. */
-const guarded = (leave: string): string => `        try {
-          perform(target)
+const guarded = (leave: string, perform: string): string => `        try {
+          ${perform}
         } catch (error) {
 ${leave}          throw error
         }
@@ -60,13 +110,13 @@ type Slots = readonly [Slot, Slot, Slot, Slot, Slot, Slot]
 
 /** A function, for the reason that \`makeSteps()\` has. */
 function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
-  const { check, checkOperand, begin, perform, finish } = callSteps
-  const { operandOf, addressIn, storeAddress, storeScalar } = argumentSteps
+  const { check, checkOperand, begin, perform, performTexts, finish, finishTexts } = callSteps
+  const { operandOf, addressIn, storeAddress, storeText, storeScalar } = argumentSteps
   return {
 ${orders().map(form).join('')}  }
 }
 
-/** The forms of calls by the order of their arguments: \`p\` is a pointer, and \`s\` a scalar. */
+/** The forms of calls by the order of their arguments: \`p\` is a pointer, \`t\` a text, and \`s\` a scalar; \`>\` ends those that return a text. */
 export const callForms: Readonly<Record<string, (target: Target) => Form>> = makeForms()
 `
 

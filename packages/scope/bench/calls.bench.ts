@@ -52,6 +52,37 @@ export const suite = {
       },
     },
     {
+      name: 'pass a text of 8 characters',
+      unit: 'ns',
+      target: { 'koffi, string': 1.5 },
+      setup: () => {
+        const strlen = libc.function('strlen', { result: 'int32', parameters: ['text'] })
+        const ofString = raw.func('strlen', 'int', ['const char *'])
+        return { ours: () => strlen('a string'), peers: { 'koffi, string': () => ofString('a string') } }
+      },
+    },
+    {
+      name: 'pass a text of 200 characters',
+      unit: 'ns',
+      target: { 'koffi, string': 1.7 },
+      setup: () => {
+        const strlen = libc.function('strlen', { result: 'int32', parameters: ['text'] })
+        const ofString = raw.func('strlen', 'int', ['const char *'])
+        const text = 'ten chars '.repeat(20)
+        return { ours: () => strlen(text), peers: { 'koffi, string': () => ofString(text) } }
+      },
+    },
+    {
+      name: 'return a text of 25 characters',
+      unit: 'ns',
+      target: { 'koffi, string': 1.5 },
+      setup: () => {
+        const strerror = libc.function('strerror', { result: 'text', parameters: ['int32'] })
+        const ofString = raw.func('strerror', 'const char *', ['int'])
+        return { ours: () => strerror(2), peers: { 'koffi, string': () => ofString(2) } }
+      },
+    },
+    {
       name: 'an argument made for one call',
       unit: 'ns',
       target: { 'koffi, string': 3.5 },

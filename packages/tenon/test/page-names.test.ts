@@ -31,6 +31,7 @@ const foreign = new Set([
   'strlen',
   'sqlite3_close',
   'JSON.stringify',
+  'process.memoryUsage',
   'terminate',
   'tn_cancelled',
   'f',

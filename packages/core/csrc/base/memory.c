@@ -24,4 +24,9 @@ int32_t tn_memory_allocate(size_t byte_size, size_t byte_alignment, void **out) 
 
 void tn_memory_copy(void *to, const void *from, size_t byte_size) { memcpy(to, from, byte_size); }
 
+size_t tn_text_length(const char *text, size_t limit) {
+  const char *end = memchr(text, 0, limit);
+  return end == NULL ? limit : (size_t)(end - text);
+}
+
 void tn_memory_free(void *block) { tn__aligned_free(block); }

@@ -54,6 +54,9 @@ TN_API void tn_memory_free(void *block);
 /* Copies bytes between blocks that do not overlap, for callers that have addresses instead of views. */
 TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
 
+/* The number of bytes before the terminator of a text: `limit` if there is none in as many bytes. Reads no byte after the terminator. */
+TN_API size_t tn_text_length(const char *text, size_t limit);
+
 /* --- base/posix/library.c, library_file.c, function_symbol.c -------------------------------------------------------------- */
 
 /* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. If the program itself exports functions

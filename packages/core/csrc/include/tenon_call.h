@@ -23,7 +23,15 @@
 #define TN_CALL_CAUGHT 2 /* the target threw a C++ exception, whose text is the last error; its status is an entry's result */
 #define TN_CALL_THROWN_AND_CAUGHT 5 /* an entry threw a C++ exception after a function of TypeScript had thrown */
 #define TN_CALL_ENDED 6 /* pthread_exit() or pthread_cancel() ended the target, as the last error says */
-#define TN_CALL_NOT_MADE 4 /* the text of a call with text has U+0000 or is too long */
+#define TN_CALL_NOT_MADE 4 /* the text of a call with text has U+0000 or is too long, or there is no memory for it */
+
+/* The most strings of a call that JavaScript passes as texts. Before such a call, `vector_results` has an int32_t for each: the index of
+ * the 32-bit word of the frame at which the address of the text is stored, or 0 if the argument is no string; then their number, and
+ * whether the result is a text. */
+#define TN_CALL_MOST_TEXTS 6
+
+/* The most bytes of a text that a function returns, with its terminator. */
+#define TN_CALL_LARGEST_TEXT (1 << 20)
 
 /* The memory through which JavaScript and native code pass the arguments and results of calls in both directions. Each
  * thread of JavaScript has one frame. Every call overwrites it, so both sides read all that they need at once. */

@@ -9,6 +9,7 @@
 #endif
 
 #include "node_buffer.h"
+#include "node_texts.h"
 #include "tenon_call.h"
 #include "uv_poll.h"
 
@@ -224,18 +225,6 @@ static napi_value keep_alive(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* text(address: number): a copy of the NUL-terminated UTF-8 at the address. */
-static napi_value copy_text(napi_env env, napi_callback_info info) {
-  size_t count = 1;
-  napi_value argument, made;
-  int64_t address;
-  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
-      napi_get_value_int64(env, argument, &address) != napi_ok || address == 0)
-    return refuse(env, "text() must get an address");
-  if (napi_create_string_utf8(env, (const char *)(uintptr_t)address, NAPI_AUTO_LENGTH, &made) == napi_ok) return made;
-  return refuse(env, "the engine refuses the text");
-}
-
 /* address(memory: ArrayBuffer | ArrayBufferView): number. Undefined for shared memory, of which a view must be passed. */
 static napi_value address_of(napi_env env, napi_callback_info info) {
   size_t count = 1;
@@ -396,6 +385,26 @@ static napi_value text_entry(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* enterWithTexts(...strings): performs the call of the frame with strings as arguments, which are written in UTF-8. Their copies end with
+ * the call, so a text that the function returns, which may be in one of them, is made here. */
+static napi_value enter_with_texts(napi_env env, napi_callback_info info) {
+  size_t count = TN_CALL_MOST_TEXTS;
+  napi_value strings[TN_CALL_MOST_TEXTS], made = NULL;
+  tn_call_frame_t *frame = driver->memory;
+  text_plan_t plan;
+  texts_t texts;
+  memcpy(&plan, frame->vector_results, sizeof plan);
+  const bool has_strings = napi_get_cb_info(env, info, &count, strings, NULL, NULL) == napi_ok && plan.count <= count;
+  if (tn_node_open_texts(env, &texts, has_strings ? strings : NULL, &plan, frame)) {
+    call_native(NULL);
+    if (plan.returns_text && frame->state == TN_CALL_RETURNED) made = tn_node_returned_text(env, frame->results[0]);
+  } else {
+    frame->state = TN_CALL_NOT_MADE;
+  }
+  tn_node_close_texts(&texts);
+  return made;
+}
+
 /* entry(index: number, address: bigint, takesText: boolean): a function that calls the entry. The same index always has the
  * same address. */
 static napi_value make_entry(napi_env env, napi_callback_info info) {
@@ -451,7 +460,8 @@ NAPI_MODULE_INIT() {
   const napi_property_descriptor properties[] = {
       METHOD("caller", make_caller),
       METHOD("address", address_of),
-      METHOD("text", copy_text),
+      METHOD("text", tn_node_copy_text),
+      METHOD("boundedText", tn_node_copy_bounded_text),
       METHOD("buffer", tn_node_make_buffer),
       METHOD("parts", tn_node_count_parts),
 #if !defined(_WIN32)
@@ -461,6 +471,7 @@ NAPI_MODULE_INIT() {
 #endif
       METHOD("open", open_driver),
       METHOD("enter", enter),
+      METHOD("enterWithTexts", enter_with_texts),
       METHOD("entry", make_entry),
       METHOD("serve", serve_again),
       METHOD("keepAlive", keep_alive),

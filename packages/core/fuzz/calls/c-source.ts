@@ -1,5 +1,4 @@
-import type { ValueType } from '../../src/native/value-type.ts'
-import { type CType, isStruct, type Signature, type Struct, structsOf } from './types.ts'
+import { type CType, isStruct, type ScalarType, type Signature, type Struct, structsOf } from './types.ts'
 
 /**
  * The C source of two functions for each signature:
@@ -42,7 +41,7 @@ extern const unsigned char *fuzz_input;
 #define FILL(x) __builtin_memset(&(x), 0x5a, sizeof(x))
 `
 
-const cScalars: Readonly<Record<ValueType, string>> = {
+const cScalars: Readonly<Record<ScalarType, string>> = {
   bool: '_Bool',
   int8: 'int8_t',
   uint8: 'uint8_t',

@@ -1,7 +1,10 @@
 import type { ValueType } from '../../src/native/value-type.ts'
 
+/** The scalars of C. A text is a pointer there. */
+export type ScalarType = Exclude<ValueType, 'text'>
+
 /** A C type of the generated programs. */
-export type CType = ValueType | Struct
+export type CType = ScalarType | Struct
 
 export interface Struct {
   readonly name: string
@@ -29,11 +32,11 @@ export interface Signature {
 
 /** A scalar inside of a type, and its offset. Bytes between the scalars are padding. */
 export interface Scalar {
-  readonly type: ValueType
+  readonly type: ScalarType
   readonly offset: number
 }
 
-const scalarSizes: Readonly<Record<ValueType, number>> = {
+const scalarSizes: Readonly<Record<ScalarType, number>> = {
   bool: 1,
   int8: 1,
   uint8: 1,
@@ -48,7 +51,7 @@ const scalarSizes: Readonly<Record<ValueType, number>> = {
   pointer: 8,
 }
 
-export const scalarTypes = Object.keys(scalarSizes) as readonly ValueType[]
+export const scalarTypes = Object.keys(scalarSizes) as readonly ScalarType[]
 
 export const isStruct = (type: CType | 'void'): type is Struct => typeof type === 'object'
 

@@ -1,12 +1,11 @@
 import type { Resolved } from '../../src/native/call/store.ts'
-import type { ValueType } from '../../src/native/value-type.ts'
 import type { Random } from './random.ts'
-import { type CType, isStruct, scalarsOf, sizeOf } from './types.ts'
+import { type CType, isStruct, type ScalarType, scalarsOf, sizeOf } from './types.ts'
 
 const edges = [0x00, 0xff, 0x7f, 0x80]
 
 /** Any bytes, with pointers that point nowhere and with payloads of NaNs. */
-function anyScalar(type: ValueType, random: Random): Uint8Array {
+function anyScalar(type: ScalarType, random: Random): Uint8Array {
   if (type === 'bool') return Uint8Array.of(random.below(2))
   const bytes = random.bytes(sizeOf(type))
   if (random.chance(0.1)) bytes.fill(random.pick(edges))
@@ -99,7 +98,7 @@ export function compare(what: string, expected: Uint8Array, received: Uint8Array
 }
 
 /** The bytes of a JavaScript value of a scalar type. */
-export function bytesOfScalar(type: ValueType, value: number | bigint | boolean): Uint8Array {
+export function bytesOfScalar(type: ScalarType, value: number | bigint | boolean): Uint8Array {
   const bytes = new Uint8Array(8)
   const view = new DataView(bytes.buffer)
   if (type === 'float32') view.setFloat32(0, value as number, true)

@@ -6,8 +6,8 @@ type Slots = readonly [Slot, Slot, Slot, Slot, Slot, Slot]
 
 /** A function, for the reason that `makeSteps()` has. */
 function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
-  const { check, checkOperand, begin, perform, finish } = callSteps
-  const { operandOf, addressIn, storeAddress, storeScalar } = argumentSteps
+  const { check, checkOperand, begin, perform, performTexts, finish, finishTexts } = callSteps
+  const { operandOf, addressIn, storeAddress, storeText, storeScalar } = argumentSteps
   return {
     p: (target) => {
       const { code } = target
@@ -1115,8 +1115,1133 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         return finish(target, code, undefined)
       }
     },
+    t: (target) => {
+      const { code } = target
+      const [slot0] = target.slots as Slots
+      return function (value0) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        checkOperand(code)
+        checkOperand(memory0)
+        begin(target)
+        storeText(slot0, 0, text0)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        try {
+          text = performTexts(target, text0)
+        } catch (error) {
+          memory0.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    pt: (target) => {
+      const { code } = target
+      const [slot0, slot1] = target.slots as Slots
+      return function (value0, value1) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeText(slot1, 0, text1)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        try {
+          text = performTexts(target, text1)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    st: (target) => {
+      const { code } = target
+      const [slot0, slot1] = target.slots as Slots
+      return function (value0, value1) {
+        check(target, arguments.length)
+        const memory1 = operandOf(value1, code)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory1)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeText(slot1, 0, text1)
+        let text: string | null | undefined
+        memory1.gate.calls++
+        try {
+          text = performTexts(target, text1)
+        } catch (error) {
+          memory1.gate.calls--
+          throw error
+        }
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    tp: (target) => {
+      const { code } = target
+      const [slot0, slot1] = target.slots as Slots
+      return function (value0, value1) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const address1 = addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeAddress(slot1, address1)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        try {
+          text = performTexts(target, text0)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    ts: (target) => {
+      const { code } = target
+      const [slot0, slot1] = target.slots as Slots
+      return function (value0, value1) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        checkOperand(code)
+        checkOperand(memory0)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeScalar(slot1, value1)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        try {
+          text = performTexts(target, text0)
+        } catch (error) {
+          memory0.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    tt: (target) => {
+      const { code } = target
+      const [slot0, slot1] = target.slots as Slots
+      return function (value0, value1) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeText(slot1, 1, text1)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        try {
+          text = performTexts(target, text0, text1)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    ppt: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const address1 = addressIn(memory1, slot1, value1)
+        const text2 = typeof value2 === 'string' ? value2 : addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeAddress(slot1, address1)
+        storeText(slot2, 0, text2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text2)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    pst: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory2 = operandOf(value2, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const text2 = typeof value2 === 'string' ? value2 : addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory2)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeScalar(slot1, value1)
+        storeText(slot2, 0, text2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text2)
+        } catch (error) {
+          memory0.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    ptp: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        const address2 = addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeText(slot1, 0, text1)
+        storeAddress(slot2, address2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text1)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    pts: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeText(slot1, 0, text1)
+        storeScalar(slot2, value2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        try {
+          text = performTexts(target, text1)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    ptt: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        const text2 = typeof value2 === 'string' ? value2 : addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeText(slot1, 0, text1)
+        storeText(slot2, 1, text2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text1, text2)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    spt: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const address1 = addressIn(memory1, slot1, value1)
+        const text2 = typeof value2 === 'string' ? value2 : addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeAddress(slot1, address1)
+        storeText(slot2, 0, text2)
+        let text: string | null | undefined
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text2)
+        } catch (error) {
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    sst: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory2 = operandOf(value2, code)
+        const text2 = typeof value2 === 'string' ? value2 : addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory2)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeScalar(slot1, value1)
+        storeText(slot2, 0, text2)
+        let text: string | null | undefined
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text2)
+        } catch (error) {
+          memory2.gate.calls--
+          throw error
+        }
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    stp: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        const address2 = addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeText(slot1, 0, text1)
+        storeAddress(slot2, address2)
+        let text: string | null | undefined
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text1)
+        } catch (error) {
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    sts: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory1 = operandOf(value1, code)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory1)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeText(slot1, 0, text1)
+        storeScalar(slot2, value2)
+        let text: string | null | undefined
+        memory1.gate.calls++
+        try {
+          text = performTexts(target, text1)
+        } catch (error) {
+          memory1.gate.calls--
+          throw error
+        }
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    stt: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        const text2 = typeof value2 === 'string' ? value2 : addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeText(slot1, 0, text1)
+        storeText(slot2, 1, text2)
+        let text: string | null | undefined
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text1, text2)
+        } catch (error) {
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    tpp: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const address1 = addressIn(memory1, slot1, value1)
+        const address2 = addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeAddress(slot1, address1)
+        storeAddress(slot2, address2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text0)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    tps: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const address1 = addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeAddress(slot1, address1)
+        storeScalar(slot2, value2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        try {
+          text = performTexts(target, text0)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    tpt: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const address1 = addressIn(memory1, slot1, value1)
+        const text2 = typeof value2 === 'string' ? value2 : addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeAddress(slot1, address1)
+        storeText(slot2, 1, text2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text0, text2)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    tsp: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory2 = operandOf(value2, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const address2 = addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory2)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeScalar(slot1, value1)
+        storeAddress(slot2, address2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text0)
+        } catch (error) {
+          memory0.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    tss: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        checkOperand(code)
+        checkOperand(memory0)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeScalar(slot1, value1)
+        storeScalar(slot2, value2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        try {
+          text = performTexts(target, text0)
+        } catch (error) {
+          memory0.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    tst: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory2 = operandOf(value2, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const text2 = typeof value2 === 'string' ? value2 : addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory2)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeScalar(slot1, value1)
+        storeText(slot2, 1, text2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text0, text2)
+        } catch (error) {
+          memory0.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    ttp: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        const address2 = addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeText(slot1, 1, text1)
+        storeAddress(slot2, address2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text0, text1)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    tts: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeText(slot1, 1, text1)
+        storeScalar(slot2, value2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        try {
+          text = performTexts(target, text0, text1)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    ttt: (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const text0 = typeof value0 === 'string' ? value0 : addressIn(memory0, slot0, value0)
+        const text1 = typeof value1 === 'string' ? value1 : addressIn(memory1, slot1, value1)
+        const text2 = typeof value2 === 'string' ? value2 : addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeText(slot0, 0, text0)
+        storeText(slot1, 1, text1)
+        storeText(slot2, 2, text2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target, text0, text1, text2)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    '>': (target) => {
+      const { code } = target
+      return function () {
+        check(target, arguments.length)
+        begin(target)
+        const text = performTexts(target)
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'p>': (target) => {
+      const { code } = target
+      const [slot0] = target.slots as Slots
+      return function (value0) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        checkOperand(code)
+        checkOperand(memory0)
+        begin(target)
+        storeAddress(slot0, address0)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory0.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    's>': (target) => {
+      const { code } = target
+      const [slot0] = target.slots as Slots
+      return function (value0) {
+        check(target, arguments.length)
+        begin(target)
+        storeScalar(slot0, value0)
+        const text = performTexts(target)
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'pp>': (target) => {
+      const { code } = target
+      const [slot0, slot1] = target.slots as Slots
+      return function (value0, value1) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const address1 = addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeAddress(slot1, address1)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'ps>': (target) => {
+      const { code } = target
+      const [slot0, slot1] = target.slots as Slots
+      return function (value0, value1) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        checkOperand(code)
+        checkOperand(memory0)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeScalar(slot1, value1)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory0.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'sp>': (target) => {
+      const { code } = target
+      const [slot0, slot1] = target.slots as Slots
+      return function (value0, value1) {
+        check(target, arguments.length)
+        const memory1 = operandOf(value1, code)
+        const address1 = addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory1)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeAddress(slot1, address1)
+        let text: string | null | undefined
+        memory1.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory1.gate.calls--
+          throw error
+        }
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'ss>': (target) => {
+      const { code } = target
+      const [slot0, slot1] = target.slots as Slots
+      return function (value0, value1) {
+        check(target, arguments.length)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeScalar(slot1, value1)
+        const text = performTexts(target)
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'ppp>': (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const address1 = addressIn(memory1, slot1, value1)
+        const address2 = addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeAddress(slot1, address1)
+        storeAddress(slot2, address2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'pps>': (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory1 = operandOf(value1, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const address1 = addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory1)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeAddress(slot1, address1)
+        storeScalar(slot2, value2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory1.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory0.gate.calls--
+          memory1.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'psp>': (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const memory2 = operandOf(value2, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        const address2 = addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory0)
+        checkOperand(memory2)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeScalar(slot1, value1)
+        storeAddress(slot2, address2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory0.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'pss>': (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory0 = operandOf(value0, code)
+        const address0 = addressIn(memory0, slot0, value0)
+        checkOperand(code)
+        checkOperand(memory0)
+        begin(target)
+        storeAddress(slot0, address0)
+        storeScalar(slot1, value1)
+        storeScalar(slot2, value2)
+        let text: string | null | undefined
+        memory0.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory0.gate.calls--
+          throw error
+        }
+        memory0.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'spp>': (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory1 = operandOf(value1, code)
+        const memory2 = operandOf(value2, code)
+        const address1 = addressIn(memory1, slot1, value1)
+        const address2 = addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory1)
+        checkOperand(memory2)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeAddress(slot1, address1)
+        storeAddress(slot2, address2)
+        let text: string | null | undefined
+        memory1.gate.calls++
+        memory2.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory1.gate.calls--
+          memory2.gate.calls--
+          throw error
+        }
+        memory1.gate.calls--
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'sps>': (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory1 = operandOf(value1, code)
+        const address1 = addressIn(memory1, slot1, value1)
+        checkOperand(code)
+        checkOperand(memory1)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeAddress(slot1, address1)
+        storeScalar(slot2, value2)
+        let text: string | null | undefined
+        memory1.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory1.gate.calls--
+          throw error
+        }
+        memory1.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'ssp>': (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        const memory2 = operandOf(value2, code)
+        const address2 = addressIn(memory2, slot2, value2)
+        checkOperand(code)
+        checkOperand(memory2)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeScalar(slot1, value1)
+        storeAddress(slot2, address2)
+        let text: string | null | undefined
+        memory2.gate.calls++
+        try {
+          text = performTexts(target)
+        } catch (error) {
+          memory2.gate.calls--
+          throw error
+        }
+        memory2.gate.calls--
+        return finishTexts(target, text, code, undefined)
+      }
+    },
+    'sss>': (target) => {
+      const { code } = target
+      const [slot0, slot1, slot2] = target.slots as Slots
+      return function (value0, value1, value2) {
+        check(target, arguments.length)
+        begin(target)
+        storeScalar(slot0, value0)
+        storeScalar(slot1, value1)
+        storeScalar(slot2, value2)
+        const text = performTexts(target)
+        return finishTexts(target, text, code, undefined)
+      }
+    },
   }
 }
 
-/** The forms of calls by the order of their arguments: `p` is a pointer, and `s` a scalar. */
+/** The forms of calls by the order of their arguments: `p` is a pointer, `t` a text, and `s` a scalar; `>` ends those that return a text. */
 export const callForms: Readonly<Record<string, (target: Target) => Form>> = makeForms()

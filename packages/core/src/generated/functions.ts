@@ -11,6 +11,7 @@ export const FUNCTIONS = {
     tn_memory_allocate: ['int32_t', ['size_t', 'size_t', 'void *']],
     tn_memory_free: ['void', ['void *']],
     tn_memory_copy: ['void', ['void *', 'void *', 'size_t']],
+    tn_text_length: ['size_t', ['const char *', 'size_t']],
     tn_library_open: ['int32_t', ['const char *', 'size_t', 'void *']],
     tn_library_is_shadowed: ['int32_t', ['const char *']],
     tn_library_open_globally: ['int32_t', ['const char *', 'size_t', 'void *']],

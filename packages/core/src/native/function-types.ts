@@ -10,7 +10,10 @@ import type { ValueType } from './value-type.ts'
  * const declaration = { result: 'int32', parameters: ['pointer', 'uint64', 'int32'] } as const satisfies FunctionSignature
  */
 export interface FunctionSignature<Struct = never> {
-  /** The default is `void`. A pointer is returned as a segment of size 0, because C does not say how large its memory is. */
+  /**
+   * The default is `void`. A pointer is returned as a segment of size 0, because C does not say how large its memory is. A `text` is
+   * copied, up to 1 MiB, and the null pointer is null.
+   */
   readonly result?: ValueType | Struct | 'void'
   readonly parameters?: readonly (ValueType | Struct)[]
   /** For a variadic function, the number of parameters before the `...`. `parameters` contains all that are passed. */
@@ -20,13 +23,15 @@ export interface FunctionSignature<Struct = never> {
 /** The argument that a native function takes for a parameter of this type. A struct is passed as the segment of its bytes. */
 export type ArgumentOf<Type> = Type extends 'pointer'
   ? Segment | Tensor | null
-  : Type extends 'bool'
-    ? boolean
-    : Type extends 'float32' | 'float64'
-      ? number
-      : Type extends ValueType
-        ? number | bigint
-        : Segment
+  : Type extends 'text'
+    ? string | Segment | Tensor | null
+    : Type extends 'bool'
+      ? boolean
+      : Type extends 'float32' | 'float64'
+        ? number
+        : Type extends ValueType
+          ? number | bigint
+          : Segment
 
 type ArgumentsFor<Types extends readonly unknown[]> = { readonly [Index in keyof Types]: ArgumentOf<Types[Index]> }
 
@@ -39,15 +44,17 @@ export type ArgumentsOf<Signature> = 'parameters' extends keyof Signature
 
 type ResultFor<Type, Pointer, Struct> = Type extends 'pointer'
   ? Pointer
-  : Type extends 'int64' | 'uint64'
-    ? bigint
-    : Type extends 'bool'
-      ? boolean
-      : Type extends 'void' | undefined
-        ? undefined
-        : Type extends ValueType
-          ? number
-          : Struct
+  : Type extends 'text'
+    ? string | null
+    : Type extends 'int64' | 'uint64'
+      ? bigint
+      : Type extends 'bool'
+        ? boolean
+        : Type extends 'void' | undefined
+          ? undefined
+          : Type extends ValueType
+            ? number
+            : Struct
 
 /** The result of a function with this declaration, with the types that stand for a pointer and for a struct. */
 export type ResultOf<Signature, Pointer = Segment, Struct = undefined> = 'result' extends keyof Signature

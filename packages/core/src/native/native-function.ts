@@ -19,7 +19,9 @@ import { hostAbi } from './call/host-abi.ts'
 import { submitCall } from './call/jobs.ts'
 import { MAXIMUM_PARAMETERS, planCall } from './call/plan.ts'
 import { codeOperand, slotOf, store, targetSlot, type Resolved } from './call/store.ts'
+import { moveTexts } from './call/texts.ts'
 import type { FunctionSignature, NativeFunction } from './function-types.ts'
+import { keepAlive } from './native-memory.ts'
 import type { StructType } from './struct-type.ts'
 import type { ValueType } from './value-type.ts'
 
@@ -85,13 +87,15 @@ function targetOf(
 ): Target {
   const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, `argument ${i + 1} of ${name}`))
   const { kind, word, pieces } = plan.result
+  const { enter, enterWithTexts } = threadDriver()
   const returnsStruct = kind === 'struct' || kind === 'memory'
   if (returnsStruct) slots.unshift(targetSlot(plan, `the result of ${name}`))
   return {
     name,
     gate,
     code: codeOperand(gate),
-    enter: threadDriver().enter,
+    enter,
+    enterWithTexts,
     low: address | 0,
     high: (address / TWO_32) | 0,
     flags: plan.flags | (captureErrno ? FLAGS.ERRNO : 0),
@@ -99,6 +103,7 @@ function targetOf(
     extra: plan.vectorCount,
     slots,
     count: slots.length,
+    texts: slots.filter((slot) => slot.kind === 'text'),
     resultKind: kind === 'memory' ? 'void' : kind,
     resultWord: word,
     resultPieces: pieces,
@@ -114,6 +119,7 @@ function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value
     check(target, values.length)
     const operands = operandsOf(target, values)
     const resolved = resolveAll(target, values, operands)
+    const copies = moveTexts(slots, resolved)
     checkOperands(operands)
     let resolve!: (value: Value | ValueWithErrno) => void
     let reject!: (error: unknown) => void
@@ -132,6 +138,7 @@ function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value
           reject(error)
         } finally {
           releaseAll(holds)
+          copies.forEach(keepAlive)
         }
       })
     } catch (error) {

@@ -1,4 +1,7 @@
-/** Types of parameters and results of a native function. A pointer is a segment, a contiguous tensor or null. */
+/**
+ * Types of parameters and results of a native function. A pointer is a segment, a contiguous tensor or null. `text` is a `const char *` in
+ * UTF-8 that takes and gives strings.
+ */
 export type ValueType =
   | 'bool'
   | 'int8'
@@ -12,6 +15,7 @@ export type ValueType =
   | 'float32'
   | 'float64'
   | 'pointer'
+  | 'text'
 
 /** The size of each value in bytes, which is also its alignment in C. */
 export const VALUE_SIZES: Readonly<Record<ValueType, number>> = {
@@ -27,6 +31,7 @@ export const VALUE_SIZES: Readonly<Record<ValueType, number>> = {
   float32: 4,
   float64: 8,
   pointer: 8,
+  text: 8,
 }
 
 export const isFloat = (kind: ValueType): boolean => kind === 'float32' || kind === 'float64'

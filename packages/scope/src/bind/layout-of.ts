@@ -4,7 +4,7 @@ import type { StructLayout } from '../layout/group-layout.ts'
 import type { Layout } from '../layout/memory-layout.ts'
 
 /** A member's type: a scalar, a pointer, an array as `[count, type]`, or the layout of a struct. */
-type MemberType = ValueType | StructLayout | readonly [count: number, element: MemberType]
+type MemberType = Exclude<ValueType, 'text'> | StructLayout | readonly [count: number, element: MemberType]
 
 /** The offset and the type of each member, in order. */
 export type MemberLayouts = Readonly<Record<string, readonly [byteOffset: number, type: MemberType]>>

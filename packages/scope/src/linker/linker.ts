@@ -19,8 +19,8 @@ import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.
 import { SymbolSegment } from './symbol-segment.ts'
 import { upcallStub } from './upcall-stub.ts'
 
-/** A result of a native function. A pointer is a segment of size 0, and a struct is in memory from the allocator. */
-export type Result = number | bigint | boolean | MemorySegment | undefined
+/** A result of a native function. A pointer is a segment of size 0, a text a string or null, and a struct is in memory from the allocator. */
+export type Result = number | bigint | boolean | string | MemorySegment | null | undefined
 
 /** A result, and the value of `errno` after the call. */
 export interface WithErrno<Returned = Result> {

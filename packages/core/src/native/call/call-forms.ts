@@ -4,13 +4,28 @@ import { enterCall, leaveCall } from '../../memory/call-stack.ts'
 import { guardMode } from '../../memory/guard-mode.ts'
 import { checkedCall, type Written } from '../../memory/guarded-calls.ts'
 import type { Value } from '../argument-conversion.ts'
-import { begin, callSteps, check, checkOperands, finish, type Form, type Target } from './call-steps.ts'
+import { keepAlive } from '../native-memory.ts'
+import { MOST_TEXTS } from './frame-layout.ts'
+import {
+  begin,
+  callSteps,
+  check,
+  checkOperands,
+  finish,
+  type Form,
+  type Target,
+  type ValueWithErrno,
+} from './call-steps.ts'
 import { argumentSteps, operandOf, resolveIn, type Resolved, type Slot, store } from './store.ts'
+import { moveTexts } from './texts.ts'
 
 /** Returns the function that performs calls. The generated forms serve most functions, because they need no loop. */
 export function formOf(target: Target): Form {
   if (guardMode) return ofGuarded(target)
-  const order = target.slots.map(letterOf).join('')
+  const { enterWithTexts, texts, resultKind } = target
+  const hasTexts = texts.length > 0 || resultKind === 'text'
+  if (hasTexts && (enterWithTexts === undefined || texts.length > MOST_TEXTS)) return ofMany(target)
+  const order = target.slots.map(letterOf).join('') + (hasTexts && texts.length === 0 ? '>' : '')
   if (order === '') return ofNone(target)
   return (callForms[order] ?? (/^s+$/.test(order) ? ofScalars : ofMany))(target)
 }
@@ -18,6 +33,7 @@ export function formOf(target: Target): Form {
 /** The letter of an argument in the names of the generated forms. */
 function letterOf({ kind, fast }: Slot): string {
   if (fast === 'pointer') return 'p'
+  if (kind === 'text') return 't'
   return kind === 'target' || kind === 'struct' ? '-' : 's'
 }
 
@@ -52,7 +68,7 @@ function makeForms(): Record<'ofNone' | 'ofScalars', (target: Target) => Form> {
 const { ofNone, ofScalars } = makeForms()
 
 function ofMany(target: Target): Form {
-  const { code, slots, enter } = target
+  const perform = performerOf(target)
   return (...values) => {
     check(target, values.length)
     const operands = operandsOf(target, values)
@@ -60,19 +76,50 @@ function ofMany(target: Target): Form {
     checkOperands(operands)
     const place = enterCall(operands)
     try {
-      begin(target)
-      for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
-      enter()
-      return finish(target, operands[1] ?? code, resolved[0])
+      return perform(operands, resolved)
     } finally {
       leaveCall(place)
     }
   }
 }
 
+type Performer = (operands: readonly Block[], resolved: Resolved[]) => Value | ValueWithErrno
+
+/** Returns the function that stores arguments, performs the call and loads the result. */
+function performerOf(target: Target): Performer {
+  const { code, slots, enter, enterWithTexts, texts, resultKind } = target
+  const plain: Performer = (operands, resolved) => {
+    begin(target)
+    for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
+    enter()
+    return finish(target, operands[1] ?? code, resolved[0])
+  }
+  if (texts.length === 0 && resultKind !== 'text') return plain
+  if (enterWithTexts === undefined || texts.length > MOST_TEXTS) {
+    return (operands, resolved) => {
+      const copies = moveTexts(slots, resolved)
+      const result = plain(operands, resolved)
+      copies.forEach(keepAlive)
+      return result
+    }
+  }
+  return (operands, resolved) => {
+    const strings: Resolved[] = []
+    begin(target)
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i]!
+      if (slot.kind === 'text') argumentSteps.storeText(slot, strings.push(resolved[i]) - 1, resolved[i])
+      else store(slot, resolved[i])
+    }
+    const text = callSteps.enterTexts(target, ...strings)
+    return callSteps.finishTexts(target, text, operands[1] ?? code, resolved[0])
+  }
+}
+
 /** As {@link ofMany}, for guard mode. */
 function ofGuarded(target: Target): Form {
-  const { name, code, slots, enter } = target
+  const { name } = target
+  const perform = performerOf(target)
   return (...values) => {
     check(target, values.length)
     const operands = operandsOf(target, values)
@@ -84,10 +131,7 @@ function ofGuarded(target: Target): Form {
       () => {
         const place = enterCall(operands)
         try {
-          begin(target)
-          for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
-          enter()
-          return finish(target, operands[1] ?? code, resolved[0])
+          return perform(operands, resolved)
         } finally {
           leaveCall(place)
         }

@@ -1,4 +1,5 @@
 import { ArgumentError } from '../../errors/kinds.ts'
+import { CONSTANTS } from '../../generated/layouts.ts'
 import { type Block, checkEnterable } from '../../memory/block.ts'
 import type { Gate } from '../../memory/lifetime.ts'
 import { checkCallable } from '../../memory/managed-lifetime.ts'
@@ -6,11 +7,13 @@ import type { Segment } from '../../memory/segment.ts'
 import type { Value } from '../argument-conversion.ts'
 import type { ValueType } from '../value-type.ts'
 import type { Piece } from './call-plan.ts'
-import { WORDS } from './frame-layout.ts'
+import { TEXT_PLAN, WORDS } from './frame-layout.ts'
 import { bigints, doubles, words } from './frame.ts'
 import { callFailure } from './call-failure.ts'
 import { load, loadAddress, loadStruct } from './load.ts'
 import { isCode, type Resolved, type Slot } from './store.ts'
+import { textWithoutEnd } from '../text-at.ts'
+import { textFailure } from './texts.ts'
 
 /** A result, and the value of `errno` after the call. */
 export interface ValueWithErrno {
@@ -29,6 +32,8 @@ export interface Target {
   readonly code: Block
   /** Enters native code, which performs the call that the frame describes. */
   readonly enter: () => void
+  /** Does the same for a call with texts. Undefined without Node-API. */
+  readonly enterWithTexts: ((...strings: readonly unknown[]) => string | null | undefined) | undefined
   /** The address of the function in two words. */
   readonly low: number
   readonly high: number
@@ -40,6 +45,8 @@ export interface Target {
   readonly slots: readonly Slot[]
   /** The number of slots. */
   readonly count: number
+  /** The slots of texts. */
+  readonly texts: readonly Slot[]
   /** `struct`: in registers, so its bytes are copied to the first argument. */
   readonly resultKind: ValueType | 'struct' | 'void'
   readonly resultWord: number
@@ -65,6 +72,15 @@ export interface CallSteps {
   /** Performs the call, with the library held open. */
   perform(target: Target): void
   /**
+   * As {@link perform}, for a function that takes or returns texts. Returns the text, or undefined if none is returned or it has no end.
+   *
+   * @param a what the first text was resolved to, which is a string or an address.
+   * @throws {ArgumentError} if a string contains U+0000.
+   */
+  performTexts(target: Target, a?: Resolved, b?: Resolved, c?: Resolved): string | null | undefined
+  /** As {@link performTexts}, without holding the library, and for any number of texts. */
+  enterTexts(target: Target, ...values: readonly Resolved[]): string | null | undefined
+  /**
    * Loads the result.
    *
    * @param memory the operand of the first argument, which can be the segment for a struct.
@@ -72,6 +88,8 @@ export interface CallSteps {
    * @throws what a function of TypeScript has thrown. @throws {NativeError} after a C++ exception.
    */
   finish(target: Target, memory: Block, first: Resolved): Value | ValueWithErrno
+  /** As {@link finish} after {@link performTexts}. @throws {NativeError} for a text without an end. */
+  finishTexts(target: Target, text: string | null | undefined, memory: Block, first: Resolved): Value | ValueWithErrno
 }
 
 /**
@@ -85,6 +103,8 @@ function makeSteps(): CallSteps {
   const GENERAL_RESULT = WORDS.generalResults
   const BIGINT_RESULT = WORDS.generalResults / 2
   const VECTOR_RESULT = WORDS.vectorResults / 2
+  const { count: TEXT_COUNT, returnsText: RETURNS_TEXT } = TEXT_PLAN
+  const NOT_MADE = CONSTANTS.TN_CALL_NOT_MADE
   const [frameWords, frameDoubles, frameBigints] = [words, doubles, bigints]
 
   return {
@@ -111,6 +131,32 @@ function makeSteps(): CallSteps {
       }
       gate.calls--
     },
+    performTexts: (target, a, b, c) => {
+      const { gate, enterWithTexts, texts } = target
+      frameWords[TEXT_COUNT] = texts.length
+      frameWords[RETURNS_TEXT] = target.resultKind === 'text' ? 1 : 0
+      gate.calls++
+      let text: string | null | undefined
+      try {
+        text = enterWithTexts!(a, b, c)
+      } catch (error) {
+        gate.calls--
+        throw error
+      }
+      gate.calls--
+      if (frameWords[STATE] === NOT_MADE) throw textFailure(texts, [a, b, c])
+      return text
+    },
+    enterTexts: (target, ...values) => {
+      const { enterWithTexts, texts } = target
+      frameWords[TEXT_COUNT] = texts.length
+      frameWords[RETURNS_TEXT] = target.resultKind === 'text' ? 1 : 0
+      const text = enterWithTexts!(...values)
+      if (frameWords[STATE] === NOT_MADE) throw textFailure(texts, values)
+      return text
+    },
+    finishTexts: (target, text, memory, first) =>
+      target.resultKind === 'text' ? finishText(target, text) : callSteps.finish(target, memory, first),
     finish: (target, memory, first) => {
       if (frameWords[STATE] !== 0) throw callFailure(target.name)
       const { fastResult } = target
@@ -120,6 +166,13 @@ function makeSteps(): CallSteps {
       return finishOther(target, memory, first)
     },
   }
+}
+
+/** Returns the text that native code has made. @throws as `finish` of the steps */
+function finishText({ name, capturesErrno }: Target, text: string | null | undefined): Value | ValueWithErrno {
+  if (words[WORDS.state] !== 0) throw callFailure(name)
+  if (text === undefined) throw textWithoutEnd(loadAddress(WORDS.generalResults))
+  return capturesErrno ? { value: text, errno: words[WORDS.errno]! } : text
 }
 
 export const callSteps: CallSteps = makeSteps()

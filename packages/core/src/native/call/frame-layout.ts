@@ -49,6 +49,16 @@ export const WORDS: Readonly<Record<PartName, number>> = {
   copies: offsets.copies / 4,
 }
 
+/** The most strings that native code writes for a call. */
+export const MOST_TEXTS: number = CONSTANTS.TN_CALL_MOST_TEXTS
+
+/** The words of the frame that describe the texts of a call: the places of up to {@link MOST_TEXTS} addresses, and what follows. */
+export const TEXT_PLAN: Readonly<Record<'places' | 'count' | 'returnsText', number>> = {
+  places: WORDS.vectorResults,
+  count: WORDS.vectorResults + MOST_TEXTS,
+  returnsText: WORDS.vectorResults + MOST_TEXTS + 1,
+}
+
 /** The largest stack area in bytes. */
 export const STACK_LIMIT: number = CONSTANTS.TN_CALL_STACK_SIZE
 

@@ -1,13 +1,16 @@
+import { textAt } from '../text-at.ts'
 import type { ValueType } from '../value-type.ts'
 import type { Piece } from './call-plan.ts'
 import { bigints, bytes, doubles, floats, TWO_32, unsignedBigints, words, unsignedWords } from './frame.ts'
 
 /**
- * Loads a scalar from a register of the frame. Only the low bytes of narrow values are defined. An address is loaded as {@link loadAddress} does.
+ * Loads a scalar from a register of the frame. Only the low bytes of narrow values are defined. An address is loaded as {@link loadAddress} does,
+ * and a text is copied.
  *
  * @param word the first word of the register.
+ * @throws {NativeError} if a text has no end.
  */
-export function load(kind: ValueType | 'void', word: number): number | bigint | boolean | undefined {
+export function load(kind: ValueType | 'void', word: number): number | bigint | boolean | string | null | undefined {
   switch (kind) {
     case 'void':
       return undefined
@@ -17,6 +20,8 @@ export function load(kind: ValueType | 'void', word: number): number | bigint | 
       return doubles[word >> 1]
     case 'pointer':
       return loadAddress(word)
+    case 'text':
+      return textAt(loadAddress(word))
     case 'uint64':
       return unsignedBigints[word >> 1]
     case 'int64':

@@ -10,7 +10,7 @@ import { Tensor } from '../../types/tensor.ts'
 import type { Value } from '../argument-conversion.ts'
 import { VALUE_SIZES, type ValueType } from '../value-type.ts'
 import type { CallPlan, ParameterPlan } from './call-plan.ts'
-import { COPY_ENTRY, WORDS } from './frame-layout.ts'
+import { COPY_ENTRY, TEXT_PLAN, WORDS } from './frame-layout.ts'
 import { bigints, bytes, doubles, floats, PER_TWO_32, words } from './frame.ts'
 
 /** Where an argument is stored, and how messages name it. */
@@ -31,7 +31,7 @@ export interface Slot {
   readonly call: CallPlan
 }
 
-/** What {@link resolve} makes of an argument. A struct is a copy of its bytes. */
+/** What {@link resolve} makes of an argument. A struct is a copy of its bytes, and a string stays one. */
 export type Resolved = Value | Uint8Array
 
 export function slotOf(plan: ParameterPlan, call: CallPlan, name: string): Slot {
@@ -81,13 +81,14 @@ export const isCode = ({ view }: Block): boolean => view === noView
  */
 function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   const { kind, name, byteSize } = slot
-  if (kind === 'pointer') {
+  if (kind === 'pointer' || kind === 'text') {
     const address = isMemory(value) ? addressIn(operand!, value.base) : undefined
     if (address !== undefined) return address
     if (value === null) return 0
+    if (kind === 'text' && typeof value === 'string') return value
     throw isTensor(value)
       ? stridedTensor(name, value)
-      : wrongType(name, EXPECTED, value, typedArrayHint(value) ?? DANGLING)
+      : wrongType(name, kind === 'text' ? `a string, ${EXPECTED}` : EXPECTED, value, typedArrayHint(value) ?? DANGLING)
   }
   if (kind !== 'struct' && kind !== 'target') return value
   const { base } = structSegment(slot, value)
@@ -147,6 +148,11 @@ export interface ArgumentSteps {
   addressIn(operand: Block, slot: Slot, value: Value): number | bigint
   /** As {@link store}, for pointers. */
   storeAddress(slot: Slot, address: number | bigint): void
+  /**
+   * As {@link store}, for the text at an index among those of the call. Native code stores the address of a string, so only its place
+   * is stored.
+   */
+  storeText(slot: Slot, index: number, value: Resolved): void
   /** Checks a resolved argument and stores it in the frame. Runs none of the user's code, unless it throws. */
   store(slot: Slot, value: Resolved): void
   /**
@@ -165,6 +171,7 @@ interface Stores extends ArgumentSteps {
 /** A function, for the reason that `makeSteps()` of the calls has. */
 function makeStores(): Stores {
   const [frameWords, frameDoubles, perTwo32, noAddress, MemoryType] = [words, doubles, PER_TWO_32, NO_ADDRESS, Segment]
+  const PLACES = TEXT_PLAN.places
 
   const setWords = (word: number, low: number, high: number): void => {
     frameWords[word] = low
@@ -202,6 +209,14 @@ function makeStores(): Stores {
       return resolve(slot, value, operand) as number | bigint
     },
     storeAddress: ({ word }, address) => setAddress(word, address),
+    storeText: ({ word }, index, value) => {
+      if (typeof value === 'string') {
+        frameWords[PLACES + index] = word
+      } else {
+        frameWords[PLACES + index] = 0
+        setAddress(word, value as number | bigint)
+      }
+    },
     store: (slot, value) => {
       if (slot.fast === 'pointer') setAddress(slot.word, value as number | bigint)
       else storeScalar(slot, value)
@@ -226,6 +241,7 @@ function storeOther(slot: Slot, value: Resolved): void {
       if (word !== -1) setAddress(word, value as number)
       return
     case 'pointer':
+    case 'text':
       return setAddress(word, value as number | bigint)
     case 'struct':
       return storeStruct(slot, value as Uint8Array)
@@ -279,7 +295,7 @@ function narrowed(kind: 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32', value: 
 }
 
 /** Stores a bigint for an integer below 64 bits. @throws {ArgumentError} for every other value. */
-function storeRest(slot: Slot, kind: Exclude<ValueType, 'pointer'>, value: Resolved): void {
+function storeRest(slot: Slot, kind: Exclude<ValueType, 'pointer' | 'text'>, value: Resolved): void {
   const { name } = slot
   if (kind === 'bool') throw wrongType(name, 'true or false', value)
   if (kind === 'float32' || kind === 'float64') throw wrongType(name, 'a number', value)
@@ -291,7 +307,9 @@ function storeRest(slot: Slot, kind: Exclude<ValueType, 'pointer'>, value: Resol
   store(slot, Number(value))
 }
 
-function rangeOf(kind: Exclude<ValueType, 'bool' | 'float32' | 'float64' | 'pointer'>): [low: bigint, high: bigint] {
+function rangeOf(
+  kind: Exclude<ValueType, 'bool' | 'float32' | 'float64' | 'pointer' | 'text'>,
+): [low: bigint, high: bigint] {
   const bits = BigInt(8 * VALUE_SIZES[kind])
   const low = kind.startsWith('u') ? 0n : -(2n ** (bits - 1n))
   return [low, low + 2n ** bits - 1n]

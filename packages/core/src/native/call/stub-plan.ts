@@ -1,3 +1,4 @@
+import { ArgumentError } from '../../errors/kinds.ts'
 import type { Value } from '../argument-conversion.ts'
 import type { CallPlan, ParameterPlan, PlanSignature, ResultPlan } from './call-plan.ts'
 import { threadDriver } from './thread-driver.ts'
@@ -87,6 +88,11 @@ function readerOf(plan: ParameterPlan): Reader {
 /** Where the result of a function is stored. A struct in memory is copied from the stack area to its place. */
 function resultSlot({ kind, word, byteSize, pieces }: ResultPlan, call: CallPlan, name: string): Slot | undefined {
   if (kind === 'void') return undefined
+  if (kind === 'text') {
+    throw new ArgumentError(`${name} must not be text, because nothing would keep its memory`, {
+      hint: 'Declare the result as pointer, and return a segment that outlives its use, such as a C string in a scope.',
+    })
+  }
   if (kind !== 'struct' && kind !== 'memory')
     return { kind, fast: fastKind(kind), word, name, byteSize: 8, plan: undefined, call }
   const all = kind === 'struct' ? pieces : [{ word: WORDS.stack, offset: 0, byteSize }]

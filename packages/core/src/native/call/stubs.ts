@@ -36,8 +36,8 @@ export interface StubOptions {
   readonly refusedResult?: number | bigint | boolean
 }
 
-/** An argument of a stub: a struct is a copy of its bytes, and an address is a number, or a bigint from 2^53 on. */
-export type StubArgument = number | bigint | boolean | Uint8Array | undefined
+/** An argument of a stub: a struct is a copy of its bytes, and an address is a number, or a bigint from 2^53 on. A text is copied. */
+export type StubArgument = number | bigint | boolean | string | Uint8Array | null | undefined
 
 export type StubFunction = (...values: StubArgument[]) => Resolved
 

@@ -2,7 +2,7 @@ import { LoadError } from '../../errors/kinds.ts'
 import { CONSTANTS } from '../../generated/layouts.ts'
 import { checkStatus, coreFunctions, coreLibrary } from '../core-library.ts'
 import type { KoffiDriver } from '../driver/koffi.ts'
-import type { ModuleDriver } from '../driver/node-module.ts'
+import type { ModuleDriver, NodeModule } from '../driver/node-module.ts'
 import { isMainThread } from '../main-thread.ts'
 import { addressOf } from '../native-memory.ts'
 import { pollReadable } from '../poll-readable.ts'
@@ -21,6 +21,8 @@ export interface ThreadDriver {
   readonly abi: Abi
   /** Performs the call that the frame describes. */
   readonly enter: () => void
+  /** Performs a call with texts. See `enterWithTexts` of the module. Without Node-API there is no such function. */
+  readonly enterWithTexts?: NodeModule['enterWithTexts']
   /**
    * Returns a function that calls a native function, which finds its arguments in the frame. Its result is left in the frame.
    *
@@ -82,12 +84,13 @@ function open(): ThreadDriver {
 
 function openModule(abi: Abi, { kind, module }: ModuleDriver): ThreadDriver {
   module.open(frame, dispatch, CONSTANTS.TN_ABI_VERSION)
-  const { enter, entry, serve, keepAlive } = module
+  const { enter, enterWithTexts, entry, serve, keepAlive } = module
   setServeLater(() => void setImmediate(serve))
   return {
     kind,
     abi,
     enter,
+    enterWithTexts,
     entry: (index, address) => entry(index, BigInt(address), false),
     textEntry: (index, address) => entry(index, BigInt(address), true),
     keepAlive,

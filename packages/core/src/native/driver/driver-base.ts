@@ -10,6 +10,8 @@ export interface DriverBase {
   addressOf(memory: ArrayBufferLike | ArrayBufferView): number
   /** A copy of NUL-terminated UTF-8. The address is valid, and not 0. */
   textAt(address: number): string
+  /** The same, or undefined if there is no terminator in `limit` bytes. Node-API only, where it is faster than calls of the core. */
+  boundedTextAt?(address: number, limit: number): string | undefined
   /** Returns an ArrayBuffer over native memory. See `bufferOver`. */
   bufferOver(address: number, byteSize: number, owner?: number | ArrayBuffer): ArrayBuffer
 }

@@ -22,6 +22,7 @@ export interface NodeModule {
   caller(frame: ArrayBuffer): () => void
   address(memory: ArrayBufferLike | ArrayBufferView): number | undefined
   text(address: number): string
+  boundedText(address: number, limit: number): string | undefined
   buffer(address: number, byteSize: number, owner: number | ArrayBuffer): ArrayBuffer
   /** The number of buffers of this thread over parts of buffers. */
   parts(): number
@@ -32,6 +33,11 @@ export interface NodeModule {
   setWatch(watch: Watch, state: (typeof WATCH)[keyof typeof WATCH]): void
   open(frame: ArrayBuffer, dispatch: () => void, abiVersion: number): void
   enter(): void
+  /**
+   * Performs the call of the frame with strings as arguments, whose places are in the frame. Returns the text that the function returns:
+   * null for the null pointer, and undefined if it returns none, or one that is too long.
+   */
+  enterWithTexts(...strings: readonly unknown[]): string | null | undefined
   entry(index: number, address: bigint, takesText: boolean): (text?: string) => void
   serve(): void
   keepAlive(wanted: boolean): void
@@ -62,6 +68,7 @@ export function openModule(core: string): ModuleDriver {
     caller: module.caller,
     addressOf: (memory) => module.address(memory) ?? module.address(new Uint8Array(memory as SharedArrayBuffer))!,
     textAt: module.text,
+    boundedTextAt: module.boundedText,
     bufferOver: (address, byteSize, owner = 0) => module.buffer(address, byteSize, owner),
   }
 }
