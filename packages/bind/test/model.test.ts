@@ -140,6 +140,13 @@ describe('constants', () => {
     expect(reason(name)).toBe(expected)
   })
 
+  test('a macro that depends on the compiler is one if it is named exactly', async () => {
+    const named = await readModel([torture], { include: ['BY_COMPILER'] })
+    expect(named.constants).toMatchObject([{ name: 'BY_COMPILER', constant: { kind: 'integer' } }])
+    const matched = await readModel([torture], { include: ['BY_COMP*'] })
+    expect(matched.refused).toMatchObject([{ name: 'BY_COMPILER', reason: 'depends on the compiler' }])
+  })
+
   test('a macro without a body is neither bound nor reported', () => {
     expect([constant('ONLY_A_GUARD'), reason('ONLY_A_GUARD')]).toEqual([undefined, undefined])
   })

@@ -20,7 +20,14 @@ export { typedArrayHint } from './errors/typed-array-hint.ts'
 export { isRevoked } from './errors/is-revoked.ts'
 export { isPlainObject } from './errors/plain-object.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'
-export { defineKind, nativeFormat, SimpleError, readBinary, type TenonErrorOptions } from '@tenon/binary'
+export {
+  defineKind,
+  hostPlatformName,
+  nativeFormat,
+  SimpleError,
+  readBinary,
+  type TenonErrorOptions,
+} from '@tenon/binary'
 export { highWord, lowWord, writeAddress } from './memory/address-words.ts'
 export { ADDRESS_SPACE_END, NULL_PAGE } from './memory/address-space.ts'
 export {

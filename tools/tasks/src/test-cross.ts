@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { runMain } from '@tenon/build'
 
-import { printCounts, printSummary } from './lib/reports.ts'
+import { addSummaries, printCounts, printSummary, type TestSummary } from './lib/reports.ts'
 import { root } from './lib/root.ts'
 import { build } from './lib/turbo.ts'
 import { runVitest } from './lib/vitest.ts'
@@ -14,9 +14,13 @@ import { installZig } from './lib/zig.ts'
 
 await runMain(async () => {
   await build(['--filter=@tenon/core', '--filter=@tenon/build'])
-  const tested = { name: '@tenon/build (cross)', directory: join(root, 'packages/build') }
   const env = { TENON_CROSS: '1', TENON_ZIG: process.env['TENON_ZIG'] || installZig() }
   const files = process.argv.slice(2)
-  const args = [...(files.length > 0 ? files : ['test/cross/']), '--testTimeout=600000']
-  printSummary(printCounts(await runVitest(tested, 'cross', args, env), tested.name))
+  const args = [...(files.length > 0 ? files : ['test/cross/']), '--testTimeout=600000', '--passWithNoTests']
+  const summaries: TestSummary[] = []
+  for (const name of ['build', 'bind']) {
+    const tested = { name: `@tenon/${name} (cross)`, directory: join(root, 'packages', name) }
+    summaries.push(printCounts(await runVitest(tested, 'cross', args, env), tested.name))
+  }
+  printSummary(addSummaries(summaries))
 })

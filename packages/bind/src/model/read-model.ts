@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 
-import { hostPlatform, ToolError } from '@tenon/build'
+import { findPlatform, hostPlatform, type PlatformName, ToolError } from '@tenon/build'
 import { findToolchain, matches } from '@tenon/build/internal'
 
 import { HeadersProblem } from '../bind-error.ts'
@@ -24,16 +24,22 @@ import { TypeBuilder } from './type-builder.ts'
 export interface LibraryExports {
   /** The name by which it is loaded, such as `libsqlite3.so.0`. */
   readonly name: string
-  readonly symbols: ReadonlySet<string>
+  /** Undefined if they are not known, as those of a library that is not on this machine. */
+  readonly symbols: ReadonlySet<string> | undefined
 }
 
 /** The options of {@link readModel}. */
 export interface ReadOptions {
+  /** The platform to read the headers for, such as `win32-x64`. Others than this one need zig. By default this one. */
+  readonly target?: PlatformName
   /** Flags for the preprocessor: `-I`, `-isystem`, `-D`, `-U`, `-include`, `-std`. */
   readonly flags?: readonly string[]
   /** The libraries whose functions are bound. Without any, all functions are, and are looked up when the module runs. */
   readonly libraries?: readonly LibraryExports[]
-  /** Patterns of names to bind; a final `*` matches any rest. Without any, all names are bound. */
+  /**
+   * Patterns of names to bind; a final `*` matches any rest. Without any, all names are bound. A macro whose value depends on the compiler must
+   * be named exactly.
+   */
   readonly include?: readonly string[]
   readonly exclude?: readonly string[]
   /** Patterns of paths of headers whose declarations are bound although they belong to the system. */
@@ -45,21 +51,18 @@ export interface ReadOptions {
 }
 
 /**
- * Reads headers with the C compiler of this machine (`CC`, or the usual names).
+ * Reads headers with the C compiler of this machine (`CC`, or the usual names), or for another platform with zig.
  *
  * @param headers paths, or names in angle brackets that the compiler searches. They are included in this order in one unit.
  * @throws {CompilerError} if the compiler refuses the headers. @throws {HeadersProblem} if a declaration of the headers cannot be read.
  */
 export async function readModel(headers: readonly string[], options: ReadOptions = {}): Promise<Model> {
-  const { compilers } = await findToolchain(['c'], {
-    variant: 'release',
-    platform: hostPlatform,
-    portable: false,
-    directory: process.cwd(),
-  })
+  const platform = options.target === undefined ? hostPlatform : findPlatform(options.target)
+  const toolchain = { variant: 'release', platform, portable: false, directory: process.cwd() } as const
+  const { compilers } = await findToolchain(['c'], toolchain)
   const compiler = await HeaderCompiler.open(
     compilers.get('c')!,
-    hostPlatform,
+    platform,
     headers,
     options.flags ?? [],
     declareMacros(options.macros ?? {}),
@@ -102,7 +105,7 @@ class HeaderModel {
     if (problem) throw new HeadersProblem(problem.place, problem.message)
 
     const [values, layouts] = await Promise.all([
-      evaluateMacros(compiler, this.#constantMacros(macros), macros),
+      evaluateMacros(compiler, this.#constantMacros(macros), macros, new Set(this.#options.include)),
       askLayouts(compiler, declarations, macros),
     ])
     const types = new TypeBuilder(layouts, chooseNames(declarations, this.#takenNames(declarations, values)), (place) =>
@@ -117,7 +120,7 @@ class HeaderModel {
     ]
     return this.#withShim({
       tenon: 1,
-      target: `${process.platform}-${process.arch}`,
+      target: this.#options.target ?? `${process.platform}-${process.arch}`,
       headers: this.#headers.map((header) => basename(header.replaceAll(/[<>]/g, ''))),
       functions,
       records: types.records,
@@ -172,7 +175,7 @@ class HeaderModel {
 
   #isExported(symbol: string): boolean {
     const { libraries = [] } = this.#options
-    return libraries.length === 0 || libraries.some(({ symbols }) => symbols.has(symbol))
+    return libraries.length === 0 || libraries.some(({ symbols }) => symbols?.has(symbol) ?? true)
   }
 
   #functions({ functions }: Declarations, types: TypeBuilder): BoundFunction[] {

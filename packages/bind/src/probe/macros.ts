@@ -34,17 +34,23 @@ const COMPILER_WORDS = /\b(?:__GNUC\w*|__clang\w*|__VERSION__|__INTEL\w*|_MSC_VE
 const PLACE_WORDS = /\b(?:__LINE__|__FILE__|__DATE__|__TIME__|__COUNTER__|__func__|__FUNCTION__|__INCLUDE_LEVEL__)\b/
 const WORD = /[A-Za-z_]\w*/g
 
-/** Evaluates object-like macros with the compiler. A macro without a value is in the result with the reason. */
+/**
+ * Evaluates object-like macros with the compiler. A macro without a value is in the result with the reason.
+ *
+ * @param exact names of macros that are evaluated although their value depends on the compiler.
+ */
 export async function evaluateMacros(
   compiler: HeaderCompiler,
   candidates: readonly MacroDefinition[],
   macros: ReadonlyMap<string, MacroDefinition>,
+  exact: ReadonlySet<string> = new Set(),
 ): Promise<Map<string, MacroValue | MacroRefusal>> {
   const values = new Map<string, MacroValue | MacroRefusal>()
   const asked = candidates.filter((macro) => {
     const refusal = refusalOf(macro, macros)
-    if (refusal) values.set(macro.name, refusal)
-    return !refusal
+    if (!refusal || (refusal === 'depends on the compiler' && exact.has(macro.name))) return true
+    values.set(macro.name, refusal)
+    return false
   })
   const kinds = await askCompiler(
     compiler,

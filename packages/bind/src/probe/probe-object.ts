@@ -50,7 +50,7 @@ export async function askCompiler(
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const unit = writeUnit(questions, expanded, isAsked, round === 0)
     const object = compiler.file('.o')
-    const { code, stderr } = await compiler.run(unit.code, [...COMPILE, compiler.allErrors, '-o', object], '.i')
+    const { code, stderr } = await compiler.compile(unit.code, [...COMPILE, compiler.allErrors, '-o', object])
     if (code === 0) return readAnswers(await readFile(object), questions, isAsked, unit)
     const refused = refusedQuestions(stderr, unit.lines)
     if (refused.size === 0)
@@ -60,7 +60,7 @@ export async function askCompiler(
   throw new ToolError(`the compiler still refuses questions about the headers after ${MOST_ROUNDS} rounds`)
 }
 
-const COMPILE = ['-x', 'cpp-output', '-c', '-O0', '-g0', '-w', '-fno-lto']
+const COMPILE = ['-c', '-O0', '-g0', '-w', '-fno-lto']
 
 interface ExpandedQuestion {
   readonly declaration: string

@@ -62,6 +62,10 @@ export class HeaderCompiler {
     return this.platform.os !== 'darwin' && this.platform.os !== 'win32'
   }
 
+  get #isZig(): boolean {
+    return this.#compiler.identity.startsWith('zig ')
+  }
+
   /** The flag that makes the compiler report all errors, of which it would stop after 20 with clang. */
   get allErrors(): string {
     return /\b(?:clang|zig)\b/i.test(this.#compiler.identity) ? '-ferror-limit=0' : '-fmax-errors=0'
@@ -74,13 +78,20 @@ export class HeaderCompiler {
   }
 
   /** Runs the compiler on C code. The exit code of a failed run is not an error here, because questions to the compiler may fail. */
-  async run(code: string, args: readonly string[], extension = '.c'): Promise<CommandResult> {
+  async run(code: string, args: readonly string[]): Promise<CommandResult> {
+    return this.#run(code, [...this.#flags, ...args], '.c')
+  }
+
+  /** Compiles what the preprocessor has written. */
+  async compile(code: string, args: readonly string[]): Promise<CommandResult> {
+    // zig knows no preprocessed C. What has no macros is the same C for it.
+    return this.#isZig ? this.#run(code, args, '.c') : this.#run(code, ['-x', 'cpp-output', ...args], '.i')
+  }
+
+  async #run(code: string, args: readonly string[], extension: string): Promise<CommandResult> {
     const path = this.file(extension)
     await writeFile(path, code)
-    const flags = extension === '.c' ? this.#flags : []
-    return runCommand(this.#compiler.command, [...this.#compiler.args, ...flags, ...args, path], {
-      env: { ...process.env, LC_ALL: 'C' },
-    })
+    return this.link([...args, path])
   }
 
   /** Runs the compiler to link objects. */
@@ -92,7 +103,9 @@ export class HeaderCompiler {
 
   /** Compiles the headers alone. @throws {CompilerError} with the errors of the compiler */
   async check(): Promise<void> {
-    const { code, stderr } = await this.run(this.includes, ['-fsyntax-only', '-w'])
+    // zig links what is not to be an object.
+    const output = this.#isZig ? ['-c', '-o', this.file('.o')] : ['-fsyntax-only']
+    const { code, stderr } = await this.run(this.includes, [...output, '-w'])
     if (code !== 0) throw new CompilerError(stderr)
   }
 

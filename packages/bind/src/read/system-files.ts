@@ -18,11 +18,13 @@ export async function systemFiles(compiler: HeaderCompiler): Promise<ReadonlySet
   const code = SYSTEM_HEADERS.split(' ')
     .map((name) => `#if __has_include(<${name}.h>)\n#include <${name}.h>\n#endif\n`)
     .join('')
-  const { stdout } = await compiler.run(code, ['-M', '-w'])
-  const files = stdout.replaceAll(/\\\r?\n/g, ' ').replace(/^[^:]*:\s/, '')
-  // A space in a path is written "\ ".
-  return new Set([...files.matchAll(/(?:\\.|[^\s\\])+/g)].map(([path]) => path.replaceAll(/\\(.)/g, '$1')))
+  // Not -M, which zig does not have.
+  const { stdout } = await compiler.run(code, ['-E', '-w'])
+  return new Set(Array.from(stdout.matchAll(FILE), ([, path = '']) => path.replaceAll(/\\(.)/g, '$1')))
 }
+
+/** The first line of a file in the output of the preprocessor. */
+const FILE = /^#(?:line)? 1 "((?:[^"\\]|\\.)*)" 1/gm
 
 /** Whether a file is one of the compiler itself, such as `<built-in>` and `stddef.h` below its own directory. */
 export const isCompilerFile = (path: string): boolean =>

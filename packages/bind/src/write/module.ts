@@ -1,3 +1,4 @@
+import { ToolError } from '@tenon/build'
 import type {
   BoundConstant,
   BoundEnum,
@@ -10,6 +11,7 @@ import type {
 import type { Place } from '../read/c-types.ts'
 import { Comments } from '../read/comments.ts'
 import { identifier } from './identifiers.ts'
+import { mergeParts } from './merge-parts.ts'
 import type { ModulePart } from './module-part.ts'
 import { writeRecord } from './records.ts'
 import { parameterName, parameterType, pointerTo, resultType, signature, typeOfScalar } from './types.ts'
@@ -20,50 +22,83 @@ export interface ModuleFiles {
   readonly code: string
   /** The text of `index.d.ts`. */
   readonly declarations: string
-  /** The library of the model's shim. */
-  readonly shim?: { readonly name: string; readonly bytes: Uint8Array }
+  /** The libraries of the models' shims. */
+  readonly shims: readonly { readonly name: string; readonly bytes: Uint8Array }[]
 }
 
 /** How a module finds its libraries and its run time. */
 export interface ModuleOptions {
-  /** The libraries that the module opens, by the names that the system's loader searches or by paths beside the module. */
-  readonly libraries: readonly string[]
+  /**
+   * The libraries that the module opens, by the names that the system's loader searches or by paths beside the module. An object has a list
+   * for each platform.
+   */
+  readonly libraries: readonly string[] | Readonly<Record<string, readonly string[]>>
   /** The prefix of imports: `tenon` for the umbrella package, `@tenon` for its parts. */
   readonly from?: 'tenon' | '@tenon'
 }
 
 /**
- * Writes the module of a model. Equal models give equal bytes: the declarations are in the order of the headers, and nothing of this machine
- * is in the text but the platform.
+ * Writes the module of a model, or of the models of several platforms for the same headers. Equal models give equal bytes: the declarations
+ * are in the order of the headers, and nothing of this machine is in the text but the platform.
+ *
+ * @throws {ToolError} if two models are for one platform
  */
-export function writeModule(model: Model, { libraries, from = '@tenon' }: ModuleOptions): ModuleFiles {
+export function writeModule(
+  models: Model | readonly [Model, ...Model[]],
+  { libraries, from = '@tenon' }: ModuleOptions,
+): ModuleFiles {
+  const all: readonly Model[] = 'functions' in models ? [models] : models
+  const [model] = all as [Model]
   const comments = new Comments()
-  const records = new Map(model.records.map((record) => [record.id, record]))
-  const parts: ModulePart[] = []
-  const add = (place: Place, part: ModulePart | undefined): void => {
-    if (part) parts.push(withComment(comments.of(place), part))
-  }
-  const names = new Set<string>()
-  const isNew = (name: string): boolean => !names.has(name) && names.add(name) !== undefined
-  for (const constant of model.constants) if (isNew(constant.name)) add(constant.place, writeConstant(constant))
-  for (const enumeration of model.enums) if (isNew(enumeration.id)) add(enumeration.place, writeEnum(enumeration))
-  for (const record of model.records) if (isNew(record.id)) add(record.place, writeRecord(record, records))
-  for (const variable of model.variables)
-    if (isNew(variable.name)) add(variable.place, writeVariable(variable, records))
-  for (const one of model.functions) if (isNew(one.name)) add(one.place, writeFunction(one, records))
-  const title = `Written by tenon bind from ${model.headers.join(', ')} for ${model.target}. Do not edit: run the command again.`
+  const platforms = all.map((one) => ({ target: one.target, parts: partsOf(one, comments) }))
+  if (new Set(platforms.map(({ target }) => target)).size < all.length)
+    throw new ToolError('the models of a module must be for different platforms')
+  const parts = all.length === 1 ? [...platforms[0]!.parts.values()] : mergeParts(platforms)
+  const targets = platforms.map(({ target }) => target).join(', ')
+  const title = `Written by tenon bind from ${model.headers.join(', ')} for ${targets}. Do not edit: run the command again.`
   const code = parts.map((part) => part.code).join('\n')
   const declarations = parts.map(({ declaration }) => declaration).join('\n')
-  const shim = model.shim && { name: shimName(model.target), bytes: model.shim.bytes }
-  const base = shim || libraries.some((library) => library.startsWith('.')) ? ', base: import.meta.url' : ''
-  const shimOption = shim ? `, shim: { path: './${shim.name}', hash: '${model.shim!.hash}' }` : ''
-  const options = `platform: '${model.target}', libraries: ${JSON.stringify(libraries)}${shimOption}${base}`
+  const shims = all.flatMap(({ target, shim }) => (shim ? [{ name: shimName(target), bytes: shim.bytes }] : []))
+  const options = optionsOf(all, libraries)
   return {
-    code: `// ${title}\n${importsOf(code, from)}\n\nexport const library = NativeModule.of({ ${options} })\n\n${code}\n`,
+    code: `// ${title}\n${importsOf(code, from)}\n\nexport const library = NativeModule.of(${options})\n\n${code}\n`,
     declarations: `// ${title}\n${typesOf(declarations, from)}\n/** The libraries of this module, which are opened when it first needs them. */\nexport declare const library: NativeModule\n\n${declarations}\n`,
-    ...(shim && { shim }),
+    shims,
   }
 }
+
+/** The declarations of a model by their names. */
+function partsOf(model: Model, comments: Comments): Map<string, ModulePart> {
+  const records = new Map(model.records.map((record) => [record.id, record]))
+  const parts = new Map<string, ModulePart>()
+  const add = (name: string, place: Place, write: () => ModulePart | undefined): void => {
+    const part = parts.has(name) ? undefined : write()
+    if (part) parts.set(name, withComment(comments.of(place), part))
+  }
+  for (const constant of model.constants) add(constant.name, constant.place, () => writeConstant(constant))
+  for (const enumeration of model.enums) add(enumeration.id, enumeration.place, () => writeEnum(enumeration))
+  for (const record of model.records) add(record.id, record.place, () => writeRecord(record, records))
+  for (const variable of model.variables) add(variable.name, variable.place, () => writeVariable(variable, records))
+  for (const one of model.functions) add(one.name, one.place, () => writeFunction(one, records))
+  return parts
+}
+
+/** The options of `NativeModule.of()`: the platforms, and how each finds its libraries. */
+function optionsOf(models: readonly Model[], libraries: ModuleOptions['libraries']): string {
+  const own = models.map(({ target, shim }) => {
+    const places = isList(libraries) ? libraries : (libraries[target] ?? [])
+    const shimOption = shim ? `, shim: { path: './${shimName(target)}', hash: '${shim.hash}' }` : ''
+    return { target, places, text: `libraries: ${JSON.stringify(places)}${shimOption}` }
+  })
+  const isRelative =
+    models.some(({ shim }) => shim) || own.some(({ places }) => places.some((place) => place.startsWith('.')))
+  const base = isRelative ? ', base: import.meta.url' : ''
+  if (own.length === 1) return `{ platform: '${own[0]!.target}', ${own[0]!.text}${base} }`
+  const lines = own.map(({ target, text }) => `    '${target}': { ${text} },`)
+  return `{\n  platforms: {\n${lines.join('\n')}\n  }${base}\n}`
+}
+
+const isList = (libraries: ModuleOptions['libraries']): libraries is readonly string[] => Array.isArray(libraries)
 
 /** The file of a shim, such as `shim-linux-x64.so`. */
 function shimName(target: string): string {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { LoadError, UnsupportedError, type ValueType } from '@tenon/core'
-import { checkOptions, inspectAsText } from '@tenon/core/internal'
+import { checkOptions, hostPlatformName, inspectAsText } from '@tenon/core/internal'
 import { Linker } from '../linker/linker.ts'
 import type { FunctionSignature, NativeType } from '../linker/signature.ts'
 import { SymbolLookup } from '../linker/symbol-lookup.ts'
@@ -33,14 +33,20 @@ export interface Variable<Value> {
   value: Value
 }
 
-/** The options of {@link NativeModule.of}, which a generated module passes. */
-export interface ModuleOptions {
-  /** The platform for which the module was written, such as `linux-x64`. */
-  readonly platform: string
+/** How a module finds its libraries on one platform. */
+interface PlatformOptions {
   /** Names that the system's loader searches, or paths. Those that begin with a dot are relative to `base`. */
   readonly libraries: readonly string[]
   /** The library with functions that the module has beyond those of its libraries, and the hash of the headers for which it was compiled. */
   readonly shim?: { readonly path: string; readonly hash: string }
+}
+
+/** The options of {@link NativeModule.of}, which a generated module passes: those of one platform, or `platforms`. */
+export interface ModuleOptions extends Partial<PlatformOptions> {
+  /** The platform for which the module was written, such as `linux-x64`. */
+  readonly platform?: string
+  /** The platforms for which the module was written, such as `linux-x64-gnu`, each with its libraries. */
+  readonly platforms?: Readonly<Record<string, PlatformOptions>>
   /** The URL of the module. */
   readonly base?: string
 }
@@ -71,26 +77,38 @@ export class NativeModule {
   readonly #scratch = new Scratch()
   readonly #callbacks = new WeakMap<object, Map<unknown, MemorySegment>>()
   readonly #lookups: SymbolLookup[] = []
-  readonly #shim: ModuleOptions['shim']
+  readonly #platform: string
+  readonly #shim: PlatformOptions['shim']
   #callbackCount = 0
   #isOpen = false
 
-  private constructor(paths: readonly string[], shim: ModuleOptions['shim']) {
+  private constructor(platform: string, paths: readonly string[], shim: PlatformOptions['shim']) {
+    this.#platform = platform
     this.#paths = paths
     this.#shim = shim
   }
 
-  /** @throws {UnsupportedError} on another platform than the one for which the module was written. */
+  /** @throws {UnsupportedError} on another platform than those for which the module was written. */
   static of(options: ModuleOptions): NativeModule {
-    const { platform, libraries, shim, base } = checkOptions(options, ['platform', 'libraries', 'shim', 'base'])
-    const here = `${process.platform}-${process.arch}`
-    if (platform !== here)
-      throw new UnsupportedError(`this module was written for ${platform}, got ${here}`, {
-        hint: 'Sizes and values differ between platforms: run tenon bind on this one.',
+    const checked = checkOptions(options, ['platform', 'platforms', 'libraries', 'shim', 'base'])
+    const { platform, platforms = { [String(platform)]: checked as PlatformOptions }, base } = checked
+    const short = `${process.platform}-${process.arch}`
+    // The name of a target also has the C library of Linux.
+    const here = Object.hasOwn(platforms, short) ? short : hostPlatformName()
+    if (!Object.hasOwn(platforms, here))
+      throw new UnsupportedError(`this module was written for ${Object.keys(platforms).join(', ')}, got ${here}`, {
+        hint: 'Sizes and values differ between platforms: run tenon bind on this one, or with --target.',
       })
+    const { libraries, shim } = platforms[here]!
     const locate = (path: string): string =>
       path.startsWith('.') && base !== undefined ? fileURLToPath(new URL(path, base)) : path
-    return new NativeModule(libraries!.map(locate), shim && { path: locate(shim.path), hash: shim.hash })
+    return new NativeModule(here, libraries.map(locate), shim && { path: locate(shim.path), hash: shim.hash })
+  }
+
+  /** The value for this platform of what differs between platforms. The keys are their names, with spaces between them. */
+  choose<Value>(variants: Readonly<Record<string, () => Value>>): Value | undefined {
+    const own = Object.keys(variants).find((names) => names.split(' ').includes(this.#platform))
+    return own === undefined ? undefined : variants[own]!()
   }
 
   /** A pointer that is a value, such as `(void *)-1`. */

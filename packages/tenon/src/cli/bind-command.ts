@@ -25,9 +25,16 @@ const args = {
     type: 'string',
     repeatable: true,
     valueHint: 'libz.so.1',
-    description: 'a library that exports the functions; without one, they are looked up in the process',
+    description:
+      'a library that exports the functions; without one, they are looked up in the process. With --target, PLATFORM=FILE is for one',
   },
   output: { type: 'string', valueHint: 'directory', description: 'where to write index.js and index.d.ts' },
+  target: {
+    type: 'string',
+    repeatable: true,
+    valueHint: 'platform',
+    description: 'bind for a platform such as win32-x64, with zig; by default for this machine',
+  },
   include: {
     type: 'string',
     repeatable: true,
@@ -87,34 +94,65 @@ function splitCompilerFlags(rawArgs: readonly string[]): { flags: string[]; rest
 }
 
 async function bind(values: Values<typeof args>, flags: readonly string[]): Promise<ExitCode | void> {
-  const { headers, library, output, include, exclude, header, shim, report, check, json } = values
+  const { headers, library, target, output, include, exclude, header, shim, report, check, json } = values
   if (output === undefined && !report && !json)
     throw new UsageError('--output is missing', 'Pass a directory: --output src/sqlite3. Or pass --report.')
   if (check && output === undefined) throw new UsageError('--check needs --output', 'Pass the directory to check.')
   const tool = await loadBindTool()
   const start = performance.now()
-  const model = await readModelOf(tool, headers.map(headerName), {
-    flags,
-    libraries: library.map(exportsOf),
-    include,
-    exclude,
-    headerFiles: header,
-    ...(shim && {
-      shim: { libraries: library.map((name) => ({ path: libraryPath(name), place: placeOf(name, output ?? '.') })) },
-    }),
-  })
-  if (model === undefined) return ExitCode.kernelFailed
+  const targets = target.length === 0 ? [undefined] : [...new Set(target)]
+  const models: Model[] = []
+  for (const platform of targets) {
+    const libraries = librariesFor(library, platform)
+    const model = await readModelOf(tool, headers.map(headerName), {
+      ...(platform !== undefined && { target: platform as NonNullable<bindTool.ReadOptions['target']> }),
+      flags,
+      libraries: libraries.map((name) => exportsOf(name, platform)),
+      include,
+      exclude,
+      headerFiles: header,
+      ...(shim && { shim: { libraries: shimLibraries(libraries, platform, output ?? '.') } }),
+    })
+    if (model === undefined) return ExitCode.kernelFailed
+    models.push(model)
+  }
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
-  if (json) printData(JSON.stringify(model, jsonValue, 2))
-  else if (report) for (const line of reportLines(model)) printData(printable(line))
+  if (json) printData(JSON.stringify(models.length === 1 ? models[0] : models, jsonValue, 2))
+  else if (report) for (const line of reportLines(models)) printData(printable(line))
   if (output !== undefined) {
     const from =
       findInProject('tenon') === undefined && findInProject('@tenon/scope') !== undefined ? '@tenon' : 'tenon'
-    const files = tool.writeModule(model, { libraries: library.map((name) => placeOf(name, output)), from })
+    const places = Object.fromEntries(
+      models.map((model, index) => [
+        model.target,
+        librariesFor(library, targets[index]).map((name) => placeOf(name, output)),
+      ]),
+    )
+    const files = tool.writeModule(models as [Model, ...Model[]], { libraries: places, from })
     if (check) compare(output, files)
     else write(output, files)
   }
-  printTalk(summaryOf(model, seconds))
+  for (const model of models) printTalk(`${target.length > 1 ? `${model.target}: ` : ''}${summaryOf(model, seconds)}`)
+}
+
+const ASSIGNED = /^([a-z0-9]+(?:-[a-z0-9]+){0,2})=(.+)$/
+
+/** The libraries of a platform: those without a platform, and those whose platform is this one or begins its name, as `win32=zlib1.dll`. */
+function librariesFor(library: readonly string[], platform: string | undefined): string[] {
+  return library.flatMap((text) => {
+    const [, name, file = text] = platform === undefined ? [] : (ASSIGNED.exec(text) ?? [])
+    return name === undefined || platform === name || platform!.startsWith(`${name}-`) ? [file] : []
+  })
+}
+
+/** The libraries that a shim for a platform is linked with. Those of other systems are not on this machine. */
+function shimLibraries(
+  libraries: readonly string[],
+  platform: string | undefined,
+  output: string,
+): bindTool.ShimLibrary[] {
+  const isHere = platform === undefined || platform.startsWith(`${process.platform}-${process.arch}`)
+  return isHere ? libraries.map((name) => ({ path: libraryPath(name), place: placeOf(name, output) })) : []
 }
 
 /** Integers are text, as JSON has no 64 bits, and bytes are hexadecimal digits. */
@@ -150,14 +188,17 @@ async function loadBindTool(): Promise<typeof bindTool> {
 /** A file, or a header that the compiler searches in its directories. */
 const headerName = (header: string): string => (existsSync(header) ? resolve(header) : `<${header}>`)
 
-function exportsOf(library: string): LibraryExports {
+/** The exports of a library. One of another platform need not be on this machine: then its functions are looked up when the module runs. */
+function exportsOf(library: string, platform: string | undefined): LibraryExports {
   const path = libraryPath(library)
-  if (!existsSync(path))
-    throw new InputError(
-      `the library ${library} does not exist`,
-      'Pass a path, or the name that the loader searches, such as libz.so.1.',
-    )
-  return { name: basename(library), symbols: new Set(readBinary(path).exports.map(({ name }) => name)) }
+  if (existsSync(path))
+    return { name: basename(library), symbols: new Set(readBinary(path).exports.map(({ name }) => name)) }
+  if (platform !== undefined && !platform.startsWith(`${process.platform}-${process.arch}`))
+    return { name: basename(library), symbols: undefined }
+  throw new InputError(
+    `the library ${library} does not exist`,
+    'Pass a path, or the name that the loader searches, such as libz.so.1.',
+  )
 }
 
 /** A library as the module opens it: by name, or by its path relative to the module. */
@@ -175,11 +216,12 @@ const textOf = ({ code, declarations }: ModuleFiles, name: (typeof NAMES)[number
 function write(output: string, files: ModuleFiles): void {
   mkdirSync(output, { recursive: true })
   for (const name of NAMES) writeFileSync(join(output, name), textOf(files, name))
-  if (!files.shim) return
-  // A process that has loaded the old file keeps it.
-  const path = join(output, files.shim.name)
-  rmSync(path, { force: true })
-  writeFileSync(path, files.shim.bytes)
+  for (const { name, bytes } of files.shims) {
+    // A process that has loaded the old file keeps it.
+    const path = join(output, name)
+    rmSync(path, { force: true })
+    writeFileSync(path, bytes)
+  }
 }
 
 /** @throws {InputError} if a file differs, after the names that differ are printed */
@@ -189,7 +231,7 @@ function compare(output: string, files: ModuleFiles): void {
     return !existsSync(path) || readFileSync(path, 'utf8') !== textOf(files, name)
   })
   // Its bytes depend on the compiler. The hash in index.js does not.
-  if (files.shim && !existsSync(join(output, files.shim.name))) stale.push(files.shim.name)
+  stale.push(...files.shims.map(({ name }) => name).filter((name) => !existsSync(join(output, name))))
   if (stale.length === 0) return
   const path = join(output, 'index.d.ts')
   const before = declarationsOf(existsSync(path) ? readFileSync(path, 'utf8') : '')
@@ -215,11 +257,18 @@ function declarationsOf(text: string): Map<string, string> {
   return declarations
 }
 
-const reportLines = (model: Model): string[] =>
-  model.refused.map(
-    ({ name, reason, detail, place: { file, line } }) =>
-      `${basename(file)}:${line} ${name}: ${detail === '' ? reason : `${reason}: ${detail}`}`,
+/** A line for each declaration that is not bound. A line that is not for all platforms ends with those for which it is. */
+function reportLines(models: readonly Model[]): string[] {
+  const lines = new Map<string, string[]>()
+  for (const { target, refused } of models)
+    for (const { name, reason, detail, place } of refused) {
+      const text = `${basename(place.file)}:${place.line} ${name}: ${detail === '' ? reason : `${reason}: ${detail}`}`
+      lines.set(text, [...(lines.get(text) ?? []), target])
+    }
+  return [...lines].map(([text, targets]) =>
+    targets.length === models.length ? text : `${text} (${targets.join(', ')})`,
   )
+}
 
 function summaryOf({ functions, constants, records, variables, refused }: Model, seconds: string): string {
   const structs = records.filter(({ layout }) => layout !== undefined).length

@@ -101,7 +101,7 @@ describe('a shim has', () => {
     const files = writeModule(model, { libraries: [], from: 'tenon' })
     mkdirSync(path)
     writeFileSync(join(path, 'index.js'), files.code)
-    writeFileSync(join(path, files.shim!.name), files.shim!.bytes)
+    for (const { name, bytes } of files.shims) writeFileSync(join(path, name), bytes)
     const module = await load(path)
     expect(module['READ_U16'](Uint8Array.of(1, 2))).toBe(258)
     const values = Int32Array.of(5)
