@@ -80,7 +80,7 @@ export default {
         memset mincore mmap mprotect mremap msync munmap open pipe2 poll posix_memalign posix_spawn posix_spawn_file_actions_*
         posix_spawnattr_* ppoll process_vm_readv pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal
         __pthread_register_cancel __pthread_unregister_cancel __pthread_unwind_next __sigsetjmp _pthread_cleanup_pop _pthread_cleanup_push
-        pthread_cond_timedwait pthread_condattr_* pthread_create pthread_key_create pthread_mutex_init
+        pthread_cond_timedwait pthread_condattr_* pthread_create pthread_getattr_np pthread_key_create pthread_mutex_init
         pthread_mutex_lock pthread_mutex_unlock pthread_mutexattr_* pthread_self pthread_setspecific pthread_sigmask qsort read
         realloc recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigemptyset
         sigfillset signal snprintf socket socketpair stat strchr strcmp strerror strlen strncmp strrchr syscall sysconf vsnprintf waitid write

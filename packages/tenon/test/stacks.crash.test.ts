@@ -18,7 +18,7 @@ async function linesOf(path: string, program: string, env: Readonly<Record<strin
     import { Worker } from 'node:worker_threads'
     import { Library, tensor } from 'tenon'
     import { NativeLibrary } from 'tenon/core'
-    import { ResourceScope } from 'tenon/scope'
+    import { NativeScope, ResourceScope } from 'tenon/scope'
     import { Linker, SymbolLookup, upcallStub } from 'tenon/scope/linker'
     const path = ${JSON.stringify(path)}, int = { result: 'int32', parameters: ['int32'] }
     const print = async (use) => { try { console.log(String(await use())) } catch (error) { console.log(error.name + ': ' + error.message.split('\\n')[0]) } }
@@ -81,6 +81,52 @@ if (process.platform === 'linux')
       const refused = [expect.stringMatching(/^TENON_LOAD .*-z noexecstack/)]
       expect(lines).toEqual(lines.length === 1 ? refused : ['47', '47', '47', '47', '47 3', '47'])
     })
+  })
+
+if (process.platform === 'linux')
+  test('constructors may need an executable stack, and see the stack of their thread', async () => {
+    const code = process.arch === 'x64' ? '{0x00002ab8, 0x0000c300}' : '{0x52800540, 0xd65f03c0}'
+    const needed = `
+      #define _GNU_SOURCE
+      #include <pthread.h>
+      #include <stdint.h>
+      __attribute__((visibility("hidden"))) int found;
+      __attribute__((constructor)) static void begin(void) {
+        volatile uint32_t code[] = ${code}; // return 42;
+        __builtin___clear_cache((char *)code, (char *)(code + 2));
+        pthread_attr_t attributes;
+        void *start;
+        size_t size;
+        pthread_getattr_np(pthread_self(), &attributes);
+        pthread_attr_getstack(&attributes, &start, &size);
+        pthread_attr_destroy(&attributes);
+        const char *here = __builtin_frame_address(0);
+        found = ((int (*)(void))code)() + (here > (char *)start && here < (char *)start + size);
+      }
+      __attribute__((visibility("default"))) int at_begin(int x) { return found + x; }`
+    const dependent =
+      'int at_begin(int); __attribute__((visibility("default"))) int call(int x) { return at_begin(x); }'
+    const names = ['main', 'worker', 'nested', 'dependency']
+    const paths = names.map((name) => compileLibrary(directory, needed, `lib${name}.so`, 'c', '-Wl,-z,execstack'))
+    const flags = [paths[3]!, `-Wl,-rpath,${directory}`]
+    const path = compileLibrary(directory, dependent, 'libdependent.so', 'c', ...flags)
+    const program = `
+      const [main, worker_, nested] = ${JSON.stringify(paths)}
+      const at = (path, name = 'at_begin') => NativeLibrary.open(path).function(name, int)(5)
+      // A call that is in progress runs on a stack of its own, which was made before any library asked for execution.
+      const scope = NativeScope.ofConfined(), order = { result: 'int32', parameters: ['pointer', 'pointer'] }
+      const qsort = NativeLibrary.ofProcess().function('qsort', { result: 'void', parameters: ['pointer', 'uint64', 'uint64', 'pointer'] })
+      let inside
+      const compare = upcallStub(() => { inside ??= (() => { try { return at(nested) } catch (error) { return error } })(); return 0 }, order, scope)
+      await print(() => { qsort(scope.allocate(8), 2, 4, compare); if (typeof inside === 'object') throw inside; return inside })
+      await print(() => at(main))
+      await print(() => at(path, 'call'))
+      await print(() => { worker.postMessage({ path: worker_, name: 'at_begin' }); return once(worker, 'message') })`
+    const lines = await linesOf(path, program)
+    const isRefused = lines[0]!.startsWith('LoadError')
+    expect(lines).toEqual(
+      isRefused ? lines.map(() => expect.stringContaining('LoadError')) : ['48', '48', '48', '48 3'],
+    )
   })
 
 describe('a library that scans the stack of its thread', () => {

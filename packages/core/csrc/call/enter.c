@@ -69,12 +69,13 @@ static bool is_stack_full(const tn_environment_t *environment) {
   return (size_t)((const uint8_t *)environment->native.top - (const uint8_t *)environment->native.memory) < LEAST_STACK;
 }
 
-/* Runs native code on its own stack, and returns what `run` returns. */
-static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)(void *data), void *data,
+/* Runs native code on its own stack, or `in_place` on that of the thread, and returns what `run` returns. */
+static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)(void *data), void *data, bool in_place,
                                   bool *has_thrown) {
   void *const outer_script = environment->script_top;
-  const bool outer_thrown = environment->has_thrown;
+  const bool outer_thrown = environment->has_thrown, was_in_place = environment->is_in_place;
   const uint32_t depth = environment->depth;
+  if (in_place) environment->is_in_place = true;
   if (depth != 0 && !environment->is_in_place && is_stack_full(environment)) {
     tn__enter_script(environment, TN__FUNCTION_STACK_FULL);
     *has_thrown = true;
@@ -82,7 +83,7 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   }
   __atomic_store_n(&environment->depth, depth + 1, __ATOMIC_RELAXED);
   if (depth == 0) __atomic_store_n(&environment->calls, environment->calls + 1, __ATOMIC_RELAXED);
-  if (depth == 0) environment->is_in_place = tn__stacks_are_scanned();
+  if (depth == 0 && !in_place) environment->is_in_place = tn__stacks_are_scanned();
   environment->has_thrown = false;
   /* JavaScript runs again, for example after a time-out of a script that the process survives. */
   environment->is_terminating = false;
@@ -91,6 +92,7 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   *has_thrown = environment->has_thrown;
   environment->has_thrown = outer_thrown;
   environment->script_top = outer_script;
+  if (in_place) environment->is_in_place = was_in_place;
   __atomic_store_n(&environment->depth, depth, __ATOMIC_RELAXED);
   /* JavaScript always runs with the bits that it started with, so they are not read before the call, too. */
   tn__fp_restore(environment->floating_point);
@@ -98,12 +100,18 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   return result;
 }
 
+static uint32_t run_slowly(tn_environment_t *environment, tn_call_frame_t *frame, bool *has_thrown) {
+  if ((frame->flags & TN_CALL_IN_PLACE) != 0 && tn__has_free_stack(LEAST_STACK))
+    return run_native(environment, perform, frame, true, has_thrown);
+  return run_native(environment, perform, frame, false, has_thrown);
+}
+
 void tn_environment_enter(tn_environment_t *environment) {
   tn_call_frame_t *frame = environment->frame;
   bool has_thrown;
   const uint32_t state = (frame->flags & ~TN_CALL_VECTORS) == 0
-                             ? settle(frame, run_native(environment, tn__invoke, frame, &has_thrown))
-                             : run_native(environment, perform, frame, &has_thrown);
+                             ? settle(frame, run_native(environment, tn__invoke, frame, false, &has_thrown))
+                             : run_slowly(environment, frame, &has_thrown);
   frame->state = has_thrown ? TN_CALL_THROWN : state;
 }
 
@@ -113,11 +121,11 @@ static inline uint32_t run_entry(tn_environment_t *environment, int32_t (*entry)
 #if defined(_WIN32)
   /* Windows unwinds only frames of the stack in use, so the frame that catches exceptions is there. */
   void *call[] = {(void *)(uintptr_t)entry, environment->frame};
-  return run_native(environment, tn__run_entry, call, has_thrown);
+  return run_native(environment, tn__run_entry, call, false, has_thrown);
 #else
   /* The calling convention is the same, and the assembly that switches the stack makes the call. */
   uint32_t (*const run)(void *) = (uint32_t (*)(void *))(void (*)(void))entry;
-  return run_native(environment, run, environment->frame, has_thrown);
+  return run_native(environment, run, environment->frame, false, has_thrown);
 #endif
 }
 

@@ -15,6 +15,7 @@
 #define TN_CALL_VECTORS 1u /* load the vector registers */
 #define TN_CALL_ERRNO 2u   /* set errno to 0 before the call, and store it after the call */
 #define TN_CALL_COPIES 4u  /* there are structs that are passed by reference */
+#define TN_CALL_IN_PLACE 8u /* run on the stack of the thread if at least 2 MiB of it are free: see tn__has_free_stack() */
 
 /* How a call has ended. */
 #define TN_CALL_RETURNED 0

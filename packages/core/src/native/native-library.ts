@@ -35,9 +35,12 @@ function shadowedPath(name: string): string | undefined {
   return isShadowed ? path : undefined
 }
 
-/** Opens a library. Its constructors are code of others, so they run like functions of users. */
+/**
+ * Opens a library. Its constructors are code of others, so they run like functions of users, but on the stack that the loader and libraries know:
+ * a constructor may need an executable stack, or register the stack of its thread.
+ */
 function openLibrary(name: Buffer, out: BigUint64Array): number {
-  openFunction ??= functionAt(coreLibrary().find('tn_library_open'), 'int32', ['uint64', 'uint64', 'uint64'])
+  openFunction ??= functionAt(coreLibrary().find('tn_library_open'), 'int32', ['uint64', 'uint64', 'uint64'], true)
   const status = openFunction(addressOf(name), name.length, addressOf(out))
   keepAlive(name)
   return status

@@ -1,6 +1,7 @@
 #include "loader.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -11,8 +12,9 @@
 
 int32_t tn__loader_open(const char *path, int visibility, void **out) {
   const tn__floating_point_t floating_point = tn__floating_point_save();
-  /* A name without a directory is searched for by the loader. */
-  const int own_symbols = strchr(path, '/') == NULL ? 0 : tn__own_symbols_flag(path);
+  /* A name without a directory is searched for by the loader. What is opened globally is Tenon's own, and has no functions of the program. */
+  const bool is_of_user = visibility == RTLD_LOCAL && strchr(path, '/') != NULL;
+  const int own_symbols = is_of_user ? tn__own_symbols_flag(path) : 0;
   void *library = dlopen(path, RTLD_NOW | visibility | own_symbols);
   tn__floating_point_restore(floating_point);
   if (library == NULL) {

@@ -4,6 +4,7 @@
 #if !defined(__APPLE__)
 #include <link.h>
 #endif
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,35 @@ int32_t tn__stacks_after_load(void *library) {
   if (is_ready) return TN_OK;
   return tn__fail(TN_LOAD_FAILED, "cannot enable executable stack as the library requires: the system refuses it");
 }
+
+#if defined(__linux__)
+typedef struct {
+  uintptr_t start, end;
+} bounds_t;
+
+static bounds_t find_bounds(void) {
+  pthread_attr_t attributes;
+  void *start = NULL;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return (bounds_t){1, 1};
+  if (pthread_attr_getstack(&attributes, &start, &size) != 0) size = 0;
+  pthread_attr_destroy(&attributes);
+  return (bounds_t){(uintptr_t)start, (uintptr_t)start + size};
+}
+
+bool tn__has_free_stack(size_t byte_size) {
+  /* Finding those of the main thread takes 0.1 to 0.4 ms, because it reads the mappings of the process. */
+  static _Thread_local bounds_t known;
+  if (known.end == 0) known = find_bounds();
+  const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  return here > known.start && here < known.end && here - known.start >= byte_size;
+}
+#else
+bool tn__has_free_stack(size_t byte_size) {
+  (void)byte_size;
+  return false;
+}
+#endif
 
 bool tn__stacks_are_scanned(void) {
   const int known = atomic_load_explicit(&chosen, memory_order_relaxed);

@@ -26,6 +26,11 @@ int32_t tn__stacks_after_load(void *library) {
 
 bool tn__stacks_are_scanned(void) { return false; }
 
+bool tn__has_free_stack(size_t byte_size) {
+  (void)byte_size;
+  return false;
+}
+
 int32_t tn_watch_open(int32_t descriptor, int32_t *out) {
   (void)descriptor, (void)out;
   return tn__fail(TN_UNSUPPORTED, "descriptors cannot be watched on Windows");

@@ -23,3 +23,8 @@ int32_t tn__stacks_after_load(void *library);
 /* Whether calls must stay on the stack of their thread, because a library scans it: a conservative garbage collector takes
  * the bounds of the thread's stack, and reads from the stack pointer to its end. */
 bool tn__stacks_are_scanned(void);
+
+/* Whether so many bytes of the stack of this thread, on which the caller runs, are free. The loader makes stacks of threads executable before
+ * it runs the constructors of a library that asks for that, and collectors of garbage look for the stack of a thread, so constructors run
+ * there. False where the system does not tell the place of a stack. */
+bool tn__has_free_stack(size_t byte_size);

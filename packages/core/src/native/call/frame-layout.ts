@@ -7,10 +7,11 @@ const copy = LAYOUTS.tn_call_copy_t
 export const FRAME_SIZE: number = size
 
 /** Flags of a call. */
-export const FLAGS: Readonly<Record<'VECTORS' | 'ERRNO' | 'COPIES', number>> = {
+export const FLAGS: Readonly<Record<'VECTORS' | 'ERRNO' | 'COPIES' | 'IN_PLACE', number>> = {
   VECTORS: CONSTANTS.TN_CALL_VECTORS,
   ERRNO: CONSTANTS.TN_CALL_ERRNO,
   COPIES: CONSTANTS.TN_CALL_COPIES,
+  IN_PLACE: CONSTANTS.TN_CALL_IN_PLACE,
 }
 
 type PartName =

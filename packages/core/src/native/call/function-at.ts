@@ -14,7 +14,8 @@ export type PlainFunction = (...values: readonly number[]) => number
 /**
  * Returns a function that calls native code without holding anything open, for code that guarantees that the addresses are
  * valid. The values are checked against their types, and addresses are of the type `uint64`. Functions of the core that run code of
- * others are called in this way, because such code may need a large stack, and may call TypeScript.
+ * others are called in this way, because such code may need a large stack, and may call TypeScript. With `isInPlace` they run on the stack of
+ * the thread, if enough of it is free.
  *
  * @throws what a function of TypeScript has thrown during the call, and {NativeError} after a C++ exception.
  */
@@ -22,11 +23,12 @@ export function functionAt(
   address: number,
   result: Exclude<ValueType, 'pointer'> | 'void',
   parameters: readonly Exclude<ValueType, 'pointer'>[],
+  isInPlace = false,
 ): PlainFunction {
   const { abi, enter } = threadDriver()
   const plan = planCall(abi, { result, parameters })
   const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, `argument ${i + 1}`))
-  const flags = plan.flags & FLAGS.VECTORS
+  const flags = (plan.flags & FLAGS.VECTORS) | (isInPlace ? FLAGS.IN_PLACE : 0)
   return (...values) => {
     setAddress(WORDS.target, address)
     words[WORDS.flags] = flags
