@@ -19,7 +19,6 @@ export { inspect, inspectAsText, inspectCustom } from './errors/inspect.ts'
 export { typedArrayHint } from './errors/typed-array-hint.ts'
 export { isRevoked } from './errors/is-revoked.ts'
 export { isPlainObject } from './errors/plain-object.ts'
-export { didYouMean, suggest } from './errors/suggest.ts'
 export {
   defineKind,
   hostPlatformName,
@@ -28,6 +27,7 @@ export {
   readBinary,
   type TenonErrorOptions,
 } from '@tenon/binary'
+export { didYouMean, suggest } from '@tenon/binary/internal'
 export { highWord, lowWord, writeAddress } from './memory/address-words.ts'
 export { ADDRESS_SPACE_END, NULL_PAGE } from './memory/address-space.ts'
 export {

@@ -1,7 +1,7 @@
 import { wrongType } from './check-arguments.ts'
 import { isRevoked } from './is-revoked.ts'
 import { ArgumentError } from './kinds.ts'
-import { didYouMean } from './suggest.ts'
+import { didYouMean } from '@tenon/binary/internal'
 
 /** @throws {ArgumentError} if `options` is not an object, or has a key that is not in `known`. */
 export function checkOptions<Options extends object>(

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { BinaryFormatError, missingDependencies, nativeFormat, readBinary } from '@tenon/binary'
+import { suggest } from '@tenon/binary/internal'
 import { LoadError } from '../errors/kinds.ts'
-import { suggest } from '../errors/suggest.ts'
 import { undefinedSymbolHint } from './undefined-symbol-hint.ts'
 
 /**

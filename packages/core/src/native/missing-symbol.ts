@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readBinary, readHiddenFunctions } from '@tenon/binary'
+import { didYouMean } from '@tenon/binary/internal'
 import { LoadError } from '../errors/kinds.ts'
-import { didYouMean } from '../errors/suggest.ts'
 
 /** The error for a symbol that a library does not export. The hint names similar exports, if the file of the library is known. */
 export function missingSymbol(path: string, name: string): LoadError {

@@ -1,7 +1,7 @@
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { isPlainObject } from '../errors/plain-object.ts'
-import { didYouMean } from '../errors/suggest.ts'
+import { didYouMean } from '@tenon/binary/internal'
 import { isDetached } from '../memory/array-buffer.ts'
 import { Segment } from '../memory/segment.ts'
 import { dtypeInfo, typedArrayClass } from '../types/dtype.ts'

@@ -1,5 +1,5 @@
 import { dtypeInfo, findDType, type DType } from '../types/dtype.ts'
-import { suggest } from '../errors/suggest.ts'
+import { suggest } from '@tenon/binary/internal'
 import type { ArrayAttributeElement, ScalarAttributeType } from './kernel-signature.ts'
 
 /** The types of scalar attributes of XLA. */

@@ -1,7 +1,7 @@
 import { describe } from '../errors/describe.ts'
 import { ArgumentError } from '../errors/kinds.ts'
 import { isPlainObject } from '../errors/plain-object.ts'
-import { didYouMean } from '../errors/suggest.ts'
+import { didYouMean } from '@tenon/binary/internal'
 import { AttributeReader, type ReadTyped } from './attribute-reader.ts'
 import { exampleOf, typeName } from './attribute-type.ts'
 import type { AttributeParameter, KernelSignature } from './kernel-signature.ts'

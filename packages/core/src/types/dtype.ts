@@ -1,5 +1,5 @@
 import { wrongType } from '../errors/check-arguments.ts'
-import { didYouMean } from '../errors/suggest.ts'
+import { didYouMean } from '@tenon/binary/internal'
 import type { ArrayOf, ElementTypes } from './element-types.ts'
 
 /** The kinds of TypedArray that can view the elements of a tensor in place. */

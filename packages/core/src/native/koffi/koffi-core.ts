@@ -1,5 +1,5 @@
 import { wrongType } from '../../errors/check-arguments.ts'
-import { didYouMean } from '../../errors/suggest.ts'
+import { didYouMean } from '@tenon/binary/internal'
 import { FUNCTIONS } from '../../generated/functions.ts'
 import { STRUCTS } from '../../generated/structs.ts'
 import { coreLibrary } from '../core-library.ts'
