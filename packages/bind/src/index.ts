@@ -1,3 +1,5 @@
+export { annotate } from './annotations/annotate.ts'
+export { type Annotations, readAnnotations } from './annotations/annotation-file.ts'
 export { CompilerError, HeadersProblem } from './bind-error.ts'
 export type {
   BoundConstant,
@@ -18,6 +20,7 @@ export type {
   Shim,
   Type,
 } from './model/model.ts'
+export { stripPrefixes } from './model/strip-prefixes.ts'
 export type { ShimLibrary } from './probe/build-shim.ts'
 export { type LibraryExports, readModel, type ReadOptions } from './model/read-model.ts'
 export { type ModuleFiles, type ModuleOptions, writeModule } from './write/module.ts'

@@ -1,4 +1,5 @@
 import type { Place } from '../read/c-types.ts'
+import type { BoundHandle, CallPlan, StatusPlan } from './call-plan.ts'
 
 /** The types of scalars in calls and in memory. */
 export type ScalarKind =
@@ -56,8 +57,12 @@ export interface BoundFunction {
   readonly name: string
   /** The name in the library, where it is another one. */
   readonly symbol?: string
+  /** The name in the headers, where the module has another one. */
+  readonly declared?: string
   readonly type: FunctionType
   readonly place: Place
+  /** How the module calls it, if it has annotations. */
+  readonly call?: CallPlan
 }
 
 /** A member of a struct or union. Members of structs without a name are members of the outer one. */
@@ -69,6 +74,8 @@ export type Member =
       readonly isConst: boolean
       readonly byteOffset: number
       readonly place?: Place
+      /** How the module calls a function pointer that has annotations. */
+      readonly call?: CallPlan
     }
   | {
       readonly kind: 'bits'
@@ -89,6 +96,8 @@ export interface BoundRecord {
   /** Undefined for an opaque type, of which there are only pointers. */
   readonly layout: RecordLayout | undefined
   readonly place: Place
+  /** The annotations of a struct of function pointers. */
+  readonly table?: { readonly status?: StatusPlan; readonly isVolatile: boolean }
 }
 
 /** The layout of a struct or union on the platform of the model: sizes and offsets in bytes, those of bit-fields in bits. */
@@ -137,6 +146,8 @@ export interface BoundConstant {
 /** A variable of the library. */
 export interface BoundVariable {
   readonly name: string
+  /** The name in the library, where the module has another one. */
+  readonly symbol?: string
   readonly type: Type
   readonly isConst: boolean
   readonly byteSize: number
@@ -181,6 +192,10 @@ export interface Model {
   readonly constants: readonly BoundConstant[]
   readonly variables: readonly BoundVariable[]
   readonly refused: readonly Refusal[]
+  /** The classes of handles that the annotations name. */
+  readonly handles?: readonly BoundHandle[]
+  /** The statuses that functions with annotations return. */
+  readonly status?: StatusPlan
   /** The library with the functions that the libraries do not export. */
   readonly shim?: Shim
 }

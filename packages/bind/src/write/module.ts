@@ -1,20 +1,15 @@
 import { ToolError } from '@tenon/build'
-import type {
-  BoundConstant,
-  BoundEnum,
-  BoundFunction,
-  BoundRecord,
-  BoundVariable,
-  Constant,
-  Model,
-} from '../model/model.ts'
+import type { BoundConstant, BoundEnum, BoundRecord, BoundVariable, Constant, Model } from '../model/model.ts'
 import type { Place } from '../read/c-types.ts'
 import { Comments } from '../read/comments.ts'
 import { identifier } from './identifiers.ts'
 import { mergeParts } from './merge-parts.ts'
 import type { ModulePart } from './module-part.ts'
 import { writeRecord } from './records.ts'
-import { parameterName, parameterType, pointerTo, resultType, signature, typeOfScalar } from './types.ts'
+import { handleDeclaration } from './call-types.ts'
+import { statusText } from './call-signature.ts'
+import { writeFunction } from './functions.ts'
+import { pointerTo, resultType, typeOfScalar } from './types.ts'
 
 /** The files of a module. */
 export interface ModuleFiles {
@@ -41,7 +36,7 @@ export interface ModuleOptions {
  * Writes the module of a model, or of the models of several platforms for the same headers. Equal models give equal bytes: the declarations
  * are in the order of the headers, and nothing of this machine is in the text but the platform.
  *
- * @throws {ToolError} if two models are for one platform
+ * @throws {ToolError} if two models are for one platform, or have different statuses of success
  */
 export function writeModule(
   models: Model | readonly [Model, ...Model[]],
@@ -53,6 +48,8 @@ export function writeModule(
   const platforms = all.map((one) => ({ target: one.target, parts: partsOf(one, comments) }))
   if (new Set(platforms.map(({ target }) => target)).size < all.length)
     throw new ToolError('the models of a module must be for different platforms')
+  if (new Set(all.map(({ status }) => JSON.stringify(status))).size > 1)
+    throw new ToolError('the statuses of success must be equal on all platforms')
   const parts = all.length === 1 ? [...platforms[0]!.parts.values()] : mergeParts(platforms)
   const targets = platforms.map(({ target }) => target).join(', ')
   const title = `Written by tenon bind from ${model.headers.join(', ')} for ${targets}. Do not edit: run the command again.`
@@ -77,9 +74,14 @@ function partsOf(model: Model, comments: Comments): Map<string, ModulePart> {
   }
   for (const constant of model.constants) add(constant.name, constant.place, () => writeConstant(constant))
   for (const enumeration of model.enums) add(enumeration.id, enumeration.place, () => writeEnum(enumeration))
-  for (const record of model.records) add(record.id, record.place, () => writeRecord(record, records))
+  const moduleNames = new Map(model.functions.map(({ name, declared = name }) => [declared, identifier(name)]))
+  const nameFunction = (name: string): string => moduleNames.get(name) ?? identifier(name)
+  for (const record of model.records) add(record.id, record.place, () => writeRecord(record, records, nameFunction))
   for (const variable of model.variables) add(variable.name, variable.place, () => writeVariable(variable, records))
-  for (const one of model.functions) add(one.name, one.place, () => writeFunction(one, records))
+  for (const { className, type } of model.handles ?? []) parts.set(className, writeHandle(className, type))
+  if (model.status !== undefined)
+    parts.set('$status', { code: `const $status = ${statusText(model.status, nameFunction)}`, declaration: '' })
+  for (const one of model.functions) add(one.name, one.place, () => writeFunction(one, records, nameFunction))
   return parts
 }
 
@@ -106,7 +108,7 @@ function shimName(target: string): string {
   return `shim-${target}.${extension}`
 }
 
-const RUNTIME = ['Struct', 'members']
+const RUNTIME = ['Handle', 'Struct', 'members']
 
 function importsOf(code: string, from: string): string {
   const used = ['NativeModule', ...RUNTIME.filter((name) => new RegExp(`\\b${name}\\b`).test(code))]
@@ -117,12 +119,13 @@ function typesOf(declarations: string, from: string): string {
   const used = (names: readonly string[]): string[] =>
     names.filter((name) => new RegExp(`\\b${name}\\b`).test(declarations))
   const scope = used(['AllocatorLike', 'MemorySegment', 'StructLayout'])
-  const bind = ['NativeModule', ...used(['Pointer', 'Struct'])]
+  const classes = used(['Handle', 'Struct'])
+  const types = ['NativeModule', ...used(['Pointer'])]
   return [
     ...(scope.length === 0 ? [] : [`import type { ${scope.join(', ')} } from '${from}/scope'`]),
-    bind.includes('Struct')
-      ? `import { ${bind.map((name) => (name === 'Struct' ? name : `type ${name}`)).join(', ')} } from '${from}/scope/bind'`
-      : `import type { ${bind.join(', ')} } from '${from}/scope/bind'`,
+    classes.length === 0
+      ? `import type { ${types.join(', ')} } from '${from}/scope/bind'`
+      : `import { ${[...classes, ...types.map((name) => `type ${name}`)].join(', ')} } from '${from}/scope/bind'`,
     '',
   ].join('\n')
 }
@@ -172,61 +175,35 @@ function writeEnum({ id, as, names }: BoundEnum): ModulePart {
 }
 
 function writeVariable(
-  { name, type, isConst, byteSize }: BoundVariable,
+  { name, symbol = name, type, isConst, byteSize }: BoundVariable,
   records: ReadonlyMap<string, BoundRecord>,
 ): ModulePart | undefined {
   const declared = identifier(name)
   if (type.kind === 'scalar' || type.kind === 'enum') {
     const typeName = resultType(type)
     return {
-      code: `export const ${declared} = library.variable('${name}', '${type.as}'${isConst ? ', { isConst: true }' : ''})`,
+      code: `export const ${declared} = library.variable('${symbol}', '${type.as}'${isConst ? ', { isConst: true }' : ''})`,
       declaration: `export declare const ${declared}: { ${isConst ? 'readonly ' : ''}value: ${typeName} }`,
     }
   }
   if (type.kind === 'record' && records.get(type.id)?.layout)
     return {
-      code: `export const ${declared} = library.memory('${name}', ${byteSize}, (segment) => ${identifier(type.id)}.at(segment))`,
+      code: `export const ${declared} = library.memory('${symbol}', ${byteSize}, (segment) => ${identifier(type.id)}.at(segment))`,
       declaration: `export declare const ${declared}: { readonly value: ${identifier(type.id)} }`,
     }
   if (type.kind === 'pointer')
     return {
-      code: `export const ${declared} = library.variable('${name}', 'pointer'${isConst ? ', { isConst: true }' : ''})`,
+      code: `export const ${declared} = library.variable('${symbol}', 'pointer'${isConst ? ', { isConst: true }' : ''})`,
       declaration: `export declare const ${declared}: { ${isConst ? 'readonly ' : ''}value: ${pointerTo(type.to)} }`,
     }
   return {
-    code: `export const ${declared} = library.memory('${name}', ${byteSize})`,
+    code: `export const ${declared} = library.memory('${symbol}', ${byteSize})`,
     declaration: `export declare const ${declared}: { readonly value: ${type.kind === 'array' ? pointerTo(type.of) : 'MemorySegment'} }`,
   }
 }
 
-function writeFunction(
-  { name, symbol = name, type }: BoundFunction,
-  records: ReadonlyMap<string, BoundRecord>,
-): ModulePart {
-  const declared = identifier(name)
-  const parameters = uniqueNames(type.parameters.map((parameter, index) => parameterName(parameter.name, index)))
-  const isStruct = type.result.kind === 'record'
-  const list = [...(isStruct ? ['allocator'] : []), ...parameters, ...(type.isVariadic ? ['...rest'] : [])].join(', ')
-  const types = [
-    ...(isStruct ? ['allocator: AllocatorLike'] : []),
-    ...type.parameters.map((parameter, index) => `${parameters[index]}: ${parameterType(parameter.type, records)}`),
-    ...(type.isVariadic ? ['...rest: readonly unknown[]'] : []),
-  ].join(', ')
-  const call = `($${name} ??= library.link('${symbol}', ${signature(type, records)}))(${list})`
-  const value = isStruct && type.result.kind === 'record' ? `${identifier(type.result.id)}.at(${call})` : call
-  return {
-    code: `let $${name}\nexport function ${declared}(${list}) {\n  return ${value}\n}`,
-    declaration: `export declare function ${declared}(${types}): ${resultType(type.result)}`,
-  }
-}
-
-/** Two parameters may have one name in C where only their types are declared. */
-function uniqueNames(names: readonly string[]): string[] {
-  const seen = new Set<string>()
-  return names.map((name) => {
-    let unique = name
-    while (seen.has(unique)) unique += '_'
-    seen.add(unique)
-    return unique
-  })
-}
+/** A class of handles. The calls that make them say how they end. */
+const writeHandle = (className: string, type: string): ModulePart => ({
+  code: `export class ${identifier(className)} extends Handle {}`,
+  declaration: handleDeclaration(className, type),
+})

@@ -1,30 +1,36 @@
 import type { BoundRecord, Member, ScalarKind, Type } from '../model/model.ts'
+import type { NameFunction } from './call-signature.ts'
+import { type ClassMember, memberKey } from './class-member.ts'
 import { identifier } from './identifiers.ts'
+import { functionMember, statusMember, tableNames, writeAssign, writeMethod } from './methods.ts'
 import type { ModulePart } from './module-part.ts'
-import { argumentOfScalar, brandOf, pointerTo, typeOfScalar } from './types.ts'
-
-const SIZES: Readonly<Record<ScalarKind, number>> = {
-  bool: 1,
-  int8: 1,
-  uint8: 1,
-  int16: 2,
-  uint16: 2,
-  int32: 4,
-  uint32: 4,
-  int64: 8,
-  uint64: 8,
-  float32: 4,
-  float64: 8,
-}
+import { structLayout } from './struct-layout.ts'
+import { argumentOfScalar, brandOf, pointerTo, scalarSizes, sizeOf, typeOfScalar } from './types.ts'
 
 const methodOf = (as: ScalarKind): string => as[0]!.toUpperCase() + as.slice(1)
 
 /** A struct or union as a class with one accessor for each member, or only as the type of pointers if it is opaque. */
-export function writeRecord(record: BoundRecord, records: ReadonlyMap<string, BoundRecord>): ModulePart | undefined {
+export function writeRecord(
+  record: BoundRecord,
+  records: ReadonlyMap<string, BoundRecord>,
+  nameFunction: NameFunction,
+): ModulePart | undefined {
   const { id, layout } = record
   if (!layout) return undefined
   const name = identifier(id)
-  const members = layout.members.map((member) => writeMember(member, records)).filter((member) => member !== undefined)
+  const names = tableNames(record, nameFunction)
+  const functions = layout.members.flatMap((member) => functionMember(member, records) ?? [])
+  const members = [
+    ...(record.table?.status ? [statusMember(record.table.status, names)] : []),
+    ...layout.members.flatMap((member) => {
+      const one = functionMember(member, records)
+      const written = one
+        ? writeMethod(one, record.table?.isVolatile ?? false, records, names)
+        : writeMember(member, records)
+      return written ?? []
+    }),
+    ...(functions.length === 0 ? [] : [writeAssign(name, functions, records)]),
+  ]
   const layoutText = structLayout(record, records)
   return {
     code: [
@@ -46,21 +52,13 @@ export function writeRecord(record: BoundRecord, records: ReadonlyMap<string, Bo
   }
 }
 
-interface Accessor {
-  readonly code: readonly string[]
-  readonly declaration: readonly string[]
-}
-
-const isIdentifier = (name: string): boolean => !/^(?:segment|constructor)$/.test(name)
-
 function accessor(
   name: string,
   type: string,
   read: string,
   write?: { readonly type: string; readonly code: string },
-): Accessor {
-  // A member must not hide the memory of the object itself.
-  const key = isIdentifier(name) ? name : `${name}_`
+): ClassMember {
+  const key = memberKey(name)
   return {
     code: [
       `get ${key}() {`,
@@ -72,7 +70,7 @@ function accessor(
   }
 }
 
-function writeMember(member: Member, records: ReadonlyMap<string, BoundRecord>): Accessor | undefined {
+function writeMember(member: Member, records: ReadonlyMap<string, BoundRecord>): ClassMember | undefined {
   const { name, isConst } = member
   if (member.kind === 'bits') {
     const { as, bitOffset, bitWidth } = member
@@ -127,8 +125,8 @@ function scalarMember(
   enumeration: string | undefined,
   byteOffset: number,
   isConst: boolean,
-): Accessor {
-  const isAligned = byteOffset % SIZES[as] === 0
+): ClassMember {
+  const isAligned = byteOffset % scalarSizes[as] === 0
   const method = methodOf(as)
   const read = isAligned
     ? `this.segment.get${method}(${byteOffset})`
@@ -150,7 +148,7 @@ function arrayMember(
   byteOffset: number,
   isConst: boolean,
   records: ReadonlyMap<string, BoundRecord>,
-): Accessor | undefined {
+): ClassMember | undefined {
   if (of.kind === 'scalar' && of.c === 'char' && count !== undefined && count > 0) {
     const write = { type: 'string', code: `members.writeText(this.segment, ${byteOffset}, ${count}, value)` }
     return accessor(
@@ -166,41 +164,4 @@ function arrayMember(
     pointerTo(of),
     size === undefined ? `this.segment.asSlice(${byteOffset})` : `this.segment.asSlice(${byteOffset}, ${size})`,
   )
-}
-
-function sizeOf(type: Type, records: ReadonlyMap<string, BoundRecord>): number | undefined {
-  if (type.kind === 'scalar' || type.kind === 'enum') return SIZES[type.as]
-  if (type.kind === 'pointer') return 8
-  if (type.kind === 'record') return records.get(type.id)?.layout?.byteSize
-  if (type.kind !== 'array' || type.count === undefined) return undefined
-  const element = sizeOf(type.of, records)
-  return element === undefined ? undefined : element * type.count
-}
-
-/** The layout of a struct that can be passed by value: its members with their offsets. */
-function structLayout({ kind, layout }: BoundRecord, records: ReadonlyMap<string, BoundRecord>): string | undefined {
-  if (kind === 'union' || !layout) return undefined
-  const members: string[] = []
-  let end = 0
-  for (const member of layout.members) {
-    if (member.kind === 'bits' || member.byteOffset < end) return undefined
-    const text = layoutExpression(member.type, records)
-    const size = sizeOf(member.type, records)
-    if (text === undefined || size === undefined) return undefined
-    members.push(`${JSON.stringify(member.name)}: [${member.byteOffset}, ${text}]`)
-    end = member.byteOffset + size
-  }
-  return `{ ${members.join(', ')} }`
-}
-
-function layoutExpression(type: Type, records: ReadonlyMap<string, BoundRecord>): string | undefined {
-  if (type.kind === 'scalar' || type.kind === 'enum') return `'${type.as}'`
-  if (type.kind === 'pointer') return `'pointer'`
-  if (type.kind === 'array' && type.count !== undefined) {
-    const element = layoutExpression(type.of, records)
-    return element === undefined ? undefined : `[${type.count}, ${element}]`
-  }
-  if (type.kind !== 'record') return undefined
-  const record = records.get(type.id)
-  return record && structLayout(record, records) !== undefined ? `${identifier(type.id)}.layout` : undefined
 }

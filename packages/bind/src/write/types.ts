@@ -99,7 +99,7 @@ export function resultType(type: Type): string {
 }
 
 /** The type of the TypeScript function that C calls. It gets pointers, also to text, as they are. */
-function callbackType({ parameters, result }: FunctionType): string {
+export function callbackType({ parameters, result }: FunctionType): string {
   const list = parameters.map(({ name, type }, i) => `${parameterName(name, i)}: ${callbackArgument(type)}`)
   return `((${list.join(', ')}) => ${callbackResult(result)})`
 }
@@ -120,7 +120,7 @@ export const parameterName = (name: string | undefined, index: number): string =
   name === undefined ? `a${index}` : identifier(name)
 
 /** The expression of a type in the signature of a call, for `library.link()`. */
-function signatureType(type: Type, records: ReadonlyMap<string, BoundRecord>): string {
+export function signatureType(type: Type, records: ReadonlyMap<string, BoundRecord>): string {
   switch (type.kind) {
     case 'scalar':
     case 'enum':
@@ -168,4 +168,29 @@ export function signature(
 function plainType(type: Type): string {
   if (type.kind === 'scalar' || type.kind === 'enum') return `'${type.as}'`
   return type.kind === 'record' ? `${identifier(type.id)}.layout` : `'pointer'`
+}
+
+/** The sizes of scalars in bytes. */
+export const scalarSizes: Readonly<Record<ScalarKind, number>> = {
+  bool: 1,
+  int8: 1,
+  uint8: 1,
+  int16: 2,
+  uint16: 2,
+  int32: 4,
+  uint32: 4,
+  int64: 8,
+  uint64: 8,
+  float32: 4,
+  float64: 8,
+}
+
+/** The size of a type in bytes. Undefined if it has none. */
+export function sizeOf(type: Type, records: ReadonlyMap<string, BoundRecord>): number | undefined {
+  if (type.kind === 'scalar' || type.kind === 'enum') return scalarSizes[type.as]
+  if (type.kind === 'pointer') return 8
+  if (type.kind === 'record') return records.get(type.id)?.layout?.byteSize
+  if (type.kind !== 'array' || type.count === undefined) return undefined
+  const element = sizeOf(type.of, records)
+  return element === undefined ? undefined : element * type.count
 }

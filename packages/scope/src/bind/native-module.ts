@@ -7,26 +7,15 @@ import { SymbolLookup } from '../linker/symbol-lookup.ts'
 import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
 import { ResourceScope } from '../scope/resource-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
+import type { BindSignature, BindType } from './bind-signature.ts'
+import { type AnnotatedCall, annotatedCall, type BackgroundCall } from './annotated-call.ts'
+import type { AnnotatedSignature } from './annotations.ts'
 import { readPointer, writePointer } from './members.ts'
 import { openShim } from './open-shim.ts'
 import { Scratch } from './scratch.ts'
 import { Struct } from './struct.ts'
 import { textOf } from './text.ts'
 import { variadicType } from './variadic.ts'
-
-/**
- * A type of a parameter or result: also `text`, a `const char *` that takes and gives strings, and a function that returns the signature of
- * a callback.
- */
-export type BindType = NativeType | 'text' | (() => FunctionSignature)
-
-/** The signature of a function of a module. */
-export interface BindSignature {
-  readonly result?: BindType | 'void'
-  readonly parameters?: readonly BindType[]
-  /** Whether any number of arguments may follow. */
-  readonly isVariadic?: boolean
-}
 
 /** A variable of a library. */
 export interface Variable<Value> {
@@ -54,7 +43,7 @@ export interface ModuleOptions extends Partial<PlatformOptions> {
 /** A native function of a module. */
 type Bound = (...values: readonly unknown[]) => unknown
 
-/** The number of callbacks that are alive at which a warning is printed. */
+/** The number of callbacks of one parameter at which a warning is printed. */
 const MANY_CALLBACKS = 1000
 /** The most lists of types for which one variadic function is linked. */
 const MOST_LISTS = 64
@@ -79,8 +68,9 @@ export class NativeModule {
   readonly #lookups: SymbolLookup[] = []
   readonly #platform: string
   readonly #shim: PlatformOptions['shim']
-  #callbackCount = 0
   #isOpen = false
+  /** The addresses of function pointers of structs that are linked. */
+  readonly #members = new WeakMap<Bound, bigint>()
 
   private constructor(platform: string, paths: readonly string[], shim: PlatformOptions['shim']) {
     this.#platform = platform
@@ -126,9 +116,52 @@ export class NativeModule {
    *
    * @throws {LoadError} if no library exports it. @throws {ScopeClosedError} after `close()`.
    */
-  link(name: string, signature: BindSignature): Bound {
-    const symbol = this.#get(name)
-    const { result, parameters = [], isVariadic = false } = signature
+  link(name: string, signature: BindSignature): Bound
+  /** Makes a function callable as the annotations of its module say. */
+  link(name: string, signature: AnnotatedSignature): AnnotatedCall
+  link(name: string, signature: BindSignature | AnnotatedSignature): Bound {
+    return this.#linkAny(name, this.#get(name), signature)
+  }
+
+  /**
+   * Makes a function pointer of a struct callable.
+   *
+   * @param previous the call of an earlier pointer at the same place, which stays if the pointer is the same.
+   * @throws {LoadError} if the pointer is null. @throws {ScopeClosedError} after `close()`.
+   */
+  linkMember(
+    struct: Struct,
+    name: string,
+    byteOffset: number,
+    signature: BindSignature | AnnotatedSignature,
+    previous?: Bound,
+  ): Bound {
+    const pointer = readPointer(struct.segment, byteOffset)
+    const { address } = pointer
+    if (previous !== undefined && this.#members.get(previous) === address) return previous
+    const full = `${struct.constructor.name}.${name}`
+    if (address === 0n)
+      throw new LoadError(`${full} is null, so the library does not have it`, {
+        hint: 'The library may be older than the header. Look at its version before the call.',
+      })
+    this.#scope.checkOpen()
+    const call = this.#linkAny(full, pointer.reinterpret(0, this.#scope), signature)
+    this.#members.set(call, address)
+    return call
+  }
+
+  #linkAny(name: string, symbol: MemorySegment, signature: BindSignature | AnnotatedSignature): Bound {
+    if (!('annotated' in signature)) return this.#link(name, symbol, signature)
+    return annotatedCall(name, signature, {
+      link: (typed) => this.#link(name, symbol, typed),
+      linkPlain: ({ errno = false, ...types }) =>
+        Linker.downcall(symbol, types as FunctionSignature, { captureErrno: errno }) as BackgroundCall,
+      callback: (run, signatureOf) => this.#callback(run, signatureOf).stub,
+    })
+  }
+
+  #link(name: string, symbol: MemorySegment, signature: BindSignature): Bound {
+    const { result, parameters = [], isVariadic = false, errno = false } = signature
     const plain: FunctionSignature = {
       result: plainType(result ?? 'void') as NativeType | 'void',
       parameters: parameters.map((type) => plainType(type) as NativeType),
@@ -136,9 +169,9 @@ export class NativeModule {
     const finish = result === 'text' ? (value: unknown) => textOf(value as MemorySegment) : undefined
     // A struct that is returned goes to memory from an allocator, which is the first argument.
     const offset = typeof result === 'object' ? 1 : 0
-    const conversions = parameters.map((type) => this.#conversionOf(type))
+    const conversions = parameters.map((type, index) => this.#conversionOf(type, `parameter ${index + 1} of ${name}`))
     if (isVariadic) return this.#variadic(symbol, plain, conversions, offset, finish)
-    const call = Linker.downcall(symbol, plain)
+    const call = errno ? Linker.downcall(symbol, plain, { captureErrno: true }) : Linker.downcall(symbol, plain)
     if (conversions.every((convert) => convert === undefined) && finish === undefined) return call as Bound
     return this.#converting(call as Bound, conversions, offset, finish)
   }
@@ -264,7 +297,7 @@ export class NativeModule {
         })
         call = this.#converting(
           linked as Bound,
-          [...conversions, ...rest.map(({ type }) => this.#conversionOf(type))],
+          [...conversions, ...rest.map(({ type }) => this.#conversionOf(type, 'a variadic parameter'))],
           offset,
           finish,
         )
@@ -276,14 +309,20 @@ export class NativeModule {
   }
 
   /** How a value that is neither a segment nor null becomes an argument. */
-  #conversionOf(type: BindType): Conversion | undefined {
+  #conversionOf(type: BindType, parameter: string): Conversion | undefined {
     if (type === 'text') return (value) => (typeof value === 'string' ? this.#scratch.text(value) : memoryOf(value))
     if (type === 'pointer' || (typeof type === 'object' && type !== null)) return memoryOf
     if (typeof type !== 'function') return undefined
-    return (value) => (typeof value === 'function' ? this.#callback(value as UpcallFunction, type) : value)
+    let count = 0
+    return (value) => {
+      if (typeof value !== 'function') return value
+      const { stub, isNew } = this.#callback(value as UpcallFunction, type)
+      if (isNew && ++count === MANY_CALLBACKS) warnOfMany(parameter)
+      return stub
+    }
   }
 
-  #callback(run: UpcallFunction, signatureOf: () => FunctionSignature): MemorySegment {
+  #callback(run: UpcallFunction, signatureOf: () => FunctionSignature): { stub: MemorySegment; isNew: boolean } {
     let stubs = this.#callbacks.get(run)
     if (!stubs) {
       stubs = new Map()
@@ -293,17 +332,19 @@ export class NativeModule {
     const key = JSON.stringify([signature.result, signature.parameters], (_, part: unknown) =>
       typeof part === 'object' && part !== null && !Array.isArray(part) ? String(part) : part,
     )
-    let stub = stubs.get(key)
-    if (!stub) {
-      stub = upcallStub(run, signature, this.#scope)
-      stubs.set(key, stub)
-      if (++this.#callbackCount === MANY_CALLBACKS)
-        process.emitWarning(
-          `${MANY_CALLBACKS} functions are callbacks of ${this.#paths.join(', ')}, which live until the module is closed. Pass the same function again instead of a new one for each call.`,
-        )
-    }
-    return stub
+    const known = stubs.get(key)
+    if (known) return { stub: known, isNew: false }
+    const stub = upcallStub(run, signature, this.#scope)
+    stubs.set(key, stub)
+    return { stub, isNew: true }
   }
+}
+
+/** The callbacks of a parameter live as long as the module, so a new function for each call is a leak. */
+function warnOfMany(parameter: string): void {
+  process.emitWarning(
+    `${MANY_CALLBACKS} functions are callbacks of ${parameter}, and live until the module is closed. Pass the same function again, or annotate the parameter with "call" if C does not use the function after the call.`,
+  )
 }
 
 type Conversion = (value: unknown, index: number) => unknown

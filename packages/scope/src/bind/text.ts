@@ -39,3 +39,12 @@ export function textOf(pointer: MemorySegment | null, byteLength?: number): stri
 
 const sized = (pointer: MemorySegment, byteLength: number): MemorySegment =>
   pointer.byteSize === 0 ? pointer.reinterpret(byteLength) : pointer
+
+/** The text of a member of a struct at a pointer. Null for a null pointer. */
+export function textMember<Name extends string>(
+  Class: { of(pointer: MemorySegment): { readonly [Key in Name]: MemorySegment } },
+  pointer: MemorySegment,
+  name: Name,
+): string | null {
+  return pointer.address === 0n ? null : textOf(Class.of(pointer)[name])
+}

@@ -10,9 +10,11 @@ import { InputError } from './input-error.ts'
 import { libraryPath } from '../library-path.ts'
 import { findInProject, loadPeer } from './load-peer.ts'
 import type { SubCommand } from './sub-command.ts'
+import { showProgress } from './progress.ts'
 import { printable, printData, printTalk } from './terminal.ts'
 import { commandUsage } from './usage.ts'
 import { UsageError } from './usage-error.ts'
+import { watchFiles } from './watch-files.ts'
 
 const args = {
   headers: {
@@ -52,8 +54,21 @@ const args = {
     type: 'boolean',
     description: 'compile a library beside the module for inline functions, macros and types that no call can pass',
   },
+  annotations: {
+    type: 'string',
+    valueHint: 'file',
+    description: 'a JSON file that says what the headers do not: results, handles, lengths and errors',
+  },
+  'strip-prefix': {
+    type: 'string',
+    repeatable: true,
+    valueHint: 'sqlite3_',
+    description: 'remove a prefix from the names of functions, variables and constants',
+  },
   report: { type: 'boolean', description: 'list the declarations that are not in the module, with their reasons' },
   check: { type: 'boolean', description: 'write nothing, print what has changed, and exit with 1 if anything has' },
+  strict: { type: 'boolean', description: 'exit with 1 if a declaration is not in the module' },
+  watch: { type: 'boolean', description: 'write again after every change, until the command is interrupted' },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
@@ -94,15 +109,42 @@ function splitCompilerFlags(rawArgs: readonly string[]): { flags: string[]; rest
 }
 
 async function bind(values: Values<typeof args>, flags: readonly string[]): Promise<ExitCode | void> {
-  const { headers, library, target, output, include, exclude, header, shim, report, check, json } = values
+  const { output, report, check, json, watch } = values
   if (output === undefined && !report && !json)
     throw new UsageError('--output is missing', 'Pass a directory: --output src/sqlite3. Or pass --report.')
   if (check && output === undefined) throw new UsageError('--check needs --output', 'Pass the directory to check.')
+  if (watch && (check || json)) throw new UsageError(`--watch cannot be combined with --${check ? 'check' : 'json'}`)
   const tool = await loadBindTool()
+  if (!watch) return (await bindOnce(tool, values, flags)).code
+  await watchFiles('tenon bind', async () => {
+    const { models = [] } = await bindOnce(tool, values, flags)
+    return filesOf(values, models)
+  })
+}
+
+/** The files whose changes change the module. */
+function filesOf({ headers, library, annotations }: Values<typeof args>, models: readonly Model[]): string[] {
+  const places = models.flatMap(({ functions, records, constants }) => [...functions, ...records, ...constants])
+  return [
+    ...headers.filter((header) => existsSync(header)),
+    ...library.map(libraryPath),
+    ...(annotations === undefined ? [] : [annotations]),
+    ...new Set(places.map(({ place }) => place.file)),
+  ]
+}
+
+async function bindOnce(
+  tool: typeof bindTool,
+  values: Values<typeof args>,
+  flags: readonly string[],
+): Promise<{ readonly code?: ExitCode; readonly models?: readonly Model[] }> {
+  const { headers, library, target, output, include, exclude, header, shim, report, check, json, strict } = values
+  const annotations = values.annotations === undefined ? undefined : tool.readAnnotations(values.annotations)
   const start = performance.now()
   const targets = target.length === 0 ? [undefined] : [...new Set(target)]
   const models: Model[] = []
   for (const platform of targets) {
+    const progress = showProgress(`reading the headers${platform === undefined ? '' : ` for ${platform}`}`)
     const libraries = librariesFor(library, platform)
     const model = await readModelOf(tool, headers.map(headerName), {
       ...(platform !== undefined && { target: platform as NonNullable<bindTool.ReadOptions['target']> }),
@@ -111,10 +153,11 @@ async function bind(values: Values<typeof args>, flags: readonly string[]): Prom
       include,
       exclude,
       headerFiles: header,
+      macros: annotations?.macros ?? {},
       ...(shim && { shim: { libraries: shimLibraries(libraries, platform, output ?? '.') } }),
-    })
-    if (model === undefined) return ExitCode.kernelFailed
-    models.push(model)
+    }).finally(() => progress.end())
+    if (model === undefined) return { code: ExitCode.kernelFailed }
+    models.push(changedModel(tool, model, annotations, values))
   }
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   if (json) printData(JSON.stringify(models.length === 1 ? models[0] : models, jsonValue, 2))
@@ -133,6 +176,8 @@ async function bind(values: Values<typeof args>, flags: readonly string[]): Prom
     else write(output, files)
   }
   for (const model of models) printTalk(`${target.length > 1 ? `${model.target}: ` : ''}${summaryOf(model, seconds)}`)
+  const isStrict = strict && models.some(({ refused }) => refused.length > 0)
+  return isStrict ? { code: ExitCode.userError, models } : { models }
 }
 
 const ASSIGNED = /^([a-z0-9]+(?:-[a-z0-9]+){0,2})=(.+)$/
@@ -153,6 +198,17 @@ function shimLibraries(
 ): bindTool.ShimLibrary[] {
   const isHere = platform === undefined || platform.startsWith(`${process.platform}-${process.arch}`)
   return isHere ? libraries.map((name) => ({ path: libraryPath(name), place: placeOf(name, output) })) : []
+}
+
+/** The model with its annotations and names. */
+function changedModel(
+  tool: typeof bindTool,
+  model: Model,
+  annotations: bindTool.Annotations | undefined,
+  { 'strip-prefix': prefixes }: Values<typeof args>,
+): Model {
+  const annotated = annotations === undefined ? model : tool.annotate(model, annotations)
+  return prefixes.length === 0 ? annotated : tool.stripPrefixes(annotated, prefixes)
 }
 
 /** Integers are text, as JSON has no 64 bits, and bytes are hexadecimal digits. */
@@ -270,13 +326,17 @@ function reportLines(models: readonly Model[]): string[] {
   )
 }
 
-function summaryOf({ functions, constants, records, variables, refused }: Model, seconds: string): string {
+function summaryOf(
+  { functions, constants, records, variables, refused, handles = [] }: Model,
+  seconds: string,
+): string {
   const structs = records.filter(({ layout }) => layout !== undefined).length
   const counts = [
     [functions.length, 'function'],
     [constants.length, 'constant'],
     [structs, 'struct'],
     [variables.length, 'variable'],
+    [handles.length, 'handle'],
   ] as const
   const bound = counts
     .filter(([count]) => count > 0)

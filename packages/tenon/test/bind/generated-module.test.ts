@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -7,6 +7,7 @@ import { type MemorySegment, NativeScope } from '@tenon/scope'
 import { textOf } from '@tenon/scope/bind'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runTenon } from '../run-tenon.ts'
+import { typeCheck } from './type-check.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 // In the package, so that the module finds tenon.
@@ -188,10 +189,7 @@ test('variables are read and written in the library', () => {
 
 describe('the module', () => {
   test('declares types that the compiler checks', () => {
-    const use = join(directory, 'use.ts')
-    writeFileSync(
-      use,
-      `import { NativeScope } from 'tenon/scope'
+    const text = `import { NativeScope } from 'tenon/scope'
        import * as bound from './bound/index.js'
        using scope = NativeScope.ofConfined()
        const value: number = bound.add_f32(1, 2)
@@ -212,17 +210,8 @@ describe('the module', () => {
        // @ts-expect-error an array has no setter
        bound.tagged.allocate(scope).counts = scope.allocate(4)
        export { value, big, text, mode, middle, three }
-      `,
-    )
-    const tsc = fileURLToPath(new URL('../../../../node_modules/typescript/bin/tsc', import.meta.url))
-    const flags =
-      '--noEmit --ignoreConfig --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --skipLibCheck false --module nodenext --target esnext'
-    const { stdout, status } = spawnSync(process.execPath, [tsc, ...flags.split(' '), '--types', 'node', use], {
-      cwd: directory,
-      encoding: 'utf8',
-    })
-    expect(stdout).toBe('')
-    expect(status).toBe(0)
+      `
+    expect(typeCheck(directory, 'use.ts', text)).toBe('')
   })
 
   test('looks up a function when it is called, and says which library lacks it', () => {

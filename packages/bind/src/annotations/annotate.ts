@@ -1,0 +1,378 @@
+import { didYouMean, matches } from '@tenon/build/internal'
+
+import type { BoundHandle, CallPlan, StatusPlan } from '../model/call-plan.ts'
+import type { BoundFunction, BoundRecord, FunctionType, Member, Model, Type } from '../model/model.ts'
+import { checkNames } from '../model/strip-prefixes.ts'
+import {
+  type Annotations,
+  checkAnnotations,
+  type FunctionAnnotation,
+  type HandleAnnotation,
+  type StatusAnnotation,
+} from './annotation-file.ts'
+import { AnnotationsError } from './annotations-error.ts'
+import { FunctionPlanner, nameOf, pointeeOf, type PlanContext } from './function-plan.ts'
+import { parametersOf, parseMessage } from './parse.ts'
+
+/**
+ * Adds to a model how its functions are called by annotations.
+ *
+ * @throws {AnnotationsError} if an annotation names what the headers do not have, or does not fit, with the nearest name.
+ */
+export function annotate(model: Model, annotations: Annotations): Model {
+  const annotated = new Annotator(model, checkAnnotations(annotations)).annotate()
+  checkNames(annotated)
+  return annotated
+}
+
+/** A function, or a function pointer of a table. */
+interface Callable {
+  readonly name: string
+  readonly type: FunctionType
+  /** The close functions that are named without their table are looked up here first. */
+  readonly table: string | undefined
+}
+
+interface Handle extends HandleAnnotation {
+  readonly path: readonly string[]
+}
+
+class Annotator {
+  readonly #model: Model
+  readonly #annotations: Annotations
+  readonly #records: ReadonlyMap<string, BoundRecord>
+  readonly #functions: ReadonlyMap<string, BoundFunction>
+  readonly #callables: readonly Callable[]
+  readonly #handles = new Map<string, Handle>()
+  readonly #usedKeys = new Set<string>()
+
+  constructor(model: Model, annotations: Annotations) {
+    this.#model = model
+    this.#annotations = annotations
+    this.#records = new Map(model.records.map((record) => [record.id, record]))
+    this.#functions = new Map(model.functions.map((one) => [one.name, one]))
+    this.#callables = [
+      ...model.functions.map(({ name, type }) => ({ name, type, table: undefined })),
+      ...model.records.flatMap((record) =>
+        functionMembers(record).map(({ name, type }) => ({ name: `${record.id}.${name}`, type, table: record.id })),
+      ),
+    ]
+  }
+
+  annotate(): Model {
+    const { functions = {}, handles = {}, tables = {}, status } = this.#annotations
+    for (const [name, handle] of Object.entries(handles)) this.#define(['handles', name], name, handle, handle.type)
+    for (const id of Object.keys(tables)) this.#checkTable(id)
+    const statusPlan = status && this.#status(['status'], status, undefined)
+    const tableStatus = new Map(
+      Object.entries(tables).flatMap(([id, table]) =>
+        table.status ? [[id, this.#status(['tables', id, 'status'], table.status, id)] as const] : [],
+      ),
+    )
+    for (const name of Object.keys(functions)) this.#checkMatches(name)
+    const merged = new Map(this.#callables.map((callable) => [callable.name, this.#merged(callable)]))
+    // A function may use a class that a later one defines, so all are planned twice.
+    const planAll = (): Map<string, CallPlan> =>
+      new Map(
+        this.#callables.flatMap((callable) => {
+          const plan = this.#plan(callable, merged.get(callable.name))
+          return plan ? [[callable.name, plan] as const] : []
+        }),
+      )
+    planAll()
+    this.#checkUsed()
+    this.#checkHandles()
+    const plans = planAll()
+    return {
+      ...this.#model,
+      functions: this.#model.functions.map((one) => withPlan(one, plans.get(one.name), merged.get(one.name)?.rename)),
+      records: this.#model.records.map((record) => this.#record(record, plans, tableStatus.get(record.id))),
+      handles: [...this.#handles].map(([className, { type }]): BoundHandle => ({ className, type: type! })),
+      ...(statusPlan === undefined ? {} : { status: statusPlan }),
+    }
+  }
+
+  #checkTable(id: string): void {
+    const record = this.#records.get(id)
+    if (record && functionMembers(record).length > 0) return
+    const names = [...this.#records.values()].filter((one) => functionMembers(one).length > 0).map((one) => one.id)
+    throw new AnnotationsError(
+      ['tables', id],
+      record ? 'must be a struct with function pointers' : 'names a struct that the headers do not have',
+      didYouMean(id, names),
+    )
+  }
+
+  #checkMatches(pattern: string): void {
+    if (this.#callables.some(({ name }) => matches(pattern, name))) return
+    // The library that is installed may lack a function of the headers, which the report names.
+    if (this.#model.refused.some(({ name }) => matches(pattern, name))) return
+    throw new AnnotationsError(
+      ['functions', pattern],
+      'names a function that the headers do not have',
+      didYouMean(
+        pattern,
+        this.#callables.map(({ name }) => name),
+      ),
+    )
+  }
+
+  /** The annotations of a function: those of patterns where they fit, and its own. */
+  #merged(callable: Callable): FunctionAnnotation | undefined {
+    const { functions = {} } = this.#annotations
+    let merged: FunctionAnnotation | undefined
+    for (const [pattern, annotation] of Object.entries(functions)) {
+      if (!pattern.endsWith('*') || !matches(pattern, callable.name)) continue
+      for (const [key, value] of Object.entries(annotation)) {
+        const next = { ...merged, [key]: value as unknown } as FunctionAnnotation
+        if (!this.#fits(callable, pattern, key, next)) continue
+        merged = next
+        this.#usedKeys.add(`${pattern} ${key}`)
+      }
+    }
+    const own = functions[callable.name]
+    return own === undefined ? merged : { ...merged, ...own }
+  }
+
+  /** Whether a part of a pattern fits a function. A pattern makes only results of the type int statuses. */
+  #fits({ name, type, table }: Callable, pattern: string, key: string, annotation: FunctionAnnotation): boolean {
+    if (key === 'return' && annotation.return === 'status' && !isStatusInt(type.result)) return false
+    try {
+      this.#planner(['functions', pattern], { name, type, table }).plan(annotation)
+      return true
+    } catch (error) {
+      if (error instanceof AnnotationsError) return false
+      throw error
+    }
+  }
+
+  /** A part of a pattern that fits no function is a mistake. */
+  #checkUsed(): void {
+    for (const [pattern, annotation] of Object.entries(this.#annotations.functions ?? {}))
+      for (const key of pattern.endsWith('*') ? Object.keys(annotation) : [])
+        if (!this.#usedKeys.has(`${pattern} ${key}`))
+          throw new AnnotationsError(
+            ['functions', pattern, key],
+            'fits none of the functions of the pattern',
+            didYouMean(
+              key,
+              this.#callables
+                .filter(({ name }) => matches(pattern, name))
+                .flatMap(({ type }) => type.parameters.map(nameOf)),
+            ),
+          )
+  }
+
+  #planner(path: readonly string[], { type, table }: Callable): FunctionPlanner {
+    return new FunctionPlanner(path, type, this.#context(table))
+  }
+
+  #plan(callable: Callable, annotation: FunctionAnnotation | undefined): CallPlan | undefined {
+    const { name, type, table } = callable
+    const closes = this.#closedBy(callable)
+    const statusType = table === undefined ? undefined : this.#context(table).statusType
+    const isStatus = statusType !== undefined && pointeeOf(type.result) === statusType
+    const isPlain = annotation === undefined || Object.keys(annotation).every((key) => key === 'rename')
+    if (isPlain && closes === undefined && !isStatus) return undefined
+    const path = ['functions', name]
+    const taken =
+      closes === undefined || parametersOf(annotation ?? {}).has(closes)
+        ? {}
+        : { parameters: { ...annotation?.parameters, [closes]: 'takes' } }
+    return this.#planner(path, callable).plan({ ...annotation, ...taken })
+  }
+
+  /** The parameter whose handle a function closes. */
+  #closedBy({ name, type, table }: Callable): string | undefined {
+    const own = table === undefined ? name : name.slice(table.length + 1)
+    for (const { type: id, close } of this.#handles.values()) {
+      if (close !== own && close !== name) continue
+      const index = type.parameters.findIndex((parameter) => pointeeOf(parameter.type) === id)
+      if (index !== -1) return nameOf(type.parameters[index]!, index)
+    }
+    return undefined
+  }
+
+  #context(table: string | undefined): PlanContext {
+    const tables = this.#annotations.tables ?? {}
+    const ownStatus = table === undefined ? undefined : tables[table]?.status
+    const status = ownStatus ?? this.#annotations.status
+    const message = status?.message === undefined ? undefined : parseMessage(status.message)
+    const messageType = message && this.#find(message.name, ownStatus ? table : undefined)?.type.parameters[0]?.type
+    const subjectType = messageType && pointeeOf(messageType)
+    const isObject = status !== undefined && status.success === undefined
+    return {
+      handleOf: (id) => [...this.#handles].find(([, { type }]) => type === id)?.[0],
+      handle: (path, name, annotation, type) => this.#define(path, name, annotation, type),
+      checkFunction: (path, name) => void this.#get(path, name, table),
+      hasLayout: (id) => this.#records.get(id)?.layout !== undefined,
+      subject: subjectType === undefined || isObject ? undefined : { type: subjectType, name: message?.argument },
+      hasStatus: status !== undefined,
+      statusType: isObject ? subjectType : undefined,
+      hasOneSuccess: Array.isArray(status?.success) && status.success.length === 1,
+    }
+  }
+
+  #find(name: string, table: string | undefined): Callable | undefined {
+    return (
+      (table === undefined ? undefined : this.#callables.find((one) => one.name === `${table}.${name}`)) ??
+      this.#callables.find((one) => one.name === name)
+    )
+  }
+
+  #get(path: readonly string[], name: string, table: string | undefined): Callable {
+    const found = this.#find(name, table)
+    if (found) return found
+    const refusal = this.#model.refused.find((one) => one.name === name)
+    throw new AnnotationsError(
+      path,
+      refusal
+        ? `names the function ${name}, which is not bound: ${refusal.reason}`
+        : `names the function ${name}, which the headers do not have`,
+      didYouMean(name, [
+        ...this.#functions.keys(),
+        ...this.#callables.flatMap((one) =>
+          table !== undefined && one.table === table ? [one.name.slice(table.length + 1)] : [],
+        ),
+      ]),
+    )
+  }
+
+  /** Defines a class of handles, or completes it by what another place says. */
+  #define(
+    path: readonly string[],
+    name: string,
+    annotation: HandleAnnotation,
+    type: string | undefined,
+  ): HandleAnnotation {
+    const known = this.#handles.get(name)
+    const merged: Handle = { path, ...known, ...annotation, ...(type === undefined ? {} : { type }) }
+    for (const key of ['type', 'close', 'within'] as const)
+      if (known?.[key] !== undefined && merged[key] !== undefined && known[key] !== merged[key])
+        throw new AnnotationsError(
+          path,
+          `must have the ${key} that the handle ${name} has elsewhere, ${known[key]}, got ${merged[key]}`,
+        )
+    this.#handles.set(name, merged)
+    return merged
+  }
+
+  #checkHandles(): void {
+    for (const [name, { path, type, close, within }] of this.#handles) {
+      if (type === undefined || !this.#records.has(type))
+        throw new AnnotationsError(
+          [...path, 'type'],
+          type === undefined
+            ? `is missing: ${name} needs the struct to which it points`
+            : `names the struct ${type}, which the headers do not have`,
+          type === undefined ? undefined : didYouMean(type, this.#records.keys()),
+        )
+      if (close === undefined)
+        throw new AnnotationsError(path, `must name the function that closes the handle ${name}`, 'Add "close".')
+      const tables = new Set(this.#callables.map((one) => one.table))
+      const table = [...tables].find(
+        (one) => one !== undefined && this.#find(`${one}.${close}`, undefined) !== undefined,
+      )
+      this.#get([...path, 'close'], close, table)
+      if (within !== undefined && this.#annotations.handles?.[name]?.within !== undefined && !this.#handles.has(within))
+        throw new AnnotationsError(
+          [...path, 'within'],
+          `names the handle ${within}, which is not defined`,
+          didYouMean(within, this.#handles.keys()),
+        )
+      if (
+        this.#functions.has(name) ||
+        this.#records.has(name) ||
+        this.#model.constants.some((one) => one.name === name)
+      )
+        throw new AnnotationsError(
+          path,
+          `must not be called ${name}, because the headers have a declaration of this name`,
+        )
+    }
+  }
+
+  #status(path: readonly string[], annotation: StatusAnnotation, table: string | undefined): StatusPlan {
+    const { success, message, otherwise, code, release } = annotation
+    for (const [key, name] of Object.entries({ otherwise, code, release }))
+      if (name !== undefined) this.#get([...path, key], name, table)
+    return {
+      ...(typeof success === 'string' ? { atLeast: Number(/-?\d+$/.exec(success)![0]) } : {}),
+      ...(Array.isArray(success) ? { success: success.map((one) => this.#number(path, one as number | string)) } : {}),
+      ...(message === undefined ? {} : { message: this.#message([...path, 'message'], message, table) }),
+      ...(otherwise === undefined ? {} : { otherwise }),
+      ...(code === undefined ? {} : { code }),
+      ...(release === undefined ? {} : { release }),
+    }
+  }
+
+  /** The value of a status, which may be the name of a constant. */
+  #number(path: readonly string[], value: number | string): number {
+    if (typeof value === 'number') return value
+    const constant = this.#model.constants.find(({ name }) => name === value)?.constant
+    if (constant?.kind === 'integer') return Number(constant.value)
+    throw new AnnotationsError(
+      [...path, 'success'],
+      `names the constant ${value}, which the headers do not have`,
+      didYouMean(
+        value,
+        this.#model.constants.map(({ name }) => name),
+      ),
+    )
+  }
+
+  #message(path: readonly string[], text: string, table: string | undefined): NonNullable<StatusPlan['message']> {
+    const { name, argument, member } = parseMessage(text)
+    const { type } = this.#get(path, name, table)
+    const [first, ...others] = type.parameters
+    if (others.length > 0) throw new AnnotationsError(path, `must be a function of at most one parameter, got ${name}`)
+    const names = new Set(this.#callables.flatMap((one) => one.type.parameters.map(nameOf)))
+    if (argument !== undefined && !names.has(argument))
+      throw new AnnotationsError(
+        path,
+        `names the parameter ${argument}, which no function has`,
+        didYouMean(argument, names),
+      )
+    const takesSubject = first !== undefined
+    if (member === undefined) return { function: name, takesSubject }
+    const id = pointeeOf(type.result)
+    const members = (id === undefined ? undefined : this.#records.get(id)?.layout?.members) ?? []
+    if (id === undefined || !members.some((one) => one.name === member))
+      throw new AnnotationsError(
+        path,
+        `names the member ${member}, which the result of ${name} does not have`,
+        didYouMean(
+          member,
+          members.map((one) => one.name),
+        ),
+      )
+    return { function: name, takesSubject, member: { type: id, name: member } }
+  }
+
+  #record(record: BoundRecord, plans: ReadonlyMap<string, CallPlan>, status: StatusPlan | undefined): BoundRecord {
+    const { layout, id } = record
+    if (!layout || functionMembers(record).length === 0) return record
+    const members = layout.members.map((member): Member => {
+      const call = plans.get(`${id}.${member.name}`)
+      return member.kind === 'field' && call ? { ...member, call } : member
+    })
+    const isVolatile = this.#annotations.tables?.[id]?.table === 'volatile'
+    const table = { isVolatile, ...(status === undefined ? {} : { status }) }
+    return { ...record, layout: { ...layout, members }, ...(isVolatile || status ? { table } : {}) }
+  }
+}
+
+function withPlan(one: BoundFunction, call: CallPlan | undefined, name: string | undefined): BoundFunction {
+  const renamed = name === undefined ? one : { ...one, name, symbol: one.symbol ?? one.name, declared: one.name }
+  return call === undefined ? renamed : { ...renamed, call }
+}
+
+const isStatusInt = (type: Type): boolean => (type.kind === 'scalar' || type.kind === 'enum') && type.as === 'int32'
+
+/** The function pointers of a struct. */
+function functionMembers({ layout }: BoundRecord): { readonly name: string; readonly type: FunctionType }[] {
+  return (layout?.members ?? []).flatMap((member) => {
+    const type = member.kind === 'field' && member.type.kind === 'pointer' ? member.type.to : undefined
+    return type?.kind === 'function' ? [{ name: member.name, type }] : []
+  })
+}

@@ -1,0 +1,93 @@
+import type { CallPlan } from '../model/call-plan.ts'
+import type { BoundFunction, BoundRecord, FunctionType } from '../model/model.ts'
+import { annotatedSignature, type CallNames, type NameFunction } from './call-signature.ts'
+import { argumentType, callResultType, isPassed, takesAllocator } from './call-types.ts'
+import { identifier } from './identifiers.ts'
+import type { ModulePart } from './module-part.ts'
+import { parameterName, parameterType, resultType, signature } from './types.ts'
+
+type Records = ReadonlyMap<string, BoundRecord>
+
+/** The parts of a function, or of a method that calls a function pointer. */
+export interface CallableText {
+  /** The names of the parameters in the order in which the caller passes them. */
+  readonly list: string
+  /** The parameters with their types. */
+  readonly types: string
+  readonly result: string
+  /** The signature for `library.link()`. */
+  readonly signature: string
+  /** Turns the text of the call into the value that the caller gets. */
+  readonly finish: (call: string) => string
+}
+
+/** Writes what functions and methods have in common. */
+export function callableText(
+  type: FunctionType,
+  call: CallPlan | undefined,
+  records: Records,
+  { nameFunction, status }: CallNames,
+): CallableText {
+  const names = uniqueNames(type.parameters.map((parameter, index) => parameterName(parameter.name, index)))
+  const hasAllocator = takesAllocator(type, call)
+  const passed = names.flatMap((_, i) => (call && !isPassed(call.parameters[i]!) ? [] : [i]))
+  const typeOf = (i: number): string => {
+    const declared = type.parameters[i]!.type
+    return call ? argumentType(declared, call.parameters[i]!, records) : parameterType(declared, records)
+  }
+  const { result } = type
+  return {
+    list: [
+      ...(hasAllocator ? ['allocator'] : []),
+      ...passed.map((i) => names[i]!),
+      ...(type.isVariadic ? ['...rest'] : []),
+    ].join(', '),
+    types: [
+      ...(hasAllocator ? ['allocator: AllocatorLike'] : []),
+      ...passed.map((i) => `${names[i]}: ${typeOf(i)}`),
+      ...(type.isVariadic ? ['...rest: readonly unknown[]'] : []),
+    ].join(', '),
+    result: call ? callResultType(type, call, names) : resultType(result),
+    signature: call
+      ? annotatedSignature(type, call, names, records, { nameFunction, status })
+      : signature(type, records),
+    finish: (text) => (result.kind === 'record' && call === undefined ? `${identifier(result.id)}.at(${text})` : text),
+  }
+}
+
+/** A function of the library, which is linked when it is first called. */
+export function writeFunction(
+  { name, symbol = name, type, call }: BoundFunction,
+  records: Records,
+  nameFunction: NameFunction,
+): ModulePart {
+  const declared = identifier(name)
+  const {
+    list,
+    types,
+    result,
+    signature: text,
+    finish,
+  } = callableText(type, call, records, { nameFunction, status: '$status' })
+  const linked = `($${name} ??= library.link('${symbol}', ${text}))`
+  if (call?.isAsync !== true)
+    return {
+      code: `let $${name}\nexport function ${declared}(${list}) {\n  return ${finish(`${linked}(${list})`)}\n}`,
+      declaration: `export declare function ${declared}(${types}): ${result}`,
+    }
+  return {
+    code: `let $${name}\nconst $link_${name} = () => ${linked}\nexport function ${declared}(${list}) {\n  return $link_${name}()(${list})\n}\n${declared}.async = (${list}) => $link_${name}().async(${list})`,
+    declaration: `export declare const ${declared}: { (${types}): ${result}; async(${types}): Promise<${result}> }`,
+  }
+}
+
+/** Two parameters may have one name in C where only their types are declared. */
+function uniqueNames(names: readonly string[]): string[] {
+  const seen = new Set<string>()
+  return names.map((name) => {
+    let unique = name
+    while (seen.has(unique)) unique += '_'
+    seen.add(unique)
+    return unique
+  })
+}

@@ -1,0 +1,226 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { annotationSchema, type Schema } from '../src/annotations/schema.ts'
+import { annotate, type Annotations, type Model, readAnnotations, readModel, writeModule } from '../src/index.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'tenon-annotations-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const header = `
+typedef struct db db;
+typedef struct row row;
+typedef struct size { int width, height; } size;
+struct failure { const char *text; };
+#define DB_OK 0
+int db_open(const char *name, db **out);
+int db_close(db *db);
+int db_query(db *db, const char *query, int length, row **out);
+void row_free(row *row);
+const char *db_error(db *handle);
+const char *db_explain(int code);
+struct failure *db_last(void);
+void db_visit(db *db, int (*visit)(int), double ratio, size by_value);
+const unsigned char *db_bytes(db *db, long *length);
+void db_list(const char **names, int count);
+int db_size(db *db, size *out);
+struct table { int (*run)(int value); int plain; };
+`
+
+let model: Model
+beforeAll(async () => {
+  const path = join(directory, 'db.h')
+  writeFileSync(path, header)
+  model = await readModel([path])
+})
+
+const apply = (annotations: object): Model => annotate(model, { tenon: 1, ...annotations } as Annotations)
+const functions = (annotations: object): Model => apply({ functions: annotations })
+
+describe('annotations', () => {
+  test.each([
+    [{ db_opne: {} }, 'functions.db_opne names a function that the headers do not have', 'db_open'],
+    [
+      { db_open: { otu: 'result' } },
+      'functions.db_open.otu names the parameter otu, which the function does not have',
+      'out',
+    ],
+    [{ db_open: { out: 'rezult' } }, 'functions.db_open.out must be one of result, ', 'result'],
+    [{ db_open: { async: 1 } }, 'functions.db_open.async must be true, got 1', ''],
+    [{ db_open: { return: 'states' } }, 'functions.db_open.return must be one of plain, text, ', 'status'],
+    [{ db_open: { out: { result: { handel: 'Db' } } } }, 'must not have "handel", which does not exist', 'handle'],
+    [{ db_query: { length: 'length(qury)' } }, 'names the parameter qury', 'query'],
+    [{ db_query: { query: 'length(db)' } }, 'must be an integer to be a length, got char *', ''],
+    [{ db_visit: { ratio: 'length(db)' } }, 'must be an integer to be a length, got double', ''],
+    [{ db_query: { length: 'result' } }, 'must be a pointer to be a result, got int', ''],
+    [{ db_close: { db: 'result' } }, 'must point to a type with a size, got the opaque db', ''],
+    [{ db_query: { length: 'nonnull' } }, 'must be a pointer, got int', ''],
+    [{ db_query: { db: 'call' } }, 'must be a pointer to a function, got db *', ''],
+    [{ db_query: { query: 'texts' } }, 'must be an array of pointers, got char *', ''],
+    [{ db_query: { db: 'text' } }, 'must be a pointer to characters, got db *', ''],
+    [{ db_visit: { by_value: 'omit' } }, 'must be a scalar or a pointer, got size', ''],
+    [{ db_query: { db: 'inout' } }, 'must be a pointer to a scalar or a pointer, got db *', ''],
+    [{ db_list: { count: 'length-of-result' } }, 'must be a pointer to an integer, got int', ''],
+    [{ db_open: { return: 'text' } }, 'must be a pointer, got int', ''],
+    [{ db_error: { return: 'number' } }, 'must be an integer to be a number, got char *', ''],
+    [{ db_last: { return: 'text' } }, 'must be a pointer to characters to be text, got failure *', ''],
+    [{ db_error: { return: { text: true, free: 'row_fre' } } }, 'names the function row_fre', 'row_free'],
+    [{ db_open: { return: 'status' } }, 'the annotations do not say which statuses are success', '"status"'],
+    [
+      { db_open: { out: 'result', result: { handle: 'Db' } } },
+      'must name the function that closes the handle Db',
+      '"close"',
+    ],
+    [
+      { db_open: { out: 'result', result: { handle: 'Db', close: 'db_clos' } } },
+      'names the function db_clos',
+      'db_close',
+    ],
+    [{ db_open: { out: 'result', result: { handle: 'size', close: 'db_close' } } }, 'must not be called size', ''],
+    [
+      { db_query: { out: 'result', result: { handle: 'Row', close: 'row_free', within: 'dbs' } } },
+      'names the parameter dbs',
+      'db',
+    ],
+    [{ db_open: { result: { free: 'row_free' }, out: 'result' } }, 'must be a text or a handle', '"close"'],
+    [{ 'db_*': { otu: 'result' } }, 'functions.db_*.otu fits none of the functions of the pattern', 'out'],
+    [{ 'dc_*': {} }, 'names a function that the headers do not have', ''],
+    [{ 'table.rum': {} }, 'names a function that the headers do not have', 'table.run'],
+    [{ db_open: { rename: 'db_close' } }, 'must have different names, got db_close for both', 'rename'],
+  ])('%j: %s', (annotation, message, hint) => {
+    expect(() => functions(annotation)).toThrow(message)
+    expect(() => functions(annotation)).toThrow(hint)
+  })
+
+  test.each([
+    [{ status: { success: ['DB_OKAY'] } }, 'status.success names the constant DB_OKAY', 'DB_OK'],
+    [{ status: { success: '> 0' } }, 'status.success must be one of >= 0', ''],
+    [{ status: { success: [0], message: 'db_eror(db)' } }, 'names the function db_eror', 'db_error'],
+    [{ status: { success: [0], message: 'db_error(bd)' } }, 'names the parameter bd, which no function has', 'db'],
+    [{ status: { success: [0], message: 'db_query(db)' } }, 'must be a function of at most one parameter', ''],
+    [{ status: { success: [0], message: 'db_last().txt' } }, 'names the member txt', 'text'],
+    [{ status: { success: [0], otherwise: 'db_explian' } }, 'names the function db_explian', 'db_explain'],
+    [{ handles: { Db: { type: 'dp', close: 'db_close' } } }, 'handles.Db.type names the struct dp', 'db'],
+    [{ handles: { Db: { close: 'db_close' } } }, 'handles.Db.type is missing', ''],
+    [
+      { handles: { Row: { type: 'row', close: 'row_free', within: 'Db' } } },
+      'names the handle Db, which is not defined',
+      '',
+    ],
+    [{ tables: { tabel: {} } }, 'tables.tabel names a struct that the headers do not have', 'table'],
+    [{ tables: { size: {} } }, 'tables.size must be a struct with function pointers', ''],
+    [{ tables: { table: { table: 'fixed' } } }, 'tables.table.table must be one of volatile', ''],
+    [{ function: {} }, 'the annotations must not have "function", which does not exist', 'functions'],
+    [{ tenon: 2 }, 'tenon must be 1, got 2', ''],
+  ])('%j: %s', (annotations, message, hint) => {
+    expect(() => apply(annotations)).toThrow(message)
+    expect(() => apply(annotations)).toThrow(hint)
+  })
+
+  test('of one class of handles in two places must agree', () => {
+    const handles = { Db: { type: 'db', close: 'db_close' } }
+    const annotation = { db_open: { out: 'result', result: { handle: 'Db', close: 'row_free' } } }
+    expect(() => apply({ handles, functions: annotation })).toThrow('elsewhere, db_close, got row_free')
+  })
+
+  test('of a pattern apply where they fit, and those of a function win', () => {
+    const { code } = writeModule(
+      apply({
+        handles: { Db: { type: 'db', close: 'db_close' }, Row: { type: 'row', close: 'row_free', within: 'Db' } },
+        functions: { 'db_*': { return: 'status', out: 'result' }, db_size: { return: 'plain' } },
+        status: { success: [0], message: 'db_error(db)' },
+      }),
+      { libraries: [] },
+    )
+    const line = (name: string): string => code.split('\n').find((text) => text.includes(`'${name}'`))!
+    expect(line('db_open')).toContain('class: Db')
+    expect(line('db_query')).toContain('class: Row, close: (pointer) => row_free(pointer), within: 0')
+    expect(line('db_query')).toContain('status: $status, subject: 0')
+    expect(line('db_size')).toContain(`is: 'struct'`)
+    expect(line('db_size')).not.toContain('status')
+    expect(line('db_error')).not.toContain('annotated')
+    expect(line('db_close')).toContain(`is: 'taken'`)
+  })
+
+  test('leave the text of other functions as it is', () => {
+    const plain = writeModule(model, { libraries: [] }).code
+    const annotated = writeModule(functions({ db_list: { names: 'texts' } }), { libraries: [] }).code
+    const lines = (text: string): string[] => text.split('\n').filter((one) => !one.includes('db_list'))
+    expect(lines(annotated)).toEqual(lines(plain))
+  })
+
+  test('are read from a file, whose errors say what is wrong', () => {
+    const path = join(directory, 'bind.json')
+    expect(() => readAnnotations(path)).toThrow('cannot read the annotations')
+    writeFileSync(path, '{ "tenon": }')
+    expect(() => readAnnotations(path)).toThrow('cannot read the annotations')
+    writeFileSync(path, '[]')
+    expect(() => readAnnotations(path)).toThrow('the annotations must be an object, got []')
+    writeFileSync(path, '{}')
+    expect(() => readAnnotations(path)).toThrow('the annotations must have tenon: 1')
+  })
+
+  test('of any form give a model or an error that names the place', () => {
+    const words = fc.constantFrom(
+      'result',
+      'status',
+      'text',
+      'db_open',
+      'out',
+      'length(query)',
+      'Db',
+      'handle',
+      'close',
+      'return',
+      'functions',
+      'tenon',
+    )
+    const value = fc.letrec((tie) => ({
+      value: fc.oneof(
+        words,
+        fc.integer(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.dictionary(words, tie('value')),
+        fc.array(tie('value'), { maxLength: 2 }),
+      ),
+    })).value
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom('functions', 'handles', 'status', 'tables'), value), (annotations) => {
+        try {
+          apply(annotations)
+        } catch (error) {
+          expect((error as Error).name).toBe('ToolError')
+        }
+      }),
+    )
+  })
+})
+
+describe('bind.schema.json', () => {
+  const file = JSON.parse(readFileSync(new URL('../bind.schema.json', import.meta.url), 'utf8')) as Schema
+
+  test('is the form that the checker reads; pnpm --filter @tenon/bind schema writes it', () => {
+    expect(file).toEqual(annotationSchema)
+  })
+
+  test('has a description for each name, and only the words of JSON Schema', () => {
+    const known =
+      'description type const enum pattern examples properties required additionalProperties items anyOf $ref $schema title $defs'.split(
+        ' ',
+      )
+    const visit = (schema: Schema, path: string): void => {
+      for (const key of Object.keys(schema)) expect(known, path).toContain(key)
+      for (const [name, member] of Object.entries(schema.properties ?? {})) {
+        expect(member.description, `${path}.${name}`).toEqual(expect.any(String))
+        visit(member, `${path}.${name}`)
+      }
+      for (const one of schema.anyOf ?? []) visit(one, path)
+    }
+    visit(annotationSchema, 'annotations')
+    for (const [name, definition] of Object.entries(annotationSchema.$defs)) visit(definition, name)
+  })
+})

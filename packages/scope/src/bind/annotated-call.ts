@@ -1,0 +1,380 @@
+import type { Hold } from '@tenon/core'
+import { wrongType } from '@tenon/core/internal'
+import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
+import { toCString } from '../allocator/to-c-string.ts'
+import { MemoryLayout } from '../layout/layouts.ts'
+import type { FunctionSignature } from '../linker/signature.ts'
+import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
+import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
+import { MemorySegment } from '../segment/memory-segment.ts'
+import type { AnnotatedParameter, AnnotatedSignature, StatusForm, ValueForm } from './annotations.ts'
+import { countOf, formed, lengthOf, readWritten, type WrittenType } from './call-values.ts'
+import { detachHandle, Handle, type HandleClass, handleScopeOf, makeHandle } from './handle.ts'
+import { writePointer } from './members.ts'
+import type { BindSignature, BindType } from './bind-signature.ts'
+import { slots } from './slot-stack.ts'
+import { StatusError } from './status-error.ts'
+import { Struct } from './struct.ts'
+
+type Call = (...values: readonly unknown[]) => unknown
+
+/** How the module of a call links functions and keeps callbacks. */
+export interface CallLinker {
+  link(signature: BindSignature): Call
+  /** Links a function whose arguments are values of the linker, for calls in the background. */
+  linkPlain(signature: BindSignature): BackgroundCall
+  callback(run: UpcallFunction, signature: () => FunctionSignature): MemorySegment
+}
+
+/** A call that also runs in the background. */
+export interface BackgroundCall {
+  readonly async: (...values: readonly unknown[]) => Promise<unknown>
+}
+
+/** A call with the annotations of its function. */
+export type AnnotatedCall = Call & BackgroundCall
+
+/** Links a function whose annotations change how it is called. */
+export function annotatedCall(name: string, declaration: AnnotatedSignature, linker: CallLinker): AnnotatedCall {
+  const plan = new CallPlan(name, declaration)
+  const call = linker.link(plan.signature)
+  let background: BackgroundCall | undefined
+  return Object.assign(
+    (...values: readonly unknown[]): unknown => {
+      const mark = slots.mark
+      const run = new Run(plan, false)
+      try {
+        const list = run.prepare(values)
+        return run.finish(call(...list))
+      } finally {
+        slots.release(mark)
+        run.end()
+      }
+    },
+    {
+      async: async (...values: readonly unknown[]): Promise<unknown> => {
+        background ??= linker.linkPlain(plan.plainSignature)
+        const run = new Run(plan, true)
+        try {
+          const list = run.prepare(values)
+          plan.copyForBackground(list, run, linker)
+          return run.finish(await background.async(...list))
+        } finally {
+          run.end()
+        }
+      },
+    },
+  )
+}
+
+const isAnnotated = (parameter: BindType | AnnotatedParameter): parameter is AnnotatedParameter =>
+  typeof parameter === 'object' && 'is' in parameter
+
+/** The parameters whose arguments are made for the call. */
+const MADE: ReadonlySet<AnnotatedParameter['is']> = new Set(['out', 'struct', 'omit', 'length', 'resultLength'])
+
+const isMade = (parameter: BindType | AnnotatedParameter): boolean =>
+  isAnnotated(parameter) && (MADE.has(parameter.is) || (parameter.is === 'inout' && parameter.of !== undefined))
+
+/** What is known of a function before its calls. */
+class CallPlan {
+  readonly name: string
+  readonly declaration: AnnotatedSignature
+  readonly parameters: readonly (BindType | AnnotatedParameter)[]
+  /** Whether the caller passes an allocator before the arguments. */
+  readonly hasAllocator: boolean
+  readonly returnsStruct: boolean
+  readonly signature: BindSignature
+
+  constructor(name: string, declaration: AnnotatedSignature) {
+    const { result, parameters = [], isVariadic = false, errno = false } = declaration
+    this.name = name
+    this.declaration = declaration
+    this.parameters = parameters
+    this.returnsStruct = typeof result === 'object'
+    this.hasAllocator = this.returnsStruct || parameters.some((one) => isAnnotated(one) && one.is === 'struct')
+    this.signature = { result: result ?? 'void', parameters: parameters.map(typeForCall), isVariadic, errno }
+  }
+
+  /** The signature for calls in the background, whose texts and callbacks this file makes. */
+  get plainSignature(): BindSignature {
+    const { result, parameters, errno } = this.signature
+    const plain = (type: BindType): BindType => (type === 'text' || typeof type === 'function' ? 'pointer' : type)
+    return { result: result === 'void' ? result : plain(result!), parameters: parameters!.map(plain), errno: errno! }
+  }
+
+  /** Texts get memory that lives until the call has ended, and functions become callbacks of the module. */
+  copyForBackground(list: unknown[], run: Run, linker: CallLinker): void {
+    const offset = this.returnsStruct ? 1 : 0
+    this.signature.parameters!.forEach((type, index) => {
+      const at = index + offset
+      const value = list[at]
+      if (type === 'text' && typeof value === 'string') list[at] = toCString(value, run.arena)
+      else if (typeof type === 'function' && typeof value === 'function')
+        list[at] = linker.callback(value as UpcallFunction, type)
+      else if (value instanceof Struct) list[at] = value.segment
+      else if (ArrayBuffer.isView(value)) list[at] = MemorySegment.ofBuffer(value)
+    })
+  }
+}
+
+/** The type of an argument in the call itself: memory that is made for the call is a pointer. */
+function typeForCall(parameter: BindType | AnnotatedParameter): BindType {
+  if (!isAnnotated(parameter)) return parameter
+  const { is, type } = parameter
+  const isPlain = is === 'omit' || is === 'length' || is === 'nonnull' || is === 'retained'
+  return isPlain ? type : 'pointer'
+}
+
+/** One call. */
+class Run {
+  readonly #plan: CallPlan
+  readonly #isAsync: boolean
+  /** The arguments of the caller, in the places of the parameters of C. */
+  readonly #given: unknown[] = []
+  /** The memory to which C writes, in the same places. */
+  readonly #memory: (MemorySegment | undefined)[] = []
+  readonly #counts: number[] = []
+  #list: unknown[] = []
+  #structs: unknown[] = []
+  #arena: ConfinedNativeScope | undefined
+  #holds: Hold[] | undefined
+
+  constructor(plan: CallPlan, isAsync: boolean) {
+    this.#plan = plan
+    this.#isAsync = isAsync
+  }
+
+  /** Memory that lives as long as the call. */
+  get arena(): ConfinedNativeScope {
+    return (this.#arena ??= new ConfinedNativeScope(undefined))
+  }
+
+  /** Frees what the call has used. */
+  end(): void {
+    if (this.#holds) for (const hold of this.#holds) hold.release()
+    this.#arena?.close()
+  }
+
+  /** The arguments for C. @throws {ArgumentError} for an argument that does not fit */
+  prepare(values: readonly unknown[]): unknown[] {
+    const { parameters, hasAllocator, returnsStruct } = this.#plan
+    let next = hasAllocator ? 1 : 0
+    for (let i = 0; i < parameters.length; i++) {
+      if (isMade(parameters[i]!)) continue
+      const value = values[next++]
+      // The elements are read once.
+      this.#given[i] = Array.isArray(value) ? Array.from(value as unknown[]) : value
+    }
+    const list = parameters.map((parameter, i) =>
+      isAnnotated(parameter) ? this.#argument(parameter, i, values[0]) : this.#given[i],
+    )
+    // A handle ends when nothing else can fail.
+    parameters.forEach((parameter, i) => {
+      const value = list[i]
+      if (isAnnotated(parameter) && parameter.is === 'taken' && value instanceof Handle) list[i] = detachHandle(value)
+    })
+    this.#list = list
+    return [...(returnsStruct ? [values[0]] : []), ...list, ...values.slice(next)]
+  }
+
+  #argument(parameter: AnnotatedParameter, i: number, allocator: unknown): unknown {
+    const { is, type, name, of, elementSize = 1 } = parameter
+    const given = this.#given[i]
+    switch (is) {
+      case 'out':
+        return this.#out(parameter, i)
+      case 'resultLength':
+        return (this.#memory[i] = this.#slot())
+      case 'struct':
+        return (this.#memory[i] = this.#struct(parameter, i, allocator as AllocatorLike))
+      case 'inout': {
+        const memory = (this.#memory[i] = this.#slot())
+        const value = of === undefined ? given : lengthOf(this.#given[of], elementSize, name)
+        write(type as WrittenType, memory, value)
+        return memory
+      }
+      case 'omit':
+        return type === 'bool' ? false : type === 'pointer' || type === 'text' || typeof type !== 'string' ? null : 0
+      case 'length':
+        return lengthOf(this.#given[of!], elementSize, name)
+      case 'texts':
+        return this.#array(given, name, 'texts', (text) =>
+          typeof text === 'string' ? toCString(text, this.arena) : text,
+        )
+      case 'pointers':
+        return this.#array(given, name, 'pointers', (value) => value)
+      case 'callback':
+        if (typeof given !== 'function') return given
+        return upcallStub(given as UpcallFunction, parameter.signature!(), this.arena)
+      case 'nonnull':
+        if (given === null || given === undefined)
+          throw wrongType(name, 'memory, because C does not accept null', given)
+        return given
+      case 'retained':
+        if (typeof given !== 'string' && !ArrayBuffer.isView(given)) return given
+        throw wrongType(
+          name,
+          'a segment, because C keeps the pointer',
+          given,
+          'Copy the text to memory that lives long enough: toCString(text, scope).',
+        )
+      case 'taken':
+        return given
+    }
+  }
+
+  #slot(): MemorySegment {
+    return (this.#isAsync ? undefined : slots.take()) ?? this.arena.allocate(8, 8)
+  }
+
+  #out({ type, of, name }: AnnotatedParameter, i: number): MemorySegment {
+    if (of === undefined) return (this.#memory[i] = this.#slot())
+    const count = countOf(this.#given[of], name)
+    this.#counts[i] = count
+    return (this.#memory[i] = this.arena.allocate(count * sizeOfWritten(type as WrittenType), 8))
+  }
+
+  #struct({ struct }: AnnotatedParameter, i: number, allocator: AllocatorLike): MemorySegment {
+    const { byteSize, byteAlignment } = struct!
+    const memory = allocateFrom(allocator, byteSize, byteAlignment).fill(0)
+    this.#structs[i] = struct!.at(memory)
+    return memory
+  }
+
+  /** An array of pointers, which ends with a null pointer, as C functions without a count expect. */
+  #array(given: unknown, name: string, kind: string, convert: (value: unknown) => unknown): MemorySegment | null {
+    if (given === null) return null
+    if (!Array.isArray(given)) throw wrongType(name, `an array of ${kind} or null`, given)
+    const memory = this.arena.allocate((given.length + 1) * 8, 8)
+    given.forEach((element: unknown, index) => {
+      const value = convert(element)
+      const segment = value instanceof Struct ? value.segment : value
+      if (segment === null) return
+      if (!(segment instanceof MemorySegment))
+        throw wrongType(`element ${index} of ${name}`, kind === 'texts' ? 'a text or null' : 'memory or null', element)
+      // Memory of the arena ends with the call anyway.
+      if (segment.scope !== this.#arena) (this.#holds ??= []).push(segment.pin())
+      writePointer(memory, index * 8, segment)
+    })
+    return memory
+  }
+
+  /** The results for the caller. @throws {StatusError} if the function has failed */
+  finish(returned: unknown): unknown {
+    const { declaration, parameters } = this.#plan
+    const { errno = false, status, omitsValue = false, returns } = declaration
+    const value = errno ? (returned as { value: unknown }).value : returned
+    if (status !== undefined && !isSuccess(status, value)) this.#fail(status, value)
+    const results: [name: string, value: unknown][] = []
+    try {
+      const byteLength = this.#resultLength()
+      if (!omitsValue) results.push(['value', this.#formed(value, returns, byteLength)])
+      for (let i = 0; i < parameters.length; i++) {
+        const parameter = parameters[i]!
+        if (!isAnnotated(parameter)) continue
+        const { is, name } = parameter
+        if (is === 'out') results.push([name, this.#outValue(parameter, i)])
+        else if (is === 'struct') results.push([name, this.#structs[i]])
+        else if (is === 'inout')
+          results.push([name, formed(readWritten(parameter.type as WrittenType, this.#memory[i]!), parameter.value)])
+      }
+    } catch (error) {
+      for (const [, made] of results) if (made instanceof Handle) made[Symbol.dispose]()
+      throw error
+    }
+    if (errno) return { ...Object.fromEntries(results), errno: (returned as { errno: number }).errno }
+    return results.length > 1 ? Object.fromEntries(results) : results[0]?.[1]
+  }
+
+  #outValue({ type, value }: AnnotatedParameter, i: number): unknown {
+    const memory = this.#memory[i]!
+    const written = type as WrittenType
+    const count = this.#counts[i]
+    if (count === undefined) return this.#formed(readWritten(written, memory), value)
+    if (written !== 'pointer' && value === undefined) return memory.toArray(MemoryLayout[written])
+    const size = sizeOfWritten(written)
+    return Array.from({ length: count }, (_, index) => this.#formed(readWritten(written, memory, index * size), value))
+  }
+
+  #formed(value: unknown, form: ValueForm | undefined, byteLength?: number): unknown {
+    const handle = form?.handle
+    const pointer = value as MemorySegment
+    const isMissing = (handle !== undefined || form?.nonnull === true) && pointer.address === 0n
+    if (isMissing && form?.nullable !== true) {
+      const text = `C returned a null pointer${handle === undefined ? '' : ` instead of a ${handle.class.name}`}`
+      throw new StatusError({ name: this.#plan.name, status: undefined, text })
+    }
+    if (handle === undefined || isMissing) return formed(value, form, byteLength)
+    const { close, within, finalize = false } = handle
+    const parent = within === undefined ? undefined : this.#given[within]
+    return makeHandle(handle.class, pointer, close, { within: parent, finalize })
+  }
+
+  /** The size in bytes of the memory that C returns, if a parameter says it. */
+  #resultLength(): number | undefined {
+    const { parameters, declaration } = this.#plan
+    const index = parameters.findIndex((one) => isAnnotated(one) && one.is === 'resultLength')
+    if (index === -1) return undefined
+    const { type } = parameters[index] as AnnotatedParameter
+    const length = Number(readWritten(type as WrittenType, this.#memory[index]!))
+    return Math.max(0, length) * (declaration.returns?.elementSize ?? 1)
+  }
+
+  #fail(status: StatusForm, value: unknown): never {
+    const { name, parameters } = this.#plan
+    const text = this.#messageOf(status, value)
+    const isObject = value instanceof MemorySegment
+    const code = isObject ? status.code?.(value) : (value as number | bigint)
+    if (isObject) status.release?.(value)
+    for (let i = 0; i < parameters.length; i++) {
+      const parameter = parameters[i]!
+      const handle = isAnnotated(parameter) ? parameter.value?.handle : undefined
+      if (handle?.evenOnError !== true || this.#counts[i] !== undefined) continue
+      const pointer = readWritten('pointer', this.#memory[i]!) as MemorySegment
+      if (pointer.address !== 0n) handle.close(pointer)
+    }
+    throw new StatusError({ name, status: code, text })
+  }
+
+  #messageOf({ message, otherwise }: StatusForm, value: unknown): string | null | undefined {
+    if (message !== undefined && value instanceof MemorySegment) return message(value)
+    const subject = this.#subject()
+    const text = message !== undefined && subject !== undefined ? message(subject) : undefined
+    return text ?? otherwise?.(value as never)
+  }
+
+  /** The object whose failure the library explains. */
+  #subject(): MemorySegment | undefined {
+    const { subject, subjectParent, status } = this.#plan.declaration
+    if (subject === undefined) return status?.message?.length === 0 ? MemorySegment.NULL : undefined
+    const memory = this.#memory[subject]
+    const value = memory === undefined ? this.#list[subject] : readWritten('pointer', memory)
+    if (subjectParent !== undefined) return parentOf(value, subjectParent)
+    return value instanceof MemorySegment && value.address !== 0n ? value : undefined
+  }
+}
+
+/** The nearest object of a class within which a handle lives. */
+function parentOf(value: unknown, Class: HandleClass): MemorySegment | undefined {
+  for (let scope = handleScopeOf(value)?.within; scope !== undefined; scope = scope.within)
+    if (scope.Class === Class) return scope.pointer
+  return undefined
+}
+
+function isSuccess({ success, atLeast }: StatusForm, value: unknown): boolean {
+  if (value instanceof MemorySegment) return value.address === 0n
+  const code = Number(value)
+  return success === undefined ? code >= (atLeast ?? 0) : success.includes(code)
+}
+
+function write(type: WrittenType, memory: MemorySegment, value: unknown): void {
+  if (type === 'pointer') {
+    writePointer(memory, 0, value instanceof Struct ? value.segment : (value as MemorySegment | null))
+    return
+  }
+  const setter = `set${type[0]!.toUpperCase()}${type.slice(1)}` as 'setInt32'
+  memory[setter](0, value as number)
+}
+
+const sizeOfWritten = (type: WrittenType): number => (type === 'pointer' ? 8 : MemoryLayout[type].byteSize)

@@ -1,0 +1,78 @@
+import { ArgumentError, ArgumentRangeError } from '@tenon/core'
+import { checkSize, wrongType } from '@tenon/core/internal'
+import { MemorySegment } from '../segment/memory-segment.ts'
+import type { ValueForm } from './annotations.ts'
+import { readPointer } from './members.ts'
+import { Struct } from './struct.ts'
+import { textOf } from './text.ts'
+
+/** The scalars that C writes to memory, and pointers. */
+export type WrittenType = 'int32' | 'pointer'
+
+/** Reads a value that C has written. */
+export function readWritten(type: WrittenType, memory: MemorySegment, byteOffset = 0): unknown {
+  if (type === 'pointer') return readPointer(memory, byteOffset)
+  const getter = `get${type[0]!.toUpperCase()}${type.slice(1)}` as 'getInt32'
+  return memory[getter](byteOffset)
+}
+
+/**
+ * The number of elements of an argument: bytes of a text, elements of an array, and bytes of memory by the size of an element.
+ *
+ * @throws {ArgumentError} for a pointer whose size is unknown, and for a part of an element
+ */
+export function lengthOf(value: unknown, elementSize: number, name: string): number {
+  if (value === null || value === undefined) return 0
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (Array.isArray(value)) return value.length
+  const size = byteSizeOf(value, name)
+  if (size % elementSize === 0) return size / elementSize
+  throw new ArgumentError(`${name} must have elements of ${elementSize} bytes, got ${size} bytes`)
+}
+
+function byteSizeOf(value: unknown, name: string): number {
+  if (ArrayBuffer.isView(value)) return value.byteLength
+  const memory = value instanceof Struct ? value.segment : value
+  if (!(memory instanceof MemorySegment)) throw wrongType(name, 'a text, an array or memory', value)
+  if (memory.byteSize === 0 && memory.address !== 0n && memory.block.bytes.length === 0)
+    throw new ArgumentError(`${name} must have a size, got a pointer of C, whose size is unknown`, {
+      hint: 'Set the size of its memory with reinterpret().',
+    })
+  return memory.byteSize
+}
+
+/** The number of values that C writes: the length of an array, or a number that the caller passes. */
+export function countOf(value: unknown, name: string): number {
+  return typeof value === 'number' || typeof value === 'bigint' ? checkSize(value, name) : lengthOf(value, 1, name)
+}
+
+/** A value of C as its annotations make it. @param byteLength the size of the memory at a pointer, if C has said it */
+export function formed(value: unknown, form: ValueForm | undefined, byteLength?: number): unknown {
+  if (form === undefined) return byteLength === undefined ? value : sized(value as MemorySegment, byteLength)
+  const { text, free, number, nullable, struct } = form
+  if (struct !== undefined) return struct.at(value as MemorySegment)
+  if (number) return asNumber(value)
+  if (text) return ownText(value as MemorySegment, free, byteLength)
+  if (nullable && (value as MemorySegment).address === 0n) return null
+  return byteLength === undefined ? value : sized(value as MemorySegment, byteLength)
+}
+
+function ownText(pointer: MemorySegment, free: ValueForm['free'], byteLength: number | undefined): string | null {
+  if (free === undefined) return textOf(pointer, byteLength)
+  try {
+    return textOf(pointer, byteLength)
+  } finally {
+    if (pointer.address !== 0n) free(pointer)
+  }
+}
+
+const sized = (pointer: MemorySegment, byteLength: number): MemorySegment =>
+  pointer.address === 0n ? pointer : pointer.reinterpret(byteLength)
+
+function asNumber(value: unknown): number {
+  const number = Number(value)
+  if (Number.isSafeInteger(number) || typeof value !== 'bigint') return number
+  throw new ArgumentRangeError(`the result must be a number below 2^53, got ${value}`, {
+    hint: 'Remove the annotation "number", so that the result is a bigint.',
+  })
+}

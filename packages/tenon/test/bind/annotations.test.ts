@@ -1,0 +1,399 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import { MemorySegment, NativeScope, ResourceScope, toCString } from '@tenon/scope'
+import { type Handle, StatusError } from '@tenon/scope/bind'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Bound, compileStore } from './bound-store.ts'
+import { typeCheck } from './type-check.ts'
+
+const { directory, annotations, bind, load } = compileStore()
+afterAll(() => rmSync(directory, { recursive: true }))
+
+let bound: Bound
+
+beforeAll(async () => {
+  const { code, stderr } = bind('--annotations', annotations, '--output', 'store')
+  expect(stderr).toMatch(/functions, 4 constants, 3 structs, 3 handles in/)
+  expect(code).toBe(0)
+  bound = await load('store')
+})
+
+const live = (): number => bound['store_live']() as number
+
+/** Runs a function with a new store, and expects that everything is closed after it. */
+function withStore(use: (store: Handle) => void): void {
+  const before = live()
+  const store = bound['store_open']('path') as Handle
+  try {
+    use(store)
+  } finally {
+    store[Symbol.dispose]()
+  }
+  expect(live()).toBe(before)
+}
+
+describe('a handle', () => {
+  test('closes its object once, and refuses every use after that', () => {
+    const before = live()
+    const store = bound['store_open']('path') as Handle
+    expect(store).toBeInstanceOf(bound['Store'])
+    expect(store).toBeInstanceOf(MemorySegment)
+    expect(String(store)).toMatch(/^Store at 0x[\da-f]+$/)
+    expect(live()).toBe(before + 1)
+    store.close()
+    store[Symbol.dispose]()
+    expect(live()).toBe(before)
+    expect(() => bound['store_add'](store, 1)).toThrow(ScopeClosedError)
+    expect(() => bound['store_add'](store, 1)).toThrow('the Store is closed already')
+    expect(() => bound['cursor_open'](store, 'q')).toThrow(ScopeClosedError)
+    expect(() => bound['total']([store])).toThrow(ScopeClosedError)
+    expect(() => store.close()).toThrow(ScopeClosedError)
+    expect(() => bound['store_close'](store)).toThrow(ScopeClosedError)
+    expect(String(store)).toMatch(/, closed$/)
+  })
+
+  test('closes the handles within it before itself, the newest first', () => {
+    withStore((store) => {
+      const cursors = ['a', 'b'].map((query) => bound['cursor_open'](store, query) as Handle)
+      cursors[0]!.close()
+      store.close()
+      expect(() => bound['cursor_next'](cursors[1])).toThrow('the Cursor is closed already')
+    })
+  })
+
+  test('is not closed while a call uses it or a handle within it', () => {
+    withStore((store) => {
+      bound['store_add'](store, 1)
+      const cursor = bound['cursor_open'](store, 'a') as Handle
+      expect(() => bound['store_each'](store, () => (store.close(), 0))).toThrow(ScopeHeldError)
+      const hold = cursor.pin()
+      expect(() => store.close()).toThrow(ScopeHeldError)
+      expect(bound['cursor_next'](cursor)).toMatchObject({ weight: 0.5 })
+      hold.release()
+    })
+  })
+
+  test('ends when its own function closes it, and when another function takes it', () => {
+    const before = live()
+    const first = bound['store_open']('path') as Handle
+    expect(bound['store_close'](first)).toBe(0)
+    const second = bound['store_open']('path') as Handle
+    const cursor = bound['cursor_open'](second, 'a') as Handle
+    expect(bound['store_destroy'](second)).toBe(7)
+    expect(live()).toBe(before)
+    for (const handle of [first, second, cursor]) expect(() => handle.close()).toThrow(ScopeClosedError)
+  })
+
+  test('is refused where a pointer is null, unless that is allowed', () => {
+    expect(() => bound['store_default'](false)).toThrow(StatusError)
+    expect(() => bound['store_default'](false)).toThrow(
+      'store_default failed: C returned a null pointer instead of a Store',
+    )
+    withStore((store) => {
+      expect(bound['cursor_open_nullable'](store)).toBeNull()
+      bound['store_add'](store, 1)
+      expect(bound['cursor_open_nullable'](store)).toBeInstanceOf(bound['Cursor'])
+    })
+    bound['store_default'](true).close()
+  })
+
+  test('leaves nothing behind after 100,000 handles within one', () => {
+    withStore((store) => {
+      const before = live()
+      const { openScopes } = ResourceScope.stats()
+      for (let i = 0; i < 100_000; i++) bound['cursor_open'](store, 'q').close()
+      expect(live()).toBe(before)
+      expect(ResourceScope.stats().openScopes).toBe(openScopes)
+    })
+  })
+
+  test('of the wrong kind is refused by the compiler, and everything has its type', () => {
+    const text = `
+      import { NativeScope } from 'tenon/scope'
+      import * as bound from './store/index.js'
+      using scope = NativeScope.ofConfined()
+      using store = bound.store_open('path')
+      const typed: bound.Store = store
+      using cursor = bound.cursor_open(store, 'query')
+      const next: { readonly value: number; readonly value_: number; readonly weight: number } = { ...bound.cursor_next(cursor) }
+      const later: Promise<string | null> = bound.text_copy.async('a')
+      const maybe: bound.Cursor | null = bound.cursor_open_nullable(store)
+      const parts: { readonly quotient: number; readonly rest: number } = bound.divide(7, 2)
+      const closed: number = bound.store_close(store)
+      const three: number = bound.grow(1)
+      const extent: bound.extent = bound.extent_read(scope, new Float64Array(2))
+      const many: bound.Store[] = bound.open_many(['a'])
+      const squares: number[] = bound.squares(3)
+      const text: string = bound.certainly(true)
+      const errno: { readonly value: number; readonly errno: number } = bound.set_errno(1)
+      const made: bound.ApiStore = bound.api.of(bound.get_api()).make(1)
+      bound.total([store, null])
+      // @ts-expect-error a cursor is not a store
+      bound.store_add(cursor, 1)
+      // @ts-expect-error C keeps the text
+      bound.keep_text('text')
+      // @ts-expect-error null is refused
+      bound.needs_pointer(null)
+      // @ts-expect-error the length is not passed
+      bound.sum(new Int32Array(1), 1)
+      export { typed, next, later, maybe, parts, closed, three, extent, many, squares, text, errno, made }`
+    expect(typeCheck(directory, 'use-store.ts', text)).toBe('')
+  })
+})
+
+describe('a status', () => {
+  test('is thrown with its code and the text of the object of the call', () => {
+    withStore((store) => {
+      for (const value of [1, 2, 3, 4]) expect(bound['store_add'](store, value)).toBe(0)
+      let thrown: unknown
+      try {
+        bound['store_add'](store, 5)
+      } catch (error) {
+        thrown = error
+      }
+      expect(thrown).toBeInstanceOf(StatusError)
+      expect(thrown).toMatchObject({
+        code: 'TENON_STATUS',
+        status: 5,
+        sentence: 'store_add returned 5: there are 4 values',
+        details: { name: 'store_add', status: 5, text: 'there are 4 values' },
+      })
+      expect(() => bound['cursor_open'](store, 'wrong')).toThrow('cursor_open returned 6: the query is wrong')
+    })
+  })
+
+  test('of a handle without a text of its own has that of the handle within which it lives', () => {
+    withStore((store) => {
+      const cursor = bound['cursor_open'](store, 'q')
+      expect(() => bound['cursor_fail'](cursor)).toThrow('cursor_fail returned 6: the cursor failed')
+    })
+  })
+
+  test('has the text of the status where there is no object', () => {
+    expect(() => bound['last_failed'](5)).toThrow('last_failed returned 5: it is full')
+    expect(bound['last_failed'](1)).toBe(1)
+  })
+
+  test('that is a failure closes an object that C has made nevertheless', () => {
+    const before = live()
+    expect(() => bound['store_open']('bad')).toThrow('store_open returned 6: the path is bad')
+    expect(live()).toBe(before)
+  })
+
+  test('can be the lowest one, and its text a member of a struct', async () => {
+    const statuses = {
+      tenon: 1,
+      functions: { 'last_*': { return: 'status' } },
+      status: { success: '>= 0', message: 'last_failure().text' },
+    }
+    writeFileSync(join(directory, 'last.json'), JSON.stringify(statuses))
+    expect(bind('--annotations', 'last.json', '--output', 'last').code).toBe(0)
+    const last = await load('last')
+    expect(last['last_failed'](3)).toBe(3)
+    expect(() => last['last_failed'](-1)).toThrow('last_failed returned -1: the third failure')
+    expect(last['last_failure']()).toBeInstanceOf(MemorySegment)
+  })
+})
+
+describe('results', () => {
+  test('leave the list of parameters, and several are an object', () => {
+    expect(bound['divide'](17, 5)).toEqual({ quotient: 3, rest: 2 })
+    expect(bound['find_text']('x')).toBe('found')
+    expect(bound['find_text']('')).toBeNull()
+    expect(bound['read_flags']()).toEqual({ value: 6n, out: 2n ** 64n - 1n })
+    expect(() => bound['divide'](1, 0)).toThrow(StatusError)
+  })
+
+  test('that C reads first are passed and returned', () => {
+    expect(bound['grow'](14)).toBe(42)
+    const values = new Int32Array(5)
+    expect(bound['fill_some'](values)).toEqual({ value: 5, count: 2n })
+    expect([...values]).toEqual([9, 9, 0, 0, 0])
+  })
+
+  test('that are structs are in memory from an allocator', () => {
+    using scope = NativeScope.ofConfined()
+    const values = Float64Array.of(3, -1, 2)
+    const extent = bound['extent_read'](scope, values)
+    expect([extent.low, extent.high]).toEqual([-1, 3])
+    const returned = bound['extent_of'](scope, values)
+    expect([returned.low, returned.high]).toEqual([-1, 3])
+    expect(() => bound['extent_read'](scope, new Float64Array(0))).toThrow(StatusError)
+  })
+
+  test('can be as many as an array has elements, or as a number says', () => {
+    expect(bound['squares'](4)).toEqual([0, 1, 4, 9])
+    expect(bound['squares'](0)).toEqual([])
+    expect(() => bound['squares'](-1)).toThrow(RangeError)
+    const before = live()
+    const stores = bound['open_many'](['a', 'b', 'c']) as Handle[]
+    expect(stores.map((store) => store.constructor.name)).toEqual(['Store', 'Store', 'Store'])
+    expect(live()).toBe(before + 3)
+    for (const store of stores) store.close()
+    expect(live()).toBe(before)
+  })
+
+  test('are text, numbers and memory of a length as the annotations say', () => {
+    expect(bound['text_bytes'](1)).toBe('grün')
+    expect(bound['text_bytes'](0)).toBeNull()
+    expect(bound['text_of_length']()).toBe('abc')
+    const numbers = bound['numbers_of_length']() as MemorySegment
+    expect([numbers.byteSize, numbers.getInt32(8)]).toEqual([12, 6])
+    expect(bound['large'](false)).toBe(2 ** 40)
+    expect(() => bound['large'](true)).toThrow(RangeError)
+    expect(bound['certainly'](true)).toBe('there')
+    expect(() => bound['certainly'](false)).toThrow(StatusError)
+  })
+
+  test('that are text are freed once after they are copied', () => {
+    const before = bound['text_freed']() as number
+    expect(bound['text_copy']('grün')).toBe('grün')
+    expect(bound['text_copy'](null)).toBeNull()
+    expect(bound['text_freed']()).toBe(before + 1)
+  })
+
+  test('have errno', () => {
+    expect(bound['set_errno'](2)).toEqual({ value: -1, errno: 2 })
+    expect(bound['set_errno'](0)).toMatchObject({ value: 0 })
+  })
+
+  test('stay apart when callbacks call the function again', () => {
+    const call = (depth: number): number => (bound['nested'](depth, call) as { value: number; out: number }).value
+    expect(bound['nested'](20, call)).toEqual({ value: 0, out: 20 })
+  })
+})
+
+describe('arguments', () => {
+  test('have their length counted in elements', () => {
+    expect(bound['sum'](Int32Array.of(1, 2, 3))).toBe(6)
+    expect(bound['sum'](null)).toBe(0)
+    using scope = NativeScope.ofConfined()
+    const memory = scope.allocate(8, 4)
+    memory.setInt32(4, 5)
+    expect(bound['sum'](memory)).toBe(5)
+    expect(bound['read_into'](new Uint16Array(3), 7)).toBe(6)
+    expect(() => bound['sum'](scope.allocate(6))).toThrow('elements of 4 bytes, got 6 bytes')
+    expect(() => bound['sum'](MemorySegment.ofAddress(memory.address))).toThrow('whose size is unknown')
+    expect(() => bound['sum']('text' as never)).toThrow(ArgumentError)
+  })
+
+  test('can be arrays of texts and of pointers, which end with null', () => {
+    const out = new Uint8Array(32)
+    const length = bound['join'](['a', null, 'grün'], out) as number
+    expect(Buffer.from(out.subarray(0, length)).toString()).toBe('a;-;grün;')
+    expect(bound['join']([], out)).toBe(0)
+    expect(bound['join'](null, out)).toBe(-1)
+    expect(() => bound['join'](['a\0b'], out)).toThrow(ArgumentError)
+    expect(() => bound['join']([5], out)).toThrow('element 0 of texts must be a text or null, got 5')
+    expect(() => bound['join']('abc', out)).toThrow('texts must be an array of texts or null')
+    withStore((store) => {
+      bound['store_add'](store, 1)
+      expect(bound['total']([store, store, null])).toBe(102)
+    })
+  })
+
+  test('can be text also where C does not say const char', () => {
+    expect(bound['text_length']('grün')).toBe(5)
+  })
+
+  test('that C keeps are segments, and those that must not be null are checked', () => {
+    using scope = NativeScope.ofConfined()
+    const text = toCString('kept', scope)
+    expect(bound['keep_text'](text).address).toBe(text.address)
+    expect(bound['kept_text']()).toBe('kept')
+    expect(() => bound['keep_text']('text')).toThrow('because C keeps the pointer')
+    expect(() => bound['needs_pointer'](null)).toThrow('because C does not accept null')
+    expect(bound['needs_pointer'](Int32Array.of(8))).toBe(8)
+  })
+
+  test('that are functions for one call end with it', () => {
+    const { liveStubs } = ResourceScope.stats()
+    withStore((store) => {
+      bound['store_add'](store, 20)
+      expect(bound['store_each'](store, (value: number) => value + 1)).toBe(21)
+      expect(() =>
+        bound['store_each'](store, () => {
+          throw new Error('from the callback')
+        }),
+      ).toThrow('from the callback')
+    })
+    bound['store_keep'](() => 5)
+    expect(bound['store_call_kept'](1)).toBe(0)
+    expect(ResourceScope.stats().liveStubs).toBe(liveStubs)
+  })
+})
+
+describe('an asynchronous call', () => {
+  test('gives the same results as the call', async () => {
+    await expect(bound['divide'].async(17, 5)).resolves.toEqual({ quotient: 3, rest: 2 })
+    await expect(bound['text_copy'].async('grün')).resolves.toBe('grün')
+    await expect(bound['sum'].async(Int32Array.of(1, 2))).resolves.toBe(3)
+    await expect(bound['set_errno'].async(4)).resolves.toEqual({ value: -1, errno: 4 })
+    const many = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => bound['divide'].async(i, 7) as Promise<{ rest: number }>),
+    )
+    expect(many.map(({ rest }) => rest)).toEqual(Array.from({ length: 50 }, (_, i) => i % 7))
+  })
+
+  test('rejects with the errors of the call', async () => {
+    await expect(bound['divide'].async(1, 0)).rejects.toThrow(StatusError)
+    await expect(bound['divide'].async('x', 1)).rejects.toThrow(ArgumentError)
+    const store = bound['store_open']('path') as Handle
+    const cursor = bound['cursor_open'](store, 'q') as Handle
+    store.close()
+    await expect(bound['cursor_next'].async(cursor)).rejects.toThrow(ScopeClosedError)
+  })
+
+  test('keeps its handles open while it runs', async () => {
+    const store = bound['store_open']('path') as Handle
+    const cursor = bound['cursor_open'](store, 'q') as Handle
+    const running = bound['cursor_next'].async(cursor) as Promise<unknown>
+    expect(() => store.close()).toThrow(ScopeHeldError)
+    await expect(running).resolves.toMatchObject({ value: 0 })
+    store.close()
+  })
+})
+
+describe('a table', () => {
+  test('has a method for each function pointer, whose statuses are objects', () => {
+    const before = live()
+    const api = bound['api'].of(bound['get_api']())
+    const made = api.make(1) as Handle
+    for (const value of [1, 2, 3]) expect(api.put(made, value)).toBeUndefined()
+    expect(() => api.make(2)).toThrow('api.make returned 2: two is refused')
+    expect(() => api.put(made, 5)).toThrow('api.put returned 4: failed')
+    made.close()
+    expect(() => api.put(made, 1)).toThrow(ScopeClosedError)
+    expect(live()).toBe(before)
+  })
+
+  test('names a function that the library does not have', () => {
+    const api = bound['api'].of(bound['get_api']())
+    expect(() => api.missing(1)).toThrow('api.missing is null')
+  })
+
+  test('reads a pointer at every call if it is volatile', () => {
+    const api = bound['api'].of(bound['get_api']())
+    expect(api.twice(5)).toBe(10)
+    bound['set_twice'](true)
+    expect(api.twice(5)).toBe(15)
+    bound['set_twice'](false)
+    expect(api.twice(5)).toBe(10)
+  })
+
+  test('can be filled with functions of TypeScript, which end with the scope of its memory', () => {
+    const scope = NativeScope.ofConfined()
+    const Api = bound['api']
+    const api = Api.allocate(scope)
+    Api.assign(api, { twice: (value: number) => value * 20, close: null })
+    expect(bound['call_twice'](api, 3)).toBe(60)
+    expect(api.twice(4)).toBe(80)
+    expect(() => Api.assign(api, { thrice: () => 1 })).toThrow('Did you mean twice?')
+    expect(() => Api.assign(api, { twice: 5 })).toThrow('twice must be a function, a segment or null, got 5')
+    const { address } = api.segment
+    scope.close()
+    expect(() => bound['call_twice'](api, 3)).toThrow(ScopeClosedError)
+    expect(address).not.toBe(0n)
+  })
+})
