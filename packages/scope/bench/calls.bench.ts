@@ -52,6 +52,17 @@ export const suite = {
       },
     },
     {
+      name: 'pass a Buffer',
+      unit: 'ns',
+      target: { 'koffi, Buffer': 2.5 },
+      setup: () => {
+        const [ourBuffer, buffer] = [Buffer.alloc(16), Buffer.alloc(16)]
+        const strlen = libc.function('strlen', { result: 'int32', parameters: [POINTER] })
+        const rawStrlen = raw.func('strlen', 'int', ['void *'])
+        return { ours: () => strlen(ourBuffer), peers: { 'koffi, Buffer': () => rawStrlen(buffer) } }
+      },
+    },
+    {
       name: 'pass a text of 8 characters',
       unit: 'ns',
       target: { 'koffi, string': 1.5 },

@@ -5,7 +5,7 @@ import { type Downcall, type FunctionSignature, Linker, type WithErrno } from '.
 
 declare const symbol: MemorySegment
 const pair = MemoryLayout.struct({ quot: MemoryLayout.int32, rem: MemoryLayout.int32 })
-type Pointer = Segment | Tensor | null
+type Pointer = Segment | Tensor | ArrayBufferView | null
 
 test('a call takes the arguments that its signature declares', () => {
   const types = ['bool', 'int8', 'uint32', 'int64', 'float32', 'float64', 'pointer'] as const

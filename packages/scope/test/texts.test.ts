@@ -64,7 +64,9 @@ describe('a parameter of the type text', () => {
     for (const value of [5, 5n, true, undefined, {}, [], Symbol('s'), () => {}])
       expect(() => strlen(value as never)).toThrow(ArgumentError)
     // eslint-disable-next-line no-new-wrappers
-    expect(() => strlen(Object('text') as never)).toThrow('must be a string, a segment, a tensor or null')
+    expect(() => strlen(Object('text') as never)).toThrow(
+      'must be a string, a segment, a typed array, a tensor or null',
+    )
   })
 
   test('replaces lone surrogates by U+FFFD', () => {

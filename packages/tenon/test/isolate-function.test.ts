@@ -123,9 +123,15 @@ describe('a C function of an isolated library', () => {
 
   test('writes to segments and tensors, copied or in shared memory', async () => {
     const scale = library.function('scale', { parameters: ['pointer', 'uint64', 'float32'] })
+    const scaled = Float32Array.of(1, 2, 3)
     const copied = tensor([1, 2, 3])
     scale(copied, 3, 2)
     expect(copied.toArray()).toEqual([2, 4, 6])
+    const array = scaled.slice(1)
+    scale(array, 2, 3)
+    await scale.async(array, 2, 2)
+    expect([array, scaled]).toEqual([Float32Array.of(12, 18), Float32Array.of(1, 2, 3)])
+    scale(new Float32Array(0), 0, 2)
     const shared = tensor('f32', [3], [1, 2, 3], { allocator: library.memory })
     await scale.async(shared, 3, 3)
     expect(shared.toArray()).toEqual([3, 6, 9])

@@ -6,7 +6,7 @@ import type { Library } from '../src/index.ts'
 
 declare const library: Library
 declare const native: NativeLibrary
-type Pointer = Segment | Tensor | null
+type Pointer = Segment | Tensor | ArrayBufferView | null
 const declaration = { result: 'pointer', parameters: ['pointer', 'int32', 'bool'] } as const satisfies FunctionSignature
 
 test('one declaration types a function of Library and of NativeLibrary', () => {

@@ -6,7 +6,7 @@ import { StructType } from './struct-type.ts'
 import { VALUE_SIZES, type ValueType } from './value-type.ts'
 
 /** What can be passed to a native function and come back. 64-bit integers come back as bigints. */
-export type Value = number | bigint | boolean | string | Segment | Tensor | null | undefined
+export type Value = number | bigint | boolean | string | Segment | Tensor | ArrayBufferView | null | undefined
 
 const TYPES = Object.keys(VALUE_SIZES)
 

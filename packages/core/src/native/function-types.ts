@@ -22,9 +22,9 @@ export interface FunctionSignature<Struct = never> {
 
 /** The argument that a native function takes for a parameter of this type. A struct is passed as the segment of its bytes. */
 export type ArgumentOf<Type> = Type extends 'pointer'
-  ? Segment | Tensor | null
+  ? Segment | Tensor | ArrayBufferView | null
   : Type extends 'text'
-    ? string | Segment | Tensor | null
+    ? string | Segment | Tensor | ArrayBufferView | null
     : Type extends 'bool'
       ? boolean
       : Type extends 'float32' | 'float64'

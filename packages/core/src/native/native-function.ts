@@ -1,4 +1,6 @@
 import { wrongType } from '../errors/check-arguments.ts'
+import { describe } from '../errors/describe.ts'
+import { ArgumentError } from '../errors/kinds.ts'
 import { checkOptions } from '../errors/check-options.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import type { Block } from '../memory/block.ts'
@@ -119,6 +121,7 @@ function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value
     check(target, values.length)
     const operands = operandsOf(target, values)
     const resolved = resolveAll(target, values, operands)
+    refuseViews(target, values, operands)
     const copies = moveTexts(slots, resolved)
     checkOperands(operands)
     let resolve!: (value: Value | ValueWithErrno) => void
@@ -146,6 +149,18 @@ function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value
       throw error
     }
     return promise
+  }
+}
+
+/** @throws {ArgumentError} for a view, whose buffer the program can transfer while the function runs on another thread. */
+function refuseViews({ slots, code }: Target, values: readonly Value[], operands: readonly Block[]): void {
+  for (let i = 0; i < slots.length; i++) {
+    const value = values[i]
+    if (operands[i + 1] === code || !ArrayBuffer.isView(value)) continue
+    const { name } = slots[i]!
+    throw new ArgumentError(`${name} must be memory of an allocator in an asynchronous call, got ${describe(value)}`, {
+      hint: 'Copy the values there. If nobody transfers the buffer until the call has ended, from(array) is a tensor over it.',
+    })
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Types of parameters and results of a native function. A pointer is a segment, a contiguous tensor or null. `text` is a `const char *` in
+ * Types of parameters and results of a native function. A pointer is a segment, a contiguous tensor, a typed array or null. `text` is a `const char *` in
  * UTF-8 that takes and gives strings.
  */
 export type ValueType =

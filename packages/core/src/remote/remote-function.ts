@@ -17,6 +17,7 @@ import type { NativeFunction } from '../native/function-types.ts'
 import type { StructType } from '../native/struct-type.ts'
 import type { ValueType } from '../native/value-type.ts'
 import { cpu } from '../types/device.ts'
+import { segmentOver } from '../types/tensor-from.ts'
 import { tensorType } from '../types/tensor-type.ts'
 import { Tensor } from '../types/tensor.ts'
 import type {
@@ -211,6 +212,10 @@ class ArgumentReader {
 
   read(slot: Slot, argument: RemoteValue, isText: boolean): Value | Uint8Array {
     const isPointer = slot.kind === 'pointer'
+    if (isPointer && ArrayBuffer.isView(argument)) {
+      const segment = segmentOver(argument)
+      return segment.byteSize === 0 ? 0 : this.#add(slot, tensorOver(segment), true)
+    }
     if (isText && typeof argument === 'string') return this.#add(slot, textTensor(slot.name, argument), false)
     if (isPointer && RemotePointer.isGenuine(argument)) return this.#remote(slot, argument)
     const value = argument as Value

@@ -93,7 +93,7 @@ export function from<Values extends TypedArray | Float16Values>(
 }
 
 /** The memory of an array. It counts as exposed, because the user can transfer the buffer at any time. */
-function segmentOver(array: ArrayBufferView): Segment {
+export function segmentOver(array: ArrayBufferView): Segment {
   const { buffer, byteOffset, byteLength } = viewFacts(array)
   if (isDetached(buffer)) {
     throw new ArgumentError('array must be attached, got one of a detached buffer', {

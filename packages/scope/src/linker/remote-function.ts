@@ -26,9 +26,9 @@ export interface IsolatedSignature {
 }
 
 type IsolatedArgument<Type> = Type extends 'text'
-  ? string | MemorySegment | RemotePointer | null
+  ? string | MemorySegment | ArrayBufferView | RemotePointer | null
   : Type extends 'pointer'
-    ? MemorySegment | Tensor | RemotePointer | null
+    ? MemorySegment | Tensor | ArrayBufferView | RemotePointer | null
     : ArgumentOf<Type>
 
 type IsolatedArguments<Signature> = Signature extends { readonly parameters: infer Types extends readonly unknown[] }

@@ -1,7 +1,6 @@
 import { wrongType, wrongValue } from '../../errors/check-arguments.ts'
 import { describe } from '../../errors/describe.ts'
 import { ArgumentError, ReadOnlyError } from '../../errors/kinds.ts'
-import { typedArrayHint } from '../../errors/typed-array-hint.ts'
 import { Block, checkUsable } from '../../memory/block.ts'
 import type { Gate } from '../../memory/lifetime.ts'
 import { addressIn, NO_ADDRESS } from '../../memory/pointer-address.ts'
@@ -11,6 +10,7 @@ import type { Value } from '../argument-conversion.ts'
 import { VALUE_SIZES, type ValueType } from '../value-type.ts'
 import type { CallPlan, ParameterPlan } from './call-plan.ts'
 import { COPY_ENTRY, TEXT_PLAN, WORDS } from './frame-layout.ts'
+import { addressOfView, operandOfView, reasonAgainst } from './view-operands.ts'
 import { bigints, bytes, doubles, floats, PER_TWO_32, words } from './frame.ts'
 
 /** Where an argument is stored, and how messages name it. */
@@ -80,15 +80,13 @@ export const isCode = ({ view }: Block): boolean => view === noView
  * @throws {ArgumentError} if a segment is missing, or does not fit.
  */
 function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
-  const { kind, name, byteSize } = slot
+  const { kind, byteSize } = slot
   if (kind === 'pointer' || kind === 'text') {
-    const address = isMemory(value) ? addressIn(operand!, value.base) : undefined
+    const address = isMemory(value) ? addressIn(operand!, value.base) : viewAddress(value, operand)
     if (address !== undefined) return address
     if (value === null) return 0
     if (kind === 'text' && typeof value === 'string') return value
-    throw isTensor(value)
-      ? stridedTensor(name, value)
-      : wrongType(name, kind === 'text' ? `a string, ${EXPECTED}` : EXPECTED, value, typedArrayHint(value) ?? DANGLING)
+    throw refusedPointer(slot, value, operand)
   }
   if (kind !== 'struct' && kind !== 'target') return value
   const { base } = structSegment(slot, value)
@@ -99,7 +97,24 @@ function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   return copy
 }
 
-const EXPECTED = 'a segment, a tensor or null'
+/** The address of a view that is an argument. The result of a callback is none: nothing would keep its memory. */
+function viewAddress(value: unknown, operand: Block | undefined): number | undefined {
+  return operand !== undefined && ArrayBuffer.isView(value) ? addressOfView(value) : undefined
+}
+
+function refusedPointer({ kind, name }: Slot, value: unknown, operand: Block | undefined): ArgumentError {
+  if (isTensor(value)) return stridedTensor(name, value)
+  if (operand !== undefined && ArrayBuffer.isView(value)) {
+    return new ArgumentError(
+      `${name} must have a buffer that stays in place, got ${describe(value)} of a ${reasonAgainst(value)} one`,
+      {
+        hint: 'Copy the values to another array, or to memory of a scope.',
+      },
+    )
+  }
+  const arrays = operand === undefined ? '' : 'a typed array, '
+  return wrongType(name, `${kind === 'text' ? 'a string, ' : ''}a segment, ${arrays}a tensor or null`, value, DANGLING)
+}
 
 /** A Proxy of a tensor is not one, because reading it runs code of the user. */
 const isTensor = (value: unknown): value is Tensor =>
@@ -115,7 +130,7 @@ function stridedTensor(name: string, { type }: Tensor): ArgumentError {
   })
 }
 
-const DANGLING = 'Put the bytes into memory of an allocator, because addresses and buffers of JavaScript can dangle.'
+const DANGLING = 'Put the bytes into memory of an allocator or a typed array, because addresses can dangle.'
 
 /** Resolves the result of a function. @throws {ScopeClosedError | WrongThreadError} if its memory is not open. */
 export function resolveResult(slot: Slot, value: Value): Resolved {
@@ -231,7 +246,8 @@ export const resolveIn: ArgumentSteps['resolveIn'] = steps.resolveIn
 export const store: ArgumentSteps['store'] = steps.store
 
 function otherOperand(value: unknown, code: Block): Block {
-  return isMemory(value) ? value.block : code
+  if (isMemory(value)) return value.block
+  return ArrayBuffer.isView(value) ? (operandOfView(value) ?? code) : code
 }
 
 function storeOther(slot: Slot, value: Resolved): void {
