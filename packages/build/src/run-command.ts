@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 
+import { killGroup } from './inline/kill-group.ts'
+import { onProcessEnd } from './inline/on-process-end.ts'
+
 /** The exit status and the output of a process. */
 export interface CommandResult {
   /** The exit code, or null if a signal ended the process. */
@@ -8,12 +11,18 @@ export interface CommandResult {
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
   readonly stderr: string
+  /** Why the process was ended before it was done. */
+  readonly exceeded?: 'time' | 'output'
 }
 
 /** The options of {@link runCommand}. */
 export interface CommandOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv
+  /** How long the program may run, in milliseconds. By default without a limit. */
+  readonly timeout?: number
+  /** How many bytes it may print. By default without a limit. */
+  readonly outputLimit?: number
 }
 
 /**
@@ -24,17 +33,48 @@ export interface CommandOptions {
 export function runCommand(
   file: string,
   args: readonly string[],
-  options: CommandOptions = {},
+  { timeout, outputLimit = Infinity, ...options }: CommandOptions = {},
 ): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    // Compilers start other programs, which end with them as a group.
+    const detached = timeout !== undefined && process.platform !== 'win32'
+    const child = spawn(file, args, { ...options, detached, stdio: ['ignore', 'pipe', 'pipe'] })
+    let exceeded: CommandResult['exceeded']
+    const kill = (): void => {
+      if (detached && child.pid !== undefined) killGroup(child.pid)
+      else child.kill('SIGKILL')
+    }
+    const end = (reason: 'time' | 'output'): void => {
+      exceeded ??= reason
+      kill()
+    }
+    const stopWatching = detached ? onProcessEnd(kill) : undefined
+    const timer = timeout === undefined ? undefined : setTimeout(end, timeout, 'time')
+    let size = 0
+    const collect = (chunks: Buffer[]) => (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= outputLimit) chunks.push(chunk)
+      else end('output')
+    }
     const stdout: Buffer[] = []
     const stderr: Buffer[] = []
-    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk))
-    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk))
-    child.on('error', reject)
+    child.stdout.on('data', collect(stdout))
+    child.stderr.on('data', collect(stderr))
+    child.on('error', (error) => {
+      clearTimeout(timer)
+      stopWatching?.()
+      reject(error)
+    })
     child.on('close', (code, signal) => {
-      resolve({ code, signal, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() })
+      clearTimeout(timer)
+      stopWatching?.()
+      const result = {
+        code,
+        signal,
+        stdout: Buffer.concat(stdout).toString(),
+        stderr: Buffer.concat(stderr).toString(),
+      }
+      resolve(exceeded === undefined ? result : { ...result, exceeded })
     })
   })
 }

@@ -21,7 +21,19 @@ export function byValue(type: Type, types: TypeBuilder): string | undefined {
   return layoutReason(type.id, layout, types)
 }
 
-function layoutReason(id: string, { members, byteSize }: RecordLayout, types: TypeBuilder): string | undefined {
+/** The reasons of layouts, each found once: structs may contain each other many times over. */
+const reasons = new WeakMap<RecordLayout, string>()
+
+function layoutReason(id: string, layout: RecordLayout, types: TypeBuilder): string | undefined {
+  let reason = reasons.get(layout)
+  if (reason === undefined) {
+    reason = findReason(id, layout, types) ?? ''
+    reasons.set(layout, reason)
+  }
+  return reason === '' ? undefined : reason
+}
+
+function findReason(id: string, { members, byteSize }: RecordLayout, types: TypeBuilder): string | undefined {
   let end = 0
   for (const member of members) {
     if (member.kind === 'bits') return `the struct ${id} with bit-fields by value`

@@ -28,10 +28,15 @@ export interface LibraryExports {
   readonly symbols: ReadonlySet<string> | undefined
 }
 
+/** How long a run of the compiler may take by default, in milliseconds. */
+const TIMEOUT = 20_000
+
 /** The options of {@link readModel}. */
 export interface ReadOptions {
   /** The platform to read the headers for, such as `win32-x64`. Others than this one need zig. By default this one. */
   readonly target?: PlatformName
+  /** How long each run of the compiler may take, in milliseconds. By default 20,000. */
+  readonly timeout?: number
   /** Flags for the preprocessor: `-I`, `-isystem`, `-D`, `-U`, `-include`, `-std`. */
   readonly flags?: readonly string[]
   /** The libraries whose functions are bound. Without any, all functions are, and are looked up when the module runs. */
@@ -60,13 +65,13 @@ export async function readModel(headers: readonly string[], options: ReadOptions
   const platform = options.target === undefined ? hostPlatform : findPlatform(options.target)
   const toolchain = { variant: 'release', platform, portable: false, directory: process.cwd() } as const
   const { compilers } = await findToolchain(['c'], toolchain)
-  const compiler = await HeaderCompiler.open(
-    compilers.get('c')!,
+  const compiler = await HeaderCompiler.open(headers, {
+    compiler: compilers.get('c')!,
     platform,
-    headers,
-    options.flags ?? [],
-    declareMacros(options.macros ?? {}),
-  )
+    flags: options.flags ?? [],
+    declarations: declareMacros(options.macros ?? {}),
+    timeout: options.timeout ?? TIMEOUT,
+  })
   try {
     return await new HeaderModel(compiler, headers, options).read()
   } finally {

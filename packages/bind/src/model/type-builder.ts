@@ -35,6 +35,8 @@ export class TypeBuilder {
   readonly #layoutsById = new Map<string, RecordLayout | undefined>()
   readonly #enums = new Map<EnumDeclaration, BoundEnum>()
 
+  readonly #types = new Map<CType, Type>()
+  readonly #pointees = new Map<CType, Type>()
   readonly #isOwned: (place: Place) => boolean
 
   /**
@@ -65,8 +67,22 @@ export class TypeBuilder {
     return [...this.#enums.values()]
   }
 
-  /** @param isPointee whether only a pointer to the type is needed, so that it may stay opaque. */
+  /**
+   * Each type is built once: typedefs of functions may have each other as parameters, many times over.
+   *
+   * @param isPointee whether only a pointer to the type is needed, so that it may stay opaque.
+   */
   typeOf(type: CType, isPointee = false): Type {
+    const known = isPointee ? this.#pointees : this.#types
+    let built = known.get(type)
+    if (!built) {
+      built = this.#build(type, isPointee)
+      known.set(type, built)
+    }
+    return built
+  }
+
+  #build(type: CType, isPointee: boolean): Type {
     switch (type.kind) {
       case 'void':
       case 'va_list':

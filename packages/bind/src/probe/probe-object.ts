@@ -51,7 +51,7 @@ export async function askCompiler(
     const unit = writeUnit(questions, expanded, isAsked, round === 0)
     const object = compiler.file('.o')
     const { code, stderr } = await compiler.compile(unit.code, [...COMPILE, compiler.allErrors, '-o', object])
-    if (code === 0) return readAnswers(await readFile(object), questions, isAsked, unit)
+    if (code === 0) return readAnswers(await readFile(object), questions, isAsked, unit.marker)
     const refused = refusedQuestions(stderr, unit.lines)
     if (refused.size === 0)
       throw new ToolError(`the compiler refuses a question about the headers:\n${stderr.slice(0, 2000)}`)
@@ -156,25 +156,33 @@ function refusedQuestions(stderr: string, lines: ReadonlyMap<number, number>): S
   return refused
 }
 
-function readAnswers(
+/**
+ * Reads the answers behind the marker in an object file.
+ *
+ * @throws {ToolError} if the file does not have the marker once, or ends before the answers
+ */
+export function readAnswers(
   object: Buffer,
   questions: readonly Question[],
   isAsked: readonly boolean[],
-  { marker }: ProbeUnit,
+  marker: Uint8Array,
 ): Answer[] {
   const start = object.indexOf(marker)
-  if (start === -1 || object.indexOf(marker, start + 1) !== -1)
-    throw new ToolError('the answers are not in the object file of the compiler')
-  const view = new DataView(object.buffer, object.byteOffset + start)
+  if (start === -1 || object.indexOf(marker, start + 1) !== -1) throw unreadable()
+  const view = new DataView(object.buffer, object.byteOffset + start, object.length - start)
   let at = MARKER_SIZE
-  return questions.map((question, index) => {
-    if (!isAsked[index]) return undefined
-    if (question.kind === 'bytes') {
-      const [offset, size] = [Number(view.getBigUint64(at, true)), Number(view.getBigUint64(at + 8, true))]
-      at += 16
-      return new Uint8Array(object.subarray(start + offset, start + offset + size))
-    }
+  const next = (): number => {
     at += 8
-    return question.kind === 'word' ? view.getBigUint64(at - 8, true) : view.getFloat64(at - 8, true)
+    if (at > view.byteLength) throw unreadable()
+    return at - 8
+  }
+  return questions.map(({ kind }, index) => {
+    if (!isAsked[index]) return undefined
+    if (kind !== 'bytes') return kind === 'word' ? view.getBigUint64(next(), true) : view.getFloat64(next(), true)
+    const [offset, size] = [view.getBigUint64(next(), true), view.getBigUint64(next(), true)]
+    if (offset + size > view.byteLength) throw unreadable()
+    return new Uint8Array(object.subarray(start + Number(offset), start + Number(offset + size)))
   })
 }
+
+const unreadable = (): ToolError => new ToolError('the answers are not in the object file of the compiler')

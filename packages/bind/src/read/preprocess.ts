@@ -6,8 +6,23 @@ import type { Platform } from '@tenon/build'
 import { type Compiler, type CommandResult, runCommand } from '@tenon/build/internal'
 import { CompilerError } from '../bind-error.ts'
 
+/** How much the preprocessor may print, in bytes. */
+const MOST_OUTPUT = 256 << 20
+
 /** The file name of declarations that are no header. */
 export const DECLARATIONS = 'tenon_declarations'
+
+/** What reads a set of headers. */
+export interface CompilerOptions {
+  readonly compiler: Compiler
+  readonly platform: Platform
+  /** Flags for the preprocessor: `-I`, `-isystem`, `-D`, `-U`, `-include` and `-std`. */
+  readonly flags: readonly string[]
+  /** C code behind the headers, on one line. */
+  readonly declarations: string
+  /** How long one run of the compiler may take, in milliseconds. */
+  readonly timeout: number
+}
 
 /** The compiler with the flags for one set of headers, and a directory for its files that {@link close} removes. */
 export class HeaderCompiler {
@@ -18,39 +33,27 @@ export class HeaderCompiler {
   readonly #compiler: Compiler
   readonly #flags: readonly string[]
   readonly #directory: string
+  readonly #timeout: number
   #files = 0
 
-  private constructor(
-    compiler: Compiler,
-    platform: Platform,
-    flags: readonly string[],
-    includes: string,
-    directory: string,
-  ) {
+  private constructor(options: CompilerOptions, includes: string, directory: string) {
+    const { compiler, platform, flags, timeout } = options
     this.#compiler = compiler
     this.platform = platform
     this.#flags = flags
+    this.#timeout = timeout
     this.includes = includes
     this.#directory = directory
   }
 
-  /**
-   * @param headers paths, or names that the compiler searches as `#include <name>` does.
-   * @param flags flags for the preprocessor: `-I`, `-isystem`, `-D`, `-U`, `-include` and `-std`.
-   * @param declarations C code behind the headers, on one line.
-   */
-  static async open(
-    compiler: Compiler,
-    platform: Platform,
-    headers: readonly string[],
-    flags: readonly string[],
-    declarations = '',
-  ): Promise<HeaderCompiler> {
+  /** @param headers paths, or names that the compiler searches as `#include <name>` does. */
+  static async open(headers: readonly string[], options: CompilerOptions): Promise<HeaderCompiler> {
+    const { declarations } = options
     const includes = headers
       .map((header) => `#include ${header.startsWith('<') ? header : JSON.stringify(header)}\n`)
       .join('')
     const unit = declarations === '' ? includes : `${includes}#line 1 "${DECLARATIONS}"\n${declarations}\n`
-    return new HeaderCompiler(compiler, platform, flags, unit, await mkdtemp(join(tmpdir(), 'tenon-bind-')))
+    return new HeaderCompiler(options, unit, await mkdtemp(join(tmpdir(), 'tenon-bind-')))
   }
 
   async close(): Promise<void> {
@@ -94,11 +97,16 @@ export class HeaderCompiler {
     return this.link([...args, path])
   }
 
-  /** Runs the compiler to link objects. */
+  /** Runs the compiler to link objects. @throws {CompilerError} if it does not end in time */
   async link(args: readonly string[]): Promise<CommandResult> {
-    return runCommand(this.#compiler.command, [...this.#compiler.args, ...args], {
+    const result = await runCommand(this.#compiler.command, [...this.#compiler.args, ...args], {
       env: { ...process.env, LC_ALL: 'C' },
+      timeout: this.#timeout,
+      outputLimit: MOST_OUTPUT,
     })
+    if (result.exceeded === undefined) return result
+    const limit = result.exceeded === 'time' ? `${this.#timeout / 1000} s` : `${MOST_OUTPUT >> 20} MiB of output`
+    throw new CompilerError(`the compiler did not end within ${limit}: a macro of the headers may expand without end`)
   }
 
   /** Compiles the headers alone. @throws {CompilerError} with the errors of the compiler */

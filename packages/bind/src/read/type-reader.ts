@@ -34,6 +34,9 @@ interface Base {
   readonly isConst: boolean
 }
 
+/** The most levels of structs, parentheses, pointers, arrays and parameters in one another. */
+const MOST_LEVELS = 200
+
 /** A declarator in parentheses, as in `(*f)(int)`, or the parameters of a function type without a name, as in `int (int)`. */
 const STARTS_GROUP = new Set(['*', '(', '[', '^'])
 
@@ -45,9 +48,21 @@ export class TypeReader {
   readonly enums: EnumDeclaration[] = []
   readonly #recordTags = new Map<string, RecordDeclaration>()
   readonly #enumTags = new Map<string, EnumDeclaration>()
+  #level = 0
 
   constructor(reader: TokenReader) {
     this.#reader = reader
+  }
+
+  /** Reads a part that may have others of its kind inside. @throws {SyntaxProblem} if there are too many in one another */
+  #nested<Part>(read: () => Part): Part {
+    if (this.#level >= MOST_LEVELS) throw this.#reader.problem(`expected at most ${MOST_LEVELS} levels`)
+    this.#level++
+    try {
+      return read()
+    } finally {
+      this.#level--
+    }
   }
 
   /** The type and the words before the declarators. @throws {SyntaxProblem} */
@@ -119,10 +134,15 @@ export class TypeReader {
 
   /** A name, which may be missing, with the type that the base becomes. @throws {SyntaxProblem} */
   declarator(base: Base): Declarator {
+    return this.#nested(() => this.#declarator(base))
+  }
+
+  #declarator(base: Base): Declarator {
     const reader = this.#reader
     let { type, isConst: isConstType } = base
     takeAttributes(reader)
-    while (reader.next.text === '*' || reader.next.text === '^') {
+    for (let stars = 0; reader.next.text === '*' || reader.next.text === '^'; stars++) {
+      if (stars >= MOST_LEVELS) throw reader.problem(`expected at most ${MOST_LEVELS} levels`)
       reader.take()
       type = { kind: 'pointer', to: type, toConst: isConstType }
       isConstType = false
@@ -178,13 +198,13 @@ export class TypeReader {
         .replace(/^(?:(?:static|const|restrict|volatile|__restrict|__restrict__)\s*)+/, '')
         .trim()
       takeAttributes(reader)
-      const of = this.#suffixes(base)
+      const of = this.#nested(() => this.#suffixes(base))
       return { type: { kind: 'array', of: of.type, count: count === '' ? undefined : count }, isConst: of.isConst }
     }
     if (reader.next.text === '(') {
       const { parameters, isVariadic } = this.#parameters()
       takeAttributes(reader)
-      const { type: result } = this.#suffixes(base)
+      const { type: result } = this.#nested(() => this.#suffixes(base))
       return { type: { kind: 'function', result, parameters, isVariadic }, isConst: false }
     }
     return base
@@ -235,7 +255,7 @@ export class TypeReader {
       if (tag) this.#recordTags.set(key, record)
     }
     if (reader.next.text === '{') {
-      const members = this.#members()
+      const members = this.#nested(() => this.#members())
       if (record.members !== undefined) record.isDefinedTwice = true
       record.members = members
       record.place = { file, line }

@@ -2,11 +2,20 @@ import type { BoundRecord, Type } from '../model/model.ts'
 import { identifier } from './identifiers.ts'
 import { sizeOf } from './types.ts'
 
+/** The texts of layouts, each written once: structs may contain each other many times over. */
+const texts = new WeakMap<BoundRecord, string>()
+
 /** The layout of a struct that can be passed by value: its members with their offsets. */
-export function structLayout(
-  { kind, layout }: BoundRecord,
-  records: ReadonlyMap<string, BoundRecord>,
-): string | undefined {
+export function structLayout(record: BoundRecord, records: ReadonlyMap<string, BoundRecord>): string | undefined {
+  let text = texts.get(record)
+  if (text === undefined) {
+    text = writeLayout(record, records) ?? ''
+    texts.set(record, text)
+  }
+  return text === '' ? undefined : text
+}
+
+function writeLayout({ kind, layout }: BoundRecord, records: ReadonlyMap<string, BoundRecord>): string | undefined {
   if (kind === 'union' || !layout) return undefined
   const members: string[] = []
   let end = 0

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 
 import { hostPlatform } from '../platform.ts'
+import { killGroup } from './kill-group.ts'
 import { onProcessEnd } from './on-process-end.ts'
 import { giveSlot, takeSlot } from './slots.ts'
 
@@ -135,14 +136,6 @@ function collect(stream: NodeJS.ReadableStream): Buffer[] {
     length += chunk.length
   })
   return chunks
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    // All have ended.
-  }
 }
 
 function endOf(
