@@ -26,6 +26,7 @@ struct failure *db_last(void);
 void db_visit(db *db, int (*visit)(int), double ratio, size by_value);
 const unsigned char *db_bytes(db *db, long *length);
 void db_list(const char **names, int count);
+void db_give(db *const *dbs, int count);
 int db_size(db *db, size *out);
 struct table { int (*run)(int value); int plain; };
 `
@@ -64,6 +65,7 @@ describe('annotations', () => {
     [{ db_visit: { by_value: 'omit' } }, 'must be a scalar or a pointer, got size', ''],
     [{ db_query: { db: 'inout' } }, 'must be a pointer to a scalar or a pointer, got db *', ''],
     [{ db_list: { count: 'length-of-result' } }, 'must be a pointer to an integer, got int', ''],
+    [{ db_open: { return: { none: ['DB_NONE'] } } }, 'the annotations do not say which statuses are success', ''],
     [{ db_open: { return: 'text' } }, 'must be a pointer, got int', ''],
     [{ db_error: { return: 'number' } }, 'must be an integer to be a number, got char *', ''],
     [{ db_last: { return: 'text' } }, 'must be a pointer to characters to be text, got failure *', ''],
@@ -120,6 +122,13 @@ describe('annotations', () => {
     expect(() => apply(annotations)).toThrow(hint)
   })
 
+  test('of statuses without a result name constants', () => {
+    const none = { functions: { db_open: { return: { none: ['DB_NONE'] } } }, status: { success: [0] } }
+    expect(() => apply(none)).toThrow(
+      'functions.db_open.return.none names the constant DB_NONE, which the headers do not have',
+    )
+  })
+
   test('of one class of handles in two places must agree', () => {
     const handles = { Db: { type: 'db', close: 'db_close' } }
     const annotation = { db_open: { out: 'result', result: { handle: 'Db', close: 'row_free' } } }
@@ -143,6 +152,19 @@ describe('annotations', () => {
     expect(line('db_size')).not.toContain('status')
     expect(line('db_error')).not.toContain('annotated')
     expect(line('db_close')).toContain(`is: 'taken'`)
+  })
+
+  test('of a class of handles can make all its out parameters results, and a function can leave one as it is', () => {
+    const handles = {
+      Db: { type: 'db', close: 'db_close', results: true },
+      Row: { type: 'row', close: 'row_free', results: true },
+    }
+    const { declarations } = writeModule(apply({ handles, functions: { db_query: { out: 'plain' } } }), {
+      libraries: [],
+    })
+    expect(declarations).toMatch(/function db_open\(name: .*\): \{ readonly value: number; readonly out: Db \}/)
+    expect(declarations).toMatch(/function db_query\(.*, out: Pointer<'row \*'> \| null\): number/)
+    expect(declarations).toMatch(/function db_give\(dbs: .*Pointer<'db \*'> \| null, count: number\): void/)
   })
 
   test('leave the text of other functions as it is', () => {

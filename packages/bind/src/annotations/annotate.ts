@@ -104,7 +104,7 @@ class Annotator {
   }
 
   #checkMatches(pattern: string): void {
-    if (this.#callables.some(({ name }) => matches(pattern, name))) return
+    if (this.#callables.some(({ name }) => isMatch(pattern, name))) return
     // The library that is installed may lack a function of the headers, which the report names.
     if (this.#model.refused.some(({ name }) => matches(pattern, name))) return
     throw new AnnotationsError(
@@ -122,7 +122,7 @@ class Annotator {
     const { functions = {} } = this.#annotations
     let merged: FunctionAnnotation | undefined
     for (const [pattern, annotation] of Object.entries(functions)) {
-      if (!pattern.endsWith('*') || !matches(pattern, callable.name)) continue
+      if (!pattern.endsWith('*') || !isMatch(pattern, callable.name)) continue
       for (const [key, value] of Object.entries(annotation)) {
         const next = { ...merged, [key]: value as unknown } as FunctionAnnotation
         if (!this.#fits(callable, pattern, key, next)) continue
@@ -157,7 +157,7 @@ class Annotator {
             didYouMean(
               key,
               this.#callables
-                .filter(({ name }) => matches(pattern, name))
+                .filter(({ name }) => isMatch(pattern, name))
                 .flatMap(({ type }) => type.parameters.map(nameOf)),
             ),
           )
@@ -173,13 +173,27 @@ class Annotator {
     const statusType = table === undefined ? undefined : this.#context(table).statusType
     const isStatus = statusType !== undefined && pointeeOf(type.result) === statusType
     const isPlain = annotation === undefined || Object.keys(annotation).every((key) => key === 'rename')
-    if (isPlain && closes === undefined && !isStatus) return undefined
+    const own = parametersOf(annotation ?? {})
+    const results = this.#handleResults(type).filter((parameter) => !own.has(parameter))
+    if (isPlain && closes === undefined && !isStatus && results.length === 0) return undefined
     const path = ['functions', name]
-    const taken =
-      closes === undefined || parametersOf(annotation ?? {}).has(closes)
-        ? {}
-        : { parameters: { ...annotation?.parameters, [closes]: 'takes' } }
-    return this.#planner(path, callable).plan({ ...annotation, ...taken })
+    const parameters = {
+      ...Object.fromEntries(results.map((parameter) => [parameter, 'result'])),
+      ...(closes === undefined || own.has(closes) ? {} : { [closes]: 'takes' }),
+      ...annotation?.parameters,
+    }
+    return this.#planner(path, callable).plan({ ...annotation, parameters })
+  }
+
+  /** The parameters through which C gives handles whose class says so. Arrays that C reads have const elements. */
+  #handleResults({ parameters }: FunctionType): string[] {
+    return parameters.flatMap((parameter, index) => {
+      const { type } = parameter
+      const isOut = type.kind === 'pointer' && !type.isConst && type.to.kind === 'pointer' && !type.to.isConst
+      const id = isOut ? pointeeOf(type.to) : undefined
+      const isResult = [...this.#handles.values()].some((handle) => handle.results === true && handle.type === id)
+      return isResult ? [nameOf(parameter, index)] : []
+    })
   }
 
   /** The parameter whose handle a function closes. */
@@ -205,6 +219,7 @@ class Annotator {
       handleOf: (id) => [...this.#handles].find(([, { type }]) => type === id)?.[0],
       handle: (path, name, annotation, type) => this.#define(path, name, annotation, type),
       checkFunction: (path, name) => void this.#get(path, name, table),
+      number: (path, value) => this.#number(path, value),
       hasLayout: (id) => this.#records.get(id)?.layout !== undefined,
       subject: subjectType === undefined || isObject ? undefined : { type: subjectType, name: message?.argument },
       hasStatus: status !== undefined,
@@ -298,7 +313,9 @@ class Annotator {
       if (name !== undefined) this.#get([...path, key], name, table)
     return {
       ...(typeof success === 'string' ? { atLeast: Number(/-?\d+$/.exec(success)![0]) } : {}),
-      ...(Array.isArray(success) ? { success: success.map((one) => this.#number(path, one as number | string)) } : {}),
+      ...(Array.isArray(success)
+        ? { success: success.map((one) => this.#number([...path, 'success'], one as number | string)) }
+        : {}),
       ...(message === undefined ? {} : { message: this.#message([...path, 'message'], message, table) }),
       ...(otherwise === undefined ? {} : { otherwise }),
       ...(code === undefined ? {} : { code }),
@@ -312,7 +329,7 @@ class Annotator {
     const constant = this.#model.constants.find(({ name }) => name === value)?.constant
     if (constant?.kind === 'integer') return Number(constant.value)
     throw new AnnotationsError(
-      [...path, 'success'],
+      path,
       `names the constant ${value}, which the headers do not have`,
       didYouMean(
         value,
@@ -366,6 +383,10 @@ function withPlan(one: BoundFunction, call: CallPlan | undefined, name: string |
   const renamed = name === undefined ? one : { ...one, name, symbol: one.symbol ?? one.name, declared: one.name }
   return call === undefined ? renamed : { ...renamed, call }
 }
+
+/** Whether a pattern selects a function. Methods of tables have a dot in their names, and so have their patterns. */
+const isMatch = (pattern: string, name: string): boolean =>
+  name.includes('.') === pattern.includes('.') && matches(pattern, name)
 
 const isStatusInt = (type: Type): boolean => (type.kind === 'scalar' || type.kind === 'enum') && type.as === 'int32'
 

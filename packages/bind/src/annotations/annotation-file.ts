@@ -18,6 +18,8 @@ export type ValueAnnotation =
       readonly text?: true
       readonly free?: string
       readonly nullable?: true
+      /** The statuses without a result, for which the call gives null. */
+      readonly none?: readonly (number | string)[]
       readonly handle?: string
       readonly close?: string
       readonly within?: string
@@ -50,6 +52,8 @@ export interface HandleAnnotation {
   readonly evenOnError?: true
   readonly finalize?: true
   readonly nullable?: true
+  /** Whether every parameter that points to such a pointer is a result. */
+  readonly results?: true
 }
 
 /** The statuses of functions in a file. */

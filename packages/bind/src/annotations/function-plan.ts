@@ -19,6 +19,8 @@ export interface PlanContext {
   ): HandleAnnotation
   /** @throws {AnnotationsError} if there is no such function. */
   checkFunction(path: readonly string[], name: string): void
+  /** The value of a status, which may be the name of a constant. */
+  number(path: readonly string[], value: number | string): number
   /** Whether the headers have the members of a struct. */
   hasLayout(id: string): boolean
   /** What the library explains a failure of: a parameter of this struct, if it needs one. */
@@ -74,13 +76,14 @@ export class FunctionPlanner {
     const omits = resultType.kind === 'void' || valueAnnotation === 'omit'
     const { hasOneSuccess, subject, statusType } = this.#context
     const isObject = statusType !== undefined
+    const hasNone = typeof valueAnnotation === 'object' && valueAnnotation.none !== undefined
     return {
       parameters: roles,
       value: omits || isStatus ? PLAIN : this.#value(resultType, valueAnnotation, ['return'], false),
-      omitsValue: omits || (isStatus && (results.length > 0 || hasOneSuccess || isObject)),
+      omitsValue: omits || (isStatus && (results.length > 0 || (hasOneSuccess && !hasNone) || isObject)),
       isAsync: annotation.async === true,
       errno: annotation.errno === true,
-      ...(isStatus ? { status: this.#subject(roles, subject) } : {}),
+      ...(isStatus ? { status: { ...this.#subject(roles, subject), ...this.#none(valueAnnotation) } } : {}),
     }
   }
 
@@ -98,7 +101,8 @@ export class FunctionPlanner {
     const hasOut = roles.some(({ kind }) => kind === 'out')
     const value = returned ?? (hasOut ? undefined : result)
     const isStatusObject = statusType !== undefined && pointeeOf(type) === statusType
-    if (value !== 'status') return { value, isStatus: value === undefined && isStatusObject }
+    const isStatus = value === 'status' || (typeof value === 'object' && value.none !== undefined)
+    if (!isStatus) return { value, isStatus: value === undefined && isStatusObject }
     if (!hasStatus)
       throw this.#error(
         ['return'],
@@ -108,6 +112,11 @@ export class FunctionPlanner {
     if (!isInteger(type) && !isStatusObject)
       throw this.#error(['return'], `must be an integer to be a status, got ${describe(type)}`)
     return { value, isStatus: true }
+  }
+
+  #none(value: ValueAnnotation | undefined): { readonly none?: readonly number[] } {
+    if (typeof value !== 'object' || value.none === undefined) return {}
+    return { none: value.none.map((one) => this.#context.number([...this.#path, 'return', 'none'], one)) }
   }
 
   #indexOf(name: string, path: readonly string[]): number {
@@ -126,7 +135,7 @@ export class FunctionPlanner {
     annotation: ParameterAnnotation | undefined,
     whole: FunctionAnnotation,
   ): ParameterRole {
-    if (annotation === undefined) return { kind: 'argument', isNonnull: false }
+    if (annotation === undefined || annotation === 'plain') return { kind: 'argument', isNonnull: false }
     if (typeof annotation === 'object') {
       if ('result' in annotation) return this.#out(type, name, annotation.result)
       if ('results' in annotation) return this.#results(type, name, annotation.results, annotation.each)

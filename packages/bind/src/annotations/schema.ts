@@ -34,6 +34,9 @@ const text = (description: string): Schema => ({ description, type: 'string' })
 const flag = (description: string): Schema => ({ description, const: true })
 const ref = (name: string, description: string): Schema => ({ description, $ref: `#/$defs/${name}` })
 
+/** Numbers, or names of constants. */
+const STATUSES: Schema = { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'string' }] } }
+
 /** What an annotation with a name in parentheses refers to: another parameter. */
 const PARAMETER = '\\((\\w+)\\)'
 
@@ -58,9 +61,9 @@ const definitions: Readonly<Record<string, Schema>> = {
     anyOf: [
       {
         type: 'string',
-        pattern: `^(?:result|results${PARAMETER}|inout|omit|length${PARAMETER}|count${PARAMETER}|length-of-result|texts|pointers|text|pointer|nonnull|retains|call|takes)$`,
+        pattern: `^(?:result|results${PARAMETER}|inout|omit|length${PARAMETER}|count${PARAMETER}|length-of-result|texts|pointers|text|pointer|nonnull|retains|call|takes|plain)$`,
         examples:
-          'result results(p) inout omit length(p) count(p) length-of-result texts pointers text pointer nonnull retains call takes'.split(
+          'result results(p) inout omit length(p) count(p) length-of-result texts pointers text pointer nonnull retains call takes plain'.split(
             ' ',
           ),
       },
@@ -87,6 +90,10 @@ const definitions: Readonly<Record<string, Schema>> = {
         text: flag('the text at the pointer'),
         free: text('the function that frees the text after it has been copied'),
         nullable: flag('a null pointer is null'),
+        none: {
+          ...STATUSES,
+          description: 'the statuses that are no failure, but without a result, for which the call gives null',
+        },
         handle: text('the class of the handle'),
         close: text('the function that closes the object'),
         within: text('the parameter whose object closes this one before itself'),
@@ -102,14 +109,12 @@ const definitions: Readonly<Record<string, Schema>> = {
     evenOnError: flag('C gives an object that must be closed also when the call fails'),
     finalize: flag('the garbage collector closes a handle that was forgotten'),
     nullable: flag('a null pointer is null'),
+    results: flag('every parameter that points to such a pointer is a result'),
   }),
   status: object('The statuses that functions return.', {
     success: {
       description: 'the statuses that are success, or the lowest one as ">= 0"',
-      anyOf: [
-        { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'string' }] } },
-        { type: 'string', pattern: '^>= ?(-?\\d+)$', examples: ['>= 0'] },
-      ],
+      anyOf: [STATUSES, { type: 'string', pattern: '^>= ?(-?\\d+)$', examples: ['>= 0'] }],
     },
     message: {
       description:

@@ -47,6 +47,8 @@ export interface CallPlan {
     readonly subject?: number
     /** The class of the object within which the subject lives, if the library explains the failures of that. */
     readonly subjectParent?: string
+    /** The statuses without a result. */
+    readonly none?: readonly number[]
   }
 }
 

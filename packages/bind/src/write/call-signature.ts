@@ -48,6 +48,7 @@ export function annotatedSignature(
     isVariadic ? 'isVariadic: true' : undefined,
     errno ? 'errno: true' : undefined,
     status === undefined ? undefined : `status: ${statuses}`,
+    status?.none === undefined ? undefined : `none: [${status.none.join(', ')}]`,
     status?.subject === undefined ? undefined : `subject: ${status.subject}`,
     status?.subjectParent === undefined ? undefined : `subjectParent: ${identifier(status.subjectParent)}`,
   ])

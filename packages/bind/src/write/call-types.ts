@@ -61,17 +61,20 @@ export function callResultType({ result, parameters }: FunctionType, call: CallP
   })
   if (call.errno) results.push(['errno', 'number'])
   if (results.length === 0) return 'void'
-  if (results.length === 1 && !call.errno) return results[0]![1]
-  return `{ ${results.map(([name, type]) => `readonly ${name}: ${type}`).join('; ')} }`
+  const isNullable = call.status?.none !== undefined && call.omitsValue
+  if (results.length === 1 && !call.errno) return isNullable ? orNull(results[0]![1]) : results[0]![1]
+  const members = results.map(([name, type]) => `readonly ${name}: ${type}`)
+  return `{ ${members.join('; ')} }${isNullable ? ' | null' : ''}`
 }
 
+const orNull = (type: string): string => (type.endsWith('null') ? type : `${type} | null`)
+
 function valueType(type: Type, { form, isNullable, isNonnull, handle }: ValuePlan): string {
-  const orNull = isNullable ? ' | null' : ''
-  if (handle) return `${identifier(handle.className)}${orNull}`
+  if (handle) return isNullable ? orNull(identifier(handle.className)) : identifier(handle.className)
   if (form === 'number') return 'number'
-  if (form === 'pointer' && type.kind === 'pointer') return `${pointerTo(type.to)}${orNull}`
+  if (form === 'pointer' && type.kind === 'pointer') return isNullable ? orNull(pointerTo(type.to)) : pointerTo(type.to)
   const text = form === 'text' ? 'string | null' : resultType(type)
-  return isNonnull ? text.replace(/ \| null$/, '') : text.endsWith('null') ? text : `${text}${orNull}`
+  return isNonnull ? text.replace(/ \| null$/, '') : isNullable ? orNull(text) : text
 }
 
 const ARRAYS: Readonly<Record<string, string>> = {

@@ -56,6 +56,12 @@ export function writeMethod(
   const link = (previous: string): string => `library.linkMember(this, '${name}', ${byteOffset}, ${text}${previous})`
   // A statement that begins with a parenthesis continues the line before it, so these begin with return.
   const linked = isVolatile ? `(${field} = ${link(`, ${field}`)})` : `(${field} ??= ${link('')})`
+  // A function with a member .async is an object, which a getter returns.
+  if (call?.isAsync === true)
+    return {
+      code: [`#${key}`, `get ${key}() {`, `  return ${linked}`, `}`],
+      declaration: [`readonly ${key}: { (${types}): ${result}; async(${types}): Promise<${result}> }`],
+    }
   return {
     code: [`#${key}`, `${key}(${list}) {`, `  return ${finish(`${linked}(${list})`)}`, `}`],
     declaration: [`${key}(${types}): ${result}`],

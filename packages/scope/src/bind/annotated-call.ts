@@ -44,8 +44,7 @@ export function annotatedCall(name: string, declaration: AnnotatedSignature, lin
       const mark = slots.mark
       const run = new Run(plan, false)
       try {
-        const list = run.prepare(values)
-        return run.finish(call(...list))
+        return run.finish(run.call(call, run.prepare(values)))
       } finally {
         slots.release(mark)
         run.end()
@@ -148,6 +147,16 @@ class Run {
   /** Memory that lives as long as the call. */
   get arena(): ConfinedNativeScope {
     return (this.#arena ??= new ConfinedNativeScope(undefined))
+  }
+
+  /** Calls C. An error of a callback comes after C has ended, so what C has made is closed. */
+  call(call: Call, list: readonly unknown[]): unknown {
+    try {
+      return call(...list)
+    } catch (error) {
+      this.#closeUnused()
+      throw error
+    }
   }
 
   /** Frees what the call has used. */
@@ -263,9 +272,14 @@ class Run {
   /** The results for the caller. @throws {StatusError} if the function has failed */
   finish(returned: unknown): unknown {
     const { declaration, parameters } = this.#plan
-    const { errno = false, status, omitsValue = false, returns } = declaration
+    const { errno = false, status, none, omitsValue = false, returns } = declaration
     const value = errno ? (returned as { value: unknown }).value : returned
-    if (status !== undefined && !isSuccess(status, value)) this.#fail(status, value)
+    const isNone = none?.includes(Number(value)) === true
+    if (isNone && omitsValue) {
+      this.#closeUnused()
+      return null
+    }
+    if (status !== undefined && !isNone && !isSuccess(status, value)) this.#fail(status, value)
     const results: [name: string, value: unknown][] = []
     try {
       const byteLength = this.#resultLength()
@@ -322,11 +336,18 @@ class Run {
   }
 
   #fail(status: StatusForm, value: unknown): never {
-    const { name, parameters } = this.#plan
+    const { name } = this.#plan
     const text = this.#messageOf(status, value)
     const isObject = value instanceof MemorySegment
     const code = isObject ? status.code?.(value) : (value as number | bigint)
     if (isObject) status.release?.(value)
+    this.#closeUnused()
+    throw new StatusError({ name, status: code, text })
+  }
+
+  /** Closes objects that C makes also when there is no result. */
+  #closeUnused(): void {
+    const { parameters } = this.#plan
     for (let i = 0; i < parameters.length; i++) {
       const parameter = parameters[i]!
       const handle = isAnnotated(parameter) ? parameter.value?.handle : undefined
@@ -334,7 +355,6 @@ class Run {
       const pointer = readWritten('pointer', this.#memory[i]!) as MemorySegment
       if (pointer.address !== 0n) handle.close(pointer)
     }
-    throw new StatusError({ name, status: code, text })
   }
 
   #messageOf({ message, otherwise }: StatusForm, value: unknown): string | null | undefined {

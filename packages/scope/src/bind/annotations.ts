@@ -111,6 +111,8 @@ export interface AnnotatedSignature {
   readonly isVariadic?: boolean
   readonly errno?: boolean
   readonly status?: StatusForm
+  /** The statuses that are no failure, but without results. */
+  readonly none?: readonly number[]
   /** The parameter of C that `status.message` explains. */
   readonly subject?: number
   /** The class of the object within which that one lives, if the library explains the failures of that. */

@@ -5,7 +5,6 @@ import { MemorySegment, NativeScope, ResourceScope, toCString } from '@tenon/sco
 import { type Handle, StatusError } from '@tenon/scope/bind'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Bound, compileStore } from './bound-store.ts'
-import { typeCheck } from './type-check.ts'
 
 const { directory, annotations, bind, load } = compileStore()
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -14,7 +13,7 @@ let bound: Bound
 
 beforeAll(async () => {
   const { code, stderr } = bind('--annotations', annotations, '--output', 'store')
-  expect(stderr).toMatch(/functions, 4 constants, 3 structs, 3 handles in/)
+  expect(stderr).toMatch(/functions, 5 constants, 3 structs, 3 handles in/)
   expect(code).toBe(0)
   bound = await load('store')
 })
@@ -32,115 +31,6 @@ function withStore(use: (store: Handle) => void): void {
   }
   expect(live()).toBe(before)
 }
-
-describe('a handle', () => {
-  test('closes its object once, and refuses every use after that', () => {
-    const before = live()
-    const store = bound['store_open']('path') as Handle
-    expect(store).toBeInstanceOf(bound['Store'])
-    expect(store).toBeInstanceOf(MemorySegment)
-    expect(String(store)).toMatch(/^Store at 0x[\da-f]+$/)
-    expect(live()).toBe(before + 1)
-    store.close()
-    store[Symbol.dispose]()
-    expect(live()).toBe(before)
-    expect(() => bound['store_add'](store, 1)).toThrow(ScopeClosedError)
-    expect(() => bound['store_add'](store, 1)).toThrow('the Store is closed already')
-    expect(() => bound['cursor_open'](store, 'q')).toThrow(ScopeClosedError)
-    expect(() => bound['total']([store])).toThrow(ScopeClosedError)
-    expect(() => store.close()).toThrow(ScopeClosedError)
-    expect(() => bound['store_close'](store)).toThrow(ScopeClosedError)
-    expect(String(store)).toMatch(/, closed$/)
-  })
-
-  test('closes the handles within it before itself, the newest first', () => {
-    withStore((store) => {
-      const cursors = ['a', 'b'].map((query) => bound['cursor_open'](store, query) as Handle)
-      cursors[0]!.close()
-      store.close()
-      expect(() => bound['cursor_next'](cursors[1])).toThrow('the Cursor is closed already')
-    })
-  })
-
-  test('is not closed while a call uses it or a handle within it', () => {
-    withStore((store) => {
-      bound['store_add'](store, 1)
-      const cursor = bound['cursor_open'](store, 'a') as Handle
-      expect(() => bound['store_each'](store, () => (store.close(), 0))).toThrow(ScopeHeldError)
-      const hold = cursor.pin()
-      expect(() => store.close()).toThrow(ScopeHeldError)
-      expect(bound['cursor_next'](cursor)).toMatchObject({ weight: 0.5 })
-      hold.release()
-    })
-  })
-
-  test('ends when its own function closes it, and when another function takes it', () => {
-    const before = live()
-    const first = bound['store_open']('path') as Handle
-    expect(bound['store_close'](first)).toBe(0)
-    const second = bound['store_open']('path') as Handle
-    const cursor = bound['cursor_open'](second, 'a') as Handle
-    expect(bound['store_destroy'](second)).toBe(7)
-    expect(live()).toBe(before)
-    for (const handle of [first, second, cursor]) expect(() => handle.close()).toThrow(ScopeClosedError)
-  })
-
-  test('is refused where a pointer is null, unless that is allowed', () => {
-    expect(() => bound['store_default'](false)).toThrow(StatusError)
-    expect(() => bound['store_default'](false)).toThrow(
-      'store_default failed: C returned a null pointer instead of a Store',
-    )
-    withStore((store) => {
-      expect(bound['cursor_open_nullable'](store)).toBeNull()
-      bound['store_add'](store, 1)
-      expect(bound['cursor_open_nullable'](store)).toBeInstanceOf(bound['Cursor'])
-    })
-    bound['store_default'](true).close()
-  })
-
-  test('leaves nothing behind after 100,000 handles within one', () => {
-    withStore((store) => {
-      const before = live()
-      const { openScopes } = ResourceScope.stats()
-      for (let i = 0; i < 100_000; i++) bound['cursor_open'](store, 'q').close()
-      expect(live()).toBe(before)
-      expect(ResourceScope.stats().openScopes).toBe(openScopes)
-    })
-  })
-
-  test('of the wrong kind is refused by the compiler, and everything has its type', () => {
-    const text = `
-      import { NativeScope } from 'tenon/scope'
-      import * as bound from './store/index.js'
-      using scope = NativeScope.ofConfined()
-      using store = bound.store_open('path')
-      const typed: bound.Store = store
-      using cursor = bound.cursor_open(store, 'query')
-      const next: { readonly value: number; readonly value_: number; readonly weight: number } = { ...bound.cursor_next(cursor) }
-      const later: Promise<string | null> = bound.text_copy.async('a')
-      const maybe: bound.Cursor | null = bound.cursor_open_nullable(store)
-      const parts: { readonly quotient: number; readonly rest: number } = bound.divide(7, 2)
-      const closed: number = bound.store_close(store)
-      const three: number = bound.grow(1)
-      const extent: bound.extent = bound.extent_read(scope, new Float64Array(2))
-      const many: bound.Store[] = bound.open_many(['a'])
-      const squares: number[] = bound.squares(3)
-      const text: string = bound.certainly(true)
-      const errno: { readonly value: number; readonly errno: number } = bound.set_errno(1)
-      const made: bound.ApiStore = bound.api.of(bound.get_api()).make(1)
-      bound.total([store, null])
-      // @ts-expect-error a cursor is not a store
-      bound.store_add(cursor, 1)
-      // @ts-expect-error C keeps the text
-      bound.keep_text('text')
-      // @ts-expect-error null is refused
-      bound.needs_pointer(null)
-      // @ts-expect-error the length is not passed
-      bound.sum(new Int32Array(1), 1)
-      export { typed, next, later, maybe, parts, closed, three, extent, many, squares, text, errno, made }`
-    expect(typeCheck(directory, 'use-store.ts', text)).toBe('')
-  })
-})
 
 describe('a status', () => {
   test('is thrown with its code and the text of the object of the call', () => {
@@ -173,6 +63,16 @@ describe('a status', () => {
   test('has the text of the status where there is no object', () => {
     expect(() => bound['last_failed'](5)).toThrow('last_failed returned 5: it is full')
     expect(bound['last_failed'](1)).toBe(1)
+  })
+
+  test('without a result gives null, or the status where nothing else is a result', () => {
+    withStore((store) => {
+      bound['store_add'](store, 7)
+      bound['store_add'](store, 8)
+      const cursor = bound['cursor_open'](store, 'q')
+      expect([bound['cursor_read'](cursor), bound['cursor_skip'](cursor)]).toEqual([7, 0])
+      expect([bound['cursor_read'](cursor), bound['cursor_skip'](cursor)]).toEqual([null, -31])
+    })
   })
 
   test('that is a failure closes an object that C has made nevertheless', () => {
@@ -380,6 +280,11 @@ describe('a table', () => {
     expect(api.twice(5)).toBe(15)
     bound['set_twice'](false)
     expect(api.twice(5)).toBe(10)
+  })
+
+  test('has .async for a function pointer', async () => {
+    const api = bound['api'].of(bound['get_api']())
+    await expect(api.twice.async(21)).resolves.toBe(42)
   })
 
   test('can be filled with functions of TypeScript, which end with the scope of its memory', () => {

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct store { int values[4]; int count; const char *error; };
+struct store { int values[4]; int count; int cursors; const char *error; };
 struct cursor { store *store; int next; };
 struct report { int code; };
-static int live, freed;
+static int live, freed, early;
 static visit kept;
 
 int store_open(const char *path, store **out) {
@@ -18,7 +18,7 @@ int store_open(const char *path, store **out) {
   (*out)->error = "the path is bad";
   return STORE_BAD;
 }
-int store_close(store *store) { live--; free(store); return STORE_OK; }
+int store_close(store *store) { early += store->cursors > 0; live--; free(store); return STORE_OK; }
 int store_destroy(store *store) { live--; free(store); return 7; }
 const char *store_message(store *db) { return db->error ? db->error : "no error"; }
 const char *store_explain(int status) { return status == STORE_FULL ? "it is full" : "unknown"; }
@@ -27,6 +27,7 @@ int store_add(store *store, int value) {
   store->values[store->count++] = value;
   return STORE_OK;
 }
+int store_early(void) { return early; }
 int store_live(void) { return live; }
 store *store_default(bool exists) { if (!exists) return NULL; live++; return calloc(1, sizeof(store)); }
 int store_each(store *store, visit function, void *data) {
@@ -42,6 +43,7 @@ int cursor_open(store *store, const char *query, int length, cursor **out, const
   if (strcmp(query, "wrong") == 0) { store->error = "the query is wrong"; return STORE_BAD; }
   *out = malloc(sizeof **out);
   **out = (cursor){ store, 0 };
+  store->cursors++;
   live++;
   return STORE_OK;
 }
@@ -49,13 +51,19 @@ int cursor_open_nullable(store *store, cursor **out) {
   if (store->count == 0) { *out = NULL; return STORE_OK; }
   return cursor_open(store, "", 0, out, NULL);
 }
-void cursor_close(cursor *cursor) { cursor->store->values[3] = -1; live--; free(cursor); }
+void cursor_close(cursor *cursor) { cursor->store->cursors--; live--; free(cursor); }
 int cursor_next(cursor *cursor, int64_t *value, double *weight) {
   if (cursor->next == cursor->store->count) return STORE_OK;
   *value = cursor->store->values[cursor->next++];
   *weight = *value / 2.0;
   return STORE_ROW;
 }
+int cursor_read(cursor *cursor, int *value) {
+  if (cursor->next == cursor->store->count) return STORE_END;
+  *value = cursor->store->values[cursor->next++];
+  return STORE_OK;
+}
+int cursor_skip(cursor *cursor) { int value; return cursor_read(cursor, &value); }
 int cursor_fail(cursor *cursor) { cursor->store->error = "the cursor failed"; return STORE_BAD; }
 
 char *text_copy(const char *text) { return text ? strdup(text) : NULL; }

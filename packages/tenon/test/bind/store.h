@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_OK, STORE_ROW, STORE_FULL = 5, STORE_BAD };
+enum { STORE_OK, STORE_ROW, STORE_FULL = 5, STORE_BAD, STORE_END = -31 };
 typedef struct store store;
 typedef struct cursor cursor;
 typedef struct extent { double low; double high; } extent;
@@ -16,6 +16,7 @@ const char *store_message(store *db);
 const char *store_explain(int status);
 int store_add(store *store, int value);
 int store_live(void);
+int store_early(void);
 store *store_default(bool exists);
 int store_each(store *store, visit function, void *data);
 void store_keep(visit function);
@@ -25,6 +26,8 @@ int cursor_open(store *store, const char *query, int length, cursor **out, const
 int cursor_open_nullable(store *store, cursor **out);
 void cursor_close(cursor *cursor);
 int cursor_next(cursor *cursor, int64_t *value, double *weight);
+int cursor_read(cursor *cursor, int *value);
+int cursor_skip(cursor *cursor);
 int cursor_fail(cursor *cursor);
 
 char *text_copy(const char *text);
