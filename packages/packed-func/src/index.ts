@@ -78,5 +78,5 @@ export {
   OpaquePointer,
   u64,
 } from './values/scalars.ts'
-export { RValue, rvalue, tensorView, TensorView } from './values/wrappers.ts'
+export { readOnly, ReadOnlyTensor, RValue, rvalue, tensorView, TensorView } from './values/wrappers.ts'
 export { type IsolatedPackedFunc } from './remote/isolated-packed-func.ts'

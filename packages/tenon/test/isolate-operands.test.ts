@@ -1,7 +1,8 @@
-import { dtypes, Segment, tensor, tensorType, type Tensor, type DType } from '@tenon/core'
+import { dtypes, ReadOnlyError, Segment, tensor, tensorType, type Tensor, type DType } from '@tenon/core'
 import { READ_ONLY } from '@tenon/core/internal'
 import { KernelCrashError } from '@tenon/isolate'
 import { kernelLibrary } from '@tenon/kernels'
+import { readOnly } from '@tenon/packed-func'
 import { SharedMemory } from '@tenon/pools'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { f32, Library, type IsolatedLibrary } from '../src/index.ts'
@@ -123,8 +124,9 @@ describe('operands', () => {
       const [x, y] = [row(4, options), row(4, options)]
       const { block, base, byteSize } = y.segment
       const sealed = tensor('f32', [4], new Segment(block, base, byteSize, READ_ONLY))
-      for (const from of [x, sealed]) {
-        const error = await addOne.async(from, sealed).then(
+      await expect(addOne.async(x, sealed)).rejects.toThrow('argument 2: a tensor must be writable')
+      for (const from of [x, readOnly(sealed)]) {
+        const error = await addOne.async(from, readOnly(sealed)).then(
           () => undefined,
           (thrown: unknown) => thrown,
         )
@@ -132,8 +134,13 @@ describe('operands', () => {
         if (error !== undefined || guard) expect(error).toBeInstanceOf(KernelCrashError)
         expect(y.toArray()).toEqual(row(4).toArray())
       }
-      addOne(sealed, x)
+      expect(() => addOne(sealed, x)).toThrow(ReadOnlyError)
+      expect(() => addOne(readOnly(sealed), sealed)).toThrow(ReadOnlyError)
+      addOne(readOnly(sealed), x)
       expect(x.toArray()).toEqual([-1, 0, 1, 2])
+      // The signature says that operands are only read.
+      const signature = '(x: f32[n]) -> (y: f32[n])'
+      expect(packed.kernel('add_one', { signature })(sealed).toArray()).toEqual([-1, 0, 1, 2])
     }
   })
 

@@ -1,7 +1,18 @@
 import { inspect } from 'node:util'
-import { ArgumentError, LoadError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
+import {
+  ArgumentError,
+  LoadError,
+  ReadOnlyError,
+  ScopeClosedError,
+  ScopeHeldError,
+  Segment,
+  tensor,
+  type Tensor,
+} from '@tenon/core'
+import { READ_ONLY } from '@tenon/core/internal'
 import { DeadlineExceededError } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
+import { readOnly, type PackedFunc } from '@tenon/packed-func'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { f32, Library, NativeScope } from '../src/index.ts'
 import { thrownBy } from './thrown-by.ts'
@@ -73,6 +84,21 @@ describe('Library.kernel()', () => {
         /add_one must be called without prepare\(\)/,
       )
     }
+  })
+
+  test('a packed function reads read-only operands if its signature declares them, and refuses other read-only tensors', async () => {
+    using library = Library.open(kernelLibrary('packed'))
+    const { block, base, byteSize } = tensor([1, 2]).segment
+    const sealed = tensor('f32', [2], new Segment(block, base, byteSize, READ_ONLY))
+    const addOne = library.kernel('add_one', { signature: '(x: f32[n]) -> (y: f32[n])' })
+    expect(addOne(sealed).toArray()).toEqual([2, 3])
+    expect((await addOne.async(sealed)).toArray()).toEqual([2, 3])
+    expect(() => addOne(sealed, { into: sealed })).toThrow(ReadOnlyError)
+    for (const plain of [library.kernel('add_one'), library.packed('add_one')] as unknown as PackedFunc[]) {
+      expect(() => plain(sealed, tensor('f32', [2]))).toThrow(ReadOnlyError)
+      plain(readOnly(sealed), tensor('f32', [2]))
+    }
+    expect(sealed.toArray()).toEqual([1, 2])
   })
 
   test('has the signature, the handler and prepare()', () => {

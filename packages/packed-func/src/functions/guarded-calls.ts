@@ -1,7 +1,7 @@
 import { Tensor } from '@tenon/core'
 import { checkedCall, type Written } from '@tenon/core/internal'
 import type { NativeObject } from '../objects/native-object.ts'
-import { TensorView } from '../values/wrappers.ts'
+import { ReadOnlyTensor, TensorView } from '../values/wrappers.ts'
 
 /** Nested deeper, arrays are not looked into. It bounds the work for arrays that contain themselves. */
 const DEEPEST = 4
@@ -12,7 +12,7 @@ function writtenBy(values: readonly unknown[]): Written[] {
   const look = (value: unknown, name: string, depth: number): void => {
     if (typeof value !== 'object' || value === null) return
     if (Tensor.isGenuine(value)) written.push({ block: value.block, address: value.address, name })
-    else if (value instanceof TensorView) look(value.value, name, depth)
+    else if (value instanceof TensorView || value instanceof ReadOnlyTensor) look(value.value, name, depth)
     else if (depth < DEEPEST && Array.isArray(value))
       value.forEach((member, i) => look(member, `${name}[${i}]`, depth + 1))
     else if (depth < DEEPEST && value instanceof Map) for (const member of value.values()) look(member, name, depth + 1)

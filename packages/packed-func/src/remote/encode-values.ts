@@ -1,18 +1,18 @@
-import { ArgumentRangeError, dtypeInfo, Tensor, type DType } from '@tenon/core'
+import { ArgumentRangeError, dtypeInfo, ReadOnlyError, Tensor, type DType } from '@tenon/core'
 import { checkEnterable, describe, typedArrayHint } from '@tenon/core/internal'
 import { kindOf, PackedFuncTypeError, RecursionError, ValueError } from '../errors/error-kinds.ts'
 import { NativeArray, NativeMap, NativeShape } from '../objects/containers.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import { isPadded } from '../tensors/description.ts'
 import { DataType, FloatValue, IntValue, isDevice, isInt64 } from '../values/scalars.ts'
-import { TensorView } from '../values/wrappers.ts'
+import { ReadOnlyTensor, TensorView } from '../values/wrappers.ts'
 import { DEEPEST } from './message-reader.ts'
 import { EXTENSION, MessageWriter, wideWords, words } from './message-writer.ts'
 
 /** What values refer to besides their own bytes. */
 export interface ValueReferences {
   /** Returns the index of a tensor among the operands of the request, or undefined for a tensor that is passed by value. */
-  operandOf(tensor: Tensor): number | undefined
+  operandOf(tensor: Tensor, isOnlyRead: boolean): number | undefined
   /** Returns the id by which the other process calls a function. @param place for messages. @throws {TenonError} if it is refused. */
   idOf(run: (...values: never[]) => unknown, place: string): number
 }
@@ -110,8 +110,9 @@ class Encoder {
 
   #object(value: object, place: string, depth: number): void {
     const writer = this.#writer
-    if (value instanceof Tensor) this.#tensor(value, place)
-    else if (value instanceof TensorView) this.#tensor(value.value, place)
+    if (value instanceof Tensor) this.#tensor(value, place, false)
+    else if (value instanceof TensorView) this.#tensor(value.value, place, false)
+    else if (value instanceof ReadOnlyTensor) this.#tensor(value.tensor, place, true)
     else if (value instanceof FloatValue) writer.float(value.value)
     else if (value instanceof IntValue) writer.integer(value.value)
     else if (value instanceof Uint8Array) writer.bytes(value)
@@ -140,14 +141,24 @@ class Encoder {
     }
   }
 
-  #tensor(tensor: Tensor, place: string): void {
+  #operandOf(tensor: Tensor, place: string, isOnlyRead: boolean): number | undefined {
+    try {
+      return this.#references.operandOf(tensor, isOnlyRead)
+    } catch (error) {
+      if (!(error instanceof ReadOnlyError)) throw error
+      const { sentence, hint, details } = error
+      throw new ReadOnlyError(`${place}: ${sentence}`, { hint, details: { ...details, path: place } })
+    }
+  }
+
+  #tensor(tensor: Tensor, place: string, isOnlyRead: boolean): void {
     const { type } = tensor
     if (isPadded(type)) {
       throw new ValueError(`${place} must be packed, got ${type} with a byte for each element`, {
         hint: "Make it with { packing: 'packed' }.",
       })
     }
-    const operand = this.#references.operandOf(tensor)
+    const operand = this.#operandOf(tensor, place, isOnlyRead)
     const dtype = dtypeBytes(dlpackOf(type.dtype))
     const dimensions = wideWords(type.shape)
     if (operand !== undefined) {

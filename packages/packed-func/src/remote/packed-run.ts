@@ -13,6 +13,7 @@ import {
   type RemoteOperand,
   type RemotePart,
 } from '@tenon/core/internal'
+import { refuseReadOnly } from '../tensors/pack-tensor.ts'
 import { AttributeError, MemoryError, PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { decodeCallback, decodeValue, type RemoteValue, type TensorReferences } from './decode-values.ts'
 import { encodeArguments, encodeReturned, encodeThrown, type ValueReferences } from './encode-values.ts'
@@ -68,7 +69,7 @@ export function beginPacked(
   const operands = new CallOperands(isWritten)
   const functions: ((...values: never[]) => unknown)[] = []
   const references: ValueReferences = {
-    operandOf: (tensor) => operands.add(tensor),
+    operandOf: (tensor, isOnlyRead) => operands.add(tensor, isOnlyRead),
     idOf: (run, place) => {
       if (!host.isRelaying) refuseFunction(place)
       return functions.push(run) - 1
@@ -128,11 +129,12 @@ class CallOperands {
     return index === -1 ? undefined : index
   }
 
-  /** @throws {ArgumentError} if the tensor is on a device. */
-  add(tensor: Tensor): number {
+  /** @throws {ArgumentError} if the tensor is on a device. @throws {ReadOnlyError} if it is read-only, and the function may write it. */
+  add(tensor: Tensor, isOnlyRead: boolean): number {
+    const { device, flags } = tensor
+    if ((flags & READ_ONLY) !== 0 && !isOnlyRead) refuseReadOnly()
     const known = this.find(tensor)
     if (known !== undefined) return known
-    const { device, flags } = tensor
     if (device.type !== cpu.type) {
       throw new ArgumentError(`a tensor for another process must be on the CPU, got device type ${device.type}`)
     }

@@ -40,7 +40,7 @@ export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer
   }
   const stack = openStack()
   return stack.frame(1, (slot) => {
-    packTensor(stack, slot + 1, tensor)
+    packTensor(stack, slot + 1, tensor, true)
     const [at, object] = [stack.slotAddress(slot), stack.pointer(slot + 1)]
     const [version, flags] = [versioned ? 1 : 0, readOnly ? READ_ONLY_FLAG : 0]
     if (stack.host.tn_packed_tensor_to_dlpack(at, object, version, flags) !== 0) throw takeError(stack, slot)

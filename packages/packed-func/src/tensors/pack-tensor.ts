@@ -1,5 +1,5 @@
-import type { Tensor } from '@tenon/core'
-import { checkEnterable, Cleaner, highWord, LAYOUTS, lowWord } from '@tenon/core/internal'
+import { ReadOnlyError, type Tensor } from '@tenon/core'
+import { checkEnterable, Cleaner, highWord, LAYOUTS, lowWord, READ_ONLY } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { makeError, PackedFuncError } from '../errors/error-kinds.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
@@ -47,6 +47,32 @@ export class TensorObject {
 /** The tensors of live tensor objects, by address: a tensor that is passed to native code is returned as itself. */
 export const tensorOfObject: Map<number, WeakRef<Tensor>> = new Map()
 
+/** The objects of read-only tensors, whose descriptors stay null, so that calls pass only tensors without a question that may be written. */
+const readOnlyObjects = new WeakMap<Tensor, TensorObject>()
+
+const isReadOnly = (tensor: Tensor): boolean => (tensor.flags & READ_ONLY) !== 0
+
+/** Keeps the object of a tensor. */
+export function setObject(tensor: Tensor, object: TensorObject): void {
+  if (isReadOnly(tensor)) readOnlyObjects.set(tensor, object)
+  else tensor.descriptor = object
+}
+
+const knownObject = (tensor: Tensor): TensorObject | undefined =>
+  (tensor.descriptor as TensorObject | null) ?? readOnlyObjects.get(tensor)
+
+function forgetObject(tensor: Tensor): void {
+  tensor.descriptor = null
+  readOnlyObjects.delete(tensor)
+}
+
+/** A `DLTensor` does not say that its memory must not be written. @throws {ReadOnlyError} */
+export function refuseReadOnly(): never {
+  throw new ReadOnlyError('a tensor must be writable, got read-only memory', {
+    hint: 'Pass readOnly(x) if the function only reads x, or a copy, x.copy().',
+  })
+}
+
 /** The number of arguments of a call that the mask of tensors covers. */
 export const MASKED_ARGUMENTS = 30
 
@@ -55,9 +81,10 @@ export const MASKED_ARGUMENTS = 30
  * the call the caller hands over the tensors that native code kept, and takes the call away.
  *
  * @throws {ScopeClosedError} from the moment that closing of its memory begins, and if the buffer of the memory was transferred.
+ * @throws {ReadOnlyError} if the tensor is read-only.
  */
-export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
-  const object = objectOf(stack, slot, tensor)
+export function lendTensor(stack: Stack, slot: number, tensor: Tensor, isOnlyRead = false): void {
+  const object = objectOf(stack, slot, tensor, isOnlyRead)
   stack.set(slot, TypeIndex.Tensor, object.lo, object.hi)
   const { gate } = tensor
   // Destructors, which may have run meanwhile, can close it.
@@ -66,8 +93,8 @@ export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
 }
 
 /** Packs the address of the tensor's DLTensor, which the call borrows. @throws as {@link lendTensor} */
-export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void {
-  const object = objectOf(stack, slot, tensor)
+export function packTensorView(stack: Stack, slot: number, tensor: Tensor, isOnlyRead = false): void {
+  const object = objectOf(stack, slot, tensor, isOnlyRead)
   tensor.gate.enter()
   stack.undo.push(tensor.gate)
   stack.setPointer(slot, TypeIndex.DLTensorPtr, object.address + LAYOUTS.TVMFFIObject.size)
@@ -75,11 +102,14 @@ export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void
 
 /**
  * Packs a tensor that native code may keep. The call releases the object at its end, and the memory is held until native code
- * releases it too. @throws as {@link lendTensor}
+ * releases it too.
+ *
+ * @param isOnlyRead whether the tensor may be read-only, because native code is told so or only reads it. @throws as {@link lendTensor}
  */
-export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
+export function packTensor(stack: Stack, slot: number, tensor: Tensor, isOnlyRead = false): void {
   checkEnterable(tensor.block)
-  const known = tensor.descriptor as TensorObject | null
+  if (!isOnlyRead && isReadOnly(tensor)) refuseReadOnly()
+  const known = knownObject(tensor)
   if (known?.isNative) {
     stack.host.tn_packed_retain(known.address)
     stack.setPointer(slot, TypeIndex.Tensor, known.address)
@@ -90,13 +120,15 @@ export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
   stack.undo.push(slot)
 }
 
-function objectOf(stack: Stack, slot: number, tensor: Tensor): TensorObject {
+function objectOf(stack: Stack, slot: number, tensor: Tensor, isOnlyRead: boolean): TensorObject {
   checkEnterable(tensor.block)
-  if (tensor.descriptor !== null) return tensor.descriptor as TensorObject
+  if (!isOnlyRead && isReadOnly(tensor)) refuseReadOnly()
+  const known = knownObject(tensor)
+  if (known !== undefined) return known
   const id = create(stack, slot, tensor)
   const address = stack.pointer(slot)
   const object = new TensorObject(address, id, false)
-  tensor.descriptor = object
+  setObject(tensor, object)
   tensorOfObject.set(address, new WeakRef(tensor))
   foreignValues.set(id, () => tensorOfObject.delete(address))
   return object
@@ -148,10 +180,10 @@ export function handOver(stack: Stack, base: number): void {
   for (let i = 0; i < MASKED_ARGUMENTS; i++) {
     if ((kept & (1 << i)) === 0) continue
     const tensor = tensorOfObject.get(stack.pointer(base + 1 + i))?.deref()
-    const object = tensor?.descriptor as TensorObject | null | undefined
+    const object = tensor === undefined ? undefined : knownObject(tensor)
     // A native tensor needs no keeping, and the same tensor may have been passed twice.
-    if (tensor === undefined || object === undefined || object === null || object.isNative) continue
-    tensor.descriptor = null
+    if (tensor === undefined || object === undefined || object.isNative) continue
+    forgetObject(tensor)
     keep(tensor, object.id, object.address)
     object.surrender(stack)
   }

@@ -16,7 +16,7 @@ import type { Stack } from '../native/stack.ts'
 import { NativeTensor } from '../objects/native-tensor.ts'
 import type { Value } from '../values/argument.ts'
 import { readDescription, type Description } from './description.ts'
-import { TensorObject, tensorOfObject } from './pack-tensor.ts'
+import { setObject, TensorObject, tensorOfObject } from './pack-tensor.ts'
 
 const CPU: number = CONSTANTS.kDLCPU
 
@@ -89,7 +89,7 @@ export function tensorOf(stack: Stack, address: number): Value {
     stack.release(address)
     return made
   }
-  made.descriptor = new TensorObject(address, 0, true)
+  setObject(made, new TensorObject(address, 0, true))
   tensorOfObject.set(address, new WeakRef(made))
   return made
 }

@@ -16,7 +16,7 @@ export const UNDECLARED = 'NativeObject'
 export const declarationTypes: readonly string[] = Object.freeze(
   (
     'Argument DataType Kwargs Module NativeArray NativeMap NativeObject NativeShape OpaquePointer PackedCallback PackedFunc RValue ' +
-    'TensorView Value'
+    'ReadOnlyTensor TensorView Value'
   ).split(' '),
 )
 
@@ -33,8 +33,8 @@ const simple: ReadonlyMap<string, readonly [argument: string, result: string]> =
   ['DataType', ['DataType | string', 'DataType']],
   ['Device', ['Device', 'Device']],
   ['void*', ['OpaquePointer | null', 'OpaquePointer | null']],
-  ['ffi.Tensor', ['Tensor', 'Tensor']],
-  ['DLTensor*', ['Tensor | TensorView', 'Tensor']],
+  ['ffi.Tensor', ['Tensor | ReadOnlyTensor', 'Tensor']],
+  ['DLTensor*', ['Tensor | TensorView | ReadOnlyTensor', 'Tensor']],
   ['ffi.Shape', ['NativeShape | readonly (number | bigint)[]', 'NativeShape']],
   ['ffi.Module', ['Module', 'Module']],
   ['ffi.Error', ['Error', 'Error']],

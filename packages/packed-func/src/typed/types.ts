@@ -5,7 +5,7 @@ import { NativeArray, NativeMap } from '../objects/containers.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, PackedCallback, Value } from '../values/argument.ts'
 import { DataType, FloatValue, IntValue, isDevice, isInt64, OpaquePointer } from '../values/scalars.ts'
-import { TensorView } from '../values/wrappers.ts'
+import { ReadOnlyTensor, TensorView } from '../values/wrappers.ts'
 import { describeType, Form, MISMATCH, type TypeDescriptor } from './descriptor.ts'
 
 type Is<T> = (value: unknown) => value is T
@@ -64,7 +64,7 @@ export interface Types extends Readonly<Record<NumberType, TypeDescriptor<number
   readonly bytes: TypeDescriptor<Uint8Array, Uint8Array>
   readonly dtype: TypeDescriptor<DataType | string, DataType>
   readonly device: TypeDescriptor<Device, Device>
-  readonly tensor: TypeDescriptor<Tensor | TensorView, Tensor>
+  readonly tensor: TypeDescriptor<Tensor | TensorView | ReadOnlyTensor, Tensor>
   readonly func: TypeDescriptor<PackedFunc | PackedCallback, PackedFunc>
   readonly module: TypeDescriptor<Module, Module>
   readonly object: TypeDescriptor<NativeObject, NativeObject>
@@ -130,7 +130,12 @@ export const t: Types = {
   bytes: same('bytes', isA(Uint8Array)),
   dtype: matching('DataType', either(isA(DataType), isString), isA(DataType)),
   device: same('Device', isDevice),
-  tensor: matching('Tensor', either(isA(Tensor), isA(TensorView)), isA(Tensor), Form.Tensor),
+  tensor: matching(
+    'Tensor',
+    either(isA(Tensor), either(isA(TensorView), isA(ReadOnlyTensor))),
+    isA(Tensor),
+    Form.Tensor,
+  ),
   func: matching('Function', either(isA(PackedFunc), isFunction), isA(PackedFunc)),
   module: same('Module', isA(Module)),
   object: same('Object', isA(NativeObject)),

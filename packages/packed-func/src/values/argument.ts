@@ -1,7 +1,7 @@
 import type { Device, Tensor } from '@tenon/core'
 import type { NativeObject } from '../objects/native-object.ts'
 import type { DataType, FloatValue, IntValue, OpaquePointer } from './scalars.ts'
-import type { RValue, TensorView } from './wrappers.ts'
+import type { ReadOnlyTensor, RValue, TensorView } from './wrappers.ts'
 
 /** A TypeScript function that native code can call. */
 export type PackedCallback = (...values: never[]) => unknown
@@ -33,7 +33,7 @@ export type Value =
  * | a bigint of int64 | Int |
  * | a string, a `Uint8Array` | String, Bytes |
  * | `dataType()`, `device()` | DataType, Device |
- * | a tensor of `@tenon/core` | Tensor |
+ * | a tensor of `@tenon/core` | Tensor; with `readOnly(x)` also one over read-only memory |
  * | an array, a Map | Array, Map |
  * | a function, a `PackedFunc` | Function |
  * | an Error | Error |
@@ -44,6 +44,7 @@ export type Argument =
   | FloatValue
   | IntValue
   | TensorView
+  | ReadOnlyTensor
   | RValue
   | PackedCallback
   | readonly Argument[]

@@ -1,4 +1,4 @@
-import { ArgumentRangeError, Tensor } from '@tenon/core'
+import { ArgumentRangeError, ReadOnlyError, Tensor } from '@tenon/core'
 import { describe, typedArrayHint } from '@tenon/core/internal'
 import { putError } from '../errors/crossing.ts'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
@@ -7,10 +7,10 @@ import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject, openCell } from '../objects/native-object.ts'
 import { packContainer } from '../objects/pack-container.ts'
-import { packTensor, packTensorView } from '../tensors/pack-tensor.ts'
+import { lendTensor, packTensor, packTensorView } from '../tensors/pack-tensor.ts'
 import { DataType, FloatValue, IntValue, isDevice, isInt64, OpaquePointer } from './scalars.ts'
 import { packBytes, packText } from './text.ts'
-import { packRValue, RValue, TensorView } from './wrappers.ts'
+import { packRValue, ReadOnlyTensor, RValue, TensorView } from './wrappers.ts'
 
 /** `stack.settle()` releases everything that was created for the value. */
 export function pack(stack: Stack, slot: number, value: unknown): void {
@@ -87,6 +87,7 @@ export function packNative(stack: Stack, slot: number, object: NativeObject): vo
 
 function packRare(stack: Stack, slot: number, value: object): void {
   if (value instanceof TensorView) packTensorView(stack, slot, value.value)
+  else if (value instanceof ReadOnlyTensor) packReadOnly(stack, slot, value.value)
   else if (value instanceof RValue) packRValue(stack, slot, value.value)
   else if (value instanceof Error) {
     putError(stack, slot, value)
@@ -96,6 +97,11 @@ function packRare(stack: Stack, slot: number, value: object): void {
   else if (value instanceof OpaquePointer) packWide(stack, slot, TypeIndex.OpaquePtr, value.address)
   else if (isDevice(value)) stack.set(slot, TypeIndex.Device, value.type, value.id)
   else throw unsupported(value)
+}
+
+function packReadOnly(stack: Stack, slot: number, value: Tensor | TensorView): void {
+  if (value instanceof TensorView) packTensorView(stack, slot, value.value, true)
+  else packTensor(stack, slot, value, true)
 }
 
 function packWide(stack: Stack, slot: number, typeIndex: number, value: bigint): void {
@@ -121,10 +127,28 @@ export function packArgument(stack: Stack, slot: number, index: number, value: u
   try {
     pack(stack, slot, value)
   } catch (error) {
-    if (!(error instanceof PackedFuncTypeError) || error.details['expected'] !== EXPECTED) throw error
-    throw new PackedFuncTypeError('TypeError', `argument ${index + 1}: ${error.sentence}`, {
-      hint: error.hint,
-      details: { ...error.details, path: [index] },
-    })
+    throw located(error, index)
   }
+}
+
+/** As `lendTensor()` for an argument of a call. */
+export function lendArgument(stack: Stack, slot: number, index: number, tensor: Tensor, isOnlyRead = false): void {
+  try {
+    lendTensor(stack, slot, tensor, isOnlyRead)
+  } catch (error) {
+    throw located(error, index)
+  }
+}
+
+/** Returns an error that says which argument a call has refused, or other errors as they are. */
+function located(error: unknown, index: number): unknown {
+  if (error instanceof ReadOnlyError) {
+    const { sentence, hint, details } = error
+    return new ReadOnlyError(`argument ${index + 1}: ${sentence}`, { hint, details: { ...details, path: [index] } })
+  }
+  if (!(error instanceof PackedFuncTypeError) || error.details['expected'] !== EXPECTED) return error
+  return new PackedFuncTypeError('TypeError', `argument ${index + 1}: ${error.sentence}`, {
+    hint: error.hint,
+    details: { ...error.details, path: [index] },
+  })
 }

@@ -2,11 +2,12 @@ import { Tensor } from '@tenon/core'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject } from '../objects/native-object.ts'
-import { lendTensor, MASKED_ARGUMENTS, type TensorObject } from '../tensors/pack-tensor.ts'
+import { MASKED_ARGUMENTS, type TensorObject } from '../tensors/pack-tensor.ts'
 import { Form, MISMATCH, type AnyDescriptor, type Signature } from '../typed/descriptor.ts'
 import { typeName } from './native-type.ts'
-import { packArgument, packNative } from './pack.ts'
+import { lendArgument, packArgument, packNative } from './pack.ts'
 import { packText } from './text.ts'
+import { ReadOnlyTensor } from './wrappers.ts'
 
 /** Writes the arguments of calls into their slots. */
 export interface Put {
@@ -49,7 +50,7 @@ export function makePut(stack: Stack): Put {
     const object = tensor.descriptor as TensorObject | null
     // Exposed memory without bytes may be detached, which the slow path finds out.
     if (object === null || !gate.open || (block.exposed && block.bytes.length === 0)) {
-      lendTensor(stack, slot, tensor)
+      lendArgument(stack, slot, index, tensor)
     } else {
       gate.calls++
       const at = slot * 4
@@ -75,6 +76,9 @@ export function makePut(stack: Stack): Put {
       return putTensor(slot, index, value)
     if (value instanceof NativeObject) {
       packNative(stack, slot, value)
+    } else if (value instanceof ReadOnlyTensor && value.value instanceof TensorClass && index < MOST) {
+      lendArgument(stack, slot, index, value.value, true)
+      return 1 << index
     } else {
       packArgument(stack, slot, index, value)
     }

@@ -1,5 +1,5 @@
 import { Tensor } from '@tenon/core'
-import { describe, wrongType } from '@tenon/core/internal'
+import { describe, wrongType, type Gate } from '@tenon/core/internal'
 import { own } from '../native/owned.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -69,6 +69,37 @@ export class TensorView extends Marked<Tensor> {
 export function tensorView(tensor: Tensor): TensorView {
   if (!(tensor instanceof Tensor)) throw wrongType('tensor', 'a tensor', tensor)
   return new TensorView(tensor)
+}
+
+/** A tensor that a function only reads: made by {@link readOnly}. */
+export class ReadOnlyTensor extends Marked<Tensor | TensorView> {
+  protected static override readonly maker = 'readOnly'
+
+  /** @internal The gate of the memory, in which a call is counted. */
+  get gate(): Gate {
+    return this.tensor.gate
+  }
+
+  /** @internal */
+  get tensor(): Tensor {
+    return this.value instanceof TensorView ? this.value.value : this.value
+  }
+}
+
+/**
+ * Declares that a function only reads a tensor, whose memory may then be read-only. Without it, a call refuses read-only tensors, because a
+ * `DLTensor` does not say that its memory must not be written. The operands of a kernel with a signature are declared by it.
+ *
+ * @param tensor a tensor, or the view of {@link tensorView}.
+ * @throws {ArgumentError} if `tensor` is neither.
+ * @example
+ * lib.get('add_one')(readOnly(x), y)
+ * y.toArray() // [2, 3]
+ */
+export function readOnly(tensor: Tensor | TensorView): ReadOnlyTensor {
+  if (!(tensor instanceof Tensor) && !(tensor instanceof TensorView))
+    throw wrongType('tensor', 'a tensor, or the view of one', tensor)
+  return new ReadOnlyTensor(tensor)
 }
 
 /** @throws {PackedFuncTypeError} */

@@ -2,7 +2,7 @@ import { ArgumentError, ReadOnlyError, tensor, TensorType, type KernelSignature,
 import { checkOptions, READ_ONLY, type Gated } from '@tenon/core/internal'
 import { Temp } from '@tenon/custom-call'
 import { memoryOf, type FrameCall, type KernelCallShape } from '@tenon/custom-call/internal'
-import type { Argument } from '@tenon/packed-func'
+import { readOnly, type Argument } from '@tenon/packed-func'
 import { packedAttribute } from './packed-attribute.ts'
 
 /** A call of a packed function, whose attributes and temporaries are ready. */
@@ -38,10 +38,13 @@ export function preparePackedCall(
     closeAfterRuns: () => {},
     order: (tensors) => {
       checkResults(name, names, operandCount, aliases, tensors)
-      return parts.map((part) => (typeof part === 'number' ? tensors[part]! : part.value))
+      return parts.map((part) => (typeof part === 'number' ? argumentFor(tensors[part]!) : part.value))
     },
   }
 }
+
+/** The signature declares that operands are only read. */
+const argumentFor = (x: Tensor): Argument => ((x.flags & READ_ONLY) === 0 ? x : readOnly(x))
 
 /** Packed functions are not told which of their arguments they write. @throws {ReadOnlyError | ArgumentError} */
 function checkResults(
