@@ -52,7 +52,15 @@ export {
 } from './memory/array-buffer.ts'
 export { callDepth, callsInProgress, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
 export { checkAddress, foreignBlock } from './memory/foreign-memory.ts'
-export { addressIn, NO_ADDRESS, pointerBlock } from './memory/pointer-address.ts'
+export {
+  addressIn,
+  NO_ADDRESS,
+  pointerBlock,
+  remoteBlock,
+  remotePlaceOf,
+  samePointer,
+  type RemoteWorker,
+} from './memory/pointer-address.ts'
 export { globalGate } from './memory/global-lifetime.ts'
 export { enterAll, exitAll, Gate, holdAll, liveHolds, releaseAll, type Gated } from './memory/lifetime.ts'
 export { Cleaner } from './memory/cleaner.ts'
@@ -74,7 +82,6 @@ export {
   type RemotePart,
 } from './remote/remote-call.ts'
 export { bindRemoteFunction } from './remote/remote-function.ts'
-export { RemotePointer, type RemoteWorker } from './remote/remote-pointer.ts'
 export { sharedChunkOf, type SharedChunk } from './memory/shared-chunk.ts'
 export { hasSlabs, partBuffers, Slab, SLAB_ALIGNMENT } from './memory/slab.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'

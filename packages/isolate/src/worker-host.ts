@@ -7,6 +7,7 @@ import {
   type RemoteCall,
   type RemoteHost,
   type RemoteKernel,
+  type RemoteWorker,
 } from '@tenon/core/internal'
 import { SharedMemory } from '@tenon/pools'
 import { checkCallOptions } from './host/settings.ts'
@@ -117,6 +118,10 @@ export class WorkerHost implements RemoteHost {
     const call = loadCall(this, deadline)
     checkCallOptions(call)
     await this.#workers.load(call)
+  }
+
+  hasWorker(worker: RemoteWorker): boolean {
+    return this.#workers.has(worker)
   }
 
   forget(kernel: RemoteKernel): void {

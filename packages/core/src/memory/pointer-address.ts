@@ -2,6 +2,7 @@
  * Addresses of pointers. Those of memory are numbers. A pointer of C can also have bits that a number does not hold, as `(void *)-1`
  * has; nothing can be read there, so such a pointer is a block without memory, whose address is kept here.
  */
+import { ArgumentError } from '../errors/kinds.ts'
 import { Block, noBytes, pointedView } from './block.ts'
 import type { Gate } from './lifetime.ts'
 
@@ -19,7 +20,53 @@ export function pointerBlock(gate: Gate, address: number | bigint): Block {
   return block
 }
 
-/** The address of a place in a block: a bigint from 2^53 on. Undefined if the block is not a pointer. */
+/** A process that runs calls: its place among the processes of a library, from 0, and the number of its process. */
+export interface RemoteWorker {
+  readonly index: number
+  readonly process: number
+}
+
+/** A place in the memory of another process. */
+export interface RemotePlace {
+  readonly worker: RemoteWorker
+  readonly address: bigint
+  /** Whether the process has ended. */
+  readonly isLost: () => boolean
+}
+
+const remotePlaces = new WeakMap<Block, RemotePlace>()
+
+/** Returns a block of 0 bytes for a pointer that a function in another process has returned. */
+export function remoteBlock(gate: Gate, place: RemotePlace): Block {
+  const block = new Block(gate, pointedView, noBytes, NO_ADDRESS)
+  remotePlaces.set(block, place)
+  return block
+}
+
+/** Where a pointer of another process points; undefined for all other blocks. */
+export function remotePlaceOf(block: Block): RemotePlace | undefined {
+  return block.address === NO_ADDRESS ? remotePlaces.get(block) : undefined
+}
+
+/** Returns a pointer to the same place that another lifetime owns. */
+export function samePointer(gate: Gate, block: Block, base: number): Block {
+  const place = remotePlaceOf(block)
+  return place === undefined ? pointerBlock(gate, addressIn(block, base)!) : remoteBlock(gate, place)
+}
+
+/**
+ * The address of a place in a block: a bigint from 2^53 on. Undefined if the block is not a pointer.
+ *
+ * @throws {ArgumentError} if the block is a pointer of another process.
+ */
 export function addressIn(block: Block, base: number): number | bigint | undefined {
-  return block.address === NO_ADDRESS ? addresses.get(block) : block.address + base
+  return block.address === NO_ADDRESS ? (addresses.get(block) ?? refuseRemote(block)) : block.address + base
+}
+
+function refuseRemote(block: Block): undefined {
+  const place = remotePlaces.get(block)
+  if (place === undefined) return undefined
+  throw new ArgumentError(`a pointer of process ${place.worker.process} cannot be used in this one`, {
+    hint: 'Pass it to functions of the isolated library that returned it.',
+  })
 }

@@ -4,7 +4,7 @@ import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { newArrayBuffer } from './array-buffer.ts'
 import { checkEnterable, checkUsable, expose, isPointer, type Block } from './block.ts'
 import { Hold, type Lifetime } from './lifetime.ts'
-import { addressIn } from './pointer-address.ts'
+import { addressIn, remotePlaceOf } from './pointer-address.ts'
 
 export const READ_ONLY = 1
 
@@ -56,7 +56,7 @@ export class Segment {
 
   /** The address of the first byte. Pass segments to calls instead, because an address outlives its memory. */
   get address(): bigint {
-    return BigInt(addressIn(this.block, this.base)!)
+    return remotePlaceOf(this.block)?.address ?? BigInt(addressIn(this.block, this.base)!)
   }
 
   /**

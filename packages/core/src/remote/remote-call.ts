@@ -4,10 +4,10 @@
  */
 import type { NativeAllocator } from '../memory/allocators.ts'
 import type { Gate } from '../memory/lifetime.ts'
+import type { RemoteWorker } from '../memory/pointer-address.ts'
 import type { Segment } from '../memory/segment.ts'
 import type { TensorType } from '../types/tensor-type.ts'
 import type { Tensor } from '../types/tensor.ts'
-import type { RemoteWorker } from './remote-pointer.ts'
 
 /** The priority of a call among those that wait for a worker. */
 export type CallPriority = 'low' | 'medium' | 'high'
@@ -141,6 +141,8 @@ export interface RemoteHost {
   runAsync<T>(call: RemoteCall<T>): Promise<T>
   /** Runs several calls, each of which is made when its turn comes. One that cannot be made is rejected alone. */
   runBatch<T>(calls: readonly (() => RemoteCall<T>)[]): Promise<PromiseSettledResult<T>[]>
+  /** Whether a process still runs. */
+  hasWorker(worker: RemoteWorker): boolean
   /** Releases a kernel and its state. */
   forget(kernel: RemoteKernel): void
 }

@@ -3,10 +3,19 @@ import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, NativeError } from '../errors/kinds.ts'
 import { CONSTANTS, LAYOUTS } from '../generated/layouts.ts'
 import { gcAllocator } from '../memory/allocators.ts'
-import { checkEnterable } from '../memory/block.ts'
-import { DEVICE_MEMORY, READ_ONLY, type Segment } from '../memory/segment.ts'
+import { checkEnterable, type Block } from '../memory/block.ts'
+import { globalGate } from '../memory/global-lifetime.ts'
+import {
+  pointerBlock,
+  remoteBlock,
+  remotePlaceOf,
+  type RemotePlace,
+  type RemoteWorker,
+} from '../memory/pointer-address.ts'
+import { DEVICE_MEMORY, READ_ONLY, Segment } from '../memory/segment.ts'
 import { checkVariadic, type Value } from '../native/argument-conversion.ts'
 import type { CallPlan } from '../native/call/call-plan.ts'
+import type { ValueWithErrno } from '../native/call/call-steps.ts'
 import { COPY_ENTRY, FLAGS, WORDS } from '../native/call/frame-layout.ts'
 import { bytes, unsignedBigints, words } from '../native/call/frame.ts'
 import { hostAbi } from '../native/call/host-abi.ts'
@@ -28,10 +37,9 @@ import type {
   RemoteKernel,
   RemoteOperand,
 } from './remote-call.ts'
-import { remoteAddress, RemotePointer, type RemoteWorker } from './remote-pointer.ts'
 
-/** The most bytes of a text that a function returns. */
-const MAXIMUM_TEXT = 2 ** 20
+/** The most bytes of a text that a function returns, without its terminator. */
+const MAXIMUM_TEXT = CONSTANTS.TN_CALL_LARGEST_TEXT - 1
 
 /** Addresses of this many bytes at both ends are values, such as `(void *)-1`, and mean the same in every process. */
 const VALUE_ADDRESSES = 4096n
@@ -40,20 +48,12 @@ const CALL = LAYOUTS.tn_host_call_t
 const POINTER = LAYOUTS.tn_host_pointer_t
 const RETURNED = LAYOUTS.tn_host_returned_t
 
-/** A type of a parameter or result; `text` is a `const char *` that takes and gives strings. */
-type RemoteType = ValueType | StructType | 'text'
-
 /** A declaration of a C function whose types were checked. */
 export interface RemoteSignature {
-  readonly result: RemoteType | 'void'
-  readonly parameters: readonly RemoteType[]
+  readonly result: ValueType | StructType | 'void'
+  readonly parameters: readonly (ValueType | StructType)[]
   readonly fixedParameters: number | undefined
 }
-
-/** An argument or result: also a text, and a pointer of the other process. */
-type RemoteValue = Value | string | RemotePointer | null
-
-type RemoteResult = RemoteValue | { readonly value: RemoteValue; readonly errno: number }
 
 /** How the function is called and what it returns besides its result. */
 export interface RemoteFunctionOptions {
@@ -61,6 +61,10 @@ export interface RemoteFunctionOptions {
   readonly captureErrno?: boolean
   /** The options of each call, which were read once. The host checks them. */
   readonly run?: IsolatedRunOptions
+  /** The library that exports the function, if it is not that of the host. */
+  readonly library?: string | undefined
+  /** Makes the result of a function that returns a pointer. */
+  readonly pointer?: (block: Block) => Segment
 }
 
 interface Target {
@@ -70,63 +74,44 @@ interface Target {
   readonly plan: CallPlan
   /** The segment for a returned struct comes first. */
   readonly slots: readonly Slot[]
-  readonly isText: readonly boolean[]
-  readonly returnsText: boolean
   readonly capturesErrno: boolean
+  readonly pointer: (block: Block) => Segment
   readonly options: IsolatedRunOptions
 }
 
 /**
  * A C function whose calls run in another process. Scalars, structs and texts are copied. Segments and tensors that lie in the memory of the
- * host are not, and others are copied there and, unless they are read-only, back. A pointer that is returned is a {@link RemotePointer}.
+ * host are not, and others are copied there and, unless they are read-only, back. A pointer that is returned is a segment that only functions of the host
+ * take.
  *
  * @throws {ArgumentError} if the arguments cannot be placed, or a run option is not valid.
  */
 export function bindRemoteFunction(
   host: RemoteHost,
   name: string,
-  { result, parameters: declared, fixedParameters }: RemoteSignature,
-  { captureErrno = false, run = {} }: RemoteFunctionOptions = {},
-): NativeFunction<readonly RemoteValue[], RemoteResult> {
+  { result, parameters, fixedParameters }: RemoteSignature,
+  { captureErrno = false, run = {}, library, pointer = pointerTo }: RemoteFunctionOptions = {},
+): NativeFunction<readonly Value[], Value | ValueWithErrno> {
   host.checkRunOptions(run)
-  const parameters = declared.map(plainType)
   if (fixedParameters !== undefined) checkVariadic(parameters, fixedParameters)
-  const plan = planCall(hostAbi(), {
-    result: result === 'void' ? result : plainType(result),
-    parameters,
-    fixedParameters,
-  })
+  const plan = planCall(hostAbi(), { result, parameters, fixedParameters })
   const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, `argument ${i + 1} of ${name}`))
-  const isText = declared.map((type) => type === 'text')
-  if (plan.result.kind === 'struct' || plan.result.kind === 'memory') {
-    slots.unshift(targetSlot(plan, `the result of ${name}`))
-    isText.unshift(false)
-  }
+  const { kind } = plan.result
+  if (kind === 'struct' || kind === 'memory') slots.unshift(targetSlot(plan, `the result of ${name}`))
   const kernel: RemoteKernel = {
     name,
-    library: host.path,
-    file: host.file,
+    library: library ?? host.path,
+    file: library === undefined ? host.file : undefined,
     convention: CONSTANTS.TN_HOST_FUNCTION,
     symbols: ['', '', '', name],
     operands: 0,
     results: 0,
     descriptor: new Uint8Array(0),
   }
-  const returnsText = result === 'text'
-  const target: Target = {
-    name,
-    host,
-    kernel,
-    plan,
-    slots,
-    isText,
-    returnsText,
-    capturesErrno: captureErrno,
-    options: run,
-  }
-  const call = (...values: readonly RemoteValue[]): RemoteResult => host.run(new FunctionCall(target, values))
+  const target: Target = { name, host, kernel, plan, slots, capturesErrno: captureErrno, pointer, options: run }
+  const call = (...values: readonly Value[]): Value | ValueWithErrno => host.run(new FunctionCall(target, values))
   const made = Object.assign(call, {
-    async: async (...values: readonly RemoteValue[]) => host.runAsync(new FunctionCall(target, values)),
+    async: async (...values: readonly Value[]) => host.runAsync(new FunctionCall(target, values)),
   })
   Object.defineProperty(made, 'name', { value: name })
   Object.defineProperty(made, 'toString', { value: () => `IsolatedFunction ${name}`, configurable: true })
@@ -134,10 +119,10 @@ export function bindRemoteFunction(
   return made
 }
 
-const plainType = (type: RemoteType): ValueType | StructType => (type === 'text' ? 'pointer' : type)
+const pointerTo = (block: Block): Segment => new Segment(block, 0, 0, 0)
 
 /** One call, whose arguments were read once and checked. */
-class FunctionCall implements RemoteCall<RemoteResult> {
+class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
   readonly kernel: RemoteKernel
   readonly operands: readonly RemoteOperand[]
   readonly body: Uint8Array
@@ -148,14 +133,14 @@ class FunctionCall implements RemoteCall<RemoteResult> {
   readonly #memory: Segment | undefined
   #long: Segment | undefined
 
-  constructor(target: Target, values: readonly RemoteValue[]) {
+  constructor(target: Target, values: readonly Value[]) {
     const { name, host, slots, plan } = target
     const hidden = slots[0]?.kind === 'target' ? 1 : 0
     if (values.length !== slots.length)
       throw new ArgumentError(`${name} takes ${slots.length - hidden} arguments, got ${values.length - hidden}`)
     host.gate.owner.checkOpen()
     const reader = new ArgumentReader(target)
-    const resolved = slots.map((slot, i) => reader.read(slot, values[i]!, target.isText[i]!))
+    const resolved = slots.map((slot, i) => reader.read(slot, values[i]!))
     // Code of the user has run, which may have closed memory.
     for (const { tensor } of reader.operands) checkEnterable(tensor!.block)
     host.gate.owner.checkOpen()
@@ -165,7 +150,7 @@ class FunctionCall implements RemoteCall<RemoteResult> {
     this.operands = reader.operands
     this.worker = reader.worker
     this.options = target.options
-    this.body = encodeCall(plan, target.returnsText, target.capturesErrno, reader.pointers, () => {
+    this.body = encodeCall(plan, target.capturesErrno, reader.pointers, () => {
       for (const [i, slot] of slots.entries()) store(slot, resolved[i]!)
     })
   }
@@ -178,18 +163,26 @@ class FunctionCall implements RemoteCall<RemoteResult> {
     return [{ target: this.#long, body: new Uint8Array(4) }]
   }
 
-  read(answer: RemoteAnswer, worker: RemoteWorker): RemoteResult {
-    const { name, plan, returnsText, capturesErrno } = this.#target
+  read(answer: RemoteAnswer, worker: RemoteWorker): Value | ValueWithErrno {
+    const { name, plan, capturesErrno } = this.#target
     const body = this.#long === undefined ? Buffer.from(answer.body) : copyOf(this.#long)
     if (body.length < RETURNED.size) throw malformed(name)
     const errno = body.readInt32LE(RETURNED.offsets.error_number)
     bytes.set(body.subarray(0, RETURNED.offsets.error_number), WORDS.generalResults * 4)
-    let value: RemoteValue
-    if (returnsText) value = textOf(body, name)
+    let value: Value
+    if (plan.result.kind === 'text') value = textOf(body, name)
     else if (plan.result.kind === 'struct') writeStruct(plan, this.#memory!)
-    else if (plan.result.kind === 'pointer') value = pointerAt(worker, unsignedBigints[plan.result.word >> 1]!)
+    else if (plan.result.kind === 'pointer') value = this.#pointer(worker, unsignedBigints[plan.result.word >> 1]!)
     else if (plan.result.kind !== 'memory') value = load(plan.result.kind, plan.result.word)
     return capturesErrno ? { value, errno } : value
+  }
+
+  #pointer({ index, process }: RemoteWorker, address: bigint): Segment {
+    const { pointer, host } = this.#target
+    if (isValue(address))
+      return pointer(pointerBlock(globalGate, address < VALUE_ADDRESSES ? Number(address) : address))
+    const worker = { index, process }
+    return pointer(remoteBlock(globalGate, { worker, address, isLost: () => !host.hasWorker(worker) }))
   }
 
   failure({ error, body }: RemoteAnswer): Error | undefined {
@@ -210,31 +203,29 @@ class ArgumentReader {
     this.#code = codeOperand(target.host.gate)
   }
 
-  read(slot: Slot, argument: RemoteValue, isText: boolean): Value | Uint8Array {
-    const isPointer = slot.kind === 'pointer'
-    if (isPointer && ArrayBuffer.isView(argument)) {
-      const segment = segmentOver(argument)
+  read(slot: Slot, value: Value): Value | Uint8Array {
+    const isText = slot.kind === 'text'
+    if ((isText || slot.kind === 'pointer') && ArrayBuffer.isView(value)) {
+      const segment = segmentOver(value)
       return segment.byteSize === 0 ? 0 : this.#add(slot, tensorOver(segment), true)
     }
-    if (isText && typeof argument === 'string') return this.#add(slot, textTensor(slot.name, argument), false)
-    if (isPointer && RemotePointer.isGenuine(argument)) return this.#remote(slot, argument)
-    const value = argument as Value
-    if (!isPointer && slot.kind !== 'target') return resolveIn(operandOf(value, this.#code), slot, value)
-    const address = resolveIn(operandOf(value, this.#code), slot, value)
-    if (value === null) return 0
-    const tensor = Tensor.isGenuine(value as object) ? (value as unknown as Tensor) : undefined
+    const place = value instanceof Segment ? remotePlaceOf(value.block) : undefined
+    if (place !== undefined && (isText || slot.kind === 'pointer')) return this.#remote(slot, place)
+    const resolved = resolveIn(operandOf(value, this.#code), slot, value)
+    if (value === null || (!isText && slot.kind !== 'pointer' && slot.kind !== 'target')) return resolved
+    if (typeof value === 'string') return this.#add(slot, textTensor(slot.name, value), false)
+    const tensor = Tensor.isGenuine(value as object) ? (value as Tensor) : undefined
     const { flags } = (tensor ?? value) as Segment
     if ((flags & DEVICE_MEMORY) !== 0) throw new ArgumentError(`${slot.name} must be in host memory, got device memory`)
     if (tensor !== undefined) return this.#add(slot, tensor, (flags & READ_ONLY) === 0)
-    const segment = value as unknown as Segment
+    const segment = value as Segment
     if (segment.byteSize > 0) return this.#add(slot, tensorOver(segment), (flags & READ_ONLY) === 0)
-    return valueAddress(slot.name, BigInt(address as number | bigint))
+    return valueAddress(slot.name, BigInt(resolved as number | bigint))
   }
 
-  #remote({ name }: Slot, pointer: RemotePointer): bigint {
-    const { worker } = pointer
+  #remote({ name }: Slot, { worker, address }: RemotePlace): bigint {
     this.worker ??= worker
-    if (worker.process === this.worker.process) return remoteAddress(pointer)
+    if (worker.process === this.worker.process) return address
     throw new ArgumentError(
       `${name} must be a pointer of the process of the other arguments (${this.worker.process}), got one of process ${worker.process}`,
       { hint: 'Make both in one worker: isolate the library with workers: 1, or call with the option affinity.' },
@@ -259,8 +250,10 @@ function textTensor(name: string, text: string): Tensor {
   return tensorOver(segment)
 }
 
+const isValue = (address: bigint): boolean => address < VALUE_ADDRESSES || address >= 2n ** 64n - VALUE_ADDRESSES
+
 function valueAddress(name: string, address: bigint): bigint {
-  if (address < VALUE_ADDRESSES || address >= 2n ** 64n - VALUE_ADDRESSES) return address
+  if (isValue(address)) return address
   throw wrongType(
     name,
     'memory whose size is known, or a pointer that a function of the isolated library has returned',
@@ -272,7 +265,6 @@ function valueAddress(name: string, address: bigint): bigint {
 /** The body of a request: what `store` writes to the frame of this thread, and where the process stores addresses. */
 function encodeCall(
   plan: CallPlan,
-  returnsText: boolean,
   capturesErrno: boolean,
   pointers: readonly { readonly word: number; readonly operand: number }[],
   storeAll: () => void,
@@ -290,7 +282,7 @@ function encodeCall(
   head.writeUInt32LE(plan.stackSize, offsets.stack_size)
   head.writeUInt32LE(pointers.length, offsets.pointers)
   head.writeUInt32LE(copiesSize, offsets.copies_size)
-  head.writeUInt32LE(returnsText ? MAXIMUM_TEXT : 0, offsets.text_limit)
+  head.writeUInt32LE(plan.result.kind === 'text' ? MAXIMUM_TEXT : 0, offsets.text_limit)
   for (const [i, { word, operand }] of pointers.entries()) {
     head.writeUInt32LE(word, CALL.size + i * POINTER.size + POINTER.offsets.word)
     head.writeUInt32LE(operand, CALL.size + i * POINTER.size + POINTER.offsets.operand)
@@ -312,9 +304,6 @@ function textOf(body: Buffer, name: string): string | null {
 function writeStruct({ result }: CallPlan, { block, base }: Segment): void {
   block.bytes.set(loadStruct(result.pieces, result.byteSize), base)
 }
-
-const pointerAt = (worker: RemoteWorker, address: bigint): RemotePointer | null =>
-  address === 0n ? null : new RemotePointer({ index: worker.index, process: worker.process }, address)
 
 /** A copy, because the process can write to the memory as long as it runs. */
 function copyOf({ block, base, byteSize }: Segment): Buffer {

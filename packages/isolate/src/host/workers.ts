@@ -1,5 +1,5 @@
 import { QueueFullError } from '@tenon/core'
-import { checkOptions, CONSTANTS, inspectAsText, type RemoteKernel } from '@tenon/core/internal'
+import { checkOptions, CONSTANTS, inspectAsText, type RemoteKernel, type RemoteWorker } from '@tenon/core/internal'
 import { workerIndexOf } from './call-queue.ts'
 import { LONGEST_TIMER } from './timer.ts'
 import { Pool } from './pool.ts'
@@ -167,6 +167,11 @@ export class Workers implements AsyncDisposable {
       () => undefined,
     )
     execution.take()
+  }
+
+  /** Whether a worker still runs. */
+  has({ index, process }: RemoteWorker): boolean {
+    return this.#pool.slots[index]?.worker?.process === process
   }
 
   /** Releases a kernel and its state in all workers. */

@@ -8,6 +8,7 @@ import {
   hex,
   isPointer,
   NULL_PAGE,
+  remotePlaceOf,
 } from '@tenon/core/internal'
 import { isInWindow, showPointed } from './pointers.ts'
 
@@ -119,14 +120,20 @@ function outside(segment: Segment, byteOffset: number | bigint, byteSize: number
   return new BoundsError(
     `${byteSize} bytes at offset ${byteOffset} must lie inside the segment ${describeSegment(segment)}`,
     {
-      ...(isPointer(segment.block) ? { hint: 'Set the size of a pointer from native code with reinterpret().' } : {}),
+      ...hintFor(segment.block),
       details: { byteOffset: Number(byteOffset), byteSize, available: segment.byteSize },
     },
   )
 }
 
+function hintFor(block: Block): { hint?: string } {
+  if (remotePlaceOf(block) !== undefined) return { hint: 'Functions of the library that returned it can read there.' }
+  return isPointer(block) ? { hint: 'Set the size of a pointer from native code with reinterpret().' } : {}
+}
+
 export function describeSegment(segment: Segment): string {
-  return `of ${segment.byteSize} bytes at ${hex(segment.address)}`
+  const place = remotePlaceOf(segment.block)
+  return `of ${segment.byteSize} bytes at ${hex(segment.address)}${place === undefined ? '' : ` of process ${place.worker.process}`}`
 }
 
 /** Returns what an access throws whose view has failed: its buffer was transferred, or else the error of the engine. */

@@ -19,7 +19,7 @@ import type { IsolateHealth, IsolateMetrics, IsolateOptions } from '@tenon/isola
 import { splitOptions, WorkerHost } from '@tenon/isolate/internal'
 import type { SharedMemory } from '@tenon/pools'
 import { linkRemote } from '@tenon/scope/internal'
-import type { IsolatedFunction, IsolatedFunctionOptions, IsolatedSignature } from '@tenon/scope/linker'
+import type { Downcall, FunctionSignature, IsolatedFunctionOptions } from '@tenon/scope/linker'
 import { libraryPath } from '../library-path.ts'
 import type { KernelOptions } from '../kernels/kernel-options.ts'
 import { findKernel, isPacked, type SearchedLibrary } from '../kernels/open-kernel.ts'
@@ -130,8 +130,8 @@ export class IsolatedLibrary implements AsyncDisposable {
   /**
    * A C function whose calls run in a worker. Scalars, structs and texts are copied. Segments and tensors in shared memory are not;
    * others are copied to the worker and, unless they are read-only, back. Only memory whose size is known can cross, and C must not keep
-   * pointers to it after the call. A pointer that the function returns is a `RemotePointer`, which functions of this library take, and
-   * which ends with the process of its worker.
+   * pointers to it after the call. A pointer that the function returns is a segment that cannot be read here: functions of this library
+   * take it, and run in the same worker. After the end of that worker they throw `WorkerLostError`.
    *
    * @throws {LoadError} if the library does not export it; the hint names similar ones
    * @throws {ArgumentError} if the signature or an option is not valid. @throws {ScopeClosedError} after close
@@ -140,17 +140,17 @@ export class IsolatedLibrary implements AsyncDisposable {
    * const strlen = library.function('strlen', { result: 'uint64', parameters: ['text'] })
    * await strlen.async('hello') // 5n
    */
-  function<const Signature extends IsolatedSignature, const Options extends IsolatedFunctionOptions = {}>(
+  function<const Signature extends FunctionSignature, const Options extends IsolatedFunctionOptions = {}>(
     name: string,
     signature: Signature,
     options?: Options,
-  ): IsolatedFunction<Signature, Options> {
+  ): Downcall<Signature, Options> {
     this.#host.checkOpen()
     if (this.#isScript) {
       throw new UnsupportedError('a library in TypeScript has no functions of C', { hint: 'Call its kernels.' })
     }
     this.#checkSymbol(checkName(name, 'name'))
-    return linkRemote(this.#host, name, signature, options) as unknown as IsolatedFunction<Signature, Options>
+    return linkRemote<Signature, Options>(this.#host, name, signature, options)
   }
 
   /**
