@@ -69,7 +69,7 @@ export class StagedCall<T = void> implements WorkerCall<T> {
     this.idempotent = options.idempotent
     this.parts = call.parts && ((answer) => call.parts!(answer).map(keptPart))
     this.callBack = callBack && ((bytes) => this.#callBack(callBack, bytes))
-    const gated: Gated[] = [owner]
+    const gated: Gated[] = [owner, ...(call.pointers ?? [])]
     for (const operand of operands) if (operand?.tensor !== undefined) gated.push(operand.tensor)
     this.gated = gated
     const ranges: WorkerOperand[] = operands.map((operand) => operand && sharedRange(operand))

@@ -18,6 +18,7 @@ import { Module, type PackedFunc } from '@tenon/packed-func'
 import { type Downcall, type DowncallOptions, type FunctionSignature, Linker, SymbolLookup } from '@tenon/scope/linker'
 import { filePath } from './file-path.ts'
 import type { IsolateOptions } from '@tenon/isolate'
+import type { NativeModule } from '@tenon/scope/bind'
 import type { IsolatedLibrary } from './isolated/isolated-library.ts'
 import type { KernelOptions } from './kernels/kernel-options.ts'
 import { openKernel } from './kernels/open-kernel.ts'
@@ -103,7 +104,9 @@ export class Library {
    *
    * With `host: 'node'`, the workers run Node.js, and kernels are the functions that a module exports.
    *
-   * @param path of the file, or its `file:` URL; a bare name is searched for by the system's loader
+   * Given `library` of a module that `tenon bind` has written, the functions of that module run in the workers from then on.
+   *
+   * @param library the path of the file, or its `file:` URL; a bare name is searched for by the system's loader
    * @throws (rejects with) {LoadError} if the file is missing or is no library of this system
    * @throws (rejects with) {ArgumentError | ArgumentRangeError} if an option is not valid
    * @throws (rejects with) {UnsupportedError} if this system has no workers
@@ -112,11 +115,10 @@ export class Library {
    * const softmax = library.kernel('softmax')
    * const y = await softmax.async(tensor([[1, 2], [3, 4]]), { temperature: 2 })
    */
-  static async isolate(path: string | URL, options?: IsolateOptions): Promise<IsolatedLibrary> {
-    const file = filePath(path)
+  static async isolate(library: string | URL | NativeModule, options?: IsolateOptions): Promise<IsolatedLibrary> {
     // Loaded here, because programs that call kernels in this process need no workers.
-    const { isolateLibrary } = await import('./isolated/isolated-library.ts')
-    return isolateLibrary(file, options)
+    const { isolateLibrary, isolateModule, isModule } = await import('./isolated/isolated-library.ts')
+    return isModule(library) ? isolateModule(library, options) : isolateLibrary(filePath(library), options)
   }
 
   /** @internal Opens a library whose headers and symbols have been read already, and the signatures of some kernels. */

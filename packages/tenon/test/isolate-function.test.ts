@@ -245,9 +245,10 @@ describe('a pointer that an isolated function returns', () => {
     expect(() => libc.function('strlen', { result: 'uint64', parameters: ['pointer'] })(pointer)).toThrow(message)
     expect(() => libc.function('strlen', { result: 'uint64', parameters: ['text'] })(pointer)).toThrow(message)
     expect(() => pointer.reinterpret(4)).toThrow(message)
-    expect(() => pointer.getInt32(0)).toThrow(/of process \d+\nHint: Functions of the library that returned it/)
-    expect(() => pointer.setInt32(0, 1)).toThrow(message)
-    expect(() => textOf(pointer)).toThrow(message)
+    expect(() => pointer.getInt32(0)).toThrow(/of process [0-9]+/)
+    expect(() => pointer.setInt32(0, 1)).toThrow(/of process [0-9]+/)
+    // What is there can be copied.
+    expect(textOf(pointer)).toBe('\u0001')
     using scope = NativeScope.ofConfined()
     const place = scope.allocate(8, 8)
     expect(() => MemoryLayout.address.write(place, 0, pointer)).toThrow(message)

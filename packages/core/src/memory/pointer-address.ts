@@ -31,7 +31,11 @@ export interface RemotePlace {
   readonly worker: RemoteWorker
   readonly address: bigint
   /** Whether the process has ended. */
-  readonly isLost: () => boolean
+  isLost(): boolean
+  /** Copies bytes from there. Blocks this thread. @throws {TenonError} as a call in that process */
+  read(byteSize: number): Buffer
+  /** Copies the text there. Blocks this thread. @throws {TenonError} as a call in that process */
+  text(): string
 }
 
 const remotePlaces = new WeakMap<Block, RemotePlace>()

@@ -3,7 +3,7 @@
  * how answers are read. A host stages the operands in shared memory and runs the call.
  */
 import type { NativeAllocator } from '../memory/allocators.ts'
-import type { Gate } from '../memory/lifetime.ts'
+import type { Gate, Gated } from '../memory/lifetime.ts'
 import type { RemoteWorker } from '../memory/pointer-address.ts'
 import type { Segment } from '../memory/segment.ts'
 import type { TensorType } from '../types/tensor-type.ts'
@@ -102,8 +102,10 @@ export interface RemoteCall<T = void> {
   readonly operands: readonly (RemoteOperand | null)[]
   /** The arguments of a packed function or of a function of C. */
   readonly body?: Uint8Array
-  /** The process that must run the call, because it has memory of another one. */
+  /** The process that must run the call, because its arguments are pointers of that process. */
   readonly worker?: RemoteWorker | undefined
+  /** The lifetimes of those pointers, which are held like those of operands. */
+  readonly pointers?: readonly Gated[]
   /** Options that were read once. The host checks them. */
   readonly options: IsolatedRunOptions
   /**

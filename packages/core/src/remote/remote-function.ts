@@ -65,6 +65,8 @@ export interface RemoteFunctionOptions {
   readonly library?: string | undefined
   /** Makes the result of a function that returns a pointer. */
   readonly pointer?: (block: Block) => Segment
+  /** Makes what a call returns. `pointerAt` makes a pointer of an address that the function has written to memory. */
+  readonly finish?: (value: Value, errno: number, pointerAt: (address: bigint) => Segment) => Value | ValueWithErrno
 }
 
 interface Target {
@@ -76,6 +78,7 @@ interface Target {
   readonly slots: readonly Slot[]
   readonly capturesErrno: boolean
   readonly pointer: (block: Block) => Segment
+  readonly finish: RemoteFunctionOptions['finish']
   readonly options: IsolatedRunOptions
 }
 
@@ -90,7 +93,7 @@ export function bindRemoteFunction(
   host: RemoteHost,
   name: string,
   { result, parameters, fixedParameters }: RemoteSignature,
-  { captureErrno = false, run = {}, library, pointer = pointerTo }: RemoteFunctionOptions = {},
+  { captureErrno = false, run = {}, library, pointer = pointerTo, finish }: RemoteFunctionOptions = {},
 ): NativeFunction<readonly Value[], Value | ValueWithErrno> {
   host.checkRunOptions(run)
   if (fixedParameters !== undefined) checkVariadic(parameters, fixedParameters)
@@ -108,7 +111,7 @@ export function bindRemoteFunction(
     results: 0,
     descriptor: new Uint8Array(0),
   }
-  const target: Target = { name, host, kernel, plan, slots, capturesErrno: captureErrno, pointer, options: run }
+  const target: Target = { name, host, kernel, plan, slots, capturesErrno: captureErrno, pointer, finish, options: run }
   const call = (...values: readonly Value[]): Value | ValueWithErrno => host.run(new FunctionCall(target, values))
   const made = Object.assign(call, {
     async: async (...values: readonly Value[]) => host.runAsync(new FunctionCall(target, values)),
@@ -128,6 +131,7 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
   readonly body: Uint8Array
   readonly options: IsolatedRunOptions
   readonly worker: RemoteWorker | undefined
+  readonly pointers: readonly Block[]
   readonly #target: Target
   /** Where the struct goes that the function returns. */
   readonly #memory: Segment | undefined
@@ -143,12 +147,14 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
     const resolved = slots.map((slot, i) => reader.read(slot, values[i]!))
     // Code of the user has run, which may have closed memory.
     for (const { tensor } of reader.operands) checkEnterable(tensor!.block)
+    for (const block of reader.remotes) checkEnterable(block)
     host.gate.owner.checkOpen()
     this.#target = target
     this.#memory = hidden === 1 ? (values[0] as unknown as Segment) : undefined
     this.kernel = target.kernel
     this.operands = reader.operands
     this.worker = reader.worker
+    this.pointers = reader.remotes
     this.options = target.options
     this.body = encodeCall(plan, target.capturesErrno, reader.pointers, () => {
       for (const [i, slot] of slots.entries()) store(slot, resolved[i]!)
@@ -164,7 +170,8 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
   }
 
   read(answer: RemoteAnswer, worker: RemoteWorker): Value | ValueWithErrno {
-    const { name, plan, capturesErrno } = this.#target
+    const { name, plan, capturesErrno, finish } = this.#target
+    const pointerAt = (address: bigint): Segment => this.#pointer(worker, address)
     const body = this.#long === undefined ? Buffer.from(answer.body) : copyOf(this.#long)
     if (body.length < RETURNED.size) throw malformed(name)
     const errno = body.readInt32LE(RETURNED.offsets.error_number)
@@ -172,17 +179,17 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
     let value: Value
     if (plan.result.kind === 'text') value = textOf(body, name)
     else if (plan.result.kind === 'struct') writeStruct(plan, this.#memory!)
-    else if (plan.result.kind === 'pointer') value = this.#pointer(worker, unsignedBigints[plan.result.word >> 1]!)
+    else if (plan.result.kind === 'pointer') value = pointerAt(unsignedBigints[plan.result.word >> 1]!)
     else if (plan.result.kind !== 'memory') value = load(plan.result.kind, plan.result.word)
+    if (finish !== undefined) return finish(value, errno, pointerAt)
     return capturesErrno ? { value, errno } : value
   }
 
   #pointer({ index, process }: RemoteWorker, address: bigint): Segment {
-    const { pointer, host } = this.#target
+    const { pointer, host, kernel } = this.#target
     if (isValue(address))
       return pointer(pointerBlock(globalGate, address < VALUE_ADDRESSES ? Number(address) : address))
-    const worker = { index, process }
-    return pointer(remoteBlock(globalGate, { worker, address, isLost: () => !host.hasWorker(worker) }))
+    return pointer(remoteBlock(globalGate, new Place(host, kernel.library, { index, process }, address)))
   }
 
   failure({ error, body }: RemoteAnswer): Error | undefined {
@@ -191,11 +198,78 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
   }
 }
 
+type RemoteFunction = ReturnType<typeof bindRemoteFunction>
+
+/** Functions of the C library, which every library needs. */
+interface Readers {
+  readonly copy: RemoteFunction
+  readonly find: RemoteFunction
+}
+
+const knownReaders = new WeakMap<RemoteHost, Map<string, Readers>>()
+
+function readersOf(host: RemoteHost, library: string): Readers {
+  let known = knownReaders.get(host)
+  if (known === undefined) knownReaders.set(host, (known = new Map()))
+  let readers = known.get(library)
+  if (readers === undefined) {
+    const bind = (name: string, result: 'void' | 'text', parameters: readonly ValueType[]): RemoteFunction =>
+      bindRemoteFunction(host, name, { result, parameters, fixedParameters: undefined }, { library })
+    readers = {
+      copy: bind('memcpy', 'void', ['pointer', 'pointer', 'uint64']),
+      find: bind('strchr', 'text', ['pointer', 'int32']),
+    }
+    known.set(library, readers)
+  }
+  return readers
+}
+
+/** A place in the memory of the process that has run a call. */
+class Place implements RemotePlace {
+  readonly worker: RemoteWorker
+  readonly address: bigint
+  readonly #host: RemoteHost
+  readonly #library: string
+
+  constructor(host: RemoteHost, library: string, worker: RemoteWorker, address: bigint) {
+    this.#host = host
+    this.#library = library
+    this.worker = worker
+    this.address = address
+  }
+
+  isLost(): boolean {
+    return !this.#host.hasWorker(this.worker)
+  }
+
+  read(byteSize: number): Buffer {
+    const copy = gcAllocator.allocate(byteSize)
+    this.#readers.copy(copy, this.#pointer, byteSize)
+    return copyOf(copy)
+  }
+
+  text(): string {
+    const [first] = this.read(1)
+    // The text from its first byte on is all of it.
+    return first === 0 ? '' : (this.#readers.find(this.#pointer, first) as string)
+  }
+
+  get #readers(): Readers {
+    return readersOf(this.#host, this.#library)
+  }
+
+  get #pointer(): Segment {
+    return pointerTo(remoteBlock(globalGate, this))
+  }
+}
+
 /** Reads the arguments of one call. */
 class ArgumentReader {
   readonly operands: RemoteOperand[] = []
   /** The words of the frame whose value is the address of an operand. */
   readonly pointers: { readonly word: number; readonly operand: number }[] = []
+  /** Pointers of the process that must run the call. */
+  readonly remotes: Block[] = []
   worker: RemoteWorker | undefined
   readonly #code: ReturnType<typeof codeOperand>
 
@@ -209,8 +283,9 @@ class ArgumentReader {
       const segment = segmentOver(value)
       return segment.byteSize === 0 ? 0 : this.#add(slot, tensorOver(segment), true)
     }
-    const place = value instanceof Segment ? remotePlaceOf(value.block) : undefined
-    if (place !== undefined && (isText || slot.kind === 'pointer')) return this.#remote(slot, place)
+    const block = value instanceof Segment ? value.block : undefined
+    const place = block && remotePlaceOf(block)
+    if (place !== undefined && (isText || slot.kind === 'pointer')) return this.#remote(slot, block!, place)
     const resolved = resolveIn(operandOf(value, this.#code), slot, value)
     if (value === null || (!isText && slot.kind !== 'pointer' && slot.kind !== 'target')) return resolved
     if (typeof value === 'string') return this.#add(slot, textTensor(slot.name, value), false)
@@ -223,7 +298,8 @@ class ArgumentReader {
     return valueAddress(slot.name, BigInt(resolved as number | bigint))
   }
 
-  #remote({ name }: Slot, { worker, address }: RemotePlace): bigint {
+  #remote({ name }: Slot, block: Block, { worker, address }: RemotePlace): bigint {
+    this.remotes.push(block)
     this.worker ??= worker
     if (worker.process === this.worker.process) return address
     throw new ArgumentError(

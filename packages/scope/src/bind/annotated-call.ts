@@ -8,10 +8,11 @@ import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
 import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import type { AnnotatedParameter, AnnotatedSignature, StatusForm, ValueForm } from './annotations.ts'
-import { countOf, formed, lengthOf, readWritten, type WrittenType } from './call-values.ts'
+import { countOf, formed, lengthOf, readWritten, sizeOfWritten, type WrittenType, writeWritten } from './call-values.ts'
 import { detachHandle, Handle, type HandleClass, handleScopeOf, makeHandle } from './handle.ts'
 import { writePointer } from './members.ts'
 import type { BindSignature, BindType } from './bind-signature.ts'
+import { Returned } from './returned.ts'
 import { slots } from './slot-stack.ts'
 import { StatusError } from './status-error.ts'
 import { Struct } from './struct.ts'
@@ -137,6 +138,8 @@ class Run {
   #list: unknown[] = []
   #structs: unknown[] = []
   #arena: ConfinedNativeScope | undefined
+  /** Makes pointers of addresses that a function in another process has written. */
+  #pointerAt: Returned['pointerAt'] | undefined
   #holds: Hold[] | undefined
 
   constructor(plan: CallPlan, isAsync: boolean) {
@@ -200,7 +203,7 @@ class Run {
       case 'inout': {
         const memory = (this.#memory[i] = this.#slot())
         const value = of === undefined ? given : lengthOf(this.#given[of], elementSize, name)
-        write(type as WrittenType, memory, value)
+        writeWritten(type as WrittenType, memory, value)
         return memory
       }
       case 'omit':
@@ -273,7 +276,8 @@ class Run {
   finish(returned: unknown): unknown {
     const { declaration, parameters } = this.#plan
     const { errno = false, status, none, omitsValue = false, returns } = declaration
-    const value = errno ? (returned as { value: unknown }).value : returned
+    if (returned instanceof Returned) this.#pointerAt = returned.pointerAt
+    const value = errno || returned instanceof Returned ? (returned as { value: unknown }).value : returned
     const isNone = none?.includes(Number(value)) === true
     if (isNone && omitsValue) {
       this.#closeUnused()
@@ -291,7 +295,7 @@ class Run {
         if (is === 'out') results.push([name, this.#outValue(parameter, i)])
         else if (is === 'struct') results.push([name, this.#structs[i]])
         else if (is === 'inout')
-          results.push([name, formed(readWritten(parameter.type as WrittenType, this.#memory[i]!), parameter.value)])
+          results.push([name, formed(this.#read(parameter.type as WrittenType, this.#memory[i]!), parameter.value)])
       }
     } catch (error) {
       for (const [, made] of results) if (made instanceof Handle) made[Symbol.dispose]()
@@ -301,14 +305,19 @@ class Run {
     return results.length > 1 ? Object.fromEntries(results) : results[0]?.[1]
   }
 
+  #read(type: WrittenType, memory: MemorySegment, byteOffset = 0): unknown {
+    if (type !== 'pointer' || this.#pointerAt === undefined) return readWritten(type, memory, byteOffset)
+    return this.#pointerAt(memory.getUint64(byteOffset))
+  }
+
   #outValue({ type, value }: AnnotatedParameter, i: number): unknown {
     const memory = this.#memory[i]!
     const written = type as WrittenType
     const count = this.#counts[i]
-    if (count === undefined) return this.#formed(readWritten(written, memory), value)
+    if (count === undefined) return this.#formed(this.#read(written, memory), value)
     if (written !== 'pointer' && value === undefined) return memory.toArray(MemoryLayout[written])
     const size = sizeOfWritten(written)
-    return Array.from({ length: count }, (_, index) => this.#formed(readWritten(written, memory, index * size), value))
+    return Array.from({ length: count }, (_, index) => this.#formed(this.#read(written, memory, index * size), value))
   }
 
   #formed(value: unknown, form: ValueForm | undefined, byteLength?: number): unknown {
@@ -352,7 +361,7 @@ class Run {
       const parameter = parameters[i]!
       const handle = isAnnotated(parameter) ? parameter.value?.handle : undefined
       if (handle?.evenOnError !== true || this.#counts[i] !== undefined) continue
-      const pointer = readWritten('pointer', this.#memory[i]!) as MemorySegment
+      const pointer = this.#read('pointer', this.#memory[i]!) as MemorySegment
       if (pointer.address !== 0n) handle.close(pointer)
     }
   }
@@ -369,7 +378,7 @@ class Run {
     const { subject, subjectParent, status } = this.#plan.declaration
     if (subject === undefined) return status?.message?.length === 0 ? MemorySegment.NULL : undefined
     const memory = this.#memory[subject]
-    const value = memory === undefined ? this.#list[subject] : readWritten('pointer', memory)
+    const value = memory === undefined ? this.#list[subject] : this.#read('pointer', memory)
     if (subjectParent !== undefined) return parentOf(value, subjectParent)
     return value instanceof MemorySegment && value.address !== 0n ? value : undefined
   }
@@ -387,14 +396,3 @@ function isSuccess({ success, atLeast }: StatusForm, value: unknown): boolean {
   const code = Number(value)
   return success === undefined ? code >= (atLeast ?? 0) : success.includes(code)
 }
-
-function write(type: WrittenType, memory: MemorySegment, value: unknown): void {
-  if (type === 'pointer') {
-    writePointer(memory, 0, value instanceof Struct ? value.segment : (value as MemorySegment | null))
-    return
-  }
-  const setter = `set${type[0]!.toUpperCase()}${type.slice(1)}` as 'setInt32'
-  memory[setter](0, value as number)
-}
-
-const sizeOfWritten = (type: WrittenType): number => (type === 'pointer' ? 8 : MemoryLayout[type].byteSize)

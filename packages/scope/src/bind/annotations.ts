@@ -16,7 +16,8 @@ export interface HandleForm {
   readonly finalize?: boolean
 }
 
-interface StructClass {
+/** The class of a struct, as the calls of a module need it. */
+export interface StructClass {
   at(segment: MemorySegment): Struct
   readonly byteSize: number
   readonly byteAlignment: number

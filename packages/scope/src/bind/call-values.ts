@@ -1,8 +1,9 @@
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { checkSize, wrongType } from '@tenon/core/internal'
+import { checkSize, remotePlaceOf, wrongType } from '@tenon/core/internal'
+import { MemoryLayout } from '../layout/layouts.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import type { ValueForm } from './annotations.ts'
-import { readPointer } from './members.ts'
+import { readPointer, writePointer } from './members.ts'
 import { Struct } from './struct.ts'
 import { textOf } from './text.ts'
 
@@ -15,6 +16,18 @@ export function readWritten(type: WrittenType, memory: MemorySegment, byteOffset
   const getter = `get${type[0]!.toUpperCase()}${type.slice(1)}` as 'getInt32'
   return memory[getter](byteOffset)
 }
+
+/** Writes a value that C reads, and may replace. */
+export function writeWritten(type: WrittenType, memory: MemorySegment, value: unknown): void {
+  if (type === 'pointer') {
+    writePointer(memory, 0, value instanceof Struct ? value.segment : (value as MemorySegment | null))
+    return
+  }
+  const setter = `set${type[0]!.toUpperCase()}${type.slice(1)}` as 'setInt32'
+  memory[setter](0, value as number)
+}
+
+export const sizeOfWritten = (type: WrittenType): number => (type === 'pointer' ? 8 : MemoryLayout[type].byteSize)
 
 /**
  * The number of elements of an argument: bytes of a text, elements of an array, and bytes of memory by the size of an element.
@@ -66,8 +79,12 @@ function ownText(pointer: MemorySegment, free: ValueForm['free'], byteLength: nu
   }
 }
 
-const sized = (pointer: MemorySegment, byteLength: number): MemorySegment =>
-  pointer.address === 0n ? pointer : pointer.reinterpret(byteLength)
+/** The memory at a pointer: of another process, a copy. */
+function sized(pointer: MemorySegment, byteLength: number): MemorySegment {
+  if (pointer.address === 0n) return pointer
+  const place = remotePlaceOf(pointer.block)
+  return place === undefined ? pointer.reinterpret(byteLength) : MemorySegment.ofBuffer(place.read(byteLength))
+}
 
 function asNumber(value: unknown): number {
   const number = Number(value)

@@ -1,3 +1,4 @@
+import { remotePlaceOf } from '@tenon/core/internal'
 import { attempt, throwErrors } from '../scope/run.ts'
 import { ConfinedScope } from '../scope/confined-scope.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
@@ -40,7 +41,8 @@ class Ownership {
     const parent = this.#parent
     this.#close = undefined
     try {
-      close?.(this.pointer)
+      // An object of another process has ended with that process.
+      if (remotePlaceOf(this.pointer.block)?.isLost() !== true) close?.(this.pointer)
     } finally {
       parent?.children.delete(this)
       if (parent?.isWaiting) parent.end()

@@ -1,4 +1,4 @@
-import { addressIn, checkOptions, inspectAsText, pointerBlock } from '@tenon/core/internal'
+import { checkOptions, globalGate, inspectAsText, samePointer } from '@tenon/core/internal'
 import { checkBoolean, checkFunction } from '../check.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { type CloseFunction, HandleScope } from './handle-scope.ts'
@@ -9,7 +9,7 @@ export type HandleClass<Made extends Handle = Handle> = new (
 ) => Made
 
 /** Options of {@link Handle.own}. */
-interface OwnOptions {
+export interface OwnOptions {
   /** The object within which this one lives, which closes it before itself. Memory that is not a handle is no such object. */
   readonly within?: MemorySegment | null
   /** Whether the garbage collector closes a handle that was forgotten. Use this only as a safety net. */
@@ -103,7 +103,7 @@ export function makeHandle<Made extends Handle>(
     close(pointer)
     throw error
   }
-  return new Class(pointerBlock(scope.gate, addressIn(pointer.block, pointer.base)!), 0, 0, 0)
+  return new Class(samePointer(scope.gate, pointer.block, pointer.base), 0, 0, 0)
 }
 
 /**
@@ -113,7 +113,7 @@ export function makeHandle<Made extends Handle>(
  */
 export function detachHandle(handle: Handle): MemorySegment {
   const scope = scopeOf(handle)
-  const pointer = MemorySegment.ofAddress(addressIn(handle.block, handle.base)!)
+  const pointer = new MemorySegment(samePointer(globalGate, handle.block, handle.base), 0, 0, 0)
   scope.closeWithout()
   return pointer
 }

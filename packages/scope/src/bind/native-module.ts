@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { LoadError, UnsupportedError, type ValueType } from '@tenon/core'
+import { ArgumentError, LoadError, UnsupportedError, type ValueType } from '@tenon/core'
 import { checkOptions, hostPlatformName, inspectAsText } from '@tenon/core/internal'
 import { Linker } from '../linker/linker.ts'
 import type { FunctionSignature, NativeType } from '../linker/signature.ts'
@@ -12,6 +12,7 @@ import { type AnnotatedCall, annotatedCall, type BackgroundCall } from './annota
 import type { AnnotatedSignature } from './annotations.ts'
 import { readPointer, writePointer } from './members.ts'
 import { openShim } from './open-shim.ts'
+import { cannotCross, type RemoteModule } from './remote-module.ts'
 import { Scratch } from './scratch.ts'
 import { Struct } from './struct.ts'
 import { textOf } from './text.ts'
@@ -23,7 +24,7 @@ export interface Variable<Value> {
 }
 
 /** How a module finds its libraries on one platform. */
-interface PlatformOptions {
+export interface PlatformOptions {
   /** Names that the system's loader searches, or paths. Those that begin with a dot are relative to `base`. */
   readonly libraries: readonly string[]
   /** The library with functions that the module has beyond those of its libraries, and the hash of the headers for which it was compiled. */
@@ -41,12 +42,18 @@ export interface ModuleOptions extends Partial<PlatformOptions> {
 }
 
 /** A native function of a module. */
-type Bound = (...values: readonly unknown[]) => unknown
+export type Bound = (...values: readonly unknown[]) => unknown
 
 /** The number of callbacks of one parameter at which a warning is printed. */
 const MANY_CALLBACKS = 1000
 /** The most lists of types for which one variadic function is linked. */
 const MOST_LISTS = 64
+
+/** The libraries of a module, by paths or by names that the system's loader searches. */
+export let librariesOf: (module: NativeModule) => Pick<PlatformOptions, 'libraries' | 'shim'>
+
+/** Makes other processes run the functions of a module. @throws {ArgumentError} if it is in use. @throws {ScopeClosedError} */
+export let useProcesses: (module: NativeModule, remote: RemoteModule) => void
 
 /**
  * The libraries behind a module that `tenon bind` has written.
@@ -57,6 +64,8 @@ const MOST_LISTS = 64
  * | a function     | is looked up when it is first called                                                              |
  * | a text         | is copied for the call, and a text that is returned is copied at once                             |
  * | a callback     | lives until `close()`; the same function with the same signature is the same native function      |
+ *
+ * With `Library.isolate(module.library)` of `tenon`, the functions run in processes of their own.
  *
  * After `close()`, a call of a function that was linked throws `ScopeClosedError`, and native code that calls a callback gets 0.
  */
@@ -69,6 +78,8 @@ export class NativeModule {
   readonly #platform: string
   readonly #shim: PlatformOptions['shim']
   #isOpen = false
+  /** The functions in other processes, if the module is isolated. */
+  #remote: RemoteModule | undefined
   /** The addresses of function pointers of structs that are linked. */
   readonly #members = new WeakMap<Bound, bigint>()
 
@@ -108,7 +119,7 @@ export class NativeModule {
 
   /** Whether one of the libraries exports a function or variable. @throws {LoadError} if a library cannot be opened */
   has(name: string): boolean {
-    return this.#find(name) !== undefined
+    return this.#remote?.has(name) ?? this.#find(name) !== undefined
   }
 
   /**
@@ -120,6 +131,7 @@ export class NativeModule {
   /** Makes a function callable as the annotations of its module say. */
   link(name: string, signature: AnnotatedSignature): AnnotatedCall
   link(name: string, signature: BindSignature | AnnotatedSignature): Bound {
+    if (this.#remote !== undefined) return this.#remote.link(name, signature)
     return this.#linkAny(name, this.#get(name), signature)
   }
 
@@ -136,6 +148,7 @@ export class NativeModule {
     signature: BindSignature | AnnotatedSignature,
     previous?: Bound,
   ): Bound {
+    if (this.#remote !== undefined) throw cannotCross(name, 'the function pointer of a struct')
     const pointer = readPointer(struct.segment, byteOffset)
     const { address } = pointer
     if (previous !== undefined && this.#members.get(previous) === address) return previous
@@ -223,6 +236,16 @@ export class NativeModule {
 
   static {
     inspectAsText(NativeModule)
+    librariesOf = (module) => ({ libraries: module.#paths, ...(module.#shim && { shim: module.#shim }) })
+    useProcesses = (module, remote) => {
+      module.#scope.checkOpen()
+      if (module.#isOpen || module.#remote !== undefined) {
+        throw new ArgumentError('a module must be isolated before its first call, and once, got one that is in use', {
+          hint: "Import it a second time, as './module/index.js?isolated', to use it in both ways.",
+        })
+      }
+      module.#remote = remote
+    }
   }
 
   #find(name: string): MemorySegment | undefined {
@@ -244,6 +267,11 @@ export class NativeModule {
   }
 
   #get(name: string): MemorySegment {
+    if (this.#remote !== undefined) {
+      throw new UnsupportedError(`the variable ${name} is in another process`, {
+        hint: 'Functions of the library can be called, and its memory cannot be reached.',
+      })
+    }
     const symbol = this.#find(name)
     if (symbol) return symbol
     throw new LoadError(`${this.#paths.join(', ') || 'the process'} must export ${name}, which the header declares`, {

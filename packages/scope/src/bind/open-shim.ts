@@ -3,7 +3,7 @@ import { SymbolLookup } from '../linker/symbol-lookup.ts'
 import type { ResourceScope } from '../scope/resource-scope.ts'
 
 /** The text in a shim by which its module recognizes it. */
-const HASH = 'tenon_shim_hash'
+export const SHIM_HASH = 'tenon_shim_hash'
 
 /**
  * Opens the library that `tenon bind --shim` has compiled beside a module.
@@ -15,8 +15,13 @@ export function openShim(
   scope: ResourceScope,
 ): SymbolLookup {
   const lookup = SymbolLookup.ofLibrary(path, scope)
-  const found = lookup.find(HASH)?.reinterpret(hash.length).getString(0, 'utf-8', hash.length)
-  if (found === hash) return lookup
+  checkShim(path, hash, lookup.find(SHIM_HASH)?.reinterpret(hash.length).getString(0, 'utf-8', hash.length))
+  return lookup
+}
+
+/** @throws {LoadError} if a shim has another hash than its module */
+export function checkShim(path: string, hash: string, found: string | undefined): void {
+  if (found === hash) return
   throw new LoadError(
     `${path} must be compiled for this module, got a file for ${found ?? 'no module'} instead of ${hash}`,
     {

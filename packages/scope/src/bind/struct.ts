@@ -4,7 +4,7 @@ import { MemorySegment } from '../segment/memory-segment.ts'
 import type { Pointer } from './pointer.ts'
 
 /** The static side of a class of structs. */
-interface StructClass<Instance> {
+export interface StructClass<Instance> {
   new (segment: MemorySegment): Instance
   readonly byteSize: number
   readonly byteAlignment: number

@@ -1,4 +1,5 @@
 import { ArgumentError } from '@tenon/core'
+import { remotePlaceOf } from '@tenon/core/internal'
 import { Linker } from '../linker/linker.ts'
 import { SymbolLookup } from '../linker/symbol-lookup.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
@@ -11,7 +12,7 @@ let strnlen: ((pointer: MemorySegment, maximum: number) => bigint) | undefined
 /**
  * Copies the text at a pointer from native code, up to its terminator, or of exactly `byteLength` bytes. Null for a null pointer.
  *
- * Nothing checks that the pointer is valid, as in C.
+ * Nothing checks that the pointer is valid, as in C. The text of a pointer of an isolated library is copied in its process.
  *
  * @throws {ArgumentError} if there is no terminator within 1 MiB. @throws {ScopeClosedError} if the memory of the pointer is closed.
  * @example
@@ -23,6 +24,8 @@ let strnlen: ((pointer: MemorySegment, maximum: number) => bigint) | undefined
  */
 export function textOf(pointer: MemorySegment | null, byteLength?: number): string | null {
   if (pointer === null || pointer.address === 0n) return null
+  const place = remotePlaceOf(pointer.block)
+  if (place !== undefined) return byteLength === undefined ? place.text() : place.read(byteLength).toString()
   if (byteLength !== undefined) return sized(pointer, byteLength).getString(0, 'utf-8', byteLength)
   if (pointer.byteSize > 0) return pointer.getString(0)
   strnlen ??= Linker.downcall(SymbolLookup.ofProcess().get('strnlen'), {

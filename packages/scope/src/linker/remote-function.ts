@@ -15,12 +15,20 @@ import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.
 /** The options of a function of C that runs in another process. */
 export interface IsolatedFunctionOptions extends DowncallOptions, IsolatedRunOptions {}
 
+/** How {@link linkRemote} finds a function, and makes of its result what the caller gets. */
+export interface RemoteLinkOptions {
+  /** The file that exports the function, if it is not that of the host. */
+  readonly library?: string | undefined
+  readonly finish?:
+    | ((value: unknown, errno: number, pointerAt: (address: bigint) => MemorySegment) => unknown)
+    | undefined
+}
+
 const OPTIONS = ['captureErrno', ...RUN_OPTIONS] as const
 
 /**
  * Links a function of C of the library of other processes. A pointer that it returns is a segment that only functions of the host take.
  *
- * @param library the file that exports the function, if it is not that of the host.
  * @throws {ArgumentError} if the signature or an option is not valid.
  */
 export function linkRemote<Signature extends FunctionSignature, Options extends DowncallOptions>(
@@ -28,7 +36,7 @@ export function linkRemote<Signature extends FunctionSignature, Options extends 
   name: string,
   signature: Signature,
   options?: IsolatedFunctionOptions,
-  library?: string,
+  { library, finish }: RemoteLinkOptions = {},
 ): Downcall<Signature, Options> {
   const { captureErrno = false, ...run } = checkOptions(options, OPTIONS)
   checkBoolean(captureErrno, 'captureErrno')
@@ -40,7 +48,13 @@ export function linkRemote<Signature extends FunctionSignature, Options extends 
   }
   const pointer = (block: ConstructorParameters<typeof MemorySegment>[0]): MemorySegment =>
     new MemorySegment(block, 0, 0, 0)
-  const bound = bindRemoteFunction(host, name, types, { captureErrno, run, library, pointer }) as Bound
+  const bound = bindRemoteFunction(host, name, types, {
+    captureErrno,
+    run,
+    library,
+    pointer,
+    finish: finish as never,
+  }) as Bound
   const call = result instanceof StructLayout ? intoAllocator(bound, result, captureErrno) : bound
   return printAs(`${name}(${parameters.join(', ')}): ${result}`, call) as unknown as Downcall<Signature, Options>
 }

@@ -120,15 +120,10 @@ function outside(segment: Segment, byteOffset: number | bigint, byteSize: number
   return new BoundsError(
     `${byteSize} bytes at offset ${byteOffset} must lie inside the segment ${describeSegment(segment)}`,
     {
-      ...hintFor(segment.block),
+      ...(isPointer(segment.block) ? { hint: 'Set the size of a pointer from native code with reinterpret().' } : {}),
       details: { byteOffset: Number(byteOffset), byteSize, available: segment.byteSize },
     },
   )
-}
-
-function hintFor(block: Block): { hint?: string } {
-  if (remotePlaceOf(block) !== undefined) return { hint: 'Functions of the library that returned it can read there.' }
-  return isPointer(block) ? { hint: 'Set the size of a pointer from native code with reinterpret().' } : {}
 }
 
 export function describeSegment(segment: Segment): string {

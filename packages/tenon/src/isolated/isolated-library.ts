@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ArgumentError, UnsupportedError, type KernelSignature, type Tensor } from '@tenon/core'
-import type { BinaryInfo } from '@tenon/binary'
+import { readBinary, readTextConstants, type BinaryInfo } from '@tenon/binary'
 import {
   checkName,
   checkOptions,
@@ -18,7 +18,16 @@ import { isolatedPackedFunc, packedTarget, type PackedTarget } from '@tenon/pack
 import type { IsolateHealth, IsolateMetrics, IsolateOptions } from '@tenon/isolate'
 import { splitOptions, WorkerHost } from '@tenon/isolate/internal'
 import type { SharedMemory } from '@tenon/pools'
-import { linkRemote } from '@tenon/scope/internal'
+import { NativeModule } from '@tenon/scope/bind'
+import {
+  checkShim,
+  librariesOf,
+  linkRemote,
+  RemoteModule,
+  SHIM_HASH,
+  useProcesses,
+  type RemoteLibrary,
+} from '@tenon/scope/internal'
 import type { Downcall, FunctionSignature, IsolatedFunctionOptions } from '@tenon/scope/linker'
 import { libraryPath } from '../library-path.ts'
 import type { KernelOptions } from '../kernels/kernel-options.ts'
@@ -28,7 +37,11 @@ import { LibraryFile } from '../signatures/library-file.ts'
 import { isolatedPackedKernel } from './packed-kernel.ts'
 import { scriptKernel } from './script-kernel.ts'
 
-let openIsolated: (path: string, options: IsolateOptions | undefined) => Promise<IsolatedLibrary>
+let openIsolated: (
+  path: string,
+  options: IsolateOptions | undefined,
+  use?: (host: WorkerHost) => void,
+) => Promise<IsolatedLibrary>
 
 /**
  * A compiled library whose kernels run in processes of their own. This process never loads it: a crash, an endless loop or an
@@ -55,15 +68,18 @@ export class IsolatedLibrary implements AsyncDisposable {
 
   static {
     inspectAsText(this)
-    openIsolated = async (path, options) => {
+    openIsolated = async (path, options, use) => {
       const settings = splitOptions(options)
       const file = new LibraryFile(resolve(libraryPath(path)), settings.isScript ? noSymbols : undefined)
       checkFile(file)
-      return new IsolatedLibrary(
-        file,
-        await WorkerHost.open({ path: file.path, file: () => file.refresh() }, settings),
-        settings.isScript,
-      )
+      const host = await WorkerHost.open({ path: file.path, file: () => file.refresh() }, settings)
+      try {
+        use?.(host)
+      } catch (error) {
+        await host.closeAsync()
+        throw error
+      }
+      return new IsolatedLibrary(file, host, settings.isScript)
     }
   }
 
@@ -246,6 +262,38 @@ export class IsolatedLibrary implements AsyncDisposable {
 /** Opens a library in workers. @throws see {@link Library.isolate} */
 export function isolateLibrary(path: string, options: IsolateOptions | undefined): Promise<IsolatedLibrary> {
   return openIsolated(path, options)
+}
+
+/** Runs the functions of a module that `tenon bind` has written in workers. @throws see {@link Library.isolate} */
+export async function isolateModule(
+  module: NativeModule,
+  options: IsolateOptions | undefined,
+): Promise<IsolatedLibrary> {
+  const { libraries, shim } = librariesOf(module)
+  const [first] = libraries
+  if (first === undefined) {
+    throw new ArgumentError('a module must have a library to be isolated, got one for the functions of this process', {
+      hint: 'Run tenon bind with --library.',
+    })
+  }
+  const files = [...libraries, ...(shim ? [shim.path] : [])].map((path) => resolve(libraryPath(path)))
+  return openIsolated(first, options, (host) => {
+    if (shim) checkShim(shim.path, shim.hash, hashOf(shim.path))
+    useProcesses(module, new RemoteModule(host, files.map(remoteLibrary)))
+  })
+}
+
+export const isModule = (value: unknown): value is NativeModule => value instanceof NativeModule
+
+function hashOf(path: string): string | undefined {
+  const symbols = readBinary(path).exports.filter(({ name }) => name === SHIM_HASH)
+  const [text] = readTextConstants(path, symbols)
+  return typeof text === 'string' ? text : undefined
+}
+
+function remoteLibrary(path: string): RemoteLibrary {
+  const names = new Set(readBinary(path).exports.map(({ name }) => name))
+  return { path, exports: (name) => names.has(name) }
 }
 
 /** The headers of a script, whose kernels only a sidecar or the options describe. */

@@ -1,6 +1,7 @@
 import { wrongType } from '../../errors/check-arguments.ts'
 import { ArgumentError } from '../../errors/kinds.ts'
 import { checkEnterable } from '../../memory/block.ts'
+import { addressIn } from '../../memory/pointer-address.ts'
 import { Segment } from '../../memory/segment.ts'
 import { Tensor } from '../../types/tensor.ts'
 
@@ -28,7 +29,7 @@ export function toKoffi(memory: Segment | Tensor): Uint8Array | bigint {
   const segment = memory instanceof Tensor ? segmentOf(memory) : memory
   if (!(segment instanceof Segment)) throw wrongType('memory', 'a segment, a stub or a tensor', memory)
   checkEnterable(segment.block)
-  if (segment.byteSize === 0) return segment.address
+  if (segment.byteSize === 0) return BigInt(addressIn(segment.block, segment.base)!)
   const { buffer, byteOffset, byteLength } = segment.view()
   return new Uint8Array(buffer, byteOffset, byteLength)
 }
