@@ -27,6 +27,8 @@ export type ParameterRole =
       /** The type of a pointer to characters, if it is not the declared one. */
       readonly as?: 'text' | 'pointer'
       readonly isNonnull: boolean
+      /** The parameter to which C can write a pointer into this text, or `result` if it returns one that the caller keeps. */
+      readonly keptBy?: number | 'result'
     }
   | { readonly kind: 'out'; readonly value: ValuePlan; readonly of?: number }
   | { readonly kind: 'struct'; readonly id: string }

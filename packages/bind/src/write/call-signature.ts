@@ -74,6 +74,8 @@ function parameterText(
   switch (role.kind) {
     case 'argument': {
       const text = role.as === undefined ? signatureType(type, records) : `'${role.as}'`
+      if (role.keptBy === 'result') return members([`is: 'retained'`, `type: ${text}`, label])
+      if (role.keptBy !== undefined) return members([`is: 'retained'`, `type: ${text}`, label, `of: ${role.keptBy}`])
       return role.isNonnull ? members([`is: 'nonnull'`, `type: ${text}`, label]) : text
     }
     case 'out': {

@@ -21,7 +21,8 @@ export function argumentType(type: Type, role: ParameterRole, records: Records):
   const to = type.kind === 'pointer' ? type.to : type
   switch (role.kind) {
     case 'argument': {
-      const { as, isNonnull } = role
+      const { as, isNonnull, keptBy } = role
+      if (keptBy === 'result') return `${pointerTo(to)} | null`
       const declared =
         as === undefined
           ? parameterType(type, records)

@@ -3,6 +3,7 @@ import type { BoundFunction, BoundRecord, FunctionType } from '../model/model.ts
 import { annotatedSignature, type CallNames, type NameFunction } from './call-signature.ts'
 import { argumentType, callResultType, isPassed, takesAllocator } from './call-types.ts'
 import { identifier } from './identifiers.ts'
+import { withKeptTexts } from './kept-texts.ts'
 import type { ModulePart } from './module-part.ts'
 import { parameterName, parameterType, resultType, signature } from './types.ts'
 
@@ -24,10 +25,11 @@ export interface CallableText {
 /** Writes what functions and methods have in common. */
 export function callableText(
   type: FunctionType,
-  call: CallPlan | undefined,
+  annotated: CallPlan | undefined,
   records: Records,
   { nameFunction, status }: CallNames,
 ): CallableText {
+  const call = withKeptTexts(type, annotated)
   const names = uniqueNames(type.parameters.map((parameter, index) => parameterName(parameter.name, index)))
   const hasAllocator = takesAllocator(type, call)
   const passed = names.flatMap((_, i) => (call && !isPassed(call.parameters[i]!) ? [] : [i]))

@@ -10,7 +10,7 @@ export const argumentOfScalar = (as: ScalarKind): string =>
   typeOfScalar(as) === 'bigint' ? 'number | bigint' : typeOfScalar(as)
 
 /** A pointer to characters that C reads: text. */
-const isText = (type: Type): boolean =>
+export const isText = (type: Type): boolean =>
   type.kind === 'pointer' && type.isConst && type.to.kind === 'scalar' && type.to.c === 'char'
 
 /** The name of a type in `Pointer<'...'>`, which tells pointers apart. */

@@ -3,15 +3,15 @@ import { wrongType } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { toCString } from '../allocator/to-c-string.ts'
 import { MemoryLayout } from '../layout/layouts.ts'
-import type { FunctionSignature } from '../linker/signature.ts'
 import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
 import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import type { AnnotatedParameter, AnnotatedSignature, StatusForm, ValueForm } from './annotations.ts'
 import { countOf, formed, lengthOf, readWritten, sizeOfWritten, type WrittenType, writeWritten } from './call-values.ts'
+import { CallPlan, isAnnotated, isMade, type MakeCallback } from './call-plan.ts'
 import { detachHandle, Handle, type HandleClass, handleScopeOf, makeHandle } from './handle.ts'
 import { writePointer } from './members.ts'
-import type { BindSignature, BindType } from './bind-signature.ts'
+import type { BindSignature } from './bind-signature.ts'
 import { Returned } from './returned.ts'
 import { slots } from './slot-stack.ts'
 import { StatusError } from './status-error.ts'
@@ -24,7 +24,7 @@ export interface CallLinker {
   link(signature: BindSignature): Call
   /** Links a function whose arguments are values of the linker, for calls in the background. */
   linkPlain(signature: BindSignature): BackgroundCall
-  callback(run: UpcallFunction, signature: () => FunctionSignature): MemorySegment
+  readonly callback: MakeCallback
 }
 
 /** A call that also runs in the background. */
@@ -57,7 +57,7 @@ export function annotatedCall(name: string, declaration: AnnotatedSignature, lin
         const run = new Run(plan, true)
         try {
           const list = run.prepare(values)
-          plan.copyForBackground(list, run, linker)
+          plan.copyForBackground(list, run, linker.callback)
           return run.finish(await background.async(...list))
         } finally {
           run.end()
@@ -65,65 +65,6 @@ export function annotatedCall(name: string, declaration: AnnotatedSignature, lin
       },
     },
   )
-}
-
-const isAnnotated = (parameter: BindType | AnnotatedParameter): parameter is AnnotatedParameter =>
-  typeof parameter === 'object' && 'is' in parameter
-
-/** The parameters whose arguments are made for the call. */
-const MADE: ReadonlySet<AnnotatedParameter['is']> = new Set(['out', 'struct', 'omit', 'length', 'resultLength'])
-
-const isMade = (parameter: BindType | AnnotatedParameter): boolean =>
-  isAnnotated(parameter) && (MADE.has(parameter.is) || (parameter.is === 'inout' && parameter.of !== undefined))
-
-/** What is known of a function before its calls. */
-class CallPlan {
-  readonly name: string
-  readonly declaration: AnnotatedSignature
-  readonly parameters: readonly (BindType | AnnotatedParameter)[]
-  /** Whether the caller passes an allocator before the arguments. */
-  readonly hasAllocator: boolean
-  readonly returnsStruct: boolean
-  readonly signature: BindSignature
-
-  constructor(name: string, declaration: AnnotatedSignature) {
-    const { result, parameters = [], isVariadic = false, errno = false } = declaration
-    this.name = name
-    this.declaration = declaration
-    this.parameters = parameters
-    this.returnsStruct = typeof result === 'object'
-    this.hasAllocator = this.returnsStruct || parameters.some((one) => isAnnotated(one) && one.is === 'struct')
-    this.signature = { result: result ?? 'void', parameters: parameters.map(typeForCall), isVariadic, errno }
-  }
-
-  /** The signature for calls in the background, whose texts and callbacks this file makes. */
-  get plainSignature(): BindSignature {
-    const { result, parameters, errno } = this.signature
-    const plain = (type: BindType): BindType => (type === 'text' || typeof type === 'function' ? 'pointer' : type)
-    return { result: result === 'void' ? result : plain(result!), parameters: parameters!.map(plain), errno: errno! }
-  }
-
-  /** Texts get memory that lives until the call has ended, and functions become callbacks of the module. */
-  copyForBackground(list: unknown[], run: Run, linker: CallLinker): void {
-    const offset = this.returnsStruct ? 1 : 0
-    this.signature.parameters!.forEach((type, index) => {
-      const at = index + offset
-      const value = list[at]
-      if (type === 'text' && typeof value === 'string') list[at] = toCString(value, run.arena)
-      else if (typeof type === 'function' && typeof value === 'function')
-        list[at] = linker.callback(value as UpcallFunction, type)
-      else if (value instanceof Struct) list[at] = value.segment
-      else if (ArrayBuffer.isView(value)) list[at] = MemorySegment.ofBuffer(value)
-    })
-  }
-}
-
-/** The type of an argument in the call itself: memory that is made for the call is a pointer. */
-function typeForCall(parameter: BindType | AnnotatedParameter): BindType {
-  if (!isAnnotated(parameter)) return parameter
-  const { is, type } = parameter
-  const isPlain = is === 'omit' || is === 'length' || is === 'nonnull' || is === 'retained'
-  return isPlain ? type : 'pointer'
 }
 
 /** One call. */
@@ -170,7 +111,7 @@ class Run {
 
   /** The arguments for C. @throws {ArgumentError} for an argument that does not fit */
   prepare(values: readonly unknown[]): unknown[] {
-    const { parameters, hasAllocator, returnsStruct } = this.#plan
+    const { parameters, hasAllocator, returnsStruct, givesPointers, signature } = this.#plan
     let next = hasAllocator ? 1 : 0
     for (let i = 0; i < parameters.length; i++) {
       if (isMade(parameters[i]!)) continue
@@ -181,6 +122,10 @@ class Run {
     const list = parameters.map((parameter, i) =>
       isAnnotated(parameter) ? this.#argument(parameter, i, values[0]) : this.#given[i],
     )
+    if (givesPointers)
+      list.forEach((value, i) => {
+        if (typeof value === 'string' && signature.parameters![i] === 'text') list[i] = toCString(value, this.arena)
+      })
     // A handle ends when nothing else can fail.
     parameters.forEach((parameter, i) => {
       const value = list[i]
@@ -224,7 +169,8 @@ class Run {
           throw wrongType(name, 'memory, because C does not accept null', given)
         return given
       case 'retained':
-        if (typeof given !== 'string' && !ArrayBuffer.isView(given)) return given
+        if (of === undefined ? typeof given !== 'string' && !ArrayBuffer.isView(given) : this.#keepsNothing(given, of))
+          return given
         throw wrongType(
           name,
           'a segment, because C keeps the pointer',
@@ -234,6 +180,11 @@ class Run {
       case 'taken':
         return given
     }
+  }
+
+  /** Whether C gets no pointer to a copy of a text, or no memory to which it can write one. */
+  #keepsNothing(text: unknown, of: number): boolean {
+    return typeof text !== 'string' || this.#given[of] === null
   }
 
   #slot(): MemorySegment {

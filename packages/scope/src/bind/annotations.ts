@@ -57,7 +57,7 @@ export interface ValueForm {
  * | `pointers`     | an array of pointers, copied for the call                                                 | an array of memory |
  * | `callback`     | a function pointer that ends with the call                                                | a function         |
  * | `nonnull`      | the argument, which must not be null                                                      | the argument       |
- * | `retained`     | the memory, which C keeps, so it is not copied                                            | a segment          |
+ * | `retained`     | the memory, which C keeps, so it is not copied; with `of`, unless that argument is null   | a segment          |
  * | `taken`        | the pointer of a handle, which ends                                                       | a handle           |
  */
 export interface AnnotatedParameter {

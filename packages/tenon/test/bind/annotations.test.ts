@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import { MemorySegment, NativeScope, ResourceScope, toCString } from '@tenon/scope'
-import { type Handle, StatusError } from '@tenon/scope/bind'
+import { type Handle, StatusError, textOf } from '@tenon/scope/bind'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Bound, compileStore } from './bound-store.ts'
 
@@ -207,6 +207,35 @@ describe('arguments', () => {
     expect(bound['needs_pointer'](Int32Array.of(8))).toBe(8)
   })
 
+  test('that are texts live as long as results that lead into them are read', () => {
+    const long = 'ä'.repeat(200_000)
+    for (const text of ['abc', long]) {
+      expect(bound['skip_first'](`-${text}`)).toBe(text)
+      expect(bound['find_second'](`-${text}`)).toBe(text)
+    }
+  })
+
+  test('that are texts are refused where the caller keeps a pointer into them', async () => {
+    const pointers = { skip_first: { return: 'pointer' }, find_second: { out: { result: 'pointer' }, return: 'omit' } }
+    writeFileSync(join(directory, 'pointers.json'), JSON.stringify({ tenon: 1, functions: pointers }))
+    expect(bind('--annotations', 'pointers.json', '--output', 'pointers').code).toBe(0)
+    expect(bind('--output', 'plain').code).toBe(0)
+    const [kept, plain] = await Promise.all([load('pointers'), load('plain')])
+    using scope = NativeScope.ofConfined()
+    const [text, out] = [toCString('abc', scope), scope.allocate(8, 8)]
+    for (const name of ['skip_first', 'find_second']) {
+      expect(() => kept[name]('abc')).toThrow('because C keeps the pointer')
+      expect(textOf(kept[name](text))).toBe('bc')
+    }
+    expect(() => plain['find_second']('abc', out)).toThrow(
+      'text must be a segment, because C keeps the pointer, got "abc"',
+    )
+    expect(plain['find_second']('abc', null)).toBe(0)
+    expect(plain['find_second'](text, out)).toBe(0)
+    expect(out.getUint64(0)).toBe(text.address + 1n)
+    expect(plain['skip_first']('abc')).toBe('bc')
+  })
+
   test('that are functions for one call end with it', () => {
     const { liveStubs } = ResourceScope.stats()
     withStore((store) => {
@@ -252,53 +281,5 @@ describe('an asynchronous call', () => {
     expect(() => store.close()).toThrow(ScopeHeldError)
     await expect(running).resolves.toMatchObject({ value: 0 })
     store.close()
-  })
-})
-
-describe('a table', () => {
-  test('has a method for each function pointer, whose statuses are objects', () => {
-    const before = live()
-    const api = bound['api'].of(bound['get_api']())
-    const made = api.make(1) as Handle
-    for (const value of [1, 2, 3]) expect(api.put(made, value)).toBeUndefined()
-    expect(() => api.make(2)).toThrow('api.make returned 2: two is refused')
-    expect(() => api.put(made, 5)).toThrow('api.put returned 4: failed')
-    made.close()
-    expect(() => api.put(made, 1)).toThrow(ScopeClosedError)
-    expect(live()).toBe(before)
-  })
-
-  test('names a function that the library does not have', () => {
-    const api = bound['api'].of(bound['get_api']())
-    expect(() => api.missing(1)).toThrow('api.missing is null')
-  })
-
-  test('reads a pointer at every call if it is volatile', () => {
-    const api = bound['api'].of(bound['get_api']())
-    expect(api.twice(5)).toBe(10)
-    bound['set_twice'](true)
-    expect(api.twice(5)).toBe(15)
-    bound['set_twice'](false)
-    expect(api.twice(5)).toBe(10)
-  })
-
-  test('has .async for a function pointer', async () => {
-    const api = bound['api'].of(bound['get_api']())
-    await expect(api.twice.async(21)).resolves.toBe(42)
-  })
-
-  test('can be filled with functions of TypeScript, which end with the scope of its memory', () => {
-    const scope = NativeScope.ofConfined()
-    const Api = bound['api']
-    const api = Api.allocate(scope)
-    Api.assign(api, { twice: (value: number) => value * 20, close: null })
-    expect(bound['call_twice'](api, 3)).toBe(60)
-    expect(api.twice(4)).toBe(80)
-    expect(() => Api.assign(api, { thrice: () => 1 })).toThrow('Did you mean twice?')
-    expect(() => Api.assign(api, { twice: 5 })).toThrow('twice must be a function, a segment or null, got 5')
-    const { address } = api.segment
-    scope.close()
-    expect(() => bound['call_twice'](api, 3)).toThrow(ScopeClosedError)
-    expect(address).not.toBe(0n)
   })
 })

@@ -78,6 +78,8 @@ int join(const char **texts, int count, char *out, size_t size) {
   for (int i = 0; i < count; i++) at += snprintf(out + at, size - at, "%s;", texts[i] ? texts[i] : "-");
   return texts && texts[count] == NULL ? (int)at : -1;
 }
+const char *skip_first(const char *text) { return text + 1; }
+int find_second(const char *text, const char **out) { if (out) *out = text + 1; return STORE_OK; }
 int find_text(const char *text, const char **out) { *out = *text ? "found" : NULL; return STORE_OK; }
 
 int sum(const int *values, int count) { int total = 0; for (int i = 0; i < count; i++) total += values[i]; return total; }

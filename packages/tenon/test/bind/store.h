@@ -38,6 +38,8 @@ int text_length(const unsigned char *text);
 const char *text_of_length(int *length);
 const int *numbers_of_length(size_t *length);
 int join(const char **texts, int count, char *out, size_t size);
+const char *skip_first(const char *text);
+int find_second(const char *text, const char **out);
 int find_text(const char *text, const char **out);
 
 int sum(const int *values, int count);
