@@ -1,6 +1,7 @@
 export { annotate } from './annotations/annotate.ts'
 export { type Annotations, readAnnotations } from './annotations/annotation-file.ts'
 export { CompilerError, HeadersProblem } from './bind-error.ts'
+export { isolationProblem } from './model/isolation-problem.ts'
 export type {
   BoundConstant,
   BoundEnum,

@@ -22,8 +22,12 @@ type Call = ((...values: readonly unknown[]) => unknown) & BackgroundCall
 /** The most lists of types for which one variadic function is linked. */
 const MOST_LISTS = 64
 
-/** Arrays of pointers, whose memory is that of this process. */
-const REFUSED: ReadonlySet<AnnotatedParameter['is']> = new Set(['texts', 'pointers'])
+/** Arguments that are memory of this process. */
+const REFUSED: Readonly<Partial<Record<AnnotatedParameter['is'], string>>> = {
+  texts: 'an array of texts',
+  pointers: 'an array of pointers',
+  retained: 'memory that it keeps',
+}
 
 /** The functions of a module whose libraries other processes run. */
 export class RemoteModule {
@@ -50,8 +54,8 @@ export class RemoteModule {
     const path = library.path === this.#host.path ? undefined : library.path
     if (!('annotated' in signature)) return this.#link(name, path, signature)
     for (const parameter of signature.parameters ?? []) {
-      const isRefused = typeof parameter === 'object' && 'is' in parameter && REFUSED.has(parameter.is)
-      if (isRefused) throw cannotCross(name, `an array of ${parameter.is}`)
+      const refused = typeof parameter === 'object' && 'is' in parameter ? REFUSED[parameter.is] : undefined
+      if (refused !== undefined) throw cannotCross(name, refused)
     }
     const call = annotatedCall(name, signature, {
       link: (typed) => this.#link(name, path, typed, true),

@@ -66,6 +66,10 @@ const args = {
     description: 'remove a prefix from the names of functions, variables and constants',
   },
   report: { type: 'boolean', description: 'list the declarations that are not in the module, with their reasons' },
+  isolate: {
+    type: 'boolean',
+    description: 'with --report, also list the functions that cannot run in another process',
+  },
   check: { type: 'boolean', description: 'write nothing, print what has changed, and exit with 1 if anything has' },
   strict: { type: 'boolean', description: 'exit with 1 if a declaration is not in the module' },
   watch: { type: 'boolean', description: 'write again after every change, until the command is interrupted' },
@@ -112,6 +116,7 @@ async function bind(values: Values<typeof args>, flags: readonly string[]): Prom
   const { output, report, check, json, watch } = values
   if (output === undefined && !report && !json)
     throw new UsageError('--output is missing', 'Pass a directory: --output src/sqlite3. Or pass --report.')
+  if (values.isolate && !report) throw new UsageError('--isolate needs --report')
   if (check && output === undefined) throw new UsageError('--check needs --output', 'Pass the directory to check.')
   if (watch && (check || json)) throw new UsageError(`--watch cannot be combined with --${check ? 'check' : 'json'}`)
   const tool = await loadBindTool()
@@ -162,6 +167,7 @@ async function bindOnce(
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   if (json) printData(JSON.stringify(models.length === 1 ? models[0] : models, jsonValue, 2))
   else if (report) for (const line of reportLines(models)) printData(printable(line))
+  if (values.isolate && !json) for (const model of models) reportIsolation(tool, model)
   if (output !== undefined) {
     const from =
       findInProject('tenon') === undefined && findInProject('@tenon/scope') !== undefined ? '@tenon' : 'tenon'
@@ -324,6 +330,21 @@ function reportLines(models: readonly Model[]): string[] {
   return [...lines].map(([text, targets]) =>
     targets.length === models.length ? text : `${text} (${targets.join(', ')})`,
   )
+}
+
+/** Prints a line for each function that cannot run in another process, and how many can. */
+function reportIsolation(tool: typeof bindTool, { functions, records }: Model): void {
+  const known = new Map(records.map((record) => [record.id, record]))
+  let count = 0
+  for (const one of functions) {
+    const problem = tool.isolationProblem(one, known)
+    if (problem === undefined) count++
+    else
+      printData(
+        printable(`${basename(one.place.file)}:${one.place.line} ${one.name}: ${problem}, not in another process`),
+      )
+  }
+  printData(`${count} of ${functions.length} functions can run in another process`)
 }
 
 function summaryOf(

@@ -101,6 +101,7 @@ describe('an isolated module', () => {
     expect(() => bound['join'](['a'], new Uint8Array(8))).toThrow(
       'join cannot take an array of texts in another process',
     )
+    expect(() => bound['keep_text'](null)).toThrow('keep_text cannot take memory that it keeps in another process')
     expect(() => bound['total']([store])).toThrow('total cannot take an array of pointers in another process')
   })
 
@@ -116,6 +117,23 @@ describe('an isolated module', () => {
     using next = bound['store_open']('path') as Handle
     expect(bound['store_add'](next, 1)).toBe(0)
   })
+})
+
+test('tenon bind --report --isolate lists the functions that cannot run in another process, and counts the others', () => {
+  const { stdout, code } = bind('--annotations', annotations, '--report', '--isolate')
+  expect(code).toBe(0)
+  const lines = stdout.split('\n').filter((line) => line.includes('another process'))
+  const problems = (text: string): string[] =>
+    lines.flatMap((line) => (line.includes(text) ? [/:\d+ (\w+):/.exec(line)![1]!] : []))
+  expect(problems('takes a function')).toEqual(['store_each', 'store_keep', 'nested'])
+  expect(problems('takes an array of texts')).toEqual(['join', 'open_many'])
+  expect(problems('takes an array of pointers')).toEqual(['total'])
+  expect(problems('keeps memory after the call')).toEqual(['keep_text'])
+  expect(lines.at(-1)).toMatch(/^(\d+) of \d+ functions can run in another process$/)
+  expect(bind('--isolate', '--output', 'x')).toMatchObject({ code: 2 })
+  // Without annotations, the addresses that C writes to memory cannot be told from others.
+  const plain = bind('--report', '--isolate').stdout
+  expect(plain).toMatch(/store_open: takes memory with pointers \(annotate it as a result\), not in another process/)
 })
 
 describe('Library.isolate() of a module', () => {
