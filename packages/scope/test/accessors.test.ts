@@ -247,6 +247,35 @@ test('a layout whose alignment exceeds its size checks the address', () => {
   expect(segment.get(MemoryLayout.int32.withByteAlignment(1), 15)).toBe(5 << 8)
 })
 
+test.each([
+  ['int16', 1],
+  ['int32', 5],
+  ['float32', 1.5],
+  ['int64', 5n],
+  ['float64', 1.5],
+  ['address', MemorySegment.NULL],
+] as const)('a layout of %s with any alignment checks the address', (kind, value) => {
+  const memory = MemorySegment.allocateNative(128, 64)
+  for (const alignment of [1, 2, 4, 8, 16, 32]) {
+    const layout = (MemoryLayout[kind] as typeof MemoryLayout.address).withByteAlignment(alignment)
+    const handle = MemoryLayout.varHandle<unknown>(layout)
+    for (const [segment, shift] of [
+      [memory, 0],
+      [memory.asSlice(3), 3],
+    ] as const)
+      for (let offset = 0; offset <= 64; offset++)
+        for (const access of [
+          () => segment.set(layout, offset, value as MemorySegment),
+          () => segment.get(layout, offset),
+          () => handle.set(segment, offset, value),
+          () => handle.get(segment, offset),
+        ])
+          if ((offset + shift) % alignment === 0) expect(access).not.toThrow()
+          else expect(access).toThrow(AlignmentError)
+    expect(() => memory.get(layout, 128)).toThrow(BoundsError)
+  }
+})
+
 test.each([1, 2, 4, 8, 16, 32, 64])(
   'handles of a layout with alignment %d check the address, wherever its block starts',
   (alignment) => {

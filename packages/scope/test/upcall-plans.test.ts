@@ -79,6 +79,25 @@ describe('stubs that share a plan', () => {
     expect(addresses.map(late)).toEqual([-7, 0, 5, 0])
   })
 
+  test('return an address that calls are refused with, as a number or a bigint', () => {
+    using scope = ResourceScope.ofConfined()
+    const lateAddress = (refusedResult: number | bigint): unknown => {
+      const own = ResourceScope.ofConfined()
+      const signature = { result: 'pointer', parameters: ['int32'] } as const
+      const stub = upcallStub(() => MemorySegment.NULL, signature, own, { refusedResult })
+      own.close()
+      return Linker.downcall(MemorySegment.ofAddress(stub.address), signature)(1).address
+    }
+    for (const value of [0, 7, 7n, 2 ** 53 - 1, 2n ** 53n, 2n ** 64n - 1n])
+      expect(lateAddress(value)).toBe(BigInt(value))
+    for (const value of [null, 'a', true, 1.5, -1, -1n, 2n ** 64n, Number.NaN, MemorySegment.NULL, {}])
+      expect(() =>
+        upcallStub(() => null as never, { result: 'pointer', parameters: [] }, scope, {
+          refusedResult: value as never,
+        }),
+      ).toThrow(/^refusedResult must be a (number or bigint|whole number from 0 to 18446744073709551615), got/)
+  })
+
   test('are made while the options of another one are read', () => {
     const inner = ResourceScope.ofConfined()
     const outer = ResourceScope.ofConfined()

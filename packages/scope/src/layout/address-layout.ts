@@ -2,7 +2,7 @@ import { ArgumentError } from '@tenon/core'
 import { addressIn, checkAddress, checkUsable, wrongType } from '@tenon/core/internal'
 import { scalars } from '../generated/scalars.ts'
 import { type ByteOrder, checkOrder, nativeOrder } from '../segment/byte-order.ts'
-import { checkAligned } from '../segment/locate.ts'
+import { checkAligned, checkPlace } from '../segment/locate.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkLayout, Layout, sizeOf } from './memory-layout.ts'
 
@@ -35,7 +35,7 @@ export class AddressLayout extends Layout<MemorySegment> {
   }
 
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {
-    const isAligned = this.byteAlignment >= POINTER_SIZE
+    const isAligned = this.#checkPlace(segment, byteOffset)
     const read = isAligned ? scalars.uint64.read : scalars.uint64.readUnaligned
     return this.pointTo(read(segment, byteOffset, this.order === 'little'))
   }
@@ -60,8 +60,15 @@ export class AddressLayout extends Layout<MemorySegment> {
         hint: 'Copy it into memory of a scope, because nothing would keep the address of a buffer valid.',
       })
     }
-    const write = this.byteAlignment >= POINTER_SIZE ? scalars.uint64.write : scalars.uint64.writeUnaligned
+    const write = this.#checkPlace(segment, byteOffset) ? scalars.uint64.write : scalars.uint64.writeUnaligned
     write(segment, byteOffset, BigInt(checkAddress(addressIn(value.block, value.base))), this.order === 'little')
+  }
+
+  /** Returns whether the access is aligned. @throws {BoundsError | AlignmentError} */
+  #checkPlace(segment: MemorySegment, byteOffset: number): boolean {
+    const { byteAlignment } = this
+    if (byteAlignment !== 1 && byteAlignment !== POINTER_SIZE) checkPlace(segment, byteOffset, this)
+    return byteAlignment >= POINTER_SIZE
   }
 
   protected override copy(name: string | undefined, byteAlignment: number): this {

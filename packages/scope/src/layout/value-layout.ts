@@ -1,7 +1,7 @@
 import type { AlignedAccess } from '../generated/aligned-access.ts'
 import { type Scalar, scalars, type ScalarKind } from '../generated/scalars.ts'
 import { type ByteOrder, checkOrder, nativeOrder } from '../segment/byte-order.ts'
-import { checkAligned, checkOffset } from '../segment/locate.ts'
+import { checkPlace } from '../segment/locate.ts'
 import { Layout } from './memory-layout.ts'
 
 /** The layout of one value: a number, a bigint or a boolean. */
@@ -12,6 +12,8 @@ export class ValueLayout<Value = unknown> extends Layout<Value> {
   readonly #scalar: Scalar<Value>
   readonly #isLittle: boolean
   readonly #isAligned: boolean
+  /** Whether the alignment is neither that of an aligned access nor that of an unaligned one. */
+  readonly #isOther: boolean
 
   /** @internal */
   constructor(kind: ScalarKind, order: ByteOrder = nativeOrder, byteAlignment?: number, name?: string) {
@@ -22,6 +24,7 @@ export class ValueLayout<Value = unknown> extends Layout<Value> {
     this.#scalar = scalar
     this.#isLittle = order === 'little'
     this.#isAligned = this.byteAlignment >= scalar.byteSize
+    this.#isOther = this.byteAlignment !== 1 && this.byteAlignment !== scalar.byteSize
   }
 
   /** The same layout with another byte order. */
@@ -30,23 +33,16 @@ export class ValueLayout<Value = unknown> extends Layout<Value> {
   }
 
   override read(segment: AlignedAccess, byteOffset: number): Value {
-    if (this.byteAlignment > this.byteSize) this.#checkPlace(segment, byteOffset)
+    if (this.#isOther) checkPlace(segment, byteOffset, this)
     return this.#isAligned
       ? this.#scalar.read(segment, byteOffset, this.#isLittle)
       : this.#scalar.readUnaligned(segment, byteOffset, this.#isLittle)
   }
 
   override write(segment: AlignedAccess, byteOffset: number, value: Value): void {
-    if (this.byteAlignment > this.byteSize) this.#checkPlace(segment, byteOffset)
+    if (this.#isOther) checkPlace(segment, byteOffset, this)
     if (this.#isAligned) this.#scalar.write(segment, byteOffset, value, this.#isLittle)
     else this.#scalar.writeUnaligned(segment, byteOffset, value, this.#isLittle)
-  }
-
-  #checkPlace(segment: AlignedAccess, byteOffset: number): void {
-    checkAligned(
-      segment.block.address + segment.base + checkOffset(segment, byteOffset, this.byteSize),
-      this.byteAlignment,
-    )
   }
 
   protected override copy(name: string | undefined, byteAlignment: number): this {

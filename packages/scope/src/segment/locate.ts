@@ -107,6 +107,15 @@ export function checkOffset(segment: Segment, byteOffset: unknown, byteSize: num
   return offset
 }
 
+/** Checks the place of a value whose layout has another alignment than its type. @throws {BoundsError | AlignmentError} */
+export function checkPlace(
+  segment: Segment,
+  byteOffset: number,
+  { byteSize, byteAlignment }: { readonly byteSize: number; readonly byteAlignment: number },
+): void {
+  checkAligned(segment.block.address + segment.base + checkOffset(segment, byteOffset, byteSize), byteAlignment)
+}
+
 /** @throws {AlignmentError} if the address is not a multiple of the alignment. */
 export function checkAligned(address: number, byteAlignment: number): void {
   if (address % byteAlignment === 0) return

@@ -32,7 +32,7 @@ export interface StubOptions {
    * otherwise a late call would run the function of the other stub. The default is false.
    */
   readonly unsafeReuse?: boolean
-  /** The result of calls that are refused, for scalars. The default is 0. */
+  /** The result of calls that are refused, for scalars and addresses. The default is 0. */
   readonly refusedResult?: number | bigint | boolean
 }
 
@@ -226,5 +226,7 @@ function copyOf(address: number, byteSize: number): Uint8Array {
 function stageRefused(result: Slot | undefined, value: StubOptions['refusedResult']): void {
   words[STAGE] = words[STAGE + 1] = 0
   if (value === undefined || result === undefined || result.kind === 'struct') return
-  store({ ...result, word: STAGE, name: 'refusedResult' }, value)
+  const slot = { ...result, word: STAGE, name: 'refusedResult' }
+  // An address is a number here, because a segment could be closed before the call is refused.
+  store(result.kind === 'pointer' ? { ...slot, kind: 'uint64', fast: undefined } : slot, value)
 }
