@@ -107,6 +107,8 @@ export {
 } from './native/library-functions.ts'
 export { bufferOrFree, bufferOver } from './native/call/buffer-over.ts'
 export { sharedBufferOf } from './native/call/shared-buffer.ts'
+export { MEMORY } from './native/memory-of.ts'
+export { textAt } from './native/text-at.ts'
 export { addressOf, keepAlive, stringAt } from './native/native-memory.ts'
 export { checkType, type Value } from './native/argument-conversion.ts'
 export { checkParameterCount, checkStructSize } from './native/call/plan.ts'

@@ -2,7 +2,7 @@ import { ArgumentError, LoadError, ScopeClosedError, ScopeHeldError, TenonError 
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope, toCString } from '../src/index.ts'
 import { type FunctionSignature, Linker, type NativeType, SymbolLookup, upcallStub } from '../src/linker.ts'
-import type { Result, WithErrno } from '../src/linker/linker.ts'
+import type { Result, WithErrno } from '../src/linker/downcall.ts'
 
 const { int32 } = MemoryLayout
 const libc = SymbolLookup.ofProcess()

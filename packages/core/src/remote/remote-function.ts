@@ -14,6 +14,7 @@ import {
 } from '../memory/pointer-address.ts'
 import { DEVICE_MEMORY, READ_ONLY, Segment } from '../memory/segment.ts'
 import { checkVariadic, type Value } from '../native/argument-conversion.ts'
+import { memoryOf } from '../native/memory-of.ts'
 import type { CallPlan } from '../native/call/call-plan.ts'
 import type { ValueWithErrno } from '../native/call/call-steps.ts'
 import { COPY_ENTRY, FLAGS, WORDS } from '../native/call/frame-layout.ts'
@@ -277,7 +278,8 @@ class ArgumentReader {
     this.#code = codeOperand(target.host.gate)
   }
 
-  read(slot: Slot, value: Value): Value | Uint8Array {
+  read(slot: Slot, given: Value): Value | Uint8Array {
+    const value = memoryOf(given) as Value
     const isText = slot.kind === 'text'
     if ((isText || slot.kind === 'pointer') && ArrayBuffer.isView(value)) {
       const segment = segmentOver(value)

@@ -1,10 +1,7 @@
 import type { FunctionSignature, NativeType } from '../linker/signature.ts'
 
-/**
- * A type of a parameter or result: also `text`, a `const char *` that takes and gives strings, and a function that returns the signature of
- * a callback.
- */
-export type BindType = NativeType | 'text' | (() => FunctionSignature)
+/** A type of a parameter or result: also a function that returns the signature of a callback. */
+export type BindType = NativeType | (() => FunctionSignature)
 
 /** The signature of a function of a module. */
 export interface BindSignature {

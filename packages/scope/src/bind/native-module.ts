@@ -13,10 +13,7 @@ import type { AnnotatedSignature } from './annotations.ts'
 import { readPointer, writePointer } from './members.ts'
 import { openShim } from './open-shim.ts'
 import { cannotCross, type RemoteModule } from './remote-module.ts'
-import { Scratch } from './scratch.ts'
-import { Struct } from './struct.ts'
-import { textOf } from './text.ts'
-import { variadicType } from './variadic.ts'
+import type { Struct } from './struct.ts'
 
 /** A variable of a library. */
 export interface Variable<Value> {
@@ -46,8 +43,6 @@ export type Bound = (...values: readonly unknown[]) => unknown
 
 /** The number of callbacks of one parameter at which a warning is printed. */
 const MANY_CALLBACKS = 1000
-/** The most lists of types for which one variadic function is linked. */
-const MOST_LISTS = 64
 
 /** The libraries of a module, by paths or by names that the system's loader searches. */
 export let librariesOf: (module: NativeModule) => Pick<PlatformOptions, 'libraries' | 'shim'>
@@ -72,7 +67,6 @@ export let useProcesses: (module: NativeModule, remote: RemoteModule) => void
 export class NativeModule {
   readonly #paths: readonly string[]
   readonly #scope = ResourceScope.ofConfined({ name: 'a native module' })
-  readonly #scratch = new Scratch()
   readonly #callbacks = new WeakMap<object, Map<unknown, MemorySegment>>()
   readonly #lookups: SymbolLookup[] = []
   readonly #platform: string
@@ -174,19 +168,20 @@ export class NativeModule {
   }
 
   #link(name: string, symbol: MemorySegment, signature: BindSignature): Bound {
-    const { result, parameters = [], isVariadic = false, errno = false } = signature
-    const plain: FunctionSignature = {
-      result: plainType(result ?? 'void') as NativeType | 'void',
+    const { result = 'void', parameters = [], isVariadic = false, errno = false } = signature
+    const plain = {
+      result: plainType(result),
       parameters: parameters.map((type) => plainType(type) as NativeType),
     }
-    const finish = result === 'text' ? (value: unknown) => textOf(value as MemorySegment) : undefined
+    const link = isVariadic ? Linker.variadic : Linker.downcall
+    const call = link(symbol, plain, { captureErrno: errno }) as Bound
+    const conversions = parameters.map((type, i) =>
+      typeof type === 'function' ? this.#conversionOf(type, `parameter ${i + 1} of ${name}`) : undefined,
+    )
+    if (conversions.every((convert) => convert === undefined)) return call
     // A struct that is returned goes to memory from an allocator, which is the first argument.
     const offset = typeof result === 'object' ? 1 : 0
-    const conversions = parameters.map((type, index) => this.#conversionOf(type, `parameter ${index + 1} of ${name}`))
-    if (isVariadic) return this.#variadic(symbol, plain, conversions, offset, finish)
-    const call = errno ? Linker.downcall(symbol, plain, { captureErrno: true }) : Linker.downcall(symbol, plain)
-    if (conversions.every((convert) => convert === undefined) && finish === undefined) return call as Bound
-    return this.#converting(call as Bound, conversions, offset, finish)
+    return (...values) => call(...values.map((value, i) => conversions[i - offset]?.(value) ?? value))
   }
 
   /** A variable of the libraries, which is looked up at its first use. */
@@ -279,72 +274,12 @@ export class NativeModule {
     })
   }
 
-  #converting(
-    call: Bound,
-    conversions: readonly (Conversion | undefined)[],
-    offset: number,
-    finish: Finish | undefined,
-  ): Bound {
-    const scratch = this.#scratch
-    return (...values) => {
-      const mark = scratch.mark
-      try {
-        for (let i = 0; i < conversions.length; i++) {
-          const value = values[i + offset]
-          const convert = conversions[i]
-          if (convert !== undefined && value !== null && !(value instanceof MemorySegment))
-            (values as unknown[])[i + offset] = convert(value, i)
-        }
-        const result = call(...values)
-        return finish ? finish(result) : result
-      } finally {
-        scratch.release(mark)
-      }
-    }
-  }
-
-  #variadic(
-    symbol: MemorySegment,
-    { result, parameters = [] }: FunctionSignature,
-    conversions: readonly (Conversion | undefined)[],
-    offset: number,
-    finish: Finish | undefined,
-  ): Bound {
-    const calls = new Map<string, Bound>()
-    const fixed = parameters.length
-    return (...values) => {
-      const rest = values.slice(fixed + offset).map(variadicType)
-      const key = rest.map(({ type }) => type).join()
-      let call = calls.get(key)
-      if (!call) {
-        const types = rest.map(({ type }) => (type === 'text' ? 'pointer' : type))
-        const linked = Linker.downcall(symbol, {
-          result: result ?? 'void',
-          parameters: [...parameters, ...types],
-          fixedParameters: fixed,
-        })
-        call = this.#converting(
-          linked as Bound,
-          [...conversions, ...rest.map(({ type }) => this.#conversionOf(type, 'a variadic parameter'))],
-          offset,
-          finish,
-        )
-        if (calls.size >= MOST_LISTS) calls.delete(calls.keys().next().value!)
-        calls.set(key, call)
-      }
-      return call(...values.slice(0, fixed + offset), ...rest.map(({ value }) => value))
-    }
-  }
-
-  /** How a value that is neither a segment nor null becomes an argument. */
-  #conversionOf(type: BindType, parameter: string): Conversion | undefined {
-    if (type === 'text') return (value) => (typeof value === 'string' ? this.#scratch.text(value) : memoryOf(value))
-    if (type === 'pointer' || (typeof type === 'object' && type !== null)) return memoryOf
-    if (typeof type !== 'function') return undefined
+  /** How a function of TypeScript becomes an argument. Other values stay as they are. */
+  #conversionOf(signatureOf: () => FunctionSignature, parameter: string): (value: unknown) => unknown {
     let count = 0
     return (value) => {
       if (typeof value !== 'function') return value
-      const { stub, isNew } = this.#callback(value as UpcallFunction, type)
+      const { stub, isNew } = this.#callback(value as UpcallFunction, signatureOf)
       if (isNew && ++count === MANY_CALLBACKS) warnOfMany(parameter)
       return stub
     }
@@ -375,14 +310,4 @@ function warnOfMany(parameter: string): void {
   )
 }
 
-type Conversion = (value: unknown, index: number) => unknown
-type Finish = (value: unknown) => unknown
-
-const plainType = (type: BindType | 'void'): NativeType | 'void' =>
-  type === 'text' || typeof type === 'function' ? 'pointer' : type
-
-/** The memory of a typed array or a struct. Other values stay as they are, and the call refuses them. */
-function memoryOf(value: unknown): unknown {
-  if (ArrayBuffer.isView(value)) return MemorySegment.ofBuffer(value)
-  return value instanceof Struct ? value.segment : value
-}
+const plainType = (type: BindType | 'void'): NativeType | 'void' => (typeof type === 'function' ? 'pointer' : type)

@@ -1,14 +1,12 @@
 import { LoadError, UnsupportedError } from '@tenon/core'
 import type { RemoteHost } from '@tenon/core/internal'
 import { linkRemote } from '../linker/remote-function.ts'
+import { linkByTypes } from '../linker/variadic.ts'
 import type { FunctionSignature, NativeType } from '../linker/signature.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
 import { annotatedCall, type BackgroundCall } from './annotated-call.ts'
 import type { AnnotatedParameter, AnnotatedSignature } from './annotations.ts'
 import type { BindSignature, BindType } from './bind-signature.ts'
 import { Returned } from './returned.ts'
-import { Struct } from './struct.ts'
-import { variadicType } from './variadic.ts'
 
 /** A library of a module, as other processes load it. */
 export interface RemoteLibrary {
@@ -18,9 +16,6 @@ export interface RemoteLibrary {
 }
 
 type Call = ((...values: readonly unknown[]) => unknown) & BackgroundCall
-
-/** The most lists of types for which one variadic function is linked. */
-const MOST_LISTS = 64
 
 /** Arguments that are memory of this process. */
 const REFUSED: Readonly<Partial<Record<AnnotatedParameter['is'], string>>> = {
@@ -64,10 +59,7 @@ export class RemoteModule {
         throw cannotCross(name, 'a function')
       },
     })
-    return mapArguments(call, (value) => {
-      if (typeof value === 'function') throw cannotCross(name, 'a function')
-      return value
-    })
+    return withoutCallbacks(name, call)
   }
 
   #link(name: string, library: string | undefined, signature: BindSignature, keepsPlaces = false): Call {
@@ -75,60 +67,23 @@ export class RemoteModule {
     const finish = keepsPlaces
       ? (value: unknown, errno: number, pointerAt: Returned['pointerAt']) => new Returned(value, errno, pointerAt)
       : undefined
-    const plain = { result: plainType(result), parameters: parameters.map(plainType) } as FunctionSignature
-    const linkTypes = (types: FunctionSignature): Call =>
+    const plain = { result: plainType(result), parameters: parameters.map((type) => plainType(type) as NativeType) }
+    const link = (types: FunctionSignature): Call =>
       linkRemote(this.#host, name, types, { captureErrno }, { library, finish }) as unknown as Call
-    if (isVariadic) return variadic(name, plain, linkTypes)
-    return converting(name, linkTypes(plain))
+    return withoutCallbacks(name, isVariadic ? (linkByTypes(plain, link) as unknown as Call) : link(plain))
   }
 }
 
 const plainType = (type: BindType | 'void'): NativeType | 'void' => (typeof type === 'function' ? 'pointer' : type)
 
-/** Memory of typed arrays and structs is passed as segments. */
-const converting = (name: string, call: Call): Call =>
-  mapArguments(call, (value) => {
-    if (typeof value === 'function') throw cannotCross(name, 'a function')
-    if (ArrayBuffer.isView(value)) return MemorySegment.ofBuffer(value)
-    return value instanceof Struct ? value.segment : value
-  })
-
-const mapArguments = (call: Call, map: (value: unknown) => unknown): Call =>
-  Object.assign((...values: readonly unknown[]) => call(...values.map(map)), {
-    async: async (...values: readonly unknown[]) => call.async(...values.map(map)),
-  })
-
-function variadic(
-  name: string,
-  { result = 'void', parameters = [] }: FunctionSignature,
-  link: (types: FunctionSignature) => Call,
-): Call {
-  const calls = new Map<string, Call>()
-  const fixed = parameters.length + (typeof result === 'object' ? 1 : 0)
-  const callFor = (values: readonly unknown[]): [Call, unknown[]] => {
-    const rest = values.slice(fixed).map(variadicType)
-    const key = rest.map(({ type }) => type).join()
-    let call = calls.get(key)
-    if (call === undefined) {
-      const types = [...parameters, ...rest.map(({ type }) => plainType(type) as NativeType)]
-      call = converting(name, link({ result, parameters: types, fixedParameters: parameters.length }))
-      if (calls.size >= MOST_LISTS) calls.delete(calls.keys().next().value!)
-      calls.set(key, call)
-    }
-    return [call, [...values.slice(0, fixed), ...rest.map(({ value }) => value)]]
+const withoutCallbacks = (name: string, call: Call): Call => {
+  const check = (values: readonly unknown[]): readonly unknown[] => {
+    if (values.some((value) => typeof value === 'function')) throw cannotCross(name, 'a function')
+    return values
   }
-  return Object.assign(
-    (...values: readonly unknown[]) => {
-      const [call, list] = callFor(values)
-      return call(...list)
-    },
-    {
-      async: async (...values: readonly unknown[]) => {
-        const [call, list] = callFor(values)
-        return call.async(...list)
-      },
-    },
-  )
+  return Object.assign((...values: readonly unknown[]) => call(...check(values)), {
+    async: async (...values: readonly unknown[]) => call.async(...check(values)),
+  })
 }
 
 /** What only this process can have was given to a function that runs in another one. */

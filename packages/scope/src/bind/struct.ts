@@ -1,4 +1,4 @@
-import { inspectAsText, wrongType } from '@tenon/core/internal'
+import { inspectAsText, MEMORY, wrongType } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import type { Pointer } from './pointer.ts'
@@ -62,6 +62,12 @@ export abstract class Struct<Name extends string = string> {
 
   static {
     inspectAsText(Struct)
+    // A struct is accepted wherever its memory is.
+    Object.defineProperty(Struct.prototype, MEMORY, {
+      get(this: Struct) {
+        return this.segment
+      },
+    })
   }
 }
 

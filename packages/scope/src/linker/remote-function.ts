@@ -9,7 +9,7 @@ import { checkBoolean } from '../check.ts'
 import { StructLayout } from '../layout/group-layout.ts'
 import { printAs } from '../print-as.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { intoAllocator, type Bound, type Downcall, type DowncallOptions } from './linker.ts'
+import { intoAllocator, type Bound, type Downcall, type DowncallOptions } from './downcall.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
 
 /** The options of a function of C that runs in another process. */

@@ -7,6 +7,7 @@ import { addressIn, NO_ADDRESS } from '../../memory/pointer-address.ts'
 import { DEVICE_MEMORY, READ_ONLY, Segment } from '../../memory/segment.ts'
 import { Tensor } from '../../types/tensor.ts'
 import type { Value } from '../argument-conversion.ts'
+import { memoryOf } from '../memory-of.ts'
 import { VALUE_SIZES, type ValueType } from '../value-type.ts'
 import type { CallPlan, ParameterPlan } from './call-plan.ts'
 import { COPY_ENTRY, TEXT_PLAN, WORDS } from './frame-layout.ts'
@@ -82,7 +83,7 @@ export const isCode = ({ view }: Block): boolean => view === noView
 function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   const { kind, byteSize } = slot
   if (kind === 'pointer' || kind === 'text') {
-    const address = isMemory(value) ? addressIn(operand!, value.base) : viewAddress(value, operand)
+    const address = isMemory(value) ? addressIn(operand!, value.base) : otherAddress(value, operand)
     if (address !== undefined) return address
     if (value === null) return 0
     if (kind === 'text' && typeof value === 'string') return value
@@ -97,9 +98,15 @@ function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   return copy
 }
 
-/** The address of a view that is an argument. The result of a callback is none: nothing would keep its memory. */
-function viewAddress(value: unknown, operand: Block | undefined): number | undefined {
-  return operand !== undefined && ArrayBuffer.isView(value) ? addressOfView(value) : undefined
+/**
+ * The address of a view or of an object that has memory. The result of a callback is no view, because nothing would keep its memory.
+ *
+ * @param operand the memory that was found in the argument. An object that has other memory now has no address.
+ */
+function otherAddress(value: unknown, operand: Block | undefined): number | bigint | undefined {
+  if (ArrayBuffer.isView(value)) return operand === undefined ? undefined : addressOfView(value)
+  const memory = memoryOf(value)
+  return memory instanceof Segment && memory.block === operand ? addressIn(operand, memory.base) : undefined
 }
 
 function refusedPointer({ kind, name }: Slot, value: unknown, operand: Block | undefined): ArgumentError {
@@ -133,14 +140,16 @@ function stridedTensor(name: string, { type }: Tensor): ArgumentError {
 const DANGLING = 'Put the bytes into memory of an allocator or a typed array, because addresses can dangle.'
 
 /** Resolves the result of a function. @throws {ScopeClosedError | WrongThreadError} if its memory is not open. */
-export function resolveResult(slot: Slot, value: Value): Resolved {
+export function resolveResult(slot: Slot, given: Value): Resolved {
+  const value = memoryOf(given) as Value
   if (!isMemory(value)) return resolve(slot, value)
   const { block } = value
   checkUsable(block)
   return resolve(slot, value, block)
 }
 
-function structSegment({ kind, name, byteSize }: Slot, value: Value): Segment {
+function structSegment({ kind, name, byteSize }: Slot, given: Value): Segment {
+  const value = memoryOf(given)
   if (value instanceof Segment && value.byteSize === byteSize) {
     const { flags } = value
     if ((flags & DEVICE_MEMORY) !== 0) throw new ArgumentError(`${name} must be in host memory, got device memory`)
@@ -216,11 +225,12 @@ function makeStores(): Stores {
     resolveIn: (operand, slot, value) => {
       const { fast } = slot
       if (fast !== undefined && fast !== 'pointer') return value
-      if (fast === 'pointer' && operand.address !== noAddress) return operand.address + (value as Segment).base
+      if (fast === 'pointer' && operand.address !== noAddress && value instanceof MemoryType)
+        return operand.address + value.base
       return resolve(slot, value, operand)
     },
     addressIn: (operand, slot, value) => {
-      if (operand.address !== noAddress) return operand.address + (value as Segment).base
+      if (operand.address !== noAddress && value instanceof MemoryType) return operand.address + value.base
       return resolve(slot, value, operand) as number | bigint
     },
     storeAddress: ({ word }, address) => setAddress(word, address),
@@ -247,7 +257,9 @@ export const store: ArgumentSteps['store'] = steps.store
 
 function otherOperand(value: unknown, code: Block): Block {
   if (isMemory(value)) return value.block
-  return ArrayBuffer.isView(value) ? (operandOfView(value) ?? code) : code
+  if (ArrayBuffer.isView(value)) return operandOfView(value) ?? code
+  const memory = memoryOf(value)
+  return memory instanceof Segment ? memory.block : code
 }
 
 function storeOther(slot: Slot, value: Resolved): void {
