@@ -70,6 +70,11 @@ export class IsolatedLibrary implements AsyncDisposable {
     inspectAsText(this)
     openIsolated = async (path, options, use) => {
       const settings = splitOptions(options)
+      if (use !== undefined && settings.isScript) {
+        throw new ArgumentError("a module must be isolated with host 'native', got 'node'", {
+          hint: 'Workers of Node.js have kernels in TypeScript alone.',
+        })
+      }
       const file = new LibraryFile(resolve(libraryPath(path)), settings.isScript ? noSymbols : undefined)
       checkFile(file)
       const host = await WorkerHost.open({ path: file.path, file: () => file.refresh() }, settings)

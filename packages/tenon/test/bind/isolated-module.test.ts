@@ -144,6 +144,11 @@ describe('Library.isolate() of a module', () => {
       /^a module must be isolated before its first call/,
     )
     await expect(Library.isolate(bound['library'] as NativeModule)).rejects.toThrow(ArgumentError)
+    const other = await loadAgain('store', 'node')
+    await expect(Library.isolate(other['library'] as NativeModule, { host: 'node' })).rejects.toThrow(
+      "a module must be isolated with host 'native', got 'node'",
+    )
+    await expect(Library.isolate({} as NativeModule)).rejects.toThrow(ArgumentError)
   })
 
   test('leaves a module in this process as it is', async () => {
