@@ -1,18 +1,20 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { assertionsOf } from '../conformance/assertions.ts'
 import { CompilerError, HeadersProblem, type Model, readModel, writeModule } from '../src/index.ts'
+import { hashOfModel } from '../src/model/hash-of-model.ts'
 
 const torture = fileURLToPath(new URL('torture.h', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'tenon-bind-test-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 const header = (name: string, text: string): string => {
   const path = join(directory, name)
+  mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, text)
   return path
 }
@@ -87,6 +89,28 @@ describe('layouts', () => {
     expect(members('both_half')).toEqual(['low', 'high'])
   })
 
+  test('what is const has no setter', async () => {
+    const path = header(
+      'const.h',
+      'struct s { const int a; int *const b; const char *c; int d; }; extern const int fixed; extern int changing; extern int *const kept;',
+    )
+    const read = await readModel([path])
+    expect(read.records[0]!.layout!.members.map(({ name, isConst }) => [name, isConst])).toEqual([
+      ['a', true],
+      ['b', true],
+      ['c', false],
+      ['d', false],
+    ])
+    expect(read.variables.map(({ name, isConst }) => [name, isConst])).toEqual([
+      ['fixed', true],
+      ['changing', false],
+      ['kept', true],
+    ])
+    const { declarations } = writeModule(read, { libraries: [] })
+    expect(declarations.match(/set \w+/g)).toEqual(['set c', 'set d'])
+    expect(declarations.match(/readonly value/g)).toHaveLength(2)
+  })
+
   test('a macro with the name of a member does not hide its offset', () => {
     expect(model.records.find(({ id }) => id === 'hidden')!.layout!.members).toMatchObject([
       { name: 'xmember', byteOffset: 0 },
@@ -151,9 +175,12 @@ describe('constants', () => {
     expect([constant('ONLY_A_GUARD'), reason('ONLY_A_GUARD')]).toEqual([undefined, undefined])
   })
 
-  test('hundreds of macros that name nothing take two rounds and not one for each', async () => {
-    const macros = Array.from({ length: 300 }, (_, i) => `#define M${i} (api->member${i})`).join('\n')
-    const { constants } = await readModel([header('many.h', `${macros}\n#define LAST 5\n`)])
+  test.each([
+    ['names that nothing declares', '(api->member + missing'],
+    ['errors of all kinds', '(sizeof(struct later) + (int) * later'],
+  ])('hundreds of macros with %s do not keep the others from being constants', async (_, body) => {
+    const macros = Array.from({ length: 300 }, (__, i) => `#define M${i} ${body}${i % 7})`).join('\n')
+    const { constants } = await readModel([header('many.h', `struct later;\n${macros}\n#define LAST 5\n`)])
     expect(constants.map(({ name }) => name)).toEqual(['LAST'])
   })
 })
@@ -233,6 +260,30 @@ describe('what cannot be read', () => {
     await expect(readModel([path])).rejects.toThrow(/block\.h:2/)
     expect(HeadersProblem.prototype).toBeInstanceOf(Error)
   })
+})
+
+test('the hash of a model changes with everything that a module has, and with no path', async () => {
+  const base = {
+    kind: 'struct s { int a; };',
+    constant: '#define C 1',
+    enum: 'enum e { E };',
+    call: 'int f(int);',
+    variable: 'extern int v;',
+  }
+  const hashOf = async (parts: Partial<typeof base>, name = 'hash.h'): Promise<string> =>
+    hashOfModel(await readModel([header(name, Object.values({ ...base, ...parts }).join('\n'))]))
+  const hash = await hashOf({})
+  expect(await hashOf({ kind: '\n/* moved */ struct s { int a; };' })).toBe(hash)
+  const others = await Promise.all([
+    hashOf({ kind: 'struct s { unsigned a; };' }, '1/hash.h'),
+    hashOf({ kind: 'struct s { int : 32; int a; };' }, '2/hash.h'),
+    hashOf({ constant: '#define C 2' }, '3/hash.h'),
+    hashOf({ enum: 'enum e { E, F };' }, '4/hash.h'),
+    hashOf({ call: 'int f(long);' }, '5/hash.h'),
+    hashOf({ variable: 'extern long v;' }, '6/hash.h'),
+  ])
+  expect(new Set([hash, ...others]).size).toBe(7)
+  expect(await hashOf({}, '7/hash.h')).toBe(hash)
 })
 
 describe('a module', () => {

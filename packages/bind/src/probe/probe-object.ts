@@ -46,7 +46,11 @@ export async function askCompiler(
 ): Promise<Answer[]> {
   if (questions.length === 0) return []
   const expanded = await expandQuestions(compiler, questions, before)
-  const isAsked = questions.map((_, index) => expanded.texts.has(index))
+  const isDeclared = declaredNames(expanded.headers)
+  const isAsked = questions.map((_, index) => {
+    const text = expanded.texts.get(index)
+    return text !== undefined && isDeclared(text.value)
+  })
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const unit = writeUnit(questions, expanded, isAsked, round === 0)
     const object = compiler.file('.o')
@@ -65,6 +69,28 @@ const COMPILE = ['-c', '-O0', '-g0', '-w', '-fno-lto']
 interface ExpandedQuestion {
   readonly declaration: string
   readonly value: string
+}
+
+const WORD = /(?<![\w.])[A-Za-z_]\w*/g
+/** Texts, characters, and members, whose names need not be declared. */
+const NOT_A_NAME = /(?:u8|[LuU])?"(?:[^"\\]|\\.)*"|(?:u8|[LuU])?'(?:[^'\\]|\\.)*'|(?:->|\.)\s*\w+/g
+const KEYWORDS = new Set(
+  (
+    'auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return short ' +
+    'signed sizeof static struct switch typedef union unsigned void volatile while asm typeof alignof true false nullptr bool'
+  ).split(' '),
+)
+
+/**
+ * Tells whether all names in an expression occur in the headers. Others cannot be declared, and gcc takes milliseconds for each to find names
+ * that resemble it. Names with two underscores, or one and a capital letter, may belong to the compiler.
+ */
+function declaredNames(headers: string): (expression: string) => boolean {
+  const names = new Set(headers.match(WORD))
+  return (expression) =>
+    (expression.replaceAll(NOT_A_NAME, ' ').match(WORD) ?? []).every(
+      (name) => names.has(name) || KEYWORDS.has(name) || /^_[_A-Z]/.test(name),
+    )
 }
 
 /** Between the declaration and the value of a question while the preprocessor expands both. */

@@ -144,7 +144,8 @@ describe('a module', () => {
   })
 
   test('refuses the shim of other headers when it is first used', async () => {
-    const other = join(directory, 'other.h')
+    mkdirSync(join(directory, 'changed'))
+    const other = join(directory, 'changed', 'shim.h')
     writeFileSync(other, `${readFileSync(header, 'utf8')}\nstruct another { int x; };\n`)
     const { code } = runTenon(['bind', other, '--library', library, '--shim', '--output', join(directory, 'other')])
     expect(code).toBe(0)
