@@ -15,6 +15,8 @@ export interface CallableText {
   readonly list: string
   /** The parameters with their types. */
   readonly types: string
+  /** The same for a call in another thread, which does not take memory of JavaScript. */
+  readonly asyncTypes: string
   readonly result: string
   /** The signature for `library.link()`. */
   readonly signature: string
@@ -38,17 +40,19 @@ export function callableText(
     return call ? argumentType(declared, call.parameters[i]!, records) : parameterType(declared, records)
   }
   const { result } = type
+  const types = [
+    ...(hasAllocator ? ['allocator: AllocatorLike'] : []),
+    ...passed.map((i) => `${names[i]}: ${typeOf(i)}`),
+    ...(type.isVariadic ? ['...rest: readonly unknown[]'] : []),
+  ].join(', ')
   return {
     list: [
       ...(hasAllocator ? ['allocator'] : []),
       ...passed.map((i) => names[i]!),
       ...(type.isVariadic ? ['...rest'] : []),
     ].join(', '),
-    types: [
-      ...(hasAllocator ? ['allocator: AllocatorLike'] : []),
-      ...passed.map((i) => `${names[i]}: ${typeOf(i)}`),
-      ...(type.isVariadic ? ['...rest: readonly unknown[]'] : []),
-    ].join(', '),
+    types,
+    asyncTypes: types.replaceAll(/ \| (?:(?:Big)?(?:Ui|I)nt\d+Array|Float\d+Array|ArrayBufferView)\b/g, ''),
     result: call ? callResultType(type, call, names) : resultType(result),
     signature: call
       ? annotatedSignature(type, call, names, records, { nameFunction, status })
@@ -67,6 +71,7 @@ export function writeFunction(
   const {
     list,
     types,
+    asyncTypes,
     result,
     signature: text,
     finish,
@@ -79,7 +84,7 @@ export function writeFunction(
     }
   return {
     code: `let $${name}\nconst $link_${name} = () => ${linked}\nexport function ${declared}(${list}) {\n  return $link_${name}()(${list})\n}\n${declared}.async = (${list}) => $link_${name}().async(${list})`,
-    declaration: `export declare const ${declared}: { (${types}): ${result}; async(${types}): Promise<${result}> }`,
+    declaration: `export declare const ${declared}: { (${types}): ${result}; async(${asyncTypes}): Promise<${result}> }`,
   }
 }
 

@@ -50,7 +50,7 @@ export function writeMethod(
   records: Records,
   names: CallNames,
 ): ClassMember {
-  const { list, types, result, signature: text, finish } = callableText(type, call, records, names)
+  const { list, types, asyncTypes, result, signature: text, finish } = callableText(type, call, records, names)
   const key = memberKey(name)
   const field = `this.#${key}`
   const link = (previous: string): string => `library.linkMember(this, '${name}', ${byteOffset}, ${text}${previous})`
@@ -60,7 +60,7 @@ export function writeMethod(
   if (call?.isAsync === true)
     return {
       code: [`#${key}`, `get ${key}() {`, `  return ${linked}`, `}`],
-      declaration: [`readonly ${key}: { (${types}): ${result}; async(${types}): Promise<${result}> }`],
+      declaration: [`readonly ${key}: { (${types}): ${result}; async(${asyncTypes}): Promise<${result}> }`],
     }
   return {
     code: [`#${key}`, `${key}(${list}) {`, `  return ${finish(`${linked}(${list})`)}`, `}`],

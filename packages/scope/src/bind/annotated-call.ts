@@ -21,9 +21,8 @@ type Call = (...values: readonly unknown[]) => unknown
 
 /** How the module of a call links functions and keeps callbacks. */
 export interface CallLinker {
+  /** Links a function. One without parameters that are callbacks also runs in the background. */
   link(signature: BindSignature): Call
-  /** Links a function whose arguments are values of the linker, for calls in the background. */
-  linkPlain(signature: BindSignature): BackgroundCall
   readonly callback: MakeCallback
 }
 
@@ -40,8 +39,14 @@ export function annotatedCall(name: string, declaration: AnnotatedSignature, lin
   const plan = new CallPlan(name, declaration)
   const call = linker.link(plan.signature)
   let background: BackgroundCall | undefined
+  const { returns, omitsValue = false } = declaration
   return Object.assign(
     (...values: readonly unknown[]): unknown => {
+      if (plan.isShort) {
+        const returned = call(...values)
+        if (omitsValue) return undefined
+        return formed(returned instanceof Returned ? returned.value : returned, returns)
+      }
       const mark = slots.mark
       const run = new Run(plan, false)
       try {
@@ -53,11 +58,11 @@ export function annotatedCall(name: string, declaration: AnnotatedSignature, lin
     },
     {
       async: async (...values: readonly unknown[]): Promise<unknown> => {
-        background ??= linker.linkPlain(plan.plainSignature)
+        background ??= linker.link(plan.plainSignature) as AnnotatedCall
         const run = new Run(plan, true)
         try {
           const list = run.prepare(values)
-          plan.copyForBackground(list, run, linker.callback)
+          plan.makeCallbacks(list, linker.callback)
           return run.finish(await background.async(...list))
         } finally {
           run.end()

@@ -1,11 +1,8 @@
-import { toCString } from '../allocator/to-c-string.ts'
 import type { FunctionSignature } from '../linker/signature.ts'
 import type { UpcallFunction } from '../linker/upcall-stub.ts'
-import type { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
+import type { MemorySegment } from '../segment/memory-segment.ts'
 import type { AnnotatedParameter, AnnotatedSignature } from './annotations.ts'
 import type { BindSignature, BindType } from './bind-signature.ts'
-import { Struct } from './struct.ts'
 
 /** Makes a callback that lives as long as the module. */
 export type MakeCallback = (run: UpcallFunction, signature: () => FunctionSignature) => MemorySegment
@@ -31,6 +28,8 @@ export class CallPlan {
   readonly returnsStruct: boolean
   /** Whether C gives pointers that this file reads after the call, which may lead into a text that was passed. */
   readonly givesPointers: boolean
+  /** Whether only the result is not that of C, and needs nothing but itself. */
+  readonly isShort: boolean
   readonly signature: BindSignature
 
   constructor(name: string, declaration: AnnotatedSignature) {
@@ -42,27 +41,30 @@ export class CallPlan {
     this.hasAllocator = this.returnsStruct || parameters.some((one) => isAnnotated(one) && one.is === 'struct')
     this.givesPointers =
       result === 'pointer' || parameters.some((one) => isAnnotated(one) && one.is === 'out' && one.type === 'pointer')
+    const { status, returns } = declaration
+    const isOwnResult = returns?.handle === undefined && returns?.nonnull === undefined
+    this.isShort =
+      !parameters.some((one) => isAnnotated(one) || (one === 'text' && this.givesPointers)) &&
+      isOwnResult &&
+      status === undefined &&
+      !errno
     this.signature = { result: result ?? 'void', parameters: parameters.map(typeForCall), isVariadic, errno }
   }
 
-  /** The signature for calls in the background, whose texts and callbacks this file makes. */
+  /** The signature for calls in the background, in which callbacks are pointers. */
   get plainSignature(): BindSignature {
-    const { result, parameters, errno } = this.signature
-    const plain = (type: BindType): BindType => (type === 'text' || typeof type === 'function' ? 'pointer' : type)
-    return { result: result === 'void' ? result : plain(result!), parameters: parameters!.map(plain), errno: errno! }
+    const { parameters = [] } = this.signature
+    const plain = parameters.map((type): BindType => (typeof type === 'function' ? 'pointer' : type))
+    return { ...this.signature, parameters: plain }
   }
 
-  /** Texts get memory that lives until the call has ended, and functions become callbacks of the module. */
-  copyForBackground(list: unknown[], run: { readonly arena: ConfinedNativeScope }, callback: MakeCallback): void {
+  /** Functions become callbacks of the module. */
+  makeCallbacks(list: unknown[], make: MakeCallback): void {
     const offset = this.returnsStruct ? 1 : 0
     this.signature.parameters!.forEach((type, index) => {
-      const at = index + offset
-      const value = list[at]
-      if (type === 'text' && typeof value === 'string') list[at] = toCString(value, run.arena)
-      else if (typeof type === 'function' && typeof value === 'function')
-        list[at] = callback(value as UpcallFunction, type)
-      else if (value instanceof Struct) list[at] = value.segment
-      else if (ArrayBuffer.isView(value)) list[at] = MemorySegment.ofBuffer(value)
+      const value = list[index + offset]
+      if (typeof type === 'function' && typeof value === 'function')
+        list[index + offset] = make(value as UpcallFunction, type)
     })
   }
 }

@@ -8,7 +8,7 @@ import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
 import { ResourceScope } from '../scope/resource-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import type { BindSignature, BindType } from './bind-signature.ts'
-import { type AnnotatedCall, annotatedCall, type BackgroundCall } from './annotated-call.ts'
+import { type AnnotatedCall, annotatedCall } from './annotated-call.ts'
 import type { AnnotatedSignature } from './annotations.ts'
 import { readPointer, writePointer } from './members.ts'
 import { openShim } from './open-shim.ts'
@@ -161,8 +161,6 @@ export class NativeModule {
     if (!('annotated' in signature)) return this.#link(name, symbol, signature)
     return annotatedCall(name, signature, {
       link: (typed) => this.#link(name, symbol, typed),
-      linkPlain: ({ errno = false, ...types }) =>
-        Linker.downcall(symbol, types as FunctionSignature, { captureErrno: errno }) as BackgroundCall,
       callback: (run, signatureOf) => this.#callback(run, signatureOf).stub,
     })
   }

@@ -54,7 +54,6 @@ export class RemoteModule {
     }
     const call = annotatedCall(name, signature, {
       link: (typed) => this.#link(name, path, typed, true),
-      linkPlain: (typed) => this.#link(name, path, typed, true),
       callback: () => {
         throw cannotCross(name, 'a function')
       },

@@ -257,7 +257,11 @@ describe('an asynchronous call', () => {
   test('gives the same results as the call', async () => {
     await expect(bound['divide'].async(17, 5)).resolves.toEqual({ quotient: 3, rest: 2 })
     await expect(bound['text_copy'].async('grün')).resolves.toBe('grün')
-    await expect(bound['sum'].async(Int32Array.of(1, 2))).resolves.toBe(3)
+    using scope = NativeScope.ofConfined()
+    const memory = scope.allocate(8, 4)
+    memory.setInt32(4, 3)
+    await expect(bound['sum'].async(memory)).resolves.toBe(3)
+    await expect(bound['sum'].async(Int32Array.of(1, 2))).rejects.toThrow('must be memory of an allocator')
     await expect(bound['set_errno'].async(4)).resolves.toEqual({ value: -1, errno: 4 })
     const many = await Promise.all(
       Array.from({ length: 50 }, (_, i) => bound['divide'].async(i, 7) as Promise<{ rest: number }>),

@@ -170,6 +170,8 @@ describe('a handle', () => {
       bound.total([store, null])
       // @ts-expect-error a cursor is not a store
       bound.store_add(cursor, 1)
+      // @ts-expect-error another thread must not use memory of JavaScript
+      void bound.sum.async(new Int32Array(1))
       // @ts-expect-error C keeps the text
       bound.keep_text('text')
       // @ts-expect-error null is refused
