@@ -75,7 +75,7 @@ export default {
       exports: ['tn_*', 'XLA_FFI_GetApi', 'XlaCustomCallStatus*', '_ZN3xla3ffi12GetXlaFfiApiEv'],
       imports: names(`
         _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dl_iterate_phdr dladdr dladdr1 dlerror
-        dlinfo dlopen dlsym epoll_create1 epoll_ctl epoll_wait eventfd fallocate fchmod fcntl fesetenv free fstat fstatfs ftruncate
+        dlinfo dlopen dlsym dlvsym epoll_create1 epoll_ctl epoll_wait eventfd fallocate fchmod fcntl fesetenv free fstat fstatfs ftruncate
         getenv getpid getrlimit getsockopt ioctl kill listen lseek madvise malloc memchr memcmp memcpy memfd_create memmove
         memset mincore mmap mprotect mremap msync munmap open pipe2 poll posix_memalign posix_spawn posix_spawn_file_actions_*
         posix_spawnattr_* ppoll process_vm_readv pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal

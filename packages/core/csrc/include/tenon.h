@@ -81,6 +81,10 @@ TN_API int32_t tn_library_process(void **out);
 /* Looks up a symbol of an opened library. TN_NOT_FOUND: the library does not export it. */
 TN_API int32_t tn_library_symbol(void *library, const char *name, size_t name_length, void **out);
 
+/* Looks up a version of a symbol, such as "GLIBC_2.2.5". TN_UNSUPPORTED: the system's loader has no versions. */
+TN_API int32_t tn_library_versioned_symbol(void *library, const char *name, size_t name_length, const char *version,
+                                           size_t version_length, void **out);
+
 /* Looks up a function. TN_NOT_FOUND: the library does not export it. TN_INVALID_ARGUMENT: the symbol is a variable, or a
  * thread-local one. macOS does not tell. */
 TN_API int32_t tn_library_function(void *library, const char *name, size_t name_length, void **out);

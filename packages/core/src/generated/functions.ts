@@ -18,6 +18,7 @@ export const FUNCTIONS = {
     tn_library_open_core: ['int32_t', ['void *']],
     tn_library_process: ['int32_t', ['void *']],
     tn_library_symbol: ['int32_t', ['void *', 'const char *', 'size_t', 'void *']],
+    tn_library_versioned_symbol: ['int32_t', ['void *', 'const char *', 'size_t', 'const char *', 'size_t', 'void *']],
     tn_library_function: ['int32_t', ['void *', 'const char *', 'size_t', 'void *']],
     tn_address_is_data: ['int32_t', ['void *']],
     tn_first_core: ['int32_t', ['void *', 'void *']],

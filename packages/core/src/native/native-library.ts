@@ -153,6 +153,29 @@ export class NativeLibrary extends ManagedLifetime {
     return this.#find('tn_library_function', name) !== DATA
   }
 
+  /**
+   * @internal The address of a version of a symbol. Undefined if the library does not export it.
+   * @throws {UnsupportedError} if symbols have no versions on this system.
+   */
+  versionedSymbol(name: string, version: string): number | undefined {
+    this.checkAlive()
+    const [symbol, label] = [Buffer.from(checkName(name, 'name')), Buffer.from(checkName(version, 'version'))]
+    const out = new BigUint64Array(1)
+    const status = coreFunctions().tn_library_versioned_symbol(
+      this.#handle,
+      addressOf(symbol),
+      symbol.length,
+      addressOf(label),
+      label.length,
+      addressOf(out),
+    )
+    keepAlive(symbol)
+    keepAlive(label)
+    if (status === STATUS.NOT_FOUND.value) return undefined
+    checkStatus(status, `looking up ${name}@${version}`)
+    return Number(out[0])
+  }
+
   #refuse(name: string): never {
     throw missingSymbol(this.path, name)
   }

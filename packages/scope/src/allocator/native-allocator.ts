@@ -83,7 +83,7 @@ function fullError(segment: MemorySegment, byteSize: number, byteAlignment: numb
 /**
  * Creates allocators, and allocates memory for layouts from any allocator. An allocator is an object with a method
  * `allocate(byteSize, byteAlignment)`. Both arguments are in bytes. The memory belongs to the allocator's scope.
- * A `NativeScope` and a `SharedMemory` are allocators, too.
+ * A `NativeScope` and a `SharedMemory` are allocators, too. Every other scope is one that makes a separate block for each request.
  *
  * @throws {AllocationError} from the allocators, if there is not enough memory.
  */

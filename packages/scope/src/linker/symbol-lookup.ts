@@ -1,9 +1,15 @@
-import { NativeLibrary } from '@tenon/core'
-import { type Gate, inspectAsText, wrongType } from '@tenon/core/internal'
+import { LoadError, NativeLibrary } from '@tenon/core'
+import { checkOptions, type Gate, inspectAsText, wrongType } from '@tenon/core/internal'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { globalScope } from '../scope/gc-scopes.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { SymbolSegment } from './symbol-segment.ts'
+
+/** Options for looking up a symbol. */
+export interface SymbolOptions {
+  /** The version of the symbol, such as `GLIBC_2.2.5`. The default is the one that the library names as such. Needs glibc. */
+  readonly version?: string
+}
 
 /** Looks up functions and variables in native libraries. Symbols can be used until their scope is closed. */
 export class SymbolLookup {
@@ -49,14 +55,33 @@ export class SymbolLookup {
     return new SymbolLookup(globalScope, NativeLibrary.ofProcess(), 'this process')
   }
 
-  /** Returns a symbol, or undefined if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
-  find(name: string): MemorySegment | undefined {
-    return this.#library.has(name) ? this.get(name) : undefined
+  /**
+   * Returns a symbol, or undefined if no library exports it.
+   *
+   * @throws {ScopeClosedError} after the scope has closed. @throws {UnsupportedError} for a version where symbols have none.
+   * @example
+   * SymbolLookup.ofProcess().find('memcpy', { version: 'GLIBC_1.0' }) // undefined
+   */
+  find(name: string, options?: SymbolOptions): MemorySegment | undefined {
+    const { version } = checkOptions(options, ['version'])
+    if (version === undefined) return this.#library.has(name) ? this.get(name) : undefined
+    const address = this.#library.versionedSymbol(name, version)
+    return address === undefined ? undefined : this.#symbol(address, name)
   }
 
-  /** Returns a symbol. @throws {LoadError} if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
-  get(name: string): MemorySegment {
-    return new SymbolSegment(this.#owner.gate, Number(this.#library.symbol(name)), name, this.#library)
+  /** Returns a symbol. @throws {LoadError} if no library exports it, else as {@link find}. */
+  get(name: string, options?: SymbolOptions): MemorySegment {
+    const { version } = checkOptions(options, ['version'])
+    if (version === undefined) return this.#symbol(Number(this.#library.symbol(name)), name)
+    const found = this.find(name, { version })
+    if (found !== undefined) return found
+    throw new LoadError(`${this.#title} does not export ${name} in the version ${JSON.stringify(version)}`, {
+      hint: 'The command objdump -T lists the versions of the symbols of a library.',
+    })
+  }
+
+  #symbol(address: number, name: string): MemorySegment {
+    return new SymbolSegment(this.#owner.gate, address, name, this.#library)
   }
 
   toString(): string {

@@ -79,6 +79,27 @@ int32_t tn_library_symbol(void *library, const char *name, size_t name_length, v
   return TN_OK;
 }
 
+int32_t tn_library_versioned_symbol(void *library, const char *name, size_t name_length, const char *version,
+                                    size_t version_length, void **out) {
+  TN_REQUIRE(library != NULL && name != NULL && version != NULL && out != NULL,
+             "library, name, version and out must not be null");
+#if defined(__GLIBC__)
+  char *symbol = NULL, *label = NULL;
+  TN_TRY(terminate("name", name, name_length, &symbol));
+  const int32_t status = terminate("version", version, version_length, &label);
+  void *address = status == TN_OK ? dlvsym(library, symbol, label) : NULL;
+  free(symbol);
+  free(label);
+  if (status != TN_OK) return status;
+  if (address == NULL) return tn__fail(TN_NOT_FOUND, "the library does not export this version of the symbol");
+  *out = address;
+  return TN_OK;
+#else
+  (void)name_length, (void)version_length;
+  return tn__fail(TN_UNSUPPORTED, "symbols have versions only on Linux with glibc");
+#endif
+}
+
 int32_t tn_first_core(const char **path, const char **version) {
   TN_REQUIRE(path != NULL && version != NULL, "path and version must not be null");
   Dl_info info;

@@ -98,6 +98,12 @@ int32_t tn_address_is_data(const void *address) {
   return VirtualQuery(address, &page, sizeof page) != 0 && (page.Protect & executable) == 0;
 }
 
+int32_t tn_library_versioned_symbol(void *library, const char *name, size_t name_length, const char *version,
+                                    size_t version_length, void **out) {
+  (void)library, (void)name, (void)name_length, (void)version, (void)version_length, (void)out;
+  return tn__fail(TN_UNSUPPORTED, "symbols have versions only on Linux with glibc");
+}
+
 int32_t tn_library_function(void *library, const char *name, size_t name_length, void **out) {
   void *address = NULL;
   TN_TRY(tn_library_symbol(library, name, name_length, &address));
