@@ -7,7 +7,16 @@ import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
 import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import type { AnnotatedParameter, AnnotatedSignature, StatusForm, ValueForm } from './annotations.ts'
-import { countOf, formed, lengthOf, readWritten, sizeOfWritten, type WrittenType, writeWritten } from './call-values.ts'
+import {
+  copyOf,
+  countOf,
+  formed,
+  lengthOf,
+  readWritten,
+  sizeOfWritten,
+  type WrittenType,
+  writeWritten,
+} from './call-values.ts'
 import { CallPlan, isAnnotated, isMade, type MakeCallback } from './call-plan.ts'
 import { detachHandle, Handle, type HandleClass, handleScopeOf, makeHandle } from './handle.ts'
 import { writePointer } from './members.ts'
@@ -121,8 +130,7 @@ class Run {
     for (let i = 0; i < parameters.length; i++) {
       if (isMade(parameters[i]!)) continue
       const value = values[next++]
-      // The elements are read once.
-      this.#given[i] = Array.isArray(value) ? Array.from(value as unknown[]) : value
+      this.#given[i] = Array.isArray(value) ? copyOf(value as unknown[], `argument ${i + 1}`) : value
     }
     const list = parameters.map((parameter, i) =>
       isAnnotated(parameter) ? this.#argument(parameter, i, values[0]) : this.#given[i],

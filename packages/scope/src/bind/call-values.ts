@@ -1,5 +1,5 @@
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { checkSize, remotePlaceOf, wrongType } from '@tenon/core/internal'
+import { checkSize, remotePlaceOf, wrongType, wrongValue } from '@tenon/core/internal'
 import { MemoryLayout } from '../layout/layouts.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import type { ValueForm } from './annotations.ts'
@@ -56,7 +56,25 @@ function byteSizeOf(value: unknown, name: string): number {
 
 /** The number of values that C writes: the length of an array, or a number that the caller passes. */
 export function countOf(value: unknown, name: string): number {
-  return typeof value === 'number' || typeof value === 'bigint' ? checkSize(value, name) : lengthOf(value, 1, name)
+  const isNumber = typeof value === 'number' || typeof value === 'bigint'
+  return checkCount(isNumber ? checkSize(value, name, 'elements') : lengthOf(value, 1, name), name)
+}
+
+/** The most elements of an array of a call, each of which is a value of JavaScript. */
+const MOST_ELEMENTS = 2 ** 24
+
+function checkCount(count: number, name: string): number {
+  if (count <= MOST_ELEMENTS) return count
+  throw wrongValue(name, `an array of at most ${MOST_ELEMENTS} elements`, count)
+}
+
+/** A copy of an array, whose elements are read once and without its iterator. */
+export function copyOf(array: readonly unknown[], name: string): unknown[] {
+  const { length } = array
+  checkCount(length, name)
+  const copy: unknown[] = []
+  for (let i = 0; i < length; i++) copy.push(array[i])
+  return copy
 }
 
 /** A value of C as its annotations make it. @param byteLength the size of the memory at a pointer, if C has said it */

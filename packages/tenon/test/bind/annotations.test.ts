@@ -125,7 +125,7 @@ describe('results', () => {
   test('can be as many as an array has elements, or as a number says', () => {
     expect(bound['squares'](4)).toEqual([0, 1, 4, 9])
     expect(bound['squares'](0)).toEqual([])
-    expect(() => bound['squares'](-1)).toThrow(RangeError)
+    for (const count of [-1, 1.5, 2 ** 31 - 1, 2n ** 40n]) expect(() => bound['squares'](count)).toThrow(RangeError)
     const before = live()
     const stores = bound['open_many'](['a', 'b', 'c']) as Handle[]
     expect(stores.map((store) => store.constructor.name)).toEqual(['Store', 'Store', 'Store'])
@@ -183,6 +183,16 @@ describe('arguments', () => {
     const length = bound['join'](['a', null, 'grün'], out) as number
     expect(Buffer.from(out.subarray(0, length)).toString()).toBe('a;-;grün;')
     expect(bound['join']([], out)).toBe(0)
+    const endless = Object.assign(['a'], {
+      *[Symbol.iterator]() {
+        for (;;) yield 'x'
+      },
+    })
+    expect(bound['join'](endless, out)).toBe(2)
+    const long = new Proxy(['a'], { get: (array, key) => (key === 'length' ? 1e9 : Reflect.get(array, key)) })
+    expect(() => bound['join'](long, out)).toThrow(
+      'argument 1 must be an array of at most 16777216 elements, got 1000000000',
+    )
     expect(bound['join'](null, out)).toBe(-1)
     expect(() => bound['join'](['a\0b'], out)).toThrow(ArgumentError)
     expect(() => bound['join']([5], out)).toThrow('element 0 of texts must be a text or null, got 5')
