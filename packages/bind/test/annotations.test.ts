@@ -106,6 +106,27 @@ describe('annotations', () => {
     [{ status: { success: [0], message: 'db_last().txt' } }, 'names the member txt', 'text'],
     [{ status: { success: [0], otherwise: 'db_explian' } }, 'names the function db_explian', 'db_explain'],
     [{ handles: { Db: { type: 'dp', close: 'db_close' } } }, 'handles.Db.type names the struct dp', 'db'],
+    [
+      { handles: { Db: { type: 'db', close: 'row_free' } } },
+      'must be a function that takes the db * or db ** of Db, got row_free',
+      'ends the object',
+    ],
+    [
+      { handles: { Db: { type: 'db', close: 'db_last' } } },
+      'must be a function that takes the db * or db ** of Db, got db_last',
+      'ends the object',
+    ],
+    [
+      { handles: { Db: { type: 'db', close: 'db_visit' } } },
+      'must be a function of one argument, but db_visit also takes visit',
+      '"db_visit": { "visit": "omit" }',
+    ],
+    [
+      { handles: { Db: { type: 'db', close: 'db_close' } }, functions: { db_close: { db: 'nonnull' } } },
+      'must be a function that takes the db * or db ** of Db, got db_close',
+      'do not annotate the parameter',
+    ],
+    [{ status: { success: [0], message: 'db_close(db)' } }, 'must be a function that returns a text, got db_close', ''],
     [{ handles: { Db: { close: 'db_close' } } }, 'handles.Db.type is missing', ''],
     [
       { handles: { Row: { type: 'row', close: 'row_free', within: 'Db' } } },

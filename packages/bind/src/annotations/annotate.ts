@@ -11,7 +11,8 @@ import {
   type StatusAnnotation,
 } from './annotation-file.ts'
 import { AnnotationsError } from './annotations-error.ts'
-import { FunctionPlanner, nameOf, pointeeOf, type PlanContext } from './function-plan.ts'
+import { checkClose, closedParameter } from './close-function.ts'
+import { FunctionPlanner, isCharacters, nameOf, pointeeOf, type PlanContext } from './function-plan.ts'
 import { parametersOf, parseMessage } from './parse.ts'
 
 /**
@@ -83,6 +84,14 @@ class Annotator {
     this.#checkUsed()
     this.#checkHandles()
     const plans = planAll()
+    for (const [name, { path, type, close }] of this.#handles)
+      for (const one of this.#callables.filter(({ name: full }) => full.split('.').at(-1) === close))
+        checkClose([...path, 'close'], {
+          handle: name,
+          type: type!,
+          close: one,
+          roles: plans.get(one.name)?.parameters,
+        })
     return {
       ...this.#model,
       functions: this.#model.functions.map((one) => withPlan(one, plans.get(one.name), merged.get(one.name)?.rename)),
@@ -169,7 +178,7 @@ class Annotator {
 
   #plan(callable: Callable, annotation: FunctionAnnotation | undefined): CallPlan | undefined {
     const { name, type, table } = callable
-    const closes = this.#closedBy(callable)
+    const closes = closedParameter(callable, this.#handles.values())
     const statusType = table === undefined ? undefined : this.#context(table).statusType
     const isStatus = statusType !== undefined && pointeeOf(type.result) === statusType
     const isPlain = annotation === undefined || Object.keys(annotation).every((key) => key === 'rename')
@@ -194,17 +203,6 @@ class Annotator {
       const isResult = [...this.#handles.values()].some((handle) => handle.results === true && handle.type === id)
       return isResult ? [nameOf(parameter, index)] : []
     })
-  }
-
-  /** The parameter whose handle a function closes. */
-  #closedBy({ name, type, table }: Callable): string | undefined {
-    const own = table === undefined ? name : name.slice(table.length + 1)
-    for (const { type: id, close } of this.#handles.values()) {
-      if (close !== own && close !== name) continue
-      const index = type.parameters.findIndex((parameter) => pointeeOf(parameter.type) === id)
-      if (index !== -1) return nameOf(type.parameters[index]!, index)
-    }
-    return undefined
   }
 
   #context(table: string | undefined): PlanContext {
@@ -331,10 +329,7 @@ class Annotator {
     throw new AnnotationsError(
       path,
       `names the constant ${value}, which the headers do not have`,
-      didYouMean(
-        value,
-        this.#model.constants.map(({ name }) => name),
-      ),
+      didYouMean(value, new Set(this.#model.constants.map(({ name: one }) => one))),
     )
   }
 
@@ -351,6 +346,8 @@ class Annotator {
         didYouMean(argument, names),
       )
     const takesSubject = first !== undefined
+    if (member === undefined && !isCharacters(type.result))
+      throw new AnnotationsError(path, `must be a function that returns a text, got ${name}`)
     if (member === undefined) return { function: name, takesSubject }
     const id = pointeeOf(type.result)
     const members = (id === undefined ? undefined : this.#records.get(id)?.layout?.members) ?? []

@@ -43,7 +43,7 @@ export const pointeeOf = (type: Type): string | undefined =>
 
 const isInteger = (type: Type): boolean =>
   (type.kind === 'scalar' && !type.as.startsWith('float')) || type.kind === 'enum'
-const isCharacters = (type: Type): boolean =>
+export const isCharacters = (type: Type): boolean =>
   type.kind === 'pointer' && type.to.kind === 'scalar' && type.to.c.endsWith('char')
 
 /**
@@ -176,7 +176,7 @@ export class FunctionPlanner {
     }
     if (type.kind !== 'pointer') throw this.#error([name], `must be a pointer, got ${describe(type)}`)
     if (word === 'retains') return { kind: 'retained' }
-    if (word === 'takes') return { kind: 'taken' }
+    if (word === 'takes') return { kind: pointeeOf(type.to) === undefined ? 'taken' : 'takenAddress' }
     return word === 'pointer'
       ? { kind: 'argument', as: 'pointer', isNonnull: false }
       : { kind: 'argument', isNonnull: true }

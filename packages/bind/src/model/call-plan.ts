@@ -34,7 +34,18 @@ export type ParameterRole =
   | { readonly kind: 'struct'; readonly id: string }
   | { readonly kind: 'inout'; readonly of?: number }
   | { readonly kind: 'length'; readonly of: number }
-  | { readonly kind: 'omit' | 'resultLength' | 'texts' | 'pointers' | 'callback' | 'retained' | 'taken' }
+  | {
+      readonly kind:
+        | 'omit'
+        | 'resultLength'
+        | 'texts'
+        | 'pointers'
+        | 'callback'
+        | 'retained'
+        | 'taken'
+        /** A handle, of whose pointer C takes the address. */
+        | 'takenAddress'
+    }
 
 /** How a module calls a function that has annotations. */
 export interface CallPlan {

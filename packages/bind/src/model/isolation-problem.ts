@@ -7,6 +7,7 @@ const PROBLEMS: Readonly<Partial<Record<ParameterRole['kind'], string>>> = {
   texts: 'takes an array of texts',
   pointers: 'takes an array of pointers',
   retained: 'keeps memory after the call',
+  takenAddress: 'takes the address of a pointer',
 }
 
 /** The roles of parameters whose arguments the call makes, or whose type says nothing more. */

@@ -37,6 +37,8 @@ export function argumentType(type: Type, role: ParameterRole, records: Records):
       return `readonly (${to.kind === 'pointer' ? pointerTo(to.to) : 'MemorySegment'} | null)[] | null`
     case 'retained':
       return `${pointerTo(to)} | null`
+    case 'takenAddress':
+      return parameterType(to, records)
     default:
       return parameterType(type, records)
   }

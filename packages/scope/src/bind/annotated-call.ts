@@ -142,7 +142,9 @@ class Run {
     // A handle ends when nothing else can fail.
     parameters.forEach((parameter, i) => {
       const value = list[i]
-      if (isAnnotated(parameter) && parameter.is === 'taken' && value instanceof Handle) list[i] = detachHandle(value)
+      if (!isAnnotated(parameter)) return
+      if (parameter.is === 'taken' && value instanceof Handle) list[i] = detachHandle(value)
+      else if (parameter.is === 'takenAddress' && value !== null) list[i] = this.#addressOf(value as MemorySegment)
     })
     this.#list = list
     return [...(returnsStruct ? [values[0]] : []), ...list, ...values.slice(next)]
@@ -192,7 +194,17 @@ class Run {
         )
       case 'taken':
         return given
+      case 'takenAddress':
+        if (given === null || given instanceof MemorySegment) return given
+        throw wrongType(name, 'a pointer or null', given)
     }
+  }
+
+  /** Memory with the pointer of an object that C is about to end. */
+  #addressOf(object: MemorySegment): MemorySegment {
+    const memory = this.#slot()
+    writePointer(memory, 0, object instanceof Handle ? detachHandle(object) : object)
+    return memory
   }
 
   /** Whether C gets no pointer to a copy of a text, or no memory to which it can write one. */

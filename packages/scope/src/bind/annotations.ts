@@ -59,6 +59,7 @@ export interface ValueForm {
  * | `nonnull`      | the argument, which must not be null                                                      | the argument       |
  * | `retained`     | the memory, which C keeps, so it is not copied; with `of`, unless that argument is null   | a segment          |
  * | `taken`        | the pointer of a handle, which ends                                                       | a handle           |
+ * | `takenAddress` | the address of that pointer                                                               | a handle           |
  */
 export interface AnnotatedParameter {
   readonly is:
@@ -74,6 +75,7 @@ export interface AnnotatedParameter {
     | 'nonnull'
     | 'retained'
     | 'taken'
+    | 'takenAddress'
   /** The type of the parameter, or of the value in memory that C writes. */
   readonly type: BindType
   /** The name of the parameter, which is that of a result where there are several. */

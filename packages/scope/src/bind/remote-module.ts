@@ -22,6 +22,7 @@ const REFUSED: Readonly<Partial<Record<AnnotatedParameter['is'], string>>> = {
   texts: 'an array of texts',
   pointers: 'an array of pointers',
   retained: 'memory that it keeps',
+  takenAddress: 'the address of a pointer',
 }
 
 /** The functions of a module whose libraries other processes run. */

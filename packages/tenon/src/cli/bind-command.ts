@@ -363,5 +363,7 @@ function summaryOf(
     .filter(([count]) => count > 0)
     .map(([count, name]) => `${count} ${name}${count === 1 ? '' : 's'}`)
   const left = refused.length === 0 ? '' : `; ${refused.length} not bound (--report lists them)`
-  return `${bound.length === 0 ? 'nothing' : bound.join(', ')} in ${seconds} s${left}`
+  const isWrong = functions.length === 0 && refused.some(({ reason }) => reason === 'not exported')
+  const none = isWrong ? '; the library exports none of the functions: is it that of these headers?' : ''
+  return `${bound.length === 0 ? 'nothing' : bound.join(', ')} in ${seconds} s${left}${none}`
 }

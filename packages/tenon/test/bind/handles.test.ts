@@ -15,7 +15,7 @@ let bound: Bound
 
 beforeAll(async () => {
   const { code, stderr } = bind('--annotations', annotations, '--output', 'store')
-  expect(stderr).toMatch(/functions, 5 constants, 3 structs, 3 handles in/)
+  expect(stderr).toMatch(/functions, 5 constants, 3 structs, 4 handles in/)
   expect(code).toBe(0)
   bound = await load('store')
 })
@@ -35,6 +35,23 @@ function withStore(use: (store: Handle) => void): void {
 }
 
 describe('a handle', () => {
+  test('is closed by a function that takes the address of its pointer, and is closed by calling that function', () => {
+    const before = live()
+    const box = bound['box_new'](7) as Handle
+    const other = bound['box_new'](8) as Handle
+    expect([bound['box_value'](box), live()]).toEqual([7, before + 2])
+    box.close()
+    expect(live()).toBe(before + 1)
+    expect(() => bound['box_value'](box)).toThrow(ScopeClosedError)
+    bound['box_free'](other)
+    expect(live()).toBe(before)
+    expect(() => other.close()).toThrow(ScopeClosedError)
+    expect(() => bound['box_free'](other)).toThrow(ScopeClosedError)
+    expect(bound['box_free'](null)).toBeUndefined()
+    expect(() => bound['box_free'](Int32Array.of(1))).toThrow('box must be a pointer or null')
+    expect(live()).toBe(before)
+  })
+
   test('closes its object once, and refuses every use after that', () => {
     const before = live()
     const store = bound['store_open']('path') as Handle

@@ -20,6 +20,15 @@ int store_open(const char *path, store **out) {
 }
 int store_close(store *store) { early += store->cursors > 0; live--; free(store); return STORE_OK; }
 int store_destroy(store *store) { live--; free(store); return 7; }
+struct box { int value; };
+box *box_new(int value) { box *made = malloc(sizeof *made); made->value = value; live++; return made; }
+int box_value(const box *box) { return box->value; }
+void box_free(box **box, void *reserved, int flags) {
+  if (box == NULL || *box == NULL || reserved != NULL || flags != 0) return;
+  live--;
+  free(*box);
+  *box = NULL;
+}
 const char *store_message(store *db) { return db->error ? db->error : "no error"; }
 const char *store_explain(int status) { return status == STORE_FULL ? "it is full" : "unknown"; }
 int store_add(store *store, int value) {
