@@ -186,6 +186,28 @@ describe('constants', () => {
 })
 
 describe('functions', () => {
+  test('with unions by value are refused, however their members lie', async () => {
+    const unions = {
+      single: 'union single { int only; };',
+      padded: 'union padded { unsigned whole; struct { int : 8; unsigned char second; }; };',
+      holder: 'struct holder { long first; union { int a; struct { int : 16; short b; }; }; };',
+      list: '#include <stdarg.h>\nstruct list { va_list values; };',
+      fine: 'struct fine { char a; short b[2]; struct { double c; } d; };',
+    }
+    const types = { single: 'union', padded: 'union', holder: 'struct', list: 'struct', fine: 'struct' }
+    const text = Object.entries(unions).map(
+      ([name, type]) => `${type}\nint take_${name}(${types[name as keyof typeof types]} ${name} value);`,
+    )
+    const { functions, refused } = await readModel([header('values.h', text.join('\n'))])
+    expect(functions.map(({ name }) => name)).toEqual(['take_fine'])
+    expect(refused.map(({ name, detail }) => [name, detail])).toEqual([
+      ['take_single', 'takes single with a union by value, needs --shim'],
+      ['take_padded', 'takes padded with a union by value, needs --shim'],
+      ['take_holder', 'takes holder with a union by value, needs --shim'],
+      ['take_list', expect.stringContaining('takes the struct list with')],
+    ])
+  })
+
   test.each([
     ['precise', 'type cannot be passed: returns long double, needs --shim'],
     ['turn', 'type cannot be passed: returns float _Complex, needs --shim'],

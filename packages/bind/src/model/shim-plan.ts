@@ -57,7 +57,7 @@ function typeOfMacro(as: RunTimeType): Type {
 const cannotBeNamed = (type: CType): boolean => withoutTypedefs(type).kind === 'unsupported'
 
 const isOpaque = (type: Type, types: TypeBuilder): boolean =>
-  type.kind === 'record' && types.layoutOf(type.id) === undefined
+  type.kind === 'record' && types.recordOf(type.id)?.layout === undefined
 
 function throughPointers({ result, parameters }: FunctionType, types: TypeBuilder): FunctionType {
   const pointers = parameters.map(({ name, type }): Parameter => ({

@@ -32,7 +32,7 @@ export class TypeBuilder {
   readonly #names: ReadonlyMap<RecordDeclaration | EnumDeclaration, string>
   readonly #records = new Map<RecordDeclaration, BoundRecord>()
   readonly #withLayout = new Set<RecordDeclaration>()
-  readonly #layoutsById = new Map<string, RecordLayout | undefined>()
+  readonly #recordsById = new Map<string, BoundRecord>()
   readonly #enums = new Map<EnumDeclaration, BoundEnum>()
 
   readonly #types = new Map<CType, Type>()
@@ -58,9 +58,9 @@ export class TypeBuilder {
     return [...this.#records.values()]
   }
 
-  /** The layout of a struct by its name; undefined for an opaque one. */
-  layoutOf(id: string): RecordLayout | undefined {
-    return this.#layoutsById.get(id)
+  /** A struct or union by its name. */
+  recordOf(id: string): BoundRecord | undefined {
+    return this.#recordsById.get(id)
   }
 
   get enums(): BoundEnum[] {
@@ -149,15 +149,19 @@ export class TypeBuilder {
     if (id === undefined) return { kind: 'unsupported', c: `a ${kind} without a name` }
     const known = this.#records.get(declaration)
     const isOpaque = isPointee && !this.#isOwned(place)
-    if (!known) this.#records.set(declaration, { id, c: spelling ?? id, kind, layout: undefined, place })
+    if (!known) this.#keep(declaration, { id, c: spelling ?? id, kind, layout: undefined, place })
     if (!isOpaque && !this.#withLayout.has(declaration)) {
       // Before the members, which may point to the struct itself.
       this.#withLayout.add(declaration)
       const layout = this.#layoutOf(declaration)
-      this.#records.set(declaration, { ...this.#records.get(declaration)!, layout })
-      this.#layoutsById.set(id, layout)
+      this.#keep(declaration, { ...this.#records.get(declaration)!, layout })
     }
     return { kind: 'record', id }
+  }
+
+  #keep(declaration: RecordDeclaration, record: BoundRecord): void {
+    this.#records.set(declaration, record)
+    this.#recordsById.set(record.id, record)
   }
 
   #layoutOf(declaration: RecordDeclaration): RecordLayout | undefined {

@@ -5,7 +5,8 @@ import { identifier } from './identifiers.ts'
 import { functionMember, statusMember, tableNames, writeAssign, writeMethod } from './methods.ts'
 import type { ModulePart } from './module-part.ts'
 import { structLayout } from './struct-layout.ts'
-import { argumentOfScalar, brandOf, pointerTo, scalarSizes, sizeOf, typeOfScalar } from './types.ts'
+import { argumentOfScalar, brandOf, pointerTo, sizeOf, typeOfScalar } from './types.ts'
+import { scalarSizes } from '../model/scalar-sizes.ts'
 
 const methodOf = (as: ScalarKind): string => as[0]!.toUpperCase() + as.slice(1)
 

@@ -1,3 +1,4 @@
+import { scalarSizes } from '../model/scalar-sizes.ts'
 import type { BoundRecord, FunctionType, ScalarKind, Type } from '../model/model.ts'
 import { identifier } from './identifiers.ts'
 
@@ -168,21 +169,6 @@ export function signature(
 function plainType(type: Type): string {
   if (type.kind === 'scalar' || type.kind === 'enum') return `'${type.as}'`
   return type.kind === 'record' ? `${identifier(type.id)}.layout` : `'pointer'`
-}
-
-/** The sizes of scalars in bytes. */
-export const scalarSizes: Readonly<Record<ScalarKind, number>> = {
-  bool: 1,
-  int8: 1,
-  uint8: 1,
-  int16: 2,
-  uint16: 2,
-  int32: 4,
-  uint32: 4,
-  int64: 8,
-  uint64: 8,
-  float32: 4,
-  float64: 8,
 }
 
 /** The size of a type in bytes. Undefined if it has none. */
