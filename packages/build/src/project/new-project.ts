@@ -11,6 +11,8 @@ export interface NewProjectOptions {
   readonly name: string
   /** The version of `tenon` on which the project depends. */
   readonly tenon: string
+  /** The content of the package. By default a kernel. */
+  readonly kind?: 'kernel' | 'binding'
   /** The directory to make. By default the last part of the name, in the working directory. */
   readonly directory?: string
 }
@@ -23,20 +25,20 @@ export interface NewProject {
   readonly files: readonly string[]
 }
 
-const templates = join(packageDirectory, 'templates/kernel')
-
 /**
- * Makes a package with one kernel in C, its test and its configuration.
+ * Makes a package with one kernel in C, its test and its configuration, or with a C library that `tenon bind` binds.
  *
  * @throws {ToolError} if the name is not that of a package, or the directory has files already
  */
-export function newProject({ name, tenon, directory: given }: NewProjectOptions): NewProject {
+export function newProject({ name, tenon, kind = 'kernel', directory: given }: NewProjectOptions): NewProject {
+  const templates = join(packageDirectory, 'templates', kind)
   checkPackageName(name)
   const last = name.split('/').at(-1)!
   const directory = resolve(given ?? last)
   refuseFiles(directory)
   const library = last.replaceAll(/[^a-z\d]+/g, '_').replace(/^(?=\d)/, 'kernels_')
-  const words: Readonly<Record<string, string>> = { name, library, tenon, build: ownVersion() }
+  const { platform: os, arch: cpu } = process
+  const words: Readonly<Record<string, string>> = { name, library, tenon, os, cpu, build: ownVersion() }
   const files = globSync('**/*.template', { cwd: templates }).map((template) => {
     const text = readFileSync(join(templates, template), 'utf8')
     // npm leaves files named .gitignore out of packages.

@@ -7,7 +7,7 @@ import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 const args = {
-  what: { type: 'positional', required: true, options: ['kernel'], description: 'kernel' },
+  what: { type: 'positional', required: true, options: ['kernel', 'binding'], description: 'kernel or binding' },
   name: {
     type: 'positional',
     required: true,
@@ -16,23 +16,28 @@ const args = {
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
-/** The command `tenon new`, which makes a package of kernels. */
+/** The kinds of packages, and the commands that come next in a new one. */
+const NEXT = { kernel: 'npx tenon build && npx tenon test', binding: 'npm run build && npm test' } as const
+
+/** The command `tenon new`, which makes a package of kernels, or of a C library that `tenon bind` binds. */
 export const newCommand: SubCommand = defineSubCommand({
-  meta: { name: 'new', description: 'Make a package of kernels: a kernel in C, its test and its configuration' },
+  meta: { name: 'new', description: 'Make a package of kernels, or one that binds a C library, with a test' },
   args,
   async run({ what, name, json }) {
-    if (what !== 'kernel') {
-      throw new UsageError(`tenon new makes a kernel, got ${what}`, 'Run tenon new kernel NAME.')
+    if (!isKind(what)) {
+      throw new UsageError(`tenon new makes a kernel or a binding, got ${what}`, 'Run tenon new kernel NAME.')
     }
     const { newProject } = await loadBuildTool('new')
-    const { directory, files } = newProject({ name, tenon: packageVersion() })
+    const { directory, files } = newProject({ name, kind: what, tenon: packageVersion() })
     if (json) return printData(JSON.stringify({ name, directory, files }, undefined, 2))
     const folder = relative(process.cwd(), directory)
     const lines = [
       ...files.map((file) => `${folder}/${file}`),
       '',
-      `next: cd ${folder} && npm install && npx tenon build && npx tenon test`,
+      `next: cd ${folder} && npm install && ${NEXT[what]}`,
     ]
     printData(lines.join('\n'))
   },
 })
+
+const isKind = (what: string): what is keyof typeof NEXT => Object.hasOwn(NEXT, what)
