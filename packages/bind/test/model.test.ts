@@ -151,7 +151,7 @@ describe('constants', () => {
     ['FUNCTION', 'known at run time only: needs --shim'],
     ['WIDE_TEXT', 'known at run time only: needs --shim'],
     ['BY_COMPILER', 'depends on the compiler'],
-    ['CALL', 'function-like macro'],
+    ['CALL', 'function-like macro: annotate its types'],
     ['__RESERVED', 'reserved name'],
     ['A_TYPE', 'not an expression'],
     ['STATEMENT', 'not an expression'],

@@ -173,7 +173,7 @@ class HeaderModel {
     return [...macros.values()].filter(({ name, parameters, body, place }) => {
       if (!this.#isSelected(name, place)) return false
       if (parameters !== undefined && this.#options.macros?.[name] === undefined)
-        this.#refuse(name, place, 'function-like macro')
+        this.#refuse(name, place, 'function-like macro', 'annotate its types')
       return parameters === undefined && body !== ''
     })
   }

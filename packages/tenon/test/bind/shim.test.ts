@@ -118,13 +118,24 @@ describe('a shim has', () => {
   })
 })
 
+test('annotations state the types of macros with parameters', () => {
+  const annotations = join(directory, 'macros.json')
+  writeFileSync(annotations, JSON.stringify({ tenon: 1, macros: { READ_U16: '(const void *) -> uint16_t' } }))
+  const path = join(directory, 'annotated')
+  expect(bind('--annotations', annotations, '--shim', '--output', path).code).toBe(0)
+  const program = join(directory, 'annotated.mjs')
+  writeFileSync(program, `import { READ_U16 } from './annotated/index.js'\nconsole.log(READ_U16(Uint8Array.of(1, 2)))`)
+  expect(execFileSync(process.execPath, [program], { encoding: 'utf8' })).toBe('258\n')
+  expect(bind('--annotations', annotations, '--report').stdout).toMatch(/READ_U16: function-like macro: needs --shim$/m)
+})
+
 test('what a shim cannot have is reported with the reason, and without --shim so is what it can have', () => {
   const report = bind('--shim', '--report').stdout
   expect(report).toMatch(/^shim\.h:17 gone: not exported: by libshimmed\.so$/m)
   expect(report).toMatch(/^shim\.h:27 needs_gone: not in the shim: no library exports gone$/m)
   expect(report).toMatch(/^shim\.h:37 BROKEN: not in the shim: no library exports gone$/m)
   expect(report).toMatch(/^shim\.h:16 sum_wide: type cannot be passed: takes long double$/m)
-  expect(report).toMatch(/^shim\.h:38 READ_U16: function-like macro$/m)
+  expect(report).toMatch(/^shim\.h:38 READ_U16: function-like macro: annotate its types$/m)
   const without = bind('--report').stdout
   expect(without).toMatch(/^shim\.h:21 twice: inline function: needs --shim$/m)
   expect(without).toMatch(
