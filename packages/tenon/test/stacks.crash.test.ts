@@ -17,6 +17,7 @@ async function linesOf(path: string, program: string, env: Readonly<Record<strin
     import { once } from 'node:events'
     import { Worker } from 'node:worker_threads'
     import { Library, tensor } from 'tenon'
+    import { Module } from 'tenon/packed-func'
     import { NativeLibrary } from 'tenon/core'
     import { NativeScope, ResourceScope } from 'tenon/scope'
     import { Linker, SymbolLookup, upcallStub } from 'tenon/scope/linker'
@@ -104,6 +105,15 @@ if (process.platform === 'linux')
         found = ((int (*)(void))code)() + (here > (char *)start && here < (char *)start + size);
       }
       __attribute__((visibility("default"))) int at_begin(int x) { return found + x; }`
+    const packed = `
+      #include <tenon/tvm_ffi.h>
+      ${needed}
+      TVM_FFI_EXPORT int __tvm_ffi_found(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
+        result->type_index = kTVMFFIInt;
+        result->v_int64 = found;
+        return 0;
+      }`
+    const module = compileLibrary(directory, packed, 'libpackedbegin.so', 'c', '-Wl,-z,execstack')
     const dependent =
       'int at_begin(int); __attribute__((visibility("default"))) int call(int x) { return at_begin(x); }'
     const names = ['main', 'worker', 'nested', 'dependency']
@@ -119,13 +129,14 @@ if (process.platform === 'linux')
       let inside
       const compare = upcallStub(() => { inside ??= (() => { try { return at(nested) } catch (error) { return error } })(); return 0 }, order, scope)
       await print(() => { qsort(scope.allocate(8), 2, 4, compare); if (typeof inside === 'object') throw inside; return inside })
+      await print(() => Module.open(${JSON.stringify(module)}).get('found')() + 5)
       await print(() => at(main))
       await print(() => at(path, 'call'))
       await print(() => { worker.postMessage({ path: worker_, name: 'at_begin' }); return once(worker, 'message') })`
     const lines = await linesOf(path, program)
     const isRefused = lines[0]!.startsWith('LoadError')
     expect(lines).toEqual(
-      isRefused ? lines.map(() => expect.stringContaining('LoadError')) : ['48', '48', '48', '48 3'],
+      isRefused ? lines.map(() => expect.stringContaining('LoadError')) : ['48', '48', '48', '48', '48 3'],
     )
   })
 

@@ -189,12 +189,24 @@ function valuesOf(array: Value): unknown[] {
 
 /** Loads a module from a file. If the system's loader refuses the file, the error names the problem of the file. */
 function load(path: string, legacy: boolean): Module {
+  const [loadFile, format] = legacy
+    ? [builtin('runtime.module.loadfile_so'), 'so']
+    : [builtin('ffi.ModuleLoadFromFile')]
+  openFirst(path)
   try {
-    const module = legacy ? builtin('runtime.module.loadfile_so')(path, 'so') : builtin('ffi.ModuleLoadFromFile')(path)
-    return module as Module
+    return (format === undefined ? loadFile(path) : loadFile(path, format)) as Module
   } catch (error) {
     if (error instanceof InternalError) explainFailure(path, error)
     throw error
+  }
+}
+
+/** Runs the constructors of a library, which may need the stack of the thread, as `NativeLibrary` does. What fails here fails again afterwards. */
+function openFirst(path: string): void {
+  try {
+    NativeLibrary.open(path)
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
   }
 }
 
