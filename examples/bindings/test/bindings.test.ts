@@ -1,4 +1,5 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isSanitized } from '@tenon/config/sanitizer'
 import { describe, expect, test } from 'vitest'
@@ -58,12 +59,13 @@ describe('sqlite', () => {
   }, 120_000)
 })
 
+const command = at('../../packages/tenon/dist/cli.cjs')
+
 /** The path of libgit2, whose headers the compiler finds. Without it, its program is not tested. */
 const git2 = process.env['TENON_GIT2_LIBRARY']
 
 if (git2 !== undefined)
   test('git2: the program prints the commits that git does', () => {
-    const command = at('../../packages/tenon/dist/cli.cjs')
     const flags = ['--library', git2, '--annotations', 'src/git2.json', '--output', 'dist/git2']
     expect(run(command, 'bind', 'git2.h', ...flags)).toMatchObject({ status: 0 })
     expectTypes('src/log.ts')
@@ -77,4 +79,22 @@ if (git2 !== undefined)
       .split('\n')
       .map((line) => line.slice(0, 8) + line.slice(40))
     expect(linesOf('src/log.ts', '../..', '5')).toEqual(lines)
+  }, 60_000)
+
+/** A release of ONNX Runtime, with its folders include and lib. Without it, its program is not tested. */
+const onnxruntime = process.env['TENON_ONNXRUNTIME']
+
+if (onnxruntime !== undefined)
+  test('onnxruntime: the event loop goes on while a model writes its output into memory of a scope', () => {
+    const header = join(onnxruntime, 'include/onnxruntime_c_api.h')
+    const flags = ['--annotations', 'src/onnxruntime.json', '--output', 'dist/onnxruntime']
+    const library = join(onnxruntime, 'lib/libonnxruntime.so')
+    expect(run(command, 'bind', header, '--library', library, ...flags)).toMatchObject({ status: 0 })
+    expectTypes('src/inference.ts')
+    expect(linesOf('src/inference.ts')).toEqual([
+      'result:   256',
+      'turns:    the event loop went on',
+      'refused:  OrtApi.Run returned 2: Invalid input name: z',
+      'closed:   the confined scope is closed already',
+    ])
   }, 60_000)
