@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Layout, MemoryLayout, NativeScope } from '../src/index.ts'
 import { Linker, SymbolLookup } from '../src/linker.ts'
 
-const { int8, int32, uint8, address, struct, union, sequence, padding } = MemoryLayout
+const { int8, int32, uint8, address, struct, sequence, padding } = MemoryLayout
 const abs = SymbolLookup.ofProcess().get('abs')
 const link = (members: Readonly<Record<string, Layout>>, result = false): unknown => {
   const layout = struct(members)
@@ -17,7 +17,6 @@ describe('structs passed by value', () => {
     ['an array without elements alone', { a: sequence(int32, 0) }, /at least one member that is not padding, got none/],
     ['an open array', { a: int32, b: sequence(int32) }, /must have a size, but it ends with an open sequence/],
     ['an alignment above 16', { a: int32.withByteAlignment(32) }, /aligned to at most 16 bytes, got 32/],
-    ['a union', { a: union({ b: int32 }) }, /must not have the member \{b=/],
     [
       'another byte order',
       { a: uint8, b: int32.withOrder('big') },

@@ -10,12 +10,12 @@ import {
 } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { checkBoolean } from '../check.ts'
-import { StructLayout } from '../layout/group-layout.ts'
+import { GroupLayout } from '../layout/group-layout.ts'
 import { sizeOf } from '../layout/memory-layout.ts'
 import { printAs } from '../print-as.ts'
 import { rangeForWrite } from '../segment/locate.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
-import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
+import { type ByValueLayout, checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
 import { SymbolSegment } from './symbol-segment.ts'
 
 /** A result of a native function. A pointer is a segment of size 0, a text a string or null, and a struct is in memory from the allocator. */
@@ -36,7 +36,7 @@ export interface DowncallOptions {
 type ReturnedBy<Signature extends FunctionSignature> = ResultOf<Signature, MemorySegment, MemorySegment>
 
 /** A function that returns a struct takes an allocator as its first argument. */
-type Allocators<Signature extends FunctionSignature> = Signature extends { readonly result: StructLayout }
+type Allocators<Signature extends FunctionSignature> = Signature extends { readonly result: ByValueLayout }
   ? [allocator: AllocatorLike]
   : []
 
@@ -87,7 +87,7 @@ export function downcall(symbol: MemorySegment, signature: FunctionSignature, op
     ...(fixedParameters === undefined ? {} : { fixedParameters }),
   }
   const bound = bindFunction(block.gate, name, address, types, { captureErrno: capturesErrno, pointer: pointerAt })
-  const call = result instanceof StructLayout ? intoAllocator(bound, result, capturesErrno) : (bound as Call)
+  const call = result instanceof GroupLayout ? intoAllocator(bound, result, capturesErrno) : (bound as Call)
   Object.defineProperty(call, 'name', { value: name })
   return printAs(`${name}(${parameters.join(', ')}): ${result}`, call)
 }
@@ -105,7 +105,7 @@ export type Bound = NativeFunction<readonly Value[], Value | ValueWithErrno>
 type Call = NativeFunction<Argument[], Result | WithErrno>
 
 /** Allocates the result before the call, so that the function does not run if there is no memory. */
-export function intoAllocator(bound: Bound, layout: StructLayout, capturesErrno: boolean): Call {
+export function intoAllocator(bound: Bound, layout: GroupLayout, capturesErrno: boolean): Call {
   const allocate = (allocator: AllocatorLike): MemorySegment => {
     const target = allocateFrom(allocator, sizeOf(layout), layout.byteAlignment)
     rangeForWrite(target, target.block, 0, target.byteSize)

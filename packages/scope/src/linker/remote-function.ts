@@ -6,7 +6,7 @@ import {
   type RemoteHost,
 } from '@tenon/core/internal'
 import { checkBoolean } from '../check.ts'
-import { StructLayout } from '../layout/group-layout.ts'
+import { GroupLayout } from '../layout/group-layout.ts'
 import { printAs } from '../print-as.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { intoAllocator, type Bound, type Downcall, type DowncallOptions } from './downcall.ts'
@@ -55,6 +55,6 @@ export function linkRemote<Signature extends FunctionSignature, Options extends 
     pointer,
     finish: finish as never,
   }) as Bound
-  const call = result instanceof StructLayout ? intoAllocator(bound, result, captureErrno) : bound
+  const call = result instanceof GroupLayout ? intoAllocator(bound, result, captureErrno) : bound
   return printAs(`${name}(${parameters.join(', ')}): ${result}`, call) as unknown as Downcall<Signature, Options>
 }

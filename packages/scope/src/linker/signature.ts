@@ -9,41 +9,46 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { AddressLayout } from '../layout/address-layout.ts'
-import { PaddingLayout, StructLayout } from '../layout/group-layout.ts'
+import { GroupLayout, PaddingLayout, type StructLayout, type UnionLayout } from '../layout/group-layout.ts'
 import { type Layout, sizeOf } from '../layout/memory-layout.ts'
 import { SequenceLayout } from '../layout/sequence-layout.ts'
 import { ValueLayout } from '../layout/value-layout.ts'
 import { nativeOrder } from '../segment/byte-order.ts'
 
-/** The type of a parameter or result: the name of a value's type, or a struct that is passed by value. */
-export type NativeType = ValueType | StructLayout
+/** A struct or union that is passed by value. */
+export type ByValueLayout = StructLayout | UnionLayout
 
-/** The declaration of a C function, also with structs that are passed by value. A struct is returned in memory from an allocator. */
-export type FunctionSignature = CoreSignature<StructLayout>
+/** The type of a parameter or result: the name of a value's type, or a struct or union that is passed by value. */
+export type NativeType = ValueType | ByValueLayout
 
-const structTypes = new WeakMap<StructLayout, StructType>()
+/** The declaration of a C function, also with structs and unions that are passed by value. They are returned in memory from an allocator. */
+export type FunctionSignature = CoreSignature<ByValueLayout>
 
-/** The C struct of a layout, made once. @throws {ArgumentError} if it cannot be passed by value. */
-function structTypeOf(layout: StructLayout): StructType {
+const structTypes = new WeakMap<GroupLayout, StructType>()
+
+/** The C struct or union of a layout, made once. @throws {ArgumentError} if it cannot be passed by value. */
+function structTypeOf(layout: GroupLayout): StructType {
   let type = structTypes.get(layout)
   if (type === undefined) {
     const byteSize = checkStructSize(sizeOf(layout))
     const { byteAlignment, members } = layout
     const naturalAlignment = Math.max(1, ...members.map((member) => member.layout.byteAlignment))
-    type = new StructType({ byteSize, byteAlignment, naturalAlignment, fields: fieldsOf(layout, 0, layout) })
+    // The members of unions overlap, and those of structs are in order already.
+    const fields = fieldsOf(layout, 0, layout).toSorted((a, b) => a.offset - b.offset)
+    type = new StructType({ byteSize, byteAlignment, naturalAlignment, fields })
     structTypes.set(layout, type)
   }
   return type
 }
 
-/** The scalars of a layout that begins at an offset of a struct. */
-function fieldsOf(layout: Layout, offset: number, struct: StructLayout): StructField[] {
+/** The scalars of a layout that begins at an offset of a struct or union. */
+function fieldsOf(layout: Layout, offset: number, struct: GroupLayout): StructField[] {
   if (layout instanceof ValueLayout || layout instanceof AddressLayout) {
     if (layout.order !== nativeOrder) throw foreignOrder(layout, struct)
     return [{ offset, kind: layout instanceof AddressLayout ? 'pointer' : layout.kind }]
   }
   if (layout instanceof PaddingLayout) return []
-  if (layout instanceof StructLayout) {
+  if (layout instanceof GroupLayout) {
     return layout.members.flatMap((member) => fieldsOf(member.layout, offset + member.byteOffset, struct))
   }
   if (layout instanceof SequenceLayout) {
@@ -54,11 +59,11 @@ function fieldsOf(layout: Layout, offset: number, struct: StructLayout): StructF
     return Array.from({ length: elementCount ?? 0 }, (_, i) => fieldsOf(element, offset + i * size, struct)).flat()
   }
   throw new ArgumentError(`a struct passed by value must not have the member ${layout}, got ${struct}`, {
-    hint: 'Pass a pointer to the struct, because unions cannot be passed by value.',
+    hint: 'Pass a pointer to the struct.',
   })
 }
 
-function foreignOrder(layout: ValueLayout | AddressLayout, struct: StructLayout): ArgumentError {
+function foreignOrder(layout: ValueLayout | AddressLayout, struct: GroupLayout): ArgumentError {
   return new ArgumentError(
     `a struct passed by value must have the byte order of the machine (${nativeOrder}), got the member ${layout} of ${struct}`,
     { hint: 'Pass a pointer to the struct, because C reads its members in the byte order of the machine.' },
@@ -67,7 +72,7 @@ function foreignOrder(layout: ValueLayout | AddressLayout, struct: StructLayout)
 
 /** @throws {ArgumentError} if the value is not a type. */
 export function coreTypeOf(type: NativeType): ValueType | StructType {
-  return type instanceof StructLayout ? structTypeOf(type) : checkType(type)
+  return type instanceof GroupLayout ? structTypeOf(type) : checkType(type)
 }
 
 /** A signature whose members were read once. */

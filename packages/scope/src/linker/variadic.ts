@@ -8,11 +8,11 @@ import {
 } from '@tenon/core'
 import { checkType, wrongType } from '@tenon/core/internal'
 import type { AllocatorLike } from '../allocator/check-allocator.ts'
-import { StructLayout } from '../layout/group-layout.ts'
+import { GroupLayout } from '../layout/group-layout.ts'
 import { printAs } from '../print-as.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { downcall, type DowncallOptions, type Linked } from './downcall.ts'
-import { checkSignature, type FunctionSignature, type NativeType } from './signature.ts'
+import { type ByValueLayout, checkSignature, type FunctionSignature, type NativeType } from './signature.ts'
 
 /** The most lists of types for which one function is linked. */
 const MOST_LISTS = 64
@@ -28,7 +28,7 @@ export type VariadicCall<
   Options extends DowncallOptions = {},
 > = NativeFunction<
   [
-    ...(Signature extends { readonly result: StructLayout } ? [allocator: AllocatorLike] : []),
+    ...(Signature extends { readonly result: ByValueLayout } ? [allocator: AllocatorLike] : []),
     ...ArgumentsOf<Signature>,
     ...VariadicArgument[],
   ],
@@ -63,7 +63,7 @@ export function linkByTypes(
 ): Call {
   const linkWith = (rest: readonly NativeType[]): Call =>
     link({ result, parameters: [...parameters, ...rest], fixedParameters: parameters.length })
-  const count = parameters.length + (result instanceof StructLayout ? 1 : 0)
+  const count = parameters.length + (result instanceof GroupLayout ? 1 : 0)
   const calls = new Map<string, Call>()
   // The signature is checked now.
   const first = linkWith([])

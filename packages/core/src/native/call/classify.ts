@@ -20,11 +20,16 @@ export function eightbytesOf({ byteSize, fields }: StructShape): EightbyteClass[
 }
 
 /**
- * The elements of a homogeneous floating-point aggregate of AAPCS64: one to four floats, or doubles, without padding. Null
- * for every other struct.
+ * The elements of a homogeneous floating-point aggregate of AAPCS64: one to four floats, or doubles, without padding. Members of a union
+ * may have the same elements. Null for every other struct.
  */
-export function floatsOf({ byteSize, fields }: StructShape): { count: number; size: number } | null {
-  const kind = fields[0]?.kind
+export function floatsOf({ byteSize, fields: all }: StructShape): { count: number; size: number } | null {
+  // The largest has four doubles.
+  if (byteSize > 32) return null
+  const kind = all[0]?.kind
+  const fields = all.filter(
+    (field, i) => field.kind !== kind || all.findIndex(({ offset }) => offset === field.offset) === i,
+  )
   if (kind === undefined || !isFloat(kind) || fields.length > 4) return null
   const size = VALUE_SIZES[kind]
   const isHomogeneous = fields.every((field, i) => field.kind === kind && field.offset === i * size)
