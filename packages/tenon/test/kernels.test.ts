@@ -101,6 +101,22 @@ describe('Library.kernel()', () => {
     expect(sealed.toArray()).toEqual([1, 2])
   })
 
+  test('a packed function with a signature refuses a result that overlaps a part of an operand', async () => {
+    using library = Library.open(kernelLibrary('packed'))
+    using scope = NativeScope.ofConfined()
+    const memory = scope.allocate(64, 16)
+    const [x, y] = [0, 4].map((at) => tensor('f32', [4], memory.asSlice(at, 16))) as [Tensor, Tensor]
+    await using isolated = await Library.isolate(kernelLibrary('packed'))
+    for (const one of [library, isolated]) {
+      const addOne = one.kernel('add_one', { signature: '(x: f32[n]) -> (y: f32[n])' })
+      expect(() => addOne(x, { into: y })).toThrow(
+        'y of add_one must not overlap a part of x of add_one, got 12 common bytes',
+      )
+      x.set([1, 2, 3, 4])
+      expect(addOne(x, { into: x }).toArray()).toEqual([2, 3, 4, 5])
+    }
+  })
+
   test('has the signature, the handler and prepare()', () => {
     using library = Library.open(path)
     const softmax = library.kernel('softmax')

@@ -76,7 +76,7 @@ export function checkTensors({ gate, target, shape }: TensorUser, list: readonly
     }
     return tensor
   })
-  refuseOverlaps(shape, tensors)
+  refuseOverlaps(shape, tensors, (i) => placeOf(shape, i))
   if (!areAliased(shape, list)) {
     throw new ArgumentError(`aliased results of ${name} must be in the memory of their operands, got other memory`, {
       hint: 'Pass the tensor of the operand as the result as well.',
@@ -90,10 +90,13 @@ export function checkTensors({ gate, target, shape }: TensorUser, list: readonly
  * Refuses results that are in the memory of an operand in part, or in that of another result: the kernel would read what it has
  * written. A result may have exactly the bytes of an operand. Operands that are copied into their layouts can be anywhere.
  *
- * @throws {ArgumentError} with both tensors.
+ * @param nameOf returns the name of a tensor for messages. @throws {ArgumentError} with both tensors.
  */
-function refuseOverlaps(shape: CallShape, tensors: readonly Tensor[]): void {
-  const { types, operandCount } = shape
+export function refuseOverlaps(
+  { types, operandCount }: Pick<CallShape, 'types' | 'operandCount'>,
+  tensors: readonly Tensor[],
+  nameOf: (index: number) => string,
+): void {
   for (let i = operandCount; i < tensors.length; i++) {
     const result = tensors[i]!
     for (let j = 0; j < i; j++) {
@@ -101,12 +104,12 @@ function refuseOverlaps(shape: CallShape, tensors: readonly Tensor[]): void {
       if (other.type !== types[j]) continue
       const shared = sharedBytes(result, other)
       if (shared === 0 || (j < operandCount && isSamePlace(result, other))) continue
-      const place = placeOf(shape, i)
+      const place = nameOf(i)
       const isOperand = j < operandCount
       const which = isOperand ? 'must not overlap a part of' : 'must not be in the memory of'
-      throw new ArgumentError(`${place} ${which} ${placeOf(shape, j)}, got ${shared} common bytes`, {
+      throw new ArgumentError(`${place} ${which} ${nameOf(j)}, got ${shared} common bytes`, {
         hint: `Pass other memory for the result${isOperand ? ', or exactly that of the operand' : ''}.`,
-        details: { path: place, received: `${shared} bytes of ${placeOf(shape, j)}` },
+        details: { path: place, received: `${shared} bytes of ${nameOf(j)}` },
       })
     }
   }

@@ -1,7 +1,7 @@
 import { ArgumentError, ReadOnlyError, tensor, TensorType, type KernelSignature, type Tensor } from '@tenon/core'
 import { checkOptions, READ_ONLY, type Gated } from '@tenon/core/internal'
 import { Temp } from '@tenon/custom-call'
-import { memoryOf, type FrameCall, type KernelCallShape } from '@tenon/custom-call/internal'
+import { memoryOf, refuseOverlaps, type FrameCall, type KernelCallShape } from '@tenon/custom-call/internal'
 import { readOnly, type Argument } from '@tenon/packed-func'
 import { packedAttribute } from './packed-attribute.ts'
 
@@ -29,15 +29,17 @@ export function preparePackedCall(
   const temps = results.flatMap((one) => (one instanceof Temp ? [tensor(one.type.dtype, one.type.shape)] : []))
   const parts = argumentParts(signature, names, values, temps)
   const operandCount = operands.filter((one) => one instanceof TensorType).length
+  const types = [...operands, ...results].filter((one) => one instanceof TensorType)
   return {
     operandCount,
     gated: [library, ...memoryOf(values)],
     frame: { running: false },
-    shape: { types: [...operands, ...results].filter((one) => one instanceof TensorType) },
+    shape: { types },
     isAlive: true,
     closeAfterRuns: () => {},
     order: (tensors) => {
       checkResults(name, names, operandCount, aliases, tensors)
+      refuseOverlaps({ types, operandCount }, tensors, (i) => `${names[i]} of ${name}`)
       return parts.map((part) => (typeof part === 'number' ? argumentFor(tensors[part]!) : part.value))
     },
   }
