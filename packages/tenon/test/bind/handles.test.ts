@@ -85,6 +85,7 @@ describe('a handle', () => {
       bound['store_add'](store, 1)
       const cursor = bound['cursor_open'](store, 'a') as Handle
       expect(() => bound['store_each'](store, () => (store.close(), 0))).toThrow(ScopeHeldError)
+      expect(() => bound['visit_all']([store, null], () => (store.close(), 0))).toThrow(ScopeHeldError)
       const hold = cursor.pin()
       expect(() => store.close()).toThrow(ScopeHeldError)
       expect(bound['cursor_next'](cursor)).toMatchObject({ weight: 0.5 })

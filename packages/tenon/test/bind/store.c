@@ -108,6 +108,7 @@ extent extent_of(const double *values, size_t count) {
 }
 int extent_read(const double *values, size_t count, extent *out) { *out = extent_of(values, count); return count ? STORE_OK : STORE_BAD; }
 int total(store **stores, int count) { int n = 0; for (int i = 0; i < count; i++) n += stores[i] ? stores[i]->count : 100; return n; }
+int visit_all(store **stores, int count, visit function) { function(count, NULL); return total(stores, count); }
 int squares(int count, int64_t *out) { for (int i = 0; i < count; i++) out[i] = (int64_t)i * i; return STORE_OK; }
 int open_many(const char **names, int count, store **out) {
   for (int i = 0; i < count; i++) if (store_open(names[i], out + i) != STORE_OK) return STORE_BAD;

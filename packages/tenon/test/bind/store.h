@@ -54,6 +54,7 @@ int fill_some(int *values, size_t *count);
 extent extent_of(const double *values, size_t count);
 int extent_read(const double *values, size_t count, extent *out);
 int total(store **stores, int count);
+int visit_all(store **stores, int count, visit function);
 int squares(int count, int64_t *out);
 int open_many(const char **names, int count, store **out);
 int64_t large(bool is_too_large);
