@@ -91,6 +91,8 @@ describe('annotations', () => {
     [{ 'db_*': { otu: 'result' } }, 'functions.db_*.otu fits none of the functions of the pattern', 'out'],
     [{ 'dc_*': {} }, 'names a function that the headers do not have', ''],
     [{ 'table.rum': {} }, 'names a function that the headers do not have', 'table.run'],
+    [{ db_open: { rename: 'x; y' } }, 'functions.db_open.rename must be a name, got "x; y"', 'letters'],
+    [{ db_open: { out: 'result', result: { handle: '1 {}', close: 'db_close' } } }, 'must be a name, got "1 {}"', ''],
     [{ db_open: { rename: 'db_close' } }, 'must have different names, got db_close for both', 'rename'],
   ])('%j: %s', (annotation, message, hint) => {
     expect(() => functions(annotation)).toThrow(message)
@@ -167,8 +169,8 @@ describe('annotations', () => {
     )
     const line = (name: string): string => code.split('\n').find((text) => text.includes(`'${name}'`))!
     expect(line('db_open')).toContain('class: Db')
-    expect(line('db_query')).toContain('class: Row, close: (pointer) => row_free(pointer), within: 0')
-    expect(line('db_query')).toContain('status: $status, subject: 0')
+    expect(line('db_query')).toContain('class: Row, close: ($pointer) => row_free($pointer), within: 0')
+    expect(line('db_query')).toContain('status: $$status, subject: 0')
     expect(line('db_size')).toContain(`is: 'struct'`)
     expect(line('db_size')).not.toContain('status')
     expect(line('db_error')).not.toContain('annotated')

@@ -52,3 +52,72 @@ describe('a header that is made to break the reader', () => {
     expect(code).toContain(`class s28 extends Struct {\n  static byteSize = ${4 * 2 ** 28}`)
   })
 })
+
+/** The exports of a module whose functions return what they were linked with. */
+async function load(model: Model): Promise<Record<string, (...values: unknown[]) => unknown>> {
+  const { code } = writeModule(model, { libraries: [] })
+  const stubs = `
+    class Struct { static at(value) { return [this, value] } }
+    const members = { layoutOf: (type, get) => Object.entries(get()) }
+    const NativeModule = { of: () => ({ link: (name, signature) => (...values) => ({ name, signature, values }) }) }`
+  const text = code.replace(/^import .*$/m, stubs)
+  return (await import(`data:text/javascript,${encodeURIComponent(text)}`)) as never
+}
+
+describe('a header whose names are those of a module', () => {
+  test('has parameters that hide no type or function', async () => {
+    const bound = await load(
+      await read(`
+        typedef struct point { int x; int y; } point;
+        int shadow(point point);
+        point made(int allocator);
+        int restful(int rest, ...);
+        int own(int $own);
+        int $foo(int a);
+        int foo(int a);
+        int $$status(int a);`),
+    )
+    const layout = [
+      ['x', [0, 'int32']],
+      ['y', [4, 'int32']],
+    ]
+    expect(bound['shadow']!(1)).toEqual({
+      name: 'shadow',
+      signature: { result: 'int32', parameters: [layout] },
+      values: [1],
+    })
+    expect(bound['made']!(1, 2)).toMatchObject([bound['point'], { signature: { result: layout }, values: [1, 2] }])
+    expect(bound['restful']!(1, 2, 3)).toMatchObject({ values: [1, 2, 3] })
+    expect(bound['own']!(1)).toMatchObject({ name: 'own', values: [1] })
+    expect([bound['foo']!(1), bound['_$foo']!(1)]).toMatchObject([{ name: 'foo' }, { name: '$foo' }])
+  })
+
+  test('has a function named then, whose module can be imported', async () => {
+    const bound = await load(await read('int then(int a);'))
+    expect(bound['then_']!(1)).toMatchObject({ name: 'then' })
+  })
+
+  test('has members named __proto__', async () => {
+    const bound = await load(await read('struct odd { int __proto__; int x; }; int use(struct odd o);'))
+    expect(bound['use']!(1)).toMatchObject({
+      signature: {
+        parameters: [
+          [
+            ['__proto__', [0, 'int32']],
+            ['x', [4, 'int32']],
+          ],
+        ],
+      },
+    })
+  })
+
+  test('adds no code by the label of a symbol or the name of a file', async () => {
+    const symbol = `x', {}); globalThis.isAttacked = true; ('`
+    const bound = await load(await read(`int labelled(int a) __asm__("${symbol}");`))
+    expect(bound['labelled']!(1)).toMatchObject({ name: symbol })
+    const path = join(directory, 'a\u2028globalThis.isAttacked = true;.h')
+    writeFileSync(path, 'int named(int a);')
+    expect((await load(await readModel([path])))['named']!(1)).toMatchObject({ name: 'named' })
+    expect(globalThis).not.toHaveProperty('isAttacked')
+  })
+})

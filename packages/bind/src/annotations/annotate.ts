@@ -11,6 +11,7 @@ import {
   type StatusAnnotation,
 } from './annotation-file.ts'
 import { AnnotationsError } from './annotations-error.ts'
+import { checkName } from './check-name.ts'
 import { checkClose, closedParameter } from './close-function.ts'
 import { FunctionPlanner, isCharacters, nameOf, pointeeOf, type PlanContext } from './function-plan.ts'
 import { parametersOf, parseMessage } from './parse.ts'
@@ -139,7 +140,8 @@ class Annotator {
         this.#usedKeys.add(`${pattern} ${key}`)
       }
     }
-    const own = functions[callable.name]
+    const own = Object.hasOwn(functions, callable.name) ? functions[callable.name] : undefined
+    if (own?.rename !== undefined) checkName(['functions', callable.name, 'rename'], own.rename)
     return own === undefined ? merged : { ...merged, ...own }
   }
 
@@ -258,6 +260,7 @@ class Annotator {
     annotation: HandleAnnotation,
     type: string | undefined,
   ): HandleAnnotation {
+    checkName(path, name)
     const known = this.#handles.get(name)
     const merged: Handle = { path, ...known, ...annotation, ...(type === undefined ? {} : { type }) }
     for (const key of ['type', 'close', 'within'] as const)

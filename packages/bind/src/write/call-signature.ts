@@ -132,7 +132,7 @@ function formText(
   records: Records,
 ): string | undefined {
   const isText = form === 'text' || (form === 'plain' && signatureType(type, records) === `'text'`)
-  const close = (name: string): string => `(pointer) => ${nameFunction(name)}(pointer)`
+  const close = (name: string): string => `($pointer) => ${nameFunction(name)}($pointer)`
   const parts = [
     isText ? 'text: true' : undefined,
     free === undefined ? undefined : `free: ${close(free)}`,
@@ -159,7 +159,7 @@ export function statusText(
   { success, atLeast, message, otherwise, code, release }: StatusPlan,
   nameFunction: NameFunction,
 ): string {
-  const call = (name: string, argument: string): string => `(${argument}) => ${nameFunction(name)}(${argument})`
+  const call = (name: string, argument: string): string => `($${argument}) => ${nameFunction(name)}($${argument})`
   return members([
     success === undefined ? undefined : `success: [${success.join(', ')}]`,
     atLeast === undefined ? undefined : `atLeast: ${atLeast}`,
@@ -174,7 +174,7 @@ function messageText(
   { function: name, takesSubject, member }: NonNullable<StatusPlan['message']>,
   nameFunction: NameFunction,
 ): string {
-  const argument = takesSubject ? 'subject' : ''
+  const argument = takesSubject ? '$subject' : ''
   const value = `${nameFunction(name)}(${argument})`
   if (member === undefined) return `(${argument}) => ${value}`
   return `(${argument}) => members.textMember(${identifier(member.type)}, ${value}, '${member.name}')`

@@ -2,7 +2,7 @@ import type { CallPlan } from '../model/call-plan.ts'
 import type { BoundFunction, BoundRecord, FunctionType } from '../model/model.ts'
 import { annotatedSignature, type CallNames, type NameFunction } from './call-signature.ts'
 import { argumentType, callResultType, isPassed, takesAllocator } from './call-types.ts'
-import { identifier } from './identifiers.ts'
+import { identifier, quoted } from './identifiers.ts'
 import { withKeptTexts } from './kept-texts.ts'
 import type { ModulePart } from './module-part.ts'
 import { parameterName, parameterType, resultType, signature } from './types.ts'
@@ -32,8 +32,16 @@ export function callableText(
   { nameFunction, status }: CallNames,
 ): CallableText {
   const call = withKeptTexts(type, annotated)
-  const names = uniqueNames(type.parameters.map((parameter, index) => parameterName(parameter.name, index)))
+  const own = uniqueNames(type.parameters.map((parameter, index) => parameterName(parameter.name, index)))
   const hasAllocator = takesAllocator(type, call)
+  const linked = call
+    ? annotatedSignature(type, call, own, records, { nameFunction, status })
+    : signature(type, records)
+  const used = new Set(namesIn(linked))
+  if (type.result.kind === 'record') used.add(identifier(type.result.id))
+  if (hasAllocator) used.add('allocator')
+  if (type.isVariadic) used.add('rest')
+  const names = uniqueNames(own, used)
   const passed = names.flatMap((_, i) => (call && !isPassed(call.parameters[i]!) ? [] : [i]))
   const typeOf = (i: number): string => {
     const declared = type.parameters[i]!.type
@@ -53,10 +61,8 @@ export function callableText(
     ].join(', '),
     types,
     asyncTypes: types.replaceAll(/ \| (?:(?:Big)?(?:Ui|I)nt\d+Array|Float\d+Array|ArrayBufferView)\b/g, ''),
-    result: call ? callResultType(type, call, names) : resultType(result),
-    signature: call
-      ? annotatedSignature(type, call, names, records, { nameFunction, status })
-      : signature(type, records),
+    result: call ? callResultType(type, call, own) : resultType(result),
+    signature: linked,
     finish: (text) => (result.kind === 'record' && call === undefined ? `${identifier(result.id)}.at(${text})` : text),
   }
 }
@@ -75,22 +81,26 @@ export function writeFunction(
     result,
     signature: text,
     finish,
-  } = callableText(type, call, records, { nameFunction, status: '$status' })
-  const linked = `($${name} ??= library.link('${symbol}', ${text}))`
+  } = callableText(type, call, records, { nameFunction, status: '$$status' })
+  const linked = `($${name} ??= library.link(${quoted(symbol)}, ${text}))`
   if (call?.isAsync !== true)
     return {
       code: `let $${name}\nexport function ${declared}(${list}) {\n  return ${finish(`${linked}(${list})`)}\n}`,
       declaration: `export declare function ${declared}(${types}): ${result}`,
     }
   return {
-    code: `let $${name}\nconst $link_${name} = () => ${linked}\nexport function ${declared}(${list}) {\n  return $link_${name}()(${list})\n}\n${declared}.async = (${list}) => $link_${name}().async(${list})`,
+    code: `let $${name}\nconst $link$${name} = () => ${linked}\nexport function ${declared}(${list}) {\n  return $link$${name}()(${list})\n}\n${declared}.async = (${list}) => $link$${name}().async(${list})`,
     declaration: `export declare const ${declared}: { (${types}): ${result}; async(${asyncTypes}): Promise<${result}> }`,
   }
 }
 
+/** The names of the module in a signature, which parameters of the same name would hide. */
+const namesIn = (signatureText: string): string[] =>
+  signatureText.replaceAll(/'[^']*'|[\w$]+:/g, '').match(/[\w$]+/g) ?? []
+
 /** Two parameters may have one name in C where only their types are declared. */
-function uniqueNames(names: readonly string[]): string[] {
-  const seen = new Set<string>()
+function uniqueNames(names: readonly string[], used: ReadonlySet<string> = new Set()): string[] {
+  const seen = new Set(used)
   return names.map((name) => {
     let unique = name
     while (seen.has(unique)) unique += '_'

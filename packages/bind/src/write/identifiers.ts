@@ -9,5 +9,17 @@ const RESERVED = new Set(
   ).split(' '),
 )
 
-/** The name of a C declaration in a module: a word of JavaScript gets a final `_`. */
-export const identifier = (name: string): string => (RESERVED.has(name) ? `${name}_` : name)
+/**
+ * The name of a C declaration in a module: a word of JavaScript gets a final `_`. Names that begin with `$` are those that the module has for
+ * itself. A module that exports `then` cannot be imported with `await import()`.
+ */
+export const identifier = (name: string): string => {
+  if (name.startsWith('$')) return `_${name}`
+  return RESERVED.has(name) || name === 'then' ? `${name}_` : name
+}
+
+/** A name in an object: `__proto__` would set the prototype. */
+export const objectKey = (name: string): string => (name === '__proto__' ? `['__proto__']` : JSON.stringify(name))
+
+/** A symbol as text: an `asm` label may have any characters. */
+export const quoted = (symbol: string): string => (/^[\w$@.]*$/.test(symbol) ? `'${symbol}'` : JSON.stringify(symbol))

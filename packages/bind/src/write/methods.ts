@@ -3,7 +3,7 @@ import type { BoundRecord, FunctionType, Member, Type } from '../model/model.ts'
 import { type CallNames, type NameFunction, statusText } from './call-signature.ts'
 import { type ClassMember, memberKey } from './class-member.ts'
 import { callableText } from './functions.ts'
-import { identifier } from './identifiers.ts'
+import { identifier, objectKey } from './identifiers.ts'
 import { structLayout } from './struct-layout.ts'
 import { callbackType, signature } from './types.ts'
 
@@ -39,7 +39,7 @@ export function tableNames({ layout, table }: BoundRecord, nameFunction: NameFun
   const own = new Set((layout?.members ?? []).map(({ name }) => name))
   return {
     nameFunction: (name) => (own.has(name) ? `this.${memberKey(name)}` : nameFunction(name)),
-    status: table?.status ? 'this.#$status' : '$status',
+    status: table?.status ? 'this.#$status' : '$$status',
   }
 }
 
@@ -78,7 +78,7 @@ export const statusMember = (status: StatusPlan, { nameFunction }: CallNames): C
 export function writeAssign(className: string, functions: readonly FunctionMember[], records: Records): ClassMember {
   const writable = functions.filter(({ isConst, type }) => !isConst && !type.isVariadic)
   const table = writable.map(
-    ({ name, byteOffset, type }) => `${JSON.stringify(name)}: [${byteOffset}, ${signature(type, records, false)}]`,
+    ({ name, byteOffset, type }) => `${objectKey(name)}: [${byteOffset}, ${signature(type, records, false)}]`,
   )
   const types = writable.map(({ name, type }) => `${memberName(name)}?: ${callbackType(type)} | MemorySegment | null`)
   return {

@@ -2,7 +2,7 @@ import { ToolError } from '@tenon/build'
 import type { BoundConstant, BoundEnum, BoundRecord, BoundVariable, Constant, Model } from '../model/model.ts'
 import type { Place } from '../read/c-types.ts'
 import { Comments } from '../read/comments.ts'
-import { identifier } from './identifiers.ts'
+import { identifier, quoted } from './identifiers.ts'
 import { mergeParts } from './merge-parts.ts'
 import type { ModulePart } from './module-part.ts'
 import { writeRecord } from './records.ts'
@@ -52,7 +52,8 @@ export function writeModule(
     throw new ToolError('the statuses of success must be equal on all platforms')
   const parts = all.length === 1 ? [...platforms[0]!.parts.values()] : mergeParts(platforms)
   const targets = platforms.map(({ target }) => target).join(', ')
-  const title = `Written by tenon bind from ${model.headers.join(', ')} for ${targets}. Do not edit: run the command again.`
+  const headers = model.headers.map((header) => header.replaceAll(/[\n\r\u2028\u2029]/g, ' '))
+  const title = `Written by tenon bind from ${headers.join(', ')} for ${targets}. Do not edit: run the command again.`
   const code = parts.map((part) => part.code).join('\n')
   const declarations = parts.map(({ declaration }) => declaration).join('\n')
   const shims = all.flatMap(({ target, shim }) => (shim ? [{ name: shimName(target), bytes: shim.bytes }] : []))
@@ -80,7 +81,7 @@ function partsOf(model: Model, comments: Comments): Map<string, ModulePart> {
   for (const variable of model.variables) add(variable.name, variable.place, () => writeVariable(variable, records))
   for (const { className, type } of model.handles ?? []) parts.set(className, writeHandle(className, type))
   if (model.status !== undefined)
-    parts.set('$status', { code: `const $status = ${statusText(model.status, nameFunction)}`, declaration: '' })
+    parts.set('$$status', { code: `const $$status = ${statusText(model.status, nameFunction)}`, declaration: '' })
   for (const one of model.functions) add(one.name, one.place, () => writeFunction(one, records, nameFunction))
   return parts
 }
@@ -182,22 +183,22 @@ function writeVariable(
   if (type.kind === 'scalar' || type.kind === 'enum') {
     const typeName = resultType(type)
     return {
-      code: `export const ${declared} = library.variable('${symbol}', '${type.as}'${isConst ? ', { isConst: true }' : ''})`,
+      code: `export const ${declared} = library.variable(${quoted(symbol)}, '${type.as}'${isConst ? ', { isConst: true }' : ''})`,
       declaration: `export declare const ${declared}: { ${isConst ? 'readonly ' : ''}value: ${typeName} }`,
     }
   }
   if (type.kind === 'record' && records.get(type.id)?.layout)
     return {
-      code: `export const ${declared} = library.memory('${symbol}', ${byteSize}, (segment) => ${identifier(type.id)}.at(segment))`,
+      code: `export const ${declared} = library.memory(${quoted(symbol)}, ${byteSize}, (segment) => ${identifier(type.id)}.at(segment))`,
       declaration: `export declare const ${declared}: { readonly value: ${identifier(type.id)} }`,
     }
   if (type.kind === 'pointer')
     return {
-      code: `export const ${declared} = library.variable('${symbol}', 'pointer'${isConst ? ', { isConst: true }' : ''})`,
+      code: `export const ${declared} = library.variable(${quoted(symbol)}, 'pointer'${isConst ? ', { isConst: true }' : ''})`,
       declaration: `export declare const ${declared}: { ${isConst ? 'readonly ' : ''}value: ${pointerTo(type.to)} }`,
     }
   return {
-    code: `export const ${declared} = library.memory('${symbol}', ${byteSize})`,
+    code: `export const ${declared} = library.memory(${quoted(symbol)}, ${byteSize})`,
     declaration: `export declare const ${declared}: { readonly value: ${type.kind === 'array' ? pointerTo(type.of) : 'MemorySegment'} }`,
   }
 }

@@ -1,6 +1,6 @@
 import type { BoundRecord } from '../model/model.ts'
 import { type ValueShape, valueMembersOf } from '../model/value-layout.ts'
-import { identifier } from './identifiers.ts'
+import { identifier, objectKey } from './identifiers.ts'
 
 /** The texts of layouts, each written once: structs may contain each other many times over. */
 const texts = new WeakMap<BoundRecord, string>()
@@ -13,7 +13,7 @@ export function structLayout(record: BoundRecord, records: ReadonlyMap<string, B
     text =
       typeof members === 'string'
         ? ''
-        : `{ ${members.map(({ name, byteOffset, shape }) => `${JSON.stringify(name)}: [${byteOffset}, ${expressionOf(shape)}]`).join(', ')} }`
+        : `{ ${members.map(({ name, byteOffset, shape }) => `${objectKey(name)}: [${byteOffset}, ${expressionOf(shape)}]`).join(', ')} }`
     texts.set(record, text)
   }
   return text === '' ? undefined : text

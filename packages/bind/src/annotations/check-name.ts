@@ -1,0 +1,11 @@
+import { AnnotationsError } from './annotations-error.ts'
+
+/** @throws {AnnotationsError} if a name cannot be that of a declaration in the module. */
+export function checkName(path: readonly string[], name: string): void {
+  if (/^[A-Za-z_$][\w$]*$/.test(name)) return
+  throw new AnnotationsError(
+    path,
+    `must be a name, got ${JSON.stringify(name)}`,
+    'A name has letters, digits, _ and $, and does not begin with a digit.',
+  )
+}
