@@ -216,9 +216,9 @@ class Run {
     return (this.#isAsync ? undefined : slots.take()) ?? this.arena.allocate(8, 8)
   }
 
-  #out({ type, of, name }: AnnotatedParameter, i: number): MemorySegment {
+  #out({ type, of, elementSize = 1, name }: AnnotatedParameter, i: number): MemorySegment {
     if (of === undefined) return (this.#memory[i] = this.#slot())
-    const count = countOf(this.#given[of], name)
+    const count = countOf(this.#given[of], elementSize, name)
     this.#counts[i] = count
     return (this.#memory[i] = this.arena.allocate(count * sizeOfWritten(type as WrittenType), 8))
   }

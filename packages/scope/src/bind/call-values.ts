@@ -1,6 +1,7 @@
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { checkSize, remotePlaceOf, wrongType, wrongValue } from '@tenon/core/internal'
+import { checkSize, isPointer, remotePlaceOf, wrongType, wrongValue } from '@tenon/core/internal'
 import { MemoryLayout } from '../layout/layouts.ts'
+import { memoryOfBuffer } from '../segment/foreign-memory.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import type { ValueForm } from './annotations.ts'
 import { readPointer, writePointer } from './members.ts'
@@ -44,20 +45,23 @@ export function lengthOf(value: unknown, elementSize: number, name: string): num
 }
 
 function byteSizeOf(value: unknown, name: string): number {
-  if (ArrayBuffer.isView(value)) return value.byteLength
+  if (ArrayBuffer.isView(value)) return memoryOfBuffer(value).byteSize
   const memory = value instanceof Struct ? value.segment : value
   if (!(memory instanceof MemorySegment)) throw wrongType(name, 'a text, an array or memory', value)
-  if (memory.byteSize === 0 && memory.address !== 0n && memory.block.bytes.length === 0)
+  // The properties of a proxy can have any values.
+  const { byteSize, base, block } = memory
+  if (byteSize === 0 && memory.address !== 0n && block.bytes.length === 0)
     throw new ArgumentError(`${name} must have a size, got a pointer of C, whose size is unknown`, {
       hint: 'Set the size of its memory with reinterpret().',
     })
-  return memory.byteSize
+  if (isPointer(block) || (base >= 0 && byteSize >= 0 && base + byteSize <= block.bytes.length)) return byteSize
+  throw wrongType(name, `a segment inside of its ${block.bytes.length} bytes`, value)
 }
 
-/** The number of values that C writes: the length of an array, or a number that the caller passes. */
-export function countOf(value: unknown, name: string): number {
+/** The number of values that C writes: the number of elements of an argument, or a number that the caller passes. */
+export function countOf(value: unknown, elementSize: number, name: string): number {
   const isNumber = typeof value === 'number' || typeof value === 'bigint'
-  return checkCount(isNumber ? checkSize(value, name, 'elements') : lengthOf(value, 1, name), name)
+  return checkCount(isNumber ? checkSize(value, name, 'elements') : lengthOf(value, elementSize, name), name)
 }
 
 /** The most elements of an array of a call, each of which is a value of JavaScript. */

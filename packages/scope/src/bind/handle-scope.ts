@@ -1,3 +1,4 @@
+import { ScopeClosedError } from '@tenon/core'
 import { remotePlaceOf } from '@tenon/core/internal'
 import { attempt, throwErrors } from '../scope/run.ts'
 import { ConfinedScope } from '../scope/confined-scope.ts'
@@ -20,6 +21,8 @@ class Ownership {
   readonly #parent: Ownership | undefined
   #close: CloseFunction | undefined
   isWaiting = false
+  /** Whether nobody closes the object, and the garbage collector does. */
+  isForgotten = true
   /** The children that are open, the oldest first. */
   readonly children: Map<Ownership, Child> = new Map()
 
@@ -36,13 +39,21 @@ class Ownership {
 
   end(): void {
     this.isWaiting = this.children.size > 0
-    if (this.isWaiting) return
+    if (this.isWaiting) {
+      // The garbage collector has taken the children, so it also says when this one is closed.
+      this.isForgotten = true
+      return
+    }
     const close = this.#close
     const parent = this.#parent
     this.#close = undefined
     try {
       // An object of another process has ended with that process.
       if (remotePlaceOf(this.pointer.block)?.isLost() !== true) close?.(this.pointer)
+    } catch (error) {
+      if (!this.isForgotten) throw error
+      // Nobody can catch it. A library that is closed cannot close its objects.
+      if (!(error instanceof ScopeClosedError)) process.emitWarning(error instanceof Error ? error : String(error))
     } finally {
       parent?.children.delete(this)
       if (parent?.isWaiting) parent.end()
@@ -110,6 +121,7 @@ export class HandleScope extends ConfinedScope {
     this.checkOpen()
     const held = this.#held()
     if (held) throw held.heldError()
+    this.ownership.isForgotten = false
     before?.()
     const errors: unknown[] = []
     for (const child of this.#children()) attempt(() => child[Symbol.dispose](), errors)

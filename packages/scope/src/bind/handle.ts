@@ -12,7 +12,7 @@ export type HandleClass<Made extends Handle = Handle> = new (
 export interface OwnOptions {
   /** The object within which this one lives, which closes it before itself. Memory that is not a handle is no such object. */
   readonly within?: MemorySegment | null
-  /** Whether the garbage collector closes a handle that was forgotten. Use this only as a safety net. */
+  /** Whether the garbage collector closes a handle that was forgotten. An error is a warning then. Use this only as a safety net. */
   readonly finalize?: boolean
 }
 

@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ArgumentError, LoadError, UnsupportedError, type ValueType } from '@tenon/core'
 import { checkOptions, hostPlatformName, inspectAsText } from '@tenon/core/internal'
@@ -95,8 +96,9 @@ export class NativeModule {
         hint: 'Sizes and values differ between platforms: run tenon bind on this one, or with --target.',
       })
     const { libraries, shim } = platforms[here]!
+    // A path is no URL: it may have the characters # and %.
     const locate = (path: string): string =>
-      path.startsWith('.') && base !== undefined ? fileURLToPath(new URL(path, base)) : path
+      path.startsWith('.') && base !== undefined ? join(dirname(fileURLToPath(base)), path) : path
     return new NativeModule(here, libraries.map(locate), shim && { path: locate(shim.path), hash: shim.hash })
   }
 
@@ -113,7 +115,9 @@ export class NativeModule {
 
   /** Whether one of the libraries exports a function or variable. @throws {LoadError} if a library cannot be opened */
   has(name: string): boolean {
-    return this.#remote?.has(name) ?? this.#find(name) !== undefined
+    if (this.#remote === undefined) return this.#find(name) !== undefined
+    this.#scope.checkOpen()
+    return this.#remote.has(name)
   }
 
   /**
@@ -125,7 +129,7 @@ export class NativeModule {
   /** Makes a function callable as the annotations of its module say. */
   link(name: string, signature: AnnotatedSignature): AnnotatedCall
   link(name: string, signature: BindSignature | AnnotatedSignature): Bound {
-    if (this.#remote !== undefined) return this.#remote.link(name, signature)
+    if (this.#remote !== undefined) return whileOpen(this.#scope, this.#remote.link(name, signature))
     return this.#linkAny(name, this.#get(name), signature)
   }
 
@@ -307,5 +311,20 @@ function warnOfMany(parameter: string): void {
     `${MANY_CALLBACKS} functions are callbacks of ${parameter}, and live until the module is closed. Pass the same function again, or annotate the parameter with "call" if C does not use the function after the call.`,
   )
 }
+
+/** A call in another process, which does not end with the module by itself. */
+const whileOpen = (scope: ResourceScope, call: AnnotatedCall): AnnotatedCall =>
+  Object.assign(
+    (...values: readonly unknown[]) => {
+      scope.checkOpen()
+      return call(...values)
+    },
+    {
+      async: async (...values: readonly unknown[]) => {
+        scope.checkOpen()
+        return call.async(...values)
+      },
+    },
+  )
 
 const plainType = (type: BindType | 'void'): NativeType | 'void' => (typeof type === 'function' ? 'pointer' : type)

@@ -1,0 +1,24 @@
+#include "../store.h"
+int sum_slow(const int *values, int count, int ms);
+int lookup(const int *keys, int count, int *out);
+int open_slow(store *store, int ms, cursor **out);
+const char *text_at(uint64_t address);
+const char *text_long(int size);
+const char *text_huge(size_t *length);
+const int *numbers_huge(uint64_t *length);
+bool bool_of(int value);
+int fill_out(int64_t *out);
+typedef struct flags { bool on; int value; char name[8]; const char *text; } flags;
+int flags_sum(flags f);
+flags flags_make(int value);
+int flags_read(const flags *f);
+int format(char *buffer, size_t size, const char *format, ...);
+int text_size(const char *text);
+int texts_size(const char *a, const char *b, visit function);
+int slow(int ms);
+int call_later(visit function, int ms);
+int call_on_thread(visit function, int value);
+int scale(double *values, size_t count, double by);
+store *store_copy(store *of);
+extern int attack_count;
+extern store *attack_store;
