@@ -65,7 +65,7 @@ export const suite = {
     {
       name: 'pass a text of 8 characters',
       unit: 'ns',
-      target: { 'koffi, string': 1.5 },
+      target: { 'koffi, string': 2 },
       setup: () => {
         const strlen = libc.function('strlen', { result: 'int32', parameters: ['text'] })
         const ofString = raw.func('strlen', 'int', ['const char *'])
@@ -75,7 +75,7 @@ export const suite = {
     {
       name: 'pass a text of 200 characters',
       unit: 'ns',
-      target: { 'koffi, string': 1.7 },
+      target: { 'koffi, string': 2 },
       setup: () => {
         const strlen = libc.function('strlen', { result: 'int32', parameters: ['text'] })
         const ofString = raw.func('strlen', 'int', ['const char *'])
@@ -86,7 +86,7 @@ export const suite = {
     {
       name: 'return a text of 25 characters',
       unit: 'ns',
-      target: { 'koffi, string': 1.5 },
+      target: { 'koffi, string': 2 },
       setup: () => {
         const strerror = libc.function('strerror', { result: 'text', parameters: ['int32'] })
         const ofString = raw.func('strerror', 'const char *', ['int'])
