@@ -1,3 +1,3 @@
-/** What the packages of this repository share before anything is loaded: the base of all errors, and the names that resemble one. */
+/** The parts that other packages share before the core is loaded: the base class of all errors, and the search for similar names. */
 export { didYouMean, suggest } from './suggest.ts'
 export { defineKind, SimpleError, TenonError, type TenonErrorOptions } from './tenon-error.ts'

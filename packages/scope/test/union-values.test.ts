@@ -54,7 +54,7 @@ function shape(depth: number): Shape {
 
 const floats = scalar('float32')
 const doubles = scalar('float64')
-/** What calling conventions treat apart: floats in their own registers, mixed words, memory; and what chance makes. */
+/** Unions that calling conventions pass differently, in registers for floats, in mixed words and in memory, and random ones. */
 const unions: readonly Shape[] = [
   group('union', [floats]),
   group('union', [floats, group('struct', [floats, floats])]),

@@ -247,7 +247,7 @@ describe('a pointer that an isolated function returns', () => {
     expect(() => pointer.reinterpret(4)).toThrow(message)
     expect(() => pointer.getInt32(0)).toThrow(/of process [0-9]+/)
     expect(() => pointer.setInt32(0, 1)).toThrow(/of process [0-9]+/)
-    // What is there can be copied.
+    // The text there can be copied.
     expect(textOf(pointer)).toBe('\u0001')
     using scope = NativeScope.ofConfined()
     const place = scope.allocate(8, 8)

@@ -6,7 +6,7 @@ import type { FunctionAnnotation, HandleAnnotation, ParameterAnnotation, ValueAn
 import { AnnotationsError } from './annotations-error.ts'
 import { parametersOf, parseCall } from './parse.ts'
 
-/** What is known of handles and statuses when a function is annotated. */
+/** The handles and statuses of the annotations, as one function needs them. */
 export interface PlanContext {
   /** The class of handles of a struct, if there is one. */
   handleOf(type: string): string | undefined
@@ -23,7 +23,7 @@ export interface PlanContext {
   number(path: readonly string[], value: number | string): number
   /** Whether the headers have the members of a struct. */
   hasLayout(id: string): boolean
-  /** What the library explains a failure of: a parameter of this struct, if it needs one. */
+  /** The parameter whose failure the library explains, by the struct it points to; undefined if its message needs no argument. */
   readonly subject: { readonly type: string; readonly name: string | undefined } | undefined
   readonly hasStatus: boolean
   /** The struct to which a status points, if statuses are objects. */

@@ -37,7 +37,7 @@ const ref = (name: string, description: string): Schema => ({ description, $ref:
 /** Numbers, or names of constants. */
 const STATUSES: Schema = { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'string' }] } }
 
-/** What an annotation with a name in parentheses refers to: another parameter. */
+/** The name of another parameter, in parentheses behind a word of an annotation. */
 const PARAMETER = '\\((\\w+)\\)'
 
 const definitions: Readonly<Record<string, Schema>> = {

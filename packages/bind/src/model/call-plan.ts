@@ -20,7 +20,7 @@ export interface ValuePlan {
   readonly handle?: HandlePlan
 }
 
-/** What a parameter of C is to the caller. `of` is the index of the parameter whose elements are counted. */
+/** The role of a parameter of C in a call. `of` is the index of the parameter whose elements are counted. */
 export type ParameterRole =
   | {
       readonly kind: 'argument'

@@ -1,7 +1,7 @@
 import type { ParameterRole } from './call-plan.ts'
 import type { BoundFunction, BoundRecord, Type } from './model.ts'
 
-/** What a parameter asks for that another process cannot have. */
+/** The reasons why a function cannot run in another process, by the role of a parameter. */
 const PROBLEMS: Readonly<Partial<Record<ParameterRole['kind'], string>>> = {
   callback: 'takes a function',
   texts: 'takes an array of texts',

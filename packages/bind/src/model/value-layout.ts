@@ -4,7 +4,7 @@ import { scalarSizes } from './scalar-sizes.ts'
 /** Finds a struct or union by its name. */
 export type FindRecord = (id: string) => BoundRecord | undefined
 
-/** What a member of a struct is that is passed by value. */
+/** A member of a struct that is passed by value. */
 export type ValueShape =
   | { readonly kind: 'scalar'; readonly as: ScalarKind | 'pointer'; readonly byteSize: number }
   | { readonly kind: 'array'; readonly of: ValueShape; readonly count: number; readonly byteSize: number }

@@ -12,7 +12,7 @@ const MOST_OUTPUT = 256 << 20
 /** The file name of declarations that are no header. */
 export const DECLARATIONS = 'tenon_declarations'
 
-/** What reads a set of headers. */
+/** The compiler of a set of headers, and its options. */
 export interface CompilerOptions {
   readonly compiler: Compiler
   readonly platform: Platform

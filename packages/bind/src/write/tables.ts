@@ -17,7 +17,7 @@ const FIXED = new Set(
   'bool char int float double size_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t'.split(' '),
 )
 
-/** What a header may have that no table needs. */
+/** Declarations of headers that no table needs. */
 const NOT_IN_TABLES: ReadonlySet<RefusalReason> = new Set([
   'inline function',
   'function-like macro',

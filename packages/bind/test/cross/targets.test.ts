@@ -23,7 +23,7 @@ const hasClang = spawnSync('clang', ['--version']).status === 0
 const clangTarget = (target: PlatformName): string =>
   target === 'darwin-arm64' ? 'arm64-apple-macos11' : findPlatform(target).machine
 
-/** What the compiler has answered: sizes, offsets and values. */
+/** The answers of the compiler: sizes, offsets and values. */
 const answersOf = ({ records, constants, variables }: Model): unknown => ({
   records: records.map(({ c, layout }) => [
     c,

@@ -6,7 +6,7 @@
 
 #include "tenon_call.h"
 
-/* What JavaScript has left in `vector_results` of the frame. */
+/* The plan of the texts, which JavaScript has written to `vector_results` of the frame. */
 typedef struct {
   int32_t words[TN_CALL_MOST_TEXTS];
   uint32_t count;

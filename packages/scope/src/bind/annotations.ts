@@ -88,7 +88,7 @@ export interface AnnotatedParameter {
   readonly signature?: () => FunctionSignature
 }
 
-/** Which statuses are success, and how the library explains the others. Without `success` and `atLeast`, a null pointer is success. */
+/** The statuses that are success, and the functions that explain the others. Without `success` and `atLeast`, a null pointer is success. */
 export interface StatusForm {
   readonly success?: readonly number[]
   /** The lowest status that is success. */

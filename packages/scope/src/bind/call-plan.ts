@@ -18,7 +18,7 @@ const MADE: ReadonlySet<AnnotatedParameter['is']> = new Set(['out', 'struct', 'o
 export const isMade = (parameter: BindType | AnnotatedParameter): boolean =>
   isAnnotated(parameter) && (MADE.has(parameter.is) || (parameter.is === 'inout' && parameter.of !== undefined))
 
-/** What is known of a function before its calls. */
+/** The parts of a function's declaration that its calls need. */
 export class CallPlan {
   readonly name: string
   readonly declaration: AnnotatedSignature

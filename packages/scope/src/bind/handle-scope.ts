@@ -61,7 +61,7 @@ class Ownership {
   }
 }
 
-/** What a handle is made from. */
+/** The parts of a new handle. */
 export interface HandleOptions {
   /** The pointer to the object, as C gave it. */
   readonly pointer: MemorySegment

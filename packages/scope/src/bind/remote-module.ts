@@ -86,7 +86,7 @@ const withoutCallbacks = (name: string, call: Call): Call => {
   })
 }
 
-/** What only this process can have was given to a function that runs in another one. */
+/** Returns the error for an argument that only exists in this process. */
 export const cannotCross = (name: string, what: string): UnsupportedError =>
   new UnsupportedError(`${name} cannot take ${what} in another process`, {
     hint: 'Call it through the module in this process, or pass memory whose size is known.',

@@ -1,6 +1,6 @@
 import type { MemorySegment } from '../segment/memory-segment.ts'
 
-/** What a function of another process returned. */
+/** The result of a function in another process. */
 export class Returned {
   readonly value: unknown
   readonly errno: number

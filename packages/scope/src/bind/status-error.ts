@@ -1,7 +1,7 @@
 import { TenonError } from '@tenon/core'
 import { defineKind } from '@tenon/core/internal'
 
-/** What a C function said about its failure. */
+/** The status of a C function, and the library's text about it. */
 interface StatusFailure {
   /** The name of the function. */
   readonly name: string

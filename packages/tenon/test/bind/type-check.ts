@@ -7,7 +7,7 @@ const compiler = fileURLToPath(new URL('../../../../node_modules/typescript/bin/
 const flags =
   '--noEmit --ignoreConfig --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --skipLibCheck false --module nodenext --target esnext --types node'
 
-/** What the strict compiler says about a program in a directory: nothing if it is right. */
+/** Returns the errors of the strict compiler for a program in a directory. */
 export function typeCheck(directory: string, name: string, text: string): string {
   const path = join(directory, name)
   writeFileSync(path, text)

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { BYTES = 8192 };
 
-/* What requests can name: kernels that do no harm whatever their arguments, and a library whose functions take no arguments. */
+/* The objects that requests can name: kernels that do no harm whatever their arguments, and a library whose functions take no arguments. */
 static struct {
   uint32_t kernels[4], memories[2], library;
 } known;

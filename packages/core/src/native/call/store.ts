@@ -32,7 +32,7 @@ export interface Slot {
   readonly call: CallPlan
 }
 
-/** What {@link resolve} makes of an argument. A struct is a copy of its bytes, and a string stays one. */
+/** An argument as {@link resolve} returns it. A struct is a copy of its bytes, and a string stays one. */
 export type Resolved = Value | Uint8Array
 
 export function slotOf(plan: ParameterPlan, call: CallPlan, name: string): Slot {

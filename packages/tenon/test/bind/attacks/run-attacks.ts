@@ -9,7 +9,7 @@ import { runTenon } from '../../run-tenon.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 
-/** What the annotations say of the functions in attack.h. */
+/** The annotations of the functions in attack.h. */
 const functions = {
   sum_slow: { count: 'length(values)', async: true },
   lookup: { return: 'status', count: 'length(keys)', out: 'results(keys)' },
