@@ -337,7 +337,7 @@ test.each<[ValueType, readonly Value[]]>([
   ['uint64', [-1, 2 ** 53, -1n, 2n ** 64n, undefined]],
   ['float32', [1n, '1' as never, null]],
   ['float64', [1n, true, undefined]],
-  ['pointer', [0, 1n, undefined, Buffer.alloc(8) as never]],
+  ['pointer', [0, 1n, undefined, 'text', new ArrayBuffer(8) as never]],
 ])('%s refuses values that it does not have', (kind, values) => {
   const call = declare('fixture_int64', 'void', kind)
   for (const value of values) {

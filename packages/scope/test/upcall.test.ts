@@ -76,10 +76,7 @@ describe('structs by value', () => {
     }
   })
 
-  test('with a union or an open sequence are refused', () => {
-    expect(() =>
-      Linker.downcall(libc.get('abs'), { parameters: [struct({ u: MemoryLayout.union({ a: int32 }) })] }),
-    ).toThrow(ArgumentError)
+  test('with an open sequence are refused', () => {
     expect(() =>
       Linker.downcall(libc.get('abs'), { parameters: [struct({ s: MemoryLayout.sequence(int32) })] }),
     ).toThrow(ArgumentError)
