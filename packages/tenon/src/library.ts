@@ -117,8 +117,8 @@ export class Library {
    */
   static async isolate(library: string | URL | NativeModule, options?: IsolateOptions): Promise<IsolatedLibrary> {
     // Loaded here, because programs that call kernels in this process need no workers.
-    const { isolateLibrary, isolateModule, isModule } = await import('./isolated/isolated-library.ts')
-    return isModule(library) ? isolateModule(library, options) : isolateLibrary(filePath(library), options)
+    const { isNativeModule, isolateLibrary, isolateModule } = await import('./isolated/isolated-library.ts')
+    return isNativeModule(library) ? isolateModule(library, options) : isolateLibrary(filePath(library), options)
   }
 
   /** @internal Opens a library whose headers and symbols have been read already, and the signatures of some kernels. */

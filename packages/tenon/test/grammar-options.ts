@@ -7,6 +7,7 @@ import * as scopes from '@tenon/scope'
 import * as strings from '@tenon/tstring'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
+import { Handle, NativeModule } from '@tenon/scope/bind'
 import { Linker, SymbolLookup } from '@tenon/scope/linker'
 import { watch } from '../src/entries/build.ts'
 import { assertClose } from '../src/entries/testing.ts'
@@ -40,6 +41,8 @@ interface Refusal {
   /** Calls the function with these options. */
   readonly call: (options: never) => unknown
 }
+
+class Own extends Handle {}
 
 /** A kernel with two results. */
 const splitKernel = (): calls.Kernel<unknown> =>
@@ -207,6 +210,13 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
   scope: {
     'Linker.downcall': (options) => Linker.downcall(SymbolLookup.ofProcess().get('abs'), {}, options),
     'Linker.downcall, signature': (options) => Linker.downcall(SymbolLookup.ofProcess().get('abs'), options),
+    'IsolatedLibrary.function': isolated('kernels', (library, options) =>
+      library.function('do_custom_call', {}, options),
+    ),
+    'SymbolLookup.find': (options) => SymbolLookup.ofProcess().find('abs', options),
+    'SymbolLookup.get': (options) => SymbolLookup.ofProcess().get('abs', options),
+    'NativeModule.of': (options) => NativeModule.of(options),
+    'Handle.own': (options) => Own.own(scopes.MemorySegment.ofAddress(8n), () => {}, options),
     'ResourceScope.ofConfined': (options) => scopes.ResourceScope.ofConfined(options),
     'NativeScope.ofConfined': (options) => scopes.NativeScope.ofConfined(options),
     'NativeScope.ofShared': (options) => scopes.NativeScope.ofShared(options),

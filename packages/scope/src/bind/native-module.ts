@@ -48,6 +48,9 @@ const MANY_CALLBACKS = 1000
 /** The libraries of a module, by paths or by names that the system's loader searches. */
 export let librariesOf: (module: NativeModule) => Pick<PlatformOptions, 'libraries' | 'shim'>
 
+/** Whether a value is a module, and not a Proxy of one. */
+export let isNativeModule: (value: unknown) => value is NativeModule
+
 /** Makes other processes run the functions of a module. @throws {ArgumentError} if it is in use. @throws {ScopeClosedError} */
 export let useProcesses: (module: NativeModule, remote: RemoteModule) => void
 
@@ -233,6 +236,7 @@ export class NativeModule {
 
   static {
     inspectAsText(NativeModule)
+    isNativeModule = (value): value is NativeModule => typeof value === 'object' && value !== null && #scope in value
     librariesOf = (module) => ({ libraries: module.#paths, ...(module.#shim && { shim: module.#shim }) })
     useProcesses = (module, remote) => {
       module.#scope.checkOpen()

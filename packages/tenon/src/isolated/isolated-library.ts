@@ -18,9 +18,10 @@ import { isolatedPackedFunc, packedTarget, type PackedTarget } from '@tenon/pack
 import type { IsolateHealth, IsolateMetrics, IsolateOptions } from '@tenon/isolate'
 import { splitOptions, WorkerHost } from '@tenon/isolate/internal'
 import type { SharedMemory } from '@tenon/pools'
-import { NativeModule } from '@tenon/scope/bind'
+import type { NativeModule } from '@tenon/scope/bind'
 import {
   checkShim,
+  isNativeModule,
   librariesOf,
   linkRemote,
   RemoteModule,
@@ -269,6 +270,8 @@ export function isolateLibrary(path: string, options: IsolateOptions | undefined
   return openIsolated(path, options)
 }
 
+export { isNativeModule }
+
 /** Runs the functions of a module that `tenon bind` has written in workers. @throws see {@link Library.isolate} */
 export async function isolateModule(
   module: NativeModule,
@@ -287,8 +290,6 @@ export async function isolateModule(
     useProcesses(module, new RemoteModule(host, files.map(remoteLibrary)))
   })
 }
-
-export const isModule = (value: unknown): value is NativeModule => value instanceof NativeModule
 
 function hashOf(path: string): string | undefined {
   const symbols = readBinary(path).exports.filter(({ name }) => name === SHIM_HASH)

@@ -13,7 +13,7 @@ export const numbers: Attempts = {
     'TENON_ALLOCATION 1, TENON_ARGUMENT 17, gave 1, TENON_ARGUMENT 19, TENON_ALLOCATION 1, TENON_ARGUMENT 17, gave 1, TENON_ARGUMENT 19, TENON_ALLOCATION 1, TENON_ARGUMENT 17, gave 1, TENON_ARGUMENT 17, gave 2, TENON_ARGUMENT 17, gave 2, TENON_ARGUMENT 17, gave 2, TENON_ARGUMENT 19, TENON_ARGUMENT 19',
   ],
   addresses: [
-    `    for (const use of [(n) => MemorySegment.ofAddress(n).byteSize, (n) => MemorySegment.ofAddress(n).getInt8(0), (n) => new P.OpaquePointer(n), (n) => echo(new P.OpaquePointer(n)), (n) => linker.VaList.ofPointer(n), (n) => MemorySegment.ofAddress(64n).asSlice(n, n)]) tally(numbers.map((n) => () => use(n)))`,
+    `    for (const use of [(n) => MemorySegment.ofAddress(n).byteSize, (n) => MemorySegment.ofAddress(n).setInt8(0, 1), (n) => new P.OpaquePointer(n), (n) => echo(new P.OpaquePointer(n)), (n) => linker.VaList.ofPointer(n), (n) => MemorySegment.ofAddress(64n).asSlice(n, n)]) tally(numbers.map((n) => () => use(n)))`,
     'TENON_ARGUMENT 17, gave 5, TENON_ARGUMENT 17, TENON_BOUNDS 5, gave 22, SyntaxError 2, TypeError 14, gave 6, TENON_ARGUMENT 22, TENON_ARGUMENT 17, TENON_BOUNDS 4, gave 1',
   ],
   'attributes and shapes of custom calls': [
