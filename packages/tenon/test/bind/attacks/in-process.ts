@@ -74,7 +74,7 @@ await attemptLater(()=>b.cursor_next.async(c)); await attemptLater(()=>b.open_sl
     'gave undefined, TENON_ARGUMENT, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED',
   ],
   'cursor opened async within a closed store': [
-    `for (let i=0;i<20;i++){ const s=b.store_open('p'); const ps=[1,2,3,4,5,6].map(()=>b.open_slow.async(s,2)); ps[0].then(()=>{ try{ s.close(); console.log('closed')}catch(e){} }); const r=await Promise.allSettled(ps); if(i===0) console.log(r.map(x=>x.reason?.code??'ok').join()); s[Symbol.dispose]() } console.log(b.store_early())`,
+    `for (let i=0;i<20;i++){ const s=b.store_open('p'); const ps=[1,2,3,4,5,6].map(()=>b.open_slow.async(s,2)); ps[0].then(()=>{ try { s.close() } catch {} }); const r=await Promise.allSettled(ps); if(i===0) console.log(r.map(x=>x.reason?.code??'ok').join()); s[Symbol.dispose]() } console.log(b.store_early())`,
     'ok,ok,ok,ok,ok,ok, 0',
   ],
   'finalize after library close': [
