@@ -24,7 +24,6 @@ const known: readonly KnownFailure[] = [
   { package: '@tenon/pools', title: 'rights a sealed memory gives its chunks back', reason: buffers },
   { package: '@tenon/pools', title: 'SharedMemory free ranges of 1 MiB', reason: buffers },
   { package: '@tenon/pools', title: 'terminate() closes all that threads have', reason: buffers },
-  { package: '@tenon/scope', title: 'memory for later arenas of 10,000 arenas', reason: size },
   { package: '@tenon/custom-call', title: 'a result of a call takes at most 400 bytes', reason: size },
   {
     package: '@tenon/custom-call',
