@@ -92,7 +92,7 @@ const definitions: Readonly<Record<string, Schema>> = {
         nullable: flag('a null pointer is null'),
         none: {
           ...STATUSES,
-          description: 'the statuses that are no failure, but without a result, for which the call gives null',
+          description: 'the statuses of success without a result, for which the call gives null',
         },
         handle: text('the class of the handle'),
         close: text('the function that closes the object'),
@@ -158,5 +158,5 @@ export const annotationSchema: Schema & {
   $defs: definitions,
 }
 
-/** The names in the object of a function that are no parameters. */
+/** The keys of a function's annotations that are not names of its parameters. */
 export const FUNCTION_KEYS: readonly string[] = Object.keys(definitions['function']!.properties!)

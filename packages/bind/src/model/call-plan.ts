@@ -51,7 +51,7 @@ export type ParameterRole =
 export interface CallPlan {
   readonly parameters: readonly ParameterRole[]
   readonly value: ValuePlan
-  /** Whether the value that C returns is no result. */
+  /** Whether the caller does not get the value that C returns. */
   readonly omitsValue: boolean
   readonly isAsync: boolean
   readonly errno: boolean

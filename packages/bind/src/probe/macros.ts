@@ -12,7 +12,7 @@ export type MacroValue =
   | { readonly kind: 'bytes'; readonly value: Uint8Array }
   /** A pointer that is an integer, such as `(void *)-1`. */
   | { readonly kind: 'pointer'; readonly value: bigint }
-  /** An expression whose value is only known when the program runs. `as` is undefined for one that is no number, pointer or text. */
+  /** An expression whose value is only known when the program runs. `as` is undefined for one that is not a number, pointer or text. */
   | { readonly kind: 'run-time'; readonly as: RunTimeType | undefined }
 
 /** The type of an expression that is evaluated when the program runs. A text is a `const char *`. */

@@ -9,7 +9,7 @@ import { CompilerError } from '../bind-error.ts'
 /** How much the preprocessor may print, in bytes. */
 const MOST_OUTPUT = 256 << 20
 
-/** The file name of declarations that are no header. */
+/** The file name of declarations that do not come from a header. */
 export const DECLARATIONS = 'tenon_declarations'
 
 /** The compiler of a set of headers, and its options. */

@@ -2,7 +2,7 @@ import type { CallPlan, ParameterRole, ValuePlan } from '../model/call-plan.ts'
 import type { BoundRecord, FunctionType, Type } from '../model/model.ts'
 import { identifier } from './identifiers.ts'
 import { namesOfResults } from './result-names.ts'
-import { argumentOfScalar, parameterType, pointerTo, resultType } from './types.ts'
+import { argumentOfScalar, parameterType, pointerTo, resultType, TYPED_ARRAYS } from './types.ts'
 
 type Records = ReadonlyMap<string, BoundRecord>
 
@@ -80,22 +80,9 @@ function valueType(type: Type, { form, isNullable, isNonnull, handle }: ValuePla
   return isNonnull ? text.replace(/ \| null$/, '') : isNullable ? orNull(text) : text
 }
 
-const ARRAYS: Readonly<Record<string, string>> = {
-  int8: 'Int8Array',
-  uint8: 'Uint8Array',
-  int16: 'Int16Array',
-  uint16: 'Uint16Array',
-  int32: 'Int32Array',
-  uint32: 'Uint32Array',
-  int64: 'BigInt64Array',
-  uint64: 'BigUint64Array',
-  float32: 'Float32Array',
-  float64: 'Float64Array',
-}
-
 function arrayType(type: Type, value: ValuePlan): string {
   const isScalar = type.kind === 'scalar' || type.kind === 'enum'
-  if (isScalar && value.form === 'plain') return ARRAYS[type.as] ?? 'boolean[]'
+  if (isScalar && value.form === 'plain') return TYPED_ARRAYS[type.as] ?? 'boolean[]'
   const element = valueType(type, value)
   return element.includes('|') ? `(${element})[]` : `${element}[]`
 }

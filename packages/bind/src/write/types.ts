@@ -38,7 +38,8 @@ export function brandOf(type: Type): string {
 export const pointerTo = (type: Type): string =>
   type.kind === 'void' ? 'MemorySegment' : `Pointer<'${brandOf(type).replaceAll(/[^\w *[\]()]/g, ' ')}'>`
 
-const TYPED_ARRAYS: Readonly<Partial<Record<ScalarKind, string>>> = {
+/** The typed arrays of scalars. */
+export const TYPED_ARRAYS: Readonly<Partial<Record<ScalarKind, string>>> = {
   int8: 'Int8Array',
   uint8: 'Uint8Array',
   int16: 'Int16Array',
@@ -171,7 +172,7 @@ function plainType(type: Type): string {
   return type.kind === 'record' ? `${identifier(type.id)}.layout` : `'pointer'`
 }
 
-/** The size of a type in bytes. Undefined if it has none. */
+/** The size of a type in bytes. Undefined for a type without a size. */
 export function sizeOf(type: Type, records: ReadonlyMap<string, BoundRecord>): number | undefined {
   if (type.kind === 'scalar' || type.kind === 'enum') return scalarSizes[type.as]
   if (type.kind === 'pointer') return 8

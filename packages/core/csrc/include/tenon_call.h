@@ -27,7 +27,7 @@
 #define TN_CALL_NOT_MADE 4 /* the text of a call with text has U+0000 or is too long, or there is no memory for it */
 
 /* The most strings of a call that JavaScript passes as texts. Before such a call, `vector_results` has an int32_t for each: the index of
- * the 32-bit word of the frame at which the address of the text is stored, or 0 if the argument is no string; then their number, and
+ * the 32-bit word of the frame at which the address of the text is stored, or 0 if the argument is not a string; then their number, and
  * whether the result is a text. */
 #define TN_CALL_MOST_TEXTS 6
 

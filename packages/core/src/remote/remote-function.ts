@@ -22,6 +22,7 @@ import { bytes, unsignedBigints, words } from '../native/call/frame.ts'
 import { hostAbi } from '../native/call/host-abi.ts'
 import { load, loadStruct } from '../native/call/load.ts'
 import { planCall } from '../native/call/plan.ts'
+import { bytesOfText } from '../native/call/texts.ts'
 import { codeOperand, operandOf, resolveIn, slotOf, store, targetSlot, type Slot } from '../native/call/store.ts'
 import type { NativeFunction } from '../native/function-types.ts'
 import type { StructType } from '../native/struct-type.ts'
@@ -290,7 +291,7 @@ class ArgumentReader {
     if (place !== undefined && (isText || slot.kind === 'pointer')) return this.#remote(slot, block!, place)
     const resolved = resolveIn(operandOf(value, this.#code), slot, value)
     if (value === null || (!isText && slot.kind !== 'pointer' && slot.kind !== 'target')) return resolved
-    if (typeof value === 'string') return this.#add(slot, textTensor(slot.name, value), false)
+    if (typeof value === 'string') return this.#add(slot, tensorOver(segmentOver(bytesOfText(value, slot.name))), false)
     const tensor = Tensor.isGenuine(value as object) ? (value as Tensor) : undefined
     const { flags } = (tensor ?? value) as Segment
     if ((flags & DEVICE_MEMORY) !== 0) throw new ArgumentError(`${slot.name} must be in host memory, got device memory`)
@@ -320,14 +321,6 @@ class ArgumentReader {
 
 const tensorOver = (segment: Segment): Tensor => new Tensor(segment, tensorType('u8', [segment.byteSize]), cpu)
 
-function textTensor(name: string, text: string): Tensor {
-  if (text.includes('\0')) throw new ArgumentError(`${name} must be a text without U+0000, which ends a text of C`)
-  const encoded = Buffer.from(text)
-  const segment = gcAllocator.allocate(encoded.length + 1)
-  segment.block.bytes.set(encoded, segment.base)
-  return tensorOver(segment)
-}
-
 const isValue = (address: bigint): boolean => address < VALUE_ADDRESSES || address >= 2n ** 64n - VALUE_ADDRESSES
 
 function valueAddress(name: string, address: bigint): bigint {
@@ -348,7 +341,7 @@ function encodeCall(
   storeAll: () => void,
 ): Uint8Array {
   const end = WORDS.stack + plan.stackSize / 4
-  // Registers of earlier calls are no concern of the process.
+  // The process must not see the registers of earlier calls.
   words.fill(0, WORDS.general, end)
   storeAll()
   const copiesSize =

@@ -108,13 +108,13 @@ export interface AnnotatedSignature {
   readonly annotated: true
   readonly result?: BindType | 'void'
   readonly returns?: ValueForm
-  /** Whether the value that C returns is no result. */
+  /** Whether the caller does not get the value that C returns. */
   readonly omitsValue?: boolean
   readonly parameters?: readonly (BindType | AnnotatedParameter)[]
   readonly isVariadic?: boolean
   readonly errno?: boolean
   readonly status?: StatusForm
-  /** The statuses that are no failure, but without results. */
+  /** The statuses of success without results. */
   readonly none?: readonly number[]
   /** The parameter of C that `status.message` explains. */
   readonly subject?: number

@@ -3,6 +3,9 @@ import type { FunctionSignature, NativeType } from '../linker/signature.ts'
 /** A type of a parameter or result: also a function that returns the signature of a callback. */
 export type BindType = NativeType | (() => FunctionSignature)
 
+/** The result and the parameters of a signature, both stated. */
+type PlainSignature = Required<Pick<FunctionSignature, 'result' | 'parameters'>>
+
 /** The signature of a function of a module. */
 export interface BindSignature {
   readonly result?: BindType | 'void'
@@ -12,3 +15,11 @@ export interface BindSignature {
   /** Whether the result is an object with `value` and `errno`. */
   readonly errno?: boolean
 }
+
+const plainType = (type: BindType): NativeType => (typeof type === 'function' ? 'pointer' : type)
+
+/** The types of a signature for the linker, which takes a callback as a pointer. */
+export const plainSignature = ({ result = 'void', parameters = [] }: BindSignature): PlainSignature => ({
+  result: result === 'void' ? result : plainType(result),
+  parameters: parameters.map(plainType),
+})

@@ -3,15 +3,16 @@ import { fileURLToPath } from 'node:url'
 import { ArgumentError, LoadError, UnsupportedError, type ValueType } from '@tenon/core'
 import { checkOptions, hostPlatformName, inspectAsText } from '@tenon/core/internal'
 import { Linker } from '../linker/linker.ts'
-import type { FunctionSignature, NativeType } from '../linker/signature.ts'
+import type { FunctionSignature } from '../linker/signature.ts'
 import { SymbolLookup } from '../linker/symbol-lookup.ts'
 import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
 import { ResourceScope } from '../scope/resource-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import type { BindSignature, BindType } from './bind-signature.ts'
+import { type BindSignature, plainSignature } from './bind-signature.ts'
 import { type AnnotatedCall, annotatedCall } from './annotated-call.ts'
 import type { AnnotatedSignature } from './annotations.ts'
 import { readPointer, writePointer } from './members.ts'
+import { notExported } from './not-exported.ts'
 import { openShim } from './open-shim.ts'
 import { cannotCross, type RemoteModule } from './remote-module.ts'
 import type { Struct } from './struct.ts'
@@ -99,7 +100,7 @@ export class NativeModule {
         hint: 'Sizes and values differ between platforms: run tenon bind on this one, or with --target.',
       })
     const { libraries, shim } = platforms[here]!
-    // A path is no URL: it may have the characters # and %.
+    // A path is not a URL, and may have the characters # and %.
     const locate = (path: string): string =>
       path.startsWith('.') && base !== undefined ? join(dirname(fileURLToPath(base)), path) : path
     return new NativeModule(here, libraries.map(locate), shim && { path: locate(shim.path), hash: shim.hash })
@@ -173,13 +174,9 @@ export class NativeModule {
   }
 
   #link(name: string, symbol: MemorySegment, signature: BindSignature): Bound {
-    const { result = 'void', parameters = [], isVariadic = false, errno = false } = signature
-    const plain = {
-      result: plainType(result),
-      parameters: parameters.map((type) => plainType(type) as NativeType),
-    }
+    const { result, parameters = [], isVariadic = false, errno = false } = signature
     const link = isVariadic ? Linker.variadic : Linker.downcall
-    const call = link(symbol, plain, { captureErrno: errno }) as Bound
+    const call = link(symbol, plainSignature(signature), { captureErrno: errno }) as Bound
     const conversions = parameters.map((type, i) =>
       typeof type === 'function' ? this.#conversionOf(type, `parameter ${i + 1} of ${name}`) : undefined,
     )
@@ -275,9 +272,7 @@ export class NativeModule {
     }
     const symbol = this.#find(name)
     if (symbol) return symbol
-    throw new LoadError(`${this.#paths.join(', ') || 'the process'} must export ${name}, which the header declares`, {
-      hint: 'The library may be older than the header, or built without this function. has(name) tells whether it is there.',
-    })
+    throw notExported(this.#paths, name)
   }
 
   /** How a function of TypeScript becomes an argument. Other values stay as they are. */
@@ -330,5 +325,3 @@ const whileOpen = (scope: ResourceScope, call: AnnotatedCall): AnnotatedCall =>
       },
     },
   )
-
-const plainType = (type: BindType | 'void'): NativeType | 'void' => (typeof type === 'function' ? 'pointer' : type)

@@ -1,11 +1,12 @@
-import { LoadError, UnsupportedError } from '@tenon/core'
+import { UnsupportedError } from '@tenon/core'
 import type { RemoteHost } from '@tenon/core/internal'
 import { linkRemote } from '../linker/remote-function.ts'
 import { linkByTypes } from '../linker/variadic.ts'
-import type { FunctionSignature, NativeType } from '../linker/signature.ts'
+import type { FunctionSignature } from '../linker/signature.ts'
 import { annotatedCall, type BackgroundCall } from './annotated-call.ts'
 import type { AnnotatedParameter, AnnotatedSignature } from './annotations.ts'
-import type { BindSignature, BindType } from './bind-signature.ts'
+import { type BindSignature, plainSignature } from './bind-signature.ts'
+import { notExported } from './not-exported.ts'
 import { Returned } from './returned.ts'
 
 /** A library of a module, as other processes load it. */
@@ -42,13 +43,13 @@ export class RemoteModule {
   /** @throws {LoadError} if no library exports it. @throws {UnsupportedError} if its arguments cannot cross. */
   link(name: string, signature: BindSignature | AnnotatedSignature): Call {
     const library = this.#libraries.find((one) => one.exports(name))
-    if (library === undefined) {
-      throw new LoadError(`${this.#libraries.map(({ path }) => path).join(', ')} must export ${name}`, {
-        hint: 'The library may be older than the header. has(name) tells whether it is there.',
-      })
-    }
+    if (library === undefined)
+      throw notExported(
+        this.#libraries.map(({ path }) => path),
+        name,
+      )
     const path = library.path === this.#host.path ? undefined : library.path
-    if (!('annotated' in signature)) return this.#link(name, path, signature)
+    if (!('annotated' in signature)) return withoutCallbacks(name, this.#link(name, path, signature))
     for (const parameter of signature.parameters ?? []) {
       const refused = typeof parameter === 'object' && 'is' in parameter ? REFUSED[parameter.is] : undefined
       if (refused !== undefined) throw cannotCross(name, refused)
@@ -63,18 +64,16 @@ export class RemoteModule {
   }
 
   #link(name: string, library: string | undefined, signature: BindSignature, keepsPlaces = false): Call {
-    const { result = 'void', parameters = [], isVariadic = false, errno: captureErrno = false } = signature
+    const { isVariadic = false, errno: captureErrno = false } = signature
     const finish = keepsPlaces
       ? (value: unknown, errno: number, pointerAt: Returned['pointerAt']) => new Returned(value, errno, pointerAt)
       : undefined
-    const plain = { result: plainType(result), parameters: parameters.map((type) => plainType(type) as NativeType) }
+    const plain = plainSignature(signature)
     const link = (types: FunctionSignature): Call =>
       linkRemote(this.#host, name, types, { captureErrno }, { library, finish }) as unknown as Call
-    return withoutCallbacks(name, isVariadic ? (linkByTypes(plain, link) as unknown as Call) : link(plain))
+    return isVariadic ? (linkByTypes(plain, link) as unknown as Call) : link(plain)
   }
 }
-
-const plainType = (type: BindType | 'void'): NativeType | 'void' => (typeof type === 'function' ? 'pointer' : type)
 
 const withoutCallbacks = (name: string, call: Call): Call => {
   const check = (values: readonly unknown[]): readonly unknown[] => {

@@ -99,7 +99,7 @@ function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
 }
 
 /**
- * The address of a view or of an object that has memory. The result of a callback is no view, because nothing would keep its memory.
+ * The address of a view or of an object that has memory. The result of a callback cannot be a view, because nothing would keep its memory.
  *
  * @param operand the memory that was found in the argument. An object that has other memory now has no address.
  */

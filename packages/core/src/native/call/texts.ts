@@ -5,7 +5,7 @@ import { addressOf } from '../native-memory.ts'
 import type { Resolved, Slot } from './store.ts'
 
 /** A text in memory of its own. @throws {ArgumentError} if it contains U+0000 */
-function bytesOfText(text: string, name: string): Buffer {
+export function bytesOfText(text: string, name: string): Buffer {
   const index = text.indexOf('\0')
   if (index !== -1) throw containsNul(name, index)
   const byteSize = Buffer.byteLength(text)

@@ -1,0 +1,7 @@
+import { LoadError } from '@tenon/core'
+
+/** Returns the error for a function or variable that no library of a module exports. */
+export const notExported = (paths: readonly string[], name: string): LoadError =>
+  new LoadError(`${paths.join(', ') || 'the process'} must export ${name}, which the header declares`, {
+    hint: 'The library may be older than the header, or built without this function. has(name) tells whether it is there.',
+  })
