@@ -87,7 +87,6 @@ const settingsFor = (mode: string, isolate: boolean): ViteUserConfig => ({
     reporters: ['default', 'json'],
     outputFile: { json: mode === 'fast-math' ? 'reports/fast-math.json' : 'reports/vitest.json' },
     expect: { poll: { timeout: 25_000 } },
-    retry: 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
@@ -103,8 +102,7 @@ const settingsFor = (mode: string, isolate: boolean): ViteUserConfig => ({
  *   good, is in a file `*.process.test.ts`, `*.crash.test.ts` or `*.soak.test.ts`, which has its own.
  * - With `forks`, a segmentation fault is a failure with the name of the file. With `threads`, the process would end silently.
  * - `pnpm test` adds up the JSON reports.
- * - A test that fails is tried once more, because a busy machine may stop a process for longer than a test expects. `pnpm test` lists the
- *   tests that then pass, with the error of the first try.
+ * - No test is tried again: a test that fails now and then is a defect of the test or of what it tests.
  * - `--mode fast-math` runs the tests on a thread with flush-to-zero.
  * - `--mode coverage` counts which lines run.
  */

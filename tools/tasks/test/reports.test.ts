@@ -34,15 +34,7 @@ test('counts passed and failed tests, and names failures with the first line of 
     passed: 1,
     failed: 1,
     failures: ['pkg: bad: Error: 1 is not 2'],
-    unstable: [],
   })
-})
-
-test('lists tests that failed first and then passed, and counts them as passed', () => {
-  const repeated = { fullName: 'late', status: 'passed', failureMessages: ['Error: not yet\n    at x.ts:1'] }
-  const summary = read(vitest([passed, repeated]))
-  expect(summary).toEqual({ passed: 2, failed: 0, failures: [], unstable: ['pkg: late: Error: not yet'] })
-  expect(addSummaries([summary, summary]).unstable.length).toBe(2)
 })
 
 test('counts skipped and unwritten tests as failed', () => {
@@ -51,7 +43,6 @@ test('counts skipped and unwritten tests as failed', () => {
     passed: 1,
     failed: 2,
     failures: ['pkg: skipped: its status is skipped', 'pkg: todo: its status is todo'],
-    unstable: [],
   })
 })
 
@@ -61,13 +52,12 @@ test('counts the remaining tests of a file whose process died as failed', () => 
     passed: 1,
     failed: 2,
     failures: ['pkg: a.test.ts: the process ended before 2 of its tests'],
-    unstable: [],
   })
 })
 
 test('counts a file that could not be loaded as failed', () => {
   const report = vitest([], { status: 'failed', message: 'SyntaxError: no\nmore' }, false)
-  expect(read(report)).toEqual({ passed: 0, failed: 1, failures: ['pkg: a.test.ts: SyntaxError: no'], unstable: [] })
+  expect(read(report)).toEqual({ passed: 0, failed: 1, failures: ['pkg: a.test.ts: SyntaxError: no'] })
 })
 
 test('counts an error outside of tests, no tests, and a missing report as failures', () => {
@@ -87,15 +77,14 @@ test('reads the report of tenon-test', () => {
     passed: 1,
     failed: 1,
     failures: ['pkg: p > b: why'],
-    unstable: [],
   })
 })
 
 test('adds up summaries, and counts an unexplained exit code as a failure', () => {
-  const one = { passed: 2, failed: 0, failures: [], unstable: [] }
-  expect(addSummaries([one, one])).toEqual({ passed: 4, failed: 0, failures: [], unstable: [] })
+  const one = { passed: 2, failed: 0, failures: [] }
+  expect(addSummaries([one, one])).toEqual({ passed: 4, failed: 0, failures: [] })
   expect(explainExitCode(one, 0, 'turbo')).toEqual(one)
   expect(explainExitCode(one, 3, 'turbo').failures).toEqual(['turbo ended with exit code 3'])
-  const explained = { passed: 2, failed: 1, failures: ['why'], unstable: [] }
+  const explained = { passed: 2, failed: 1, failures: ['why'] }
   expect(explainExitCode(explained, 3, 'turbo')).toEqual(explained)
 })

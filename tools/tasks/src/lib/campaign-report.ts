@@ -17,13 +17,10 @@ export interface Campaign {
   readonly commit: string
 }
 
-/** No test of a campaign is tried again. */
-type CampaignSummary = Omit<TestSummary, 'unstable'>
-
 /** The report of a campaign in Markdown. @param tables its lines between the result and the failures. */
 export function campaignReport(
   campaign: Campaign,
-  { passed, failed, failures }: CampaignSummary,
+  { passed, failed, failures }: TestSummary,
   tables: readonly string[] = [],
 ): string {
   const { command, start, end, commit } = campaign
@@ -55,7 +52,7 @@ export function writeCampaign(
   name: string,
   args: readonly string[],
   start: Date,
-  summary: CampaignSummary,
+  summary: TestSummary,
   tables?: readonly string[],
 ): void {
   const git = (...rest: string[]): string => execFileSync('git', rest, { cwd: root, encoding: 'utf8' }).trim()

@@ -7,8 +7,6 @@ export interface TestSummary {
   readonly failed: number
   /** A line for each failure with its reason. One line may describe several tests. */
   readonly failures: readonly string[]
-  /** A line for each test that failed and then passed when it was tried again. These are counted as passed. */
-  readonly unstable: readonly string[]
 }
 
 interface VitestReport {
@@ -36,12 +34,12 @@ export function readReport(path: string, label: string): TestSummary {
 }
 
 function failure(reason: string): TestSummary {
-  return { passed: 0, failed: 1, failures: [reason], unstable: [] }
+  return { passed: 0, failed: 1, failures: [reason] }
 }
 
 function summarizeNative({ passed, failed, tests }: NativeReport, label: string): TestSummary {
   const failures = tests.filter((test) => !test.ok).map((test) => `${label}: ${test.name}: ${test.message}`)
-  return { passed, failed, failures, unstable: [] }
+  return { passed, failed, failures }
 }
 
 /** Counts every test that has not passed as failed, also if it was skipped, and every file that could not run. */
@@ -64,10 +62,7 @@ function summarizeFile({ name, status, message, assertionResults }: VitestFile, 
   if (pending > 0) failures.push(`${label}: ${name}: the process ended before ${pending} of its tests`)
   else if (status === 'failed' && failures.length === 0)
     failures.push(`${label}: ${name}: ${firstLine(message) ?? 'failed'}`)
-  const unstable = assertionResults
-    .filter((test) => test.status === 'passed' && test.failureMessages.length > 0)
-    .map((test) => `${label}: ${test.fullName}: ${firstLine(test.failureMessages[0])}`)
-  return { passed, failed: Math.max(assertionResults.length - passed, failures.length), failures, unstable }
+  return { passed, failed: Math.max(assertionResults.length - passed, failures.length), failures }
 }
 
 function firstLine(message: string | undefined): string | undefined {
@@ -79,7 +74,6 @@ export function addSummaries(summaries: readonly TestSummary[]): TestSummary {
     passed: summaries.reduce((sum, summary) => sum + summary.passed, 0),
     failed: summaries.reduce((sum, summary) => sum + summary.failed, 0),
     failures: summaries.flatMap((summary) => summary.failures),
-    unstable: summaries.flatMap((summary) => summary.unstable),
   }
 }
 
@@ -94,14 +88,9 @@ export function printCounts(summary: TestSummary, label: string): TestSummary {
   return summary
 }
 
-/** Prints the unstable tests and the failures, then `N passed, N failed` as the last line, and sets the exit code. */
-export function printSummary({ passed, failed, failures, unstable }: TestSummary): void {
-  printLines('Failed first and passed when tried again', unstable)
-  printLines('Failures', failures)
+/** Prints the failures, then `N passed, N failed` as the last line, and sets the exit code. */
+export function printSummary({ passed, failed, failures }: TestSummary): void {
+  if (failures.length > 0) process.stdout.write(`\nFailures:\n${failures.map((line) => `  ${line}\n`).join('')}`)
   if (failed > 0) process.exitCode = 1
   process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
-}
-
-function printLines(title: string, lines: readonly string[]): void {
-  if (lines.length > 0) process.stdout.write(`\n${title}:\n${lines.map((line) => `  ${line}\n`).join('')}`)
 }

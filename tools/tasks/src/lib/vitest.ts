@@ -20,8 +20,7 @@ export async function listTestedPackages(args: readonly string[] = []): Promise<
 }
 
 /**
- * Runs vitest in a package, without turbo and its cache, and reads its report, which is written to `reports/<name>.json`. These runs look for
- * failures that are rare, so no test is tried again.
+ * Runs vitest in a package, without turbo and its cache, and reads its report, which is written to `reports/<name>.json`.
  */
 export async function runVitest(
   { name, directory }: TestedPackage,
@@ -33,7 +32,7 @@ export async function runVitest(
   rmSync(report, { force: true })
   const script = join(root, 'tools/config/src/bin/vitest.ts')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const code = await runVisibly(process.execPath, [script, 'run', '--retry=0', ...reporters, ...args], {
+  const code = await runVisibly(process.execPath, [script, 'run', ...reporters, ...args], {
     cwd: directory,
     env,
   })
