@@ -19,7 +19,7 @@ export {
 export { type AsyncForm, type AsyncOptions } from './functions/async-form.ts'
 export { packedFunc, type PackedFuncOptions } from './functions/closure.ts'
 export { Module, type LookUpOptions } from './functions/module.ts'
-export { PackedFunc, type CallResult } from './functions/packed-func.ts'
+export { PackedFunc } from './functions/packed-func.ts'
 export {
   getGlobal,
   initApi,
@@ -34,6 +34,7 @@ export {
 export { type ConversionTarget, type ConversionTargets } from './legacy/conversions.ts'
 export {
   callLegacy,
+  callPacked,
   legacyFunc,
   TVMArgs,
   TVMArgValue,
@@ -42,6 +43,7 @@ export {
   type TVMValue,
 } from './legacy/legacy-func.ts'
 export { TypeCode } from './legacy/type-code.ts'
+export { type CallResult } from './functions/try-call.ts'
 export { currentStream, withStream } from './native/streams.ts'
 export { NativeArray, NativeMap, NativeShape, shape } from './objects/containers.ts'
 export { NativeObject } from './objects/native-object.ts'

@@ -105,6 +105,9 @@ describe('the result of a call', () => {
   it('element types and devices keep their fields', () => {
     expect(String(echo(dataType('float8_e4m3fn')))).toBe('float8_e4m3fn')
     expect(String(echo(device('cuda:3')))).toBe('cuda:3')
+    const aliases = ['c', 'llvm', 'gpu:1', 'nvptx', 'cl', 'mtl:2', 'hexagon']
+    const names = ['cpu:0', 'cpu:0', 'cuda:1', 'cuda:0', 'opencl:0', 'metal:2', 'hexagon:0']
+    expect(aliases.map((name) => String(device(name)))).toEqual(names)
   })
 
   it('every int64 is returned unchanged', () => {

@@ -10,6 +10,7 @@ import {
   PackedFunc,
   packedFunc,
   PackedFuncTypeError,
+  registerClass,
   registerGlobal,
   removeGlobal,
   t,
@@ -171,6 +172,27 @@ describe('with()', () => {
   })
 })
 
+describe('a class of functions that a program registers', () => {
+  it('is the class of all packed functions, until another one is registered', () => {
+    class Named extends PackedFunc {
+      hello(): string {
+        return `hello ${this() as string}`
+      }
+    }
+    registerClass('ffi.Function', Named as never)
+    try {
+      const made = packedFunc(() => 'you') as Named
+      const echoed = kernel('echo')(made) as Named
+      expect([made.hello(), echoed.hello()]).toEqual(['hello you', 'hello you'])
+      const others = [getGlobal('ffi.List'), kernel('sum'), legacyFunc(() => {}), made.typed([], t.any)]
+      expect(others.map((each) => (each as object) instanceof Named)).toEqual(others.map(() => true))
+    } finally {
+      registerClass('ffi.Function', PackedFunc as never)
+    }
+    expect((packedFunc(() => 1) as object) instanceof Named).toBe(false)
+  })
+})
+
 describe('the asynchronous form of a typed function', () => {
   const add = sum.typed([t.int, t.int], t.bigint, 'add')
 
@@ -197,7 +219,7 @@ describe('the asynchronous form of a typed function', () => {
   })
 
   it('is not printed', () => {
-    expect(inspect(add)).toBe('[Function: add]')
+    expect(inspect(add)).toBe('[ffi.Function add]')
     expect(inspect(typedFunc([accept.int], (x) => x))).toBe('[ffi.Function]')
   })
 })

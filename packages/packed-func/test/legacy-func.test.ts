@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { tensor } from '@tenon/core'
 import {
   callLegacy,
+  callPacked,
   dataType,
   device,
   float,
@@ -10,8 +11,10 @@ import {
   packedFunc,
   type PackedFunc,
   type PackedFuncError,
+  tensorView,
   TypeCode,
   typedLegacyFunc,
+  type NativeObject,
 } from '../src/index.ts'
 import { isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
@@ -40,6 +43,35 @@ describe('a function that gets TVMArgs', () => {
       TypeCode.DataType,
       TypeCode.NDArray,
     ])
+  })
+
+  it('reads its arguments by index', () => {
+    const first = legacyFunc((args, rv) => rv.set(`${args[0]} ${args[1]} ${Object.keys(args)}`))
+    expect(first(3)).toBe('TVMArgValue(int 3) undefined 0')
+  })
+
+  it('passes its arguments on with their types', () => {
+    const codes = legacyFunc((args, rv) => rv.set([...args].map(({ typeCode }) => typeCode)))
+    const forward = legacyFunc((args, rv) => rv.set(callPacked(codes, args).value))
+    const values = [3, float(3), true, null, 'x', new Uint8Array(9), dataType('int8'), device('cpu')]
+    const own = tensor('int8', [1])
+    const read = (target: PackedFunc): unknown =>
+      (target(...values, own, tensorView(own), codes) as unknown as { toArray(): unknown }).toArray()
+    expect(read(forward)).toEqual(read(codes))
+    expect(() => callPacked(codes, [1] as never)).toThrow('args must be the TVMArgs of a legacyFunc, got')
+  })
+
+  it('closes a result that is an object', () => {
+    const echo = kernel('echo')
+    const before = live()
+    const made = callLegacy(echo, [1, 2])
+    const list = made.value as NativeObject
+    made.close()
+    expect([list.isAlive, made.value, made.typeCode]).toEqual([false, null, TypeCode.Null])
+    made[Symbol.dispose]()
+    expect(live()).toEqual(before)
+    using number = callLegacy(echo, 5)
+    expect(number.as('int64')).toBe(5)
   })
 
   it('throws when it reads a missing argument', () => {

@@ -80,6 +80,7 @@ describe('initApi', () => {
     const api = initApi('test.registry')
     expect(Object.keys(api).toSorted()).toEqual(['f', 'g'])
     expect(api['f']!()).toBe('test.registry.f')
+    expect(api['f']!.name).toBe('f')
   })
 
   it('attaches typed functions for a schema', () => {

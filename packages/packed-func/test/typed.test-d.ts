@@ -1,6 +1,15 @@
 import { expectTypeOf, test } from 'vitest'
 import type { Tensor } from '@tenon/core'
-import { getGlobal, initApi, t, type Argument, type PackedFunc, type Value } from '../src/index.ts'
+import {
+  getGlobal,
+  initApi,
+  t,
+  type Argument,
+  type CallResult,
+  type NativeObject,
+  type PackedFunc,
+  type Value,
+} from '../src/index.ts'
 
 declare const f: PackedFunc
 
@@ -11,6 +20,13 @@ test('parameters and results follow from the descriptors', () => {
   expectTypeOf(f.typed([], t.none)).returns.toBeNull()
   expectTypeOf(f.typed([t.array(t.int32)], t.map(t.str, t.bool))).returns.toEqualTypeOf<Map<string, boolean>>()
   expectTypeOf(f.typed([t.tensor], t.optional(t.tensor))).returns.toEqualTypeOf<Tensor | null>()
+})
+
+test('a typed function is a value of packed functions', () => {
+  const call = f.typed([t.int], t.float)
+  expectTypeOf(call).toExtend<Argument>()
+  expectTypeOf(call).toExtend<NativeObject>()
+  expectTypeOf(call.tryCall(1)).toEqualTypeOf<CallResult<number>>()
 })
 
 test('trailing optional parameters may be omitted', () => {

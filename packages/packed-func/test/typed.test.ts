@@ -1,12 +1,56 @@
 import { describe, expect, it } from 'vitest'
 import { ArgumentError, tensor } from '@tenon/core'
 import type { PackedFuncTypeError } from '../src/index.ts'
-import { dataType, packedFunc, t, type PackedFunc } from '../src/index.ts'
-import { kernel, thrownBy } from './support.ts'
+import { dataType, PackedFunc, packedFunc, registerGlobal, removeGlobal, t } from '../src/index.ts'
+import { kernel, live, thrownBy } from './support.ts'
 
 const echo = kernel('echo')
 const typeIndex = kernel('type_index')
 const sum = kernel('sum')
+
+describe('a typed function as a packed function', () => {
+  const typed = sum.typed([t.float, t.float], t.float, 'sum')
+
+  it('is the same native function, as an argument, in a container, as a result and in the registry', async () => {
+    expect([typed instanceof PackedFunc, typed.sameAs(sum), String(typed)]).toEqual([true, true, '[ffi.Function sum]'])
+    expect(kernel('call')(typed, 1, 2)).toBe(3)
+    expect(await kernel('call').async(typed, 1, 2)).toBe(3)
+    expect((echo(typed) as PackedFunc).sameAs(sum)).toBe(true)
+    using list = echo([typed]) as unknown as { get(index: number): PackedFunc } & Disposable
+    expect(list.get(0).sameAs(sum)).toBe(true)
+    expect(packedFunc(() => typed)()).toEqual(expect.toSatisfy((value: PackedFunc) => value.sameAs(sum)))
+    expect(registerGlobal('test.typed.sum', typed as never)).toBe(typed)
+    expect(removeGlobal('test.typed.sum')).toBe(true)
+  })
+
+  it('has a reference of its own', () => {
+    const before = live()
+    const own = packedFunc((x: number) => x + 1)
+    const checked = own.typed([t.int], t.int)
+    own.close()
+    expect([own.isAlive, checked.isAlive, checked(1)]).toEqual([false, true, 2])
+    checked.close()
+    expect(() => checked(1)).toThrow('the native object is closed already')
+    expect(() => own.typed([t.int], t.int)).toThrow('the native object is closed already')
+    expect(live()).toEqual(before)
+  })
+
+  it('returns an error of the kernel from tryCall(), and throws that of a wrong type', () => {
+    const parse = packedFunc((text: string) => {
+      if (text === '') throw new RangeError('no digits')
+      return Number(text)
+    }).typed([t.str], t.int)
+    expect(parse.tryCall('12')).toEqual({ ok: true, value: 12 })
+    expect(parse.tryCall('')).toMatchObject({ ok: false, sentence: 'no digits' })
+    expect(() => parse.tryCall(5 as never)).toThrow('Expected `str` but got `int`')
+    expect(() => parse.tryCall('1.5')).toThrow('Expected `int` but got `float`')
+  })
+
+  it('may get other types', () => {
+    const bigint = PackedFunc.prototype.typed.call(typed, [t.int, t.int], t.bigint)
+    expect(bigint(1, 2)).toBe(3n)
+  })
+})
 
 describe('a typed function', () => {
   it('converts its arguments', () => {

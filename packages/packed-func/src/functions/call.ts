@@ -28,9 +28,10 @@ export class Callee extends Cell {
   /** A function without the fields of a native object, which the constructor of `PackedFunc` adds. */
   readonly owner: NativeObject
 
-  constructor(typeIndex: number, handle: number, name: string) {
+  /** @param typed the function that checks types before it calls this one. By default one of any values is made. */
+  constructor(typeIndex: number, handle: number, name: string, typed?: (callee: Callee) => object) {
     super(typeIndex, handle)
-    this.owner = callableOf(this, name)
+    this.owner = typed === undefined ? callableOf(this, name) : (typed(this) as NativeObject)
   }
 }
 

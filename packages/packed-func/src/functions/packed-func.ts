@@ -1,19 +1,14 @@
 import { ArgumentError } from '@tenon/core'
-import { takeErrorText } from '../errors/crossing.ts'
+import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { bindClass, NativeObject } from '../objects/native-object.ts'
+import { bindClass, NativeObject, wrapperClass } from '../objects/native-object.ts'
 import type { AnyDescriptor } from '../typed/descriptor.ts'
-import { bindTypes, type TypedFunction } from '../typed/typed-function.ts'
+import { typedForm, type TypedFunction } from '../typed/typed-function.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { unpack } from '../values/unpack.ts'
 import { callOnThread } from './async-call.ts'
 import { AsyncForm, type AsyncOptions } from './async-form.ts'
-import { Callee, calleeOf, calls } from './call.ts'
-
-/** The outcome of {@link PackedFunc.tryCall}. */
-export type CallResult =
-  | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly kind: string; readonly sentence: string }
+import { Callee, calleeOf, openCallee } from './call.ts'
+import { tryCall, type CallResult } from './try-call.ts'
 
 // A class cannot declare that its instances can be called.
 /* oxlint-disable typescript/no-unsafe-declaration-merging */
@@ -66,10 +61,12 @@ export class PackedFunc extends NativeObject {
 
   static override readonly typeKey: string = 'ffi.Function'
 
-  /** @internal takes over a reference */
-  constructor(typeIndex: number, handle: number, name = '') {
-    const callee = new Callee(typeIndex, handle, name)
-    super(typeIndex, handle, Object.setPrototypeOf(callee.owner, PackedFunc.prototype) as object, callee)
+  /** @internal takes over a reference. @param typed as {@link Callee} takes it. */
+  constructor(typeIndex: number, handle: number, name = '', typed?: (callee: Callee) => object) {
+    const callee = new Callee(typeIndex, handle, name, typed)
+    // That of PackedFunc, or of the class that the program registered for functions.
+    const prototype = wrapperClass(typeIndex, handle).prototype as object
+    super(typeIndex, handle, Object.setPrototypeOf(callee.owner, prototype) as object, callee)
   }
 
   /** @internal */
@@ -117,18 +114,17 @@ export class PackedFunc extends NativeObject {
    * if (!result.ok && result.kind === 'KeyError') console.log('not there')
    */
   tryCall(...values: Argument[]): CallResult {
-    return calls().all(calleeOf(this), values, (s, base, typeIndex) =>
-      typeIndex === -1 ? { ok: false, ...takeErrorText(s, base) } : { ok: true, value: unpack(s, base, typeIndex) },
-    )
+    return tryCall(calleeOf(this), values)
   }
 
   /**
-   * Binds the function to the types of its parameters and its result. TypeScript checks them at compile time. Each call checks
-   * and converts the values before native code sees them.
+   * Returns this function with the types of its parameters and its result. TypeScript checks them at compile time. Each call checks
+   * and converts the values before native code sees them. The returned function is a packed function with a reference of its own:
+   * closing one of the two does not close the other.
    *
    * @param name the name of the returned function, which messages quote.
    * @throws {ArgumentError} if a type is not a type such as `t.int`. The returned function throws a {@link PackedFuncTypeError} if
-   * an argument or the result has another type.
+   * an argument or the result has another type. @throws {ScopeClosedError} if the function is closed.
    * @example
    * const add = lib.get('sum').typed([t.int, t.int], t.int)
    * add(1, 2) // 3
@@ -138,7 +134,10 @@ export class PackedFunc extends NativeObject {
     result: R,
     name = '',
   ): TypedFunction<P, R> {
-    return bindTypes(this, parameters, result, name)
+    const { typeIndex, handle } = openCallee(this)
+    const typed = typedForm(parameters, result, name)
+    openStack().host.tn_packed_retain(handle)
+    return new PackedFunc(typeIndex, handle, name, typed) as unknown as TypedFunction<P, R>
   }
 
   /**

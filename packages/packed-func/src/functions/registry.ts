@@ -95,7 +95,8 @@ export type ApiSchema = Readonly<Record<string, readonly [parameters: readonly A
 export type TypedApi<S extends ApiSchema> = { [K in keyof S]: TypedFunction<S[K][0], S[K][1]> }
 
 /**
- * Attaches every global function `prefix.name` to an object as `name`. Names with further dots are left out.
+ * Attaches every global function `prefix.name` to an object as `name`, which is also the name of the function there. Names with further
+ * dots are left out. `functionDoc` returns the documentation of a function.
  *
  * @param prefix with or without the leading `tvm.` that Python modules of TVM have.
  * @returns the object.
@@ -129,7 +130,7 @@ export function initApi(prefix: string, target: object = {}, schema: ApiSchema =
   for (const name of listGlobalNames()) {
     const rest = name.slice(start.length)
     if (!name.startsWith(start) || rest === '' || rest.includes('.') || Object.hasOwn(schema, rest)) continue
-    attach(target, rest, getGlobal(name))
+    attach(target, rest, getGlobal(name).rename(rest))
   }
   for (const [name, [parameters, result]] of Object.entries(schema)) {
     attach(target, name, getGlobal(start + name).typed(parameters, result, start + name))

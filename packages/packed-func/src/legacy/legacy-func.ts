@@ -1,3 +1,4 @@
+import type { Tensor } from '@tenon/core'
 import { describe, inspectAsText, wrongType } from '@tenon/core/internal'
 import { InternalError, PackedFuncError } from '../errors/error-kinds.ts'
 import { packedFunc } from '../functions/closure.ts'
@@ -5,7 +6,8 @@ import { PackedFunc } from '../functions/packed-func.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { argumentTypes, resultType, typeIndexOf } from '../values/native-type.ts'
-import { FloatValue, IntValue, isInt64 } from '../values/scalars.ts'
+import { float, FloatValue, IntValue, isInt64 } from '../values/scalars.ts'
+import { tensorView } from '../values/wrappers.ts'
 import { convert, type ConversionTarget, type ConversionTargets } from './conversions.ts'
 import { codeOfTypeIndex, nameOfCode, TypeCode } from './type-code.ts'
 
@@ -45,13 +47,17 @@ export class TVMArgValue {
   }
 }
 
-/** The arguments of a `legacyFunc`. */
+/**
+ * The arguments of a `legacyFunc`. They are also its elements by index: `args[0]` is `args.at(0)`, and undefined if there is none.
+ */
 export class TVMArgs {
+  readonly [index: number]: TVMArgValue
   readonly #values: readonly TVMArgValue[]
 
   /** @internal */
   constructor(values: readonly TVMArgValue[]) {
     this.#values = values
+    values.forEach((value, index) => Object.defineProperty(this, index, { value, enumerable: true }))
   }
 
   get length(): number {
@@ -115,6 +121,17 @@ export class TVMRetValue {
     return convert(plain as TVMValue, this.#code, target)
   }
 
+  /** Closes the value if it is a native object, and sets it to null. It may be called again. */
+  close(): void {
+    const value = this.#value
+    this.set(null)
+    if (value instanceof NativeObject) value[Symbol.dispose]()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
   /** The type and the value: `TVMRetValue(float 1.5)`. */
   toString(): string {
     return `TVMRetValue(${textOf(this.#code, this.#value)})`
@@ -157,6 +174,27 @@ export function callLegacy(target: PackedFunc, ...values: Argument[]): TVMRetVal
   if (!(target instanceof PackedFunc)) throw wrongType('target', 'a PackedFunc', target)
   const value = target(...values)
   return new TVMRetValue(value, codeOfTypeIndex(resultType(value)))
+}
+
+/**
+ * Calls a function with the arguments that a `legacyFunc` got, each with the type that it has in native code: an int stays an int, a float
+ * a float, and a borrowed tensor a `DLTensor*`.
+ *
+ * @throws {ArgumentError} if `args` is not the `TVMArgs` of a call. @throws as {@link callLegacy}
+ * @example
+ * const sum = packedFunc((a: number, b: number) => a + b)
+ * const forward = legacyFunc((args, rv) => rv.set(callPacked(sum, args).value))
+ * forward(1, 2) // 3
+ */
+export function callPacked(target: PackedFunc, args: TVMArgs): TVMRetValue {
+  if (!(args instanceof TVMArgs)) throw wrongType('args', 'the TVMArgs of a legacyFunc', args)
+  return callLegacy(target, ...Array.from(args, asGiven))
+}
+
+/** The argument that has the same type in native code again. */
+function asGiven({ typeCode, value }: TVMArgValue): Argument {
+  if (typeCode === TypeCode.Float) return float(value as number)
+  return typeCode === TypeCode.DLTensor ? tensorView(value as Tensor) : value
 }
 
 /** The names of types in a printed signature, where they differ from the target's. */

@@ -258,9 +258,13 @@ export function restore(object: NativeObject, handle: number): void {
 
 /** Makes the JavaScript object of a native one. Takes over a reference. */
 export function wrapObject(typeIndex: number, handle: number): NativeObject {
-  const wrapper = wrappers.get(typeIndex) ?? newWrapper(typeIndex, handle)
+  const wrapper = wrapperClass(typeIndex, handle)
   return new wrapper(typeIndex, handle)
 }
+
+/** The wrapper for an object, whose reference is released if there is an error. */
+export const wrapperClass = (typeIndex: number, handle: number): Wrapper =>
+  wrappers.get(typeIndex) ?? newWrapper(typeIndex, handle)
 
 function newWrapper(typeIndex: number, handle: number): Wrapper {
   try {

@@ -1,7 +1,8 @@
 import { wrongType } from '@tenon/core/internal'
 import { callOnThread } from '../functions/async-call.ts'
 import { AsyncForm, type AsyncOptions } from '../functions/async-form.ts'
-import { calleeOf, calls, readResult } from '../functions/call.ts'
+import { type Callee, calls, readResult } from '../functions/call.ts'
+import { tryCall, type CallResult } from '../functions/try-call.ts'
 import type { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { Form, MISMATCH, Signature, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
@@ -20,8 +21,12 @@ export type ParametersOf<T extends readonly unknown[]> = T extends readonly [...
 export type Values<P extends readonly unknown[]> =
   ParametersOf<P> extends infer T extends readonly unknown[] ? T : never
 
-/** A packed function with the types of its parameters and its result. */
-export interface TypedFunction<P extends readonly unknown[], R> {
+/**
+ * A packed function with the types of its parameters and its result, which `PackedFunc.typed` makes. It is a `PackedFunc` with a
+ * reference of its own, so it can be passed, returned, kept and closed like any other, and native code that gets it calls the
+ * function without these types.
+ */
+export interface TypedFunction<P extends readonly unknown[], R> extends NativeObject {
   (...values: Values<P>): OutputOf<R>
 
   /** As `PackedFunc.async`. The promise also rejects if an argument or the result has another type. */
@@ -29,41 +34,54 @@ export interface TypedFunction<P extends readonly unknown[], R> {
 
   /** As `PackedFunc.with`. */
   readonly with: (options: AsyncOptions) => AsyncForm<Values<P>, OutputOf<R>>
+
+  /** As `PackedFunc.tryCall`. It throws if an argument or the result has another type. */
+  readonly tryCall: (...values: Values<P>) => CallResult<OutputOf<R>>
 }
 
-/** @throws {ArgumentError} if a type is not a type such as `t.int`. */
-export function bindTypes<P extends readonly AnyDescriptor[], R extends AnyDescriptor>(
-  target: NativeObject,
-  parameters: P,
-  result: R,
+/**
+ * Returns the maker of the JavaScript function that checks and converts the values of each call of a packed function.
+ *
+ * @throws {ArgumentError} if a type is not a type such as `t.int`.
+ */
+export function typedForm(
+  parameters: readonly AnyDescriptor[],
+  result: AnyDescriptor,
   name: string,
-): TypedFunction<P, R> {
+): (callee: Callee) => object {
   if (!Array.isArray(parameters)) throw wrongType('parameters', 'an array', parameters)
   parameters.forEach((type, i) => checkDescriptor(type, `parameters[${i}]`))
   checkDescriptor(result, 'result')
-  const callee = calleeOf(target)
-  const { all, typedFew } = calls()
   const signature = new Signature<AnyDescriptor>([...parameters], result, name)
-  const count = parameters.length
+  return (callee) => {
+    const later = async (values: readonly unknown[], signal?: AbortSignal): Promise<unknown> =>
+      resultOf(signature, result, await callOnThread(callee.owner, toNative(signature, values), signal))
+    const members = {
+      name: name || 'typed',
+      async: (...values: unknown[]) => later(values),
+      with: (options: AsyncOptions) => new AsyncForm(String(signature), options, later),
+      tryCall: (...values: unknown[]): CallResult<unknown> => {
+        const outcome = tryCall(callee, toNative(signature, values))
+        return outcome.ok ? { ok: true, value: resultOf(signature, result, outcome.value) } : outcome
+      },
+    }
+    const callable = callableOf(callee, signature, result)
+    for (const [key, value] of Object.entries(members)) Object.defineProperty(callable, key, { value })
+    return callable
+  }
+}
+
+function callableOf(callee: Callee, signature: Signature, result: AnyDescriptor): object {
+  const { all, typedFew } = calls()
+  const count = signature.parameters.length
   const general = (values: readonly unknown[]): unknown =>
     resultOf(signature, result, all(callee, toNative(signature, values), readResult))
-  const wrapper =
-    count > 3
-      ? (...values: unknown[]) => general(values)
-      : // Named parameters, because a rest parameter takes a third longer.
-        function (a?: unknown, b?: unknown, c?: unknown): unknown {
-          if (arguments.length !== count) return general(Array.from(arguments))
-          return resultOf(signature, result, typedFew(callee, signature, count, a, b, c))
-        }
-  const later = async (values: readonly unknown[], signal?: AbortSignal): Promise<unknown> =>
-    resultOf(signature, result, await callOnThread(target, toNative(signature, values), signal))
-  const members = {
-    name: name || 'typed',
-    async: (...values: unknown[]) => later(values),
-    with: (options: AsyncOptions) => new AsyncForm(String(signature), options, later),
+  if (count > 3) return (...values: unknown[]) => general(values)
+  // Named parameters, because a rest parameter takes a third longer.
+  return function (a?: unknown, b?: unknown, c?: unknown): unknown {
+    if (arguments.length !== count) return general(Array.from(arguments))
+    return resultOf(signature, result, typedFew(callee, signature, count, a, b, c))
   }
-  for (const [key, value] of Object.entries(members)) Object.defineProperty(wrapper, key, { value })
-  return wrapper as unknown as TypedFunction<P, R>
 }
 
 /** Converts all arguments. Omitted trailing ones are None. @throws {PackedFuncTypeError} */

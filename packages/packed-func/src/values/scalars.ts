@@ -192,8 +192,21 @@ const deviceTypes = new Map<string, number>([
   ['trn', 18],
 ])
 
+/** Other names that TVM accepts for devices. */
+const deviceAliases = new Map<string, string>([
+  ['c', 'cpu'],
+  ['llvm', 'cpu'],
+  ['stackvm', 'cpu'],
+  ['gpu', 'cuda'],
+  ['nvptx', 'cuda'],
+  ['cl', 'opencl'],
+  ['sdaccel', 'opencl'],
+  ['mtl', 'metal'],
+])
+
 /**
- * A device by name, such as `cpu` or `cuda:1`, or by its type in DLPack and its index.
+ * A device by name, such as `cpu` or `cuda:1`, or by its type in DLPack and its index. Names that TVM has for the same devices, such as
+ * `gpu`, `cl` and `mtl`, are accepted.
  *
  * @throws {ArgumentError} if the name is not known. @throws {ArgumentRangeError} if a number is not valid.
  * @example
@@ -202,7 +215,7 @@ const deviceTypes = new Map<string, number>([
 export function device(name: string | number, id?: number): DeviceValue {
   if (typeof name === 'number') return new DeviceValue(checkInt32(name, 'type'), checkInt32(id ?? 0, 'id'))
   const match = typeof name === 'string' ? /^([a-z_]+)(?::(\d+))?$/.exec(name) : null
-  const type = match === null ? undefined : deviceTypes.get(match[1]!)
+  const type = match === null ? undefined : deviceTypes.get(deviceAliases.get(match[1]!) ?? match[1]!)
   if (type === undefined) {
     const known = [...deviceTypes.keys()]
     throw new ArgumentError(`a device must be a name such as cpu or cuda:1, got ${describe(name)}`, {

@@ -11,7 +11,6 @@ import {
   type NativeMap,
   NativeObject,
   objectClass,
-  packedFunc,
   PackedFunc,
   PackedFuncTypeError,
   registerClass,
@@ -26,11 +25,8 @@ import { fixture, liveObjects, make, type Any, type AnyClass } from './fixture.t
 const { Point, Point3, Record, Node, Custom, Hostile } = fixture as Record<string, AnyClass> & { Point: AnyClass }
 
 afterEach(() => {
-  for (const key of ['fixture.Point', 'fixture.Point3', 'fixture.Record', 'ffi.List', 'ffi.Function'])
-    registerClass(
-      key,
-      key.startsWith('ffi') ? (key === 'ffi.List' ? NativeArray : (PackedFunc as never)) : fixture[key.slice(8)]!,
-    )
+  for (const key of ['fixture.Point', 'fixture.Point3', 'fixture.Record', 'ffi.List'])
+    registerClass(key, key === 'ffi.List' ? NativeArray : fixture[key.slice(8)]!)
 })
 
 describe('containers', () => {
@@ -214,14 +210,6 @@ describe('wrapping', () => {
       true,
       false,
     ])
-    class Named extends PackedFunc {
-      hello(): string {
-        return `hello ${this() as string}`
-      }
-    }
-    registerClass('ffi.Function', Named as never)
-    const echoed = kernel('echo')(packedFunc(() => 'you')) as Named
-    expect([echoed.hello(), echoed instanceof Named]).toEqual(['hello you', true])
     expect(() => registerClass('ffi.List', PackedFunc as never)).toThrow('must extend its class NativeArray')
   })
 
