@@ -186,32 +186,38 @@ describe('constants', () => {
 })
 
 describe('functions', () => {
-  test('with unions by value are refused, however their members lie', async () => {
+  test('with unions by value have the layouts of the compiler, and those with bit-fields are refused', async () => {
     const unions = {
       single: 'union single { int only; };',
+      bits: 'union bits { int whole; struct { unsigned low : 4; }; };',
       padded: 'union padded { unsigned whole; struct { int : 8; unsigned char second; }; };',
       holder: 'struct holder { long first; union { int a; struct { int : 16; short b; }; }; };',
       list: '#include <stdarg.h>\nstruct list { va_list values; };',
       fine: 'struct fine { char a; short b[2]; struct { double c; } d; };',
     }
-    const types = { single: 'union', padded: 'union', holder: 'struct', list: 'struct', fine: 'struct' }
+    const types = { single: 'union', bits: 'union', padded: 'union', holder: 'struct', list: 'struct', fine: 'struct' }
     const text = Object.entries(unions).map(
       ([name, type]) => `${type}\nint take_${name}(${types[name as keyof typeof types]} ${name} value);`,
     )
-    const { functions, refused } = await readModel([header('values.h', text.join('\n'))])
-    expect(functions.map(({ name }) => name)).toEqual(['take_fine'])
-    expect(refused.map(({ name, detail }) => [name, detail])).toEqual([
-      ['take_single', 'takes single with a union by value, needs --shim'],
-      ['take_padded', 'takes padded with a union by value, needs --shim'],
-      ['take_holder', 'takes holder with a union by value, needs --shim'],
+    const read = await readModel([header('values.h', text.join('\n'))])
+    expect(read.functions.map(({ name }) => name)).toEqual(['take_single', 'take_padded', 'take_holder', 'take_fine'])
+    expect(read.refused.map(({ name, detail }) => [name, detail])).toEqual([
+      ['take_bits', 'takes the union bits with bit-fields by value, needs --shim'],
       ['take_list', expect.stringContaining('takes the struct list with')],
     ])
+    const { code, declarations } = writeModule(read, { libraries: [] })
+    for (const layout of [
+      `(single, () => ({ union: { "only": [0, 'int32'] } }))`,
+      `(padded, () => ({ union: { "whole": [0, 'uint32'], "struct at 1": [1, { struct: { "second": [0, 'uint8'] } }] } }))`,
+      `"union at 8": [8, { union: { "a": [0, 'int32'], "struct at 2": [2, { struct: { "b": [0, 'int16'] } }] } }] }))`,
+    ])
+      expect(code).toContain(layout)
+    expect(declarations).toContain('static readonly layout: UnionLayout')
   })
 
   test.each([
     ['precise', 'type cannot be passed: returns long double, needs --shim'],
     ['turn', 'type cannot be passed: returns float _Complex, needs --shim'],
-    ['by_value', 'type cannot be passed: returns both with a union by value, needs --shim'],
     ['bits_by_value', 'type cannot be passed: returns the struct bits with bit-fields by value, needs --shim'],
     ['opaque_by_value', 'type cannot be passed: returns the opaque type later by value'],
     ['twice', 'inline function: needs --shim'],
@@ -224,6 +230,7 @@ describe('functions', () => {
     expect(model.functions.map(({ name }) => name)).toEqual([
       'accessor',
       'plain',
+      'by_value',
       'two_by_value',
       'opaque',
       'variadic',

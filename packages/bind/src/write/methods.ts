@@ -27,7 +27,7 @@ export function functionMember(member: Member, records: Records): FunctionMember
   return types.every((one) => isPassed(one, records)) ? { name, type: type.to, byteOffset, call, isConst } : undefined
 }
 
-/** Whether a call can pass a type. Unions and structs with bit-fields have no layout. */
+/** Whether a call can pass a type. Structs with bit-fields have no layout. */
 function isPassed(type: Type, records: Records): boolean {
   if (type.kind !== 'record') return type.kind !== 'unsupported' && type.kind !== 'function'
   const record = records.get(type.id)

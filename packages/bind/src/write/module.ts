@@ -119,7 +119,7 @@ function importsOf(code: string, from: string): string {
 function typesOf(declarations: string, from: string): string {
   const used = (names: readonly string[]): string[] =>
     names.filter((name) => new RegExp(`\\b${name}\\b`).test(declarations))
-  const scope = used(['AllocatorLike', 'MemorySegment', 'StructLayout'])
+  const scope = used(['AllocatorLike', 'MemorySegment', 'StructLayout', 'UnionLayout'])
   const classes = used(['Handle', 'Struct'])
   const types = ['NativeModule', ...used(['Pointer'])]
   return [

@@ -46,7 +46,9 @@ export function writeRecord(
     ].join('\n'),
     declaration: [
       `export declare class ${name} extends Struct<'${brandOf({ kind: 'record', id })}'> {`,
-      ...(layoutText === undefined ? [] : [`  static readonly layout: StructLayout`]),
+      ...(layoutText === undefined
+        ? []
+        : [`  static readonly layout: ${record.kind === 'union' ? 'UnionLayout' : 'StructLayout'}`]),
       ...members.flatMap(({ declaration }) => declaration.map((line) => `  ${line}`)),
       '}',
     ].join('\n'),

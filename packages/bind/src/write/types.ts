@@ -1,6 +1,7 @@
 import { scalarSizes } from '../model/scalar-sizes.ts'
 import type { BoundRecord, FunctionType, ScalarKind, Type } from '../model/model.ts'
 import { identifier } from './identifiers.ts'
+import { structLayout } from './struct-layout.ts'
 
 /** The TypeScript type of a scalar that C gives. */
 export const typeOfScalar = (as: ScalarKind): string =>
@@ -100,7 +101,7 @@ export function resultType(type: Type): string {
   }
 }
 
-/** The type of the TypeScript function that C calls. It gets pointers, also to text, as they are. */
+/** The type of the TypeScript function that C calls. It gets pointers, also to text, as they are, and structs as memory. */
 export function callbackType({ parameters, result }: FunctionType): string {
   const list = parameters.map(({ name, type }, i) => `${parameterName(name, i)}: ${callbackArgument(type)}`)
   return `((${list.join(', ')}) => ${callbackResult(result)})`
@@ -108,13 +109,13 @@ export function callbackType({ parameters, result }: FunctionType): string {
 
 function callbackArgument(type: Type): string {
   if (type.kind === 'pointer') return pointerTo(type.to)
-  return resultType(type)
+  return type.kind === 'record' ? pointerTo(type) : resultType(type)
 }
 
 function callbackResult(type: Type): string {
   if (type.kind === 'pointer') return `${pointerTo(type.to)} | null`
   if (type.kind === 'scalar') return argumentOfScalar(type.as)
-  return resultType(type)
+  return type.kind === 'record' ? `${identifier(type.id)} | ${pointerTo(type)}` : resultType(type)
 }
 
 /** A parameter without a name is called by its position. */
@@ -146,7 +147,7 @@ function isCallback(
 ): boolean {
   const isPassed = (type: Type): boolean =>
     type.kind === 'record'
-      ? records.get(type.id)?.layout !== undefined
+      ? structLayout(records.get(type.id)!, records) !== undefined
       : type.kind !== 'unsupported' && type.kind !== 'function'
   return !isVariadic && [result, ...parameters.map(({ type }) => type)].every(isPassed)
 }
