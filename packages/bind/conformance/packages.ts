@@ -3,6 +3,8 @@ export const campaign: readonly {
   readonly name: string
   readonly headers: readonly string[]
   readonly flags?: readonly string[]
+  /** Names that the headers declare with some compilers only. The modules of compilers are compared without them. */
+  readonly byCompiler?: readonly string[]
 }[] = [
   { name: 'zlib1g-dev', headers: ['zlib.h'] },
   { name: 'libsqlite3-dev', headers: ['sqlite3.h'] },
@@ -18,7 +20,11 @@ export const campaign: readonly {
   { name: 'libgit2-dev', headers: ['git2.h'] },
   // Functions for __float128 are declared for gcc only.
   { name: 'libfftw3-dev', headers: ['fftw3.h'], flags: ['-D__PGI'] },
-  { name: 'libgsl-dev', headers: ['gsl/gsl_matrix.h', 'gsl/gsl_integration.h', 'gsl/gsl_rng.h'] },
+  {
+    name: 'libgsl-dev',
+    headers: ['gsl/gsl_matrix.h', 'gsl/gsl_integration.h', 'gsl/gsl_rng.h'],
+    byCompiler: ['GSL_COMPLEX_LEGACY'],
+  },
   { name: 'libjpeg-dev', headers: ['stdio.h', 'jpeglib.h'] },
   { name: 'libtiff-dev', headers: ['tiffio.h'] },
   { name: 'libwebp-dev', headers: ['webp/decode.h', 'webp/encode.h'] },
@@ -55,7 +61,12 @@ export const campaign: readonly {
   { name: 'librdkafka-dev', headers: ['librdkafka/rdkafka.h'] },
   { name: 'libz3-dev', headers: ['z3.h'] },
   { name: 'libopenblas-dev', headers: ['cblas.h'] },
-  { name: 'libsdl2-dev', headers: ['SDL2/SDL.h'], flags: ['-I/usr/include/SDL2'] },
+  {
+    name: 'libsdl2-dev',
+    headers: ['SDL2/SDL.h'],
+    flags: ['-I/usr/include/SDL2'],
+    byCompiler: ['SDL_FLOATWORDORDER'],
+  },
   { name: 'libhdf5-dev', headers: ['hdf5.h'], flags: ['-I/usr/include/hdf5/serial'] },
   { name: 'libcairo2-dev', headers: ['cairo/cairo.h'] },
   { name: 'libavcodec-dev', headers: ['libavcodec/avcodec.h'] },
@@ -73,5 +84,6 @@ export const campaign: readonly {
       'sys/timex.h',
       'sys/epoll.h',
     ],
+    byCompiler: ['__jmp_buf_tag', '__sigsetjmp*'],
   },
 ]

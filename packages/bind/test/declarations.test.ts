@@ -75,6 +75,13 @@ describe('declarators', () => {
     ['int _Atomic x;', 'int'],
     ['void *_Nullable x;', 'pointer to void'],
     ['__extension__ typedef long long x;', 'long long'],
+    ['typedef float _Float32; typedef _Float32 x;', '_Float32'],
+    [
+      'typedef long double _Float64x; _Float64x x(_Complex _Float32 z);',
+      'function (float _Complex) returning _Float64x',
+    ],
+    ['typedef unsigned char bool; bool x(bool *p);', 'function (pointer to bool) returning bool'],
+    ['typedef enum { false, true } bool; bool x;', 'bool'],
     ['int __cdecl x(void);', 'function () returning int'],
     ['void x(__builtin_va_list ap);', 'function (va_list) returning void'],
   ])('%s', (text, expected) => {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { assertionsOf } from '../conformance/assertions.ts'
+import { withCompiler } from '../conformance/with-compiler.ts'
 import { CompilerError, HeadersProblem, type Model, readModel, writeModule } from '../src/index.ts'
 import { hashOfModel } from '../src/model/hash-of-model.ts'
 
@@ -156,6 +157,8 @@ describe('constants', () => {
     ['A_TYPE', 'not an expression'],
     ['STATEMENT', 'not an expression'],
     ['UNBALANCED', 'not an expression'],
+    ['PARTS', 'not an expression'],
+    ['MORE_PARTS', 'not an expression'],
     ['UNKNOWN', 'not an expression'],
     ['UNKNOWN_TOO', 'not an expression'],
     ['PLACE', 'not an expression'],
@@ -316,9 +319,12 @@ test('the hash of a model changes with everything that a module has, and with no
 })
 
 describe('a module', () => {
-  test('is the same for every run and compiler', async () => {
-    const again = await readModel([torture])
-    expect(writeModule(again, { libraries: ['libx.so'] })).toEqual(writeModule(model, { libraries: ['libx.so'] }))
+  test.each(compilers)('is the same for every run and for %s', async (compiler) => {
+    const read = (): Promise<Model[]> => Promise.all([torture, '<math.h>'].map((name) => readModel([name])))
+    const [expected, again] = [await read(), await withCompiler(compiler, read)]
+    expect(again.map((one) => writeModule(one, { libraries: ['libx.so'] }))).toEqual(
+      expected.map((one) => writeModule(one, { libraries: ['libx.so'] })),
+    )
   })
 
   test('has no path of this machine', () => {

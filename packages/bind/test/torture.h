@@ -43,6 +43,8 @@ struct self { struct self *next; struct later *opaque; };
 #define A_TYPE unsigned int
 #define STATEMENT do { } while (0)
 #define UNBALANCED {
+#define PARTS 1L, 2L
+#define MORE_PARTS PARTS, 3L
 #define UNKNOWN (no_such_name + 1)
 #define UNKNOWN_TOO (no_such_name + 2)
 #define PLACE __LINE__

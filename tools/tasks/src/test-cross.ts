@@ -5,12 +5,12 @@
 import { join } from 'node:path'
 
 import { runMain } from '@tenon/build'
+import { installZig } from '@tenon/config/zig'
 
 import { addSummaries, printCounts, printSummary, type TestSummary } from './lib/reports.ts'
 import { root } from './lib/root.ts'
 import { build } from './lib/turbo.ts'
 import { runVitest } from './lib/vitest.ts'
-import { installZig } from './lib/zig.ts'
 
 await runMain(async () => {
   await build(['--filter=@tenon/core', '--filter=@tenon/build'])

@@ -10,7 +10,7 @@ import { evaluateMacros, type MacroValue } from '../probe/macros.ts'
 import type { FunctionDeclaration, MacroDefinition, Place } from '../read/c-types.ts'
 import { type Declarations, readDeclarations } from '../read/declarations.ts'
 import { DECLARATIONS, HeaderCompiler } from '../read/preprocess.ts'
-import { isCompilerFile, systemFiles } from '../read/system-files.ts'
+import { findSystemFiles } from '../read/system-files.ts'
 import { tokenize } from '../read/tokens.ts'
 import { reasonNotCallable } from './callable.ts'
 import { chooseNames } from './choose-names.ts'
@@ -86,7 +86,7 @@ class HeaderModel {
   readonly #refused: Refusal[] = []
   /** The functions whose code is in a shim. */
   readonly #shim: ShimBinding[] = []
-  #systemFiles: ReadonlySet<string> = new Set()
+  #isSystemFile: (path: string) => boolean = () => false
   #headerFiles: ReadonlySet<string> = new Set()
 
   constructor(compiler: HeaderCompiler, headers: readonly string[], options: ReadOptions) {
@@ -97,13 +97,13 @@ class HeaderModel {
 
   async read(): Promise<Model> {
     const compiler = this.#compiler
-    const [text, files] = await Promise.all([
+    const [text, isSystemFile] = await Promise.all([
       compiler.preprocess(compiler.includes, ['-dD']),
-      systemFiles(compiler),
+      findSystemFiles(compiler),
       compiler.check(),
     ])
     const { tokens, macros, headerFiles } = tokenize(text)
-    this.#systemFiles = files
+    this.#isSystemFile = isSystemFile
     this.#headerFiles = headerFiles
     const declarations = readDeclarations(tokens)
     const problem = declarations.problems.find(({ place }) => this.#isOwned(place))
@@ -155,7 +155,7 @@ class HeaderModel {
   /** Whether a declaration belongs to the headers that are bound, and not to the system or the compiler. */
   #isOwned({ file }: Place): boolean {
     if (this.#headerFiles.has(file) || this.#options.headerFiles?.some((pattern) => matches(pattern, file))) return true
-    return !isCompilerFile(file) && !this.#systemFiles.has(file)
+    return !this.#isSystemFile(file)
   }
 
   #isSelected(name: string, place: Place): boolean {

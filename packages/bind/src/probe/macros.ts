@@ -129,12 +129,15 @@ interface MacroKind {
   readonly isTextPointer: boolean
 }
 
-/** One word with all that {@link readKind} reads. The parentheses refuse types and lists. */
+/**
+ * One word with all that {@link readKind} reads. The parentheses refuse types and lists in braces. Without them, `__builtin_constant_p` gets
+ * too many arguments from a list with commas, whose last element would be the value otherwise.
+ */
 function kindExpression(name: string): string {
   const integer = `__builtin_choose_expr(__builtin_classify_type((${name})) >= 1 && __builtin_classify_type((${name})) <= 4, (${name}), 0)`
   return (
     `(unsigned long long)sizeof((${name})) << 16 | (__builtin_classify_type((${name})) & 255) | ` +
-    `(__builtin_constant_p((${name})) ? 256 : 0) | ((__typeof__(${integer}))-1 < 0 ? 512 : 0) | ` +
+    `(__builtin_constant_p(${name}) ? 256 : 0) | ((__typeof__(${integer}))-1 < 0 ? 512 : 0) | ` +
     `(__builtin_types_compatible_p(__typeof__((${name})), char[sizeof((${name}))]) ? 1024 : 0) | ` +
     `(__builtin_types_compatible_p(__typeof__((${name})), const char *) ? 2048 : 0)`
   )

@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import type { Platform } from '@tenon/build'
 import { type Compiler, type CommandResult, runCommand } from '@tenon/build/internal'
@@ -66,7 +66,13 @@ export class HeaderCompiler {
   }
 
   get #isZig(): boolean {
-    return this.#compiler.identity.startsWith('zig ')
+    const { command, identity } = this.#compiler
+    return identity.startsWith('zig ') || /^zig(?:\.exe)?$/.test(basename(command))
+  }
+
+  /** zig defines `_DEBUG` unless it optimizes, and then `NDEBUG`. Other compilers define neither. */
+  get #ownFlags(): readonly string[] {
+    return this.#isZig ? ['-U_DEBUG'] : []
   }
 
   /** The flag that makes the compiler report all errors, of which it would stop after 20 with clang. */
@@ -82,7 +88,7 @@ export class HeaderCompiler {
 
   /** Runs the compiler on C code. The exit code of a failed run is not an error here, because questions to the compiler may fail. */
   async run(code: string, args: readonly string[]): Promise<CommandResult> {
-    return this.#run(code, [...this.#flags, ...args], '.c')
+    return this.#run(code, [...this.#ownFlags, ...this.#flags, ...args], '.c')
   }
 
   /** Compiles what the preprocessor has written. */
@@ -94,18 +100,25 @@ export class HeaderCompiler {
   async #run(code: string, args: readonly string[], extension: string): Promise<CommandResult> {
     const path = this.file(extension)
     await writeFile(path, code)
-    return this.link([...args, path])
+    return this.#start([...args, path], this.#timeout)
   }
 
-  /** Runs the compiler to link objects. @throws {CompilerError} if it does not end in time */
+  /**
+   * Runs the compiler to link objects. It has more time than for a header, because zig compiles the C library of a platform when it first
+   * links for it. @throws {CompilerError} if it does not end in time
+   */
   async link(args: readonly string[]): Promise<CommandResult> {
+    return this.#start(args, 15 * this.#timeout)
+  }
+
+  async #start(args: readonly string[], timeout: number): Promise<CommandResult> {
     const result = await runCommand(this.#compiler.command, [...this.#compiler.args, ...args], {
       env: { ...process.env, LC_ALL: 'C' },
-      timeout: this.#timeout,
+      timeout,
       outputLimit: MOST_OUTPUT,
     })
     if (result.exceeded === undefined) return result
-    const limit = result.exceeded === 'time' ? `${this.#timeout / 1000} s` : `${MOST_OUTPUT >> 20} MiB of output`
+    const limit = result.exceeded === 'time' ? `${timeout / 1000} s` : `${MOST_OUTPUT >> 20} MiB of output`
     throw new CompilerError(`the compiler did not end within ${limit}: a macro of the headers may expand without end`)
   }
 

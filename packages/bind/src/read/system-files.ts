@@ -1,3 +1,5 @@
+import { basename, dirname } from 'node:path'
+
 import type { HeaderCompiler } from './preprocess.ts'
 
 /** Headers of ISO C and POSIX. What they bring in belongs to the system, and not to the library that is bound. */
@@ -11,21 +13,33 @@ const SYSTEM_HEADERS =
   'xlocale crtdefs corecrt io process direct winsock2 windows AvailabilityMacros Availability TargetConditionals'
 
 /**
- * The files that headers of the C library and of POSIX bring in, by the paths that the compiler uses for them. Headers that it does not
+ * Finds the files of the C library, of POSIX and of the compiler, by the paths that the compiler uses for them. Headers that it does not
  * have are left out.
  */
-export async function systemFiles(compiler: HeaderCompiler): Promise<ReadonlySet<string>> {
+export async function findSystemFiles(compiler: HeaderCompiler): Promise<(path: string) => boolean> {
   const code = SYSTEM_HEADERS.split(' ')
     .map((name) => `#if __has_include(<${name}.h>)\n#include <${name}.h>\n#endif\n`)
     .join('')
   // Not -M, which zig does not have.
   const { stdout } = await compiler.run(code, ['-E', '-w'])
-  return new Set(Array.from(stdout.matchAll(FILE), ([, path = '']) => path.replaceAll(/\\(.)/g, '$1')))
+  const files = new Set(Array.from(stdout.matchAll(FILE), ([, path = '']) => path.replaceAll(/\\(.)/g, '$1')))
+  const own = compilerDirectory(files)
+  return (path) =>
+    path === '' || path.startsWith('<') || files.has(path) || dirname(path) === own || COMPILER_FILE.test(path)
 }
 
 /** The first line of a file in the output of the preprocessor. */
 const FILE = /^#(?:line)? 1 "((?:[^"\\]|\\.)*)" 1/gm
 
-/** Whether a file is one of the compiler itself, such as `<built-in>` and `stddef.h` below its own directory. */
-export const isCompilerFile = (path: string): boolean =>
-  path === '' || path.startsWith('<') || /\/(?:gcc|clang|zig)\/(?:.*\/)?include(?:-fixed)?\//.test(path)
+/** A header of the compiler, such as `stddef.h` below its own directory. */
+const COMPILER_FILE = /\/(?:gcc|clang|zig)\/(?:.*\/)?include(?:-fixed)?\//
+
+/** The directory of the compiler's own headers. Undefined if they are those of the C library. */
+function compilerDirectory(files: ReadonlySet<string>): string | undefined {
+  const directoryOf = (name: string): string | undefined => {
+    const file = [...files].find((path) => basename(path) === name)
+    return file === undefined ? undefined : dirname(file)
+  }
+  const own = directoryOf('stdarg.h')
+  return own === directoryOf('stdio.h') ? undefined : own
+}

@@ -88,7 +88,9 @@ export class TypeReader {
         reader.take()
         if (reader.next.text === '(') type = this.#typeInParentheses()
         continue
-      } else if (isBaseWord(text)) {
+      } else if (isBaseWord(text) && !this.typedefs.has(text)) {
+        // clang has no _Float32, and old headers no bool, so headers define them.
+        if (flags.isTypedef && this.#isTypedefName(words, type)) break
         words.push(text)
       } else if (type !== undefined || words.length > 0) {
         break
@@ -123,6 +125,13 @@ export class TypeReader {
     if (!type) throw reader.problem('expected a type')
     if (changesType) type = { kind: 'unsupported', text: 'a vector type' }
     return { type, isConst: isConstType, ...flags }
+  }
+
+  /** Whether the next word, which is a type otherwise, is the name that a typedef defines. */
+  #isTypedefName(words: readonly string[], type: CType | undefined): boolean {
+    const { next, second } = this.#reader
+    if (type === undefined && words.length === 0) return false
+    return second.text === ';' && (type !== undefined || scalarName([...words, next.text]) === undefined)
   }
 
   #typeInParentheses(): CType {

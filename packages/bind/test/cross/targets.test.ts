@@ -8,6 +8,7 @@ import { findToolchain } from '@tenon/build/internal'
 import { afterAll, describe, expect, test } from 'vitest'
 
 import { assertionsOf } from '../../conformance/assertions.ts'
+import { withCompiler } from '../../conformance/with-compiler.ts'
 import { type Model, readModel, writeModule } from '../../src/index.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-targets-'))
@@ -57,14 +58,9 @@ describe.each(targets)('%s', (target) => {
 
   if (hasClang)
     test.each(headers)('clang gives the same answers for %s', async (header) => {
-      const before = process.env['CC']
-      process.env['CC'] = `clang --target=${clangTarget(target)} -ffreestanding`
-      try {
-        expect(answersOf(await readModel([header]))).toEqual(answersOf(await readModel([header], { target })))
-      } finally {
-        if (before === undefined) delete process.env['CC']
-        else process.env['CC'] = before
-      }
+      const clang = `clang --target=${clangTarget(target)} -ffreestanding`
+      const model = await withCompiler(clang, () => readModel([header]))
+      expect(answersOf(model)).toEqual(answersOf(await readModel([header], { target })))
     })
 
   test('a shim is compiled with what needs no library', async () => {
@@ -82,6 +78,15 @@ describe.each(targets)('%s', (target) => {
     expect(Buffer.from(shim!.bytes).toString('latin1').startsWith(magic)).toBe(true)
     expect(Buffer.from(shim!.bytes).includes(shim!.hash)).toBe(true)
   })
+})
+
+test('zig as the compiler of this machine gives the module of others', async () => {
+  const header = join(directory, 'debug.h')
+  // What belongs to a compiler is not bound.
+  const own = '#ifdef __x86_64__\n#include <immintrin.h>\n#endif\n#include <stdatomic.h>\n'
+  writeFileSync(header, `${own}#ifdef _DEBUG\n#define MODE "debug"\n#else\n#define MODE "release"\n#endif\n`)
+  const read = async (): Promise<unknown> => writeModule(await readModel([torture, header]), { libraries: [] })
+  expect(await withCompiler(`${process.env['TENON_ZIG']} cc`, read)).toEqual(await read())
 })
 
 test('structs with bit-fields of different types have another layout on Windows', async () => {

