@@ -25,7 +25,7 @@ interface Usage {
 async function round(count: number): Promise<Usage> {
   for (let i = 0; i < count; i++) {
     const statement = sqlite.sqlite3_prepare_v2(database, 'select ? || ?')
-    for (const place of [1, 2]) sqlite.sqlite3_bind_text(statement, place, `text ${i}`, sqlite.SQLITE_TRANSIENT)
+    for (const place of [1, 2]) sqlite.sqlite3_bind_text(statement, place, `text ${i}`)
     sqlite.sqlite3_step(statement)
     const text = sqlite.sqlite3_column_text(statement, 0)
     if (text !== `text ${i}text ${i}`) throw new Error(`statement ${i} gave ${text}`)

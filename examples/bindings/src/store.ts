@@ -42,7 +42,7 @@ export class Store {
   #run(statement: sqlite.Statement, values: readonly string[]): string[] {
     const rows: string[] = []
     sqlite.sqlite3_reset(statement)
-    values.forEach((value, i) => sqlite.sqlite3_bind_text(statement, i + 1, value, sqlite.SQLITE_TRANSIENT))
+    values.forEach((value, i) => sqlite.sqlite3_bind_text(statement, i + 1, value))
     while (sqlite.sqlite3_step(statement) === sqlite.SQLITE_ROW)
       rows.push(sqlite.sqlite3_column_text(statement, 0) ?? '')
     return rows

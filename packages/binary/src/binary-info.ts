@@ -60,5 +60,10 @@ export interface BinaryInfo {
   /** The search directories after LD_LIBRARY_PATH (DT_RUNPATH, ELF). */
   readonly runpath: readonly string[]
   readonly exports: readonly ExportedSymbol[]
+  /**
+   * The exported symbols with their versions, such as `memcpy@GLIBC_2.2.5`. Those of old versions are here alone. Absent if the symbols have no
+   * versions (ELF).
+   */
+  readonly versionedExports?: readonly string[]
   readonly imports: readonly ImportedSymbol[]
 }

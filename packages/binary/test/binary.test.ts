@@ -154,15 +154,16 @@ if (linux)
       const paths = names.map((name) => execFileSync('cc', ['-print-file-name=' + name], { encoding: 'utf8' }).trim())
       for (const path of paths) {
         // nm marks default versions with @@, others with @; A is for absolute symbols: the names of versions.
-        const listed = execFileSync('nm', ['-D', '--defined-only', path], { encoding: 'utf8', maxBuffer: 1 << 26 })
+        const lines = execFileSync('nm', ['-D', '--defined-only', path], { encoding: 'utf8', maxBuffer: 1 << 26 })
           .split('\n')
-          .filter((line) => line !== '' && !/^0+ A /.test(line) && !/[^@]@[^@]/.test(line))
-          .map((line) => line.slice(19).replace(/@@.*/, ''))
-        expect(
-          readBinary(path)
-            .exports.map((symbol) => symbol.name)
-            .toSorted(),
-        ).toEqual(listed.toSorted())
+          .filter((line) => line !== '' && !/^0+ A /.test(line))
+          .map((line) => line.slice(19))
+        const listed = lines.filter((line) => !/[^@]@[^@]/.test(line)).map((line) => line.replace(/@@.*/, ''))
+        const { exports, versionedExports = [] } = readBinary(path)
+        expect(exports.map((symbol) => symbol.name).toSorted()).toEqual(listed.toSorted())
+        const versioned = lines.filter((line) => line.includes('@')).map((line) => line.replace('@@', '@'))
+        expect(versioned.length).toBeGreaterThan(500)
+        expect(versionedExports.toSorted()).toEqual(versioned.toSorted())
       }
     })
 

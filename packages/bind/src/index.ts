@@ -1,14 +1,15 @@
 export { annotate } from './annotations/annotate.ts'
 export { type Annotations, readAnnotations } from './annotations/annotation-file.ts'
+export { symbolVersions } from './annotations/symbol-versions.ts'
 export { CompilerError, HeadersProblem } from './bind-error.ts'
 export { isolationProblem } from './model/isolation-problem.ts'
+export type { Constant } from './model/constant.ts'
 export type {
   BoundConstant,
   BoundEnum,
   BoundFunction,
   BoundRecord,
   BoundVariable,
-  Constant,
   FunctionType,
   Member,
   MemberGroup,

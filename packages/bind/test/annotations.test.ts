@@ -16,6 +16,12 @@ typedef struct row row;
 typedef struct size { int width, height; } size;
 struct failure { const char *text; };
 #define DB_OK 0
+#define DB_NAME "main"
+#define DB_LIMIT 300
+#define DB_RATIO 0.5
+#define DB_COPY ((void (*)(void *))-1)
+typedef void (*db_free)(void *);
+int db_bind(db *db, const char *text, unsigned char flags, _Bool deep, double ratio, db_free free, unsigned long large);
 int db_open(const char *name, db **out);
 int db_close(db *db);
 int db_query(db *db, const char *query, int length, row **out);
@@ -93,6 +99,21 @@ describe('annotations', () => {
     [{ 'table.rum': {} }, 'names a function that the headers do not have', 'table.run'],
     [{ db_open: { rename: 'x; y' } }, 'functions.db_open.rename must be a name, got "x; y"', 'letters'],
     [{ db_open: { out: 'result', result: { handle: '1 {}', close: 'db_close' } } }, 'must be a name, got "1 {}"', ''],
+    [{ db_bind: { flags: { value: 'DB_LIMIT' } } }, 'must have a value that fits unsigned char, got "DB_LIMIT"', ''],
+    [{ db_bind: { flags: { value: -1 } } }, 'must have a value that fits unsigned char, got -1', ''],
+    [{ db_bind: { flags: { value: 1.5 } } }, 'must have a value that fits unsigned char, got 1.5', ''],
+    [{ db_bind: { flags: { value: 'DB_LIMTI' } } }, 'names the constant DB_LIMTI', 'DB_LIMIT'],
+    [{ db_bind: { flags: { value: null } } }, 'db_bind.flags.value must be', ''],
+    [{ db_bind: { flags: { valeu: 1 } } }, 'must not have "valeu"', 'value'],
+    [{ db_bind: { deep: { value: 2 } } }, 'must have a value that fits _Bool, got 2', ''],
+    [{ db_bind: { ratio: { value: 'DB_NAME' } } }, 'must have a value that fits double, got "DB_NAME"', ''],
+    [{ db_bind: { free: { value: 'DB_NAME' } } }, 'must have a value that fits a function *, got "DB_NAME"', ''],
+    [{ db_bind: { large: { value: -1 } } }, 'must have a value that fits unsigned long, got -1', ''],
+    [{ db_visit: { by_value: { value: 0 } } }, 'must have a value that fits size, got 0', ''],
+    [{ 'db_opne@DB_1': {} }, 'functions.db_opne@DB_1 names a function that the headers do not have', 'db_open'],
+    [{ 'db_*@DB_1': {} }, 'must have the form name@VERSION', 'memcpy@GLIBC_2.2.5'],
+    [{ 'db_open@': {} }, 'must have the form name@VERSION', 'memcpy@GLIBC_2.2.5'],
+    [{ 'db_open@DB_1': {}, db_open: {} }, 'names the function db_open, which has annotations elsewhere', ''],
     [{ db_open: { rename: 'db_close' } }, 'must have different names, got db_close for both', 'rename'],
   ])('%j: %s', (annotation, message, hint) => {
     expect(() => functions(annotation)).toThrow(message)
@@ -143,6 +164,29 @@ describe('annotations', () => {
   ])('%j: %s', (annotations, message, hint) => {
     expect(() => apply(annotations)).toThrow(message)
     expect(() => apply(annotations)).toThrow(hint)
+  })
+
+  test('give parameters of a constant value, which fits its type', () => {
+    const values = {
+      db: 'nonnull',
+      text: { value: 'DB_NAME' },
+      flags: { value: 255 },
+      deep: { value: true },
+      ratio: { value: 'DB_RATIO' },
+      free: { value: 'DB_COPY' },
+      large: { value: 0 },
+    }
+    const { code, declarations } = writeModule(functions({ db_bind: values }), { libraries: [] })
+    expect(declarations).toContain('function db_bind(db: ')
+    expect(declarations).toMatch(/function db_bind\(db: [^,]*\): number/)
+    for (const parameter of [
+      `{ is: 'constant', type: 'text', name: 'text', constant: "main" }`,
+      `{ is: 'constant', type: 'uint8', name: 'flags', constant: 255 }`,
+      `{ is: 'constant', type: 'bool', name: 'deep', constant: true }`,
+      `{ is: 'constant', type: 'float64', name: 'ratio', constant: 0.5 }`,
+      `{ is: 'constant', type: 'pointer', name: 'free', constant: NativeModule.pointer(18446744073709551615n) }`,
+    ])
+      expect(code).toContain(parameter)
   })
 
   test('of statuses without a result name constants', () => {

@@ -15,6 +15,8 @@ export const Tag = {
   gnuHash: 0x6ffffef5,
   versym: 0x6ffffff0,
   flags1: 0x6ffffffb,
+  verdef: 0x6ffffffc,
+  verdefnum: 0x6ffffffd,
   verneed: 0x6ffffffe,
   verneednum: 0x6fffffff,
 } as const

@@ -28,14 +28,18 @@ const kinds: Readonly<Record<number, SymbolKind>> = { 1: 'object', 2: 'function'
 
 /** Marks a symbol of a version that is not the library's default. A lookup by name alone does not find it. */
 const VERSYM_HIDDEN = 0x8000
+/** The number of symbols without a version. */
+const VER_NDX_GLOBAL = 1
 
 /** Reads the exported and imported symbols from the dynamic symbol table. */
 export function readElfSymbols(
   header: ElfHeader,
   dynamic: ElfDynamic,
   versions: ReadonlyMap<number, NeededVersion>,
-): { exports: ExportedSymbol[]; imports: ImportedSymbol[] } {
+  defined: ReadonlyMap<number, string>,
+): { exports: ExportedSymbol[]; imports: ImportedSymbol[]; versionedExports?: string[] } {
   const exports: ExportedSymbol[] = []
+  const versionedExports: string[] = []
   const imports: ImportedSymbol[] = []
   const address = dynamic.value(Tag.symtab)
   if (address === undefined) return { exports, imports }
@@ -60,19 +64,25 @@ export function readElfSymbols(
       continue
     }
     const visibility = symbols.u8(at + layout.other) & 3
-    if (visibility === STV_HIDDEN || visibility === STV_INTERNAL || (version & VERSYM_HIDDEN) !== 0) continue
+    if (visibility === STV_HIDDEN || visibility === STV_INTERNAL) continue
     const value = bits === 64 ? symbols.u64(at + layout.value) : BigInt(symbols.u32(at + layout.value))
     // The names of the library's own versions are in the table too, as absolute symbols of value 0.
     if (section === SHN_ABS && value === 0n) continue
+    const name = dynamic.strings.at(symbols.u32(at))
+    const definedVersion = defined.get(version & ~VERSYM_HIDDEN)
+    // The first version is the name of the file itself, which symbols without a version have.
+    if (definedVersion !== undefined && (version & ~VERSYM_HIDDEN) > VER_NDX_GLOBAL)
+      versionedExports.push(`${name}@${definedVersion}`)
+    if ((version & VERSYM_HIDDEN) !== 0) continue
     exports.push({
-      name: dynamic.strings.at(symbols.u32(at)),
+      name,
       kind: kinds[symbols.u8(at + layout.info) & 15] ?? 'other',
       address: value,
       byteSize: bits === 64 ? Number(symbols.u64(at + layout.byteSize)) : symbols.u32(at + layout.byteSize),
       weak,
     })
   }
-  return { exports, imports }
+  return { exports, imports, ...(versionedExports.length === 0 ? {} : { versionedExports }) }
 }
 
 /** The names of the local functions in the static symbol table, which stripped files do not have. */

@@ -12,6 +12,30 @@ export interface NeededVersion {
 /** Version numbers in a symbol table have 15 bits. */
 const MAX_VERSIONS = 0x8000
 
+/** Entries that are linked by relative offsets, with at most {@link MAX_VERSIONS} in one file. */
+class VersionEntries {
+  readonly #header: ElfHeader
+  readonly #what: string
+  #room = MAX_VERSIONS
+
+  constructor(header: ElfHeader, what: string) {
+    this.#header = header
+    this.#what = what
+  }
+
+  *from(start: number, count: number, size: number): Generator<readonly [offset: number, fields: Fields]> {
+    for (let left = count, offset = start; left > 0; left -= 1) {
+      if (--this.#room < 0) throw new BinaryFormatError(`the ${this.#what} has more than ${MAX_VERSIONS} entries`)
+      const fields = this.#header.reader.fields(offset, size, this.#what)
+      yield [offset, fields]
+      // The offset of the next entry is the last member of each.
+      const next = fields.u32(size - 4)
+      if (next === 0) return
+      offset += next
+    }
+  }
+}
+
 /**
  * The required symbol versions (.gnu.version_r), by the number that symbols refer to.
  *
@@ -23,23 +47,33 @@ export function readNeededVersions(header: ElfHeader, dynamic: ElfDynamic): Map<
   const address = dynamic.value(Tag.verneed)
   if (address === undefined) return versions
   const what = 'table of needed versions'
-  let room = MAX_VERSIONS
-  function* entries(start: number, count: number): Generator<readonly [offset: number, fields: Fields]> {
-    for (let left = count, offset = start; left > 0; left -= 1) {
-      if (--room < 0) throw new BinaryFormatError(`more than ${MAX_VERSIONS} symbol versions are required`)
-      const fields = header.reader.fields(offset, 16, what)
-      yield [offset, fields]
-      const next = fields.u32(12)
-      if (next === 0) return
-      offset += next
-    }
-  }
+  const entries = new VersionEntries(header, what)
   const start = fileRangeOf(header, address, what).offset
-  for (const [offset, need] of entries(start, dynamic.value(Tag.verneednum) ?? 0)) {
+  for (const [offset, need] of entries.from(start, dynamic.value(Tag.verneednum) ?? 0, 16)) {
     const library = dynamic.strings.at(need.u32(4))
-    for (const [, name] of entries(offset + need.u32(8), need.u16(2))) {
+    for (const [, name] of entries.from(offset + need.u32(8), need.u16(2), 16)) {
       versions.set(name.u16(6), { library, version: dynamic.strings.at(name.u32(8)) })
     }
+  }
+  return versions
+}
+
+/**
+ * The symbol versions that the file defines (.gnu.version_d), by the number that symbols refer to.
+ *
+ * Layout: Verdef { version u16 0, flags u16 2, ndx u16 4, cnt u16 6, hash u32 8, aux u32 12, next u32 16 } and
+ * Verdaux { name u32 0, next u32 4 }, of which the first has the name of the version, and others those that it follows.
+ */
+export function readDefinedVersions(header: ElfHeader, dynamic: ElfDynamic): Map<number, string> {
+  const versions = new Map<number, string>()
+  const address = dynamic.value(Tag.verdef)
+  if (address === undefined) return versions
+  const what = 'table of defined versions'
+  const entries = new VersionEntries(header, what)
+  const start = fileRangeOf(header, address, what).offset
+  for (const [offset, definition] of entries.from(start, dynamic.value(Tag.verdefnum) ?? 0, 20)) {
+    const name = header.reader.fields(offset + definition.u32(12), 8, what)
+    versions.set(definition.u16(4), dynamic.strings.at(name.u32(0)))
   }
   return versions
 }

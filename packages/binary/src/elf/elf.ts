@@ -5,7 +5,7 @@ import { Tag, readElfDynamic, type ElfDynamic } from './elf-dynamic.ts'
 import { PT_INTERP, SHT_SYMTAB, readElfHeader, type ElfHeader } from './elf-header.ts'
 import { readBuildId } from './elf-notes.ts'
 import { readElfSymbols } from './elf-symbols.ts'
-import { minimumGlibc, readNeededVersions, type NeededVersion } from './elf-versions.ts'
+import { minimumGlibc, readDefinedVersions, readNeededVersions, type NeededVersion } from './elf-versions.ts'
 
 export const elfMagic = 0x7f454c46
 
@@ -38,7 +38,7 @@ export function readElf(file: BinaryReader): BinaryInfo {
     ...(soname === undefined ? {} : { soname }),
     ...(buildId === undefined ? {} : { buildId }),
     stripped: !header.sections.some(({ type }) => type === SHT_SYMTAB),
-    ...readElfSymbols(header, dynamic, versions),
+    ...readElfSymbols(header, dynamic, versions, readDefinedVersions(header, dynamic)),
   }
 }
 

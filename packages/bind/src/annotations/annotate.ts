@@ -11,10 +11,14 @@ import {
   type StatusAnnotation,
 } from './annotation-file.ts'
 import { AnnotationsError } from './annotations-error.ts'
+import { type Callable, callablesOf, functionMembers } from './callables.ts'
 import { checkName } from './check-name.ts'
+import { AnnotatedConstants } from './annotated-constants.ts'
 import { checkClose, closedParameter } from './close-function.ts'
-import { FunctionPlanner, isCharacters, nameOf, pointeeOf, type PlanContext } from './function-plan.ts'
+import { isCharacters } from './describe-type.ts'
+import { FunctionPlanner, nameOf, pointeeOf, type PlanContext } from './function-plan.ts'
 import { parametersOf, parseMessage } from './parse.ts'
+import { parseVersion, withoutVersions } from './symbol-versions.ts'
 
 /**
  * Adds to a model how its functions are called by annotations.
@@ -27,14 +31,6 @@ export function annotate(model: Model, annotations: Annotations): Model {
   return annotated
 }
 
-/** A function, or a function pointer of a table. */
-interface Callable {
-  readonly name: string
-  readonly type: FunctionType
-  /** The close functions that are named without their table are looked up here first. */
-  readonly table: string | undefined
-}
-
 interface Handle extends HandleAnnotation {
   readonly path: readonly string[]
 }
@@ -42,6 +38,9 @@ interface Handle extends HandleAnnotation {
 class Annotator {
   readonly #model: Model
   readonly #annotations: Annotations
+  /** The annotations of functions by their names without versions. */
+  readonly #byFunction: Readonly<Record<string, FunctionAnnotation>>
+  readonly #constants: AnnotatedConstants
   readonly #records: ReadonlyMap<string, BoundRecord>
   readonly #functions: ReadonlyMap<string, BoundFunction>
   readonly #callables: readonly Callable[]
@@ -51,14 +50,11 @@ class Annotator {
   constructor(model: Model, annotations: Annotations) {
     this.#model = model
     this.#annotations = annotations
+    this.#byFunction = withoutVersions(annotations.functions ?? {})
+    this.#constants = new AnnotatedConstants(model.constants)
     this.#records = new Map(model.records.map((record) => [record.id, record]))
     this.#functions = new Map(model.functions.map((one) => [one.name, one]))
-    this.#callables = [
-      ...model.functions.map(({ name, type }) => ({ name, type, table: undefined })),
-      ...model.records.flatMap((record) =>
-        functionMembers(record).map(({ name, type }) => ({ name: `${record.id}.${name}`, type, table: record.id })),
-      ),
-    ]
+    this.#callables = callablesOf(model)
   }
 
   annotate(): Model {
@@ -113,12 +109,20 @@ class Annotator {
     )
   }
 
-  #checkMatches(pattern: string): void {
+  #checkMatches(key: string): void {
+    const { own: pattern, version } = parseVersion(key)
     if (this.#callables.some(({ name }) => isMatch(pattern, name))) return
+    const refusal = this.#model.refused.find(({ name }) => matches(pattern, name))
+    if (refusal?.reason === 'not exported' && version !== undefined)
+      throw new AnnotationsError(
+        ['functions', key],
+        `names a symbol that is not exported ${refusal.detail}`,
+        'The command objdump -T lists the versions of the symbols of a library.',
+      )
     // The library that is installed may lack a function of the headers, which the report names.
-    if (this.#model.refused.some(({ name }) => matches(pattern, name))) return
+    if (refusal) return
     throw new AnnotationsError(
-      ['functions', pattern],
+      ['functions', key],
       'names a function that the headers do not have',
       didYouMean(
         pattern,
@@ -129,7 +133,7 @@ class Annotator {
 
   /** The annotations of a function: those of patterns where they fit, and its own. */
   #merged(callable: Callable): FunctionAnnotation | undefined {
-    const { functions = {} } = this.#annotations
+    const functions = this.#byFunction
     let merged: FunctionAnnotation | undefined
     for (const [pattern, annotation] of Object.entries(functions)) {
       if (!pattern.endsWith('*') || !isMatch(pattern, callable.name)) continue
@@ -159,7 +163,7 @@ class Annotator {
 
   /** A part of a pattern that fits no function is a mistake. */
   #checkUsed(): void {
-    for (const [pattern, annotation] of Object.entries(this.#annotations.functions ?? {}))
+    for (const [pattern, annotation] of Object.entries(this.#byFunction))
       for (const key of pattern.endsWith('*') ? Object.keys(annotation) : [])
         if (!this.#usedKeys.has(`${pattern} ${key}`))
           throw new AnnotationsError(
@@ -219,7 +223,8 @@ class Annotator {
       handleOf: (id) => [...this.#handles].find(([, { type }]) => type === id)?.[0],
       handle: (path, name, annotation, type) => this.#define(path, name, annotation, type),
       checkFunction: (path, name) => void this.#get(path, name, table),
-      number: (path, value) => this.#number(path, value),
+      number: (path, value) => this.#constants.number(path, value),
+      constant: (path, value) => this.#constants.of(path, value),
       hasLayout: (id) => this.#records.get(id)?.layout !== undefined,
       subject: subjectType === undefined || isObject ? undefined : { type: subjectType, name: message?.argument },
       hasStatus: status !== undefined,
@@ -315,25 +320,13 @@ class Annotator {
     return {
       ...(typeof success === 'string' ? { atLeast: Number(/-?\d+$/.exec(success)![0]) } : {}),
       ...(Array.isArray(success)
-        ? { success: success.map((one) => this.#number([...path, 'success'], one as number | string)) }
+        ? { success: success.map((one) => this.#constants.number([...path, 'success'], one as number | string)) }
         : {}),
       ...(message === undefined ? {} : { message: this.#message([...path, 'message'], message, table) }),
       ...(otherwise === undefined ? {} : { otherwise }),
       ...(code === undefined ? {} : { code }),
       ...(release === undefined ? {} : { release }),
     }
-  }
-
-  /** The value of a status, which may be the name of a constant. */
-  #number(path: readonly string[], value: number | string): number {
-    if (typeof value === 'number') return value
-    const constant = this.#model.constants.find(({ name }) => name === value)?.constant
-    if (constant?.kind === 'integer') return Number(constant.value)
-    throw new AnnotationsError(
-      path,
-      `names the constant ${value}, which the headers do not have`,
-      didYouMean(value, new Set(this.#model.constants.map(({ name: one }) => one))),
-    )
   }
 
   #message(path: readonly string[], text: string, table: string | undefined): NonNullable<StatusPlan['message']> {
@@ -389,11 +382,3 @@ const isMatch = (pattern: string, name: string): boolean =>
   name.includes('.') === pattern.includes('.') && matches(pattern, name)
 
 const isStatusInt = (type: Type): boolean => (type.kind === 'scalar' || type.kind === 'enum') && type.as === 'int32'
-
-/** The function pointers of a struct. */
-function functionMembers({ layout }: BoundRecord): { readonly name: string; readonly type: FunctionType }[] {
-  return (layout?.members ?? []).flatMap((member) => {
-    const type = member.kind === 'field' && member.type.kind === 'pointer' ? member.type.to : undefined
-    return type?.kind === 'function' ? [{ name: member.name, type }] : []
-  })
-}

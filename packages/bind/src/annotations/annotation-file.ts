@@ -33,6 +33,7 @@ export type ParameterAnnotation =
   | { readonly result: ValueAnnotation }
   | { readonly results: string; readonly each?: ValueAnnotation }
   | { readonly inout: string }
+  | { readonly value: number | boolean | string }
 
 /** The annotations of a function in a file: the fixed names, and those of parameters. */
 export interface FunctionAnnotation {

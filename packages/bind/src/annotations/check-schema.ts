@@ -50,6 +50,11 @@ function problemOfAll(
   const sameType = schemas.flatMap((schema, index) => (schema.type === typeNameOf(value) ? [index] : []))
   const keys = typeof value === 'object' && value !== null ? Object.keys(value) : []
   const nearest = sameType.find((index) => keys.some((key) => schemas[index]!.properties?.[key] !== undefined))
+  // An object with no known key gets the names of all.
+  if (nearest === undefined && keys.length > 0 && sameType.length > 1) {
+    const properties = Object.assign({}, ...sameType.map((index) => schemas[index]!.properties)) as Schema['properties']
+    return problemOfObject(value as object, { properties: properties!, additionalProperties: false }, definitions, path)
+  }
   const index = nearest ?? sameType[0]
   if (index !== undefined) return problems[index]
   return new AnnotationsError(path, `must be ${schemas.map(nounOf).join(' or ')}, got ${JSON.stringify(value)}`)

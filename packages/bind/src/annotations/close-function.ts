@@ -4,6 +4,9 @@ import type { HandleAnnotation } from './annotation-file.ts'
 import { AnnotationsError } from './annotations-error.ts'
 import { nameOf, pointeeOf } from './function-plan.ts'
 
+/** Whether C gets the same value for a parameter in every call. */
+const isSame = (role: ParameterRole | undefined): boolean => role?.kind === 'omit' || role?.kind === 'constant'
+
 /** The struct of the object that a `T *` points to, or a `T **`, through which C also forgets the pointer. */
 function objectOf(type: Type): string | undefined {
   return pointeeOf(type) ?? (type.kind === 'pointer' ? pointeeOf(type.to) : undefined)
@@ -53,7 +56,7 @@ export function checkClose(
       `must be a function that takes the ${type} * or ${type} ** of ${handle}, got ${close.name}`,
       'Name the function of the library that ends the object, and do not annotate the parameter that takes it.',
     )
-  const other = parameters.findIndex((_, index) => index !== taken && roles?.[index]?.kind !== 'omit')
+  const other = parameters.findIndex((_, index) => index !== taken && !isSame(roles?.[index]))
   if (other !== -1)
     throw new AnnotationsError(
       path,

@@ -1,9 +1,12 @@
 import { didYouMean } from '@tenon/build/internal'
 
 import type { CallPlan, HandlePlan, ParameterRole, ValuePlan } from '../model/call-plan.ts'
+import type { Constant } from '../model/constant.ts'
 import type { FunctionType, Parameter, Type } from '../model/model.ts'
 import type { FunctionAnnotation, HandleAnnotation, ParameterAnnotation, ValueAnnotation } from './annotation-file.ts'
 import { AnnotationsError } from './annotations-error.ts'
+import { constantFor } from './constant-for.ts'
+import { describeType, isCharacters, isInteger } from './describe-type.ts'
 import { parametersOf, parseCall } from './parse.ts'
 
 /** The handles and statuses of the annotations, as one function needs them. */
@@ -21,6 +24,8 @@ export interface PlanContext {
   checkFunction(path: readonly string[], name: string): void
   /** The value of a status, which may be the name of a constant. */
   number(path: readonly string[], value: number | string): number
+  /** The value of an annotation, which may be the name of a constant. @throws {AnnotationsError} if there is no such constant */
+  constant(path: readonly string[], value: number | boolean | string): Constant
   /** Whether the headers have the members of a struct. */
   hasLayout(id: string): boolean
   /** The parameter whose failure the library explains, by the struct it points to; undefined if its message needs no argument. */
@@ -40,11 +45,6 @@ export const nameOf = ({ name }: Parameter, index: number): string => name ?? `a
 /** The struct to which a pointer points. */
 export const pointeeOf = (type: Type): string | undefined =>
   type.kind === 'pointer' && type.to.kind === 'record' ? type.to.id : undefined
-
-const isInteger = (type: Type): boolean =>
-  (type.kind === 'scalar' && !type.as.startsWith('float')) || type.kind === 'enum'
-export const isCharacters = (type: Type): boolean =>
-  type.kind === 'pointer' && type.to.kind === 'scalar' && type.to.c.endsWith('char')
 
 /**
  * Turns the annotations of one function into a plan of its calls.
@@ -110,7 +110,7 @@ export class FunctionPlanner {
         'Add "status": { "success": [0] }.',
       )
     if (!isInteger(type) && !isStatusObject)
-      throw this.#error(['return'], `must be an integer to be a status, got ${describe(type)}`)
+      throw this.#error(['return'], `must be an integer to be a status, got ${describeType(type)}`)
     return { value, isStatus: true }
   }
 
@@ -138,6 +138,7 @@ export class FunctionPlanner {
     if (annotation === undefined || annotation === 'plain') return { kind: 'argument', isNonnull: false }
     if (typeof annotation === 'object') {
       if ('result' in annotation) return this.#out(type, name, annotation.result)
+      if ('value' in annotation) return this.#constant(type, name, annotation.value)
       if ('results' in annotation) return this.#results(type, name, annotation.results, annotation.each)
       return this.#inout(type, name, parseCall(annotation.inout).argument)
     }
@@ -151,30 +152,31 @@ export class FunctionPlanner {
         return this.#inout(type, name, undefined)
       case 'length':
       case 'count':
-        if (!isInteger(type)) throw this.#error([name], `must be an integer to be a length, got ${describe(type)}`)
+        if (!isInteger(type)) throw this.#error([name], `must be an integer to be a length, got ${describeType(type)}`)
         return { kind: 'length', of: this.#indexOf(argument!, [name]) }
       case 'length-of-result':
         if (type.kind !== 'pointer' || !isInteger(type.to))
-          throw this.#error([name], `must be a pointer to an integer, got ${describe(type)}`)
+          throw this.#error([name], `must be a pointer to an integer, got ${describeType(type)}`)
         if (this.#type.result.kind !== 'pointer') throw this.#error([name], 'needs a function that returns a pointer')
         return { kind: 'resultLength' }
       case 'texts':
       case 'pointers':
         if (type.kind !== 'pointer' || type.to.kind !== 'pointer')
-          throw this.#error([name], `must be an array of pointers, got ${describe(type)}`)
+          throw this.#error([name], `must be an array of pointers, got ${describeType(type)}`)
         return { kind: word }
       case 'text':
-        if (!isCharacters(type)) throw this.#error([name], `must be a pointer to characters, got ${describe(type)}`)
+        if (!isCharacters(type)) throw this.#error([name], `must be a pointer to characters, got ${describeType(type)}`)
         return { kind: 'argument', as: 'text', isNonnull: false }
       case 'call':
         if (type.kind !== 'pointer' || type.to.kind !== 'function')
-          throw this.#error([name], `must be a pointer to a function, got ${describe(type)}`)
+          throw this.#error([name], `must be a pointer to a function, got ${describeType(type)}`)
         return { kind: 'callback' }
       case 'omit':
-        if (type.kind === 'record') throw this.#error([name], `must be a scalar or a pointer, got ${describe(type)}`)
+        if (type.kind === 'record')
+          throw this.#error([name], `must be a scalar or a pointer, got ${describeType(type)}`)
         return { kind: 'omit' }
     }
-    if (type.kind !== 'pointer') throw this.#error([name], `must be a pointer, got ${describe(type)}`)
+    if (type.kind !== 'pointer') throw this.#error([name], `must be a pointer, got ${describeType(type)}`)
     if (word === 'retains') return { kind: 'retained' }
     if (word === 'takes') return { kind: pointeeOf(type.to) === undefined ? 'taken' : 'takenAddress' }
     return word === 'pointer'
@@ -182,9 +184,15 @@ export class FunctionPlanner {
       : { kind: 'argument', isNonnull: true }
   }
 
+  #constant(type: Type, name: string, value: number | boolean | string): ParameterRole {
+    const constant = constantFor(type, this.#context.constant([...this.#path, name], value))
+    if (constant !== undefined) return { kind: 'constant', constant }
+    throw this.#error([name], `must have a value that fits ${describeType(type)}, got ${JSON.stringify(value)}`)
+  }
+
   #out(type: Type, name: string, annotation: ValueAnnotation | undefined): ParameterRole {
     if (type.kind !== 'pointer' || type.to.kind === 'void' || type.to.kind === 'function')
-      throw this.#error([name], `must be a pointer to be a result, got ${describe(type)}`)
+      throw this.#error([name], `must be a pointer to be a result, got ${describeType(type)}`)
     if (type.to.kind === 'record') {
       const { id } = type.to
       if (this.#context.hasLayout(id)) return { kind: 'struct', id }
@@ -203,7 +211,7 @@ export class FunctionPlanner {
   #inout(type: Type, name: string, of: string | undefined): ParameterRole {
     const isWritable =
       type.kind === 'pointer' && (isInteger(type.to) || type.to.kind === 'scalar' || type.to.kind === 'pointer')
-    if (!isWritable) throw this.#error([name], `must be a pointer to a scalar or a pointer, got ${describe(type)}`)
+    if (!isWritable) throw this.#error([name], `must be a pointer to a scalar or a pointer, got ${describeType(type)}`)
     return { kind: 'inout', ...(of === undefined ? {} : { of: this.#indexOf(of, [name]) }) }
   }
 
@@ -218,15 +226,15 @@ export class FunctionPlanner {
     }
     if (annotation === 'number') {
       if (isInteger(type)) return { ...PLAIN, form: 'number' }
-      throw this.#error(path, `must be an integer to be a number, got ${describe(type)}`)
+      throw this.#error(path, `must be an integer to be a number, got ${describeType(type)}`)
     }
-    if (!isPointer) throw this.#error(path, `must be a pointer, got ${describe(type)}`)
+    if (!isPointer) throw this.#error(path, `must be a pointer, got ${describeType(type)}`)
     if (annotation === 'nullable') return { ...PLAIN, isNullable: true }
     if (annotation === 'nonnull') return { ...PLAIN, isNonnull: true }
     if (annotation === 'pointer') return { ...PLAIN, form: 'pointer' }
     const isText = annotation === 'text' || (typeof annotation === 'object' && annotation.text === true)
     if (isText && !isCharacters(type) && type.to.kind !== 'void')
-      throw this.#error(path, `must be a pointer to characters to be text, got ${describe(type)}`)
+      throw this.#error(path, `must be a pointer to characters to be text, got ${describeType(type)}`)
     if (typeof annotation !== 'object') return { ...PLAIN, form: 'text' }
     const { free, nullable = false, handle, close, within, evenOnError, finalize } = annotation
     if (free !== undefined) checkFunction([...this.#path, ...path, 'free'], free)
@@ -240,7 +248,7 @@ export class FunctionPlanner {
       )
     }
     if (pointee === undefined)
-      throw this.#error(path, `must be a pointer to a struct to be a handle, got ${describe(type)}`)
+      throw this.#error(path, `must be a pointer to a struct to be a handle, got ${describeType(type)}`)
     define([...this.#path, ...path], handle, without({ close, finalize }), pointee)
     const own = without({ within, evenOnError, nullable: nullable ? (true as const) : undefined })
     return this.#handle(path, handle, own, pointee)
@@ -303,25 +311,5 @@ const pointsTo = (type: Type, id: string, { kind }: ParameterRole): boolean =>
 function without<Value extends object>(value: Value): { [Key in keyof Value]?: NonNullable<Value[Key]> } {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
     [Key in keyof Value]?: NonNullable<Value[Key]>
-  }
-}
-
-/** A type as C spells it, roughly. */
-function describe(type: Type): string {
-  switch (type.kind) {
-    case 'scalar':
-    case 'unsupported':
-      return type.c
-    case 'enum':
-    case 'record':
-      return type.id ?? 'an enumeration'
-    case 'pointer':
-      return `${describe(type.to)} *`
-    case 'array':
-      return `${describe(type.of)}[]`
-    case 'function':
-      return 'a function'
-    default:
-      return type.kind
   }
 }

@@ -4,7 +4,7 @@
  */
 export interface Schema {
   readonly description?: string
-  readonly type?: 'object' | 'string' | 'boolean' | 'integer' | 'array'
+  readonly type?: 'object' | 'string' | 'boolean' | 'integer' | 'number' | 'array'
   readonly const?: unknown
   readonly enum?: readonly string[]
   readonly pattern?: string
@@ -71,6 +71,12 @@ const definitions: Readonly<Record<string, Schema>> = {
       object('Several results.', {
         results: text('the parameter whose elements C writes a value for, or that is the number of values'),
         each: ref('value', 'each of the values'),
+      }),
+      object('A value that the caller does not pass.', {
+        value: {
+          description: 'a number, true, false, or the name of a constant of the headers; -1 is also that of a pointer',
+          anyOf: [{ type: 'integer' }, { type: 'number' }, { type: 'boolean' }, { type: 'string' }],
+        },
       }),
       object('A value that C reads and writes.', {
         inout: {
@@ -144,7 +150,10 @@ export const annotationSchema: Schema & {
   ...object('What a C header does not say: results, handles, lengths and errors.', {
     $schema: text('the place of this schema'),
     tenon: { description: 'the version of this form', const: 1 },
-    functions: map('functions by name; a method of a table is Table.name', 'function'),
+    functions: map(
+      'functions by name; a method of a table is Table.name, and name@VERSION is a version of a symbol of glibc',
+      'function',
+    ),
     handles: map('classes of handles by name', 'handle'),
     status: ref('status', 'the statuses that functions return'),
     tables: map('structs of function pointers by name', 'table'),

@@ -1,3 +1,5 @@
+import type { Constant } from './constant.ts'
+
 /** A handle that a call makes of a pointer. */
 export interface HandlePlan {
   /** The class in the module. */
@@ -34,6 +36,8 @@ export type ParameterRole =
   | { readonly kind: 'struct'; readonly id: string }
   | { readonly kind: 'inout'; readonly of?: number }
   | { readonly kind: 'length'; readonly of: number }
+  /** The same value in every call. */
+  | { readonly kind: 'constant'; readonly constant: Constant }
   | {
       readonly kind:
         | 'omit'

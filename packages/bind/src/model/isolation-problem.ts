@@ -17,6 +17,7 @@ const HARMLESS: ReadonlySet<ParameterRole['kind']> = new Set([
   'inout',
   'length',
   'omit',
+  'constant',
   'resultLength',
   'taken',
 ])

@@ -1,5 +1,6 @@
 import type { Place } from '../read/c-types.ts'
 import type { BoundHandle, CallPlan, StatusPlan } from './call-plan.ts'
+import type { Constant } from './constant.ts'
 
 /** The types of scalars in calls and in memory. */
 export type ScalarKind =
@@ -124,14 +125,6 @@ export interface BoundEnum {
   readonly names: readonly string[]
   readonly place: Place
 }
-
-/** The value of a constant. Integers are exact, texts are UTF-8, and a pointer is an address that is a value, such as `(void *)-1`. */
-export type Constant =
-  | { readonly kind: 'integer'; readonly value: bigint }
-  | { readonly kind: 'real'; readonly value: number }
-  | { readonly kind: 'text'; readonly value: string }
-  | { readonly kind: 'bytes'; readonly value: Uint8Array }
-  | { readonly kind: 'pointer'; readonly value: bigint }
 
 /** A macro or an enumerator with its value. */
 export interface BoundConstant {

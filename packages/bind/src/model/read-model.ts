@@ -24,7 +24,7 @@ import { TypeBuilder } from './type-builder.ts'
 export interface LibraryExports {
   /** The name by which it is loaded, such as `libsqlite3.so.0`. */
   readonly name: string
-  /** Undefined if they are not known, as those of a library that is not on this machine. */
+  /** The names, also with their versions, such as `memcpy@GLIBC_2.2.5`. Undefined if they are not known, as those of a library that is not on this machine. */
   readonly symbols: ReadonlySet<string> | undefined
 }
 
@@ -51,6 +51,8 @@ export interface ReadOptions {
   readonly headerFiles?: readonly string[]
   /** Compiles a library with what no library exports: inline functions, macros, and functions whose types no call can pass. */
   readonly shim?: { readonly libraries: readonly ShimLibrary[] }
+  /** The versions of symbols that are called on Linux, such as `{ memcpy: 'GLIBC_2.2.5' }`. */
+  readonly versions?: Readonly<Record<string, string>>
   /** The types of macros with parameters, such as `(const void *) -> uint32_t`, which are then functions of the shim. */
   readonly macros?: Readonly<Record<string, string>>
 }
@@ -192,16 +194,25 @@ class HeaderModel {
 
   /** A function of the libraries, or else of the shim. Undefined for one that is refused. */
   #function(declaration: FunctionDeclaration, types: TypeBuilder): BoundFunction | undefined {
-    const { name, place, symbol = name, isInline, type: declared } = declaration
+    const { name, place, isInline, type: declared } = declaration
     if (isInline) return this.#wrapper(declaration, types, 'inline function', '')
+    const version = this.#versionOf(name)
+    const symbol = `${declaration.symbol ?? name}${version === undefined ? '' : `@${version}`}`
     if (!this.#isExported(symbol)) {
-      this.#refuse(name, place, 'not exported', `by ${this.#libraryNames}`)
+      const inVersion = version === undefined ? '' : `in the version ${version} `
+      this.#refuse(name, place, 'not exported', `${inVersion}by ${this.#libraryNames}`)
       return undefined
     }
     const type = types.functionType(declared)
     const reason = reasonNotCallable(type, types)
     if (reason !== undefined) return this.#wrapper(declaration, types, 'type cannot be passed', reason)
     return { name, ...(symbol === name ? {} : { symbol }), type, place }
+  }
+
+  /** The version of a symbol. Only those of Linux have versions. */
+  #versionOf(name: string): string | undefined {
+    const { versions = {}, target = hostPlatform.name } = this.#options
+    return target.startsWith('linux') && Object.hasOwn(versions, name) ? versions[name] : undefined
   }
 
   get #libraryNames(): string {

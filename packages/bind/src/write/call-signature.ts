@@ -1,8 +1,9 @@
 import type { CallPlan, ParameterRole, StatusPlan, ValuePlan } from '../model/call-plan.ts'
 import type { BoundRecord, FunctionType, Parameter, Type } from '../model/model.ts'
 import { identifier } from './identifiers.ts'
+import { literalOf } from './literals.ts'
 import { namesOfResults } from './result-names.ts'
-import { signature, signatureType, sizeOf } from './types.ts'
+import { isText, signature, signatureType, sizeOf } from './types.ts'
 
 type Records = ReadonlyMap<string, BoundRecord>
 
@@ -94,6 +95,12 @@ function parameterText(
       return members([`is: 'inout'`, `type: ${writtenType(to)}`, label, counted])
     case 'length':
       return members([`is: 'length'`, `type: ${signatureType(type, records)}`, label, counted])
+    case 'constant': {
+      const { value } = literalOf(role.constant)
+      const text = type.kind === 'scalar' && type.as === 'bool' ? String(value === '1') : value
+      const own = type.kind === 'pointer' && !isText(type) ? `'pointer'` : signatureType(type, records)
+      return members([`is: 'constant'`, `type: ${own}`, label, `constant: ${text}`])
+    }
     case 'callback':
       return members([
         `is: 'callback'`,
@@ -131,10 +138,10 @@ function formText(
   elementSize: number | undefined,
   records: Records,
 ): string | undefined {
-  const isText = form === 'text' || (form === 'plain' && signatureType(type, records) === `'text'`)
+  const isCopied = form === 'text' || (form === 'plain' && signatureType(type, records) === `'text'`)
   const close = (name: string): string => `($pointer) => ${nameFunction(name)}($pointer)`
   const parts = [
-    isText ? 'text: true' : undefined,
+    isCopied ? 'text: true' : undefined,
     free === undefined ? undefined : `free: ${close(free)}`,
     form === 'number' ? 'number: true' : undefined,
     isNullable ? 'nullable: true' : undefined,

@@ -6,7 +6,14 @@ import { argumentOfScalar, parameterType, pointerTo, resultType, TYPED_ARRAYS } 
 
 type Records = ReadonlyMap<string, BoundRecord>
 
-const MADE: ReadonlySet<ParameterRole['kind']> = new Set(['out', 'struct', 'omit', 'length', 'resultLength'])
+const MADE: ReadonlySet<ParameterRole['kind']> = new Set([
+  'out',
+  'struct',
+  'omit',
+  'constant',
+  'length',
+  'resultLength',
+])
 
 /** Whether the caller passes an argument for a parameter. */
 export const isPassed = ({ kind, ...role }: ParameterRole): boolean =>

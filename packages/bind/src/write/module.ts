@@ -1,8 +1,9 @@
 import { ToolError } from '@tenon/build'
-import type { BoundConstant, BoundEnum, BoundRecord, BoundVariable, Constant, Model } from '../model/model.ts'
+import type { BoundConstant, BoundEnum, BoundRecord, BoundVariable, Model } from '../model/model.ts'
 import type { Place } from '../read/c-types.ts'
 import { Comments } from '../read/comments.ts'
 import { identifier, quoted } from './identifiers.ts'
+import { literalOf } from './literals.ts'
 import { mergeParts } from './merge-parts.ts'
 import type { ModulePart } from './module-part.ts'
 import { writeRecord } from './records.ts'
@@ -137,26 +138,6 @@ function withComment(text: string, { code, declaration }: ModulePart): ModulePar
   const comment =
     lines.length === 1 ? `/** ${lines[0]} */` : `/**\n${lines.map((line) => ` * ${line}`.trimEnd()).join('\n')}\n */`
   return { code, declaration: `${comment}\n${declaration}` }
-}
-
-const MAXIMUM_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
-
-function literalOf(constant: Constant): { readonly value: string; readonly type: string } {
-  switch (constant.kind) {
-    case 'integer': {
-      const isSafe = constant.value <= MAXIMUM_SAFE && constant.value >= -MAXIMUM_SAFE
-      const value = `${constant.value}${isSafe ? '' : 'n'}`
-      return { value, type: value }
-    }
-    case 'real':
-      return { value: Object.is(constant.value, -0) ? '-0' : String(constant.value), type: 'number' }
-    case 'text':
-      return { value: JSON.stringify(constant.value), type: JSON.stringify(constant.value) }
-    case 'bytes':
-      return { value: `Uint8Array.of(${constant.value.join(', ')})`, type: 'Uint8Array' }
-    case 'pointer':
-      return { value: `NativeModule.pointer(${constant.value}n)`, type: 'MemorySegment' }
-  }
 }
 
 function writeConstant({ name, constant }: BoundConstant): ModulePart {

@@ -168,6 +168,8 @@ class Run {
       }
       case 'omit':
         return type === 'bool' ? false : type === 'pointer' || type === 'text' || typeof type !== 'string' ? null : 0
+      case 'constant':
+        return parameter.constant
       case 'length':
         return lengthOf(this.#given[of!], elementSize, name)
       case 'texts':

@@ -51,6 +51,7 @@ export interface ValueForm {
  * | `struct`       | a struct in memory from the allocator, which is a result                                  | nothing            |
  * | `inout`        | memory with a value, which is a result again                                              | the value          |
  * | `omit`         | null or 0                                                                                 | nothing            |
+ * | `constant`     | the same value in every call                                                              | nothing            |
  * | `length`       | the number of elements of the argument `of`                                               | nothing            |
  * | `resultLength` | memory for the length of the pointer that C returns                                       | nothing            |
  * | `texts`        | an array of C strings, copied for the call                                                | an array of texts  |
@@ -67,6 +68,7 @@ export interface AnnotatedParameter {
     | 'struct'
     | 'inout'
     | 'omit'
+    | 'constant'
     | 'length'
     | 'resultLength'
     | 'texts'
@@ -84,6 +86,7 @@ export interface AnnotatedParameter {
   readonly of?: number
   readonly elementSize?: number
   readonly value?: ValueForm
+  readonly constant?: unknown
   readonly struct?: StructClass
   readonly signature?: () => FunctionSignature
 }

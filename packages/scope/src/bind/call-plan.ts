@@ -12,7 +12,14 @@ export const isAnnotated = (parameter: BindType | AnnotatedParameter): parameter
   typeof parameter === 'object' && 'is' in parameter
 
 /** The parameters whose arguments are made for the call. */
-const MADE: ReadonlySet<AnnotatedParameter['is']> = new Set(['out', 'struct', 'omit', 'length', 'resultLength'])
+const MADE: ReadonlySet<AnnotatedParameter['is']> = new Set([
+  'out',
+  'struct',
+  'omit',
+  'constant',
+  'length',
+  'resultLength',
+])
 
 /** Whether the argument of a parameter is made for the call. */
 export const isMade = (parameter: BindType | AnnotatedParameter): boolean =>
@@ -69,10 +76,12 @@ export class CallPlan {
   }
 }
 
+/** The parameters whose arguments have their types in C. */
+const PLAIN: ReadonlySet<AnnotatedParameter['is']> = new Set(['omit', 'constant', 'length', 'nonnull', 'retained'])
+
 /** The type of an argument in the call itself: memory that is made for the call is a pointer. */
 function typeForCall(parameter: BindType | AnnotatedParameter): BindType {
   if (!isAnnotated(parameter)) return parameter
   const { is, type } = parameter
-  const isPlain = is === 'omit' || is === 'length' || is === 'nonnull' || is === 'retained'
-  return isPlain ? type : 'pointer'
+  return PLAIN.has(is) ? type : 'pointer'
 }

@@ -117,7 +117,7 @@ export class NativeModule {
     return MemorySegment.ofAddress(address)
   }
 
-  /** Whether one of the libraries exports a function or variable. @throws {LoadError} if a library cannot be opened */
+  /** Whether one of the libraries exports a function or variable, also as `name@VERSION`. @throws {LoadError} if a library cannot be opened */
   has(name: string): boolean {
     if (this.#remote === undefined) return this.#find(name) !== undefined
     this.#scope.checkOpen()
@@ -249,7 +249,7 @@ export class NativeModule {
   #find(name: string): MemorySegment | undefined {
     this.#open()
     for (const lookup of this.#lookups) {
-      const symbol = lookup.find(name)
+      const symbol = lookup.find(name) ?? findVersion(lookup, name)
       if (symbol) return symbol
     }
     return undefined
@@ -302,6 +302,12 @@ export class NativeModule {
     stubs.set(key, stub)
     return { stub, isNew: true }
   }
+}
+
+/** A symbol whose name ends with its version, such as `memcpy@GLIBC_2.2.5`. */
+function findVersion(lookup: SymbolLookup, name: string): MemorySegment | undefined {
+  const at = name.indexOf('@')
+  return at <= 0 ? undefined : lookup.find(name.slice(0, at), { version: name.slice(at + 1) })
 }
 
 /** The callbacks of a parameter live as long as the module, so a new function for each call is a leak. */

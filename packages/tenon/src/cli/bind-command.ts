@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
-import { readBinary } from '@tenon/binary'
 import type * as bindTool from '@tenon/bind'
 import type { LibraryExports, Model, ModuleFiles } from '@tenon/bind'
 import { parseArguments } from './arguments.ts'
 import type { Definition, Values } from './definition.ts'
 import { ExitCode } from './failure.ts'
 import { InputError } from './input-error.ts'
+import { exportedNames } from '../exported-names.ts'
 import { libraryPath } from '../library-path.ts'
 import { findInProject, loadPeer } from './load-peer.ts'
 import type { SubCommand } from './sub-command.ts'
@@ -159,6 +159,7 @@ async function bindOnce(
       exclude,
       headerFiles: header,
       macros: annotations?.macros ?? {},
+      versions: annotations === undefined ? {} : tool.symbolVersions(annotations),
       ...(shim && { shim: { libraries: shimLibraries(libraries, platform, output ?? '.') } }),
     }).finally(() => progress.end())
     if (model === undefined) return { code: ExitCode.kernelFailed }
@@ -253,8 +254,7 @@ const headerName = (header: string): string => (existsSync(header) ? resolve(hea
 /** The exports of a library. One of another platform need not be on this machine: then its functions are looked up when the module runs. */
 function exportsOf(library: string, platform: string | undefined): LibraryExports {
   const path = libraryPath(library)
-  if (existsSync(path))
-    return { name: basename(library), symbols: new Set(readBinary(path).exports.map(({ name }) => name)) }
+  if (existsSync(path)) return { name: basename(library), symbols: exportedNames(path) }
   if (platform !== undefined && !platform.startsWith(`${process.platform}-${process.arch}`))
     return { name: basename(library), symbols: undefined }
   throw new InputError(

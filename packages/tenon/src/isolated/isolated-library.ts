@@ -30,6 +30,7 @@ import {
   type RemoteLibrary,
 } from '@tenon/scope/internal'
 import type { Downcall, FunctionSignature, IsolatedFunctionOptions } from '@tenon/scope/linker'
+import { exportedNames } from '../exported-names.ts'
 import { libraryPath } from '../library-path.ts'
 import type { KernelOptions } from '../kernels/kernel-options.ts'
 import { findKernel, isPacked, type SearchedLibrary } from '../kernels/open-kernel.ts'
@@ -298,7 +299,7 @@ function hashOf(path: string): string | undefined {
 }
 
 function remoteLibrary(path: string): RemoteLibrary {
-  const names = new Set(readBinary(path).exports.map(({ name }) => name))
+  const names = exportedNames(path)
   return { path, exports: (name) => names.has(name) }
 }
 

@@ -13,7 +13,7 @@ let bound: Bound
 
 beforeAll(async () => {
   const { code, stderr } = bind('--annotations', annotations, '--output', 'store')
-  expect(stderr).toMatch(/functions, 5 constants, 3 structs, 4 handles in/)
+  expect(stderr).toMatch(/functions, 6 constants, 3 structs, 4 handles in/)
   expect(code).toBe(0)
   bound = await load('store')
 })
@@ -165,6 +165,12 @@ describe('results', () => {
 })
 
 describe('arguments', () => {
+  test('with a constant value are not passed', async () => {
+    expect(bound['mark']('abc')).toBe(253)
+    expect(await bound['mark'].async('ü')).toBe(252)
+    expect(() => bound['mark'](5)).toThrow(ArgumentError)
+  })
+
   test('have their length counted in elements', () => {
     expect(bound['sum'](Int32Array.of(1, 2, 3))).toBe(6)
     expect(bound['sum'](null)).toBe(0)

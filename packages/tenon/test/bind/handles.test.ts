@@ -15,7 +15,7 @@ let bound: Bound
 
 beforeAll(async () => {
   const { code, stderr } = bind('--annotations', annotations, '--output', 'store')
-  expect(stderr).toMatch(/functions, 5 constants, 3 structs, 4 handles in/)
+  expect(stderr).toMatch(/functions, 6 constants, 3 structs, 4 handles in/)
   expect(code).toBe(0)
   bound = await load('store')
 })

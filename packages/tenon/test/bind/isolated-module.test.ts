@@ -59,6 +59,7 @@ describe('an isolated module', () => {
 
   test('takes and gives texts, memory, lengths, several results and errno', async () => {
     expect(bound['text_copy']('copied')).toBe('copied')
+    expect(bound['mark']('abc')).toBe(253)
     expect(bound['text_copy']('')).toBe('')
     expect(await bound['text_copy'].async('ü'.repeat(10_000))).toBe('ü'.repeat(10_000))
     expect(bound['text_freed']()).toBeGreaterThanOrEqual(3)

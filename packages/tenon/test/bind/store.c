@@ -118,6 +118,9 @@ int64_t large(bool is_too_large) { return is_too_large ? INT64_MAX : 1LL << 40; 
 uint64_t read_flags(uint64_t *out) { *out = UINT64_MAX; return 6; }
 int set_errno(int value) { errno = value; return value ? -1 : 0; }
 int needs_pointer(const int *value) { return *value; }
+int mark(const char *text, void (*release)(void *), uint8_t flags, double ratio, bool deep) {
+  return release == STORE_COPY && deep ? flags + (int)(ratio * 100) + (int)strlen(text) : -1;
+}
 static const char *text_kept;
 const char *keep_text(const char *text) { return text_kept = text; }
 const char *kept_text(void) { return text_kept; }

@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 enum { STORE_OK, STORE_ROW, STORE_FULL = 5, STORE_BAD, STORE_END = -31 };
+#define STORE_COPY ((void (*)(void *))-1)
 typedef struct store store;
 typedef struct cursor cursor;
 typedef struct extent { double low; double high; } extent;
@@ -61,6 +62,7 @@ int64_t large(bool is_too_large);
 uint64_t read_flags(uint64_t *out);
 int set_errno(int value);
 int needs_pointer(const int *value);
+int mark(const char *text, void (*release)(void *), uint8_t flags, double ratio, bool deep);
 const char *keep_text(const char *text);
 const char *kept_text(void);
 int nested(int depth, visit function, int *out);

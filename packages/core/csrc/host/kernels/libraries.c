@@ -81,12 +81,20 @@ int32_t tn__serve_load(tn__request_t *request) {
 
 tn__kernel_library_t *tn__library_of(uint32_t id) { return tn__id_find(&libraries, id); }
 
+/* Finds a function whose name ends with the version of its symbol, such as memcpy@GLIBC_2.2.5. */
+static int32_t find_version(const tn__kernel_library_t *library, const char *name, uint32_t length, void **out) {
+  const char *at = memchr(name, '@', length);
+  if (at == NULL || at == name) return TN_NOT_FOUND;
+  const size_t own = (size_t)(at - name);
+  return tn_library_versioned_symbol(library->handle, name, own, at + 1, length - own - 1, out);
+}
+
 int32_t tn__library_find(tn__request_t *request, const tn__kernel_library_t *library, const char *name, uint32_t length,
                          void **out) {
   *out = NULL;
   if (length == 0) return TN_OK;
   const int32_t status = tn_library_function(library->handle, name, length, out);
-  if (status == TN_OK) return TN_OK;
+  if (status == TN_OK || (status == TN_NOT_FOUND && find_version(library, name, length, out) == TN_OK)) return TN_OK;
   const int shown = length > 512 ? 512 : (int)length;
   if (status == TN_INVALID_ARGUMENT) return tn__refuse(request, status, "%.*s must be a function, got data", shown, name);
   return tn__refuse(request, status, "%s does not export the symbol %.*s", library->path, shown, name);
