@@ -72,7 +72,7 @@ export default {
       ],
       includes,
       libraries: ['dl', 'm', 'pthread'],
-      exports: ['tn_*', 'XLA_FFI_GetApi', 'XlaCustomCallStatus*', '_ZN3xla3ffi12GetXlaFfiApiEv'],
+      exports: ['tn_*', 'XLA_FFI_GetApi', 'XlaCustomCallStatus*', '_ZN3xla*', '_ZNK3xla*'],
       imports: names(`
         _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dl_iterate_phdr dladdr dladdr1 dlerror
         dlinfo dlopen dlsym dlvsym epoll_create1 epoll_ctl epoll_wait eventfd fallocate fchmod fcntl fesetenv free fstat fstatfs ftruncate

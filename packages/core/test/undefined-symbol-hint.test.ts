@@ -23,6 +23,7 @@ describe('the hint for a symbol that no loaded library exports', () => {
     ['TVMAPISetLastError', /Library\.open\(\)/],
     ['_ZN3tvm3ffi5Error4makeEv', /Library\.open\(\)/],
     ['XLA_FFI_Unknown', /headers of XLA/],
+    ['_ZN3xla24CustomCallTargetRegistry8RegisterERKNSt3__112basic_stringIcEEPvS9_', /custom_call_target_registry\.h/],
     ['_ZNSt6thread15_M_start_threadEv', /-lstdc\+\+/],
     ['_ZTVN10__cxxabiv117__class_type_infoE', /-lstdc\+\+/],
     ['__cxa_throw', /-lstdc\+\+/],

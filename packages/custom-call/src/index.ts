@@ -77,7 +77,6 @@ export {
   type LookupOptions,
   type RegistryPrepareOptions,
   type Target,
-  type UntypedOptions,
 } from './registry/target-registry.ts'
 export { type KernelHandler } from './call/handler-callee.ts'
 export { type Kernel, type KernelArgument, type OperandTypes } from './kernel.ts'
@@ -106,10 +105,12 @@ export {
 export {
   deviceFunction,
   hostFunction,
+  registeredFunction,
   UntypedFunction,
   type DeviceFunctionOptions,
   type DevicePlatform,
   type HostFunctionOptions,
+  type UntypedOptions,
   type UntypedPrepareOptions,
 } from './targets/untyped-function.ts'
 export {

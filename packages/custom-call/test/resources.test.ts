@@ -62,7 +62,7 @@ describe('a type of a library', () => {
       }),
     ).toThrow('while loading')
     expect(minor()).toBe(4)
-    expect(registeredNames()).toContainEqual({ name: 'negate', platform: 'host' })
+    expect(registeredNames()).toContainEqual({ name: 'negate', platform: 'host', convention: 'typed' })
     expect(registeredHandler('negate').metadata.version).toBe('0.3')
     library.close()
   })

@@ -55,6 +55,7 @@ test('registrations of four and of five handlers are read by their size', () => 
   expect(refusedNames()).toContainEqual({
     name: 'registered_size',
     platform: 'host',
+    convention: 'typed',
     reason: 'Unexpected XLA_FFI_Handler_Register_Args size: expected 84, or at least 92, got 88',
     version: undefined,
   })
@@ -123,7 +124,11 @@ describe('refused registrations', () => {
   test('are listed with their reason, and not among the registered names', () => {
     const accepted = registeredNames().filter(({ name }) => name.startsWith('registered_'))
     expect(accepted).toStrictEqual(
-      ['older', 'record', 'traits'].map((name) => ({ name: `registered_${name}`, platform: 'host' })),
+      ['older', 'record', 'traits'].map((name) => ({
+        name: `registered_${name}`,
+        platform: 'host',
+        convention: 'typed',
+      })),
     )
     expect(refusedNames().map(({ name, version }) => [name, version])).toStrictEqual([
       ['registered_newer', '0.5'],
@@ -134,6 +139,7 @@ describe('refused registrations', () => {
     expect(refusedNames()[0]).toStrictEqual({
       name: 'registered_newer',
       platform: 'host',
+      convention: 'typed',
       reason: 'built for XLA FFI 0.5',
       version: '0.5',
     })

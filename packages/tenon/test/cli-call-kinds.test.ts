@@ -33,10 +33,25 @@ describe('tenon call on every kind of custom call', () => {
     expectRefusal(
       call(runtime, 'nobody', '--registered', ...x(), ...y),
       1,
-      'does not register a handler named "nobody"',
+      'does not register a handler or function named "nobody"',
       'tenon inspect --handlers',
     )
     expectRefusal(call(runtime, 'negat', '--registered', ...x(), ...y), 1, 'named "negat"', 'Did you mean negate?')
+  })
+
+  test('--registered calls a function of the convention that --abi states', () => {
+    const macro = kernelLibrary('kernels_macro')
+    const found = call(macro, 'macro_look_up', '--registered', '--abi', 'host', '--result', 's64[2]')
+    expect(found).toMatchObject({ stdout: '[1 0]\n', stderr: '' })
+    const failing = call(macro, 'macro_failing', '--registered', '--abi', 'host-status', '--result', 'f32[1]')
+    expect(failing.stderr).toContain("the macro's function fails")
+    expectRefusal(call(macro, 'macro_look_up', '--abi', 'host', '--result', 's64[2]'), 1, 'macro_look_up')
+    expectRefusal(
+      call(macro, 'macro_ad', '--registered', '--abi', 'host', '--result', 's64[2]'),
+      1,
+      'named "macro_ad"',
+      'Did you mean macro_add?',
+    )
   })
 
   test('--alias shares memory between operand and result, and temp: makes scratch memory', () => {
@@ -60,7 +75,7 @@ describe('tenon call on every kind of custom call', () => {
 
   test('refuses options of typed calls for other conventions', () => {
     expectRefusal(
-      call(kernels, 'do_custom_call', '--abi', 'host', '--registered', ...y),
+      call(kernels, 'do_custom_call', '--abi', 'host', '--host-scratch', ...y),
       2,
       'must be used with a typed call, got --abi host',
     )

@@ -263,7 +263,7 @@ describe('tenon call with a signature', () => {
     [
       [kernels, 'softmax', '--arg', 'x.npy', '--registered'],
       1,
-      'does not register a handler named "softmax"',
+      'does not register a handler or function named "softmax"',
       undefined,
     ],
     [['libkernels.so', 'describe_attrs', '--free', '{"a":1}'], 2, 'a number must have its type', 'f32:1'],

@@ -165,6 +165,10 @@ describe('tenon inspect', () => {
     expect(stdout).toMatch(/scale_on_stream_v3 +XLA FFI 0\.3 +can be captured in a command buffer/)
     expect(stdout).toMatch(/twice_v5 +XLA FFI 0\.5/)
     expect(stdout).toMatch(/not_ready +not_ready answered FAILED_PRECONDITION/)
+    const macro = runTenon(['inspect', kernelLibrary('kernels_macro'), '--handlers'])
+    expect(macro.stdout).toMatch(/^ *macro_add +untyped +registered for CUDA$/m)
+    expect(macro.stdout).toMatch(/^ *macro_add +untyped +registered for Host$/m)
+    expect(macro.stdout).toContain('another function is registered as macro_twice for Host')
     const runtime = runTenon(['inspect', kernelLibrary('kernels_runtime'), '--handlers', '--json'])
     expect((JSON.parse(runtime.stdout) as { handlers: unknown }).handlers).toEqual([
       expect.objectContaining({ name: 'negate', platform: 'host', version: '0.3', stages: ['execute'] }),

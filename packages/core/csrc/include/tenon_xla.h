@@ -138,10 +138,14 @@ TN_API int32_t tn_xla_find_handler(const char *name, size_t name_length, const c
 typedef struct tn_xla_registration {
   uint32_t name_length, platform_length, reason_length;
   int32_t major, minor; /* of the execute handler; -1 if it was not asked, or did not answer */
-  uint32_t reserved;
+  uint32_t is_untyped;  /* 1 for a function of an untyped convention, which has no version */
 } tn_xla_registration_t;
 
-/* Lists the registrations of handlers, also those that were refused, the newest first. `*length` is the size of the
+/* As tn_xla_registered_function(), for this process. TN_NOT_FOUND: none is registered. */
+TN_API int32_t tn_xla_find_function(const char *name, size_t name_length, const char *platform, size_t platform_length,
+                                    uint64_t *address);
+
+/* Lists the registrations of handlers and functions, also those that were refused, the newest first. `*length` is the size of the
  * whole list, which is incomplete if that exceeds `capacity`. */
 TN_API int32_t tn_xla_list_handlers(void *out, size_t capacity, size_t *length);
 

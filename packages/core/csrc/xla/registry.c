@@ -1,5 +1,5 @@
-/* The handlers that libraries register, by name and platform, and the registrations that were refused. Entries are never
- * removed, because libraries stay mapped. */
+/* The handlers and the functions of untyped conventions that libraries register, by name and platform, and the registrations that were
+ * refused. Entries are never removed, because libraries stay mapped. */
 #include <stdlib.h>
 
 #include "error.h"
@@ -13,8 +13,9 @@ typedef struct entry {
   char *name; /* NUL-terminated, as the others */
   char *platform;
   char *reason; /* null for an accepted registration */
-  tn_xla_bundle_t bundle;
-  int32_t major, minor; /* -1 until the execute handler has answered */
+  int is_untyped;
+  tn_xla_bundle_t bundle; /* the address of an untyped function is that of the execute handler */
+  int32_t major, minor;   /* -1 until the execute handler has answered */
   uint32_t traits;
   int64_t state_type_id;
 } entry_t;
@@ -49,9 +50,11 @@ static int is_of(const entry_t *entry, const char *name, const char *platform) {
 }
 
 /* Returns the accepted registration, or null. The lock is held. */
-static const entry_t *find(const char *name, const char *platform) {
+static const entry_t *find(const char *name, const char *platform, int is_untyped) {
   const entry_t *entry = entries;
-  while (entry != NULL && (entry->reason != NULL || !is_of(entry, name, platform))) entry = entry->next;
+  while (entry != NULL &&
+         (entry->reason != NULL || entry->is_untyped != is_untyped || !is_of(entry, name, platform)))
+    entry = entry->next;
   return entry;
 }
 
@@ -81,7 +84,7 @@ static void push(entry_t *entry) {
  * caller keeps the entry, unless both are equal. */
 static tn_xla_error_t *accept(entry_t *entry) {
   tn__lock(&lock);
-  const entry_t *same = find(entry->name, entry->platform);
+  const entry_t *same = find(entry->name, entry->platform, entry->is_untyped);
   if (same == NULL) {
     push(entry);
     tn__unlock(&lock);
@@ -91,6 +94,9 @@ static tn_xla_error_t *accept(entry_t *entry) {
       same->minor != entry->minor || same->traits != entry->traits || same->state_type_id != entry->state_type_id;
   const int other_bundle = memcmp(&same->bundle, &entry->bundle, sizeof entry->bundle) != 0;
   tn__unlock(&lock);
+  if (entry->is_untyped && other_bundle)
+    return tn__xla_error(TN_XLA_ALREADY_EXISTS, "another function is registered as %s for %s", entry->name,
+                         entry->platform);
   if (other_metadata || other_bundle)
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT,
                          "Duplicate FFI handler registration for %s on platform %s with different %s", entry->name,
@@ -190,6 +196,77 @@ tn_xla_error_t *tn__xla_handler_register(const void *args, const tn_xla_api_t *a
   return wrong == NULL ? NULL : refuse(entry, wrong);
 }
 
+static int is_name(const char *name, size_t length) { return name != NULL && length > 0 && length <= LONGEST_NAME; }
+
+TN_API void tn_xla_register_function(const char *name, size_t name_length, const char *platform, size_t platform_length,
+                                     void *function) {
+  if (!is_name(name, name_length) || !is_name(platform, platform_length) || function == NULL) return;
+  entry_t *entry = calloc(1, sizeof *entry);
+  if (entry == NULL) return;
+  entry->is_untyped = 1;
+  entry->major = entry->minor = -1;
+  memcpy(&entry->bundle.execute, &function, sizeof function);
+  entry->name = copy_span((tn_xla_span_t){name, name_length});
+  entry->platform = copy_span((tn_xla_span_t){platform, platform_length});
+  tn_xla_error_t *wrong = entry->name == NULL || entry->platform == NULL ? no_memory() : accept(entry);
+  if (wrong != NULL) tn__xla_error_destroy(refuse(entry, wrong));
+}
+
+TN_API void *tn_xla_registered_function(const char *name, size_t name_length, const char *platform,
+                                        size_t platform_length) {
+  void *function = NULL;
+  if (!is_name(name, name_length) || !is_name(platform, platform_length)) return NULL;
+  char *name_copy = copy_span((tn_xla_span_t){name, name_length});
+  char *platform_copy = copy_span((tn_xla_span_t){platform, platform_length});
+  if (name_copy != NULL && platform_copy != NULL) {
+    tn__lock(&lock);
+    const entry_t *entry = find(name_copy, platform_copy, 1);
+    if (entry != NULL) memcpy(&function, &entry->bundle.execute, sizeof function);
+    tn__unlock(&lock);
+  }
+  free(name_copy);
+  free(platform_copy);
+  return function;
+}
+
+int32_t tn_xla_find_function(const char *name, size_t name_length, const char *platform, size_t platform_length,
+                             uint64_t *address) {
+  TN_REQUIRE(name != NULL && platform != NULL && address != NULL, "name, platform and address must not be null");
+  *address = (uint64_t)(uintptr_t)tn_xla_registered_function(name, name_length, platform, platform_length);
+  return *address != 0 ? TN_OK : tn__fail(TN_NOT_FOUND, "no function is registered as %.*s", (int)name_length, name);
+}
+
+/* The members of XLA's C++ class for objects that were compiled with its own header and libstdc++, whose std::string begins with the
+ * address and the length. The registry that Global() returns has no members that callers read. */
+typedef struct {
+  const char *data;
+  size_t length;
+} std_string_t;
+
+TN_API void *_ZN3xla24CustomCallTargetRegistry6GlobalEv(void);
+TN_API void *_ZN3xla24CustomCallTargetRegistry6GlobalEv(void) {
+  static char registry;
+  return &registry;
+}
+
+TN_API void
+_ZN3xla24CustomCallTargetRegistry8RegisterERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEPvS8_(
+    void *registry, const std_string_t *symbol, void *address, const std_string_t *platform);
+TN_API void
+_ZN3xla24CustomCallTargetRegistry8RegisterERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEPvS8_(
+    void *registry, const std_string_t *symbol, void *address, const std_string_t *platform) {
+  (void)registry;
+  tn_xla_register_function(symbol->data, symbol->length, platform->data, platform->length, address);
+}
+
+TN_API void *_ZNK3xla24CustomCallTargetRegistry6LookupERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES8_(
+    const void *registry, const std_string_t *symbol, const std_string_t *platform);
+TN_API void *_ZNK3xla24CustomCallTargetRegistry6LookupERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES8_(
+    const void *registry, const std_string_t *symbol, const std_string_t *platform) {
+  (void)registry;
+  return tn_xla_registered_function(symbol->data, symbol->length, platform->data, platform->length);
+}
+
 static void copy_registered(const entry_t *entry, tn_xla_registered_t *out) {
   memcpy(out->handlers, &entry->bundle, sizeof out->handlers);
   out->traits = entry->traits;
@@ -198,7 +275,7 @@ static void copy_registered(const entry_t *entry, tn_xla_registered_t *out) {
 
 static int32_t look_up(const char *name, const char *platform, tn_xla_registered_t *out) {
   tn__lock(&lock);
-  const entry_t *accepted = find(name, platform);
+  const entry_t *accepted = find(name, platform, 0);
   const entry_t *entry = accepted != NULL ? accepted : find_newer(name, platform);
   if (entry != NULL) copy_registered(entry, out);
   tn__unlock(&lock);
@@ -237,7 +314,7 @@ int32_t tn_xla_list_handlers(void *out, size_t capacity, size_t *length) {
   for (const entry_t *entry = entries; entry != NULL; entry = entry->next) {
     const tn_xla_registration_t head = {(uint32_t)strlen(entry->name), (uint32_t)strlen(entry->platform),
                                         entry->reason == NULL ? 0 : (uint32_t)strlen(entry->reason), entry->major,
-                                        entry->minor, 0};
+                                        entry->minor, (uint32_t)entry->is_untyped};
     const size_t size = (sizeof head + head.name_length + head.platform_length + head.reason_length + 7) & ~(size_t)7;
     if (used + size <= capacity) write_registration((uint8_t *)out + used, size, entry, &head);
     used += size;

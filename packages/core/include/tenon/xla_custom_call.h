@@ -59,6 +59,15 @@ typedef void tn_xla_device_status_call_t(void *stream, void **buffers, const cha
 void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus *status);
 void XlaCustomCallStatusSetFailure(XlaCustomCallStatus *status, const char *message, size_t message_length);
 
+/* Registers a function under a name for a platform ("Host", "CUDA", "ROCM"; compared exactly), for a library that does so when it is
+ * loaded; xla/service/custom_call_target_registry.h has the macros of XLA for it. The first function of a name counts, and another one is
+ * refused. A library that registers functions must stay loaded. The calling process defines these functions, too. */
+void tn_xla_register_function(const char *name, size_t name_length, const char *platform, size_t platform_length,
+                              void *function);
+
+/* The function that is registered under a name for a platform, or null. */
+void *tn_xla_registered_function(const char *name, size_t name_length, const char *platform, size_t platform_length);
+
 #ifdef __cplusplus
 }
 #endif

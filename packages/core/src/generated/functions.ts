@@ -96,6 +96,7 @@ export const FUNCTIONS = {
     tn_xla_failure: ['int32_t', ['void *', 'void *', 'void *', 'void *', 'size_t', 'void *']],
     tn_xla_close: ['int32_t', ['void *']],
     tn_xla_find_handler: ['int32_t', ['const char *', 'size_t', 'const char *', 'size_t', 'void *']],
+    tn_xla_find_function: ['int32_t', ['const char *', 'size_t', 'const char *', 'size_t', 'void *']],
     tn_xla_list_handlers: ['int32_t', ['void *', 'size_t', 'void *']],
     tn_xla_execute_untyped: ['int32_t', ['void *']],
     tn_xla_untyped_failure: ['int32_t', ['void *', 'void *', 'size_t', 'void *']],

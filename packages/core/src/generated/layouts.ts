@@ -189,7 +189,7 @@ export const LAYOUTS = {
   },
   tn_xla_registration_t: {
     size: 24,
-    offsets: { name_length: 0, platform_length: 4, reason_length: 8, major: 12, minor: 16, reserved: 20 },
+    offsets: { name_length: 0, platform_length: 4, reason_length: 8, major: 12, minor: 16, is_untyped: 20 },
   },
   XlaCustomCallStatus_: {
     size: 24,

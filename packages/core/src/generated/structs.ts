@@ -253,7 +253,7 @@ export const STRUCTS = {
     reason_length: 'uint32_t',
     major: 'int32_t',
     minor: 'int32_t',
-    reserved: 'uint32_t',
+    is_untyped: 'uint32_t',
   },
   XlaCustomCallStatus_: {
     failed: 'int32_t',

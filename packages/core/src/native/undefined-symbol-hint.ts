@@ -16,8 +16,12 @@ const PROVIDERS: readonly (readonly [pattern: RegExp, hint: string])[] = [
     'Open the library with Library.open() of tenon, which loads the runtime of TVM first. If this call was used, set TENON_TVM_FFI_LIBRARY to a libtvm_ffi that exports the symbol.',
   ],
   [
+    /24CustomCallTargetRegistry/,
+    'Compile the source with the include directory of @tenon/core, which has xla/service/custom_call_target_registry.h, or with libstdc++.',
+  ],
+  [
     /^(XLA_FFI_|XlaCustomCallStatus)|^_Z.*3xla/,
-    'Use functions that the headers of XLA define. Of the other ones, Tenon exports XLA_FFI_GetApi and those of XlaCustomCallStatus.',
+    'Use functions that the headers of XLA define. Of the other ones, Tenon exports XLA_FFI_GetApi and those of XlaCustomCallStatus and CustomCallTargetRegistry.',
   ],
   [
     /^TF_[A-Z]|^_Z\w*(10tensorflow|3tsl)/,

@@ -4,7 +4,7 @@ import type { PreparedCall } from '../call/prepared-call.ts'
 import { VersionSkewError } from '../errors/version-skew-error.ts'
 import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
 import { addressesOf, STAGES, type ByStage } from '../native/descriptor.ts'
-import { ApiVersion, apiVersionName } from '../targets/api-version.ts'
+import { ApiVersion, apiVersionName, type UntypedApiVersion } from '../targets/api-version.ts'
 import { findCode, type Code, type FoundCode } from '../targets/code.ts'
 import { FunctionTarget } from '../targets/function-target.ts'
 import type { TargetFunction } from '../targets/reading-entry.ts'
@@ -20,21 +20,15 @@ import {
 } from '../targets/typed-handler.ts'
 import {
   checkDevicePlatform,
+  registeredFunction,
   UNTYPED_PREPARE_OPTIONS,
   UntypedFunction,
-  type DevicePlatform,
-  type HostFunctionOptions,
+  type UntypedOptions,
   type UntypedPrepareOptions,
 } from '../targets/untyped-function.ts'
 
 /** A registered target. */
 export type Target = TypedHandler | UntypedFunction
-
-/** The options with which an untyped function is registered. */
-export interface UntypedOptions extends HostFunctionOptions {
-  /** The platform, which is compared exactly. Default: `Host`. */
-  readonly platform?: 'Host' | DevicePlatform
-}
 
 /** The functions of a typed target, by stage. */
 export type HandlerBundle = ByStage<Code>
@@ -79,7 +73,7 @@ export class TargetRegistry {
   readonly #typed = new Map<string, Entry<TypedHandler>>()
   readonly #findsSelfRegistered: boolean
 
-  /** @param options.selfRegistered whether to also find handlers that libraries registered themselves. Default: false. */
+  /** @param options.selfRegistered whether to also find handlers and functions that libraries registered themselves. Default: false. */
   constructor(options?: { readonly selfRegistered?: boolean }) {
     this.#findsSelfRegistered = checkOptions(options, ['selfRegistered']).selfRegistered ?? false
   }
@@ -176,22 +170,25 @@ export class TargetRegistry {
     const { platform = 'Host', apiVersion } = checkOptions(options, LOOKUP_OPTIONS)
     const typed = this.#typed.get(keyOf(name, canonicalPlatform(platform)))?.target
     const found = typed ?? this.#selfRegistered(name, platform)
+    if (apiVersion === ApiVersion.TYPED_FFI || (apiVersion === undefined && found !== undefined)) return found
     const untyped = this.#untyped.get(keyOf(name, platform))?.target
-    if (apiVersion === undefined) return found ?? untyped
-    if (apiVersion === ApiVersion.TYPED_FFI) return found
-    return untyped?.apiVersion === apiVersion ? untyped : undefined
+    if (untyped === undefined) return this.#selfRegisteredFunction(name, platform, apiVersion)
+    return apiVersion === undefined || untyped.apiVersion === apiVersion ? untyped : undefined
   }
 
   /**
-   * Returns the targets of a platform by name. The default registry also lists the handlers that libraries registered
-   * themselves. If a name has both a typed and an untyped target, the typed target is listed.
+   * Returns the targets of a platform by name. The default registry also lists the handlers and functions that libraries registered
+   * themselves, the functions with the convention ORIGINAL. If a name has both a typed and an untyped target, the typed target is listed.
    */
   list(platform: string = 'Host'): ReadonlyMap<string, Target> {
     const untyped = [...this.#untyped.values()].filter((entry) => entry.platform === platform)
     const canonical = canonicalPlatform(platform)
     const typed = [...this.#typed.values()].filter((entry) => canonicalPlatform(entry.platform) === canonical)
-    const named = this.#findsSelfRegistered ? registeredNames().filter((other) => other.platform === canonical) : []
-    const selfRegistered = named.map(({ name }) => [name, registeredHandler(name, { platform })] as const)
+    const named = this.#findsSelfRegistered ? registeredNames() : []
+    const selfRegistered = named.flatMap(({ name }) => {
+      const target = this.#selfRegisteredFunction(name, platform) ?? this.#selfRegistered(name, platform)
+      return target === undefined ? [] : [[name, target] as const]
+    })
     const registered = [...untyped, ...typed].map(({ target }) => [target.name, target] as const)
     return new Map<string, Target>([...selfRegistered, ...registered])
   }
@@ -230,7 +227,9 @@ export class TargetRegistry {
   #missing(name: string, platform: string, apiVersion: ApiVersion | undefined): Error {
     const other = this.lookup(name, { platform })
     if (other === undefined) {
-      const wasRefused = this.#findsSelfRegistered ? refusedRegistration(name, platform) : undefined
+      const wasRefused = this.#findsSelfRegistered
+        ? (refusedRegistration(name, platform, 'typed') ?? refusedRegistration(name, platform, 'untyped'))
+        : undefined
       if (wasRefused !== undefined) return wasRefused
       const targets = [...this.#typed.values(), ...this.#untyped.values()].map((entry) => entry.target)
       const names = [...targets, ...(this.#findsSelfRegistered ? registeredNames() : [])].map((target) => target.name)
@@ -248,6 +247,21 @@ export class TargetRegistry {
     } catch (error) {
       // The second is the error of a registration that was refused.
       if (error instanceof NotFoundError || error instanceof VersionSkewError) return undefined
+      throw error
+    }
+  }
+
+  /** The function that a library registered itself, with a convention that the caller states. */
+  #selfRegisteredFunction(name: string, platform: string, apiVersion?: ApiVersion): UntypedFunction | undefined {
+    if (!this.#findsSelfRegistered || (platform !== 'Host' && platform !== 'CUDA' && platform !== 'ROCM'))
+      return undefined
+    try {
+      return registeredFunction(name, {
+        platform,
+        ...(apiVersion === undefined ? {} : { apiVersion: apiVersion as UntypedApiVersion }),
+      })
+    } catch (error) {
+      if (error instanceof NotFoundError) return undefined
       throw error
     }
   }

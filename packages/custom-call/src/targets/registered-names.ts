@@ -4,14 +4,16 @@ import { refused } from '../errors/xla-error-classes.ts'
 import type { TenonError } from '@tenon/core'
 import { canonicalPlatform } from './platform.ts'
 
-/** A handler that a library registered itself. */
+/** A handler, or a function of an untyped convention, that a library registered itself. */
 export interface RegisteredName {
   readonly name: string
-  /** The canonical platform, such as `host` or `cuda`. */
+  /** The platform: the canonical one of a typed handler, such as `host` or `cuda`, and that of the registration otherwise. */
   readonly platform: string
+  /** Whether it is a handler of XLA FFI, or a function whose registration does not tell which untyped convention it has. */
+  readonly convention: 'typed' | 'untyped'
 }
 
-/** A handler whose registration was refused. */
+/** A handler or function whose registration was refused. */
 export interface RefusedName extends RegisteredName {
   /** The reason, such as `built for XLA FFI 0.5`. */
   readonly reason: string
@@ -28,8 +30,9 @@ interface Registration extends RegisteredName {
 }
 
 /**
- * Returns the names of the handlers that libraries in this process registered themselves, in alphabetical order.
- * {@link registeredHandler} looks up a handler by its name, and {@link refusedNames} lists the registrations that were refused.
+ * Returns the names of the handlers and functions that libraries in this process registered themselves, in alphabetical order.
+ * {@link registeredHandler} looks up a typed handler by its name, {@link registeredFunction} a function of an untyped convention, and
+ * {@link refusedNames} lists the registrations that were refused.
  *
  * @example
  * NativeLibrary.open('./libkernels_runtime.so')
@@ -38,11 +41,11 @@ interface Registration extends RegisteredName {
 export function registeredNames(): readonly RegisteredName[] {
   return registrations()
     .filter(({ error }) => error === '')
-    .map(({ name, platform }) => ({ name, platform }))
+    .map(({ name, platform, convention }) => ({ name, platform, convention }))
 }
 
 /**
- * Returns the handlers that libraries in this process tried to register themselves, and that were refused, in alphabetical
+ * Returns the handlers and functions that libraries in this process tried to register themselves, and that were refused, in alphabetical
  * order. At most 4096 refused registrations are kept.
  *
  * @example
@@ -51,18 +54,25 @@ export function registeredNames(): readonly RegisteredName[] {
 export function refusedNames(): readonly RefusedName[] {
   return registrations()
     .filter(({ error }) => error !== '')
-    .map(({ name, platform, major, minor, error }) => ({
+    .map(({ name, platform, convention, major, minor, error }) => ({
       name,
       platform,
+      convention,
       reason: hasVersion(major, minor) && !isSupported(major, minor) ? versionReason(major, minor) : error,
       version: hasVersion(major, minor) ? `${major}.${minor}` : undefined,
     }))
 }
 
-/** The error of a handler whose registration was refused. Undefined if no such registration was refused. */
-export function refusedRegistration(target: string, platform: string): TenonError | undefined {
-  const canonical = canonicalPlatform(platform)
-  const found = registrations().find((one) => one.error !== '' && one.name === target && one.platform === canonical)
+/** The error of a handler or function whose registration was refused. Undefined if no such registration was refused. */
+export function refusedRegistration(
+  target: string,
+  platform: string,
+  convention: RegisteredName['convention'],
+): TenonError | undefined {
+  const known = convention === 'typed' ? canonicalPlatform(platform) : platform
+  const found = registrations().find(
+    (one) => one.error !== '' && one.name === target && one.convention === convention && one.platform === known,
+  )
   if (found === undefined) return undefined
   const { major, minor, error } = found
   if (hasVersion(major, minor) && !isSupported(major, minor)) return new VersionSkewError(target, major, minor, true)
@@ -102,6 +112,7 @@ function readRegistrations(bytes: Buffer): Registration[] {
       name: text(HEAD.name_length),
       platform: text(HEAD.platform_length),
       error: text(HEAD.reason_length),
+      convention: bytes.readUInt32LE(head + HEAD.is_untyped) === 1 ? 'untyped' : 'typed',
       major: bytes.readInt32LE(head + HEAD.major),
       minor: bytes.readInt32LE(head + HEAD.minor),
     })

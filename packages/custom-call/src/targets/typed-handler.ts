@@ -197,7 +197,7 @@ export function registeredHandler(name: string, options?: HandlerOptions): Typed
   keepAlive(nameBytes)
   keepAlive(platformBytes)
   const isAccepted = status === 0 || (checked.allowNewerApi === true && statusName(status) === 'VERSION_MISMATCH')
-  if (!isAccepted) throw refusedRegistration(name, platform) ?? notRegistered(name, platform)
+  if (!isAccepted) throw refusedRegistration(name, platform, 'typed') ?? notRegistered(name, platform)
   const isCompatible = isCommandBufferCompatible(out.getUint32(offsets.traits, true))
   return new TypedHandler(
     name,
@@ -209,7 +209,7 @@ export function registeredHandler(name: string, options?: HandlerOptions): Typed
 
 function notRegistered(name: string, platform: string): Error {
   const text = `No FFI handler registered for ${name} on a platform ${platform} (canonical ${canonicalPlatform(platform)})`
-  const names = registeredNames().map((registered) => registered.name)
+  const names = registeredNames().flatMap((one) => (one.convention === 'typed' ? one.name : []))
   return refused('NOT_FOUND', name, text, { hint: didYouMean(name, names) })
 }
 

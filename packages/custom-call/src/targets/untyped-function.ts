@@ -1,12 +1,23 @@
 import { ArgumentError, type NativeLibrary } from '@tenon/core'
-import { checkOptions, inspectAsText, wrongType, type Gate } from '@tenon/core/internal'
+import {
+  addressOf,
+  checkName,
+  checkOptions,
+  coreFunctions,
+  globalGate,
+  inspectAsText,
+  keepAlive,
+  wrongType,
+  type Gate,
+} from '@tenon/core/internal'
 import { str } from '../attributes/attribute.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
 import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
 import { ApiVersion, apiVersionName, checkUntypedVersion, type UntypedApiVersion } from './api-version.ts'
 import { streamHandleOf, type DeviceStream } from './call-resources.ts'
 import { checkLibrary } from './code.ts'
-import { deviceTypeOf } from './platform.ts'
+import { deviceTypeOf, missing } from './platform.ts'
+import { refusedRegistration, registeredNames, type RegisteredName } from './registered-names.ts'
 import { UntypedTarget } from './untyped-target.ts'
 
 /** The operands, results and opaque string of an untyped call. */
@@ -43,6 +54,12 @@ export interface DeviceFunctionOptions extends HostFunctionOptions {
 
 /** The platforms whose functions receive a stream and device pointers. */
 export type DevicePlatform = 'CUDA' | 'ROCM'
+
+/** The options of an untyped function by name. */
+export interface UntypedOptions extends HostFunctionOptions {
+  /** The platform, which is compared exactly. Default: `Host`. */
+  readonly platform?: 'Host' | DevicePlatform
+}
 
 /**
  * A function with one of the untyped conventions. Such a function cannot check its buffers, so prepare it for the types that
@@ -160,6 +177,38 @@ export function deviceFunction(
   const { apiVersion = ApiVersion.ORIGINAL, platform = 'CUDA' } = checkOptions(options, ['apiVersion', 'platform'])
   checkDevicePlatform(platform)
   return new UntypedFunction(symbol, platform, apiVersion, library.gate, library.functionAddress(symbol))
+}
+
+/**
+ * Looks up a function of an untyped convention that a library registered itself when it was loaded, as the macro
+ * `XLA_REGISTER_CUSTOM_CALL_TARGET` does. Neither the function nor its registration tells which convention it has.
+ *
+ * @throws {NotFoundError} if no function has the name, or its registration was refused. @throws {InvalidArgumentError} if the convention
+ * is unknown. @throws {ArgumentError} if the platform is unknown.
+ * @example
+ * NativeLibrary.open('./libkernels_macro.so')
+ * const add = registeredFunction('macro_add')
+ */
+export function registeredFunction(name: string, options?: UntypedOptions): UntypedFunction {
+  const { platform = 'Host', apiVersion = ApiVersion.ORIGINAL } = checkOptions(options, ['platform', 'apiVersion'])
+  if (platform !== 'Host') checkDevicePlatform(platform)
+  const [nameBytes, platformBytes] = [Buffer.from(checkName(name, 'name')), Buffer.from(platform)]
+  const out = new BigUint64Array(1)
+  const status = coreFunctions().tn_xla_find_function(
+    addressOf(nameBytes),
+    nameBytes.length,
+    addressOf(platformBytes),
+    platformBytes.length,
+    addressOf(out),
+  )
+  keepAlive(nameBytes)
+  keepAlive(platformBytes)
+  if (status === 0) return new UntypedFunction(name, platform, apiVersion, globalGate, Number(out[0]))
+  const isLike = (one: RegisteredName): boolean => one.convention === 'untyped' && one.platform === platform
+  const names = registeredNames()
+    .filter(isLike)
+    .map((one) => one.name)
+  throw refusedRegistration(name, platform, 'untyped') ?? missing(name, platform, false, names)
 }
 
 /** Checks that the functions of a platform have the convention of devices. @throws {ArgumentError} */

@@ -16,7 +16,9 @@ export interface HandlerReport extends Partial<HandlerMetadata> {
   readonly name: string
   /** The stages for which a registered target has handlers. Empty for an exported symbol, which does not say its stage. */
   readonly stages: readonly Stage[]
-  /** The platform, for a handler that the library registers itself. */
+  /** States that it is a function of an untyped convention, which no answer tells. */
+  readonly convention?: 'untyped'
+  /** The platform, for a handler or function that the library registers itself. */
   readonly platform?: string
   /** The reason why the handler did not answer, or why its registration was refused. */
   readonly error?: string
@@ -43,8 +45,12 @@ export function askHandlers(report: InspectReport, names: readonly string[], all
     return [
       ...names.map(ask),
       ...others.map((name) => orError(name, () => ask(name))),
-      ...(all ? registeredNames() : []).map(({ name, platform }) =>
-        orError(name, () => describeRegistered(registeredHandler(name, { platform, allowNewerApi: true }), platform)),
+      ...(all ? registeredNames() : []).map(({ name, platform, convention }) =>
+        convention === 'untyped'
+          ? { name, platform, stages: [], convention }
+          : orError(name, () =>
+              describeRegistered(registeredHandler(name, { platform, allowNewerApi: true }), platform),
+            ),
       ),
       ...(all ? refusedNames() : []).map(describeRefused),
     ]

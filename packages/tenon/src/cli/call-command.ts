@@ -57,7 +57,8 @@ const args = {
   },
   registered: {
     type: 'boolean',
-    description: 'the symbol is a name under which the library registers a typed handler itself',
+    description:
+      'the symbol is a name under which the library registers a typed handler, or a function of --abi, itself',
   },
   alias: {
     type: 'string',

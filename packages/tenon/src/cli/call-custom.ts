@@ -6,6 +6,7 @@ import {
   ApiVersion,
   deviceFunction,
   NotFoundError,
+  registeredFunction,
   registeredHandler,
   registeredNames,
   temp,
@@ -15,6 +16,7 @@ import {
   type PreparedCall,
   type PrepareOptions,
   type TypedHandler,
+  type UntypedFunction,
 } from '@tenon/custom-call'
 import { Library } from '../library.ts'
 import type { CallConvention, DeviceConvention } from './call-conventions.ts'
@@ -172,14 +174,12 @@ const opaqueConventions: ReadonlySet<CallConvention> = new Set(['host-unified', 
 function conventionOf(library: Library, request: CallRequest): CallConvention {
   const { symbol, convention, known, attributes, results, opaque } = request
   const hasAttributes = Object.keys(attributes).length > 0
-  if (request.registered || Object.keys(request.stages).length > 0 || request.hostScratch) {
+  if (Object.keys(request.stages).length > 0 || request.hostScratch) {
     if (convention !== undefined && !isTyped(convention)) {
-      throw new UsageError(
-        `--registered, --stage and --host-scratch must be used with a typed call, got --abi ${convention}`,
-      )
+      throw new UsageError(`--stage and --host-scratch must be used with a typed call, got --abi ${convention}`)
     }
   }
-  if (request.registered) return convention ?? 'typed'
+  if (request.registered && convention === undefined) return 'typed'
   // Only typed calls have attributes. A symbol that does not exist is refused when it is looked up.
   const guessed = hasAttributes || !library.native.has(symbol) ? 'typed' : undefined
   const chosen = convention ?? (known === 'packed' || known === 'legacy' ? undefined : known) ?? guessed
@@ -211,7 +211,7 @@ function prepare(
   operands: readonly Tensor[],
   { device, layouts }: CallPlace,
 ): { call: PreparedCall; version: string | undefined } {
-  const { symbol, attributes, opaque, aliases, hostScratch } = request
+  const { attributes, opaque, aliases, hostScratch } = request
   const results = request.results.map(({ type, isTemp }) => (isTemp ? temp(type) : type))
   const onStream = device === undefined ? {} : { stream: device.stream }
   const shape = { operands: operands.map(({ type }) => type), results, aliases, ...layouts, ...onStream }
@@ -219,11 +219,26 @@ function prepare(
     const handler = findHandler(library, request, convention)
     return { call: handler.prepare({ ...shape, attrs: attributes, hostScratch }), version: handler.metadata.version }
   }
-  const options = { apiVersion: apiVersions[convention] }
-  const target = isOnDevice(convention)
-    ? deviceFunction(library.native, symbol, options)
-    : library.hostCall(symbol, options).function
+  const target = findFunction(library, request, convention)
   return { call: target.prepare(opaque === undefined ? shape : { ...shape, opaque }), version: undefined }
+}
+
+function findFunction(
+  library: Library,
+  { symbol, registered }: CallRequest,
+  convention: keyof typeof apiVersions,
+): UntypedFunction {
+  const options = { apiVersion: apiVersions[convention] }
+  if (!registered) {
+    return isOnDevice(convention)
+      ? deviceFunction(library.native, symbol, options)
+      : library.hostCall(symbol, options).function
+  }
+  try {
+    return registeredFunction(symbol, { ...options, platform: isOnDevice(convention) ? 'CUDA' : 'Host' })
+  } catch (error) {
+    throw explainUnregistered(error, library, symbol)
+  }
 }
 
 function findHandler(
@@ -243,9 +258,9 @@ function findHandler(
 /** The error for a handler that the library does not register, or the error as it is. */
 export function explainUnregistered(error: unknown, { path }: Library, symbol: string): unknown {
   if (!(error instanceof NotFoundError)) return error
-  const names = registeredNames().map(({ name }) => name)
+  const names = new Set(registeredNames().map(({ name }) => name))
   return new InputError(
-    `${path} does not register a handler named ${JSON.stringify(symbol)}`,
+    `${path} does not register a handler or function named ${JSON.stringify(symbol)}`,
     didYouMean(symbol, names) ?? 'Run tenon inspect --handlers with the library to see the handlers that it registers.',
   )
 }

@@ -152,7 +152,7 @@ function functionsWithout(
 function namesRegisteredBy(path: string): ReadonlySet<string> {
   const library = Library.open(resolve(path))
   try {
-    return new Set(registeredNames().map(({ name }) => name))
+    return new Set(registeredNames().flatMap((one) => (one.convention === 'typed' ? one.name : [])))
   } finally {
     library.close()
   }

@@ -74,9 +74,9 @@ function neededLines({ needed, missing = [], provided }: InspectReport): string[
 
 function handlerLines(handlers: readonly HandlerReport[], style: Style): string[] {
   if (handlers.length === 0) return []
-  const rows = handlers.map(({ name, error, version, stages, platform, commandBufferCompatible }) => [
+  const rows = handlers.map(({ name, error, version, stages, platform, convention, commandBufferCompatible }) => [
     name,
-    version === undefined ? '' : `XLA FFI ${version}`,
+    version === undefined ? (convention ?? '') : `XLA FFI ${version}`,
     stages.join(', '),
     platform === undefined ? '' : `${error === undefined ? 'registered ' : ''}for ${platform}`,
     error ?? (commandBufferCompatible ? 'can be captured in a command buffer' : ''),

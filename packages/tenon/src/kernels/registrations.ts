@@ -1,4 +1,4 @@
-import { registeredNames } from '@tenon/custom-call'
+import { registeredNames, type RegisteredName } from '@tenon/custom-call'
 
 /** The names of the handlers that libraries have registered while this package loaded them, by the keys of the libraries. */
 const byLibrary = new Map<string, readonly string[]>()
@@ -9,9 +9,9 @@ const byLibrary = new Map<string, readonly string[]>()
  * @param key identifies the file of the library. A library registers its handlers only when it is loaded for the first time.
  */
 export function recordRegistrations<Opened>(key: string, load: () => Opened): Opened {
-  const before = new Set(registeredNames().map(keyOf))
+  const before = new Set(registeredHandlers().map(keyOf))
   const opened = load()
-  const added = registeredNames().filter((one) => !before.has(keyOf(one)))
+  const added = registeredHandlers().filter((one) => !before.has(keyOf(one)))
   const names = new Set([...registrationsOf(key), ...added.map(({ name }) => name)])
   if (names.size > 0) byLibrary.set(key, [...names].toSorted())
   return opened
@@ -22,6 +22,9 @@ export function registrationsOf(key: string): readonly string[] {
   return byLibrary.get(key) ?? []
 }
 
-function keyOf({ name, platform }: { readonly name: string; readonly platform: string }): string {
+/** The names of typed handlers. Those of untyped functions do not tell how to call them. */
+const registeredHandlers = (): RegisteredName[] => registeredNames().filter(({ convention }) => convention === 'typed')
+
+function keyOf({ name, platform }: RegisteredName): string {
   return `${platform}\0${name}`
 }

@@ -1,5 +1,6 @@
 #include "check.h"
 #include "support.h"
+#include "tenon/xla_custom_call.h"
 #include "throwing.h"
 
 static tn_xla_error_t *answer(tn_xla_call_frame_t *frame, int32_t minor) {
@@ -170,6 +171,44 @@ TEST(K41_refused_registrations_are_kept_with_their_reason) {
   /* An accepted registration takes precedence. */
   CHECK(strcmp(enter("refused_new", "Host", first), "") == 0);
   CHECK(look_up("refused_new", "Host", &found) == TN_OK && executes(&found, first));
+}
+
+static int host_function(const char *name, void *expected) {
+  uint64_t address = 1;
+  const int32_t status = tn_xla_find_function(name, strlen(name), "Host", 4, &address);
+  const int is_found = status == TN_OK && address == (uint64_t)(uintptr_t)expected;
+  return expected == NULL ? status == TN_NOT_FOUND && address == 0 : is_found;
+}
+
+TEST(untyped_functions_are_registered_by_exact_name_and_platform) {
+  static char a = 1, b = 1;
+  tn_xla_register_function("untyped_a", 9, "Host", 4, &a);
+  CHECK(host_function("untyped_a", &a) && host_function("untyped_A", NULL));
+  uint64_t address = 1;
+  CHECK(tn_xla_find_function("untyped_a", 9, "host", 4, &address) == TN_NOT_FOUND && address == 0);
+  CHECK(tn_xla_registered_function("untyped_a", 9, "Host", 4) == &a);
+  tn_xla_register_function("untyped_a", 9, "Host", 4, &a);
+  tn_xla_register_function("untyped_a", 9, "Host", 4, &b);
+  CHECK(host_function("untyped_a", &a));
+  CHECK(strcmp(refusal_of("untyped_a"), "-1.-1 another function is registered as untyped_a for Host") == 0);
+  tn_xla_registered_t found;
+  CHECK(look_up("untyped_a", "Host", &found) == TN_NOT_FOUND);
+  CHECK(strcmp(enter("untyped_a", "Host", first), "") == 0);
+  CHECK(look_up("untyped_a", "Host", &found) == TN_OK && executes(&found, first) && host_function("untyped_a", &a));
+}
+
+TEST(untyped_functions_without_a_name_a_platform_or_an_address_are_not_registered) {
+  static char a = 1;
+  static char long_name[65537];
+  memset(long_name, 'n', sizeof long_name);
+  tn_xla_register_function(NULL, 9, "Host", 4, &a);
+  tn_xla_register_function("untyped_b", 0, "Host", 4, &a);
+  tn_xla_register_function("untyped_b", 9, NULL, 4, &a);
+  tn_xla_register_function("untyped_b", 9, "Host", 4, NULL);
+  tn_xla_register_function(long_name, 65536, "Host", 4, &a);
+  CHECK(host_function("untyped_b", NULL) && tn_xla_registered_function(long_name, 65536, "Host", 4) == NULL);
+  tn_xla_register_function(long_name, 65535, "Host", 4, &a);
+  CHECK(tn_xla_registered_function(long_name, 65535, "Host", 4) == &a);
 }
 
 static size_t list_size(void) {
