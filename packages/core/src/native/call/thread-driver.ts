@@ -1,7 +1,7 @@
 import { LoadError } from '../../errors/kinds.ts'
 import { CONSTANTS } from '../../generated/layouts.ts'
 import { checkStatus, coreFunctions, coreLibrary } from '../core-library.ts'
-import type { KoffiDriver } from '../driver/koffi.ts'
+import type { KoffiDriver } from '../driver/driver-base.ts'
 import type { ModuleDriver, NodeModule } from '../driver/node-module.ts'
 import { isMainThread } from '../main-thread.ts'
 import { addressOf } from '../native-memory.ts'

@@ -15,3 +15,12 @@ export interface DriverBase {
   /** Returns an ArrayBuffer over native memory. See `bufferOver`. */
   bufferOver(address: number, byteSize: number, owner?: number | ArrayBuffer): ArrayBuffer
 }
+
+/** The fallback, koffi. It performs the same frames, but ends the process if its worker is terminated while koffi is loaded. */
+export interface KoffiDriver extends DriverBase {
+  readonly kind: 'koffi'
+  /** Why `tenon.node` is not in use. */
+  readonly reason: string
+  /** Returns an address at which native code of this thread can call `callback`, until the process ends. */
+  registerCallback(callback: () => number): number
+}

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module'
+// The declarations of the main entry do not lead here, because koffi need not be installed.
 import type koffiModule from 'koffi'
 import { shared } from '../call/shared.ts'
 import { checkAbi } from './check-abi.ts'
 import { checkKoffi } from './check-koffi.ts'
-import type { DriverBase } from './driver-base.ts'
+import type { KoffiDriver } from './driver-base.ts'
 
 /** The module koffi, as far as Tenon uses it. */
 export type Koffi = Pick<
@@ -21,19 +22,6 @@ export type Koffi = Pick<
   | 'version'
   | 'view'
 >
-
-/**
- * The fallback. It performs the same frames, but ends the process if its worker is terminated while koffi is loaded.
- *
- * This is the only file that imports koffi, and it is loaded only if this driver is needed.
- */
-export interface KoffiDriver extends DriverBase {
-  readonly kind: 'koffi'
-  /** Why `tenon.node` is not in use. */
-  readonly reason: string
-  /** Returns an address at which native code of this thread can call `callback`, until the process ends. */
-  registerCallback(callback: () => number): number
-}
 
 /** The stack size of native code in bytes, as large as a thread's. Kernels overflow koffi's default of 128 KiB. */
 const STACK_SIZE = 8 * 2 ** 20

@@ -1,5 +1,6 @@
 import { LoadError } from '../../errors/kinds.ts'
-import { chosenKoffi, findKoffi, type KoffiDriver, openKoffi } from './koffi.ts'
+import type { KoffiDriver } from './driver-base.ts'
+import { chosenKoffi, findKoffi, openKoffi } from './koffi.ts'
 import { type ModuleDriver, modulePath, openModule } from './node-module.ts'
 
 /** The connection between TypeScript and the core: `tenon.node`, or koffi where that module does not load. */
