@@ -25,4 +25,4 @@ export type {
 export { stripPrefixes } from './model/strip-prefixes.ts'
 export type { ShimLibrary } from './probe/build-shim.ts'
 export { type LibraryExports, readModel, type ReadOptions } from './model/read-model.ts'
-export { type ModuleFiles, type ModuleOptions, writeModule } from './write/module.ts'
+export { type LibraryExpression, type ModuleFiles, type ModuleOptions, writeModule } from './write/module.ts'

@@ -26,7 +26,7 @@ import { compileLibrary } from './signature-library.ts'
 let directory: string
 const at = (...names: string[]): string => join(directory, ...names)
 
-/** A project with a module of `tenon types`, a module that names its library by hand, and a program below the folder of the bundle. */
+/** A project with a module of `tenon types`, one of `tenon bind`, a module that names its library by hand, and a program below the folder of the bundle. */
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'tenon-bundle-'))
   for (const folder of ['node_modules/@tenon', 'native/other', 'src/tools']) mkdirSync(at(folder), { recursive: true })
@@ -38,6 +38,10 @@ beforeEach(() => {
   writeFileSync(at('native/lib two.tenon.json'), JSON.stringify({ tenon: 1, kernels }))
   for (const output of ['src/one.js', 'src/one.ts'])
     expect(runTenon(['types', at('native/libone.so'), '--output', at(output)])).toMatchObject({ code: 0 })
+  compileLibrary(at('native'), 'int count(void) { return 7; }', 'lib#count.so')
+  writeFileSync(at('native/count.h'), 'int count(void);\n')
+  const binding = ['native/count.h', '--library', 'native/lib#count.so', '--output', 'src/count']
+  expect(runTenon(['bind', ...binding], { cwd: directory })).toMatchObject({ code: 0 })
   writeFileSync(
     at('src/two.js'),
     `import { Library } from 'tenon'
@@ -46,7 +50,8 @@ export const two = Library.open(new URL("../native/lib%20two.so", import.meta.ur
   const program = (folder: string): string => `import { tensor } from 'tenon'
 import { add_one } from '${folder}/one.js'
 import { two } from '${folder}/two.js'
-console.log(add_one(tensor('f32', [4])).toArray().join(), two(tensor('f32', [4])).toArray().join())`
+import { count } from '${folder}/count/index.js'
+console.log(add_one(tensor('f32', [4])).toArray().join(), two(tensor('f32', [4])).toArray().join(), count())`
   writeFileSync(at('src/main.js'), program('.'))
   writeFileSync(at('src/tools/main.js'), program('..'))
 })
@@ -121,7 +126,7 @@ describe.each(bundlers)('%s', (_, bundle, extension) => {
     try {
       for (const name of ['main', 'tools/main']) {
         const { stdout, stderr } = await runScript(`await import('./dist/${name}.${extension}')`, { cwd: user })
-        expect([stdout, stderr]).toEqual(['1,1,1,1 2,2,2,2\n', ''])
+        expect([stdout, stderr]).toEqual(['1,1,1,1 2,2,2,2 7\n', ''])
       }
     } finally {
       rmSync(user, { recursive: true })

@@ -4,7 +4,7 @@ const RESERVED = new Set(
     'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if ' +
     'implements import in instanceof interface let new null package private protected public return static super switch this throw true try ' +
     'typeof undefined var void while with yield Array ArrayBuffer BigInt Boolean Date Error Function Infinity JSON Map Math NaN Number Object ' +
-    'Promise Proxy Reflect RegExp Set String Symbol Uint8Array globalThis MemorySegment Pointer AllocatorLike Struct StructLayout UnionLayout Handle NativeModule ' +
+    'Promise Proxy Reflect RegExp Set String Symbol URL Uint8Array globalThis MemorySegment Pointer AllocatorLike Struct StructLayout UnionLayout Handle NativeModule ' +
     'library members any bigint boolean never number object string symbol unknown'
   ).split(' '),
 )

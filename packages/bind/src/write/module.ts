@@ -22,16 +22,26 @@ export interface ModuleFiles {
   readonly shims: readonly { readonly name: string; readonly bytes: Uint8Array }[]
 }
 
+/** A library whose path the module computes when it first needs it. Names of its imports begin with `$$`. */
+export interface LibraryExpression {
+  /** The statement that imports what `path` uses. */
+  readonly imports: string
+  /** The expression for the path. */
+  readonly path: string
+}
+
 /** How a module finds its libraries and its run time. */
 export interface ModuleOptions {
   /**
-   * The libraries that the module opens, by the names that the system's loader searches or by paths beside the module. An object has a list
-   * for each platform.
+   * The libraries that the module opens, by the names that the system's loader searches, by paths beside the module, which begin with a dot, or
+   * by expressions. An object has a list for each platform.
    */
-  readonly libraries: readonly string[] | Readonly<Record<string, readonly string[]>>
+  readonly libraries: LibraryList | Readonly<Record<string, LibraryList>>
   /** The prefix of imports: `tenon` for the umbrella package, `@tenon` for its parts. */
   readonly from?: 'tenon' | '@tenon'
 }
+
+type LibraryList = readonly (string | LibraryExpression)[]
 
 /**
  * Writes the module of a model, or of the models of several platforms for the same headers. Equal models give equal bytes: the declarations
@@ -58,9 +68,9 @@ export function writeModule(
   const code = parts.map((part) => part.code).join('\n')
   const declarations = parts.map(({ declaration }) => declaration).join('\n')
   const shims = all.flatMap(({ target, shim }) => (shim ? [{ name: shimName(target), bytes: shim.bytes }] : []))
-  const options = optionsOf(all, libraries)
+  const { options, imports } = optionsOf(all, libraries)
   return {
-    code: `// ${title}\n${importsOf(code, from)}\n\nexport const library = NativeModule.of(${options})\n\n${code}\n`,
+    code: `// ${title}\n${[...imports, importsOf(code, from)].join('\n')}\n\nexport const library = NativeModule.of(${options})\n\n${code}\n`,
     declarations: `// ${title}\n${typesOf(declarations, from)}\n/** The libraries of this module, which are opened when it first needs them. */\nexport declare const library: NativeModule\n\n${declarations}\n`,
     shims,
   }
@@ -87,22 +97,38 @@ function partsOf(model: Model, comments: Comments): Map<string, ModulePart> {
   return parts
 }
 
-/** The options of `NativeModule.of()`: the platforms, and how each finds its libraries. */
-function optionsOf(models: readonly Model[], libraries: ModuleOptions['libraries']): string {
+/** The options of `NativeModule.of()`, which are the platforms and how each finds its libraries, and the imports that they use. */
+function optionsOf(
+  models: readonly Model[],
+  libraries: ModuleOptions['libraries'],
+): { readonly options: string; readonly imports: ReadonlySet<string> } {
+  const imports = new Set<string>()
+  const place = (library: string | LibraryExpression): string => {
+    if (typeof library === 'string' && !library.startsWith('.')) return JSON.stringify(library)
+    const expression = typeof library === 'string' ? besideModule(library) : library
+    imports.add(expression.imports)
+    return `() => ${expression.path}`
+  }
   const own = models.map(({ target, shim }) => {
     const places = isList(libraries) ? libraries : (libraries[target] ?? [])
-    const shimOption = shim ? `, shim: { path: './${shimName(target)}', hash: '${shim.hash}' }` : ''
-    return { target, places, text: `libraries: ${JSON.stringify(places)}${shimOption}` }
+    const shimOption = shim ? `, shim: { path: ${place(`./${shimName(target)}`)}, hash: '${shim.hash}' }` : ''
+    return { target, text: `libraries: [${places.map(place).join(', ')}]${shimOption}` }
   })
-  const isRelative =
-    models.some(({ shim }) => shim) || own.some(({ places }) => places.some((place) => place.startsWith('.')))
-  const base = isRelative ? ', base: import.meta.url' : ''
-  if (own.length === 1) return `{ platform: '${own[0]!.target}', ${own[0]!.text}${base} }`
+  if (own.length === 1) return { options: `{ platform: '${own[0]!.target}', ${own[0]!.text} }`, imports }
   const lines = own.map(({ target, text }) => `    '${target}': { ${text} },`)
-  return `{\n  platforms: {\n${lines.join('\n')}\n  }${base}\n}`
+  return { options: `{\n  platforms: {\n${lines.join('\n')}\n  }\n}`, imports }
 }
 
-const isList = (libraries: ModuleOptions['libraries']): libraries is readonly string[] => Array.isArray(libraries)
+/** A file by its path relative to the module, in the form that bundlers find. Characters such as # and % mean something else in a URL. */
+function besideModule(path: string): LibraryExpression {
+  const url = path.split('/').map(encodeURIComponent).join('/')
+  return {
+    imports: `import { fileURLToPath as $$filePath } from 'node:url'`,
+    path: `$$filePath(new URL(${JSON.stringify(url)}, import.meta.url))`,
+  }
+}
+
+const isList = (libraries: ModuleOptions['libraries']): libraries is LibraryList => Array.isArray(libraries)
 
 /** The file of a shim, such as `shim-linux-x64.so`. */
 function shimName(target: string): string {

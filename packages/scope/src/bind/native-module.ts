@@ -1,5 +1,3 @@
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { ArgumentError, LoadError, UnsupportedError, type ValueType } from '@tenon/core'
 import { checkOptions, hostPlatformName, inspectAsText } from '@tenon/core/internal'
 import { Linker } from '../linker/linker.ts'
@@ -22,11 +20,20 @@ export interface Variable<Value> {
   value: Value
 }
 
+/** A path, or a name that the system's loader searches. A function returns it when the module first needs the library. */
+export type LibraryPlace = string | (() => string)
+
 /** How a module finds its libraries on one platform. */
 export interface PlatformOptions {
-  /** Names that the system's loader searches, or paths. Those that begin with a dot are relative to `base`. */
-  readonly libraries: readonly string[]
+  /** The libraries in the order in which a function is looked up. Without any, functions are those of this process. */
+  readonly libraries: readonly LibraryPlace[]
   /** The library with functions that the module has beyond those of its libraries, and the hash of the headers for which it was compiled. */
+  readonly shim?: { readonly path: LibraryPlace; readonly hash: string }
+}
+
+/** The paths or names of the libraries of a module. */
+export interface FoundLibraries {
+  readonly libraries: readonly string[]
   readonly shim?: { readonly path: string; readonly hash: string }
 }
 
@@ -36,8 +43,6 @@ export interface ModuleOptions extends Partial<PlatformOptions> {
   readonly platform?: string
   /** The platforms for which the module was written, such as `linux-x64-gnu`, each with its libraries. */
   readonly platforms?: Readonly<Record<string, PlatformOptions>>
-  /** The URL of the module. */
-  readonly base?: string
 }
 
 /** A native function of a module. */
@@ -46,8 +51,8 @@ export type Bound = (...values: readonly unknown[]) => unknown
 /** The number of callbacks of one parameter at which a warning is printed. */
 const MANY_CALLBACKS = 1000
 
-/** The libraries of a module, by paths or by names that the system's loader searches. */
-export let librariesOf: (module: NativeModule) => Pick<PlatformOptions, 'libraries' | 'shim'>
+/** The libraries of a module. @throws {LoadError} if the package with one of them is not installed */
+export let librariesOf: (module: NativeModule) => FoundLibraries
 
 /** Whether a value is a module, and not a Proxy of one. */
 export let isNativeModule: (value: unknown) => value is NativeModule
@@ -70,28 +75,27 @@ export let useProcesses: (module: NativeModule, remote: RemoteModule) => void
  * After `close()`, a call of a function that was linked throws `ScopeClosedError`, and native code that calls a callback gets 0.
  */
 export class NativeModule {
-  readonly #paths: readonly string[]
+  readonly #places: PlatformOptions
   readonly #scope = ResourceScope.ofConfined({ name: 'a native module' })
   readonly #callbacks = new WeakMap<object, Map<unknown, MemorySegment>>()
   readonly #lookups: SymbolLookup[] = []
   readonly #platform: string
-  readonly #shim: PlatformOptions['shim']
+  #found: FoundLibraries | undefined
   #isOpen = false
   /** The functions in other processes, if the module is isolated. */
   #remote: RemoteModule | undefined
   /** The addresses of function pointers of structs that are linked. */
   readonly #members = new WeakMap<Bound, bigint>()
 
-  private constructor(platform: string, paths: readonly string[], shim: PlatformOptions['shim']) {
+  private constructor(platform: string, places: PlatformOptions) {
     this.#platform = platform
-    this.#paths = paths
-    this.#shim = shim
+    this.#places = places
   }
 
   /** @throws {UnsupportedError} on another platform than those for which the module was written. */
   static of(options: ModuleOptions): NativeModule {
-    const checked = checkOptions(options, ['platform', 'platforms', 'libraries', 'shim', 'base'])
-    const { platform, platforms = { [String(platform)]: checked as PlatformOptions }, base } = checked
+    const checked = checkOptions(options, ['platform', 'platforms', 'libraries', 'shim'])
+    const { platform, platforms = { [String(platform)]: checked as PlatformOptions } } = checked
     const short = `${process.platform}-${process.arch}`
     // The name of a target also has the C library of Linux.
     const here = Object.hasOwn(platforms, short) ? short : hostPlatformName()
@@ -99,11 +103,7 @@ export class NativeModule {
       throw new UnsupportedError(`this module was written for ${Object.keys(platforms).join(', ')}, got ${here}`, {
         hint: 'Sizes and values differ between platforms: run tenon bind on this one, or with --target.',
       })
-    const { libraries, shim } = platforms[here]!
-    // A path is not a URL, and may have the characters # and %.
-    const locate = (path: string): string =>
-      path.startsWith('.') && base !== undefined ? join(dirname(fileURLToPath(base)), path) : path
-    return new NativeModule(here, libraries.map(locate), shim && { path: locate(shim.path), hash: shim.hash })
+    return new NativeModule(here, platforms[here]!)
   }
 
   /** The value for this platform of what differs between platforms. The keys are their names, with spaces between them. */
@@ -228,13 +228,16 @@ export class NativeModule {
   }
 
   toString(): string {
-    return `NativeModule of ${this.#paths.join(', ') || 'this process'}`
+    // Before its first use, a module does not know whether its libraries are installed.
+    const { libraries } = this.#found ?? this.#places
+    const names = libraries.map((place) => (typeof place === 'string' ? place : 'a library that it has not opened yet'))
+    return `NativeModule of ${names.join(', ') || 'this process'}`
   }
 
   static {
     inspectAsText(NativeModule)
     isNativeModule = (value): value is NativeModule => typeof value === 'object' && value !== null && #scope in value
-    librariesOf = (module) => ({ libraries: module.#paths, ...(module.#shim && { shim: module.#shim }) })
+    librariesOf = (module) => module.#findLibraries()
     useProcesses = (module, remote) => {
       module.#scope.checkOpen()
       if (module.#isOpen || module.#remote !== undefined) {
@@ -255,12 +258,20 @@ export class NativeModule {
     return undefined
   }
 
+  #findLibraries(): FoundLibraries {
+    if (this.#found !== undefined) return this.#found
+    const { libraries, shim } = this.#places
+    this.#found = { libraries: libraries.map(pathOf), ...(shim && { shim: { ...shim, path: pathOf(shim.path) } }) }
+    return this.#found
+  }
+
   #open(): void {
     if (this.#isOpen) return
-    if (this.#paths.length === 0 && this.#lookups.length === 0) this.#lookups.push(SymbolLookup.ofProcess())
-    while (this.#lookups.length < this.#paths.length)
-      this.#lookups.push(SymbolLookup.ofLibrary(this.#paths[this.#lookups.length]!, this.#scope))
-    if (this.#shim) this.#lookups.push(openShim(this.#shim, this.#scope))
+    const { libraries, shim } = this.#findLibraries()
+    if (libraries.length === 0 && this.#lookups.length === 0) this.#lookups.push(SymbolLookup.ofProcess())
+    while (this.#lookups.length < libraries.length)
+      this.#lookups.push(SymbolLookup.ofLibrary(libraries[this.#lookups.length]!, this.#scope))
+    if (shim) this.#lookups.push(openShim(shim, this.#scope))
     this.#isOpen = true
   }
 
@@ -272,7 +283,7 @@ export class NativeModule {
     }
     const symbol = this.#find(name)
     if (symbol) return symbol
-    throw notExported(this.#paths, name)
+    throw notExported(this.#findLibraries().libraries, name)
   }
 
   /** How a function of TypeScript becomes an argument. Other values stay as they are. */
@@ -309,6 +320,8 @@ function findVersion(lookup: SymbolLookup, name: string): MemorySegment | undefi
   const at = name.indexOf('@')
   return at <= 0 ? undefined : lookup.find(name.slice(0, at), { version: name.slice(at + 1) })
 }
+
+const pathOf = (place: LibraryPlace): string => (typeof place === 'string' ? place : place())
 
 /** The callbacks of a parameter live as long as the module, so a new function for each call is a leak. */
 function warnOfMany(parameter: string): void {

@@ -111,8 +111,8 @@ export interface LibraryPlace {
 
 /** The place of a library at a path or URL relative to the module. */
 export const relativePlace = (place: string): LibraryPlace => ({
-  imports: `import { fileURLToPath as $filePath } from 'node:url'`,
-  path: `$filePath(new URL('${place}', import.meta.url))`,
+  imports: `import { fileURLToPath as $$filePath } from 'node:url'`,
+  path: `$$filePath(new URL('${place}', import.meta.url))`,
 })
 
 /** A library of a written module. */
