@@ -45,6 +45,7 @@ export const sections: readonly Section[] = [
     title: 'Your own kernels',
     pages: [
       guide('authoring', 'From a C file to a package'),
+      guide('bind-package', 'From a C header to a package'),
       guide('native-builds', 'CMake, Make and bundlers'),
       guide('inline', 'Inline sources'),
     ],

@@ -15,6 +15,7 @@ export { npm, publishedIntegrity, publishPackages, type PublishOptions } from '.
 export { type SharedTarget, type AddonTarget, isShipped } from './targets.ts'
 export { runCommand, describeEnd, type CommandResult, type CommandOptions } from './run-command.ts'
 export { sharedLibraryName } from './platform.ts'
+export type { Binding } from './project/config.ts'
 export { hasConfig, type KernelPackage, prebuiltPackage } from './project/load-project.ts'
 export { findOtherMachine } from './checks/library.ts'
 export { headersDirectory } from './project/headers.ts'

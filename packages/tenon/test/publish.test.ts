@@ -25,7 +25,7 @@ beforeAll(async () => {
     projectFiles({ license: 'MIT' }, `{ libraries: [{ name: 'adders', sources: ['src/*.c'], libraries: ['m'] }] }`),
   )
   project = await tool.loadProject(directory)
-  packProject(tool, project, await findBuilds(tool, project))
+  await packProject(tool, project, await findBuilds(tool, project))
   const read = readPackages(tool, directory)
   expect(read.map(({ name }) => name)).toEqual([`@me/adders-${here}`, '@me/adders'])
   platform = read[0]!

@@ -13,6 +13,7 @@ const compiler = join(root, 'node_modules/typescript/bin/tsc')
 /** The packages that are installed where the reader begins, and their places in the repository. */
 const installed = {
   tenon: 'packages/tenon',
+  '@tenon/bind': 'packages/bind',
   '@tenon/build': 'packages/build',
   '@tenon/core': 'packages/core',
   '@types/node': 'node_modules/@types/node',

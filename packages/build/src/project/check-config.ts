@@ -1,6 +1,6 @@
 import { platforms, type PlatformName } from '../platform.ts'
 import { ToolError } from '../tool-error.ts'
-import type { KernelLibrary, KernelTest, ProjectConfig } from './config.ts'
+import type { Binding, KernelLibrary, KernelTest, ProjectConfig } from './config.ts'
 
 /** Reads a value of the configuration, or throws with the place of the value. */
 type Reader<T> = (value: unknown, place: string) => T
@@ -13,6 +13,7 @@ type Reader<T> = (value: unknown, place: string) => T
 export function checkConfig(value: unknown, file: string): ProjectConfig {
   try {
     const config = readConfig(value, '')
+    checkLibraries(config)
     checkNames(config)
     return config
   } catch (error) {
@@ -133,6 +134,32 @@ const testProgram = objectOf<KernelTest>(
   'a test program: { name, sources }',
 )
 
+/** The systems and platforms before the name of a library. */
+const places = [...new Set(platforms.flatMap(({ os, cpu, name }) => [os, `${os}-${cpu}`, name]))]
+
+const systemLibrary: Reader<string> = (value, place) => {
+  const name = text(value, place)
+  const [platform, file] = name.split('=')
+  if (file === undefined || (file !== '' && places.includes(platform!))) return name
+  throw wrong(place, `the name of a library, or PLATFORM=NAME with one of ${places.join(', ')}`, value)
+}
+
+const binding = objectOf<Binding>(
+  {
+    headers: listOf(text, 'headers', 1),
+    annotations: text,
+    systemLibraries: listOf(systemLibrary, 'names of libraries', 1),
+    includes: texts,
+    defines: macros,
+    include: texts,
+    exclude: texts,
+    headerFiles: texts,
+    stripPrefixes: texts,
+  },
+  ['headers'],
+  'a binding: { headers }',
+)
+
 const packageNameRule = 'that of an npm package in lower case, such as my-kernels or @me/my-kernels'
 
 const isPackageName = (name: string): boolean =>
@@ -151,16 +178,24 @@ export function checkPackageName(name: string): void {
 const readConfig = objectOf<ProjectConfig>(
   {
     name: packageName,
-    libraries: listOf(library, 'libraries', 1),
+    libraries: listOf(library, 'libraries'),
+    binding,
     tests: listOf(testProgram, 'test programs'),
     platforms: listOf(oneOf<PlatformName>(platforms.map(({ name }) => name)), 'names of platforms', 1),
   },
-  ['libraries'],
+  [],
   'the result of defineConfig()',
 )
 
+/** Kernels and functions that are bound come from the libraries of the package, and functions from those of the system as well. */
+function checkLibraries({ libraries, binding: bound }: ProjectConfig): void {
+  if ((libraries?.length ?? 0) > 0 || bound?.systemLibraries !== undefined) return
+  const others = bound === undefined ? '' : ', or binding must have systemLibraries'
+  throw wrong('libraries', `a non-empty array of libraries${others}`, libraries)
+}
+
 /** Refuses names that are used twice, and programs that use a library that does not exist. */
-function checkNames({ libraries, tests = [], platforms: named = [] }: ProjectConfig): void {
+function checkNames({ libraries = [], tests = [], platforms: named = [] }: ProjectConfig): void {
   const name = findTwice([...libraries, ...tests].map((one) => one.name))
   if (name !== undefined) throw new Wrong(`two libraries or tests have the name ${name}`)
   const platform = findTwice(named)

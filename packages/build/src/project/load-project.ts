@@ -10,10 +10,12 @@ import { checkConfig } from './check-config.ts'
 import type { KernelLibrary, KernelTest, ProjectConfig } from './config.ts'
 import { headersDirectory } from './headers.ts'
 
-/** A package of kernels, as `tenon pack` packs it. */
+type CompleteConfig = Required<Omit<ProjectConfig, 'binding'>> & Pick<ProjectConfig, 'binding'>
+
+/** A package of kernels, or of a C library that it binds, as `tenon pack` packs it. */
 export interface KernelPackage extends LoadedPackage {
-  /** The configuration. Its name, tests and platforms have their defaults. */
-  readonly config: Required<ProjectConfig>
+  /** The configuration. All but the binding have their defaults. */
+  readonly config: CompleteConfig
 }
 
 /** A package of kernels with a `tenon.config.ts`. */
@@ -40,7 +42,7 @@ export async function loadProject(directory: string, { onWarning }: LoadProjectO
   const manifest = readManifest(directory)
   const config = checkConfig(await importConfig(configPath), configPath)
   const name = config.name ?? manifest.name
-  const complete = { name, tests: [], platforms: [hostPlatform.name], ...config }
+  const complete = { name, libraries: [], tests: [], platforms: [hostPlatform.name], ...config }
   return {
     directory,
     name,
@@ -130,14 +132,16 @@ function reasonOf(error: unknown): string {
   return error.message
 }
 
-function nativePackage({ libraries, tests }: Required<ProjectConfig>, headers: string): NativePackage {
+function nativePackage({ libraries, tests, binding }: CompleteConfig, headers: string): NativePackage {
+  // Headers of C libraries often do not mark what is exported.
+  const exported = binding === undefined ? [] : ['-fvisibility=default']
   const withHeaders = ({
     includes = [],
     flags = [],
   }: KernelLibrary | KernelTest): Pick<NativeTarget, 'includes' | 'flags'> => ({
     includes: [...includes, headers],
     // A warning is printed and does not end the build, because the next version of a compiler has new ones.
-    flags: ['-Wno-error', ...flags],
+    flags: ['-Wno-error', ...exported, ...flags],
   })
   return {
     targets: [

@@ -37,8 +37,7 @@ export function newProject({ name, tenon, kind = 'kernel', directory: given }: N
   const directory = resolve(given ?? last)
   refuseFiles(directory)
   const library = last.replaceAll(/[^a-z\d]+/g, '_').replace(/^(?=\d)/, 'kernels_')
-  const { platform: os, arch: cpu } = process
-  const words: Readonly<Record<string, string>> = { name, library, tenon, os, cpu, build: ownVersion() }
+  const words: Readonly<Record<string, string>> = { name, library, tenon, build: ownVersion() }
   const files = globSync('**/*.template', { cwd: templates }).map((template) => {
     const text = readFileSync(join(templates, template), 'utf8')
     // npm leaves files named .gitignore out of packages.

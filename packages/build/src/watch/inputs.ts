@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-import type { LoadedPackage } from '../load-package.ts'
+import type { Project } from '../project/load-project.ts'
 
 /** The files of which a change causes a build. */
 const isInput = (name: string): boolean =>
@@ -17,14 +17,19 @@ const isLeftOut = (name: string): boolean => name.startsWith('.') || ['build', '
  * Files are compared by their time, size and number, because the events of the system do not reach containers and network drives,
  * and editors replace files, or empty them before they write.
  */
-export function inputsVersion(directory: string, project: LoadedPackage | undefined): string {
+export function inputsVersion(directory: string, project: Project | undefined): string {
   const files: string[] = []
   for (const folder of [directory, ...(project === undefined ? [] : outsideFolders(project))]) addFiles(folder, files)
+  const { headers = [], annotations } = project?.config.binding ?? {}
+  // They may have any name and place. A header that only the compiler finds is one of the system.
+  for (const path of [...headers, ...(annotations === undefined ? [] : [annotations])])
+    addFile(resolve(directory, path), files)
   return files.join('\n')
 }
 
-function outsideFolders({ directory, native }: LoadedPackage): Set<string> {
-  const named = native.targets.flatMap(({ sources, includes = [] }) => [...sources.map(fixedPart), ...includes])
+function outsideFolders({ directory, native, config }: Project): Set<string> {
+  const targets = native.targets.flatMap(({ sources, includes = [] }) => [...sources.map(fixedPart), ...includes])
+  const named = [...targets, ...(config.binding?.includes ?? [])]
   return new Set(
     named.map((path) => resolve(directory, path)).filter((path) => !`${path}/`.startsWith(`${directory}/`)),
   )
@@ -42,11 +47,13 @@ function addFiles(folder: string, files: string[]): void {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) {
       if (!isLeftOut(entry.name)) addFiles(path, files)
-    } else if (isInput(entry.name)) {
-      const status = statSync(path, { throwIfNoEntry: false })
-      if (status !== undefined) files.push(`${path} ${status.ino} ${status.size} ${status.mtimeMs}`)
-    }
+    } else if (isInput(entry.name)) addFile(path, files)
   }
+}
+
+function addFile(path: string, files: string[]): void {
+  const status = statSync(path, { throwIfNoEntry: false })
+  if (status !== undefined) files.push(`${path} ${status.ino} ${status.size} ${status.mtimeMs}`)
 }
 
 /** A folder that was removed in the meantime is empty. */

@@ -30,8 +30,8 @@ export interface WatchPackageOptions {
   readonly variant?: Variant
   /** Called with the warnings of the compiler. By default they are dropped. */
   readonly onWarning?: (text: string) => void
-  /** Called after each build that succeeds. */
-  onBuild(build: WatchedBuild): void
+  /** Called after each build that succeeds. The next build begins when the promise that it returns is settled. */
+  onBuild(build: WatchedBuild): void | Promise<void>
   /** Called after each build that fails, and with what `onBuild` throws. The libraries of the last build that succeeded stay in use. */
   onError(error: unknown): void
 }
@@ -67,9 +67,7 @@ class Watcher {
 
   async run(): Promise<void> {
     while (!this.#isClosed()) {
-      const version = this.#version()
-      await this.#build()
-      await this.#changeSince(version)
+      await this.#changeSince(await this.#build())
     }
   }
 
@@ -97,21 +95,27 @@ class Watcher {
     }
   }
 
-  async #build(): Promise<void> {
+  /** @returns the version of the inputs, after whose change there is something to build again */
+  async #build(): Promise<string> {
     const { variant = 'release', onWarning, onBuild, onError } = this.#options
+    const known = this.#project
+    let version = this.#version()
     try {
       this.#project = await loadProject(this.#directory, { onWarning })
+      // The project may name other inputs than before.
+      if (inputsVersion(this.#directory, known) === version) version = this.#version()
       const artifacts = await buildPackage(this.#project, { variant, kinds: ['shared'] })
-      if (this.#isClosed()) return
+      if (this.#isClosed()) return version
       this.#published ??= new Published(this.#directory)
       const published = this.#published
       const changed = published.add(artifacts)
       const announce = (): void => {
         if (!this.#isClosed()) published.announce()
       }
-      onBuild.call(this.#options, { project: this.#project, artifacts, changed, announce })
+      await onBuild.call(this.#options, { project: this.#project, artifacts, changed, announce })
     } catch (error) {
       if (!this.#isClosed()) onError.call(this.#options, error)
     }
+    return version
   }
 }

@@ -30,6 +30,19 @@ test('a project is built as the table of a package, with the headers of Tenon', 
   expect(exports.map(({ name }) => name)).toEqual(expect.arrayContaining(['scale', 'scale__tn_signature']))
 })
 
+test('a binding exports the functions that its sources do not mark, and can be without libraries', async () => {
+  const files = { 'src/count.c': 'int count(void) { return 1; }\n' }
+  const exportsOf = async (config: object): Promise<string[]> => {
+    const { directory } = makeProject({ ...files, 'tenon.config.ts': configText(config) })
+    const artifacts = await buildPackage(await loadProject(directory), { variant: 'release', kinds: ['shared'] })
+    return artifacts.flatMap(({ path }) => readBinary(path).exports.map(({ name }) => name))
+  }
+  const binding = { headers: ['src/count.h'] }
+  expect(await exportsOf({ libraries: [library], binding })).toEqual(['count'])
+  expect(await exportsOf({ libraries: [library] })).toEqual([])
+  expect(await exportsOf({ binding: { ...binding, systemLibraries: ['libz.so.1', 'win32=zlib1.dll'] } })).toEqual([])
+})
+
 test('warnings of the compiler do not end the build of a project', async () => {
   const { directory } = makeProject({
     'tenon.config.ts': configText({ libraries: [library] }),
@@ -108,6 +121,22 @@ test.for<[text: string, message: string]>([
   [
     'export default { libraries: [{ name: "a", sources: ["a.c"] }], tests: [{ name: "t", sources: ["t.c"], uses: ["b"] }] }',
     'the test t uses b, which must be one of a',
+  ],
+  [
+    'export default { binding: { headers: ["x.h"] } }',
+    'libraries must be a non-empty array of libraries, or binding must have systemLibraries, got undefined',
+  ],
+  [
+    'export default { libraries: [{ name: "a", sources: ["a.c"] }], binding: { header: "x.h" } }',
+    'binding has no member header. Its members are headers, annotations, systemLibraries, includes',
+  ],
+  [
+    'export default { binding: { headers: [], systemLibraries: ["libz.so.1"] } }',
+    'binding.headers must be a non-empty array of headers, got an empty array',
+  ],
+  [
+    'export default { binding: { headers: ["x.h"], systemLibraries: ["linx=libz.so.1"] } }',
+    'binding.systemLibraries[0] must be the name of a library, or PLATFORM=NAME with one of linux, linux-x64, linux-x64-gnu',
   ],
   ['throw new Error("no")', 'tenon.config.ts did not load: no'],
   ['import "./missing.ts"', 'tenon.config.ts did not load: Cannot find module'],

@@ -45,6 +45,30 @@ function docOf(build: WatchedBuild): string {
   return String(readTextConstants(path, [symbol])[0]).replace(/.*-- /, '')
 }
 
+test('builds again after a change of the headers and the annotations of a binding, wherever they are', async () => {
+  const outside = makeProject({ 'vendor.api': '', 'include/part.h': '' })
+  const [header, folder] = ['vendor.api', 'include'].map((path) => join(outside.directory, path))
+  const binding = { headers: [header], annotations: 'bind.json', includes: [folder] }
+  const project = makeProject({
+    'tenon.config.ts': configText({ libraries: [{ name: 'scales', sources: ['src/*.c'] }], binding }),
+    'src/scale.c': scaleKernel(2),
+    'bind.json': '{}',
+  })
+  const { builds, changes } = watched(project)
+  await changes(1)
+  await sleep(200)
+  expect(builds).toHaveLength(1)
+  const changed = [
+    (): void => outside.write('vendor.api', '#define A 1'),
+    (): void => project.write('bind.json', '{ }'),
+    (): void => outside.write('include/part.h', '#define A 2'),
+  ]
+  for (const [index, change] of changed.entries()) {
+    change()
+    await expect.poll(() => builds.length).toBe(index + 2)
+  }
+})
+
 test('builds at once and after each change, each time to a file with a new path and the same name', async () => {
   const project = makeProject({ 'tenon.config.ts': config, 'src/scale.c': scaleKernel(2) })
   const { changes, errors } = watched(project)

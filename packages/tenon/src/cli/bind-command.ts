@@ -1,16 +1,17 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
-import type * as bindTool from '@tenon/bind'
-import type { LibraryExports, Model, ModuleFiles } from '@tenon/bind'
+import type { Model, ModuleFiles, ShimLibrary } from '@tenon/bind'
+import { exportsOf, isHere, librariesFor } from '../binding/bound-libraries.ts'
+import { declarationsOf, reportLines, summaryOf } from '../binding/describe-models.ts'
+import { type BindTool, loadBindTool } from '../binding/load-bind-tool.ts'
+import { type BindingSource, type BindingTarget, readModels } from '../binding/read-models.ts'
 import { parseArguments } from './arguments.ts'
 import type { Definition, Values } from './definition.ts'
 import { ExitCode } from './failure.ts'
 import { InputError } from './input-error.ts'
-import { exportedNames } from '../exported-names.ts'
 import { libraryPath } from '../library-path.ts'
-import { findInProject, loadPeer } from './load-peer.ts'
+import { findInProject } from './load-peer.ts'
 import type { SubCommand } from './sub-command.ts'
-import { showProgress } from './progress.ts'
 import { printable, printData, printTalk } from './terminal.ts'
 import { commandUsage } from './usage.ts'
 import { UsageError } from './usage-error.ts'
@@ -119,7 +120,7 @@ async function bind(values: Values<typeof args>, flags: readonly string[]): Prom
   if (values.isolate && !report) throw new UsageError('--isolate needs --report')
   if (check && output === undefined) throw new UsageError('--check needs --output', 'Pass the directory to check.')
   if (watch && (check || json)) throw new UsageError(`--watch cannot be combined with --${check ? 'check' : 'json'}`)
-  const tool = await loadBindTool()
+  const tool = await loadBindTool('tenon bind')
   if (!watch) return (await bindOnce(tool, values, flags)).code
   await watchFiles('tenon bind', async () => {
     const { models = [] } = await bindOnce(tool, values, flags)
@@ -139,32 +140,35 @@ function filesOf({ headers, library, annotations }: Values<typeof args>, models:
 }
 
 async function bindOnce(
-  tool: typeof bindTool,
+  tool: BindTool,
   values: Values<typeof args>,
   flags: readonly string[],
 ): Promise<{ readonly code?: ExitCode; readonly models?: readonly Model[] }> {
   const { headers, library, target, output, include, exclude, header, shim, report, check, json, strict } = values
-  const annotations = values.annotations === undefined ? undefined : tool.readAnnotations(values.annotations)
   const start = performance.now()
   const targets = target.length === 0 ? [undefined] : [...new Set(target)]
-  const models: Model[] = []
-  for (const platform of targets) {
-    const progress = showProgress(`reading the headers${platform === undefined ? '' : ` for ${platform}`}`)
-    const libraries = librariesFor(library, platform)
-    const model = await readModelOf(tool, headers.map(headerName), {
-      ...(platform !== undefined && { target: platform as NonNullable<bindTool.ReadOptions['target']> }),
-      flags,
-      libraries: libraries.map((name) => exportsOf(name, platform)),
-      include,
-      exclude,
-      headerFiles: header,
-      macros: annotations?.macros ?? {},
-      versions: annotations === undefined ? {} : tool.symbolVersions(annotations),
-      ...(shim && { shim: { libraries: shimLibraries(libraries, platform, output ?? '.') } }),
-    }).finally(() => progress.end())
-    if (model === undefined) return { code: ExitCode.kernelFailed }
-    models.push(changedModel(tool, model, annotations, values))
+  const source = {
+    headers,
+    flags,
+    include,
+    exclude,
+    headerFiles: header,
+    annotations: values.annotations,
+    stripPrefixes: values['strip-prefix'],
   }
+  const models = await readModelsOf(
+    tool,
+    source,
+    targets.map((platform) => {
+      const libraries = librariesFor(library, platform)
+      return {
+        ...(platform !== undefined && { target: platform as NonNullable<BindingTarget['target']> }),
+        libraries: libraries.map((name) => exportsOf(name, platform)),
+        ...(shim && { shim: { libraries: shimLibraries(libraries, platform, output ?? '.') } }),
+      }
+    }),
+  )
+  if (models === undefined) return { code: ExitCode.kernelFailed }
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   if (json) printData(JSON.stringify(models.length === 1 ? models[0] : models, jsonValue, 2))
   else if (report) for (const line of reportLines(models)) printData(printable(line))
@@ -182,40 +186,15 @@ async function bindOnce(
     if (check) compare(output, files)
     else write(output, files)
   }
-  for (const model of models) printTalk(`${target.length > 1 ? `${model.target}: ` : ''}${summaryOf(model, seconds)}`)
+  for (const model of models)
+    printTalk(`${target.length > 1 ? `${model.target}: ` : ''}${summaryOf(model, ` in ${seconds} s`)}`)
   const isStrict = strict && models.some(({ refused }) => refused.length > 0)
   return isStrict ? { code: ExitCode.userError, models } : { models }
 }
 
-const ASSIGNED = /^([a-z0-9]+(?:-[a-z0-9]+){0,2})=(.+)$/
-
-/** The libraries of a platform: those without a platform, and those whose platform is this one or begins its name, as `win32=zlib1.dll`. */
-function librariesFor(library: readonly string[], platform: string | undefined): string[] {
-  return library.flatMap((text) => {
-    const [, name, file = text] = platform === undefined ? [] : (ASSIGNED.exec(text) ?? [])
-    return name === undefined || platform === name || platform!.startsWith(`${name}-`) ? [file] : []
-  })
-}
-
 /** The libraries that a shim for a platform is linked with. Those of other systems are not on this machine. */
-function shimLibraries(
-  libraries: readonly string[],
-  platform: string | undefined,
-  output: string,
-): bindTool.ShimLibrary[] {
-  const isHere = platform === undefined || platform.startsWith(`${process.platform}-${process.arch}`)
-  return isHere ? libraries.map((name) => ({ path: libraryPath(name), place: placeOf(name, output) })) : []
-}
-
-/** The model with its annotations and names. */
-function changedModel(
-  tool: typeof bindTool,
-  model: Model,
-  annotations: bindTool.Annotations | undefined,
-  { 'strip-prefix': prefixes }: Values<typeof args>,
-): Model {
-  const annotated = annotations === undefined ? model : tool.annotate(model, annotations)
-  return prefixes.length === 0 ? annotated : tool.stripPrefixes(annotated, prefixes)
+function shimLibraries(libraries: readonly string[], platform: string | undefined, output: string): ShimLibrary[] {
+  return isHere(platform) ? libraries.map((name) => ({ path: libraryPath(name), place: placeOf(name, output) })) : []
 }
 
 /** Integers are text, as JSON has no 64 bits, and bytes are hexadecimal digits. */
@@ -225,42 +204,18 @@ function jsonValue(_: string, value: unknown): unknown {
 }
 
 /** @returns undefined if the compiler refuses the headers, after its errors are printed */
-async function readModelOf(
-  tool: typeof bindTool,
-  headers: readonly string[],
-  options: bindTool.ReadOptions,
-): Promise<Model | undefined> {
+async function readModelsOf(
+  tool: BindTool,
+  source: BindingSource,
+  targets: readonly BindingTarget[],
+): Promise<Model[] | undefined> {
   try {
-    return await tool.readModel(headers, options)
+    return await readModels(tool, source, targets)
   } catch (error) {
     if (!(error instanceof tool.CompilerError)) throw error
     printTalk(printable(error.message))
     return undefined
   }
-}
-
-async function loadBindTool(): Promise<typeof bindTool> {
-  const tool = await loadPeer('@tenon/bind')
-  if (tool !== undefined) return tool as typeof bindTool
-  throw new UsageError(
-    'tenon bind needs @tenon/bind, which is not installed',
-    'Install it: npm install --save-dev @tenon/bind',
-  )
-}
-
-/** A file, or a header that the compiler searches in its directories. */
-const headerName = (header: string): string => (existsSync(header) ? resolve(header) : `<${header}>`)
-
-/** The exports of a library. One of another platform need not be on this machine: then its functions are looked up when the module runs. */
-function exportsOf(library: string, platform: string | undefined): LibraryExports {
-  const path = libraryPath(library)
-  if (existsSync(path)) return { name: basename(library), symbols: exportedNames(path) }
-  if (platform !== undefined && !platform.startsWith(`${process.platform}-${process.arch}`))
-    return { name: basename(library), symbols: undefined }
-  throw new InputError(
-    `the library ${library} does not exist`,
-    'Pass a path, or the name that the loader searches, such as libz.so.1.',
-  )
 }
 
 /** A library as the module opens it: by name, or by its path relative to the module. */
@@ -309,31 +264,8 @@ function compare(output: string, files: ModuleFiles): void {
   )
 }
 
-/** The text of each exported declaration by its name. */
-function declarationsOf(text: string): Map<string, string> {
-  const declarations = new Map<string, string>()
-  for (const part of text.split(/^(?=export )/m)) {
-    const name = /^export (?:declare )?(?:const|class|function|type) ([\w$]+)/.exec(part)?.[1]
-    if (name !== undefined) declarations.set(name, part.replace(/\/\*\*[^]*$/, '').trim())
-  }
-  return declarations
-}
-
-/** A line for each declaration that is not bound. A line that is not for all platforms ends with those for which it is. */
-function reportLines(models: readonly Model[]): string[] {
-  const lines = new Map<string, string[]>()
-  for (const { target, refused } of models)
-    for (const { name, reason, detail, place } of refused) {
-      const text = `${basename(place.file)}:${place.line} ${name}: ${detail === '' ? reason : `${reason}: ${detail}`}`
-      lines.set(text, [...(lines.get(text) ?? []), target])
-    }
-  return [...lines].map(([text, targets]) =>
-    targets.length === models.length ? text : `${text} (${targets.join(', ')})`,
-  )
-}
-
 /** Prints a line for each function that cannot run in another process, and how many can. */
-function reportIsolation(tool: typeof bindTool, { functions, records }: Model): void {
+function reportIsolation(tool: BindTool, { functions, records }: Model): void {
   const known = new Map(records.map((record) => [record.id, record]))
   let count = 0
   for (const one of functions) {
@@ -345,25 +277,4 @@ function reportIsolation(tool: typeof bindTool, { functions, records }: Model): 
       )
   }
   printData(`${count} of ${functions.length} functions can run in another process`)
-}
-
-function summaryOf(
-  { functions, constants, records, variables, refused, handles = [] }: Model,
-  seconds: string,
-): string {
-  const structs = records.filter(({ layout }) => layout !== undefined).length
-  const counts = [
-    [functions.length, 'function'],
-    [constants.length, 'constant'],
-    [structs, 'struct'],
-    [variables.length, 'variable'],
-    [handles.length, 'handle'],
-  ] as const
-  const bound = counts
-    .filter(([count]) => count > 0)
-    .map(([count, name]) => `${count} ${name}${count === 1 ? '' : 's'}`)
-  const left = refused.length === 0 ? '' : `; ${refused.length} not bound (--report lists them)`
-  const isWrong = functions.length === 0 && refused.some(({ reason }) => reason === 'not exported')
-  const none = isWrong ? '; the library exports none of the functions: is it that of these headers?' : ''
-  return `${bound.length === 0 ? 'nothing' : bound.join(', ')} in ${seconds} s${left}${none}`
 }

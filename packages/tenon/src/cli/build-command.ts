@@ -4,7 +4,8 @@ import { buildModule, printWarning, writeModule } from './build-module.ts'
 import { type BuildTool, loadBuildTool } from './build-tool.ts'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
-import { printData, printTalk } from './terminal.ts'
+import type { WrittenModule } from '../project/write-module.ts'
+import { printable, printData, printTalk } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 import { watchProject } from './watch-project.ts'
 
@@ -19,6 +20,10 @@ const args = {
     type: 'enum',
     options: ['release', 'debug', 'asan'],
     description: 'how to compile; asan finds memory errors',
+  },
+  report: {
+    type: 'boolean',
+    description: 'list the declarations of the headers of a binding that are not in the module, with their reasons',
   },
   watch: { type: 'boolean', description: 'build again after every change, until the command is interrupted' },
   json: { type: 'boolean', description: 'print one JSON document' },
@@ -35,22 +40,25 @@ interface Built {
 export const buildCommand: SubCommand = defineSubCommand({
   meta: { name: 'build', description: 'Build a package of kernels: its libraries, and its module with types' },
   args,
-  async run({ target, variant = 'release', watch, json }) {
-    for (const [flag, isSet] of Object.entries({ target: target !== undefined, json })) {
+  async run({ target, variant = 'release', report, watch, json }) {
+    for (const [flag, isSet] of Object.entries({ target: target !== undefined, report, json })) {
       if (watch && isSet) throw new UsageError(`--watch cannot be combined with --${flag}`)
     }
     const tool = await loadBuildTool('build')
     if (watch) return watchProject(tool, process.cwd(), variant)
     const project = await tool.loadProject(process.cwd(), { onWarning: printWarning })
     const portable = target !== undefined
+    if (report && (portable || json || project.config.binding === undefined))
+      throw new UsageError('--report needs a binding in tenon.config.ts, and no --target and --json')
     const built: Built[] = []
     for (const platform of platformsOf(tool, project, target)) {
       const artifacts = await tool.buildPackage(project, { variant, platform, portable, kinds: ['shared'] })
       built.push({ platform, variant, artifacts })
       if (portable && variant === 'release') printProblems(tool, project, platform, artifacts)
     }
-    const files = portable ? [] : await writeModuleFrom(tool, project, built[0]!)
-    if (json) printData(JSON.stringify(report(project, built, files), undefined, 2))
+    const { files, binding } = portable ? { files: [] } : await writeModuleFrom(tool, project, built[0]!)
+    if (json) printData(JSON.stringify(summary(project, built, files), undefined, 2))
+    else if (report) for (const line of binding!.report) printData(printable(line))
     else
       printData([...built.flatMap(({ artifacts }) => artifacts.map((one) => line(project, one))), ...files].join('\n'))
   },
@@ -65,14 +73,14 @@ function platformsOf(tool: BuildTool, project: Project, target: string | undefin
   throw new UsageError(`--target must be all or one of ${names.join(', ')}, got ${target}`)
 }
 
-/**
- * Writes the module, which has the signatures of the release libraries of this machine.
- *
- * @returns the paths of its files relative to the project
- */
-async function writeModuleFrom(tool: BuildTool, project: Project, { variant, artifacts }: Built): Promise<string[]> {
-  const { files } = variant === 'release' ? writeModule(project, artifacts) : await buildModule(tool, project)
-  return files.map((file) => relative(project.directory, file))
+/** Writes the module, which has the signatures of the release libraries of this machine. The paths of its files are relative to the project. */
+async function writeModuleFrom(
+  tool: BuildTool,
+  project: Project,
+  { variant, artifacts }: Built,
+): Promise<Pick<WrittenModule, 'files' | 'binding'>> {
+  const module = await (variant === 'release' ? writeModule(project, artifacts) : buildModule(tool, project))
+  return { ...module, files: module.files.map((file) => relative(project.directory, file)) }
 }
 
 /** Says early what `tenon publish` will refuse. */
@@ -88,7 +96,7 @@ function printProblems(tool: BuildTool, project: Project, platform: Platform, ar
 const line = ({ directory }: Project, { path, rebuilt }: Artifact): string =>
   `${relative(directory, path)}${rebuilt ? '' : ' (up to date)'}`
 
-function report({ name, version }: Project, built: readonly Built[], files: readonly string[]): object {
+function summary({ name, version }: Project, built: readonly Built[], files: readonly string[]): object {
   return {
     name,
     version,

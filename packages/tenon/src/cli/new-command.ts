@@ -6,8 +6,10 @@ import { defineSubCommand, type SubCommand } from './sub-command.ts'
 import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
+const KINDS = ['kernel', 'binding'] as const
+
 const args = {
-  what: { type: 'positional', required: true, options: ['kernel', 'binding'], description: 'kernel or binding' },
+  what: { type: 'positional', required: true, options: KINDS, description: 'kernel or binding' },
   name: {
     type: 'positional',
     required: true,
@@ -15,9 +17,6 @@ const args = {
   },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
-
-/** The kinds of packages, and the commands that come next in a new one. */
-const NEXT = { kernel: 'npx tenon build && npx tenon test', binding: 'npm run build && npm test' } as const
 
 /** The command `tenon new`, which makes a package of kernels, or of a C library that `tenon bind` binds. */
 export const newCommand: SubCommand = defineSubCommand({
@@ -34,10 +33,10 @@ export const newCommand: SubCommand = defineSubCommand({
     const lines = [
       ...files.map((file) => `${folder}/${file}`),
       '',
-      `next: cd ${folder} && npm install && ${NEXT[what]}`,
+      `next: cd ${folder} && npm install && npx tenon build && npx tenon test`,
     ]
     printData(lines.join('\n'))
   },
 })
 
-const isKind = (what: string): what is keyof typeof NEXT => Object.hasOwn(NEXT, what)
+const isKind = (what: string): what is (typeof KINDS)[number] => KINDS.some((kind) => kind === what)

@@ -3,10 +3,11 @@ import type { KernelPackage } from '@tenon/build/internal'
 import { findBuilds, type FoundBuilds } from '../pack/find-builds.ts'
 import { packProject, type PackedPackage } from '../pack/pack-project.ts'
 import { findPrebuilt } from '../pack/prebuilt.ts'
+import { printLeft } from './build-module.ts'
 import { type BuildTool, loadBuildTool } from './build-tool.ts'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
-import { alignColumns, printable, printData, printTalk } from './terminal.ts'
+import { alignColumns, printData, printTalk } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 const args = {
@@ -30,7 +31,7 @@ export const packCommand: SubCommand = defineSubCommand({
     const tool = await loadBuildTool('pack')
     const { project, ...found } =
       library.length > 0 ? prebuilt(tool, process.cwd(), library) : await built(tool, process.cwd())
-    const { packages, module } = packProject(tool, project, found)
+    const { packages, module } = await packProject(tool, project, found)
     if (json) {
       const { name, version } = project
       const missing = found.missing.map((platform) => platform.name)
@@ -48,8 +49,7 @@ export const packCommand: SubCommand = defineSubCommand({
       ])
       for (const line of alignColumns(rows)) printData(line)
     }
-    for (const { reason, names } of module.left)
-      printTalk(`left out, because ${reason}: ${printable(names.join(', '))}`)
+    printLeft(module)
     if (found.missing.length > 0) {
       const names = found.missing.map(({ name }) => name).join(', ')
       printTalk(`left out, because they are not built: ${names}\nhint: Run tenon build --target all, and pack again.`)

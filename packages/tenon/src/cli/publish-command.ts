@@ -49,8 +49,10 @@ export const publishCommand: SubCommand = defineSubCommand({
       )
     if (!json)
       for (const { name, version, files } of packages) printData(`${name}@${version}: ${files.size} files, checked`)
-    const absent = project.config.platforms.filter(
-      (platform) => !packages.some(({ name }) => name === platformPackageName(project.name, platform)),
+    const { libraries, platforms } = project.config
+    const absent = platforms.filter(
+      (platform) =>
+        libraries.length > 0 && !packages.some(({ name }) => name === platformPackageName(project.name, platform)),
     )
     if (absent.length > 0) {
       // A platform cannot be added to a version that is published.

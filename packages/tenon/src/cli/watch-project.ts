@@ -1,3 +1,4 @@
+import { utimesSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Project, Variant } from '@tenon/build/internal'
 import { printWarning, writeModule } from './build-module.ts'
@@ -14,10 +15,12 @@ export function watchProject(tool: BuildTool, directory: string, variant: Varian
   const watcher = tool.watchPackage(directory, {
     variant,
     onWarning: printWarning,
-    onBuild({ project, artifacts, changed, announce }) {
+    async onBuild({ project, artifacts, changed, announce }) {
       // Kernels whose signature is wrong are not announced.
-      writeModule(project, artifacts)
+      const { files } = await writeModule(project, artifacts)
       announce()
+      // A bound module opens its libraries once. The new time makes node --watch start the programs that import it again.
+      if (project.config.binding !== undefined && changed.length > 0) utimesSync(files[0]!, new Date(), new Date())
       for (const { path } of changed) printData(`${timeOf(new Date())} ${inProject(project, path)}`)
       if (changed.length === 0 && hasFailed) printData(`${timeOf(new Date())} as before`)
       hasFailed = false

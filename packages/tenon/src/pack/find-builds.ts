@@ -31,9 +31,13 @@ export interface FoundBuilds {
  * @throws {InputError} if there is no build, or one is older than a source or lacks a library
  */
 export async function findBuilds(tool: BuildTool, project: Project): Promise<FoundBuilds> {
+  const platforms = project.config.platforms.map((name) => tool.findPlatform(name))
+  // A binding of a library of the system needs no build.
+  if (project.config.libraries.length === 0)
+    return { builds: platforms.map((platform) => ({ platform, libraries: [] })), missing: [] }
   const builds: PlatformBuild[] = []
   const missing: Platform[] = []
-  for (const platform of project.config.platforms.map((name) => tool.findPlatform(name))) {
+  for (const platform of platforms) {
     const build = findPortable(tool, project, platform) ?? (await buildHere(tool, project, platform))
     if (build === undefined) missing.push(platform)
     else {

@@ -47,9 +47,11 @@ export function mainManifest({ tool, name, version, project, platforms }: Manife
       './package.json': './package.json',
     },
     dependencies: { tenon: tenonRange(tool, project) },
-    optionalDependencies: Object.fromEntries(
-      platforms.map((platform) => [platformPackageName(name, platform.name), version]),
-    ),
+    ...(platforms.length > 0 && {
+      optionalDependencies: Object.fromEntries(
+        platforms.map((platform) => [platformPackageName(name, platform.name), version]),
+      ),
+    }),
     engines: { node: packageManifest().engines.node },
   }
 }

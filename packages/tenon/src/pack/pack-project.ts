@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import type { KernelPackage, Manifest, NpmPackage } from '@tenon/build/internal'
 import type { BuildTool } from '../cli/build-tool.ts'
 import type { LibraryPlace } from '../cli/generate-types.ts'
+import { bindingModule } from '../binding/binding-module.ts'
 import { InputError } from '../cli/input-error.ts'
 import { quote } from '../registered/quote.ts'
 import { copySidecar } from '../signatures/sidecar.ts'
@@ -40,15 +41,19 @@ export interface PackedProject {
  * for each platform with the libraries.
  *
  * @throws {InputError} if a file is missing or not valid, or no library describes a kernel
+ * @throws {ToolError} if the headers of a binding, or their annotations, cannot be read on a platform
  */
-export function packProject(tool: BuildTool, project: KernelPackage, { builds }: FoundBuilds): PackedProject {
+export async function packProject(
+  tool: BuildTool,
+  project: KernelPackage,
+  { builds }: FoundBuilds,
+): Promise<PackedProject> {
   const { directory, name, version } = project
-  const platforms = builds.map(({ platform }) => platform)
+  // The package of a library of the system has no libraries for any platform.
+  const withLibraries = builds.filter(({ libraries }) => libraries.length > 0)
+  const platforms = withLibraries.map(({ platform }) => platform)
   const source: ManifestSource = { tool, name, version, project: readManifest(directory), platforms }
-  const described = builds.find(({ platform }) => platform === tool.hostPlatform) ?? builds[0]!
-  const module = projectModule(
-    described.libraries.map((library) => ({ ...library, place: packagedPlace(source, library.name) })),
-  )
+  const module = await moduleOf(tool, project, builds, source)
   const documents = findDocuments(directory)
   const folder = join(directory, packedDirectory)
   const temporary = `${folder}.${process.pid}`
@@ -62,7 +67,7 @@ export function packProject(tool: BuildTool, project: KernelPackage, { builds }:
   }
   try {
     write(mainManifest(source), { 'index.d.ts': module.declarations, 'index.js': module.script })
-    for (const build of builds) {
+    for (const build of withLibraries) {
       const packed = write(platformManifest(source, build.platform), { 'README.md': platformReadme(name, build) })
       const fileOf = (library: string): string => tool.sharedLibraryName(library, build.platform)
       tool.writeLibraries(
@@ -94,13 +99,30 @@ export function readPackages(tool: BuildTool, directory: string): PackedPackage[
   return tool.inPublishOrder(folders.toSorted().map((path) => ({ ...tool.readPackage(path), directory: path })))
 }
 
+/** The module of the main package. Kernels have the same signatures on all platforms, and headers can differ. */
+function moduleOf(
+  tool: BuildTool,
+  project: KernelPackage,
+  builds: readonly PlatformBuild[],
+  source: ManifestSource,
+): ProjectModule | Promise<ProjectModule> {
+  const placed = builds.map(({ platform, libraries }) => ({
+    platform: platform.name,
+    libraries: libraries.map((library) => ({ ...library, place: packagedPlace(source, library.name) })),
+  }))
+  const isHere = ({ platform }: { platform: string }): number => Number(platform === tool.hostPlatform.name)
+  const [first, ...rest] = placed.toSorted((a, b) => isHere(b) - isHere(a))
+  const { binding } = project.config
+  return binding === undefined ? projectModule(first!.libraries) : bindingModule(project, binding, [first!, ...rest])
+}
+
 /** The place of a library in the platform package that fits the process. */
 function packagedPlace({ name, version, platforms }: ManifestSource, library: string): LibraryPlace {
   const names = platforms.map((platform) => quote(platform.name)).join(', ')
   const options = `package: ${quote(name)}, version: ${quote(version)}, platforms: [${names}], library: ${quote(library)}`
   return {
-    imports: `import { platformLibrary as $platformLibrary } from 'tenon/core'`,
-    path: `$platformLibrary(import.meta.url, { ${options} })`,
+    imports: `import { platformLibrary as $$platformLibrary } from 'tenon/core'`,
+    path: `$$platformLibrary(import.meta.url, { ${options} })`,
   }
 }
 

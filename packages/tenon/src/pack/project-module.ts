@@ -22,6 +22,13 @@ export interface ProjectModule {
   readonly names: readonly string[]
   /** The kernels that the module does not export, and the reasons. */
   readonly left: readonly LeftOut[]
+  /** The declarations of the headers of a package that binds a C library. */
+  readonly binding?: {
+    /** A line for each platform: how many are bound, and how many are not. */
+    readonly summary: readonly string[]
+    /** A line for each that is not bound. */
+    readonly report: readonly string[]
+  }
 }
 
 /**

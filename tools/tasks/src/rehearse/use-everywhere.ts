@@ -21,13 +21,13 @@ console.log(${JSON.stringify(usedText.trim())})
  * a row for each version, and sets the exit code 1 if anything fails.
  *
  * @param nodes the major versions of Node.js, separated by commas
- * @param programs a program for each package that is installed @param leftOut the import and the call that fail without optional dependencies
+ * @param programs a program for each package that is installed
  */
 export async function useEverywhere(
   { sandbox, registry }: Rehearsal,
   nodes: string,
   programs: Readonly<Record<string, string>>,
-  leftOut: { readonly package: string; readonly imports: string; readonly call: string; readonly error: RegExp },
+  leftOut: readonly LeftOut[],
 ): Promise<void> {
   const failures: string[] = []
   const count = Object.keys(programs).length
@@ -40,11 +40,20 @@ export async function useEverywhere(
     }
     process.stdout.write(`Node.js ${major}: ${row.join(', ')}\n`)
   }
-  failures.push(...(await findOmitted(sandbox(), leftOut)), ...(await findForeignLibc(sandbox(), leftOut.package)))
-  const total = nodes.split(',').length * packageManagers.length * count + 2
+  for (const one of leftOut)
+    failures.push(...(await findOmitted(sandbox(), one)), ...(await findForeignLibc(sandbox(), one.package)))
+  const total = nodes.split(',').length * packageManagers.length * count + 2 * leftOut.length
   for (const failure of failures) process.stdout.write(`${failure}\n`)
   process.stdout.write(`${total - failures.length} of ${total}\n`)
   if (failures.length > 0) process.exitCode = 1
+}
+
+/** The import and the call of a package that fail without optional dependencies. */
+interface LeftOut {
+  readonly package: string
+  readonly imports: string
+  readonly call: string
+  readonly error: RegExp
 }
 
 /** @returns why packages could not be used */
@@ -86,7 +95,7 @@ async function output(
 /** @returns why a program does not get the documented error without optional dependencies */
 async function findOmitted(
   { write, run }: Sandbox,
-  { package: name, imports, call, error }: Parameters<typeof useEverywhere>[3],
+  { package: name, imports, call, error }: LeftOut,
 ): Promise<string[]> {
   write({
     'package.json': '{ "type": "module", "private": true }',
