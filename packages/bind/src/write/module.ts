@@ -36,12 +36,12 @@ export interface ModuleOptions {
    * The libraries that the module opens, by the names that the system's loader searches, by paths beside the module, which begin with a dot, or
    * by expressions. An object has a list for each platform.
    */
-  readonly libraries: LibraryList | Readonly<Record<string, LibraryList>>
+  readonly libraries:
+    | readonly (string | LibraryExpression)[]
+    | Readonly<Record<string, readonly (string | LibraryExpression)[]>>
   /** The prefix of imports: `tenon` for the umbrella package, `@tenon` for its parts. */
   readonly from?: 'tenon' | '@tenon'
 }
-
-type LibraryList = readonly (string | LibraryExpression)[]
 
 /**
  * Writes the module of a model, or of the models of several platforms for the same headers. Equal models give equal bytes: the declarations
@@ -128,7 +128,8 @@ function besideModule(path: string): LibraryExpression {
   }
 }
 
-const isList = (libraries: ModuleOptions['libraries']): libraries is LibraryList => Array.isArray(libraries)
+const isList = (libraries: ModuleOptions['libraries']): libraries is readonly (string | LibraryExpression)[] =>
+  Array.isArray(libraries)
 
 /** The file of a shim, such as `shim-linux-x64.so`. */
 function shimName(target: string): string {
