@@ -212,13 +212,14 @@ export default {
     {
       name: 'core_test',
       kind: 'test',
-      // Tests make pools of their own, whose threads end sooner than those of the core.
+      // Tests make pools of their own, whose threads end sooner than those of the core, and call the assembly directly.
       sources: [
         'csrc/test/*.c',
         'csrc/test/!(posix|win32)/*.c',
         'csrc/test/{posix|win32}/*/*.c',
         'csrc/test/{posix|win32}/*.cc',
         'csrc/call/{job_pool,thread_limit}.c',
+        'csrc/call/{sysv_x64|aapcs64|win64}.S',
         'csrc/call/{posix|win32}/thread_exit.c',
         'csrc/base/{posix|win32}/thread.c',
       ],

@@ -42,7 +42,7 @@ export {
   pointedView,
 } from './memory/block.ts'
 export {
-  ARRAY_BUFFER_ALIGNMENT,
+  alignmentGap,
   detachBuffer,
   isDetached,
   isResizable,
@@ -67,7 +67,8 @@ export { Cleaner } from './memory/cleaner.ts'
 export { debugs, guardMode } from './memory/guard-mode.ts'
 export { checkedCall, findDamage, type Written } from './memory/guarded-calls.ts'
 export { addGuard, newGuardedMemory, type Damage, type Guard } from './memory/guarded-memory.ts'
-export { newCollected } from './memory/allocators.ts'
+export { DEFAULT_ALIGNMENT, newCollected } from './memory/allocators.ts'
+export { fillBytes } from './memory/fill-bytes.ts'
 export { writeUtf8 } from './memory/write-utf8.ts'
 export { LostWrites, MappedFile, pageSize, reserveRoom, type MappedFileOptions } from './memory/mapped-file.ts'
 export {
@@ -115,6 +116,7 @@ export { checkParameterCount, checkStructSize } from './native/call/plan.ts'
 export { type StructField } from './native/call/call-plan.ts'
 export { type ValueWithErrno } from './native/call/call-steps.ts'
 export { codeBlock } from './native/call/store.ts'
+export { runtime } from './native/runtime.ts'
 export { pollReadable, type ReadableWatch } from './native/poll-readable.ts'
 export { StructType } from './native/struct-type.ts'
 export { bindFunction } from './native/native-function.ts'

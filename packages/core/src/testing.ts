@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { checkOptions } from './errors/check-options.ts'
+import { runtime } from './native/runtime.ts'
 
 /** The options of {@link runScript}. */
 export interface ScriptOptions {
-  /** Command-line flags of Node.js. */
+  /** Command-line flags of Node.js. For Deno, they are translated. */
   readonly nodeOptions?: readonly string[]
   /** Variables that are added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>
@@ -23,7 +24,7 @@ export interface ScriptResult {
 }
 
 /**
- * Runs the text of a JavaScript module in a separate Node.js process, so that a test sees a crash as a signal in the result.
+ * Runs the text of a JavaScript module in a separate process of this runtime, so that a test sees a crash as a signal in the result.
  * The module resolves imports like a file in `cwd`.
  *
  * @example
@@ -33,7 +34,7 @@ export interface ScriptResult {
 export async function runScript(source: string, options?: ScriptOptions): Promise<ScriptResult> {
   const checked = checkOptions(options, ['nodeOptions', 'env', 'cwd', 'timeout'])
   const { nodeOptions = [], env = {}, cwd = process.cwd(), timeout = 30_000 } = checked
-  const child = spawn(process.execPath, [...nodeOptions, '--input-type=module', '--eval', source], {
+  const child = spawn(process.execPath, runtime.moduleArguments(nodeOptions, source), {
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

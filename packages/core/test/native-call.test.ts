@@ -53,15 +53,16 @@ if (process.platform === 'linux')
       expect(() => library.close()).toThrow(ScopeHeldError)
       expect(await pending).toBe(0)
       library.close()
-      expect(() => usleep.async(1)).toThrow(ScopeClosedError)
+      await expect(usleep.async(1)).rejects.toThrow(ScopeClosedError)
     })
 
-    test('checks its arguments at once, and holds nothing when one is refused', () => {
+    test('rejects wrong arguments, and holds nothing when one is refused', async () => {
       const library = NativeLibrary.open('libc.so.6')
       const usleep = library.function('usleep', { result: 'int32', parameters: ['uint32'] })
-      for (const value of [-1, 0.5, null, 'a', {}]) expect(() => usleep.async(value as number)).toThrow(ArgumentError)
+      for (const value of [-1, 0.5, null, 'a', {}])
+        await expect(usleep.async(value as number)).rejects.toThrow(ArgumentError)
       // @ts-expect-error: the argument is missing
-      expect(() => usleep.async()).toThrow(ArgumentError)
+      await expect(usleep.async()).rejects.toThrow(ArgumentError)
       library.close()
     })
   })
@@ -167,7 +168,7 @@ if (process.platform === 'linux')
       await pending
       lifetime.close()
       expect(() => memcpy(x, x, 1)).toThrow(ScopeClosedError)
-      expect(() => memcpy.async(x, x, 1)).toThrow(ScopeClosedError)
+      await expect(memcpy.async(x, x, 1)).rejects.toThrow(ScopeClosedError)
     })
 
     test('is refused for a scalar and for a struct', () => {

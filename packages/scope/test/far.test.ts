@@ -1,3 +1,5 @@
+import { AllocationError } from '@tenon/core'
+import { hasLargeBuffers } from '@tenon/config/large-buffers'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -185,7 +187,7 @@ function paint(whole: MemorySegment, at: number, seed: number): void {
   for (let i = 0; i < ROOM; i++) whole.setUint8(at + i, ((i * 7 + seed * 31) % 255) + 1)
 }
 
-if (process.platform !== 'win32') {
+if (process.platform !== 'win32' && hasLargeBuffers) {
   describe('far from the start of the memory', () => {
     const directory = mkdtempSync(join(tmpdir(), 'tenon-far-'))
     const scope = ResourceScope.ofConfined()
@@ -224,5 +226,11 @@ if (process.platform !== 'win32') {
         expect(() => whole.asSlice(0, at + 100).getString(at, charset)).toThrow(/must end with a terminator/)
       }
     })
+  })
+}
+
+if (!hasLargeBuffers) {
+  test('memory that is larger than the buffers of this runtime is an AllocationError', () => {
+    expect(() => MemorySegment.allocateNative(2 ** 32 + 64, 64)).toThrow(AllocationError)
   })
 }

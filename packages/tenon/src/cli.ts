@@ -19,7 +19,8 @@ if (name === 'call' && !rest.includes('--isolate')) {
   // Everything is printed and closed, so the process need not free its memory.
   process.exit(code)
 } else {
-  if (directory !== undefined) enableCompileCache(directory)
+  // Deno has no such cache.
+  if (directory !== undefined) enableCompileCache?.(directory)
   void runMain()
 }
 

@@ -1,5 +1,5 @@
 import { kernelLibrary } from '@tenon/kernels'
-import { coreLibrary } from '@tenon/core/internal'
+import { coreLibrary, runtime } from '@tenon/core/internal'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,8 +7,9 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DoctorFacts } from '../src/cli/doctor-facts.ts'
 import { problemsOf, type Problem } from '../src/cli/doctor-problems.ts'
-import { sizeText } from '../src/cli/doctor-text.ts'
+import { doctorText, sizeText } from '../src/cli/doctor-text.ts'
 import { libcOf } from '../src/cli/system-facts.ts'
+import type { Style } from '../src/cli/terminal.ts'
 import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
 
 /** Variables of the tests themselves would be findings. */
@@ -33,8 +34,8 @@ describe('tenon doctor', () => {
     const { code, stdout, stderr } = doctor()
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^tenon \d+\.\d+\.\d+/)
-    expect(stdout).toContain(`Node.js `)
-    expect(stdout).toContain(`${process.versions.node} (${process.execPath})`)
+    expect(stdout).toContain(`${runtime.version} (${process.execPath})`)
+    expect(stdout.split('\n')[1]?.trim().startsWith(runtime.name)).toBe(true)
     expect(stdout).toContain(`${process.platform} ${process.arch}`)
     expect(stdout).toContain(`${coreLibrary().path} (`)
     expect(stdout).toMatch(/calls +(node-api|koffi), /)
@@ -45,7 +46,8 @@ describe('tenon doctor', () => {
   test('--json prints the same as one document', () => {
     const { code, report: found } = report()
     expect([code, errorsOf(found)]).toEqual([0, []])
-    expect(found.node).toMatchObject({ version: process.versions.node, required: '>=22.12' })
+    expect(found.runtime).toMatchObject({ name: runtime.name, version: runtime.version, path: process.execPath })
+    expect(found.runtime.required).toBe(runtime.name === 'Node.js' ? '>=22.12' : undefined)
     expect(found.core).toMatchObject({ path: coreLibrary().path, abiVersion: 1 })
     expect(found.driver).toMatchObject({ stubs: { live: 0, dead: 0, refused: 0 }, threads: { running: 0, queued: 0 } })
     if (process.platform !== 'linux') return
@@ -156,7 +158,7 @@ describe('tenon doctor', () => {
 describe('problemsOf()', () => {
   const healthy: DoctorFacts = {
     tenon: '1.0.0',
-    node: { version: '24.1.0', path: '/usr/bin/node', required: '>=22.12' },
+    runtime: { name: 'Node.js', version: '24.1.0', missing: [], path: '/usr/bin/node', required: '>=22.12' },
     system: { os: 'linux', cpu: 'x64', limits: { openFiles: { soft: 1024, hard: 'unlimited' }, mappings: 65_530 } },
     core: { path: '/lib/libtenon.so', origin: 'platform package', version: '1.0.0', abiVersion: 1 },
     cuda: { driver: { error: 'CUDA is not available' }, isExpected: false },
@@ -164,7 +166,7 @@ describe('problemsOf()', () => {
   }
   const textsOf = (facts: Partial<DoctorFacts>): string[] =>
     problemsOf({ ...healthy, ...facts }).map(({ level, text }) => `${level}: ${text}`)
-  const withNode = (version: string): string[] => textsOf({ node: { ...healthy.node, version } })
+  const withNode = (version: string): string[] => textsOf({ runtime: { ...healthy.runtime, version } })
 
   test('finds nothing in a healthy installation', () => {
     expect(problemsOf(healthy)).toEqual([])
@@ -175,6 +177,19 @@ describe('problemsOf()', () => {
     for (const version of ['22.11.9', '20.19.4', '18.0.0']) {
       expect(withNode(version)).toEqual([`error: Node.js must be 22.12 or later, got ${version}`])
     }
+  })
+
+  test('leaves the versions of other runtimes to their built files', () => {
+    expect(textsOf({ runtime: { name: 'Deno', version: '1.0.0', missing: [], path: '/usr/bin/deno' } })).toEqual([])
+  })
+
+  test('prints what a runtime cannot do', () => {
+    const bun = { name: 'Bun', version: '1.4.5', missing: ['lacks this', 'lacks that'], path: '/usr/bin/bun' } as const
+    const style = { strong: String, bad: String } as unknown as Style
+    expect(doctorText({ ...healthy, runtime: bun }, [], style)).toMatch(
+      /Bun +1\.4\.5 \(.*\n +not there +Bun lacks this, lacks that\n/,
+    )
+    expect(doctorText(healthy, [], style)).not.toContain('not there')
   })
 
   test('warns of workers without a filter of system calls', () => {

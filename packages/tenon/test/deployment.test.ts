@@ -38,15 +38,37 @@ const entries = packages.flatMap(({ at, manifest }) =>
   ),
 )
 
-/** Runs Node.js with the version of another one. */
-function asNode(version: string, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const versions = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
+/** Runs Node.js with the versions of another runtime. */
+function asRuntime(
+  other: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const value = `{ ...process.versions, ...${JSON.stringify(other)} }`
+  const versions = `Object.defineProperty(process, 'versions', { value: ${value} })`
   const preload = `data:text/javascript,${encodeURIComponent(versions)}`
   return promisify(execFile)(process.execPath, ['--import', preload, ...args]).then(
     (output) => ({ code: 0, ...output }),
     ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, stdout, stderr }),
   )
 }
+
+const asNode = (version: string, ...args: string[]): ReturnType<typeof asRuntime> =>
+  asRuntime({ node: version }, ...args)
+
+/** Imports each entry, and prints its URL or the message of the error. */
+const importEach = `for (const url of ${JSON.stringify(entries.map(([, path]) => pathToFileURL(path).href))})
+  await import(url).then(() => console.log(url), ({ message }) => console.log(message))`
+
+test.each([
+  ['Bun', { bun: '1.3.99' }, '1.4', '1.3.99'],
+  ['Bun', { bun: '0.9.0' }, '1.4', '0.9.0'],
+  ['Deno', { deno: '2.8.3' }, '2.9', '2.8.3'],
+  ['Deno', { deno: '1.99.0' }, '2.9', '1.99.0'],
+])('%s with the version %o is refused by each entry in one sentence', async (name, other, oldest, version) => {
+  const { stdout } = await asRuntime(other, '--input-type=module', '--eval', importEach)
+  const sentence = `Tenon needs ${name} ${oldest} or later, got ${version}`
+  expect(new Set(stdout.trim().split('\n'))).toEqual(new Set([sentence]))
+})
 
 describe('Node.js', () => {
   test('22.12 is needed by every package, and 22, 24 and 26 are tested', () => {
@@ -55,9 +77,7 @@ describe('Node.js', () => {
   })
 
   test.each(['20.20.2', '18.0.0', '22.11.9'])('%s is refused by each entry in one sentence', async (version) => {
-    const list = JSON.stringify(entries.map(([, path]) => pathToFileURL(path).href))
-    const source = `for (const url of ${list}) await import(url).then(() => console.log(url), ({ message }) => console.log(message))`
-    const { stdout } = await asNode(version, '--input-type=module', '--eval', source)
+    const { stdout } = await asNode(version, '--input-type=module', '--eval', importEach)
     expect(new Set(stdout.trim().split('\n'))).toEqual(new Set([`Tenon needs Node.js 22.12 or later, got ${version}`]))
   })
 

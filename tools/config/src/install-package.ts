@@ -4,6 +4,9 @@ import { join } from 'node:path'
 
 const cache = join(import.meta.dirname, '../../../node_modules/.cache/tenon')
 
+/** The `node_modules` of {@link installPackages}, which need not exist. */
+export const cachedPackages = (name: string): string => join(cache, name, 'node_modules')
+
 /**
  * Installs packages of the registry below `node_modules/.cache` at first use, and returns their `node_modules`. Their scripts are not run.
  *
@@ -19,7 +22,7 @@ export function installPackages(
 ): string {
   const directory = join(cache, name)
   if (!existsSync(directory)) install(directory, { private: true, dependencies, overrides })
-  return join(directory, 'node_modules')
+  return cachedPackages(name)
 }
 
 /** Installs into a temporary directory and renames it at the end, because other processes may install it too. */

@@ -36,18 +36,23 @@ function oldestNode(): readonly [major: number, minor: number] {
   return [Number(major), Number(minor)]
 }
 
+/** The oldest versions of the other runtimes in which the tests run. They also have a version of Node.js, which says nothing. */
+const OLDEST = { bun: '1.4', deno: '2.9' }
+
 /**
- * The first statement of each built file. An older Node.js would fail at the first function that it lacks, with a message that does not say
+ * The first statement of each built file. An older runtime would fail at the first function that it lacks, with a message that does not say
  * why. Modules of a package are evaluated in an order that the build chooses, so each of them checks. Browsers pass.
  *
  * @param refuse the statement for the constant `message`
  */
 function checkNode(refuse: string): string {
-  const [major, minor] = oldestNode()
+  const oldest = oldestNode().join('.')
   return `{
-  const [major, minor] = (globalThis.process?.versions?.node ?? "${major}.${minor}").split(".").map(Number);
-  if (major < ${major} || (major === ${major} && minor < ${minor})) {
-    const message = \`Tenon needs Node.js ${major}.${minor} or later, got \${process.versions.node}\`;
+  const { bun, deno, node = "${oldest}" } = globalThis.process?.versions ?? {};
+  const [name, found, oldest] = bun ? ["Bun", bun, "${OLDEST.bun}"] : deno ? ["Deno", deno, "${OLDEST.deno}"] : ["Node.js", node, "${oldest}"];
+  const [[major, minor], [leastMajor, leastMinor]] = [found, oldest].map((version) => version.split(".").map(Number));
+  if (major < leastMajor || (major === leastMajor && minor < leastMinor)) {
+    const message = \`Tenon needs \${name} \${oldest} or later, got \${found}\`;
     ${refuse}
   }
 }`

@@ -48,7 +48,14 @@ NAME(tn__on_stack):
   .cfi_offset x30, -8
   mov x29, sp
   .cfi_def_cfa x29, 16
-  str x29, [x3]
+  /* `run` restores them, but a collector of garbage that scans the stack of JavaScript must find them there. */
+  stp x19, x20, [sp, #-16]!
+  stp x21, x22, [sp, #-16]!
+  stp x23, x24, [sp, #-16]!
+  stp x25, x26, [sp, #-16]!
+  stp x27, x28, [sp, #-16]!
+  mov x9, sp
+  str x9, [x3]
   mov sp, x0
   mov x0, x2
   blr x1

@@ -49,8 +49,10 @@ void tn__async_call_refuse(void) {
 
 static void run(tn_job_t *job) {
   async_call_t *call = running = (async_call_t *)job;
+  tn_environment_for_job(call->completion.id);
   const uint32_t state = tn__perform(call->frame);
   tn__direction_clear();
+  tn_environment_for_job(0);
   running = NULL;
   if (state != TN_CALL_RETURNED) keep_message(call);
   call->completion.status = (int32_t)(state == TN_CALL_RETURNED && call->is_refused ? TN_CALL_REFUSED : state);

@@ -152,9 +152,18 @@ static uint32_t dispatch_in_call(void *data) {
   return (uint32_t)environment->driver.dispatch(environment->driver.data, 1);
 }
 
+/* Has the function run for the job that relays it. Calls of that function are its own. */
+static void enter_for_job(tn_environment_t *environment) {
+  tn_call_frame_t *frame = environment->frame;
+  frame->target = (uint64_t)frame->state << 32 | (uint32_t)environment->job;
+  frame->state = TN_FUNCTION_FOR_JOB;
+  environment->job = 0;
+}
+
 bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
   if (environment->is_terminating || environment->is_closed) return false;
   environment->frame->state = id;
+  if (environment->job != 0) enter_for_job(environment);
   uint32_t result;
   void *const script = environment->script_top;
   void *const native = environment->native.top;

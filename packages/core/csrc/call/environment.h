@@ -30,6 +30,7 @@ struct tn_environment {
   bool has_caught;               /* the innermost call ended with a C++ exception */
   bool is_terminating;           /* JavaScript was interrupted, and cannot be entered before it calls again */
   bool is_closed;                /* JavaScript has ended */
+  uint64_t job;                  /* for which the next function of TypeScript runs, or 0 */
   bool is_shut;                  /* other threads cannot find it any more */
   tn__end_hook_t *end_hooks;     /* the last added is the first */
   bool will_serve;               /* the native call in progress serves messages */

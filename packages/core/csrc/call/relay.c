@@ -15,10 +15,16 @@ typedef struct waiter {
   tn__condition_t changed;
   state_t state;
   uint64_t answer;
+  uint64_t job; /* for which the caller works, or 0 */
   struct waiter *next; /* of those that are RUNNING or AWAITED */
 } waiter_t;
 
 static waiter_t *taken;
+
+/* The job for which this thread works. */
+static _Thread_local uint64_t current_job;
+
+void tn_environment_for_job(uint64_t id) { current_job = id; }
 
 /* Removes the waiter from those that are taken. Under the lock. */
 static bool remove_taken(const waiter_t *waiter) {
@@ -49,7 +55,10 @@ static void run(tn_message_t *message, int32_t is_closing) {
   }
   tn__unlock(tn__environments_lock());
   if (is_closing) return;
+  tn_environment_t *environment = tn_environment_current();
+  environment->job = waiter->job;
   const uint64_t answer = waiter->relay->run(waiter->relay->data);
+  environment->job = 0;
   tn__lock(tn__environments_lock());
   if (answer == 0) {
     settle(waiter, DONE);
@@ -140,7 +149,7 @@ int32_t tn__relay(const tn_relay_t *relay, bool (*is_wanted)(const void *data)) 
   TN_REQUIRE(relay != NULL && relay->run != NULL, "relay and its function must not be null");
   if (relay->threads == TN_THREADS_REFUSE)
     return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that does not run its JavaScript");
-  waiter_t waiter = {.message = {.run = run}, .relay = relay, .is_wanted = is_wanted, .changed = TN__CONDITION};
+  waiter_t waiter = {.message = {.run = run}, .relay = relay, .job = current_job, .is_wanted = is_wanted, .changed = TN__CONDITION};
   TN_TRY(tn_environment_post(relay->environment, &waiter.message));
   tn__lock(tn__environments_lock());
   const int32_t status = wait_for(&waiter);

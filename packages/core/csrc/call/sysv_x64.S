@@ -39,6 +39,13 @@ NAME(tn__on_stack):
   .cfi_offset %rbp, -16
   movq %rsp, %rbp
   .cfi_def_cfa_register %rbp
+  /* `run` restores them, but a collector of garbage that scans the stack of JavaScript must find them there. */
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  subq $8, %rsp
   movq %rsp, (%rcx)
   movq %rdi, %rsp
   movq %rdx, %rdi

@@ -25,11 +25,18 @@ tn__on_stack:
   .seh_pushreg %rbp
   pushq %rbx
   .seh_pushreg %rbx
-  subq $40, %rsp
-  .seh_stackalloc 40
+  subq $88, %rsp
+  .seh_stackalloc 88
   movq %rsp, %rbp
   .seh_setframe %rbp, 0
   .seh_endprologue
+  /* `run` restores them, but a collector of garbage that scans the stack of JavaScript must find them there. */
+  movq %rsi, 32(%rsp)
+  movq %rdi, 40(%rsp)
+  movq %r12, 48(%rsp)
+  movq %r13, 56(%rsp)
+  movq %r14, 64(%rsp)
+  movq %r15, 72(%rsp)
   movq %rcx, %rbx
   movq STACK_BASE, %rax
   movq %rax, (%rsp)
@@ -63,7 +70,7 @@ tn__on_stack:
   movq %rcx, STACK_ALLOCATION
   movq 24(%rbp), %rcx
   movq %rcx, STACK_HANDLERS
-  leaq 40(%rbp), %rsp
+  leaq 88(%rbp), %rsp
   popq %rbx
   popq %rbp
   ret

@@ -103,14 +103,35 @@ TN_API int32_t tn_first_core(const char **path, const char **version);
  * Closing the socket ends the watch. */
 TN_API int32_t tn_watch_open(int32_t descriptor, int32_t *socket);
 
-/* --- base/posix/mapping.c, base/posix/fault_guard.c --------------------------------------------------------------- */
+/* --- base/posix/watcher.c ----------------------------------------------------------------------------------------- */
 
 /* Windows does not export the functions from here to the end of this header. */
+
+/* Watches a duplicate of a descriptor on the thread that all watches share, which calls `readable(data)` once when the descriptor is
+ * readable, and once more after each tn_watcher_again(). No lock of the core is locked meanwhile. Descriptors that cannot be waited for,
+ * such as those of files, are refused. */
+TN_API int32_t tn_watcher_add(int32_t descriptor, void (*readable)(void *data), void *data, uint64_t *watch);
+
+/* Unknown ids are ignored. Any thread may call it, also from `readable`. */
+TN_API void tn_watcher_again(uint64_t watch);
+
+/* Ends a watch, and waits while its function runs, and for the end of the thread after the last watch. So `readable` must not call it.
+ * Unknown ids are ignored. */
+TN_API void tn_watcher_remove(uint64_t watch);
+
+/* --- base/posix/mapping.c, base/posix/fault_guard.c --------------------------------------------------------------- */
 
 /* As tn_library_open(), if the path is that of a certain file. Its identity is the text "device inode size time", in decimal,
  * with the time of its last change in nanoseconds. */
 TN_API int32_t tn_library_open_file(const char *path, size_t path_length, const char *identity, size_t identity_length,
                                     void **out);
+
+/* The bytes of an identity, with its terminator. */
+#define TN_IDENTITY_SIZE 96
+
+/* Writes the identity of the file that is at a path now to `out`, which has TN_IDENTITY_SIZE bytes. The files of some runtimes have no
+ * nanoseconds. TN_NOT_FOUND: there is no file, or the loader searches for the name. */
+TN_API int32_t tn_library_identity(const char *path, size_t path_length, char *out);
 
 #define TN_MAPPING_SHARED 1u  /* writes go to the file; without it, written pages are private copies */
 #define TN_MAPPING_GUARDED 2u /* pages that the file does not have read as zeros and are recorded, without SIGBUS */

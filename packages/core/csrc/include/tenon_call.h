@@ -96,6 +96,10 @@ TN_API int32_t tn_environment_serve(void);
 /* The function of TypeScript that serves the environment in the next turn of the event loop. */
 #define TN_FUNCTION_SERVE_LATER 3
 
+/* The function of TypeScript that runs another one for a job, with what the caller of the job had: `target` of the frame has the id of
+ * the job in its lower half, and that of the function in its upper half. */
+#define TN_FUNCTION_FOR_JOB 4
+
 /* Says whether the native call in progress calls tn_environment_serve(), so that others can wait for it. */
 TN_API void tn_environment_will_serve(int32_t will);
 
@@ -142,6 +146,10 @@ typedef struct {
 /* Calls `run` on an environment's thread, and waits for its end. The timeout limits the wait for its start.
  * TN_WRONG_THREAD: refused. TN_CLOSED: the thread has ended. TN_TIMED_OUT. TN_DEADLOCK: the thread is in a native call. */
 TN_API int32_t tn_environment_relay(const tn_relay_t *relay);
+
+/* Sets the job for which this thread calls functions of TypeScript from now on, by the id of its completion, or 0 for none. A relay of
+ * this thread then enters TypeScript through TN_FUNCTION_FOR_JOB. */
+TN_API void tn_environment_for_job(uint64_t id);
 
 /* Returns a name for a call that tn_environment_answer() will end. */
 TN_API uint64_t tn_environment_next_answer(void);

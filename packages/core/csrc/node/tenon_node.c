@@ -11,7 +11,7 @@
 #include "node_buffer.h"
 #include "node_texts.h"
 #include "tenon_call.h"
-#include "uv_poll.h"
+#include "watch.h"
 
 typedef struct {
   napi_env env;
@@ -257,96 +257,6 @@ static napi_value make_caller(napi_env env, napi_callback_info info) {
   return napi_create_function(env, NULL, 0, perform, frame, &made) == napi_ok ? made : NULL;
 }
 
-#if !defined(_WIN32)
-/* The watch of a descriptor by the event loop. It is freed when libuv has closed its handle, which the end of the environment
- * waits for. */
-typedef struct {
-  napi_env env;
-  napi_ref callback;
-  napi_async_cleanup_hook_handle hook;
-  bool is_closing;
-  _Alignas(16) tn__uv_poll_t poll; /* has more bytes than its type */
-} watch_t;
-
-static void free_watch(tn__uv_poll_t *poll) {
-  watch_t *watch = poll->data;
-  if (watch->callback != NULL) napi_delete_reference(watch->env, watch->callback);
-  if (watch->hook != NULL) napi_remove_async_cleanup_hook(watch->hook);
-  free(watch);
-}
-
-static void close_watch(watch_t *watch) {
-  if (watch->is_closing) return;
-  watch->is_closing = true;
-  uv_close(&watch->poll, free_watch);
-}
-
-static void end_watch(napi_async_cleanup_hook_handle hook, void *watch) {
-  (void)hook;
-  close_watch(watch);
-}
-
-static void when_readable(tn__uv_poll_t *poll, int status, int events) {
-  (void)status, (void)events;
-  const watch_t *watch = poll->data;
-  const napi_env env = watch->env;
-  napi_handle_scope handles;
-  napi_value function, global, error;
-  if (napi_open_handle_scope(env, &handles) != napi_ok) return;
-  if (napi_get_reference_value(env, watch->callback, &function) == napi_ok && napi_get_global(env, &global) == napi_ok &&
-      napi_make_callback(env, NULL, global, function, 0, NULL, NULL) == napi_pending_exception &&
-      napi_get_and_clear_last_exception(env, &error) == napi_ok)
-    napi_fatal_exception(env, error);
-  napi_close_handle_scope(env, handles);
-}
-
-/* watch(descriptor: number, whenReadable: () => void): Watch. It does not keep the event loop running. */
-static napi_value make_watch(napi_env env, napi_callback_info info) {
-  size_t count = 2;
-  napi_value arguments[2], made;
-  int32_t descriptor;
-  struct uv_loop_s *loop;
-  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 2 ||
-      napi_get_value_int32(env, arguments[0], &descriptor) != napi_ok ||
-      napi_get_uv_event_loop(env, &loop) != napi_ok)
-    return refuse(env, "watch() must get a descriptor and a function");
-  watch_t *watch = calloc(1, sizeof *watch + uv_handle_size(TN__UV_POLL));
-  if (watch == NULL) return refuse(env, "out of memory: cannot allocate a watch");
-  int status = uv_poll_init(loop, &watch->poll, descriptor);
-  if (status != 0) {
-    free(watch);
-    return refuse(env, uv_strerror(status));
-  }
-  watch->env = env;
-  watch->poll.data = watch;
-  uv_unref(&watch->poll);
-  /* The hook is first: without it, the end of the environment would not wait for a watch that is closed below. */
-  if (napi_add_async_cleanup_hook(env, end_watch, watch, &watch->hook) == napi_ok &&
-      napi_create_reference(env, arguments[1], 1, &watch->callback) == napi_ok &&
-      napi_create_external(env, watch, NULL, NULL, &made) == napi_ok &&
-      (status = uv_poll_start(&watch->poll, TN__UV_READABLE, when_readable)) == 0)
-    return made;
-  close_watch(watch);
-  return refuse(env, status != 0 ? uv_strerror(status) : "the engine refuses the watch");
-}
-
-/* setWatch(watch: Watch, state: number): 0 closes it, and nothing else may be done then; 1 keeps the event loop running
- * while it is open; 2 does not. */
-static napi_value set_watch(napi_env env, napi_callback_info info) {
-  size_t count = 2;
-  napi_value arguments[2];
-  void *watch;
-  uint32_t state;
-  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 2 ||
-      napi_get_value_external(env, arguments[0], &watch) != napi_ok ||
-      napi_get_value_uint32(env, arguments[1], &state) != napi_ok)
-    return refuse(env, "setWatch() must get a watch and a state");
-  if (state == 0) close_watch(watch);
-  else (state == 1 ? uv_ref : uv_unref)(&((watch_t *)watch)->poll);
-  return NULL;
-}
-#endif
-
 /* Entries. Each has a C function of its own, because reading the data of a function costs more than its call. */
 #define ENTRIES 4
 static int32_t (*entries[ENTRIES])(tn_call_frame_t *frame);
@@ -466,8 +376,8 @@ NAPI_MODULE_INIT() {
       METHOD("parts", tn_node_count_parts),
 #if !defined(_WIN32)
       METHOD("sharedBuffer", tn_node_make_shared_buffer),
-      METHOD("watch", make_watch),
-      METHOD("setWatch", set_watch),
+      METHOD("watch", tn_node_make_watch),
+      METHOD("setWatch", tn_node_set_watch),
 #endif
       METHOD("open", open_driver),
       METHOD("enter", enter),

@@ -11,13 +11,13 @@
 #include "tenon_call.h"
 #include "thread.h"
 
-enum { ENVIRONMENT_FUNCTIONS = 16, ENVIRONMENT_COMPLETIONS = 2048 };
+enum { ENVIRONMENT_FUNCTIONS = 20, ENVIRONMENT_COMPLETIONS = 2048 };
 
 /* How a function of TypeScript ends. The dispatcher catches what is thrown, unless the stack is full. */
 enum { RETURNS = 0, THROWS = 1, OVERFLOWS = 2, TERMINATES = 3 };
 
 /* The first ids belong to the core. */
-enum { JOB_DONE = 0, REPORT_ERROR = 1, FIRST_FUNCTION = 2 };
+enum { JOB_DONE = 0, REPORT_ERROR = 1, FIRST_FUNCTION = 5 };
 
 typedef struct environment environment_t;
 
@@ -29,6 +29,7 @@ struct environment {
   uint64_t id;
   function_t *functions[ENVIRONMENT_FUNCTIONS]; /* those from FIRST_FUNCTION on belong to the test */
   void *data;                                   /* for the functions of the test */
+  uint64_t job;                                 /* for which the last function ran, or 0 */
   int reports;                                  /* errors that no call could throw */
   size_t completions;                           /* jobs that are done */
   uint64_t ids[ENVIRONMENT_COMPLETIONS];
@@ -55,7 +56,13 @@ static inline int environment_report(environment_t *environment) {
 static inline int32_t environment_dispatch(void *data, int32_t is_in_call) {
   (void)is_in_call;
   environment_t *environment = data;
-  const int end = environment->functions[environment->frame->state](environment);
+  uint32_t function = environment->frame->state;
+  environment->job = 0;
+  if (function == TN_FUNCTION_FOR_JOB) {
+    environment->job = (uint32_t)environment->frame->target;
+    function = (uint32_t)(environment->frame->target >> 32);
+  }
+  const int end = environment->functions[function](environment);
   if (end == TERMINATES) return 2;
   if (end == OVERFLOWS) return 1;
   environment->frame->error_number = end == THROWS;

@@ -38,13 +38,20 @@ static void finish_later(void *data, tn_xla_error_t *error) {
   finish_typed(job, tn__xla_call_finish(job->call, error));
 }
 
-static void run(tn_job_t *pooled) {
-  tn_xla_job_t *job = from_pool(pooled);
+/* Frees the job, or leaves it to finish_later(). */
+static void run_kind(tn_xla_job_t *job) {
   int32_t status = TN_OK;
   if (job->kind == TN_XLA_JOB_UNTYPED) return finish(job, tn_xla_execute_untyped(job->call));
   if (job->kind == TN_XLA_JOB_BATCH) return finish(job, tn_xla_execute_batch(job->call));
   tn__jobs_begin(&job->run, job->job.owner, job->name);
   if (tn__xla_call_start(job->call, finish_later, job, &status)) finish_typed(job, status);
+}
+
+static void run(tn_job_t *pooled) {
+  tn_xla_job_t *job = from_pool(pooled);
+  tn_environment_for_job(job->completion.id);
+  run_kind(job);
+  tn_environment_for_job(0);
 }
 
 static void ended(tn_job_t *pooled) {

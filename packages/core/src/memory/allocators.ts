@@ -4,7 +4,7 @@ import { AllocationError } from '../errors/kinds.ts'
 import { coreFunctions, lastError } from '../native/core-library.ts'
 import { bufferOrFree } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/native-memory.ts'
-import { ARRAY_BUFFER_ALIGNMENT, newArrayBuffer } from './array-buffer.ts'
+import { newArrayBuffer } from './array-buffer.ts'
 import { Block } from './block.ts'
 import { globalGate } from './global-lifetime.ts'
 import { guardMode } from './guard-mode.ts'
@@ -29,6 +29,9 @@ export interface NativeAllocator {
   /** @throws {AllocationError} if memory is exhausted. @throws {ArgumentError} if a number is not valid. */
   allocate(byteSize: number, byteAlignment?: number): Segment
 }
+
+/** The alignment in bytes that an allocator uses if it is not asked for another. */
+export const DEFAULT_ALIGNMENT = 16
 
 const blockOver = (buffer: ArrayBuffer, address: number): Block =>
   new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address)
@@ -57,7 +60,7 @@ export function newCollected(byteSize: number, byteAlignment: number): Segment {
  * segment.address % 64n // 0n
  */
 export const gcAllocator: NativeAllocator & { toString(): string } = {
-  allocate(byteSize: number, byteAlignment: number = ARRAY_BUFFER_ALIGNMENT): Segment {
+  allocate(byteSize: number, byteAlignment: number = DEFAULT_ALIGNMENT): Segment {
     return newCollected(checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment))
   },
   toString: () => 'gcAllocator',
@@ -71,7 +74,7 @@ inspectAsText({ prototype: gcAllocator })
  * const table = processAllocator.allocate(4096, 64)
  */
 export const processAllocator: NativeAllocator & { toString(): string } = {
-  allocate(byteSize: number, byteAlignment: number = ARRAY_BUFFER_ALIGNMENT): Segment {
+  allocate(byteSize: number, byteAlignment: number = DEFAULT_ALIGNMENT): Segment {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
     const out = new BigUint64Array(1)

@@ -1,14 +1,17 @@
 import * as types from 'node:util/types'
 import { AllocationError } from '../errors/kinds.ts'
+import { runtime } from '../native/runtime.ts'
 
-/** The alignment in bytes that the engine gives the memory of every ArrayBuffer. */
-export const ARRAY_BUFFER_ALIGNMENT = 16
+/** The bytes to allocate beyond the size of memory, so that it can begin at a multiple of `byteAlignment` in its buffer. */
+export function alignmentGap(byteAlignment: number): number {
+  const { bufferAlignment } = runtime
+  return byteAlignment > bufferAlignment ? byteAlignment - bufferAlignment : 0
+}
 
 /** The buffer has at least one byte, so that its address is unique. @throws {AllocationError} */
 export function newArrayBuffer(byteSize: number, byteAlignment: number): ArrayBuffer {
-  const gap = byteAlignment > ARRAY_BUFFER_ALIGNMENT ? byteAlignment - ARRAY_BUFFER_ALIGNMENT : 0
   // No method of Math, which a program can replace: addresses beyond the buffer would be handed out.
-  const room = (byteSize === 0 ? 1 : byteSize) + gap
+  const room = (byteSize === 0 ? 1 : byteSize) + alignmentGap(byteAlignment)
   try {
     return new ArrayBuffer(room)
   } catch (cause) {

@@ -1,5 +1,8 @@
 import { statSync } from 'node:fs'
 import { LoadError } from '../errors/kinds.ts'
+import { CONSTANTS } from '../generated/layouts.ts'
+import { coreFunctions } from './core-library.ts'
+import { addressOf } from './native-memory.ts'
 
 /**
  * The identity of the file at a path: its device, inode, size, and time of change in nanoseconds, as `tn_library_open_file()` compares
@@ -7,12 +10,20 @@ import { LoadError } from '../errors/kinds.ts'
  */
 export function fileIdentity(path: string): string | undefined {
   if (!/[/\\]/.test(path)) return undefined
+  // The times of files have no nanoseconds in Deno, so the core reads them.
+  if (process.platform !== 'win32') return identityOfCore(path)
   try {
     const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true })
     return `${dev} ${ino} ${size} ${mtimeNs}`
   } catch {
     return undefined
   }
+}
+
+function identityOfCore(path: string): string | undefined {
+  const [name, text] = [Buffer.from(path), Buffer.alloc(CONSTANTS.TN_IDENTITY_SIZE)]
+  const status = coreFunctions().tn_library_identity(addressOf(name), name.length, addressOf(text))
+  return status === 0 ? text.toString('latin1', 0, text.indexOf(0)) : undefined
 }
 
 /**

@@ -117,39 +117,34 @@ function targetOf(
 
 function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value | ValueWithErrno> {
   const { slots } = target
-  return (...values) => {
-    check(target, values.length)
-    const operands = operandsOf(target, values)
-    const resolved = resolveAll(target, values, operands)
-    refuseViews(target, values, operands)
-    const copies = moveTexts(slots, resolved)
-    checkOperands(operands)
-    let resolve!: (value: Value | ValueWithErrno) => void
-    let reject!: (error: unknown) => void
-    const promise = new Promise<Value | ValueWithErrno>((onValue, onError) => {
-      resolve = onValue
-      reject = onError
+  // What the executor throws, for example for a wrong argument, rejects the promise.
+  return (...values) =>
+    new Promise((resolve, reject) => {
+      check(target, values.length)
+      const operands = operandsOf(target, values)
+      const resolved = resolveAll(target, values, operands)
+      refuseViews(target, values, operands)
+      const copies = moveTexts(slots, resolved)
+      checkOperands(operands)
+      const holds = holdAll(new Set(operands))
+      try {
+        begin(target)
+        for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
+        submitCall(() => {
+          try {
+            resolve(checkedFinish(target, operands, resolved))
+          } catch (error) {
+            reject(error)
+          } finally {
+            releaseAll(holds)
+            copies.forEach(keepAlive)
+          }
+        })
+      } catch (error) {
+        releaseAll(holds)
+        throw error
+      }
     })
-    const holds = holdAll(new Set(operands))
-    try {
-      begin(target)
-      for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
-      submitCall(() => {
-        try {
-          resolve(checkedFinish(target, operands, resolved))
-        } catch (error) {
-          reject(error)
-        } finally {
-          releaseAll(holds)
-          copies.forEach(keepAlive)
-        }
-      })
-    } catch (error) {
-      releaseAll(holds)
-      throw error
-    }
-    return promise
-  }
 }
 
 /** @throws {ArgumentError} for a view, whose buffer the program can transfer while the function runs on another thread. */

@@ -20,11 +20,11 @@ export interface ReadableWatch {
 export function pollReadable(descriptor: number, whenReadable: () => void): ReadableWatch {
   const { driver } = coreLibrary()
   return driver.kind === 'node-api'
-    ? watchInLoop(driver.module, descriptor, whenReadable)
+    ? watchByModule(driver.module, descriptor, whenReadable)
     : watchByThread(descriptor, whenReadable)
 }
 
-function watchInLoop(module: ModuleDriver['module'], descriptor: number, whenReadable: () => void): ReadableWatch {
+function watchByModule(module: ModuleDriver['module'], descriptor: number, whenReadable: () => void): ReadableWatch {
   if (module.watch === undefined) throw new NativeError('descriptors cannot be watched on this system')
   let watch
   try {

@@ -1,5 +1,5 @@
 import { AllocationError } from '@tenon/core'
-import { detachBuffer, isDetached, pageSize } from '@tenon/core/internal'
+import { detachBuffer, fillBytes, isDetached, pageSize } from '@tenon/core/internal'
 import { Chunk } from './chunk.ts'
 import { closeDescriptor, createSharedMemory, punchHole, sealDescriptor, seals } from './descriptor.ts'
 import { FreeList, roundUp, type Span, SPAN_UNIT } from './free-list.ts'
@@ -98,7 +98,7 @@ export class ChunkHeap {
     size: number = byteSize,
   ): void {
     const [from, to] = [Math.max(start, dirtyStart), Math.min(start + size, dirtyEnd)]
-    if (to > from) owner.bytes.fill(0, from, to)
+    if (to > from) fillBytes(owner.bytes, 0, from, to)
   }
 
   /** Gives a taken span back, and its pages to the system. After the heap was closed, this has no effect. */

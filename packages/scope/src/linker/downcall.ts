@@ -119,9 +119,9 @@ export function intoAllocator(bound: Bound, layout: GroupLayout, capturesErrno: 
       return finish(target, bound(target, ...(values as Value[])))
     },
     {
-      async: (allocator: Argument, ...values: readonly Argument[]) => {
+      async: async (allocator: Argument, ...values: readonly Argument[]) => {
         const target = allocate(allocator as AllocatorLike)
-        return bound.async(target, ...(values as Value[])).then((result) => finish(target, result))
+        return finish(target, await bound.async(target, ...(values as Value[])))
       },
     },
   )

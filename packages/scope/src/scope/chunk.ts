@@ -1,8 +1,9 @@
 import { AllocationError } from '@tenon/core'
 import {
-  ARRAY_BUFFER_ALIGNMENT,
   addressOf,
+  alignmentGap,
   detachBuffer,
+  fillBytes,
   isDetached,
   newArrayBuffer,
   retireBuffer,
@@ -34,8 +35,7 @@ export function newChunk(byteSize: number, byteAlignment: number): Chunk {
 
 /** Attached memory cannot be detached, so it lives until its last user drops it. `margin` bytes stay free on both sides. */
 export function newSharedChunk(byteSize: number, byteAlignment: number, margin: number = 0): Chunk {
-  const gap = byteAlignment > ARRAY_BUFFER_ALIGNMENT ? byteAlignment - ARRAY_BUFFER_ALIGNMENT : 0
-  const room = (byteSize === 0 ? 1 : byteSize) + gap + 2 * margin
+  const room = (byteSize === 0 ? 1 : byteSize) + alignmentGap(byteAlignment) + 2 * margin
   let buffer: SharedArrayBuffer
   try {
     buffer = new SharedArrayBuffer(room)
@@ -87,7 +87,7 @@ const SMALL = 128
 export function zero({ view, bytes }: Pick<Chunk, 'view' | 'bytes'>, start: number, byteSize: number): void {
   const end = start + byteSize
   if (byteSize > SMALL) {
-    bytes.fill(0, start, end)
+    fillBytes(bytes, 0, start, end)
   } else {
     for (let offset = start; offset < end; offset += 8) view.setFloat64(offset, 0)
   }

@@ -1,5 +1,5 @@
 import type { Segment } from '@tenon/core'
-import { checkUsable } from '@tenon/core/internal'
+import { checkUsable, fillBytes, runtime } from '@tenon/core/internal'
 import { rangeForRead, rangeForWrite } from './locate.ts'
 import { refuse } from './value-range.ts'
 import { isSmall } from './window.ts'
@@ -8,7 +8,7 @@ export function fill(segment: Segment, value: number): void {
   if (typeof value !== 'number' || (value & 0xff) !== value) refuse('uint8', value)
   const { block, byteSize } = segment
   const start = rangeForWrite(segment, block, 0, byteSize)
-  block.bytes.fill(value, start, start + byteSize)
+  fillBytes(block.bytes, value, start, start + byteSize)
 }
 
 /** Copies all bytes of a segment to the start of another, which it may overlap. */
@@ -49,7 +49,7 @@ function firstDifference(one: Buffer, start: number, other: Buffer, otherStart: 
     const length = Math.min(STEP, size - offset)
     const [from, otherFrom] = [start + offset, otherStart + offset]
     const isEqual =
-      isSmall(one) && isSmall(other)
+      isSmall(one) && isSmall(other) && runtime.comparesRanges
         ? one.compare(other, otherFrom, otherFrom + length, from, from + length) === 0
         : one.subarray(from, from + length).equals(other.subarray(otherFrom, otherFrom + length))
     if (isEqual) continue

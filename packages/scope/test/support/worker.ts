@@ -13,11 +13,23 @@ const load = () => Promise.all([import('@tenon/scope'), import('@tenon/scope/lin
  * `workerData`. Workers of tests run what was built, which takes a third of the time to load.
  */
 export function startWorker(code: string, workerData?: unknown): Worker {
-  return new Worker(
+  const worker = new Worker(
     `${prelude}load().then(async ([scope, linker]) => { ${code} }).catch((error) => { setImmediate(() => { throw error }) })`,
     { eval: true, workerData },
   )
+  const end = new Promise<void>((resolve) => {
+    // Not a listener, because tests count those.
+    const { emit } = worker
+    worker.emit = ((name: string, ...values: unknown[]) => {
+      if (name === 'exit') resolve()
+      return emit.call(worker, name as 'exit', ...(values as [number]))
+    }) as typeof emit
+  })
+  ends.set(worker, end)
+  return worker
 }
+
+const ends = new WeakMap<Worker, Promise<void>>()
 
 /** The next message of a worker. Rejects if the worker ends first. */
 export async function nextMessage<Message = unknown>(worker: Worker): Promise<Message> {
@@ -30,10 +42,9 @@ async function failure(worker: Worker): Promise<never> {
   throw new Error(`the worker ended with code ${code} and no message`)
 }
 
-/** Waits until a worker has ended. */
+/** Waits until a worker of {@link startWorker} has ended. */
 export async function ended(worker: Worker): Promise<void> {
-  // A worker that has ended has the id -1 and emits no event.
-  if (worker.threadId !== -1) await once(worker, 'exit')
+  await ends.get(worker)
 }
 
 /** The directory of the package, in which scripts run that import the package by name. */

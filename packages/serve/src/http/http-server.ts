@@ -157,8 +157,9 @@ export class HttpServer {
         this.#server.close()
         resolve()
       }
-      // http.Server.close() would also stop checking the time limits of requests.
-      NetServer.prototype.close.call(this.#server, end)
+      // http.Server.close() would also stop checking the time limits of requests. That of Bun is not a net.Server.
+      if ((this.#server as object) instanceof NetServer) NetServer.prototype.close.call(this.#server, end)
+      else this.#server.close(end)
       this.#server.closeIdleConnections()
     })
   }

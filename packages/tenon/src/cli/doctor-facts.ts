@@ -1,5 +1,5 @@
-import { driverInfo, TenonError, type DriverInfo } from '@tenon/core'
-import { CONSTANTS, coreLibrary } from '@tenon/core/internal'
+import { driverInfo, TenonError, type DriverInfo, type RuntimeInfo } from '@tenon/core'
+import { CONSTANTS, coreLibrary, runtime } from '@tenon/core/internal'
 import { Cuda } from '@tenon/custom-call'
 import { existsSync } from 'node:fs'
 import { packageManifest } from '../version.ts'
@@ -14,7 +14,8 @@ export interface Failure {
 export interface DoctorFacts {
   /** The version of the package `tenon`. */
   readonly tenon: string
-  readonly node: { readonly version: string; readonly path: string; readonly required: string }
+  /** The runtime. `required` is the oldest Node.js; built files refuse other runtimes that are too old. */
+  readonly runtime: RuntimeInfo & { readonly path: string; readonly required?: string }
   readonly system: SystemFacts
   /** The native core. `origin` says how its file was found. */
   readonly core:
@@ -43,12 +44,17 @@ export function doctorFacts(cudaDriver: string | undefined): DoctorFacts {
   })
   return {
     tenon: version,
-    node: { version: process.versions.node, path: process.execPath, required: engines.node },
+    runtime: runtimeFacts(engines.node),
     system: systemFacts(),
     core,
     ...(!('error' in core) && { driver: attempt(driverInfo), cuda: cudaFacts(cudaDriver) }),
     environment: tenonVariables(process.env),
   }
+}
+
+function runtimeFacts(required: string): DoctorFacts['runtime'] {
+  const { name, version, missing } = runtime
+  return { name, version, path: process.execPath, missing, ...(name === 'Node.js' && { required }) }
 }
 
 function cudaFacts(library: string | undefined): CudaFacts {

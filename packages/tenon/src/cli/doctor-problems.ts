@@ -16,9 +16,9 @@ const FEWEST_MAPPINGS = 65_530
 
 /** Returns the problems that the facts show, errors first. */
 export function problemsOf(facts: DoctorFacts): Problem[] {
-  const { node, core, driver, cuda, system, environment } = facts
+  const { runtime, core, driver, cuda, system, environment } = facts
   const found = [
-    ...nodeProblems(node),
+    ...nodeProblems(runtime),
     ...('error' in core ? [failed(core, 'Reinstall the package @tenon/core.')] : []),
     ...(driver === undefined ? [] : driverProblems(driver, environment)),
     ...limitProblems(system.limits),
@@ -42,7 +42,8 @@ const NO_FILTERS = warning(
   'Use a kernel of Linux with CONFIG_SECCOMP_FILTER, or isolate in containers or virtual machines.',
 )
 
-function nodeProblems({ version, required }: DoctorFacts['node']): Problem[] {
+function nodeProblems({ version, required }: DoctorFacts['runtime']): Problem[] {
+  if (required === undefined) return []
   const [major, minor] = numbersOf(version)
   const [leastMajor, leastMinor] = numbersOf(required)
   if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return []

@@ -23,10 +23,11 @@ export function doctorText(facts: DoctorFacts, problems: readonly Problem[], sty
 
 type Row = readonly [name: string, text: string]
 
-function hostRows({ node, system: { os, cpu, libc } }: DoctorFacts): Row[] {
+function hostRows({ runtime, system: { os, cpu, libc } }: DoctorFacts): Row[] {
   const library = libc === undefined ? '' : `, ${libc.name} ${libc.version ?? '(unknown version)'}`
   return [
-    ['Node.js', `${node.version} (${node.path})`],
+    [runtime.name, `${runtime.version} (${runtime.path})`],
+    ...row('not there', runtime.missing.length && `${runtime.name} ${runtime.missing.join(', ')}`),
     ['system', `${os} ${cpu}${library}`],
   ]
 }

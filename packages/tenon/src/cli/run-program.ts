@@ -20,7 +20,9 @@ export interface RunningProgram<Exports> {
  */
 export function runProgram<Exports>(file: string, directory: string | undefined): RunningProgram<Exports> {
   const source = fs.readFileSync(file)
-  const name = `${basename(file)}-${PACKAGE_VERSION}-${process.version}-${process.arch}`
+  // Bun and Deno have the versions of a Node.js.
+  const engine = `${basename(process.execPath)}-${process.version}-${process.versions.v8}-${process.arch}`
+  const name = `${basename(file)}-${PACKAGE_VERSION}-${engine}`
   const cache = directory === undefined ? undefined : join(directory, name)
   const cachedData = cache === undefined ? undefined : readCode(cache, source)
   // The build writes only ASCII.

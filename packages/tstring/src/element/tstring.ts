@@ -1,5 +1,5 @@
 import { AllocationError, type Segment } from '@tenon/core'
-import { checkOptions, checkSize, coreFunctions, type CoreFunctions, lastError } from '@tenon/core/internal'
+import { checkOptions, checkSize, coreFunctions, type CoreFunctions, fillBytes, lastError } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { typeName, type StringType } from '../layouts/layout.ts'
 import { checkSegment, segmentOver, withOpen } from '../memory/open.ts'
@@ -16,7 +16,7 @@ import { callElement, checkString } from './call.ts'
 /** Makes the string empty, whatever its bytes are. A block that they own is not freed. */
 export function tstringInit(string: Segment): void {
   const { block, base } = checkString(string)
-  block.bytes.fill(0, base, base + 24)
+  fillBytes(block.bytes, 0, base, base + 24)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { NativeAllocator, Segment } from '@tenon/core'
-import { ARRAY_BUFFER_ALIGNMENT, Block, checkUsable, globalGate } from '@tenon/core/internal'
+import { Block, checkUsable, DEFAULT_ALIGNMENT, globalGate } from '@tenon/core/internal'
 import { allocateFrom } from './open.ts'
 import type { Regions } from './regions.ts'
 import { copyBytes } from './typed-arrays.ts'
@@ -53,7 +53,7 @@ export class Arena {
   }
 
   own(byteSize: number): Segment {
-    const segment = allocateFrom(this.#allocator, byteSize, ARRAY_BUFFER_ALIGNMENT)
+    const segment = allocateFrom(this.#allocator, byteSize, DEFAULT_ALIGNMENT)
     this.regions.add(segment)
     return segment
   }

@@ -1,6 +1,6 @@
 import * as types from 'node:util/types'
 import { gcAllocator, type Segment } from '@tenon/core'
-import { checkOptions, checkSize, checkUsable, type Block } from '@tenon/core/internal'
+import { type Block, checkOptions, checkSize, checkUsable, fillBytes } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { ruleError } from '../errors/rules.ts'
 import type { Image } from '../image/image.ts'
@@ -80,7 +80,7 @@ function writeStructs(
   budget: number,
 ): { total: number; notSmall: number } {
   const { view: to, bytes } = table.block
-  bytes.fill(0, table.base, table.base + table.byteSize)
+  fillBytes(bytes, 0, table.base, table.base + table.byteSize)
   let [total, notSmall] = [0, 0]
   for (let i = 0, from = base, at = table.base; i < count; i++, from += VIEW, at += 24) {
     if (isNull(validity, i)) continue

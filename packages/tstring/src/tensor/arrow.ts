@@ -1,6 +1,6 @@
 import * as types from 'node:util/types'
 import { gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
-import { checkOptions, checkSize, checkUsable, expose, wrongValue, type Block } from '@tenon/core/internal'
+import { type Block, checkOptions, checkSize, checkUsable, expose, fillBytes, wrongValue } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { ruleError } from '../errors/rules.ts'
 import { segmentsOf, type Image } from '../image/image.ts'
@@ -81,7 +81,7 @@ function borrow(
 }
 
 function clearNulls({ block, base }: Segment, count: number, validity: Uint8Array): void {
-  for (let i = 0; i < count; i++) if (isNull(validity, i)) block.bytes.fill(0, base + 24 * i, base + 24 * i + 24)
+  for (let i = 0; i < count; i++) if (isNull(validity, i)) fillBytes(block.bytes, 0, base + 24 * i, base + 24 * i + 24)
 }
 
 function arrowImage(data: Uint8Array, offsets: ArrowUtf8['offsets'], length: number | undefined): Image {

@@ -1,5 +1,5 @@
 import type { Segment } from '@tenon/core'
-import { checkUsable, writeUtf8, type Block } from '@tenon/core/internal'
+import { type Block, checkUsable, fillBytes, writeUtf8 } from '@tenon/core/internal'
 import type { Sums } from '../image/image.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { TYPE } from '../layouts/layout.ts'
@@ -42,7 +42,7 @@ export function encodeArena(
     const value = values[i]!
     if (!gate.alive || !block.gate.alive) checkAlive(table, block)
     // Structs are zeroed when their turn comes, while they are in the cache, and not before the elements are known to exist.
-    if (i % ZEROED === 0) bytes.fill(0, at, Math.min(at + ZEROED * STRIDE, end))
+    if (i % ZEROED === 0) fillBytes(bytes, 0, at, Math.min(at + ZEROED * STRIDE, end))
     const length = typeof value === 'string' && isUtf8 ? value.length : OTHER
     // A character of UTF-16 takes at most three bytes of UTF-8. utf8Write() stops silently at the end of the room.
     const most = 3 * length
@@ -68,7 +68,7 @@ export function encodeArena(
         continue
       }
       // The string is not a SMALL, and was written into the next structs.
-      bytes.fill(0, at + 1, at + 1 + size)
+      fillBytes(bytes, 0, at + 1, at + 1 + size)
     }
     arena.at = next
     const size = encodeOther(value, i, table, at, arena, policy)

@@ -1,5 +1,5 @@
 import { gcAllocator, type NativeAllocator } from '@tenon/core'
-import { checkOptions, checkSize, wrongValue } from '@tenon/core/internal'
+import { checkOptions, checkSize, fillBytes, wrongValue } from '@tenon/core/internal'
 import { checkOneOf } from '../errors/arguments.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { PREALLOC_MAXIMUM, writePrealloc } from '../layouts/struct-words.ts'
@@ -30,7 +30,7 @@ export function partsOfCapacity(count: number, capacity: number, options: OfCapa
   const stride = structSize(layout)
   const whole = allocateFrom(allocator, n * stride + n * room, TABLE_ALIGNMENT)
   const { bytes, view, address } = whole.block
-  bytes.fill(0, whole.base, whole.base + n * stride)
+  fillBytes(bytes, 0, whole.base, whole.base + n * stride)
   for (let i = 0; i < n; i++) {
     writePrealloc(view, whole.base + i * stride, address + whole.base + n * stride + i * room, 0, room)
   }

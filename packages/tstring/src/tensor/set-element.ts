@@ -1,5 +1,5 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
-import { checkUsable } from '@tenon/core/internal'
+import { checkUsable, fillBytes } from '@tenon/core/internal'
 import { ruleError } from '../errors/rules.ts'
 import type { StructReader } from '../image/struct-reader.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
@@ -43,7 +43,7 @@ export function setInPlace(reader: StructReader, index: number, bytes: Uint8Arra
   // The bytes may be a view of this struct, so they are moved before the rest is overwritten.
   table.set(bytes, at + 1)
   table[at] = bytes.length << 2
-  table.fill(0, at + 1 + bytes.length, at + reader.stride)
+  fillBytes(table, 0, at + 1 + bytes.length, at + reader.stride)
   return true
 }
 
@@ -82,7 +82,7 @@ function pointTo(
   size: number,
 ): void {
   const at = base + index * stride
-  table.fill(0, at, at + stride)
+  fillBytes(table, 0, at, at + stride)
   writePointer(image.table.block.view, at, layout, address, size)
 }
 

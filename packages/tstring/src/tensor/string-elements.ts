@@ -1,5 +1,14 @@
 import { ArgumentError, ArgumentRangeError, BoundsError, TenonError, type NestedArray } from '@tenon/core'
-import { checkOptions, checkSize, checkUsable, describe, expose, inspectAsText, nest } from '@tenon/core/internal'
+import {
+  checkOptions,
+  checkSize,
+  checkUsable,
+  describe,
+  expose,
+  inspectAsText,
+  nest,
+  runtime,
+} from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { closedError, type Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
@@ -128,7 +137,9 @@ export abstract class StringElements {
   equals(index: number, value: Text): boolean {
     const bytes = encodeText(value, 'replace', 'value')
     const { block, start, size } = this.locate(index)
-    return size === bytes.length && (size === 0 || block.bytes.compare(bytes, 0, size, start, start + size) === 0)
+    if (size !== bytes.length || size === 0) return size === bytes.length
+    if (!runtime.comparesRanges) return block.bytes.subarray(start, start + size).equals(bytes)
+    return block.bytes.compare(bytes, 0, size, start, start + size) === 0
   }
 
   /**

@@ -44,6 +44,14 @@ int32_t tn_library_open_file(const char *path, size_t path_length, const char *i
   return status;
 }
 
+int32_t tn_library_identity(const char *path, size_t path_length, char *out) {
+  char *name = NULL;
+  TN_TRY(terminate_path(path, path_length, (void **)(void *)out, &name));
+  const bool is_found = tn__library_file_identity(name, out);
+  free(name);
+  return is_found ? TN_OK : tn__fail(TN_NOT_FOUND, "there is no file at the path");
+}
+
 int32_t tn_library_open_globally(const char *path, size_t path_length, void **out) {
   char *name = NULL;
   TN_TRY(terminate_path(path, path_length, out, &name));

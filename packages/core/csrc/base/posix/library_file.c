@@ -55,11 +55,22 @@ static bool is_same(const file_t *a, const file_t *b) {
   return is_same_inode(a, b) && a->size == b->size && a->modified == b->modified;
 }
 
-static bool has_identity(const file_t *file, const char *identity) {
-  char text[96];
-  snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64, file->device, file->inode, file->size,
+static void write_identity(const file_t *file, char text[TN_IDENTITY_SIZE]) {
+  snprintf(text, TN_IDENTITY_SIZE, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64, file->device, file->inode, file->size,
            file->modified);
+}
+
+static bool has_identity(const file_t *file, const char *identity) {
+  char text[TN_IDENTITY_SIZE];
+  write_identity(file, text);
   return strcmp(text, identity) == 0;
+}
+
+bool tn__library_file_identity(const char *path, char text[TN_IDENTITY_SIZE]) {
+  file_t file;
+  if (!describe(path, &file)) return false;
+  write_identity(&file, text);
+  return true;
 }
 
 /* Returns the entry of a file, whose size and time may have changed since, or null. */

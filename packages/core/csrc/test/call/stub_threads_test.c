@@ -163,3 +163,43 @@ TEST(no_call_of_a_dying_stub_reaches_another_function) {
   CHECK(atomic_load(&wrong) == 0 && atomic_load(&right) <= right_before + CALLERS);
   environment_close(environment);
 }
+
+static uint64_t jobs[4];
+static int job_count;
+
+/* Calls itself once if its argument is not 0, as TypeScript may. */
+static int call_within(environment_t *environment) {
+  jobs[job_count++] = environment->job;
+  if (environment->frame->integers[0] != 0) environment_call(environment, (uintptr_t)environment->data, 0, 0, 0);
+  environment->frame->results[0] = 1;
+  return RETURNS;
+}
+
+static void submit(environment_t *environment, void *target, uint64_t argument, uint64_t id) {
+  tn_call_frame_t *frame = environment->frame;
+  frame->target = (uintptr_t)target;
+  frame->flags = frame->stack_size = 0;
+  frame->integers[0] = argument;
+  CHECK(tn_call_submit(id) == TN_OK);
+}
+
+TEST(a_stub_runs_for_the_job_that_calls_it_and_calls_within_do_not) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = call_within;
+  void *stub = environment->data = make_stub(describe(FIRST_FUNCTION));
+  caller_t caller;
+  job_count = 0;
+  submit(environment, stub, 0, 70);
+  CHECK(environment_await(environment, 1));
+  submit(environment, stub, 1, 71);
+  CHECK(environment_await(environment, 2));
+  CHECK(job_count == 3 && jobs[0] == 70 && jobs[1] == 71 && jobs[2] == 0);
+  environment_call(environment, (uintptr_t)stub, 0, 0, 0);
+  CHECK(job_count == 4 && jobs[3] == 0);
+  job_count = 0;
+  start_call(&caller, stub);
+  CHECK(environment_serve_until(environment, &caller.is_done));
+  result_of(&caller);
+  CHECK(job_count >= 1 && jobs[0] == 0);
+  environment_close(environment);
+}

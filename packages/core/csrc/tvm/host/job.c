@@ -45,11 +45,13 @@ static void finish(tn_completion_t *completion, tn_call_frame_t *frame) {
 static void run(tn_job_t *pooled) {
   tn_packed_job_t *job = (tn_packed_job_t *)(void *)pooled;
   current = job;
+  tn_environment_for_job(job->completion.id);
   const int status = tn__guarded_call(job->function, job->frame + 1, job->count, job->frame);
   if (status == 0) tn__ffi_drop_raised();
   job->type_index = status == 0 && tn__check_result(&job->frame[0]) == 0 ? job->frame[0].type_index
                                                                         : tn__take_error(&job->frame[0]);
   current = NULL;
+  tn_environment_for_job(0);
   tn_completion_post(job->job.owner, &job->completion);
 }
 

@@ -1,6 +1,7 @@
 import { LAYOUTS } from '../../generated/layouts.ts'
 import { coreFunctions } from '../core-library.ts'
 import { addressOf } from '../native-memory.ts'
+import { runtime, type RuntimeInfo } from '../runtime.ts'
 import type { Abi } from './call-plan.ts'
 import { threadDriver } from './thread-driver.ts'
 
@@ -10,6 +11,8 @@ export interface DriverInfo {
   /** Why the kind is not `node-api`. */
   readonly reason?: string
   readonly abi: Abi
+  /** The runtime, and what Tenon cannot do there. */
+  readonly runtime: RuntimeInfo
   /** The stubs of the process. The addresses of dead stubs are not used again, so that late calls are harmless. */
   readonly stubs: { readonly live: number; readonly dead: number; readonly limit: number; readonly refused: number }
   /** The threads for asynchronous calls: their limit, and the calls that run and wait. */
@@ -26,12 +29,14 @@ export interface DriverInfo {
 export function driverInfo(): DriverInfo {
   const { kind, reason, abi } = threadDriver()
   const core = coreFunctions()
+  const { name, version, missing } = runtime
   const stubs = numbersOf('tn_stub_counts_t', (at) => core.tn_stub_counts(at))
   const threads = numbersOf('tn_jobs_counts_t', (at) => core.tn_jobs_counts(at))
   return {
     kind,
     ...(reason === undefined ? {} : { reason }),
     abi,
+    runtime: { name, version, missing },
     stubs: { live: stubs('live'), dead: stubs('dead'), limit: stubs('limit'), refused: stubs('refused') },
     threads: { limit: threads('limit'), running: threads('running'), queued: threads('queued') },
   }

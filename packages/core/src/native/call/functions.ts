@@ -1,16 +1,24 @@
 import { CONSTANTS } from '../../generated/layouts.ts'
 import { WORDS } from './frame-layout.ts'
 import { TWO_32, unsignedWords, words } from './frame.ts'
+import { jobContexts } from './pending-jobs.ts'
 import { shared } from './shared.ts'
 
 /** A function of TypeScript that native code can enter. Its arguments and its result are in the frame. */
 export type EnteredFunction = () => void
 
 /**
- * The functions of this thread by their ids. The first four are those of the core: the end of a job, the report of an error
- * that no call can throw, the error of a call for which the native stack has no room, and serving other threads later.
+ * The functions of this thread by their ids. The first five are those of the core: the end of a job, the report of an error
+ * that no call can throw, the error of a call for which the native stack has no room, serving other threads later, and running another
+ * one for a job.
  */
-const functions = shared<(EnteredFunction | undefined)[]>('functions', () => [unset, reportError, failForStack, unset])
+const functions = shared<(EnteredFunction | undefined)[]>('functions', () => [
+  unset,
+  reportError,
+  failForStack,
+  unset,
+  runForJob,
+])
 /** The ids of functions that native code can no longer enter. */
 const free = shared<number[]>('free functions', () => [])
 
@@ -26,6 +34,17 @@ export function setServeLater(run: EnteredFunction): void {
 /** Sets the function that the core runs at the end of a job. */
 export function setJobDone(run: EnteredFunction): void {
   functions[0] = run
+}
+
+/** Whether native code can enter a function that is not one of the core. */
+export const hasFunctions = (): boolean => functions.length > CONSTANTS.TN_FUNCTION_FOR_JOB + 1 + free.length
+
+/** Runs the function that a thread calls for a job in the asynchronous context of the job's caller. */
+function runForJob(): void {
+  const run = functions[unsignedWords[WORDS.target + 1]!]!
+  const inContext = jobContexts.get(unsignedWords[WORDS.target]!)
+  if (inContext === undefined) run()
+  else inContext(run)
 }
 
 /** The errors of functions: if `count` is larger after a native call than before, `last` is the cause. */

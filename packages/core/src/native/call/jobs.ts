@@ -3,8 +3,8 @@ import { checkStarted } from './check-started.ts'
 import { threadDriver } from './thread-driver.ts'
 import { WORDS } from './frame-layout.ts'
 import { words } from './frame.ts'
-import { addressAt, setJobDone } from './functions.ts'
-import { pendingJobs as pending, type Settle } from './pending-jobs.ts'
+import { addressAt, hasFunctions, setJobDone } from './functions.ts'
+import { jobContexts, pendingJobs as pending, type Settle } from './pending-jobs.ts'
 import { shared } from './shared.ts'
 
 const ids = shared('ids of jobs', () => ({ last: 0 }))
@@ -28,11 +28,14 @@ export function expectJob(settle: Settle): number {
 function add(id: number, settle: Settle): void {
   if (pending.size === unreferenced.size) threadDriver().keepAlive(true)
   pending.set(id, settle)
+  // Only functions need it.
+  if (hasFunctions()) jobContexts.set(id, process.getBuiltinModule('node:async_hooks').AsyncLocalStorage.snapshot())
 }
 
 /** Stops expecting a job. @returns whether it was not over */
 export function forgetJob(id: number): boolean {
   const isPending = pending.delete(id)
+  if (jobContexts.size > 0) jobContexts.delete(id)
   const wasReferenced = unreferenced.size === 0 || !unreferenced.delete(id)
   if (isPending && wasReferenced && pending.size === unreferenced.size) threadDriver().keepAlive(false)
   return isPending

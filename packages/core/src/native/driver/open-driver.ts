@@ -1,4 +1,5 @@
 import { LoadError } from '../../errors/kinds.ts'
+import { runtime } from '../runtime.ts'
 import type { KoffiDriver } from './driver-base.ts'
 import { chosenKoffi, findKoffi, openKoffi } from './koffi.ts'
 import { type ModuleDriver, modulePath, openModule } from './node-module.ts'
@@ -24,6 +25,12 @@ export function openDriver(core: string): Driver {
     return openKoffi(chosenKoffi.koffi, core, 'the program has called useKoffi()')
   }
   if (wanted === 'koffi') {
+    if (!runtime.hasKoffi) {
+      throw new LoadError(`TENON_DRIVER is koffi, which does not run in ${runtime.name}`, {
+        hint: 'Remove TENON_DRIVER to use Node-API.',
+        details: { variable: 'TENON_DRIVER', value: wanted },
+      })
+    }
     const koffi = findKoffi()
     if (koffi !== undefined) return openKoffi(koffi, core, 'TENON_DRIVER is koffi')
     throw new LoadError('TENON_DRIVER is koffi, but koffi is not installed', {
@@ -48,8 +55,8 @@ export function openDriver(core: string): Driver {
 
 function openFallback(core: string, reason: string): Driver {
   try {
-    const koffi = findKoffi()
-    if (koffi === undefined) throw new Error('koffi is not installed')
+    const koffi = runtime.hasKoffi ? findKoffi() : undefined
+    if (koffi === undefined) throw new Error(runtime.hasKoffi ? 'koffi is not installed' : 'koffi does not run here')
     return openKoffi(koffi, core, reason)
   } catch (error) {
     if (error instanceof LoadError) throw error

@@ -1,0 +1,57 @@
+/**
+ * The JavaScript runtime of this process, and what it can do. No other source asks which one it is: this file has a property for each
+ * difference, and the statement at the start of each built file, which refuses versions that are too old, is made by the build.
+ */
+
+/** The runtime of this process. `tenon doctor` prints it. */
+export interface RuntimeInfo {
+  readonly name: 'Node.js' | 'Electron' | 'Bun' | 'Deno'
+  readonly version: string
+  /** What Tenon cannot do there, as clauses without a subject, such as "has no buffers over native memory". */
+  readonly missing: readonly string[]
+}
+
+export interface Runtime extends RuntimeInfo {
+  /** The alignment in bytes that the engine gives the memory of every ArrayBuffer. */
+  readonly bufferAlignment: 8 | 16
+  /** Whether `Buffer.prototype.compare` takes any ranges. Deno refuses a source that ends beyond the size of the target. */
+  readonly comparesRanges: boolean
+  /** Whether koffi runs. It needs the libuv of Node.js, and Bun ends the process where libuv is missing. */
+  readonly hasKoffi: boolean
+  /** Returns the arguments that run the text of a module, with flags of Node.js. */
+  moduleArguments(flags: readonly string[], source: string): string[]
+}
+
+const asNode = {
+  bufferAlignment: 16,
+  comparesRanges: true,
+  hasKoffi: true,
+  moduleArguments: (flags, source) => [...flags, '--input-type=module', '--eval', source],
+} as const satisfies Partial<Runtime>
+
+/** Flags of Node.js that hide its own warnings. */
+const HIDES_WARNINGS = /^--(no-warnings$|disable-warning=)/
+
+function findRuntime(versions: NodeJS.ProcessVersions): Runtime {
+  const { bun, deno, electron, node } = versions
+  if (bun !== undefined) {
+    const missing = ['makes no buffer larger than 4 GiB', 'does not run koffi']
+    return { ...asNode, name: 'Bun', version: bun, missing, bufferAlignment: 8, hasKoffi: false }
+  }
+  if (deno !== undefined)
+    return { ...asNode, name: 'Deno', version: deno, missing: [], comparesRanges: false, moduleArguments: asDeno }
+  if (electron !== undefined) {
+    return { ...asNode, name: 'Electron', version: electron, missing: ['has no buffers over native memory'] }
+  }
+  return { ...asNode, name: 'Node.js', version: node, missing: [] }
+}
+
+/** Deno translates flags of Node.js, but runs the text behind `--eval` as a script. Its own command has other flags. */
+function asDeno(flags: readonly string[], source: string): string[] {
+  const own = flags.filter((flag) => flag.startsWith('--conditions='))
+  const ofEngine = flags.filter((flag) => !own.includes(flag) && !HIDES_WARNINGS.test(flag))
+  return ['eval', ...own, ...(ofEngine.length === 0 ? [] : [`--v8-flags=${ofEngine.join(',')}`]), source]
+}
+
+/** The runtime of this process. */
+export const runtime: Runtime = findRuntime(process.versions)
