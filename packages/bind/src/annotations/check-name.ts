@@ -2,7 +2,7 @@ import { AnnotationsError } from './annotations-error.ts'
 
 /** @throws {AnnotationsError} if a name cannot be that of a declaration in the module. */
 export function checkName(path: readonly string[], name: string): void {
-  if (/^[A-Za-z_$][\w$]*$/.test(name)) return
+  if (/^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name)) return
   throw new AnnotationsError(
     path,
     `must be a name, got ${JSON.stringify(name)}`,

@@ -3,7 +3,7 @@ import { FUNCTION_KEYS } from './schema.ts'
 
 /** A word of an annotation and the name in its parentheses: `length(zSql)`. */
 export function parseCall(text: string): { readonly word: string; readonly argument: string | undefined } {
-  const [, word = text, argument] = /^([\w-]+)\((\w+)\)$/.exec(text) ?? []
+  const [, word = text, argument] = /^([\w-]+)\(([^\s()]+)\)$/.exec(text) ?? []
   return { word, argument }
 }
 
@@ -13,7 +13,7 @@ export function parseMessage(text: string): {
   readonly argument: string | undefined
   readonly member: string | undefined
 } {
-  const [, name = text, argument, member] = /^(\w+)(?:\((\w*)\))?(?:\.(\w+))?$/.exec(text) ?? []
+  const [, name = text, argument, member] = /^([^\s().]+)(?:\(([^\s()]*)\))?(?:\.([^\s().]+))?$/.exec(text) ?? []
   return { name, argument: argument === '' ? undefined : argument, member }
 }
 

@@ -38,7 +38,7 @@ const ref = (name: string, description: string): Schema => ({ description, $ref:
 const STATUSES: Schema = { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'string' }] } }
 
 /** The name of another parameter, in parentheses behind a word of an annotation. */
-const PARAMETER = '\\((\\w+)\\)'
+const PARAMETER = '\\(([^\\s()]+)\\)'
 
 const definitions: Readonly<Record<string, Schema>> = {
   function: object(
@@ -126,7 +126,7 @@ const definitions: Readonly<Record<string, Schema>> = {
       description:
         'the function that gives the text of a failure, such as sqlite3_errmsg(db), or the member of the struct that it gives',
       type: 'string',
-      pattern: '^(\\w+)(?:\\((\\w*)\\))?(?:\\.(\\w+))?$',
+      pattern: '^([^\\s().]+)(?:\\(([^\\s()]*)\\))?(?:\\.([^\\s().]+))?$',
       examples: ['f', 'f(parameter)', 'f().member'],
     },
     otherwise: text('the function that gives the text of a status'),

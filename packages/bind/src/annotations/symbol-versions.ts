@@ -28,7 +28,7 @@ export function withoutVersions(
   const byName: Record<string, FunctionAnnotation> = {}
   for (const [key, annotation] of Object.entries(functions)) {
     const { own, version } = parseVersion(key)
-    if (version !== undefined && !/^\w+@[\w.-]+$/.test(key))
+    if (version !== undefined && !/^[^\s@.*]+@[\w.-]+$/.test(key))
       throw new AnnotationsError(
         ['functions', key],
         `must have the form name@VERSION`,

@@ -1,4 +1,7 @@
 import { ToolError } from '@tenon/build'
+import { NAME_PART, NAME_START } from '../read/c-names.ts'
+
+const NAME = new RegExp(`^[${NAME_START}][${NAME_PART}]*$`)
 
 /** The name of the function that is declared for a macro. */
 export const declaredMacro = (name: string): string => `tenon_macro_${name}`
@@ -14,7 +17,7 @@ export function declareMacros(macros: Readonly<Record<string, string>>): string 
   return Object.entries(macros)
     .map(([name, text]) => {
       const [, parameters, result] = SIGNATURE.exec(text) ?? []
-      if (parameters === undefined || result === undefined || !/^[A-Za-z_]\w*$/.test(name))
+      if (parameters === undefined || result === undefined || !NAME.test(name))
         throw new ToolError(
           `the types of the macro ${name} must be like "(const void *, int) -> uint32_t", got "${text}"`,
         )

@@ -10,7 +10,7 @@ import type { BoundFunction, Model } from './model.ts'
  */
 export function stripPrefixes(model: Model, prefixes: readonly string[]): Model {
   const short = (name: string): string => {
-    const prefix = prefixes.find((one) => name.startsWith(one) && /^[A-Za-z_]/.test(name.slice(one.length)))
+    const prefix = prefixes.find((one) => name.startsWith(one) && /^[\p{ID_Start}_]/u.test(name.slice(one.length)))
     return prefix === undefined ? name : name.slice(prefix.length)
   }
   const stripped: Model = {

@@ -95,7 +95,9 @@ export class ShimBuild {
     const { stderr } = await this.#build(unit, new Set(functions))
     if (stderr === '') return new Map()
     if (functions.length === 1) {
-      const missing = /undefined (?:reference to )?symbol:? _?(\w+)|undefined reference to [`'"](\w+)/.exec(stderr)
+      const missing = /undefined (?:reference to )?symbol:? _?([^\s`'"]+)|undefined reference to [`'"]([^\s`'"]+)/.exec(
+        stderr,
+      )
       const name = missing?.[1] ?? missing?.[2]
       return new Map([
         [functions[0]!.symbol, name === undefined ? 'the linker refuses it' : `no library exports ${name}`],

@@ -1,4 +1,5 @@
 import { scalarKind, type ScalarKind } from '../model/model.ts'
+import { NAME_PART, NAME_START } from '../read/c-names.ts'
 import type { MacroDefinition } from '../read/c-types.ts'
 import type { HeaderCompiler } from '../read/preprocess.ts'
 import { askCompiler, OBJECT, type Question } from './probe-object.ts'
@@ -32,7 +33,7 @@ const REAL_CLASS = 8
 
 const COMPILER_WORDS = /\b(?:__GNUC\w*|__clang\w*|__VERSION__|__INTEL\w*|_MSC_VER)\b/
 const PLACE_WORDS = /\b(?:__LINE__|__FILE__|__DATE__|__TIME__|__COUNTER__|__func__|__FUNCTION__|__INCLUDE_LEVEL__)\b/
-const WORD = /[A-Za-z_]\w*/g
+const WORD = new RegExp(`[${NAME_START}][${NAME_PART}]*`, 'g')
 
 /**
  * Evaluates object-like macros with the compiler. A macro without a value is in the result with the reason.

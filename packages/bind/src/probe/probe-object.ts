@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
 import { ToolError } from '@tenon/build'
+import { NAME_PART, NAME_START } from '../read/c-names.ts'
 import type { HeaderCompiler } from '../read/preprocess.ts'
 import { expandLines } from './expand-lines.ts'
 
@@ -71,9 +72,9 @@ interface ExpandedQuestion {
   readonly value: string
 }
 
-const WORD = /(?<![\w.])[A-Za-z_]\w*/g
+const WORD = new RegExp(`(?<![${NAME_PART}.])[${NAME_START}][${NAME_PART}]*`, 'g')
 /** Texts, characters, and members, whose names need not be declared. */
-const NOT_A_NAME = /(?:u8|[LuU])?"(?:[^"\\]|\\.)*"|(?:u8|[LuU])?'(?:[^'\\]|\\.)*'|(?:->|\.)\s*\w+/g
+const NOT_A_NAME = /(?:u8|[LuU])?"(?:[^"\\]|\\.)*"|(?:u8|[LuU])?'(?:[^'\\]|\\.)*'|(?:->|\.)\s*[\w\u0080-\uffff]+/g
 const KEYWORDS = new Set(
   (
     'auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return short ' +

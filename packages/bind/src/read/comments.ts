@@ -66,7 +66,7 @@ function clean(lines: readonly string[]): string {
         .replaceAll('*/', '*\\/')
         .replaceAll(/[\\@](?:brief|short|details)\s+/g, '')
         .replaceAll(/[\\@]returns?\b/g, '@returns')
-        .replaceAll(/[\\@]param(?:\[[^\]]*\])?\s+(\w+)\s*/g, '@param $1 ')
+        .replaceAll(/[\\@]param(?:\[[^\]]*\])?\s+([\p{ID_Continue}$]+)\s*/gu, '@param $1 ')
         .replaceAll(/[\\@][acp]\s+(\S+)/g, '`$1`')
         .replaceAll(/[\\@](?:ref|link)\s+(\S+)/g, '`$1`')
         .trimEnd(),

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import type { Platform } from '@tenon/build'
 import { type Compiler, type CommandResult, runCommand } from '@tenon/build/internal'
 import { CompilerError } from '../bind-error.ts'
+import { withCharacters } from './c-names.ts'
 
 /** How much the preprocessor may print, in bytes. */
 const MOST_OUTPUT = 256 << 20
@@ -134,6 +135,6 @@ export class HeaderCompiler {
   async preprocess(code: string, args: readonly string[] = []): Promise<string> {
     const { code: status, stdout, stderr } = await this.run(code, ['-E', '-w', ...args])
     if (status !== 0) throw new CompilerError(stderr)
-    return stdout
+    return withCharacters(stdout)
   }
 }

@@ -1,3 +1,4 @@
+import { NAME_PART, NAME_START } from './c-names.ts'
 import type { MacroDefinition, Place } from './c-types.ts'
 
 export interface Token {
@@ -19,8 +20,8 @@ export interface TokenizedUnit {
 const LINE_MARKER = /^#(?:line)? (\d+) "((?:[^"\\]|\\.)*)"( 1)?/
 /** A header of the system that only other headers include, such as `bits/mathcalls.h`. */
 const PART = /\/bits\//
-const DEFINE = /^#define ([A-Za-z_]\w*)(?:\(([^)]*)\))?(?: (.*))?$/
-const UNDEF = /^#undef ([A-Za-z_]\w*)/
+const DEFINE = new RegExp(`^#define ([${NAME_START}][${NAME_PART}]*)(?:\\(([^)]*)\\))?(?: (.*))?$`)
+const UNDEF = new RegExp(`^#undef ([${NAME_START}][${NAME_PART}]*)`)
 // Prefixes of strings and characters come before names, and three-character punctuators before shorter ones.
 const TOKEN =
   /\s*(?:((?:u8|[LuU])?"(?:[^"\\]|\\.)*"|(?:u8|[LuU])?'(?:[^'\\]|\\.)*')|([A-Za-z_$\u0080-\uffff][\w$\u0080-\uffff]*)|(\.?\d(?:[eEpP][+-]|'?[\w.])*)|(\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|[<>=!]=|&&|\|\||##|[^\s\w]))/y

@@ -2,7 +2,7 @@ import type { CallPlan } from '../model/call-plan.ts'
 import type { BoundFunction, BoundRecord, FunctionType } from '../model/model.ts'
 import { annotatedSignature, type CallNames, type NameFunction } from './call-signature.ts'
 import { argumentType, callResultType, isPassed, takesAllocator } from './call-types.ts'
-import { identifier, quoted } from './identifiers.ts'
+import { identifier, javaScriptName, quoted } from './identifiers.ts'
 import { withKeptTexts } from './kept-texts.ts'
 import type { ModulePart } from './module-part.ts'
 import { parameterName, parameterType, resultType, signature } from './types.ts'
@@ -74,6 +74,7 @@ export function writeFunction(
   nameFunction: NameFunction,
 ): ModulePart {
   const declared = identifier(name)
+  const own = javaScriptName(name)
   const {
     list,
     types,
@@ -82,21 +83,21 @@ export function writeFunction(
     signature: text,
     finish,
   } = callableText(type, call, records, { nameFunction, status: '$$status' })
-  const linked = `($${name} ??= library.link(${quoted(symbol)}, ${text}))`
+  const linked = `($${own} ??= library.link(${quoted(symbol)}, ${text}))`
   if (call?.isAsync !== true)
     return {
-      code: `let $${name}\nexport function ${declared}(${list}) {\n  return ${finish(`${linked}(${list})`)}\n}`,
+      code: `let $${own}\nexport function ${declared}(${list}) {\n  return ${finish(`${linked}(${list})`)}\n}`,
       declaration: `export declare function ${declared}(${types}): ${result}`,
     }
   return {
-    code: `let $${name}\nconst $link$${name} = () => ${linked}\nexport function ${declared}(${list}) {\n  return $link$${name}()(${list})\n}\n${declared}.async = (${list}) => $link$${name}().async(${list})`,
+    code: `let $${own}\nconst $link$${own} = () => ${linked}\nexport function ${declared}(${list}) {\n  return $link$${own}()(${list})\n}\n${declared}.async = (${list}) => $link$${own}().async(${list})`,
     declaration: `export declare const ${declared}: { (${types}): ${result}; async(${asyncTypes}): Promise<${result}> }`,
   }
 }
 
 /** The names of the module in a signature, which parameters of the same name would hide. */
 const namesIn = (signatureText: string): string[] =>
-  signatureText.replaceAll(/'[^']*'|[\w$]+:/g, '').match(/[\w$]+/g) ?? []
+  signatureText.replaceAll(/'[^']*'|[\p{ID_Continue}$]+:/gu, '').match(/[\p{ID_Continue}$]+/gu) ?? []
 
 /** Two parameters may have one name in C where only their types are declared. */
 function uniqueNames(names: readonly string[], used: ReadonlySet<string> = new Set()): string[] {

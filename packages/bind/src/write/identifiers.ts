@@ -9,11 +9,19 @@ const RESERVED = new Set(
   ).split(' '),
 )
 
+/** A name of C that JavaScript does not have, such as `x²`, has the numbers of such characters: `x$b2`. */
+export function javaScriptName(name: string): string {
+  if (/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name)) return name
+  const text = name.replaceAll(/[^\p{ID_Continue}$]/gu, (character) => `$${character.codePointAt(0)!.toString(16)}`)
+  return /^[\p{ID_Start}$_]/u.test(text) ? text : `_${text}`
+}
+
 /**
  * The name of a C declaration in a module: a word of JavaScript gets a final `_`. Names that begin with `$` are those that the module has for
  * itself. A module that exports `then` cannot be imported with `await import()`.
  */
-export const identifier = (name: string): string => {
+export const identifier = (declared: string): string => {
+  const name = javaScriptName(declared)
   if (name.startsWith('$')) return `_${name}`
   return RESERVED.has(name) || name === 'then' ? `${name}_` : name
 }

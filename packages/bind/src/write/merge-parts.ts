@@ -26,8 +26,8 @@ interface Variant extends ModulePart {
   readonly target: string
 }
 
-const EXPORTED = /^export (?:const|function|class) ([\w$]+)/m
-const CONSTANT = /^export const [\w$]+ = (.*)$/
+const EXPORTED = /^export (?:const|function|class) ([\p{ID_Continue}$]+)/mu
+const CONSTANT = /^export const [\p{ID_Continue}$]+ = (.*)$/u
 
 function mergeCode(variants: readonly Variant[], isEverywhere: boolean): string {
   const targets = new Map<string, string[]>()
@@ -76,7 +76,7 @@ function mergeValues(texts: readonly (string | undefined)[]): string {
   return head + union(texts.map((text) => text?.slice(head.length) ?? 'undefined'))
 }
 
-const FUNCTION = /^(export declare function [\w$]+)\(/
+const FUNCTION = /^(export declare function [\p{ID_Continue}$]+)\(/u
 
 function mergeFunctions(texts: readonly string[]): string {
   const [, head = ''] = FUNCTION.exec(texts[0]!) ?? []
@@ -142,7 +142,8 @@ function endOfText(text: string, start: number): number {
   return at
 }
 
-const MEMBER = /^( {2}(?:get [\w$]+\(\): |set [\w$]+\(value: |static readonly [\w$]+: ))(.*?)(\)?)$/
+const MEMBER =
+  /^( {2}(?:get [\p{ID_Continue}$]+\(\): |set [\p{ID_Continue}$]+\(value: |static readonly [\p{ID_Continue}$]+: ))(.*?)(\)?)$/u
 
 /** Classes of structs: each member has the types of all platforms, and may be undefined where one does not have it. */
 function mergeClasses(texts: readonly string[]): string {

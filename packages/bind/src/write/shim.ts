@@ -3,7 +3,8 @@ import type { CType, FunctionDeclaration } from '../read/c-types.ts'
 import { declare } from './declare.ts'
 
 /** The name of a function in a shim, for what a header calls `name`. */
-export const shimSymbol = (name: string): string => `tenon_shim_${name}`
+export const shimSymbol = (name: string): string =>
+  `tenon_shim_${name.replaceAll(/\W/gu, (character) => `_${character.codePointAt(0)!.toString(16)}`)}`
 
 /**
  * A function that calls another one of the header. Its body is on one line.

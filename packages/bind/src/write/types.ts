@@ -37,7 +37,7 @@ export function brandOf(type: Type): string {
 
 /** The type of a pointer: untyped memory has no brand. */
 export const pointerTo = (type: Type): string =>
-  type.kind === 'void' ? 'MemorySegment' : `Pointer<'${brandOf(type).replaceAll(/[^\w *[\]()]/g, ' ')}'>`
+  type.kind === 'void' ? 'MemorySegment' : `Pointer<'${brandOf(type).replaceAll(/[^\p{ID_Continue} *[\]()]/gu, ' ')}'>`
 
 /** The typed arrays of scalars. */
 export const TYPED_ARRAYS: Readonly<Partial<Record<ScalarKind, string>>> = {

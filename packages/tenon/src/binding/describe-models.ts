@@ -40,7 +40,7 @@ export function summaryOf(
 export function declarationsOf(text: string): Map<string, string> {
   const declarations = new Map<string, string>()
   for (const part of text.split(/^(?=export )/m)) {
-    const name = /^export (?:declare )?(?:const|class|function|type) ([\w$]+)/.exec(part)?.[1]
+    const name = /^export (?:declare )?(?:const|class|function|type) ([\p{ID_Continue}$]+)/u.exec(part)?.[1]
     if (name !== undefined) declarations.set(name, part.replace(/\/\*\*[^]*$/, '').trim())
   }
   return declarations
