@@ -60,6 +60,7 @@ export {
   remotePlaceOf,
   samePointer,
   type RemoteWorker,
+  setRemotePointerIn,
 } from './memory/pointer-address.ts'
 export { globalGate } from './memory/global-lifetime.ts'
 export { enterAll, exitAll, Gate, holdAll, liveHolds, releaseAll, type Gated } from './memory/lifetime.ts'
@@ -119,6 +120,7 @@ export { codeBlock } from './native/call/store.ts'
 export { runtime } from './native/runtime.ts'
 export { pollReadable, type ReadableWatch } from './native/poll-readable.ts'
 export { StructType } from './native/struct-type.ts'
+export { checkArguments, setArgumentCheck } from './native/argument-checks.ts'
 export { bindFunction } from './native/native-function.ts'
 export { explainLoadFailure } from './native/explain-load-failure.ts'
 export { checkFileIdentity, fileIdentity } from './native/file-identity.ts'

@@ -7,7 +7,6 @@ const PROBLEMS: Readonly<Partial<Record<ParameterRole['kind'], string>>> = {
   texts: 'takes an array of texts',
   pointers: 'takes an array of pointers',
   retained: 'keeps memory after the call',
-  takenAddress: 'takes the address of a pointer',
 }
 
 /** The roles of parameters whose arguments the call makes, or whose type says nothing more. */
@@ -20,6 +19,7 @@ const HARMLESS: ReadonlySet<ParameterRole['kind']> = new Set([
   'constant',
   'resultLength',
   'taken',
+  'takenAddress',
 ])
 
 /** Why a function cannot run in a process of its own, as `Library.isolate()` has it. Undefined if it can. */

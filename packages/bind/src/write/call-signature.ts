@@ -1,5 +1,6 @@
 import type { CallPlan, ParameterRole, StatusPlan, ValuePlan } from '../model/call-plan.ts'
 import type { BoundRecord, FunctionType, Parameter, Type } from '../model/model.ts'
+import { memberKey } from './class-member.ts'
 import { identifier } from './identifiers.ts'
 import { literalOf } from './literals.ts'
 import { namesOfResults } from './result-names.ts'
@@ -46,6 +47,7 @@ export function annotatedSignature(
     omitsValue ? 'omitsValue: true' : undefined,
     form === undefined ? undefined : `returns: ${form}`,
     list.length === 0 ? undefined : `parameters: [${list.join(', ')}]`,
+    list.length === 0 ? undefined : `names: [${names.map((name) => `'${name}'`).join(', ')}]`,
     isVariadic ? 'isVariadic: true' : undefined,
     errno ? 'errno: true' : undefined,
     status === undefined ? undefined : `status: ${statuses}`,
@@ -184,5 +186,5 @@ function messageText(
   const argument = takesSubject ? '$subject' : ''
   const value = `${nameFunction(name)}(${argument})`
   if (member === undefined) return `(${argument}) => ${value}`
-  return `(${argument}) => members.textMember(${identifier(member.type)}, ${value}, '${member.name}')`
+  return `(${argument}) => members.textMember(${identifier(member.type)}, ${value}, '${memberKey(member.name)}')`
 }

@@ -52,6 +52,16 @@ export function remotePlaceOf(block: Block): RemotePlace | undefined {
   return block.address === NO_ADDRESS ? remotePlaces.get(block) : undefined
 }
 
+const remotePointers = new WeakMap<object, Block>()
+
+/** States that the bytes of memory are the address of a pointer of another process, so that calls with the memory run there. */
+export function setRemotePointerIn(memory: object, pointer: Block): void {
+  remotePointers.set(memory, pointer)
+}
+
+/** The pointer of another process whose address memory contains. Undefined for other memory. */
+export const remotePointerIn = (memory: object): Block | undefined => remotePointers.get(memory)
+
 /** Returns a pointer to the same place that another lifetime owns. */
 export function samePointer(gate: Gate, block: Block, base: number): Block {
   const place = remotePlaceOf(block)

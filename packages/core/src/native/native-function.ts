@@ -23,6 +23,7 @@ import { MAXIMUM_PARAMETERS, planCall } from './call/plan.ts'
 import { codeOperand, slotOf, store, targetSlot, type Resolved } from './call/store.ts'
 import { moveTexts } from './call/texts.ts'
 import type { FunctionSignature, NativeFunction } from './function-types.ts'
+import { setArgumentCheck } from './argument-checks.ts'
 import { keepAlive } from './native-memory.ts'
 import type { StructType } from './struct-type.ts'
 import type { ValueType } from './value-type.ts'
@@ -35,6 +36,8 @@ interface BindOptions {
   readonly captureErrno?: boolean
   /** Makes the result of a function that returns a pointer. */
   readonly pointer?: (address: number | bigint) => Segment
+  /** The names of parameters in messages, which have their position otherwise. */
+  readonly names?: readonly string[] | undefined
 }
 
 const pointerAt = (address: number | bigint): Segment => new Segment(pointerBlock(globalGate, address), 0, 0, 0)
@@ -51,17 +54,18 @@ export function bindFunction(
   name: string,
   address: number,
   signature: Signature,
-  { captureErrno = false, pointer = pointerAt }: BindOptions = {},
+  { captureErrno = false, pointer = pointerAt, names }: BindOptions = {},
 ): NativeFunction<readonly Value[], Value | ValueWithErrno> {
   const parameters = parametersOf(signature)
   const { result = 'void', fixedParameters } = signature
   if (result !== 'void') checkType(result)
   if (fixedParameters !== undefined) checkVariadic(parameters, fixedParameters)
   const plan = planCall(hostAbi(), { result, parameters, fixedParameters })
-  const target = targetOf(gate, name, address, plan, { captureErrno, pointer })
+  const target = targetOf(gate, name, address, plan, { captureErrno, pointer, names })
   const call = formOf(target)
   Object.defineProperty(call, 'name', { value: name })
   const made = Object.assign(call, { async: asyncOf(target) })
+  setArgumentCheck(made, (values, isAsync) => checkOnly(target, values as readonly Value[], isAsync))
   // An assignment would fail if the program has frozen Function.prototype.
   Object.defineProperty(made, 'toString', { value: () => `NativeFunction ${name}`, configurable: true })
   inspectAsText({ prototype: made })
@@ -85,9 +89,9 @@ function targetOf(
   name: string,
   address: number,
   plan: CallPlan,
-  { captureErrno, pointer }: Required<BindOptions>,
+  { captureErrno, pointer, names }: Required<BindOptions>,
 ): Target {
-  const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, `argument ${i + 1} of ${name}`))
+  const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, argumentName(name, i, names)))
   const { kind, word, pieces } = plan.result
   const { enter, enterWithTexts } = threadDriver()
   const returnsStruct = kind === 'struct' || kind === 'memory'
@@ -113,6 +117,24 @@ function targetOf(
     pointer,
     fastResult: !captureErrno && (kind === 'int32' || kind === 'float64' || kind === 'int64') ? kind : undefined,
   }
+}
+
+/** How messages name an argument: by the name of its parameter, or by its position. */
+export const argumentName = (name: string, index: number, names: readonly string[] | undefined): string =>
+  `${names?.[index] ?? `argument ${index + 1}`} of ${name}`
+
+/** Checks the arguments as a call does, up to the point at which it enters C. */
+function checkOnly(target: Target, values: readonly Value[], isAsync: boolean): void {
+  const { slots } = target
+  check(target, values.length)
+  const operands = operandsOf(target, values)
+  const resolved = resolveAll(target, values, operands)
+  if (isAsync) refuseViews(target, values, operands)
+  const copies = moveTexts(slots, resolved)
+  checkOperands(operands)
+  begin(target)
+  for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
+  copies.forEach(keepAlive)
 }
 
 function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value | ValueWithErrno> {

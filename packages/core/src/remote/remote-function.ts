@@ -9,11 +9,14 @@ import {
   pointerBlock,
   remoteBlock,
   remotePlaceOf,
+  remotePointerIn,
   type RemotePlace,
   type RemoteWorker,
 } from '../memory/pointer-address.ts'
 import { DEVICE_MEMORY, READ_ONLY, Segment } from '../memory/segment.ts'
+import { setArgumentCheck } from '../native/argument-checks.ts'
 import { checkVariadic, type Value } from '../native/argument-conversion.ts'
+import { argumentName } from '../native/native-function.ts'
 import { memoryOf } from '../native/memory-of.ts'
 import type { CallPlan } from '../native/call/call-plan.ts'
 import type { ValueWithErrno } from '../native/call/call-steps.ts'
@@ -65,6 +68,8 @@ export interface RemoteFunctionOptions {
   readonly run?: IsolatedRunOptions
   /** The library that exports the function, if it is not that of the host. */
   readonly library?: string | undefined
+  /** The names of parameters in messages, which have their position otherwise. */
+  readonly names?: readonly string[] | undefined
   /** Makes the result of a function that returns a pointer. */
   readonly pointer?: (block: Block) => Segment
   /** Makes what a call returns. `pointerAt` makes a pointer of an address that the function has written to memory. */
@@ -95,12 +100,12 @@ export function bindRemoteFunction(
   host: RemoteHost,
   name: string,
   { result, parameters, fixedParameters }: RemoteSignature,
-  { captureErrno = false, run = {}, library, pointer = pointerTo, finish }: RemoteFunctionOptions = {},
+  { captureErrno = false, run = {}, library, names, pointer = pointerTo, finish }: RemoteFunctionOptions = {},
 ): NativeFunction<readonly Value[], Value | ValueWithErrno> {
   host.checkRunOptions(run)
   if (fixedParameters !== undefined) checkVariadic(parameters, fixedParameters)
   const plan = planCall(hostAbi(), { result, parameters, fixedParameters })
-  const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, `argument ${i + 1} of ${name}`))
+  const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, argumentName(name, i, names)))
   const { kind } = plan.result
   if (kind === 'struct' || kind === 'memory') slots.unshift(targetSlot(plan, `the result of ${name}`))
   const kernel: RemoteKernel = {
@@ -118,6 +123,7 @@ export function bindRemoteFunction(
   const made = Object.assign(call, {
     async: async (...values: readonly Value[]) => host.runAsync(new FunctionCall(target, values)),
   })
+  setArgumentCheck(made, (values) => void new FunctionCall(target, values as readonly Value[]))
   Object.defineProperty(made, 'name', { value: name })
   Object.defineProperty(made, 'toString', { value: () => `IsolatedFunction ${name}`, configurable: true })
   inspectAsText({ prototype: made })
@@ -297,6 +303,9 @@ class ArgumentReader {
     if ((flags & DEVICE_MEMORY) !== 0) throw new ArgumentError(`${slot.name} must be in host memory, got device memory`)
     if (tensor !== undefined) return this.#add(slot, tensor, (flags & READ_ONLY) === 0)
     const segment = value as Segment
+    const inner = remotePointerIn(segment)
+    // The process of the pointer in the memory must run the call.
+    if (inner !== undefined) this.#remote(slot, inner, remotePlaceOf(inner)!)
     if (segment.byteSize > 0) return this.#add(slot, tensorOver(segment), (flags & READ_ONLY) === 0)
     return valueAddress(slot.name, BigInt(resolved as number | bigint))
   }

@@ -1,5 +1,5 @@
 import type { Hold } from '@tenon/core'
-import { wrongType } from '@tenon/core/internal'
+import { checkArguments, remotePlaceOf, setRemotePointerIn, wrongType } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { toCString } from '../allocator/to-c-string.ts'
 import { MemoryLayout } from '../layout/layouts.ts'
@@ -18,7 +18,8 @@ import {
   writeWritten,
 } from './call-values.ts'
 import { CallPlan, isAnnotated, isMade, type MakeCallback } from './call-plan.ts'
-import { detachHandle, Handle, type HandleClass, handleScopeOf, makeHandle } from './handle.ts'
+import { detachHandle, Handle, handleScopeOf, makeHandle, parentOf } from './handle.ts'
+import type { HandleOwner } from './handle-scope.ts'
 import { writePointer } from './members.ts'
 import type { BindSignature } from './bind-signature.ts'
 import { Returned } from './returned.ts'
@@ -33,6 +34,8 @@ export interface CallLinker {
   /** Links a function. One without parameters that are callbacks also runs in the background. */
   link(signature: BindSignature): Call
   readonly callback: MakeCallback
+  /** The open handles of the module. */
+  readonly handles: HandleOwner
 }
 
 /** A call that also runs in the background. */
@@ -45,7 +48,7 @@ export type AnnotatedCall = Call & BackgroundCall
 
 /** Links a function whose annotations change how it is called. */
 export function annotatedCall(name: string, declaration: AnnotatedSignature, linker: CallLinker): AnnotatedCall {
-  const plan = new CallPlan(name, declaration)
+  const plan = new CallPlan(name, declaration, linker.handles)
   const call = linker.link(plan.signature)
   let background: BackgroundCall | undefined
   const { returns, omitsValue = false } = declaration
@@ -72,6 +75,7 @@ export function annotatedCall(name: string, declaration: AnnotatedSignature, lin
         try {
           const list = run.prepare(values)
           plan.makeCallbacks(list, linker.callback)
+          run.endTaken(background, list)
           return run.finish(await background.async(...list))
         } finally {
           run.end()
@@ -108,12 +112,29 @@ class Run {
   }
 
   /** Calls C. An error of a callback comes after C has ended, so what C has made is closed. */
-  call(call: Call, list: readonly unknown[]): unknown {
+  call(call: Call, list: unknown[]): unknown {
+    this.endTaken(call, list)
     try {
       return call(...list)
     } catch (error) {
       this.#closeUnused()
       throw error
+    }
+  }
+
+  /** Ends the handles that the function takes, when nothing else can fail. @throws the errors of all arguments, which end no handle */
+  endTaken(call: object, list: unknown[]): void {
+    const { taken, parameters, returnsStruct } = this.#plan
+    if (taken.length === 0) return
+    checkArguments(call, list, this.#isAsync)
+    for (const i of taken) handleScopeOf(this.#list[i])?.checkClosable()
+    for (const i of taken) {
+      const value = this.#list[i]
+      const pointer = value instanceof Handle ? detachHandle(value) : value
+      const isAddress = (parameters[i] as AnnotatedParameter).is === 'takenAddress' && pointer !== null
+      const argument = isAddress ? this.#addressOf(pointer as MemorySegment) : pointer
+      this.#list[i] = argument
+      list[i + (returnsStruct ? 1 : 0)] = argument
     }
   }
 
@@ -130,7 +151,7 @@ class Run {
     for (let i = 0; i < parameters.length; i++) {
       if (isMade(parameters[i]!)) continue
       const value = values[next++]
-      this.#given[i] = Array.isArray(value) ? copyOf(value as unknown[], `argument ${i + 1}`) : value
+      this.#given[i] = Array.isArray(value) ? copyOf(value as unknown[], this.#plan.argumentName(i)) : value
     }
     const list = parameters.map((parameter, i) =>
       isAnnotated(parameter) ? this.#argument(parameter, i, values[0]) : this.#given[i],
@@ -139,13 +160,6 @@ class Run {
       list.forEach((value, i) => {
         if (typeof value === 'string' && signature.parameters![i] === 'text') list[i] = toCString(value, this.arena)
       })
-    // A handle ends when nothing else can fail.
-    parameters.forEach((parameter, i) => {
-      const value = list[i]
-      if (!isAnnotated(parameter)) return
-      if (parameter.is === 'taken' && value instanceof Handle) list[i] = detachHandle(value)
-      else if (parameter.is === 'takenAddress' && value !== null) list[i] = this.#addressOf(value as MemorySegment)
-    })
     this.#list = list
     return [...(returnsStruct ? [values[0]] : []), ...list, ...values.slice(next)]
   }
@@ -161,8 +175,9 @@ class Run {
       case 'struct':
         return (this.#memory[i] = this.#struct(parameter, i, allocator as AllocatorLike))
       case 'inout': {
+        const value = of === undefined ? given : this.#lengthOf(of, elementSize)
+        if (type === 'pointer' && value instanceof MemorySegment) return (this.#memory[i] = this.#addressOf(value))
         const memory = (this.#memory[i] = this.#slot())
-        const value = of === undefined ? given : lengthOf(this.#given[of], elementSize, name)
         writeWritten(type as WrittenType, memory, value)
         return memory
       }
@@ -171,7 +186,7 @@ class Run {
       case 'constant':
         return parameter.constant
       case 'length':
-        return lengthOf(this.#given[of!], elementSize, name)
+        return this.#lengthOf(of!, elementSize)
       case 'texts':
         return this.#array(given, name, 'texts', (text) =>
           typeof text === 'string' ? toCString(text, this.arena) : text,
@@ -202,10 +217,17 @@ class Run {
     }
   }
 
-  /** Memory with the pointer of an object that C is about to end. */
-  #addressOf(object: MemorySegment): MemorySegment {
-    const memory = this.#slot()
-    writePointer(memory, 0, object instanceof Handle ? detachHandle(object) : object)
+  /** Memory with a pointer, which can be one of another process. */
+  #addressOf(pointer: MemorySegment): MemorySegment {
+    const place = remotePlaceOf(pointer.block)
+    if (place === undefined) {
+      const memory = this.#slot()
+      writePointer(memory, 0, pointer)
+      return memory
+    }
+    const memory = this.arena.allocate(8, 8)
+    memory.setUint64(0, place.address)
+    setRemotePointerIn(memory, pointer.block)
     return memory
   }
 
@@ -214,13 +236,17 @@ class Run {
     return typeof text !== 'string' || this.#given[of] === null
   }
 
+  #lengthOf(of: number, elementSize: number): number {
+    return lengthOf(this.#given[of], elementSize, this.#plan.argumentName(of))
+  }
+
   #slot(): MemorySegment {
     return (this.#isAsync ? undefined : slots.take()) ?? this.arena.allocate(8, 8)
   }
 
-  #out({ type, of, elementSize = 1, name }: AnnotatedParameter, i: number): MemorySegment {
+  #out({ type, of, elementSize = 1 }: AnnotatedParameter, i: number): MemorySegment {
     if (of === undefined) return (this.#memory[i] = this.#slot())
-    const count = countOf(this.#given[of], elementSize, name)
+    const count = countOf(this.#given[of], elementSize, this.#plan.argumentName(of))
     this.#counts[i] = count
     return (this.#memory[i] = this.arena.allocate(count * sizeOfWritten(type as WrittenType), 8))
   }
@@ -309,7 +335,7 @@ class Run {
     if (handle === undefined || isMissing) return formed(value, form, byteLength)
     const { close, within, finalize = false } = handle
     const parent = within === undefined ? undefined : this.#given[within]
-    return makeHandle(handle.class, pointer, close, { within: parent, finalize })
+    return makeHandle(handle.class, pointer, close, { within: parent, finalize, owner: this.#plan.handles })
   }
 
   /** The size in bytes of the memory that C returns, if a parameter says it. */
@@ -360,13 +386,6 @@ class Run {
     if (subjectParent !== undefined) return parentOf(value, subjectParent)
     return value instanceof MemorySegment && value.address !== 0n ? value : undefined
   }
-}
-
-/** The nearest object of a class within which a handle lives. */
-function parentOf(value: unknown, Class: HandleClass): MemorySegment | undefined {
-  for (let scope = handleScopeOf(value)?.within; scope !== undefined; scope = scope.within)
-    if (scope.Class === Class) return scope.pointer
-  return undefined
 }
 
 function isSuccess({ success, atLeast }: StatusForm, value: unknown): boolean {

@@ -114,6 +114,8 @@ export interface AnnotatedSignature {
   /** Whether the caller does not get the value that C returns. */
   readonly omitsValue?: boolean
   readonly parameters?: readonly (BindType | AnnotatedParameter)[]
+  /** The names of the parameters, as messages have them. */
+  readonly names?: readonly string[]
   readonly isVariadic?: boolean
   readonly errno?: boolean
   readonly status?: StatusForm

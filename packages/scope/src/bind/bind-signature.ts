@@ -14,6 +14,8 @@ export interface BindSignature {
   readonly isVariadic?: boolean
   /** Whether the result is an object with `value` and `errno`. */
   readonly errno?: boolean
+  /** The names of the parameters in messages, which have their position otherwise. */
+  readonly names?: readonly string[] | undefined
 }
 
 const plainType = (type: BindType): NativeType => (typeof type === 'function' ? 'pointer' : type)

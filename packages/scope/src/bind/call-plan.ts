@@ -3,6 +3,7 @@ import type { UpcallFunction } from '../linker/upcall-stub.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import type { AnnotatedParameter, AnnotatedSignature } from './annotations.ts'
 import type { BindSignature, BindType } from './bind-signature.ts'
+import type { HandleOwner } from './handle-scope.ts'
 
 /** Makes a callback that lives as long as the module. */
 export type MakeCallback = (run: UpcallFunction, signature: () => FunctionSignature) => MemorySegment
@@ -35,19 +36,27 @@ export class CallPlan {
   readonly returnsStruct: boolean
   /** Whether C gives pointers that this file reads after the call, which may lead into a text that was passed. */
   readonly givesPointers: boolean
+  /** The parameters whose handles end with the call. */
+  readonly taken: readonly number[]
   /** Whether only the result is not that of C, and needs nothing but itself. */
   readonly isShort: boolean
   readonly signature: BindSignature
+  /** The open handles of the module. */
+  readonly handles: HandleOwner
 
-  constructor(name: string, declaration: AnnotatedSignature) {
-    const { result, parameters = [], isVariadic = false, errno = false } = declaration
+  constructor(name: string, declaration: AnnotatedSignature, handles: HandleOwner) {
+    const { result, parameters = [], isVariadic = false, errno = false, names } = declaration
     this.name = name
+    this.handles = handles
     this.declaration = declaration
     this.parameters = parameters
     this.returnsStruct = typeof result === 'object'
     this.hasAllocator = this.returnsStruct || parameters.some((one) => isAnnotated(one) && one.is === 'struct')
     this.givesPointers =
       result === 'pointer' || parameters.some((one) => isAnnotated(one) && one.is === 'out' && one.type === 'pointer')
+    this.taken = parameters.flatMap((one, i) =>
+      isAnnotated(one) && (one.is === 'taken' || one.is === 'takenAddress') ? [i] : [],
+    )
     const { status, returns } = declaration
     const isOwnResult = returns?.handle === undefined && returns?.nonnull === undefined
     this.isShort =
@@ -55,7 +64,7 @@ export class CallPlan {
       isOwnResult &&
       status === undefined &&
       !errno
-    this.signature = { result: result ?? 'void', parameters: parameters.map(typeForCall), isVariadic, errno }
+    this.signature = { result: result ?? 'void', parameters: parameters.map(typeForCall), isVariadic, errno, names }
   }
 
   /** The signature for calls in the background, in which callbacks are pointers. */
@@ -63,6 +72,11 @@ export class CallPlan {
     const { parameters = [] } = this.signature
     const plain = parameters.map((type): BindType => (typeof type === 'function' ? 'pointer' : type))
     return { ...this.signature, parameters: plain }
+  }
+
+  /** How messages name an argument. */
+  argumentName(index: number): string {
+    return `${this.declaration.names?.[index] ?? `argument ${index + 1}`} of ${this.name}`
   }
 
   /** Functions become callbacks of the module. */

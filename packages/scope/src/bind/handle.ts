@@ -1,7 +1,7 @@
 import { checkOptions, globalGate, inspectAsText, samePointer } from '@tenon/core/internal'
 import { checkBoolean, checkFunction } from '../check.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
-import { type CloseFunction, HandleScope } from './handle-scope.ts'
+import { type CloseFunction, type HandleOwner, HandleScope } from './handle-scope.ts'
 
 /** A class of handles. `tenon bind` writes one for each kind of object that the annotations name. */
 export type HandleClass<Made extends Handle = Handle> = new (
@@ -24,6 +24,7 @@ export interface OwnOptions {
  * | `close()`, or the end of a `using` block | closes the handles within this one, the newest first, then the object |
  * | a call that uses the object is running   | `close()` throws `ScopeHeldError` and closes nothing                  |
  * | a use after that                         | throws `ScopeClosedError`                                             |
+ * | its module closes                        | closes the handle first, if a function of the module has made it      |
  * | the handle is forgotten                  | the object stays open, unless it was made with `finalize`             |
  *
  * `tenon bind` writes a subclass for each kind of object that the annotations of a module name.
@@ -56,7 +57,11 @@ export abstract class Handle extends MemorySegment {
     checkFunction(close, 'close')
     const { within, finalize } = checkOptions(options, ['within', 'finalize'])
     checkBoolean(finalize, 'finalize')
-    return makeHandle(this, pointer, close, { within: within ?? null, finalize: finalize === true })
+    return makeHandle(this, pointer, close, {
+      within: within ?? null,
+      finalize: finalize === true,
+      owner: undefined,
+    })
   }
 
   /**
@@ -89,16 +94,27 @@ const scopeOf = (handle: Handle): HandleScope => handle.scope as HandleScope
 export const handleScopeOf = (value: unknown): HandleScope | undefined =>
   value instanceof Handle ? scopeOf(value) : undefined
 
+/** The nearest object of a class within which a handle lives. */
+export function parentOf(value: unknown, Class: HandleClass): MemorySegment | undefined {
+  for (let scope = handleScopeOf(value)?.within; scope !== undefined; scope = scope.within)
+    if (scope.Class === Class) return scope.pointer
+  return undefined
+}
+
 /** Makes a handle without checks. If the object within which it lives has ended, the new one is closed at once. */
 export function makeHandle<Made extends Handle>(
   Class: HandleClass<Made>,
   pointer: MemorySegment,
   close: CloseFunction,
-  { within, finalize }: { readonly within: unknown; readonly finalize: boolean },
+  {
+    within,
+    finalize,
+    owner,
+  }: { readonly within: unknown; readonly finalize: boolean; readonly owner: HandleOwner | undefined },
 ): Made {
   let scope: HandleScope
   try {
-    scope = new HandleScope({ pointer, close, Class, within: handleScopeOf(within), finalize })
+    scope = new HandleScope({ pointer, close, Class, within: handleScopeOf(within), finalize, owner })
   } catch (error) {
     close(pointer)
     throw error

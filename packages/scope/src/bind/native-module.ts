@@ -1,18 +1,21 @@
 import { ArgumentError, LoadError, UnsupportedError, type ValueType } from '@tenon/core'
-import { checkOptions, hostPlatformName, inspectAsText } from '@tenon/core/internal'
-import { Linker } from '../linker/linker.ts'
+import { checkArguments, checkOptions, hostPlatformName, inspectAsText, setArgumentCheck } from '@tenon/core/internal'
+import { namedDowncall } from '../linker/downcall.ts'
 import type { FunctionSignature } from '../linker/signature.ts'
 import { SymbolLookup } from '../linker/symbol-lookup.ts'
 import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
+import { namedVariadic } from '../linker/variadic.ts'
 import { ResourceScope } from '../scope/resource-scope.ts'
+import { attempt, throwErrors } from '../scope/run.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { type BindSignature, plainSignature } from './bind-signature.ts'
 import { type AnnotatedCall, annotatedCall } from './annotated-call.ts'
 import type { AnnotatedSignature } from './annotations.ts'
+import { HandleOwner } from './handle-scope.ts'
 import { readPointer, writePointer } from './members.ts'
 import { notExported } from './not-exported.ts'
 import { openShim } from './open-shim.ts'
-import { cannotCross, type RemoteModule } from './remote-module.ts'
+import { notAFunction, type RemoteModule } from './remote-module.ts'
 import type { Struct } from './struct.ts'
 
 /** A variable of a library. */
@@ -66,6 +69,7 @@ export let useProcesses: (module: NativeModule, remote: RemoteModule) => void
  * | what           | when                                                                                              |
  * | -------------- | ------------------------------------------------------------------------------------------------- |
  * | the libraries  | are opened when the module first needs one of them, and closed by `close()`                       |
+ * | a handle       | is closed by its own `close()`, or by that of the module, before the libraries                    |
  * | a function     | is looked up when it is first called                                                              |
  * | a text         | is copied for the call, and a text that is returned is copied at once                             |
  * | a callback     | lives until `close()`; the same function with the same signature is the same native function      |
@@ -77,6 +81,7 @@ export let useProcesses: (module: NativeModule, remote: RemoteModule) => void
 export class NativeModule {
   readonly #places: PlatformOptions
   readonly #scope = ResourceScope.ofConfined({ name: 'a native module' })
+  readonly #handles = new HandleOwner()
   readonly #callbacks = new WeakMap<object, Map<unknown, MemorySegment>>()
   readonly #lookups: SymbolLookup[] = []
   readonly #platform: string
@@ -133,7 +138,7 @@ export class NativeModule {
   /** Makes a function callable as the annotations of its module say. */
   link(name: string, signature: AnnotatedSignature): AnnotatedCall
   link(name: string, signature: BindSignature | AnnotatedSignature): Bound {
-    if (this.#remote !== undefined) return whileOpen(this.#scope, this.#remote.link(name, signature))
+    if (this.#remote !== undefined) return whileOpen(this.#scope, this.#remote.link(name, signature, this.#handles))
     return this.#linkAny(name, this.#get(name), signature)
   }
 
@@ -150,11 +155,11 @@ export class NativeModule {
     signature: BindSignature | AnnotatedSignature,
     previous?: Bound,
   ): Bound {
-    if (this.#remote !== undefined) throw cannotCross(name, 'the function pointer of a struct')
+    const full = `${struct.constructor.name}.${name}`
+    if (this.#remote !== undefined) throw notAFunction(`the function pointer ${full}`)
     const pointer = readPointer(struct.segment, byteOffset)
     const { address } = pointer
     if (previous !== undefined && this.#members.get(previous) === address) return previous
-    const full = `${struct.constructor.name}.${name}`
     if (address === 0n)
       throw new LoadError(`${full} is null, so the library does not have it`, {
         hint: 'The library may be older than the header. Look at its version before the call.',
@@ -170,20 +175,27 @@ export class NativeModule {
     return annotatedCall(name, signature, {
       link: (typed) => this.#link(name, symbol, typed),
       callback: (run, signatureOf) => this.#callback(run, signatureOf).stub,
+      handles: this.#handles,
     })
   }
 
   #link(name: string, symbol: MemorySegment, signature: BindSignature): Bound {
-    const { result, parameters = [], isVariadic = false, errno = false } = signature
-    const link = isVariadic ? Linker.variadic : Linker.downcall
-    const call = link(symbol, plainSignature(signature), { captureErrno: errno }) as Bound
+    const { result, parameters = [], isVariadic = false, errno = false, names } = signature
+    const link = isVariadic ? namedVariadic : namedDowncall
+    const call = link(symbol, plainSignature(signature), { captureErrno: errno }, names) as unknown as Bound
     const conversions = parameters.map((type, i) =>
-      typeof type === 'function' ? this.#conversionOf(type, `parameter ${i + 1} of ${name}`) : undefined,
+      typeof type === 'function'
+        ? this.#conversionOf(type, `${names?.[i] ?? `parameter ${i + 1}`} of ${name}`)
+        : undefined,
     )
     if (conversions.every((convert) => convert === undefined)) return call
     // A struct that is returned goes to memory from an allocator, which is the first argument.
     const offset = typeof result === 'object' ? 1 : 0
-    return (...values) => call(...values.map((value, i) => conversions[i - offset]?.(value) ?? value))
+    const convert = (values: readonly unknown[]): unknown[] =>
+      values.map((value, i) => conversions[i - offset]?.(value) ?? value)
+    const converted: Bound = (...values) => call(...convert(values))
+    setArgumentCheck(converted, (values, isAsync) => checkArguments(call, convert(values), isAsync))
+    return converted
   }
 
   /** A variable of the libraries, which is looked up at its first use. */
@@ -218,13 +230,25 @@ export class NativeModule {
     }
   }
 
-  /** Ends the callbacks and closes the libraries. @throws {ScopeHeldError} while one of their functions runs. */
+  /**
+   * Closes the handles that are open, the newest first, ends the callbacks, and closes the libraries.
+   *
+   * @throws {ScopeHeldError} while one of their functions runs, or a hold keeps a handle open. Nothing is closed then.
+   * @throws the error of a function that closes an object, or an `AggregateError` of several. Everything is closed nevertheless.
+   */
   close(): void {
-    this.#scope.close()
+    const scope = this.#scope
+    scope.checkOpen()
+    if (scope.isHeld()) throw scope.heldError()
+    this.#handles.checkFree()
+    const errors: unknown[] = []
+    this.#handles.close(errors)
+    attempt(() => scope.close(), errors)
+    throwErrors(errors, `closing ${this} failed in ${errors.length} ways`)
   }
 
   [Symbol.dispose](): void {
-    this.#scope[Symbol.dispose]()
+    if (this.#scope.isAlive) this.close()
   }
 
   toString(): string {
@@ -276,11 +300,7 @@ export class NativeModule {
   }
 
   #get(name: string): MemorySegment {
-    if (this.#remote !== undefined) {
-      throw new UnsupportedError(`the variable ${name} is in another process`, {
-        hint: 'Functions of the library can be called, and its memory cannot be reached.',
-      })
-    }
+    if (this.#remote !== undefined) throw notAFunction(`the variable ${name}`)
     const symbol = this.#find(name)
     if (symbol) return symbol
     throw notExported(this.#findLibraries().libraries, name)

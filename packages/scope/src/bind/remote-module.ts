@@ -6,6 +6,7 @@ import type { FunctionSignature } from '../linker/signature.ts'
 import { annotatedCall, type BackgroundCall } from './annotated-call.ts'
 import type { AnnotatedParameter, AnnotatedSignature } from './annotations.ts'
 import { type BindSignature, plainSignature } from './bind-signature.ts'
+import type { HandleOwner } from './handle-scope.ts'
 import { notExported } from './not-exported.ts'
 import { Returned } from './returned.ts'
 
@@ -23,7 +24,6 @@ const REFUSED: Readonly<Partial<Record<AnnotatedParameter['is'], string>>> = {
   texts: 'an array of texts',
   pointers: 'an array of pointers',
   retained: 'memory that it keeps',
-  takenAddress: 'the address of a pointer',
 }
 
 /** The functions of a module whose libraries other processes run. */
@@ -41,7 +41,7 @@ export class RemoteModule {
   }
 
   /** @throws {LoadError} if no library exports it. @throws {UnsupportedError} if its arguments cannot cross. */
-  link(name: string, signature: BindSignature | AnnotatedSignature): Call {
+  link(name: string, signature: BindSignature | AnnotatedSignature, handles: HandleOwner): Call {
     const library = this.#libraries.find((one) => one.exports(name))
     if (library === undefined)
       throw notExported(
@@ -59,18 +59,19 @@ export class RemoteModule {
       callback: () => {
         throw cannotCross(name, 'a function')
       },
+      handles,
     })
     return withoutCallbacks(name, call)
   }
 
   #link(name: string, library: string | undefined, signature: BindSignature, keepsPlaces = false): Call {
-    const { isVariadic = false, errno: captureErrno = false } = signature
+    const { isVariadic = false, errno: captureErrno = false, names } = signature
     const finish = keepsPlaces
       ? (value: unknown, errno: number, pointerAt: Returned['pointerAt']) => new Returned(value, errno, pointerAt)
       : undefined
     const plain = plainSignature(signature)
     const link = (types: FunctionSignature): Call =>
-      linkRemote(this.#host, name, types, { captureErrno }, { library, finish }) as unknown as Call
+      linkRemote(this.#host, name, types, { captureErrno }, { library, names, finish }) as unknown as Call
     return isVariadic ? (linkByTypes(plain, link) as unknown as Call) : link(plain)
   }
 }
@@ -85,8 +86,14 @@ const withoutCallbacks = (name: string, call: Call): Call => {
   })
 }
 
+const USE_OWN = "Import the module a second time, as './module/index.js?own', to use it in this process."
+
 /** Returns the error for an argument that only exists in this process. */
-export const cannotCross = (name: string, what: string): UnsupportedError =>
-  new UnsupportedError(`${name} cannot take ${what} in another process`, {
-    hint: 'Call it through the module in this process, or pass memory whose size is known.',
+const cannotCross = (name: string, what: string): UnsupportedError =>
+  new UnsupportedError(`${name} cannot take ${what} in another process`, { hint: USE_OWN })
+
+/** Returns the error for a part of a library that is not a function. */
+export const notAFunction = (what: string): UnsupportedError =>
+  new UnsupportedError(`${what} cannot be used in another process, which runs functions only`, {
+    hint: `Call a function of the library that does the same. ${USE_OWN}`,
   })

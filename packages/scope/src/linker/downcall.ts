@@ -2,9 +2,11 @@ import { ArgumentError, type ArgumentsOf, type NativeFunction, type ResultOf } f
 import {
   addressIn,
   bindFunction,
+  checkArguments,
   checkOptions,
   coreFunctions,
   hex,
+  setArgumentCheck,
   type ValueWithErrno,
   type Value,
 } from '@tenon/core/internal'
@@ -69,7 +71,16 @@ type IsKnown<Signature> = Signature extends { readonly parameters: readonly unkn
 type Argument = Value | AllocatorLike
 
 /** See `Linker.downcall`. */
-export function downcall(symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Call {
+export const downcall = (symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Call =>
+  namedDowncall(symbol, signature, options, undefined)
+
+/** As {@link downcall}. @param names the names of parameters in messages, which have their position otherwise */
+export function namedDowncall(
+  symbol: MemorySegment,
+  signature: FunctionSignature,
+  options: DowncallOptions | undefined,
+  names: readonly string[] | undefined,
+): Call {
   const { captureErrno } = checkOptions(options, ['captureErrno'])
   checkBoolean(captureErrno, 'captureErrno')
   const { block, base } = checkSegment(symbol, 'symbol')
@@ -86,7 +97,11 @@ export function downcall(symbol: MemorySegment, signature: FunctionSignature, op
     parameters: parameters.map(coreTypeOf),
     ...(fixedParameters === undefined ? {} : { fixedParameters }),
   }
-  const bound = bindFunction(block.gate, name, address, types, { captureErrno: capturesErrno, pointer: pointerAt })
+  const bound = bindFunction(block.gate, name, address, types, {
+    captureErrno: capturesErrno,
+    pointer: pointerAt,
+    names,
+  })
   const call = result instanceof GroupLayout ? intoAllocator(bound, result, capturesErrno) : (bound as Call)
   Object.defineProperty(call, 'name', { value: name })
   return printAs(`${name}(${parameters.join(', ')}): ${result}`, call)
@@ -113,7 +128,7 @@ export function intoAllocator(bound: Bound, layout: GroupLayout, capturesErrno: 
   }
   const finish = (target: MemorySegment, result: Value | ValueWithErrno): Result | WithErrno =>
     capturesErrno ? { value: target, errno: (result as ValueWithErrno).errno } : target
-  return Object.assign(
+  const made = Object.assign(
     (allocator: Argument, ...values: readonly Argument[]) => {
       const target = allocate(allocator as AllocatorLike)
       return finish(target, bound(target, ...(values as Value[])))
@@ -125,4 +140,8 @@ export function intoAllocator(bound: Bound, layout: GroupLayout, capturesErrno: 
       },
     },
   )
+  setArgumentCheck(made, ([allocator, ...values], isAsync) =>
+    checkArguments(bound, [allocate(allocator as AllocatorLike), ...values], isAsync),
+  )
+  return made
 }

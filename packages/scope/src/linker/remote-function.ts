@@ -19,6 +19,8 @@ export interface IsolatedFunctionOptions extends DowncallOptions, IsolatedRunOpt
 export interface RemoteLinkOptions {
   /** The file that exports the function, if it is not that of the host. */
   readonly library?: string | undefined
+  /** The names of parameters in messages, which have their position otherwise. */
+  readonly names?: readonly string[] | undefined
   readonly finish?:
     | ((value: unknown, errno: number, pointerAt: (address: bigint) => MemorySegment) => unknown)
     | undefined
@@ -36,7 +38,7 @@ export function linkRemote<Signature extends FunctionSignature, Options extends 
   name: string,
   signature: Signature,
   options?: IsolatedFunctionOptions,
-  { library, finish }: RemoteLinkOptions = {},
+  { library, names, finish }: RemoteLinkOptions = {},
 ): Downcall<Signature, Options> {
   const { captureErrno = false, ...run } = checkOptions(options, OPTIONS)
   checkBoolean(captureErrno, 'captureErrno')
@@ -52,6 +54,7 @@ export function linkRemote<Signature extends FunctionSignature, Options extends 
     captureErrno,
     run,
     library,
+    names,
     pointer,
     finish: finish as never,
   }) as Bound

@@ -6,12 +6,12 @@ import {
   type Tensor,
   type ValueType,
 } from '@tenon/core'
-import { checkType, wrongType } from '@tenon/core/internal'
+import { checkArguments, checkType, setArgumentCheck, wrongType } from '@tenon/core/internal'
 import type { AllocatorLike } from '../allocator/check-allocator.ts'
 import { GroupLayout } from '../layout/group-layout.ts'
 import { printAs } from '../print-as.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
-import { downcall, type DowncallOptions, type Linked } from './downcall.ts'
+import { type DowncallOptions, type Linked, namedDowncall } from './downcall.ts'
 import { type ByValueLayout, checkSignature, type FunctionSignature, type NativeType } from './signature.ts'
 
 /** The most lists of types for which one function is linked. */
@@ -38,7 +38,16 @@ export type VariadicCall<
 type Call = NativeFunction<never[], unknown>
 
 /** See `Linker.variadic`. */
-export function variadic(symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Call {
+export const variadic = (symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Call =>
+  namedVariadic(symbol, signature, options, undefined)
+
+/** As {@link variadic}. @param names the names of the declared parameters in messages, which have their position otherwise */
+export function namedVariadic(
+  symbol: MemorySegment,
+  signature: FunctionSignature,
+  options: DowncallOptions | undefined,
+  names: readonly string[] | undefined,
+): Call {
   const { result, parameters, fixedParameters } = checkSignature(signature)
   if (fixedParameters !== undefined) {
     throw new ArgumentError(
@@ -48,7 +57,7 @@ export function variadic(symbol: MemorySegment, signature: FunctionSignature, op
       },
     )
   }
-  const call = linkByTypes({ result, parameters }, (types) => downcall(symbol, types, options) as Call)
+  const call = linkByTypes({ result, parameters }, (types) => namedDowncall(symbol, types, options, names) as Call)
   return printAs(`${call.name}(${[...parameters, '...'].join(', ')}): ${result}`, call)
 }
 
@@ -69,7 +78,8 @@ export function linkByTypes(
   const first = linkWith([])
   calls.set('', first)
 
-  const call = (values: readonly unknown[], isAsync: boolean): unknown => {
+  /** The function for the types of the arguments of a call, with these arguments. */
+  const find = (values: readonly unknown[]): readonly [linked: Call, list: readonly unknown[]] => {
     const list = values.slice(0, count)
     const types: ValueType[] = []
     for (let i = count; i < values.length; i++) {
@@ -86,11 +96,21 @@ export function linkByTypes(
       if (calls.size >= MOST_LISTS) calls.delete(calls.keys().next().value!)
       calls.set(key, linked)
     }
-    return (isAsync ? linked.async : linked)(...(list as never[]))
+    return [linked, list]
   }
-  const made = Object.assign((...values: readonly unknown[]) => call(values, false), {
-    async: async (...values: readonly unknown[]) => call(values, true),
-  })
+  const made = Object.assign(
+    (...values: readonly unknown[]): unknown => {
+      const [linked, list] = find(values)
+      return linked(...(list as never[]))
+    },
+    {
+      async: async (...values: readonly unknown[]): Promise<unknown> => {
+        const [linked, list] = find(values)
+        return linked.async(...(list as never[]))
+      },
+    },
+  )
+  setArgumentCheck(made, (values, isAsync) => checkArguments(...find(values), isAsync))
   Object.defineProperty(made, 'name', { value: first.name })
   return made as Call
 }

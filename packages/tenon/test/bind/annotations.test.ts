@@ -13,7 +13,7 @@ let bound: Bound
 
 beforeAll(async () => {
   const { code, stderr } = bind('--annotations', annotations, '--output', 'store')
-  expect(stderr).toMatch(/functions, 6 constants, 3 structs, 4 handles in/)
+  expect(stderr).toMatch(/functions, 6 constants, 3 structs, 1 variable, 4 handles in/)
   expect(code).toBe(0)
   bound = await load('store')
 })
@@ -107,6 +107,9 @@ describe('results', () => {
 
   test('that C reads first are passed and returned', () => {
     expect(bound['grow'](14)).toBe(42)
+    expect(() => bound['grow'](bound['box_static']())).toThrow(ArgumentError)
+    const { value, at } = bound['box_step'](bound['box_static']())
+    expect([value, bound['box_value'](at), bound['box_step'](at).at.address]).toEqual([1, 2, 0n])
     const values = new Int32Array(5)
     expect(bound['fill_some'](values)).toEqual({ value: 5, count: 2n })
     expect([...values]).toEqual([9, 9, 0, 0, 0])
@@ -165,6 +168,16 @@ describe('results', () => {
 })
 
 describe('arguments', () => {
+  test('have the names of their parameters in messages, also those whose length is counted', () => {
+    expect(() => bound['divide']('x', 5)).toThrow(/^value of divide must be .*, got "x"$/m)
+    expect(() => bound['sum'](5)).toThrow(/^values of sum must be /)
+    expect(() => bound['mark'](5)).toThrow(/^text of mark must be /)
+    expect(() => bound['mark']('a\0b')).toThrow(/^text of mark must not contain U\+0000/)
+    expect(() => bound['divide'](1)).toThrow(/^by of divide must be .*, got undefined$/m)
+    expect(() => bound['join'](['a'], 5)).toThrow(/^out of join must be .*, got 5$/m)
+    expect(() => bound['squares'](-1)).toThrow(/^count of squares must be /)
+  })
+
   test('with a constant value are not passed', async () => {
     expect(bound['mark']('abc')).toBe(253)
     expect(await bound['mark'].async('ü')).toBe(252)
@@ -197,7 +210,7 @@ describe('arguments', () => {
     expect(bound['join'](endless, out)).toBe(2)
     const long = new Proxy(['a'], { get: (array, key) => (key === 'length' ? 1e9 : Reflect.get(array, key)) })
     expect(() => bound['join'](long, out)).toThrow(
-      'argument 1 must be an array of at most 16777216 elements, got 1000000000',
+      'texts of join must be an array of at most 16777216 elements, got 1000000000',
     )
     expect(bound['join'](null, out)).toBe(-1)
     expect(() => bound['join'](['a\0b'], out)).toThrow(ArgumentError)

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import { pathToFileURL } from 'node:url'
+import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import { MemorySegment, ResourceScope } from '@tenon/scope'
 import { type Handle, StatusError } from '@tenon/scope/bind'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,10 +16,28 @@ let bound: Bound
 
 beforeAll(async () => {
   const { code, stderr } = bind('--annotations', annotations, '--output', 'store')
-  expect(stderr).toMatch(/functions, 6 constants, 3 structs, 4 handles in/)
+  expect(stderr).toMatch(/functions, 6 constants, 3 structs, 1 variable, 4 handles in/)
   expect(code).toBe(0)
   bound = await load('store')
 })
+
+/** The module once more, because a module that was closed stays so. */
+const loadAgain = async (query: string): Promise<Bound> =>
+  (await import(`${pathToFileURL(join(directory, 'store', 'index.js')).href}?${query}`)) as Bound
+
+/** The error that a function throws. */
+function errorOf(run: () => void): unknown {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  throw new Error('nothing was thrown')
+}
+
+const fail = (): never => {
+  throw new Error('the child is stuck')
+}
 
 const live = (): number => bound['store_live']() as number
 
@@ -102,6 +121,73 @@ describe('a handle', () => {
     expect(bound['store_destroy'](second)).toBe(7)
     expect(live()).toBe(before)
     for (const handle of [first, second, cursor]) expect(() => handle.close()).toThrow(ScopeClosedError)
+  })
+
+  test('ends only when the other arguments of the function that takes it fit', async () => {
+    const before = live()
+    const store = bound['store_open']('path') as Handle
+    const cursor = bound['cursor_open'](store, 'a') as Handle
+    const finish = bound['store_finish']
+    expect(() => finish(store, 256, 'r', null)).toThrow(/^code of store_finish must be /)
+    expect(() => finish(store, 1, 5, null)).toThrow(/^reason of store_finish must be /)
+    expect(() => finish(store, 1, 'a\0b', null)).toThrow(ArgumentError)
+    expect(() => finish(store, 1, 'r', 5)).toThrow(/^values of store_finish must be /)
+    expect(() => finish(store, 1, 'r')).toThrow(/^values of store_finish must be .*, got undefined$/m)
+    await expect(finish.async(store, 1, 'r', new Int32Array(1))).rejects.toThrow(/^values of store_finish must be /)
+    await expect(finish.async(store, 1, 'a\0b', null)).rejects.toThrow(ArgumentError)
+    expect(bound['cursor_next'](cursor)).toMatchObject({ weight: 0 })
+    expect(live()).toBe(before + 2)
+    expect(finish(store, 1, 'abc', Int32Array.of(10))).toBe(14)
+    for (const handle of [store, cursor]) expect(() => handle.close()).toThrow(ScopeClosedError)
+    const other = bound['store_open']('path') as Handle
+    expect(await finish.async(other, 2, 'a', null)).toBe(3)
+    expect(() => other.close()).toThrow(ScopeClosedError)
+    expect(live()).toBe(before)
+  })
+
+  test('is closed before its library, the newest first', async () => {
+    const before = live()
+    const module = await loadAgain('first')
+    const [old, middle, young] = [1, 2, 3].map((count) => {
+      const store = module['store_open']('path') as Handle
+      for (let i = 0; i < count; i++) module['store_add'](store, i)
+      return store
+    }) as [Handle, Handle, Handle]
+    const cursor = module['cursor_open'](old, 'a') as Handle
+    middle.close()
+    const hold = cursor.pin()
+    expect(() => module['library'].close()).toThrow(ScopeHeldError)
+    expect(live()).toBe(before + 3)
+    hold.release()
+    module['library'].close()
+    // The one that was closed last is the oldest, after the cursor within it.
+    expect([live(), bound['store_last'](), bound['store_early']()]).toEqual([before, 1, 0])
+    for (const handle of [old, young, cursor]) {
+      expect(() => handle.close()).toThrow(ScopeClosedError)
+      handle[Symbol.dispose]()
+    }
+    expect(() => module['store_add'](old, 1)).toThrow(ScopeClosedError)
+  })
+
+  test('that cannot be closed does not keep its library from closing, which throws the errors', async () => {
+    const before = live()
+    const module = await loadAgain('stuck')
+    for (const path of ['stuck', 'path', 'stuck']) module['store_open'](path)
+    const error = errorOf(() => module['library'].close()) as AggregateError
+    expect(error).toBeInstanceOf(AggregateError)
+    expect(error.message).toMatch(/^closing NativeModule of .* failed in 2 ways$/)
+    expect(error.errors.map(({ constructor }) => constructor)).toEqual([StatusError, StatusError])
+    expect(live()).toBe(before)
+    expect(() => module['store_live']()).toThrow(ScopeClosedError)
+    // A child that cannot be closed does not leave its parent open.
+    const parent = bound['store_open']('path') as Handle
+    const borrowed = bound['store_default'](true) as Handle
+    const child = bound['Cursor'].own(borrowed, fail, { within: parent }) as Handle
+    expect(() => bound['store_destroy'](parent)).toThrow('the child is stuck')
+    expect(() => parent.close()).toThrow(ScopeClosedError)
+    expect(() => child.close()).toThrow(ScopeClosedError)
+    borrowed.close()
+    expect(live()).toBe(before)
   })
 
   test('is refused where a pointer is null, unless that is allowed', () => {

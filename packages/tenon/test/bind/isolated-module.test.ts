@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { ArgumentError, LoadError, ScopeClosedError, ScopeHeldError, UnsupportedError } from '@tenon/core'
 import { KernelCrashError, WorkerLostError } from '@tenon/isolate'
 import { type Handle, type NativeModule, StatusError } from '@tenon/scope/bind'
-import { MemoryLayout, type MemorySegment, NativeScope } from '@tenon/scope'
+import { MemoryLayout, MemorySegment, NativeScope } from '@tenon/scope'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Library, type IsolatedLibrary } from '../../src/index.ts'
 import { runTenon } from '../run-tenon.ts'
@@ -95,6 +95,41 @@ describe('an isolated module', () => {
     store.close()
   })
 
+  test('closes handles by functions that take the address of their pointer, and passes such addresses', () => {
+    const before = live()
+    const [box, other] = [7, 8].map((value) => bound['box_new'](value) as Handle) as [Handle, Handle]
+    expect([bound['box_value'](box), live()]).toEqual([7, before + 2])
+    box.close()
+    bound['box_free'](other)
+    expect(live()).toBe(before)
+    for (const one of [box, other]) expect(() => one.close()).toThrow(ScopeClosedError)
+    expect(bound['box_free'](null)).toBeUndefined()
+    const { value, at } = bound['box_step'](bound['box_static']())
+    expect([value, bound['box_value'](at)]).toEqual([1, 2])
+  })
+
+  test('ends a handle only when the other arguments of the function that takes it fit', () => {
+    const before = live()
+    const store = bound['store_open']('path') as Handle
+    expect(() => bound['store_finish'](store, 256, 'r', null)).toThrow(/^code of store_finish must be /)
+    expect(() => bound['store_finish'](store, 1, 'a\0b', null)).toThrow(ArgumentError)
+    expect(bound['store_add'](store, 7)).toBe(0)
+    expect(bound['store_finish'](store, 1, 'r', Int32Array.of(5))).toBe(7)
+    expect(() => store.close()).toThrow(ScopeClosedError)
+    expect(live()).toBe(before)
+  })
+
+  test('closes its handles before it closes', async () => {
+    const other = await loadAgain('store', 'closing')
+    await using library = await Library.isolate(other['library'] as NativeModule, { workers: 1 })
+    const store = other['store_open']('stuck') as Handle
+    other['cursor_open'](store, 'q')
+    expect(() => other['library'].close()).toThrow('store_close returned 6')
+    expect(() => store.close()).toThrow(ScopeClosedError)
+    const count = library.function('store_live', { result: 'int32' })
+    expect(count()).toBe(0)
+  })
+
   test('refuses functions, arrays of pointers and variables, and says why', () => {
     using store = bound['store_open']('path') as Handle
     expect(() => bound['store_each'](store, () => 1)).toThrow(UnsupportedError)
@@ -104,6 +139,18 @@ describe('an isolated module', () => {
     )
     expect(() => bound['keep_text'](null)).toThrow('keep_text cannot take memory that it keeps in another process')
     expect(() => bound['total']([store])).toThrow('total cannot take an array of pointers in another process')
+    const api = bound['api'].at(MemorySegment.ofBuffer(new Uint8Array(bound['api'].byteSize)))
+    const own = "Import the module a second time, as './module/index.js?own'"
+    for (const [run, message] of [
+      [() => bound['store_each'](store, () => 1), 'store_each cannot take a function'],
+      [() => bound['join'](['a'], new Uint8Array(8)), 'join cannot take an array of texts'],
+      [() => api.twice(1), 'the function pointer api.twice cannot be used'],
+      [() => bound['store_count'].value, 'the variable store_count cannot be used'],
+    ] as const) {
+      expect(run).toThrow(UnsupportedError)
+      expect(run).toThrow(message)
+      expect(run).toThrow(own)
+    }
   })
 
   test('goes on after a crash: its handles end with the worker, and close without a call', async () => {
@@ -156,7 +203,7 @@ describe('Library.isolate() of a module', () => {
     const own = await loadAgain('store', 'own')
     using store = own['store_open']('path') as Handle
     expect(own['store_each'](store, () => 1)).toBe(0)
-    expect(() => bound['store_add'](store, 1)).toThrow(/^argument 1 of store_add must be memory whose size is known/)
+    expect(() => bound['store_add'](store, 1)).toThrow(/^store of store_add must be memory whose size is known/)
   })
 
   test('finds functions that a library lacks', () => {

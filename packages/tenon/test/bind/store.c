@@ -5,20 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct store { int values[4]; int count; int cursors; const char *error; };
+struct store { int values[4]; int count; int cursors; int is_stuck; const char *error; };
 struct cursor { store *store; int next; };
 struct report { int code; };
-static int live, freed, early;
+static int live, freed, early, last;
+int store_count = 3;
 static visit kept;
 
 int store_open(const char *path, store **out) {
   *out = calloc(1, sizeof **out);
   live++;
+  (*out)->is_stuck = strcmp(path, "stuck") == 0;
   if (strcmp(path, "bad") != 0) return STORE_OK;
   (*out)->error = "the path is bad";
   return STORE_BAD;
 }
-int store_close(store *store) { early += store->cursors > 0; live--; free(store); return STORE_OK; }
+int store_close(store *store) {
+  int status = store->is_stuck ? STORE_BAD : STORE_OK;
+  early += store->cursors > 0;
+  last = store->count;
+  live--;
+  free(store);
+  return status;
+}
+int store_last(void) { return last; }
+int store_finish(store *store, uint8_t code, const char *reason, const int *values) {
+  store_close(store);
+  return code + (int)strlen(reason) + (values ? values[0] : 0);
+}
 int store_destroy(store *store) { live--; free(store); return 7; }
 struct box { int value; };
 box *box_new(int value) { box *made = malloc(sizeof *made); made->value = value; live++; return made; }
@@ -29,6 +43,9 @@ void box_free(box **box, void *reserved, int flags) {
   free(*box);
   *box = NULL;
 }
+static box first = { 1 }, second = { 2 };
+box *box_static(void) { return &first; }
+int box_step(box **at) { int value = (*at)->value; *at = *at == &first ? &second : NULL; return value; }
 const char *store_message(store *db) { return db->error ? db->error : "no error"; }
 const char *store_explain(int status) { return status == STORE_FULL ? "it is full" : "unknown"; }
 int store_add(store *store, int value) {

@@ -16,11 +16,11 @@ export const isolated: Attempts = {
   ],
   'pointer of another process used here': [
     `const s=b.store_open('x'); for(const g of [()=>own.store_add(s,1),()=>own.total([s]),()=>own.store_close(s),()=>own.store_destroy(s),()=>own.text_size(s),()=>s.getInt32(0),()=>s.reinterpret(8),()=>s.asSlice(0,0).getInt8(0),()=>s.fill(0),()=>own.api.of(s),()=>own.api.at(s),()=>own.format(new Uint8Array(9),9n,'%s',s),()=>{own.attack_store.value=s},()=>own.attack_store.value.address,()=>textOf(s),()=>own.cursor_open(s,'q'),()=>own.needs_pointer(s),()=>own.keep_text(s),()=>MemorySegment.ofSegment?.(s).getInt8(0),()=>new Uint8Array(s.toArrayBuffer?.()),()=>structuredClone(s), ()=>{const f=own.flags.allocate(NativeScope.ofConfined()); f.text=s; return f.text}]) attempt(g); await attemptLater(()=>own.cursor_next.async(s)); await attemptLater(()=>own.slow.async(s))`,
-    'TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_SCOPE_CLOSED, TENON_ARGUMENT, TENON_ARGUMENT, TENON_SCOPE_CLOSED, TENON_ARGUMENT, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED, TENON_BOUNDS, TENON_ARGUMENT, TENON_SCOPE_CLOSED, gave 0, gave , TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, gave Uint8Array, 25, TENON_SCOPE_CLOSED, TENON_ARGUMENT, TENON_SCOPE_CLOSED',
+    'TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, gave Store, TENON_ARGUMENT, TENON_BOUNDS, TENON_ARGUMENT, TENON_ARGUMENT, gave 0, gave , TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, gave Uint8Array, 25, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT',
   ],
   'pointer of this process used there': [
     `const s=own.store_open('x'); for(const g of [()=>b.store_add(s,1),()=>b.store_close(s),()=>b.store_destroy(s),()=>b.text_size(s),()=>b.needs_pointer(MemorySegment.ofAddress(8n)),()=>b.text_free(s), ()=>b.cursor_open(s,'q'), ()=>b.sum(s)]) attempt(g); attempt(()=>own.store_add(s,1))`,
-    'TENON_ARGUMENT, TENON_ARGUMENT, TENON_SCOPE_CLOSED, TENON_ARGUMENT, TENON_KERNEL_CRASH, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_SCOPE_CLOSED',
+    'TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_KERNEL_CRASH, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, gave 0',
   ],
   'two libraries': [
     `const b2=await load(); const w2=await Library.isolate(b2.library,{workers:1}); const s=b.store_open('x'), t=b2.store_open('y'); attempt(()=>b2.store_add(s,1)); attempt(()=>b.store_add(t,1)); attempt(()=>b.store_close(t)); attempt(()=>b.store_destroy(t)); await attemptLater(()=>b.cursor_next.async(t)); attempt(()=>b.store_add(s,1)); await w2.closeAsync(); attempt(()=>t.close()); attempt(()=>b2.store_live()); attempt(()=>s.close())`,
