@@ -94,6 +94,20 @@ describe('models whose kernels run in processes of their own', () => {
     expect(served.errors[0]).toMatchObject({ code: 'TENON_KERNEL_CRASH', details: { address: '0xdead000' } })
   })
 
+  test('a kernel that ends its thread is a 500, and the state of the processor that one leaves is not found', async () => {
+    const library = await openFaulty()
+    const faults = { double: 0, thread: 15, state: 37 }
+    const served = await Served.start(Object.entries(faults).map(([name, fault]) => faulty(library, name, fault)))
+    for (let i = 0; i < 3; i++) {
+      expect(await served.infer('state', request)).toMatchObject(doubled)
+      expect(await served.infer('double', request)).toMatchObject(doubled)
+      expect(await served.infer('thread', request)).toEqual([
+        500,
+        { error: 'the model thread ended its process with exit code 0' },
+      ])
+    }
+  })
+
   test('a signature that is not that of the kernel is refused', async () => {
     const library = await openFaulty()
     const kernel = library.kernel('faulty')

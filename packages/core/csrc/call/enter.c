@@ -56,6 +56,7 @@ uint32_t tn__perform(tn_call_frame_t *frame) {
 
 void tn_call_perform(tn_call_frame_t *frame) {
   frame->state = tn__perform(frame);
+  tn__direction_clear();
   if (frame->state != TN_CALL_RETURNED) frame->results[0] = (uint64_t)TN_EXCEPTION;
 }
 
@@ -95,7 +96,7 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   if (in_place) environment->is_in_place = was_in_place;
   __atomic_store_n(&environment->depth, depth, __ATOMIC_RELAXED);
   /* JavaScript always runs with the bits that it started with, so they are not read before the call, too. */
-  tn__fp_restore(environment->floating_point);
+  tn__floating_point_restore(environment->floating_point);
   tn__direction_clear();
   return result;
 }
@@ -168,10 +169,10 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
   void *const script = environment->script_top;
   void *const native = environment->native.top;
   const int saved_errno = errno;
-  const uint64_t control = tn__fp_control();
+  const tn__floating_point_t control = tn__floating_point_save();
   /* Reading the bits costs more than the rest of this function, and JavaScript does not change them. */
-  const bool differs = control != environment->floating_point;
-  if (differs) tn__fp_restore(environment->floating_point);
+  const bool differs = tn__floating_point_differs(control, environment->floating_point);
+  if (differs) tn__floating_point_restore(environment->floating_point);
   tn__direction_clear();
   if (script == NULL) {
     result = (uint32_t)environment->driver.dispatch(environment->driver.data, 0);
@@ -182,7 +183,7 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
     environment->script_top = script;
     environment->native.top = native;
   }
-  if (differs) tn__fp_restore(control);
+  if (differs) tn__floating_point_restore(control);
   errno = saved_errno;
   if (result == 2) environment->is_terminating = true;
   return result == 0 && environment->frame->error_number == 0;

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/floating_point.h"
 
 /* How long messages are served in one turn of the event loop, so that they do not starve its timers. */
 #define MOST_MS 10
@@ -38,7 +37,7 @@ int32_t tn_environment_open(tn_call_frame_t *frame, const tn_driver_t *driver) {
   made->frame = frame;
   made->driver = *driver;
   made->last = &made->first;
-  made->floating_point = tn__fp_control();
+  made->floating_point = tn__floating_point_save();
   tn__lock(&lock);
   made->id = ++last_id;
   made->next = environments;

@@ -1,6 +1,7 @@
 /* Threads of JavaScript, for the files of this topic. */
 #pragma once
 
+#include "base/floating_point.h"
 #include "base/lock.h"
 #include "base/status.h"
 #include "native_stack.h"
@@ -25,7 +26,7 @@ struct tn_environment {
   uint32_t depth;                /* calls in progress; written by the thread, read by those that wait for it */
   bool is_in_place;              /* the outermost call in progress runs on the stack of its thread */
   uint32_t calls;                /* outermost calls so far; written and read like `depth` */
-  uint64_t floating_point;       /* the control bits of JavaScript */
+  tn__floating_point_t floating_point; /* the control bits of JavaScript */
   bool has_thrown;               /* a function of TypeScript threw during the innermost call */
   bool has_caught;               /* the innermost call ended with a C++ exception */
   bool is_terminating;           /* JavaScript was interrupted, and cannot be entered before it calls again */

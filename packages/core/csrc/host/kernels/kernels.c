@@ -84,8 +84,8 @@ int32_t tn__serve_run(tn__request_t *request) {
   int32_t status = tn__reach_operands(request);
   if (status != TN_OK) return status;
   /* The next kernel must not find what this one changes. */
-  const uint64_t control = tn__fp_control();
+  const tn__floating_point_t control = tn__floating_point_save();
   status = kernel->run(kernel, request);
-  tn__fp_restore(control);
+  tn__floating_point_restore(control);
   return status;
 }

@@ -19,8 +19,7 @@ static inline void tn__fp_restore(uint64_t saved) {
   if ((current & TN__MXCSR_CONTROL) != saved) _mm_setcsr((current & ~TN__MXCSR_CONTROL) | (unsigned)saved);
 }
 
-/* The control word of the x87, which only `long double` uses. It is saved around the loading of libraries, not around
- * calls. */
+/* The control word of the x87, which only `long double` uses. */
 static inline uint16_t tn__x87_control(void) {
   uint16_t control;
   __asm__ volatile("fnstcw %0" : "=m"(control));
@@ -52,7 +51,7 @@ static inline void tn__x87_restore(uint16_t saved) { (void)saved; }
 #error "this processor's floating-point environment is not supported"
 #endif
 
-/* The environment around the loading of a library. */
+/* The control bits of all units. */
 typedef struct tn__floating_point {
   uint64_t control;
   uint16_t x87;
@@ -60,6 +59,10 @@ typedef struct tn__floating_point {
 
 static inline tn__floating_point_t tn__floating_point_save(void) {
   return (tn__floating_point_t){.control = tn__fp_control(), .x87 = tn__x87_control()};
+}
+
+static inline int tn__floating_point_differs(tn__floating_point_t a, tn__floating_point_t b) {
+  return a.control != b.control || a.x87 != b.x87;
 }
 
 static inline void tn__floating_point_restore(tn__floating_point_t saved) {

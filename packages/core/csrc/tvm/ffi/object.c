@@ -1,6 +1,7 @@
 /* Objects: allocation and reference counts. */
 #include <stdlib.h>
 
+#include "base/direction_flag.h"
 #include "internal.h"
 #include "object.h"
 #include "tenon_tvm.h"
@@ -75,9 +76,15 @@ static _Thread_local struct {
   TVMFFIObject *waiting; /* linked through their counts, which are no longer read */
 } destroying;
 
+/* Deleters are code of the users, too. */
+static void run_deleter(TVMFFIObject *object, int flags) {
+  object->deleter(object, flags);
+  tn__direction_clear();
+}
+
 static void destroy_nested(TVMFFIObject *object) {
   destroying.depth++;
-  object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskBoth);
+  run_deleter(object, kTVMFFIObjectDeleterFlagBitMaskBoth);
   destroying.depth--;
 }
 
@@ -106,9 +113,9 @@ void tn__release(void *handle) {
     destroy(object);
     return;
   }
-  object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskStrong);
+  run_deleter(object, kTVMFFIObjectDeleterFlagBitMaskStrong);
   if (__atomic_fetch_sub(&object->combined_ref_count, ONE_WEAK, __ATOMIC_ACQ_REL) >> 32 == 1)
-    object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
+    run_deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
 }
 
 int TVMFFIObjectIncRef(TVMFFIObjectHandle object) {
