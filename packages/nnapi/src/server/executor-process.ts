@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { type Doorbell, socketDoorbell } from '../link/doorbell.ts'
 import { Socket } from '../link/socket.ts'
 import { socketPair, closeDescriptor } from '@tenon/pools/internal'
@@ -10,6 +11,9 @@ export const INHERITED = { control: 3, words: 4, bell: 5 } as const
 
 /** The variable that tells a program that it is an executor: the path, its number, and how many there are. */
 export const EXECUTOR_VARIABLE = 'TENON_DRIVER_EXECUTOR'
+
+/** The unit of processor time in /proc, which is the same for all processors that Linux supports. */
+const MILLISECONDS_PER_TICK = 10
 
 /** The end of an executor. */
 export interface ExecutorEnd {
@@ -73,6 +77,18 @@ export class ExecutorProcess {
     }
     this.#child.once('exit', end)
     this.#child.once('error', () => end(null, null))
+  }
+
+  /** Whether the executor computes or waits for a processor, and its processor time in milliseconds. Undefined where the system does not say. */
+  usage(): { isRunnable: boolean; time: number } | undefined {
+    try {
+      const text = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8')
+      // The name before these fields may contain any character.
+      const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+      return { isRunnable: state === 'R', time: (Number(fields[10]) + Number(fields[11])) * MILLISECONDS_PER_TICK }
+    } catch {
+      return undefined
+    }
   }
 
   /** Passes the socket of a client on, which the caller keeps. @throws {PeerGone} @throws {PoolsError} if it cannot */

@@ -5,6 +5,8 @@ import { monotonicTime } from './turn-words.ts'
 const GRACE = 100
 /** The time for a turn to end whose client has left: others of the executor wait, but it has done nothing forbidden. */
 const GRACE_OF_LEFT = 1000
+/** How much longer a turn may take that waits for a processor, in milliseconds: a busy machine must not end what would end by itself. */
+const GRACE_OF_WAITING = 1000
 /** How often busy executors are looked at, in milliseconds. */
 const PERIOD = 20
 /** How long an executor is looked at that does nothing. */
@@ -16,6 +18,8 @@ interface Watched {
   since: number
   /** When the client of the turn left. */
   left: number | undefined
+  /** The processor time of the executor when the turn was asked to end, in milliseconds. */
+  used: number | undefined
 }
 
 /** Ends turns at their deadlines: first by asking, then by ending the executor. It sleeps while no executor has work. */
@@ -26,7 +30,12 @@ export class Watchdog {
   /** Begins to look at an executor, which has begun a turn. */
   watch(executor: ExecutorProcess): void {
     if (!this.#watched.has(executor))
-      this.#watched.set(executor, { turn: executor.words.turn, since: monotonicTime(), left: undefined })
+      this.#watched.set(executor, {
+        turn: executor.words.turn,
+        since: monotonicTime(),
+        left: undefined,
+        used: undefined,
+      })
     if (!this.#isLooking) setTimeout(() => this.#look(), 0)
     this.#isLooking = true
   }
@@ -57,7 +66,7 @@ export class Watchdog {
   #lookAt(executor: ExecutorProcess, watched: Watched, time: number): number {
     const { words } = executor
     const { turn, isRunning, deadline } = words
-    if (turn !== watched.turn) Object.assign(watched, { turn, since: time, left: undefined })
+    if (turn !== watched.turn) Object.assign(watched, { turn, since: time, left: undefined, used: undefined })
     if (!isRunning) {
       if (time - watched.since > IDLE) {
         words.isWatched = false
@@ -70,6 +79,8 @@ export class Watchdog {
     // The words may be of the next turn by now, which is then looked at too late by one period.
     if (words.turn !== turn) return 0
     const end = Math.min(deadline + GRACE, (watched.left ?? Infinity) + GRACE_OF_LEFT)
+    if (time >= Math.min(deadline, watched.left ?? Infinity)) watched.used ??= executor.usage()?.time
+    if (time >= end && time < end + GRACE_OF_WAITING && waits(executor, watched)) return PERIOD
     if (time >= end) {
       const reason =
         watched.left === undefined ? 'a request has missed its deadline' : 'the client of a request has left'
@@ -78,4 +89,10 @@ export class Watchdog {
     } else if (time >= deadline) words.cancel(turn)
     return Math.max(Math.min((time < deadline ? deadline : end) - time, PERIOD), 0)
   }
+}
+
+/** Whether an executor could run, and has not had a processor for as long as a turn may take to end. */
+function waits(executor: ExecutorProcess, { used = 0 }: Watched): boolean {
+  const usage = executor.usage()
+  return usage !== undefined && usage.isRunnable && usage.time - used < GRACE
 }
