@@ -1,4 +1,5 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isSanitized } from '@tenon/config/sanitizer'
@@ -28,8 +29,20 @@ function expectTypes(...programs: string[]): void {
 
 describe('sqlite', () => {
   test('the programs compile with the module', () => {
-    expectTypes('src/key-value.ts', 'src/isolated.ts', 'src/soak.ts')
+    expectTypes('src/query.ts', 'src/key-value.ts', 'src/isolated.ts', 'src/soak.ts')
   }, 60_000)
+
+  test('a query with a collation takes at most twelve lines, without an address, and its errors have the text of SQLite', () => {
+    const lines = readFileSync(at('src/query.ts'), 'utf8').split('\n')
+    const code = lines.filter((line) => line !== '' && !line.startsWith('/**'))
+    expect(code.length).toBeLessThanOrEqual(12)
+    for (const line of code) expect(line.length).toBeLessThanOrEqual(120)
+    expect(code.join('\n')).not.toMatch(/reinterpret|address|MemorySegment|allocate/i)
+    expect(linesOf('src/query.ts')).toEqual(['Öhringen', 'Oldenburg'])
+    const { status, stderr } = run('--disable-warning=ExperimentalWarning', 'src/query.ts', 'select * from missing')
+    expect(stderr).toContain('StatusError: sqlite3_exec returned 1: no such table: missing')
+    expect(status).toBe(1)
+  })
 
   test('the store has the order of a collation, errors with the text of SQLite, and refuses uses after its close', () => {
     expect(linesOf('src/key-value.ts')).toEqual([

@@ -18,6 +18,7 @@ import { type Model, readModel } from '../src/index.ts'
 import { readDeclarations } from '../src/read/declarations.ts'
 import { tokenize } from '../src/read/tokens.ts'
 import { assertionsOf, declarationOf } from './assertions.ts'
+import { installDebian, missingDebian } from './debian.ts'
 import { expectSameModule, Modules } from './modules.ts'
 import { campaign as all } from './packages.ts'
 import { withCompiler } from './with-compiler.ts'
@@ -39,22 +40,9 @@ const typeCheckers: Readonly<Record<string, string>> = Object.fromEntries(
   }),
 )
 
-const apt = (...args: string[]): void => {
-  const { status } = spawnSync('apt-get', args, {
-    stdio: 'inherit',
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  })
-  if (status !== 0) throw new Error(`apt-get ${args.join(' ')} failed`)
-}
-if (process.argv.includes('--install')) {
-  apt('update', '-q')
-  apt('install', '-y', '-q', '--no-install-recommends', ...compilers, ...new Set(campaign.map(({ name }) => name)))
-}
-
-const missing = [
-  ...compilers.filter((name) => spawnSync(name, ['--version']).status !== 0),
-  ...campaign.filter(({ name }) => spawnSync('dpkg', ['-s', name]).status !== 0).map(({ name }) => name),
-]
+const packages = campaign.map(({ name }) => name)
+if (process.argv.includes('--install')) installDebian([...compilers, ...packages])
+const missing = missingDebian(compilers, packages)
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-headers-'))
 const counts = { functions: 0, records: 0, constants: 0, assertions: 0, redeclared: 0 }

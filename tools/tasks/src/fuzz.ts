@@ -3,7 +3,8 @@
  * seconds each (60 by default). Programs run with their own driver, and also with libFuzzer if clang is installed. Inputs that
  * they find are kept in `build/<variant>/corpus`.
  *
- * `pnpm fuzz calls [...]` runs the differential fuzz of native calls instead (packages/core/fuzz/calls/main.ts).
+ * `pnpm fuzz calls [...]` runs the differential fuzz of native calls instead (packages/core/fuzz/calls/main.ts), and `pnpm fuzz modules
+ * [...]` that of modules of `tenon bind` (packages/tenon/fuzz/modules/main.ts).
  */
 import { existsSync, globSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,8 +24,8 @@ import { withNativeTargets } from './lib/workspace.ts'
 await runMain(async () => {
   const start = new Date()
   const [topic, ...rest] = process.argv.slice(2)
-  if (topic === 'calls') {
-    process.exitCode = await fuzzCalls(rest)
+  if (topic === 'calls' || topic === 'modules') {
+    process.exitCode = await (topic === 'calls' ? fuzzOf('@tenon/core', topic, rest) : fuzzOf('tenon', topic, rest))
     return
   }
   const { seconds, filters } = readOptions()
@@ -48,9 +49,10 @@ await runMain(async () => {
   writeCampaign('fuzz', process.argv.slice(2), start, summary)
 })
 
-async function fuzzCalls(args: readonly string[]): Promise<number> {
-  await build(['--filter=@tenon/core'])
-  const program = join(root, 'packages/core/fuzz/calls/main.ts')
+/** Runs the program of a topic, which lies in the package in whose name it ends. */
+async function fuzzOf(name: string, topic: string, args: readonly string[]): Promise<number> {
+  await build([`--filter=${name}`])
+  const program = join(root, 'packages', name.replace('@tenon/', ''), 'fuzz', topic, 'main.ts')
   return runVisibly(process.execPath, ['--conditions=@tenon/source', program, ...args])
 }
 

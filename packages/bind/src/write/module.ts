@@ -1,4 +1,5 @@
 import { ToolError } from '@tenon/build'
+import { memoryAlignments } from '../model/memory-alignments.ts'
 import type { BoundConstant, BoundEnum, BoundRecord, BoundVariable, Model } from '../model/model.ts'
 import type { Place } from '../read/c-types.ts'
 import { Comments } from '../read/comments.ts'
@@ -88,7 +89,9 @@ function partsOf(model: Model, comments: Comments): Map<string, ModulePart> {
   for (const enumeration of model.enums) add(enumeration.id, enumeration.place, () => writeEnum(enumeration))
   const moduleNames = new Map(model.functions.map(({ name, declared = name }) => [declared, identifier(name)]))
   const nameFunction = (name: string): string => moduleNames.get(name) ?? identifier(name)
-  for (const record of model.records) add(record.id, record.place, () => writeRecord(record, records, nameFunction))
+  const alignments = memoryAlignments(model.records)
+  for (const record of model.records)
+    add(record.id, record.place, () => writeRecord(record, records, nameFunction, alignments.get(record.id)!))
   for (const variable of model.variables) add(variable.name, variable.place, () => writeVariable(variable, records))
   for (const { className, type } of model.handles ?? []) parts.set(className, writeHandle(className, type))
   if (model.status !== undefined)

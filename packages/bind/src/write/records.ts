@@ -10,11 +10,16 @@ import { scalarSizes } from '../model/scalar-sizes.ts'
 
 const methodOf = (as: ScalarKind): string => as[0]!.toUpperCase() + as.slice(1)
 
-/** A struct or union as a class with one accessor for each member, or only as the type of pointers if it is opaque. */
+/**
+ * A struct or union as a class with one accessor for each member, or only as the type of pointers if it is opaque.
+ *
+ * @param alignment the alignment that the memory of the record has at least
+ */
 export function writeRecord(
   record: BoundRecord,
   records: ReadonlyMap<string, BoundRecord>,
   nameFunction: NameFunction,
+  alignment: number,
 ): ModulePart | undefined {
   const { id, layout } = record
   if (!layout) return undefined
@@ -27,7 +32,7 @@ export function writeRecord(
       const one = functionMember(member, records)
       const written = one
         ? writeMethod(one, record.table?.isVolatile ?? false, records, names)
-        : writeMember(member, records)
+        : writeMember(member, records, alignment)
       return written ?? []
     }),
     ...(functions.length === 0 ? [] : [writeAssign(name, functions, records)]),
@@ -73,7 +78,11 @@ function accessor(
   }
 }
 
-function writeMember(member: Member, records: ReadonlyMap<string, BoundRecord>): ClassMember | undefined {
+function writeMember(
+  member: Member,
+  records: ReadonlyMap<string, BoundRecord>,
+  alignment: number,
+): ClassMember | undefined {
   const { name, isConst } = member
   if (member.kind === 'bits') {
     const { as, bitOffset, bitWidth } = member
@@ -95,6 +104,7 @@ function writeMember(member: Member, records: ReadonlyMap<string, BoundRecord>):
         type.kind === 'enum' && type.id !== undefined ? identifier(type.id) : undefined,
         byteOffset,
         isConst,
+        alignment,
       )
     case 'pointer': {
       const write = {
@@ -128,8 +138,9 @@ function scalarMember(
   enumeration: string | undefined,
   byteOffset: number,
   isConst: boolean,
+  alignment: number,
 ): ClassMember {
-  const isAligned = byteOffset % scalarSizes[as] === 0
+  const isAligned = byteOffset % scalarSizes[as] === 0 && alignment >= scalarSizes[as]
   const method = methodOf(as)
   const read = isAligned
     ? `this.segment.get${method}(${byteOffset})`

@@ -178,6 +178,34 @@ describe('structs', () => {
     expect(() => Pair.array(scope.allocate(7))).toThrow(RangeError)
     expect(() => Pair.at({} as never)).toThrow(ArgumentError)
   })
+
+  test('lie at any address within packed structs', async () => {
+    const path = join(directory, 'within.h')
+    writeFileSync(
+      path,
+      `struct inner { float real; struct { double wide; } deep[2]; };
+       struct free_inner { int number; };
+       struct outer { char first; int number; struct inner inner; char last; } __attribute__((packed));`,
+    )
+    expect(runTenon(['bind', path, '--output', join(directory, 'within')]).code).toBe(0)
+    const within = (await import(pathToFileURL(join(directory, 'within/index.js')).href)) as Bound
+    using scope = NativeScope.ofConfined()
+    const all = within['outer'].array(scope.allocate(3 * within['outer'].byteSize, 8))
+    expect(within['outer'].byteSize).toBe(30)
+    for (const [i, one] of all.entries()) {
+      one.number = i + 10
+      one.inner.real = i + 0.5
+      for (const deep of within['inner_deep'].array(one.inner.deep)) deep.wide = i + 0.25
+    }
+    const read = all.map((one: Bound) => [
+      one['number'],
+      one['inner'].real,
+      ...within['inner_deep'].array(one['inner'].deep).map((deep: Bound) => deep['wide']),
+    ])
+    expect(read).toEqual([0, 1, 2].map((i) => [i + 10, i + 0.5, i + 0.25, i + 0.25]))
+    // Others are read as before.
+    expect(readFileSync(join(directory, 'within/index.js'), 'utf8')).toContain('this.segment.getInt32(0)')
+  })
 })
 
 test('variables are read and written in the library', () => {
