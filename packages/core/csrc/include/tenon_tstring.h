@@ -3,6 +3,7 @@
 #define TENON_TSTRING_H
 
 #include "tenon.h"
+#include "tenon/tstring.h"
 
 /* --- string tensors ----------------------------------------------------------------------------------------------- */
 
@@ -143,14 +144,7 @@ TN_API int32_t tn_tstring_read(const tn_tstring_tensor_t *tensor, uint64_t index
 /* Frees the blocks and owners of `count` structs of the host's ABI. `layout` is TF, RFC16 or RFC24. */
 TN_API void tn_tstring_dealloc_all(void *structs, uint64_t count, int32_t layout);
 
-/* --- tstring/element.c: one string as TensorFlow ships it (24 bytes, the host's ABI) ------------------------------ */
-
-/* The owner of the bytes of a VIEW, to which its last word may point (since TensorFlow 2.21). */
-typedef struct tn_tstring_owner {
-  void (*ref)(struct tn_tstring_owner *self);
-  bool (*unref)(struct tn_tstring_owner *self); /* true when it was the last reference */
-  void *object;
-} tn_tstring_owner_t;
+/* --- tstring/element.c: one string as TensorFlow ships it (24 bytes, the host's ABI; tenon/tstring.h) ------------------------------ */
 
 /* `string` is a struct of 24 bytes, at any address, initialised with zeros. Blocks come from malloc(). Sources may
  * overlap the string. On TN_OUT_OF_MEMORY, also for a size that no block can have, the string is unchanged. */

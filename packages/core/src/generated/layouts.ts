@@ -279,10 +279,6 @@ export const LAYOUTS = {
     size: 16,
     offsets: { total: 0, not_small: 8 },
   },
-  tn_tstring_owner_t: {
-    size: 24,
-    offsets: { ref: 0, unref: 8, object: 16 },
-  },
   tn_descriptor_info_t: {
     size: 56,
     offsets: {

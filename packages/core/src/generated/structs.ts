@@ -340,11 +340,6 @@ export const STRUCTS = {
     total: 'uint64_t',
     not_small: 'uint64_t',
   },
-  tn_tstring_owner_t: {
-    ref: 'void *',
-    unref: 'void *',
-    object: 'void *',
-  },
   tn_descriptor_info_t: {
     byte_size: 'uint64_t',
     device: 'uint64_t',
