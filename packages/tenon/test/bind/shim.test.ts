@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { LoadError } from '@tenon/core'
 import { readModel, writeModule } from '@tenon/bind'
+import { isSanitized } from '@tenon/config/sanitizer'
 import { NativeScope } from '@tenon/scope'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runTenon } from '../run-tenon.ts'
@@ -187,3 +188,21 @@ describe('a module', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${shimName} of `)])
   })
 })
+
+// Node.js exports the functions of its copy of zlib. The sanitizer has an allocator of its own, which excludes what the loader does then.
+if (
+  process.platform === 'linux' &&
+  !isSanitized &&
+  'glibcVersionRuntime' in (process.report.getReport() as { header: object }).header
+)
+  test('a shim calls the functions of its library where Node.js has functions of the same name', async () => {
+    const own = join(directory, 'own.h')
+    writeFileSync(own, 'int zlibCompileFlags(void);\nstatic inline int flags(void) { return zlibCompileFlags(); }\n')
+    writeFileSync(join(directory, 'own.c'), 'int zlibCompileFlags(void) { return 41; }\n')
+    const path = join(directory, 'libown.so')
+    execFileSync(process.env['CC'] ?? 'cc', ['-shared', '-fPIC', '-o', path, join(directory, 'own.c')])
+    const args = ['bind', own, '--library', path, '--shim', '--output', join(directory, 'own')]
+    expect(runTenon(args).code).toBe(0)
+    const module = await load(join(directory, 'own'))
+    expect([module['zlibCompileFlags'](), module['flags']()]).toEqual([41, 41])
+  })

@@ -70,19 +70,29 @@ static bool is_of_program(const void *address, range_t program) {
 }
 
 /* Functions of C++ that several files have are one function by its rules, so only other names count. */
-static bool exports(const ElfW(Sym) *symbol, const char *name) {
-  return (symbol->st_info & 0xf) == STT_FUNC && symbol->st_info >> 4 == STB_GLOBAL && symbol->st_shndx != SHN_UNDEF &&
-         (symbol->st_other & 3) == STV_DEFAULT && strncmp(name, "_Z", 2) != 0;
+static bool is_function(const ElfW(Sym) *symbol, const char *name) {
+  return (symbol->st_info & 0xf) == STT_FUNC && symbol->st_info >> 4 == STB_GLOBAL && (symbol->st_other & 3) == STV_DEFAULT &&
+         strncmp(name, "_Z", 2) != 0;
+}
+
+/* Whether the file is one that tenon bind --shim has compiled, whose functions call those of the libraries that it names. */
+static bool is_shim(const ElfW(Sym) *table, size_t count, const char *texts, size_t size) {
+  for (size_t i = 0; i < count; i++)
+    if (table[i].st_name < size && strcmp(texts + table[i].st_name, "tenon_shim_hash") == 0) return true;
+  return false;
 }
 
 static bool has_symbol_of_program(const file_t *file, const ElfW(Shdr) *symbols, const ElfW(Shdr) *names) {
   const ElfW(Sym) *table = part_of(file, symbols->sh_offset, symbols->sh_size, _Alignof(ElfW(Sym)));
   const char *texts = part_of(file, names->sh_offset, names->sh_size, 1);
   if (table == NULL || texts == NULL || names->sh_size == 0 || texts[names->sh_size - 1] != '\0') return false;
+  const size_t count = symbols->sh_size / sizeof *table;
+  const bool calls_others = is_shim(table, count, texts, names->sh_size);
   range_t program = {0};
   dl_iterate_phdr(find_program, &program);
-  for (size_t i = 0; i < symbols->sh_size / sizeof *table; i++) {
-    if (table[i].st_name >= names->sh_size || !exports(&table[i], texts + table[i].st_name)) continue;
+  for (size_t i = 0; i < count; i++) {
+    if (table[i].st_name >= names->sh_size || !is_function(&table[i], texts + table[i].st_name)) continue;
+    if (table[i].st_shndx == SHN_UNDEF && !calls_others) continue;
     const void *address = dlsym(RTLD_DEFAULT, texts + table[i].st_name);
     if (address != NULL && is_of_program(address, program)) return true;
   }
