@@ -1,3 +1,4 @@
+import { runtime } from '@tenon/core/internal'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -298,7 +299,7 @@ print(new Made(1.5).sooner, new Made(1.5, 8).sooner, globalThis.evil)
     const code = `import { Circle, sum } from './moved.js'
 for (const use of [() => new Circle(1), () => Circle.of(1), () => ({}) instanceof Circle, () => sum()])
   try { use() } catch (error) { console.log(error.code) }`
-    const output = execFileSync(process.execPath, ['--input-type=module', '-e', code], {
+    const output = execFileSync(process.execPath, runtime.moduleArguments([], code), {
       cwd: directory,
       encoding: 'utf8',
     })

@@ -1,3 +1,4 @@
+import { runtime } from '@tenon/core/internal'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -166,7 +167,7 @@ console.log(matmul(x, tensor('f32', [3, 1], [1, 1, 1]), { into: tensor('f32', [1
     const text = readFileSync(join(directory, 'moved.js'), 'utf8').replace('./libkernels.so', './absent.so')
     writeFileSync(join(directory, 'moved.js'), text)
     const code = "import { softmax } from './moved.js'; try { softmax() } catch (error) { console.log(error.code) }"
-    const output = execFileSync(process.execPath, ['--input-type=module', '-e', code], {
+    const output = execFileSync(process.execPath, runtime.moduleArguments([], code), {
       cwd: directory,
       encoding: 'utf8',
     })

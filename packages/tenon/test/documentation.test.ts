@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { toJavaScript, withChecks } from '@tenon/config/example-code'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -14,7 +13,8 @@ import {
   writePageFiles,
 } from './reader.ts'
 
-const checks = fileURLToPath(new URL('fixtures/check-values.js', import.meta.url))
+/** The functions of the checks. Not the flag `--import`, which Deno does not have. */
+const importChecks = `import ${JSON.stringify(new URL('fixtures/check-values.js', import.meta.url).href)};`
 const inLanguage = (...languages: string[]): PageBlock[] =>
   pageBlocks.filter(({ language, page }) => languages.includes(language) && !stories.includes(page))
 const scripts = inLanguage('ts')
@@ -111,8 +111,8 @@ describeOnLinux('TypeScript blocks', () => {
       for (const file of files.filter((other) => other.page === page))
         writeFileSync(join(directory, file.attributes['file']!), await toJavaScript(file.code))
       const path = `${fileName(place)}.js`
-      writeFileSync(join(directory, path), await toJavaScript(withChecks(code)))
-      const { code: exitCode, stderr } = await runInDirectory(directory, process.execPath, ['--import', checks, path])
+      writeFileSync(join(directory, path), `${importChecks}${await toJavaScript(withChecks(code))}`)
+      const { code: exitCode, stderr } = await runInDirectory(directory, process.execPath, [path])
       expectHere({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
     },
   )

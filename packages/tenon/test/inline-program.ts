@@ -1,3 +1,4 @@
+import { runtime } from '@tenon/core/internal'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +46,7 @@ export interface Program {
 /** Starts a module that may use `tensor`, `compile`, `compileSync`, `loadInline` and `adding`. */
 export function start(source: string, environment: NodeJS.ProcessEnv, user?: number): Program {
   const identity = user === undefined ? {} : { uid: user, gid: user }
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', prelude + source], {
+  const child = spawn(process.execPath, runtime.moduleArguments([], prelude + source), {
     cwd: join(import.meta.dirname, '..'),
     env: { ...process.env, TENON_CACHE_DIR: undefined, XDG_CACHE_HOME: undefined, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

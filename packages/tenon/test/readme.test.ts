@@ -1,3 +1,4 @@
+import { runtime } from '@tenon/core/internal'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -23,11 +24,8 @@ async function compile(page: string): Promise<void> {
   for (const { language, attributes, code } of pageBlocks.filter((block) => block.page === page)) {
     if (language === 'c') writeFileSync(join(directory, attributes['file']!), code)
     if (language === 'ts' && writesArrays(code)) {
-      const { code: exitCode, stderr } = await runInDirectory(directory, process.execPath, [
-        '--input-type=module',
-        '--eval',
-        code,
-      ])
+      const args = runtime.moduleArguments([], code)
+      const { code: exitCode, stderr } = await runInDirectory(directory, process.execPath, args)
       expect({ code, exitCode, stderr }).toEqual({ code, exitCode: 0, stderr: '' })
     }
     for (const line of language === 'sh' ? (code.match(/^gcc .*$/gm) ?? []) : []) {

@@ -1,13 +1,12 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { toJavaScript, withChecks } from '@tenon/config/example-code'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Ended, type PageBlock, pageBlocks, root, runInDirectory, stories } from './reader.ts'
 import { tenonProgram } from './run-tenon.ts'
 
-const checks = fileURLToPath(new URL('fixtures/check-values.js', import.meta.url))
+const importChecks = `import ${JSON.stringify(new URL('fixtures/check-values.js', import.meta.url).href)};`
 const compiler = join(root, 'node_modules/typescript/bin/tsc')
 
 /** The packages that are installed where the reader begins, and their places in the repository. */
@@ -90,8 +89,8 @@ done`,
       this.at = readFileSync(join(this.#directory, 'at'), 'utf8').trim()
     } else if (language === 'text') expect(this.#output).toContain(code)
     else if (language === 'ts') {
-      writeFileSync(join(this.at, `block-${line}.js`), await toJavaScript(withChecks(code)))
-      await this.run(process.execPath, '--import', checks, `block-${line}.js`)
+      writeFileSync(join(this.at, `block-${line}.js`), `${importChecks}${await toJavaScript(withChecks(code))}`)
+      await this.run(process.execPath, `block-${line}.js`)
     } else expect(language).toBe('console')
   }
 

@@ -18,6 +18,8 @@ export interface Runtime extends RuntimeInfo {
   readonly comparesRanges: boolean
   /** Whether koffi runs. It needs the libuv of Node.js, and Bun ends the process where libuv is missing. */
   readonly hasKoffi: boolean
+  /** Returns the arguments that run a file, with flags of the engine. */
+  fileArguments(flags: readonly string[], path: string): string[]
   /** Returns the arguments that run the text of a module, with flags of Node.js. */
   moduleArguments(flags: readonly string[], source: string): string[]
 }
@@ -26,11 +28,25 @@ const asNode = {
   bufferAlignment: 16,
   comparesRanges: true,
   hasKoffi: true,
+  fileArguments: (flags, path) => [...flags, path],
   moduleArguments: (flags, source) => [...flags, '--input-type=module', '--eval', source],
 } as const satisfies Partial<Runtime>
 
 /** Flags of Node.js that hide its own warnings. */
 const HIDES_WARNINGS = /^--(no-warnings$|disable-warning=)/
+
+/** Deno translates flags of Node.js, but runs the text behind `--eval` as a script. Its own commands have other flags. */
+const asDeno: Pick<Runtime, 'fileArguments' | 'moduleArguments'> = {
+  fileArguments: (flags, path) => ['run', '--allow-all', ...engineFlags(flags), path],
+  moduleArguments(flags, source) {
+    const own = flags.filter((flag) => flag.startsWith('--conditions='))
+    const ofEngine = flags.filter((flag) => !own.includes(flag) && !HIDES_WARNINGS.test(flag))
+    return ['eval', ...own, ...engineFlags(ofEngine), source]
+  },
+}
+
+const engineFlags = (flags: readonly string[]): string[] =>
+  flags.length === 0 ? [] : [`--v8-flags=${flags.join(',')}`]
 
 function findRuntime(versions: NodeJS.ProcessVersions): Runtime {
   const { bun, deno, electron, node } = versions
@@ -39,18 +55,11 @@ function findRuntime(versions: NodeJS.ProcessVersions): Runtime {
     return { ...asNode, name: 'Bun', version: bun, missing, bufferAlignment: 8, hasKoffi: false }
   }
   if (deno !== undefined)
-    return { ...asNode, name: 'Deno', version: deno, missing: [], comparesRanges: false, moduleArguments: asDeno }
+    return { ...asNode, ...asDeno, name: 'Deno', version: deno, missing: [], comparesRanges: false }
   if (electron !== undefined) {
     return { ...asNode, name: 'Electron', version: electron, missing: ['has no buffers over native memory'] }
   }
   return { ...asNode, name: 'Node.js', version: node, missing: [] }
-}
-
-/** Deno translates flags of Node.js, but runs the text behind `--eval` as a script. Its own command has other flags. */
-function asDeno(flags: readonly string[], source: string): string[] {
-  const own = flags.filter((flag) => flag.startsWith('--conditions='))
-  const ofEngine = flags.filter((flag) => !own.includes(flag) && !HIDES_WARNINGS.test(flag))
-  return ['eval', ...own, ...(ofEngine.length === 0 ? [] : [`--v8-flags=${ofEngine.join(',')}`]), source]
 }
 
 /** The runtime of this process. */

@@ -9,6 +9,7 @@ import {
   fileBesideCore,
   keepAlive,
   LAYOUTS,
+  runtime,
   STATUS,
 } from '@tenon/core/internal'
 import type { Settings } from './settings.ts'
@@ -88,5 +89,6 @@ function commandOf({ host, memory }: Settings): { program: string; args: readonl
   if (host === 'native') return { program: fileBesideCore('tenon-host'), args: [] }
   const script = createRequire(import.meta.url).resolve('@tenon/isolate/worker-process')
   const heap = Math.max(Math.floor(memory / 2 ** 20), LEAST_HEAP)
-  return { program: process.execPath, args: [...(memory === 0 ? [] : [`--max-old-space-size=${heap}`]), script] }
+  const flags = memory === 0 ? [] : [`--max-old-space-size=${heap}`]
+  return { program: process.execPath, args: runtime.fileArguments(flags, script) }
 }
