@@ -14,17 +14,37 @@ function message(...fields: readonly Field[]): Uint8Array {
   return Uint8Array.from(parts)
 }
 
-const FLOAT = 1
+/** The element types of tensors. */
+const [FLOAT, STRING] = [1, 8]
 
-function matrix(name: string, size: number): Uint8Array {
-  const dimension: Field = [1, message([1, size])]
-  const type = message([1, message([1, FLOAT], [2, message(dimension, dimension)])])
-  return message([1, name], [2, type])
+/** A tensor by its name. A dimension is a number, or a name that each call gives a number. */
+function tensor(name: string, elementType: number, ...dimensions: readonly (number | string)[]): Uint8Array {
+  const shape = message(
+    ...dimensions.map((one): Field => [1, typeof one === 'number' ? message([1, one]) : message([2, one])]),
+  )
+  return message([1, name], [2, message([1, message([1, elementType], [2, shape])])])
+}
+
+/** The bytes of a model with one operation. */
+function modelOf(
+  operation: string,
+  names: readonly string[],
+  inputs: readonly Uint8Array[],
+  output: Uint8Array,
+): Uint8Array {
+  const node = message(...names.map((name): Field => [1, name]), [2, 'y'], [4, operation])
+  const graph = message([1, node], [2, 'model'], ...inputs.map((input): Field => [11, input]), [12, output])
+  return message([1, 9], [7, graph], [8, message([2, 20])])
 }
 
 /** The bytes of an ONNX model with square matrices: y = x x. */
 export function squareModel(size: number): Uint8Array {
-  const node = message([1, 'x'], [1, 'x'], [2, 'y'], [4, 'MatMul'])
-  const graph = message([1, node], [2, 'square'], [11, matrix('x', size)], [12, matrix('y', size)])
-  return message([1, 8], [7, graph], [8, message([2, 13])])
+  const matrix = (name: string): Uint8Array => tensor(name, FLOAT, size, size)
+  return modelOf('MatMul', ['x', 'x'], [matrix('x')], matrix('y'))
+}
+
+/** The bytes of an ONNX model that joins the strings of two tensors of any length. */
+export function concatModel(): Uint8Array {
+  const strings = (name: string): Uint8Array => tensor(name, STRING, 'n')
+  return modelOf('StringConcat', ['a', 'b'], [strings('a'), strings('b')], strings('y'))
 }

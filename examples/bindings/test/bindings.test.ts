@@ -1,6 +1,6 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isSanitized } from '@tenon/config/sanitizer'
 import { describe, expect, test } from 'vitest'
@@ -74,10 +74,11 @@ describe('sqlite', () => {
 
 const command = at('../../packages/tenon/dist/cli.cjs')
 
-/** The path of libgit2, whose headers the compiler finds. Without it, its program is not tested. */
-const git2 = process.env['TENON_GIT2_LIBRARY']
+/** The path of libgit2 if its library and headers for programs are installed. Without them, its program is not tested. */
+const git2 = spawnSync(process.env['CC'] ?? 'cc', ['-print-file-name=libgit2.so'], { encoding: 'utf8' }).stdout?.trim()
 
-if (git2 !== undefined)
+// A copy of the sources without their history has no log.
+if (git2 !== undefined && isAbsolute(git2) && existsSync(at('../../.git')))
   test('git2: the program prints the commits that git does', () => {
     const flags = ['--library', git2, '--annotations', 'src/git2.json', '--output', 'dist/git2']
     expect(run(command, 'bind', 'git2.h', ...flags)).toMatchObject({ status: 0 })
@@ -98,16 +99,22 @@ if (git2 !== undefined)
 const onnxruntime = process.env['TENON_ONNXRUNTIME']
 
 if (onnxruntime !== undefined)
-  test('onnxruntime: the event loop goes on while a model writes its output into memory of a scope', () => {
+  test('onnxruntime: the event loop goes on while a model writes its output into memory of a scope or of threads', () => {
     const header = join(onnxruntime, 'include/onnxruntime_c_api.h')
     const flags = ['--annotations', 'src/onnxruntime.json', '--output', 'dist/onnxruntime']
     const library = join(onnxruntime, 'lib/libonnxruntime.so')
     expect(run(command, 'bind', header, '--library', library, ...flags)).toMatchObject({ status: 0 })
-    expectTypes('src/inference.ts')
+    expectTypes('src/inference.ts', 'src/strings.ts')
     expect(linesOf('src/inference.ts')).toEqual([
       'result:   256',
       'turns:    the event loop went on',
+      'thread:   256',
       'refused:  OrtApi.Run returned 2: Invalid input name: z',
       'closed:   the confined scope is closed already',
+    ])
+    expect(linesOf('src/strings.ts')).toEqual([
+      'joined:   Ulm an der Donau | Zürich, Limmat | Kraków nad Wisłą | nowhere',
+      'found:    3, without a string of JavaScript',
+      'file:     81 bytes in the layout of TFLite',
     ])
   }, 60_000)
