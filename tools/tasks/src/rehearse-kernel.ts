@@ -101,6 +101,7 @@ await runMain(async () => {
           call,
           error: new RegExp(`^TENON_LOAD no platform package of ${name} is installed`),
         })),
+        ['tenon'],
       )
     },
     [kernels, counters].flatMap(({ name }) => [name, `${name}-*`]),

@@ -21,20 +21,21 @@ console.log(${JSON.stringify(usedText.trim())})
  * a row for each version, and sets the exit code 1 if anything fails.
  *
  * @param nodes the major versions of Node.js, separated by commas
- * @param programs a program for each package that is installed
+ * @param programs a program for each package that is installed @param more further packages that the programs import
  */
 export async function useEverywhere(
   { sandbox, registry }: Rehearsal,
   nodes: string,
   programs: Readonly<Record<string, string>>,
   leftOut: readonly LeftOut[],
+  more: readonly string[] = [],
 ): Promise<void> {
   const failures: string[] = []
   const count = Object.keys(programs).length
   for (const major of nodes.split(',')) {
     const row: string[] = []
     for (const manager of packageManagers) {
-      const found = await usePackages(sandbox(findNode(major)), manager, registry, programs)
+      const found = await usePackages(sandbox(findNode(major)), manager, registry, programs, more)
       row.push(`${manager.name} ${count - found.length}`)
       failures.push(...found.map((failure) => `${manager.name} on Node.js ${major}: ${failure}`))
     }
@@ -62,6 +63,7 @@ async function usePackages(
   manager: PackageManager,
   registry: string,
   programs: Readonly<Record<string, string>>,
+  more: readonly string[],
 ): Promise<string[]> {
   const names = Object.keys(programs)
   write({
@@ -69,7 +71,7 @@ async function usePackages(
     ...Object.fromEntries(names.map((name, i) => [`use-${i}.mjs`, programs[name]!])),
     ...manager.files(registry),
   })
-  const installed = await output(() => run(manager.add(names)))
+  const installed = await output(() => run(manager.add([...names, ...more])))
   if (!installed.isDone) return names.map((name) => `${name} was not installed: ${installed.text}`)
   if (/ignored build scripts/i.test(installed.text)) return names.map((name) => `${name}: a script was ignored`)
   const failures: string[] = []
