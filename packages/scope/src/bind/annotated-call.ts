@@ -151,7 +151,7 @@ class Run {
     for (let i = 0; i < parameters.length; i++) {
       if (isMade(parameters[i]!)) continue
       const value = values[next++]
-      this.#given[i] = Array.isArray(value) ? copyOf(value as unknown[], this.#plan.argumentName(i)) : value
+      this.#given[i] = Array.isArray(value) ? copyOf(value as unknown[], this.#plan.argumentNames[i]!) : value
     }
     const list = parameters.map((parameter, i) =>
       isAnnotated(parameter) ? this.#argument(parameter, i, values[0]) : this.#given[i],
@@ -237,7 +237,7 @@ class Run {
   }
 
   #lengthOf(of: number, elementSize: number): number {
-    return lengthOf(this.#given[of], elementSize, this.#plan.argumentName(of))
+    return lengthOf(this.#given[of], elementSize, this.#plan.argumentNames[of]!)
   }
 
   #slot(): MemorySegment {
@@ -246,7 +246,7 @@ class Run {
 
   #out({ type, of, elementSize = 1 }: AnnotatedParameter, i: number): MemorySegment {
     if (of === undefined) return (this.#memory[i] = this.#slot())
-    const count = countOf(this.#given[of], elementSize, this.#plan.argumentName(of))
+    const count = countOf(this.#given[of], elementSize, this.#plan.argumentNames[of]!)
     this.#counts[i] = count
     return (this.#memory[i] = this.arena.allocate(count * sizeOfWritten(type as WrittenType), 8))
   }

@@ -36,6 +36,8 @@ export class CallPlan {
   readonly returnsStruct: boolean
   /** Whether C gives pointers that this file reads after the call, which may lead into a text that was passed. */
   readonly givesPointers: boolean
+  /** How messages name each argument. A call does not make their texts. */
+  readonly argumentNames: readonly string[]
   /** The parameters whose handles end with the call. */
   readonly taken: readonly number[]
   /** Whether only the result is not that of C, and needs nothing but itself. */
@@ -54,6 +56,7 @@ export class CallPlan {
     this.hasAllocator = this.returnsStruct || parameters.some((one) => isAnnotated(one) && one.is === 'struct')
     this.givesPointers =
       result === 'pointer' || parameters.some((one) => isAnnotated(one) && one.is === 'out' && one.type === 'pointer')
+    this.argumentNames = parameters.map((_, i) => `${names?.[i] ?? `argument ${i + 1}`} of ${name}`)
     this.taken = parameters.flatMap((one, i) =>
       isAnnotated(one) && (one.is === 'taken' || one.is === 'takenAddress') ? [i] : [],
     )
@@ -72,11 +75,6 @@ export class CallPlan {
     const { parameters = [] } = this.signature
     const plain = parameters.map((type): BindType => (typeof type === 'function' ? 'pointer' : type))
     return { ...this.signature, parameters: plain }
-  }
-
-  /** How messages name an argument. */
-  argumentName(index: number): string {
-    return `${this.declaration.names?.[index] ?? `argument ${index + 1}`} of ${this.name}`
   }
 
   /** Functions become callbacks of the module. */
