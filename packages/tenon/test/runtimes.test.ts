@@ -1,0 +1,190 @@
+import { findRuntime, runInRuntime, testedRuntimes, testedVersion } from '@tenon/config/runtimes'
+import { kernelLibrary } from '@tenon/kernels'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const cwd = join(import.meta.dirname, '..')
+const names = { bun: 'Bun', deno: 'Deno' } as const
+const page = readFileSync(join(cwd, '../../docs/runtimes.md'), 'utf8')
+
+test('the page about runtimes names the versions that are tested', () => {
+  for (const runtime of testedRuntimes) expect(page).toContain(`${names[runtime]} ${testedVersion(runtime)}`)
+})
+
+for (const runtime of testedRuntimes) {
+  const path = findRuntime(runtime)
+  if (path === undefined) continue
+
+  describe(`in ${names[runtime]}`, () => {
+    /** Runs a module, which must end by itself and write nothing to stderr. Returns its output. */
+    const output = async (source: string): Promise<string> => {
+      const { code, signal, stdout, stderr } = await runInRuntime(runtime, path, source, cwd)
+      expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' })
+      return stdout.trim()
+    }
+
+    test('driverInfo() and the command name the runtime, its version, and what is missing', async () => {
+      const version = testedVersion(runtime)
+      const info = await output(`
+        import { driverInfo } from 'tenon/core'
+        console.log(JSON.stringify(driverInfo().runtime))
+      `)
+      const missing = runtime === 'bun' ? ['makes no buffer larger than 4 GiB', 'does not run koffi'] : []
+      expect(JSON.parse(info)).toEqual({ name: names[runtime], version, missing })
+      const command = [...(runtime === 'deno' ? ['run', '--allow-all'] : []), join(cwd, 'dist/cli.cjs'), 'doctor']
+      const printed = execFileSync(path, command, { encoding: 'utf8' })
+      expect(printed).toContain(`${names[runtime]} `)
+      expect(printed).toContain(`${version} (${path})`)
+    })
+
+    test('a watch of a descriptor calls for each time that there is something to read, and keeps nothing running after its end', async () => {
+      const counted = await output(`
+        import { execFileSync } from 'node:child_process'
+        import { constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+        import { tmpdir } from 'node:os'
+        import { join } from 'node:path'
+        import { pollReadable } from '@tenon/core/internal'
+        const directory = mkdtempSync(join(tmpdir(), 'tenon-watch-'))
+        execFileSync('mkfifo', [join(directory, 'pipe')])
+        const pipe = openSync(join(directory, 'pipe'), constants.O_RDWR | constants.O_NONBLOCK)
+        rmSync(directory, { recursive: true })
+        let count = 0
+        const watch = pollReadable(pipe, () => {
+          readSync(pipe, Buffer.alloc(1))
+          if (++count === 3) watch.close()
+          else writeSync(pipe, 'x')
+        })
+        watch.ref()
+        const other = pollReadable(pipe, () => {})
+        other.ref()
+        other.unref()
+        writeSync(pipe, 'x')
+        process.on('exit', () => console.log(count))
+      `)
+      expect(counted).toBe('3')
+    })
+
+    test('a worker can be terminated while it watches descriptors', async () => {
+      const ended = await output(`
+        import { once } from 'node:events'
+        import { Worker } from 'node:worker_threads'
+        import { pathToFileURL } from 'node:url'
+        const source = "const { pollReadable } = await import('" + import.meta.resolve('@tenon/core/internal') + "');" +
+          "const { parentPort } = await import('node:worker_threads'); pollReadable(1, () => {}).ref(); parentPort.postMessage(1)"
+        for (let i = 0; i < 20; i++) {
+          const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(source)))
+          await once(worker, 'message')
+          await worker.terminate()
+        }
+        console.log('ended')
+      `)
+      expect(ended).toBe('ended')
+    })
+
+    test(
+      'a worker can be terminated while it makes calls, and while functions of TypeScript run for them',
+      { timeout: 120_000 },
+      async () => {
+        const ended = await output(`
+        import { once } from 'node:events'
+        import { setTimeout } from 'node:timers/promises'
+        import { Worker } from 'node:worker_threads'
+        const urls = ['tenon/core', 'tenon/scope', 'tenon/scope/linker'].map((name) => import.meta.resolve(name))
+        const source = \`
+          const [{ gcAllocator }, { ResourceScope }, { Linker, SymbolLookup, upcallStub }] = await Promise.all(
+            \${JSON.stringify(urls)}.map((url) => import(url)),
+          )
+          const { parentPort } = await import('node:worker_threads')
+          const types = { parameters: ['pointer', 'uint64', 'uint64', 'pointer'] }
+          const qsort = Linker.downcall(SymbolLookup.ofProcess().get('qsort'), types)
+          const scope = ResourceScope.ofConfined()
+          const compare = upcallStub(() => 0, { result: 'int32', parameters: ['pointer', 'pointer'] }, scope)
+          const memory = gcAllocator.allocate(4096)
+          parentPort.postMessage('running')
+          for (;;) {
+            qsort(memory, 100, 4, compare)
+            await Promise.all(Array.from({ length: 10 }, () => qsort.async(memory, 10, 4, compare)))
+          }
+        \`
+        for (let i = 0; i < 60; i++) {
+          const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(source)))
+          await once(worker, 'message')
+          await setTimeout(Math.random() * 20)
+          await worker.terminate()
+        }
+        console.log('ended')
+      `)
+        expect(ended).toBe('ended')
+      },
+    )
+
+    test('memory of every size has the alignment that was asked for', async () => {
+      const wrong = await output(`
+        import { gcAllocator } from 'tenon/core'
+        import { NativeScope } from 'tenon/scope'
+        const kept = [], wrong = new Set()
+        for (let round = 0; round < 200; round++) {
+          const scope = NativeScope.ofConfined()
+          for (const size of [1, 4, 5, 8, 24, 1000, 5000]) for (const alignment of [1, 8, 16, 64]) {
+            for (const segment of [scope.allocate(size, alignment), gcAllocator.allocate(size, alignment)]) {
+              kept.push(segment.view())
+              if (segment.address % BigInt(alignment) !== 0n) wrong.add(alignment)
+            }
+          }
+          scope.close()
+        }
+        console.log([...wrong].join() || 'none')
+      `)
+      expect(wrong).toBe('none')
+    })
+
+    test('fill() and mismatch() find their place in memory above 4 GiB', async () => {
+      // Bun makes no such buffer.
+      const size = runtime === 'bun' ? 2 ** 31 + 4096 : 2 ** 32 + 4096
+      const found = await output(`
+        import { MemorySegment } from 'tenon/scope'
+        const memory = MemorySegment.ofBuffer(new ArrayBuffer(${size}))
+        const [near, far] = [memory.asSlice(0, 64), memory.asSlice(${size - 128}, 64)]
+        far.fill(7)
+        const other = MemorySegment.ofBuffer(new ArrayBuffer(32)).fill(7)
+        console.log(near.getUint8(0), far.getUint8(0), far.getUint8(63), far.mismatch(other), other.mismatch(far), near.mismatch(far))
+      `)
+      expect(found).toBe('0 7 7 32 32 0')
+    })
+
+    test('an asynchronous call rejects for a wrong argument, and its callbacks have the stores of its caller', async () => {
+      const seen = await output(`
+        import { AsyncLocalStorage } from 'node:async_hooks'
+        import { gcAllocator } from 'tenon/core'
+        import { ResourceScope } from 'tenon/scope'
+        import { Linker, SymbolLookup, upcallStub } from 'tenon/scope/linker'
+        const store = new AsyncLocalStorage(), seen = new Set()
+        const types = { parameters: ['pointer', 'uint64', 'uint64', 'pointer'] }
+        const qsort = Linker.downcall(SymbolLookup.ofProcess().get('qsort'), types)
+        const compare = upcallStub(() => {
+          seen.add(store.getStore())
+          return 0
+        }, { result: 'int32', parameters: ['pointer', 'pointer'] }, ResourceScope.ofConfined())
+        const memory = gcAllocator.allocate(16)
+        await Promise.all([1, 2, 3].map((i) => store.run(i, () => qsort.async(memory, 4, 4, compare))))
+        console.log([...seen].toSorted().join(), await qsort.async(1).catch(({ name }) => name))
+      `)
+      expect(seen).toBe('1,2,3 ArgumentError')
+    })
+
+    test('a library in another process answers, and its crash is an error', async () => {
+      const answers = await output(`
+        import { Library, tensor } from 'tenon'
+        const library = await Library.isolate(${JSON.stringify(kernelLibrary('softmax'))}, { workers: 1 })
+        const softmax = library.kernel('softmax')
+        const x = tensor([[1, 2, 3]])
+        const both = [softmax(x, { temperature: 2 }), await softmax.async(x, { temperature: 2 })]
+        await library.closeAsync()
+        console.log(both.map((y) => y.toArray().map((value) => value.toFixed(3))).join(' '))
+      `)
+      expect(answers).toBe('0.186,0.307,0.506 0.186,0.307,0.506')
+    })
+  })
+}
