@@ -23,7 +23,7 @@ export const suite = {
       setup: () => {
         const stub = makeStub(
           { result: 'int32', parameters: ['int32', 'int32'] },
-          () => (a, b) => (a as number) + (b as number),
+          (a: number, b: number) => a + b,
           {},
           'the result',
         )
@@ -61,7 +61,7 @@ export const suite = {
       setup: () => {
         const stub = makeStub(
           { result: 'int32', parameters: ['int32', 'int32'] },
-          () => (a, b) => (a as number) - (b as number),
+          (a: number, b: number) => a - b,
           {},
           'the result',
         )
@@ -90,7 +90,7 @@ export const suite = {
         memory.block.bytes.set(Buffer.from(NUMBERS.buffer), memory.base)
         const stub = makeStub(
           { result: 'int32', parameters: ['pointer', 'pointer'] },
-          () => (a, b) => (a as number) - (b as number),
+          (a: number, b: number) => a - b,
           {},
           'the result',
         )

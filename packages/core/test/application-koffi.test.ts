@@ -18,7 +18,7 @@ async function run(source: string, driver: 'koffi' | 'node-api' = 'koffi'): Prom
     const require = createRequire(import.meta.url)
     const useTenon = () => {
       const call = NativeLibrary.open(${fixture}).function('fixture_call_function', { result: 'int32', parameters: ['uint64', 'int32'] })
-      return call(makeStub({ result: 'int32', parameters: ['int32'] }, (end) => (x) => end(x + 1), {}, 'the result').address, 41)
+      return call(makeStub({ result: 'int32', parameters: ['int32'] }, (x) => x + 1, {}, 'the result').address, 41)
     }
     const useKoffi = (koffi) => {
       const back = koffi.pointer(koffi.proto('int32_t (int32_t)'))

@@ -86,7 +86,7 @@ const everything = `
   import { Callback, libraryFunctions, makeStub, MappedFile, pollReadable } from '@tenon/core/internal'
   const fixture = NativeLibrary.open(${JSON.stringify(fixturePath('core_fixture'))})
   const call = fixture.function('fixture_call_function', { result: 'int32', parameters: ['uint64', 'int32'] })
-  const stub = makeStub({ result: 'int32', parameters: ['int32'] }, (end) => (x) => end(x + 1), {}, 'the result')
+  const stub = makeStub({ result: 'int32', parameters: ['int32'] }, (x) => x + 1, {}, 'the result')
   new Callback(() => {}).release()
   processAllocator.allocate(16)
   MappedFile.open('a file', openSync('package.json'), { byteSize: 16 }).close()

@@ -141,7 +141,7 @@ describe('two copies of the package', () => {
     const copy = secondCopy(corePackage().version)
     const worker = `
       import(${JSON.stringify(copy.entry)}).then(({ coreFunctions, makeStub }) => {
-        const stub = makeStub({ result: 'void', parameters: [] }, () => () => undefined, {}, 'the result')
+        const stub = makeStub({ result: 'void', parameters: [] }, () => undefined, {}, 'the result')
         console.log(coreFunctions().tn_environment_id())
         stub.close()
       })

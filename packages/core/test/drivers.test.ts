@@ -18,7 +18,7 @@ const script = `
   const address = (name) => Number(fixture.symbol(name))
   const stub = makeStub(
     { result: 'int32', parameters: ['int32'] },
-    (complete) => (x) => complete(x + 1),
+    (x) => x + 1,
     { foreignThread: 'wait' },
     'the result',
   )

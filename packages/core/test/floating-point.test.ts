@@ -73,7 +73,7 @@ describe('a call', () => {
 
   /** Calls a function from a kernel that has set flush-to-zero. Returns 1 if the kernel's control bits are kept. */
   function around(run: () => void): unknown {
-    const stub = makeStub({ result: 'void', parameters: [] }, () => () => void run(), {}, 'run')
+    const stub = makeStub({ result: 'void', parameters: [] }, () => void run(), {}, 'run')
     stubs.push(stub)
     return library.function('fast_math_around', { result: 'int32', parameters: ['uint64'] })(BigInt(stub.address))
   }
@@ -150,7 +150,7 @@ describe('the direction flag that a function leaves set', () => {
     const library = NativeLibrary.open(path)
     const seen: unknown[] = []
     const isSet = library.function('fast_math_is_backwards', { result: 'int32' })
-    const stub = makeStub({ result: 'void', parameters: [] }, () => () => void seen.push(isSet()), {}, 'look')
+    const stub = makeStub({ result: 'void', parameters: [] }, () => void seen.push(isSet()), {}, 'look')
     library.function('fast_math_backwards_around', { result: 'void', parameters: ['uint64'] })(BigInt(stub.address))
     expect(seen).toEqual([0])
     stub.close()

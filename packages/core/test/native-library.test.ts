@@ -259,7 +259,7 @@ describe('functions', () => {
       if (throws) throw new Error('mine')
       return 1
     }
-    const stub = makeStub({ result: 'int32', parameters: ['int32'] }, () => run, {}, 'the result')
+    const stub = makeStub({ result: 'int32', parameters: ['int32'] }, run, {}, 'the result')
     if (throws) expect(() => call(stub.address, 2)).toThrow('mine')
     else expect(call(stub.address, 2)).toBe(1)
     expect(errors.map(({ details }) => details)).toEqual([1, 2, 3].map((calls) => ({ holds: 0, calls })))

@@ -16,8 +16,7 @@ function nextId(): number {
   return id
 }
 
-const stub = (): unknown =>
-  makeStub({ result: 'int32', parameters: [] }, (complete) => () => complete(0), {}, 'the result')
+const stub = (): unknown => makeStub({ result: 'int32', parameters: [] }, () => 0, {}, 'the result')
 
 describe.each(['OUT_OF_MEMORY', 'CLOSED', 'INVALID_ARGUMENT'] as const)('a function of TypeScript', (status) => {
   const counters = (): unknown => [nextId(), liveCallbacks(), driverInfo().stubs]
@@ -46,8 +45,7 @@ describe.each(['OUT_OF_MEMORY', 'CLOSED', 'INVALID_ARGUMENT'] as const)('a funct
 test('a stub whose refused result is not valid is not made', () => {
   const before = [nextId(), driverInfo().stubs]
   for (const refusedResult of [0.5, 2 ** 40, 'text' as never]) {
-    const make = (): unknown =>
-      makeStub({ result: 'int32', parameters: [] }, (complete) => () => complete(0), { refusedResult }, 'the result')
+    const make = (): unknown => makeStub({ result: 'int32', parameters: [] }, () => 0, { refusedResult }, 'the result')
     expect(make).toThrow(TenonError)
     expect([nextId(), driverInfo().stubs]).toEqual(before)
   }

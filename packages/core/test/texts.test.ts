@@ -31,18 +31,13 @@ test('a text that a function returns may lie in one of its arguments', () => {
 test('callbacks that throw, and a full stack, end calls with texts', () => {
   const fail = makeStub(
     { result: 'void', parameters: ['text'] },
-    () => () => {
+    () => {
       throw new RangeError('on purpose')
     },
     {},
     'the result',
   )
-  const again = makeStub(
-    { result: 'void', parameters: ['text', 'pointer'] },
-    () => () => void recurse(),
-    {},
-    'the result',
-  )
+  const again = makeStub({ result: 'void', parameters: ['text', 'pointer'] }, () => void recurse(), {}, 'the result')
   const types = ['text', 'text', 'uint64', 'uint64', 'uint64'] as const
   const bsearch = libc.function('bsearch', { result: 'pointer', parameters: types })
   const recurse = (): unknown => bsearch('key', 'elements', 1, 1, again.address)

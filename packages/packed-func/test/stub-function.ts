@@ -14,14 +14,14 @@ export type Body = (args: number, count: number, result: number) => number
 export function stubFunction(body: Body, destructor?: () => void): PackedFunc {
   const kernel = makeStub(
     { result: 'int32', parameters: ['pointer', 'pointer', 'int32', 'pointer'] },
-    () => (_, args, count, result) => body(args as number, count as number, result as number),
+    (_: number, args: number, count: number, result: number) => body(args, count, result),
     {},
     'the status',
   )
   const end =
     destructor === undefined
       ? undefined
-      : makeStub({ result: 'void', parameters: ['pointer'] }, () => () => void destructor(), {}, 'nothing')
+      : makeStub({ result: 'void', parameters: ['pointer'] }, () => void destructor(), {}, 'nothing')
   const symbol = Number(NativeLibrary.open(host().ffiPath).symbol('TVMFFIFunctionCreate'))
   const create = functionAt(symbol, 'int32', ['uint64', 'uint64', 'uint64', 'uint64'])
   const out = new BigUint64Array(1)

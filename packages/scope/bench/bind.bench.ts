@@ -1,6 +1,6 @@
 import type { Suite } from '@tenon/bench'
 import { NativeScope } from '@tenon/scope'
-import { NativeModule, Struct } from '@tenon/scope/bind'
+import { Handle, NativeModule, Struct } from '@tenon/scope/bind'
 import { Linker, SymbolLookup } from '@tenon/scope/linker'
 
 const LIBC = process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6'
@@ -14,9 +14,15 @@ type Call = (...values: readonly unknown[]) => unknown
 const memory = { result: 'int32', parameters: ['pointer'] } as const
 let linkedMemory: Call | undefined
 const strlen = (a0: unknown): unknown => (linkedMemory ??= library.link('strlen', memory))(a0)
+let linkedHandle: Call | undefined
+const lengthOfHandle = (a0: unknown): unknown => (linkedHandle ??= library.link('strlen', memory))(a0)
+let linkedPointer: Call | undefined
+const lengthOfPointer = (a0: unknown): unknown => (linkedPointer ??= library.link('strlen', memory))(a0)
 const text = { result: 'int32', parameters: ['text'] } as const
 let linkedText: Call | undefined
 const length = (a0: unknown): unknown => (linkedText ??= library.link('strlen', text))(a0)
+
+class Text extends Handle {}
 
 class Table extends Struct {
   static override byteSize = 8
@@ -42,6 +48,25 @@ export const suite = {
           ours: () => strlen(segment),
           peers: { 'Linker.downcall': () => linked(segment) },
           teardown: () => scope.close(),
+        }
+      },
+    },
+    {
+      name: 'call a function of a bound module with a handle',
+      unit: 'ns',
+      target: { 'a plain pointer': 1.02 },
+      setup: () => {
+        const calloc = Linker.downcall(libc.get('calloc'), { result: 'pointer', parameters: ['uint64', 'uint64'] })
+        const free = Linker.downcall(libc.get('free'), { parameters: ['pointer'] })
+        const handle = Text.own(calloc(1, 16), free)
+        const pointer = calloc(1, 16)
+        return {
+          ours: () => lengthOfHandle(handle),
+          peers: { 'a plain pointer': () => lengthOfPointer(pointer) },
+          teardown: () => {
+            handle.close()
+            free(pointer)
+          },
         }
       },
     },

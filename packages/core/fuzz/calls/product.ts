@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { gcAllocator } from '../../src/memory/allocators.ts'
 import { Segment } from '../../src/memory/segment.ts'
 import type { Value } from '../../src/native/argument-conversion.ts'
-import { makeStub, type StubArgument } from '../../src/native/call/stubs.ts'
+import { makeStub } from '../../src/native/call/stubs.ts'
+import type { StubArgument } from '../../src/native/call/stub-steps.ts'
 import type { NativeFunction } from '../../src/native/function-types.ts'
 import { NativeLibrary } from '../../src/native/native-library.ts'
 import { StructType } from '../../src/native/struct-type.ts'
@@ -173,11 +174,7 @@ function callBackOnce(
     mistakes.push(...compareAll(parameters, values, bytes))
     return returned?.value
   }
-  const makeRun: Parameters<typeof makeStub>[1] =
-    (complete) =>
-    (...received) =>
-      complete(run(...received))
-  const stub = makeStub(coreSignatureOf(signature), makeRun, { unsafeReuse }, 'the result')
+  const stub = makeStub(coreSignatureOf(signature), run, { unsafeReuse }, 'the result')
   try {
     attach(log, input)
     caller(stub.address)

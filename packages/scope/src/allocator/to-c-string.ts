@@ -1,7 +1,7 @@
 import { checkUsable, writeUtf8 } from '@tenon/core/internal'
 import { ArenaScope } from '../scope/arena-scope.ts'
 import { codecOf } from '../segment/charset.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
+import { type MemorySegment, newSegment } from '../segment/memory-segment.ts'
 import { checkText, type StringOptions } from '../segment/strings.ts'
 import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
 
@@ -73,5 +73,5 @@ function longString(text: string, arena: ArenaScope, mayHaveNul: boolean): Memor
   if (!block.gate.open || block.exposed) checkUsable(block)
   const size = writeUtf8(block.bytes, text, offset, longest) + 1
   arena.offset = offset + size
-  return new MemorySegment(block, offset, size, 0)
+  return newSegment(block, offset, size, 0)
 }

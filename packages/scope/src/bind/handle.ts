@@ -1,6 +1,6 @@
 import { checkOptions, globalGate, inspectAsText, samePointer } from '@tenon/core/internal'
 import { checkBoolean, checkFunction } from '../check.ts'
-import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
+import { checkSegment, MemorySegment, newSegment } from '../segment/memory-segment.ts'
 import { type CloseFunction, type HandleOwner, HandleScope } from './handle-scope.ts'
 
 /** A class of handles. `tenon bind` writes one for each kind of object that the annotations name. */
@@ -129,7 +129,7 @@ export function makeHandle<Made extends Handle>(
  */
 export function detachHandle(handle: Handle): MemorySegment {
   const scope = scopeOf(handle)
-  const pointer = new MemorySegment(samePointer(globalGate, handle.block, handle.base), 0, 0, 0)
+  const pointer = newSegment(samePointer(globalGate, handle.block, handle.base), 0, 0, 0)
   scope.closeWithout()
   return pointer
 }

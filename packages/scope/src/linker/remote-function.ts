@@ -8,7 +8,7 @@ import {
 import { checkBoolean } from '../check.ts'
 import { GroupLayout } from '../layout/group-layout.ts'
 import { printAs } from '../print-as.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
+import { type MemorySegment, newSegment } from '../segment/memory-segment.ts'
 import { intoAllocator, type Bound, type Downcall, type DowncallOptions } from './downcall.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
 
@@ -48,8 +48,7 @@ export function linkRemote<Signature extends FunctionSignature, Options extends 
     parameters: parameters.map(coreTypeOf),
     fixedParameters,
   }
-  const pointer = (block: ConstructorParameters<typeof MemorySegment>[0]): MemorySegment =>
-    new MemorySegment(block, 0, 0, 0)
+  const pointer = (block: ConstructorParameters<typeof MemorySegment>[0]): MemorySegment => newSegment(block, 0, 0, 0)
   const bound = bindRemoteFunction(host, name, types, {
     captureErrno,
     run,

@@ -1,13 +1,10 @@
 import {
   checkOptions,
-  checkUsable,
-  type Gate,
   makeStub,
   type Stub,
-  type StubArgument,
   type StubOptions,
   type StubSettings,
-  StructType,
+  type StubPlace,
   wrongType,
   wrongValue,
   type Value,
@@ -20,8 +17,6 @@ import { ManagedScope } from '../scope/managed-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
 import { SymbolSegment } from './symbol-segment.ts'
-
-type MakeRun = Parameters<typeof makeStub>[1]
 
 /** A function for native code. It receives pointers as segments of size 0, and structs as segments valid for the call. */
 export type UpcallFunction = (...values: never[]) => Value | void
@@ -64,9 +59,10 @@ export function upcallStub(
   const { name } = run
   const stub = makeStub(
     { result: result === 'void' ? result : coreTypeOf(result), parameters: types, fixedParameters },
-    makeRunOf(run, gate, types),
+    run,
     options === undefined ? NO_OPTIONS : checkStubOptions(options),
     'the result of a callback',
+    { gate, pointer: pointerAt, withStructs },
   )
   try {
     owner.addCloseAction(closing(stub))
@@ -88,79 +84,19 @@ const closing = (stub: Stub) => (): void => {
   stub.close()
 }
 
-// Calls in progress and close actions may call back while the scope is closing. The counter is changed without a call, because
-// a call of a method in `finally` fails when the stack has overflowed. Each of these functions is apart, so that a stub keeps
-// nothing that it does not use.
+// Native code that a close action calls may call back while the scope is closing, so the scope is entered only while it is open.
 
-function makeRunOf(run: UpcallFunction, gate: Gate, types: readonly NativeStubType[]): MakeRun {
-  const hasStructs = types.some((type) => typeof type !== 'string')
-  if (!hasStructs && !types.includes('pointer')) return withScalars(run, gate)
-  return hasStructs || types.length > 2 ? withMemory(run, gate, types, hasStructs) : withPointers(run, gate, types)
-}
+/** Structs are in memory of their own, which ends with the call. */
+const withStructs: StubPlace['withStructs'] = (use) =>
+  new ConfinedNativeScope(undefined).run((memory) =>
+    use((bytes, byteAlignment) => {
+      const segment = memory.allocate(bytes.length, byteAlignment)
+      segment.block.bytes.set(bytes, segment.base)
+      return segment
+    }),
+  )
 
-function withScalars(run: UpcallFunction, gate: Gate): MakeRun {
-  return (complete) =>
-    (...values) => {
-      const hasEntered = gate.open
-      if (hasEntered) gate.calls++
-      try {
-        return complete(openResult(run(...(values as never[]))))
-      } finally {
-        if (hasEntered) gate.calls--
-      }
-    }
-}
-
-/** For at most two arguments, of which none is a struct: no array is made. */
-function withPointers(run: UpcallFunction, gate: Gate, types: readonly NativeStubType[]): MakeRun {
-  const [isPointer, isSecondPointer] = [types[0] === 'pointer', types[1] === 'pointer']
-  const call = run as (...values: unknown[]) => Value | void
-  const pointerAt = (address: StubArgument): MemorySegment => MemorySegment.ofPointer(address as number | bigint)
-  const isSingle = types.length === 1
-  return (complete) => (a, b) => {
-    const hasEntered = gate.open
-    if (hasEntered) gate.calls++
-    try {
-      const first = isPointer ? pointerAt(a) : a
-      return complete(openResult(isSingle ? call(first) : call(first, isSecondPointer ? pointerAt(b) : b)))
-    } finally {
-      if (hasEntered) gate.calls--
-    }
-  }
-}
-
-function withMemory(run: UpcallFunction, gate: Gate, types: readonly NativeStubType[], hasStructs: boolean): MakeRun {
-  return (complete) => {
-    const invoke = (values: readonly StubArgument[], memory: ConfinedNativeScope | undefined): Value =>
-      openResult(run(...(values.map((value, i) => argumentOf(types[i]!, value, memory)) as never[])))
-    return (...values) => {
-      const hasEntered = gate.open
-      if (hasEntered) gate.calls++
-      try {
-        return hasStructs
-          ? new ConfinedNativeScope(undefined).run((memory) => complete(invoke(values, memory)))
-          : complete(invoke(values, undefined))
-      } finally {
-        if (hasEntered) gate.calls--
-      }
-    }
-  }
-}
-
-/** Returns the result of a function. @throws {ScopeClosedError | WrongThreadError} if it is memory that is not open. */
-function openResult(given: Value | void): Value {
-  if (given instanceof MemorySegment) checkUsable(given.block)
-  return given as Value
-}
-
-function argumentOf(type: ReturnType<typeof coreTypeOf>, value: StubArgument, memory?: ConfinedNativeScope): unknown {
-  if (type instanceof StructType) {
-    const segment = memory!.allocate(type.byteSize, type.byteAlignment)
-    segment.block.bytes.set(value as Uint8Array, segment.base)
-    return segment
-  }
-  return type === 'pointer' ? MemorySegment.ofPointer(value as number | bigint) : value
-}
+const pointerAt = (address: number | bigint): MemorySegment => MemorySegment.ofPointer(address)
 
 const FOREIGN_THREADS: ReadonlySet<unknown> = new Set(['refuse', 'wait', 'relay', undefined])
 

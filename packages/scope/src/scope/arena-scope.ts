@@ -1,6 +1,6 @@
 import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
 import { counters } from '../diagnostics/stats.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
+import { type MemorySegment, newSegment } from '../segment/memory-segment.ts'
 import { isInstrumented } from '../diagnostics/debug.ts'
 import { CHUNK_ALIGNMENT, fittingSize, LARGEST_FIRST, nextSize, SMALLEST_CHUNK } from './chunk-pool.ts'
 import type { Chunk } from './chunk.ts'
@@ -71,7 +71,7 @@ export abstract class ArenaScope extends ManagedScope {
         (byteAlignment & -byteAlignment) === byteAlignment
       ) {
         this.offset = end
-        return new MemorySegment(block!, start, byteSize, 0)
+        return newSegment(block!, start, byteSize, 0)
       }
     }
     return this.allocateSlowly(byteSize, byteAlignment)
@@ -83,7 +83,7 @@ export abstract class ArenaScope extends ManagedScope {
     const alignment = checkAlignment(byteAlignment)
     this.checkOpen()
     if (this.self !== this) return this.self.allocate(size, alignment)
-    if (isInstrumented) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
+    if (isInstrumented) return newSegment(this.newBlock(size, alignment), 0, size, 0)
     if (size === 0 || alignment > CHUNK_ALIGNMENT) return this.allocateInside(size, alignment)
     if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
     if (this.isUntouched() && size > SMALLEST_CHUNK && size <= LARGEST_FIRST / 4) {
@@ -93,7 +93,7 @@ export abstract class ArenaScope extends ManagedScope {
     }
     // A large allocation gets a block of its own, so that the rest of the current chunk is not wasted.
     const next = nextSize(this.chunk?.size ?? 0, Math.min(size, LARGEST_FIRST / 4))
-    if (size > next / 4) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
+    if (size > next / 4) return newSegment(this.newBlock(size, alignment), 0, size, 0)
     this.nextChunk(next)
     return this.allocate(size, alignment)
   }
@@ -103,7 +103,7 @@ export abstract class ArenaScope extends ManagedScope {
     const gap = alignment > CHUNK_ALIGNMENT ? alignment - CHUNK_ALIGNMENT : 0
     const { block, base } = this.allocate((size === 0 ? 1 : size) + gap, gap === 0 ? alignment : CHUNK_ALIGNMENT)
     const rest = (block.address + base) % alignment
-    return new MemorySegment(block, rest === 0 ? base : base + alignment - rest, size, 0)
+    return newSegment(block, rest === 0 ? base : base + alignment - rest, size, 0)
   }
 
   /** @internal Whether nothing was allocated yet. Such an arena takes what it needs, because many of its kind may be alive. */

@@ -15,7 +15,7 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { checkFixedSize } from '../segment/foreign-memory.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
+import { MemorySegment, newSegment } from '../segment/memory-segment.ts'
 import { chunkIn } from './chunk.ts'
 
 /** A segment in a message: its buffer and its place there. */
@@ -118,6 +118,6 @@ export function reviveSegments(
       expose(block)
       own(block, size)
     }
-    return new MemorySegment(block, byteOffset, byteSize, flags)
+    return newSegment(block, byteOffset, byteSize, flags)
   })
 }

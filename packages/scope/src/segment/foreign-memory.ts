@@ -94,11 +94,11 @@ export function checkFixedSize(buffer: ArrayBufferLike, name: string): void {
   })
 }
 
-type SegmentClass<Made> = new (block: Block, base: number, byteSize: number, flags: number) => Made
+type MakeSegment<Made> = (block: Block, base: number, byteSize: number, flags: number) => Made
 
 /** The memory at the segment's address with another size, and with `scope` also with another lifetime. */
 export function reinterpret<Made>(
-  Class: SegmentClass<Made>,
+  newSegment: MakeSegment<Made>,
   segment: Segment,
   byteSize: number,
   scope: ResourceScope | undefined,
@@ -138,10 +138,10 @@ export function reinterpret<Made>(
   if (size > oldSize) expose(block)
   const gate = owner === undefined ? block.gate : owner.gate
   const result = isInside
-    ? new Class(owner === undefined ? block : aliasOf(block, gate), base, size, flags)
-    : new Class(foreignBlock(gate, address, size), 0, size, flags)
+    ? newSegment(owner === undefined ? block : aliasOf(block, gate), base, size, flags)
+    : newSegment(foreignBlock(gate, address, size), 0, size, flags)
   if (cleanup !== undefined) {
-    owner?.addCloseAction(() => cleanup(new Class(foreignBlock(globalScope.gate, address, size), 0, size, flags)))
+    owner?.addCloseAction(() => cleanup(newSegment(foreignBlock(globalScope.gate, address, size), 0, size, flags)))
   }
   return result
 }

@@ -139,6 +139,8 @@ function stridedTensor(name: string, { type }: Tensor): ArgumentError {
 
 const DANGLING = 'Put the bytes into memory of an allocator or a typed array, because addresses can dangle.'
 
+const storeOtherResult = (slot: Slot, value: unknown): void => store(slot, resolveResult(slot, value as Value))
+
 /** Resolves the result of a function. @throws {ScopeClosedError | WrongThreadError} if its memory is not open. */
 export function resolveResult(slot: Slot, given: Value): Resolved {
   const value = memoryOf(given) as Value
@@ -184,6 +186,8 @@ export interface ArgumentSteps {
    * frequent kinds and the others have separate functions.
    */
   storeScalar(slot: Slot, value: Resolved): void
+  /** Stores what a function of TypeScript has returned. Without a slot, nothing is stored. @throws as {@link resolveResult} */
+  storeResult(slot: Slot | undefined, value: unknown): void
 }
 
 interface Stores extends ArgumentSteps {
@@ -221,6 +225,15 @@ function makeStores(): Stores {
     setAddress,
     setDouble,
     storeScalar,
+    storeResult: (slot, value) => {
+      if (slot === undefined) return
+      const { fast, word } = slot
+      if (typeof value === 'number') {
+        if (fast === 'integer' && (value | 0) === value) return setWords(word, value, value >> 31)
+        if (fast === 'float64') return setDouble(word, value)
+      }
+      storeOtherResult(slot, value)
+    },
     operandOf: (value, code) => (value instanceof MemoryType ? value.block : otherOperand(value, code)),
     resolveIn: (operand, slot, value) => {
       const { fast } = slot

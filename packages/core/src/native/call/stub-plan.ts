@@ -1,28 +1,28 @@
 import { ArgumentError } from '../../errors/kinds.ts'
-import type { Value } from '../argument-conversion.ts'
-import type { CallPlan, ParameterPlan, PlanSignature, ResultPlan } from './call-plan.ts'
+import type { CallPlan, ParameterPlan, PlanSignature, PlanType, ResultPlan } from './call-plan.ts'
 import { threadDriver } from './thread-driver.ts'
 import { WORDS } from './frame-layout.ts'
 import { planCall } from './plan.ts'
-import { fastKind, type Resolved, resolveResult, type Slot } from './store.ts'
+import { fastKind, type Slot } from './store.ts'
 
 /** An argument, as calls of a stub read it. */
 export interface Reader {
   /** For the frequent kinds, whose code the compiler inlines into every call. */
-  readonly fast: 'int32' | 'float64' | 'pointer' | undefined
+  readonly fast: 'int32' | 'float64' | undefined
   readonly word: number
   readonly plan: ParameterPlan
+  readonly isPointer: boolean
+  /** The alignment of a struct. Undefined for all other arguments. */
+  readonly byteAlignment: number | undefined
 }
-
-/** Turns the result of a function into what is stored, while the memory of the result is open. @throws {ArgumentError} */
-export type Complete = (value: Value) => Resolved
 
 /** The part of a stub that all stubs of one signature share. */
 export interface StubPlan {
   readonly readers: readonly Reader[]
+  /** The letters of the arguments: `p` is a pointer, `-` a struct, and `s` every other argument. */
+  readonly order: string
   /** Where the result is stored. Undefined for `void`. */
   readonly result: Slot | undefined
-  readonly complete: Complete
   /** The size of the stack arguments in bytes. */
   readonly stackSize: number
   /** The size in bytes of a result that the caller gives memory for, or 0. */
@@ -65,24 +65,35 @@ export function stubPlan(signature: PlanSignature, name: string): StubPlan {
     root = newBranch()
     count = 0
   }
-  return (branch.plan = newPlan(planCall(threadDriver().abi, signature), name))
+  return (branch.plan = newPlan(planCall(threadDriver().abi, signature), parameters, name))
 }
 
-function newPlan(call: CallPlan, name: string): StubPlan {
-  const result = resultSlot(call.result, call, name)
+function newPlan(call: CallPlan, types: readonly PlanType[], name: string): StubPlan {
+  const readers = call.parameters.map((plan, i) => readerOf(plan, types[i]!))
   return {
-    readers: call.parameters.map(readerOf),
-    result,
-    complete: (value) => (result === undefined ? undefined : resolveResult(result, value)),
+    readers,
+    order: readers.map(letterOf).join(''),
+    result: resultSlot(call.result, call, name),
     stackSize: call.stackSize,
     resultSize: call.result.kind === 'memory' ? call.result.byteSize : 0,
   }
 }
 
-function readerOf(plan: ParameterPlan): Reader {
+function readerOf(plan: ParameterPlan, type: PlanType): Reader {
   const { kind, word, byteSize } = plan
-  const isFast = byteSize === 8 && (kind === 'int32' || kind === 'float64' || kind === 'pointer')
-  return { fast: isFast ? kind : undefined, word, plan }
+  const isFast = byteSize === 8 && (kind === 'int32' || kind === 'float64')
+  return {
+    fast: isFast ? kind : undefined,
+    word,
+    plan,
+    isPointer: kind === 'pointer',
+    byteAlignment: typeof type === 'string' ? undefined : type.byteAlignment,
+  }
+}
+
+function letterOf({ isPointer, byteAlignment }: Reader): string {
+  if (isPointer) return 'p'
+  return byteAlignment === undefined ? 's' : '-'
 }
 
 /** Where the result of a function is stored. A struct in memory is copied from the stack area to its place. */
@@ -97,5 +108,5 @@ function resultSlot({ kind, word, byteSize, pieces }: ResultPlan, call: CallPlan
     return { kind, fast: fastKind(kind), word, name, byteSize: 8, plan: undefined, call }
   const all = kind === 'struct' ? pieces : [{ word: WORDS.stack, offset: 0, byteSize }]
   const plan = { kind: 'struct', word, byteOffset: 0, byteSize, second: -1, pieces: all, copy: null } as const
-  return { kind: 'struct', word, name, byteSize, plan, call }
+  return { kind: 'struct', fast: undefined, word, name, byteSize, plan, call }
 }

@@ -3,15 +3,15 @@ import { CONSTANTS, LAYOUTS } from '../../generated/layouts.ts'
 import { STATUS } from '../../generated/status.ts'
 import { checkStatus, coreFunctions, lastError } from '../core-library.ts'
 import { addressOf } from '../native-memory.ts'
-import type { ValueType } from '../value-type.ts'
-import type { ParameterPlan, PlanSignature } from './call-plan.ts'
+import type { PlanSignature } from './call-plan.ts'
 import { threadDriver } from './thread-driver.ts'
 import { WORDS } from './frame-layout.ts'
-import { bytes, doubles, TWO_32, unsignedBigints, unsignedWords, words } from './frame.ts'
-import { addFunction, addressAt, type EnteredFunction, keepThrown, removeFunction } from './functions.ts'
-import { load, loadStruct } from './load.ts'
-import { argumentSteps, type Resolved, type Slot, store } from './store.ts'
-import { type Complete, type Reader, stubPlan, type StubPlan } from './stub-plan.ts'
+import { TWO_32, words } from './frame.ts'
+import { addFunction, removeFunction } from './functions.ts'
+import { type Slot, store } from './store.ts'
+import { NO_PLACE, stubForm } from './stub-forms.ts'
+import { stubPlan } from './stub-plan.ts'
+import type { StubFunction, StubPlace } from './stub-steps.ts'
 
 /** What happens when a thread that does not run the function's JavaScript calls a stub. */
 export type ForeignThread = 'refuse' | 'wait' | 'relay'
@@ -35,11 +35,6 @@ export interface StubOptions {
   /** The result of calls that are refused, for scalars and addresses. The default is 0. */
   readonly refusedResult?: number | bigint | boolean
 }
-
-/** An argument of a stub: a struct is a copy of its bytes, and an address is a number, or a bigint from 2^53 on. A text is copied. */
-export type StubArgument = number | bigint | boolean | string | Uint8Array | null | undefined
-
-export type StubFunction = (...values: StubArgument[]) => Resolved
 
 /** The address of a live stub. */
 export class Stub {
@@ -100,26 +95,24 @@ export type StubSettings = { readonly [Name in keyof StubOptions]: StubOptions[N
 /**
  * Makes a native function that runs a function of TypeScript.
  *
- * @param makeRun returns the function, which receives scalars, addresses as numbers, and structs as copies of their bytes. It
- * passes its result, which is a scalar or the segment of a struct, to `complete`, and returns what `complete` returns.
  * @param name names the result in messages.
  * @throws {AllocationError} if the process has no address left. @throws {ArgumentError} if the refused result is not valid.
  */
 export function makeStub(
   signature: PlanSignature,
-  makeRun: (complete: Complete) => StubFunction,
+  run: StubFunction,
   options: StubSettings,
   name: string,
+  place: StubPlace = NO_PLACE,
 ): Stub {
   const { foreignThread = 'relay', timeout = Infinity, unsafeReuse = false, refusedResult } = options
   threadDriver()
   const plan = stubPlan(signature, name)
-  const run = makeRun(plan.complete)
   const { words: fields, address: at } = (description ??= newDescription())
   stageRefused(plan.result, refusedResult)
   fields[FIELD.refused] = words[STAGE]!
   fields[FIELD.refused + 1] = words[STAGE + 1]!
-  const id = addFunction(entered(plan, run))
+  const id = addFunction(stubForm(plan, run, place))
   fields[FIELD.function] = id
   fields[FIELD.stackSize] = plan.stackSize
   fields[FIELD.resultSize] = plan.resultSize
@@ -143,84 +136,8 @@ function refusedStub(id: number, status: number): unknown {
   return checkStatus(status, 'making a stub')
 }
 
-type MakeEntered = (plan: StubPlan, run: StubFunction) => EnteredFunction
-
-/** A function, for the reason that `makeSteps()` of the calls has. */
-function makeEntered(): MakeEntered {
-  const [frameWords, frameUnsigned, frameBigints, frameDoubles] = [words, unsignedWords, unsignedBigints, doubles]
-  const [twoTo32, mostSafe] = [TWO_32, Number.MAX_SAFE_INTEGER]
-  const { store: storeResult } = argumentSteps
-
-  const read = ({ fast, word, plan }: Reader): StubArgument => {
-    if (fast === 'int32') return frameWords[word]
-    if (fast === 'pointer') {
-      const address = frameUnsigned[word]! + frameUnsigned[word + 1]! * twoTo32
-      return address <= mostSafe ? address : frameBigints[word >> 1]
-    }
-    if (fast === 'float64') return frameDoubles[word >> 1]
-    return argumentAt(plan)
-  }
-
-  return ({ readers, result }, run) => {
-    const [first, second] = readers as [Reader, Reader]
-    switch (readers.length) {
-      case 1:
-        return () => {
-          try {
-            const value = run(read(first))
-            if (result !== undefined) storeResult(result, value)
-          } catch (error) {
-            keepThrown(error)
-          }
-        }
-      case 2:
-        return () => {
-          try {
-            const value = run(read(first), read(second))
-            if (result !== undefined) storeResult(result, value)
-          } catch (error) {
-            keepThrown(error)
-          }
-        }
-      default:
-        return () => {
-          try {
-            const value = run(...readers.map(read))
-            if (result !== undefined) storeResult(result, value)
-          } catch (error) {
-            keepThrown(error)
-          }
-        }
-    }
-  }
-}
-
-/** Returns the function that native code enters. All arguments are read before `run` can make calls, which use the frame too. */
-const entered: MakeEntered = makeEntered()
-
 /** Results are in the frame before the call, too. */
 const STAGE = WORDS.generalResults
-
-function argumentAt(plan: ParameterPlan): StubArgument {
-  const { kind, word, byteSize } = plan
-  if (kind === 'pointer') return load(kind, word)
-  if (kind === 'struct') return loadStruct(plan.pieces, byteSize)
-  if (kind === 'indirect') return copyOf(addressAt(word), byteSize)
-  return byteSize === 8 ? load(kind, word) : loadNarrow(kind, plan)
-}
-
-/** Loads a scalar that does not have the words of a register alone. */
-function loadNarrow(kind: ValueType, { byteOffset, byteSize }: ParameterPlan): StubArgument {
-  bytes.copyWithin(STAGE * 4, byteOffset, byteOffset + byteSize)
-  return load(kind, STAGE)
-}
-
-/** Copies native memory, which the caller of the stub guarantees to be valid. */
-function copyOf(address: number, byteSize: number): Uint8Array {
-  const copy = Buffer.allocUnsafeSlow(byteSize)
-  coreFunctions().tn_memory_copy(addressOf(copy), address, byteSize)
-  return copy
-}
 
 /** Stores the bits of a refused result into the stage, as the register of a result has them. @throws {ArgumentError} */
 function stageRefused(result: Slot | undefined, value: StubOptions['refusedResult']): void {
