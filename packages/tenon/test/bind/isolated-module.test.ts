@@ -29,6 +29,16 @@ afterAll(async () => {
   rmSync(directory, { recursive: true })
 })
 
+/** The error that a function throws. */
+function errorOf(run: () => unknown): Error {
+  try {
+    run()
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('nothing was thrown')
+}
+
 const live = (): number => bound['store_live']() as number
 
 describe('an isolated module', () => {
@@ -106,6 +116,25 @@ describe('an isolated module', () => {
     expect(bound['box_free'](null)).toBeUndefined()
     const { value, at } = bound['box_step'](bound['box_static']())
     expect([value, bound['box_value'](at)]).toEqual([1, 2])
+  })
+
+  test('passes the address of a pointer to the worker that made it', async () => {
+    const other = await loadAgain('store', 'two-workers')
+    await using _ = await Library.isolate(other['library'] as NativeModule, { workers: 2 })
+    const boxes = new Map<string, Handle>()
+    for (let i = 0; i < 20; i++) {
+      // The other worker makes the box while this one is busy.
+      const busy = other['text_copy'].async('x'.repeat(i % 2 === 0 ? 500_000 : 1)) as Promise<string>
+      const box = other['box_new'](i) as Handle
+      await busy
+      boxes.set(/process (\d+)/.exec(errorOf(() => box.reinterpret(4)).message)![1]!, box)
+    }
+    expect(boxes.size).toBe(2)
+    const [first, second] = [...boxes.values()] as [Handle, Handle]
+    // The worker of the first one has run the last call.
+    other['box_value'](first)
+    second.close()
+    first.close()
   })
 
   test('ends a handle only when the other arguments of the function that takes it fit', () => {
