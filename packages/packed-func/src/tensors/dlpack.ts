@@ -57,7 +57,7 @@ export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer
  * @returns a native tensor, which has the reason, if the memory is not on the CPU, is null or not aligned to its elements, or Tenon does not
  * have the type: vectors as elements, and negative sizes or strides.
  * @throws {ArgumentError} if `pointer` is not a pointer, or null. @throws {PackedFuncError} of kind `RuntimeError` if the memory is
- * not aligned; the managed tensor then stays the caller's. Of kind `BufferError` if it has another major version than 1; then its
+ * not aligned, or `MemoryError`; the managed tensor then stays the caller's. Of kind `BufferError` if it has another major version than 1; then its
  * deleter has been called.
  */
 export function fromDLPack(
