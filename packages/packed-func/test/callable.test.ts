@@ -172,6 +172,12 @@ describe('with()', () => {
   })
 })
 
+it('the constructor refuses what is not a handle', () => {
+  const Made = PackedFunc as unknown as new (...values: unknown[]) => PackedFunc
+  for (const values of [[], [{}, 'x'], [68, undefined], ['ffi.Function', null]])
+    expect(() => new Made(...values)).toThrow('handle must be that of a native object')
+})
+
 describe('a class of functions that a program registers', () => {
   it('is the class of all packed functions, until another one is registered', () => {
     class Named extends PackedFunc {

@@ -65,7 +65,7 @@ export class PackedFunc extends NativeObject {
   constructor(typeIndex: number, handle: number, name = '', typed?: (callee: Callee) => object) {
     const callee = new Callee(typeIndex, handle, name, typed)
     // That of PackedFunc, or of the class that the program registered for functions.
-    const prototype = wrapperClass(typeIndex, handle).prototype as object
+    const prototype = wrapperClass(TypeIndex.Function, handle).prototype as object
     super(typeIndex, handle, Object.setPrototypeOf(callee.owner, prototype) as object, callee)
   }
 
