@@ -53,7 +53,7 @@ describeOnLinux('C and shell blocks', () => {
     const unused = sources.filter(
       ({ page, attributes: { file } }) =>
         file === undefined ||
-        !shell.some((block) => block.page === page && /^gcc /m.test(block.code) && block.code.includes(file)),
+        !shell.some((block) => block.page === page && /^g(?:cc|\+\+) /m.test(block.code) && block.code.includes(file)),
     )
     expect(unused.map(({ place }) => place)).toEqual([])
   })
