@@ -60,7 +60,7 @@ it.each<[string, object, string]>([
 it('typed functions print their names', () => {
   const sum = kernel('sum')
   expect(inspect(sum.typed([t.int], t.int, 'sum'))).toBe('[ffi.Function sum]')
-  expect(inspect(sum.typed([t.int, t.int, t.int, t.int], t.int))).toBe('[ffi.Function typed]')
+  expect(inspect(sum.typed([t.int, t.int, t.int, t.int], t.int))).toBe('[ffi.Function sum]')
   expect(inspect(sum.with({}))).toBe('[ffi.Function sum]')
   expect(inspect(sum.with({ signal: new AbortController().signal }))).toBe('[ffi.Function sum] with a signal')
 })

@@ -2,8 +2,8 @@ import { findRuntime, runInRuntime, testedRuntimes } from '@tenon/config/runtime
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-for (const runtime of testedRuntimes) {
-  const path = findRuntime(runtime)
+for (const runtime of ['node', ...testedRuntimes] as const) {
+  const path = runtime === 'node' ? process.execPath : findRuntime(runtime)
   if (path === undefined) continue
 
   test(`a server answers requests in ${runtime}, and closes after the last`, async () => {

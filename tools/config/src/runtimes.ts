@@ -46,14 +46,21 @@ export interface RuntimeResult {
   readonly stderr: string
 }
 
+/** The flags with which each runtime runs the text of a module and has `gc()`. */
+const evalFlags: Readonly<Record<TestedRuntime | 'node', readonly string[]>> = {
+  node: ['--expose-gc', '--input-type=module', '--eval'],
+  bun: ['--expose-gc', '--eval'],
+  deno: ['eval', '--v8-flags=--expose-gc'],
+}
+
 /** Runs the text of a module in a runtime. It resolves imports like a file in `cwd`, and is killed after a minute. */
 export function runInRuntime(
-  runtime: TestedRuntime,
+  runtime: TestedRuntime | 'node',
   path: string,
   source: string,
   cwd: string,
 ): Promise<RuntimeResult> {
-  const args = runtime === 'bun' ? ['--expose-gc', '--eval', source] : ['eval', '--v8-flags=--expose-gc', source]
+  const args = [...evalFlags[runtime], source]
   // Colours would be in the messages of errors.
   const env = { ...process.env, NO_COLOR: '1' }
   return new Promise((resolve) => {

@@ -135,7 +135,7 @@ export class PackedFunc extends NativeObject {
     name = '',
   ): TypedFunction<P, R> {
     const { typeIndex, handle } = openCallee(this)
-    const typed = typedForm(parameters, result, name)
+    const typed = typedForm(parameters, result, name, this.name)
     openStack().host.tn_packed_retain(handle)
     return new PackedFunc(typeIndex, handle, name, typed) as unknown as TypedFunction<P, R>
   }

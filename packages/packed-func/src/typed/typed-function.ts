@@ -42,12 +42,14 @@ export interface TypedFunction<P extends readonly unknown[], R> extends NativeOb
 /**
  * Returns the maker of the JavaScript function that checks and converts the values of each call of a packed function.
  *
+ * @param name the name in the messages about types. @param ownName the name of the packed function, which the JavaScript function has without it.
  * @throws {ArgumentError} if a type is not a type such as `t.int`.
  */
 export function typedForm(
   parameters: readonly AnyDescriptor[],
   result: AnyDescriptor,
   name: string,
+  ownName: string,
 ): (callee: Callee) => object {
   if (!Array.isArray(parameters)) throw wrongType('parameters', 'an array', parameters)
   parameters.forEach((type, i) => checkDescriptor(type, `parameters[${i}]`))
@@ -57,7 +59,7 @@ export function typedForm(
     const later = async (values: readonly unknown[], signal?: AbortSignal): Promise<unknown> =>
       resultOf(signature, result, await callOnThread(callee.owner, toNative(signature, values), signal))
     const members = {
-      name: name || 'typed',
+      name: name || ownName || 'typed',
       async: (...values: unknown[]) => later(values),
       with: (options: AsyncOptions) => new AsyncForm(String(signature), options, later),
       tryCall: (...values: unknown[]): CallResult<unknown> => {
