@@ -8,6 +8,7 @@ import { installedWith, type Manifest, type NpmPackage } from '@tenon/build/inte
 import { BinaryFormatError, readBinary, readTextConstants } from '../../../../packages/binary/src/index.ts'
 import { CONSTANTS } from '../../../../packages/core/src/generated/layouts.ts'
 import { coreDigests, coreDigestsPath } from './core-digests.ts'
+import { ANY_VERSION } from './finish-package.ts'
 
 /**
  * Returns a sentence for each reason why packages must not be published together.
@@ -29,11 +30,18 @@ export function findSetFaults(
   ]
 }
 
-/** A package must depend on the versions that are published with it. */
+/**
+ * A package must depend on exactly the versions that are published with it, because packages use internal entries of each other, which
+ * may change in any version.
+ */
 function findVersions(pkg: NpmPackage, packages: readonly NpmPackage[]): string[] {
-  const ranges = Object.assign({}, pkg.manifest['peerDependencies'], installedWith(pkg)) as Manifest
+  const peers = Object.entries((pkg.manifest['peerDependencies'] ?? {}) as Manifest)
+  const ranges = Object.assign(
+    Object.fromEntries(peers.filter(([, range]) => range !== ANY_VERSION)),
+    installedWith(pkg),
+  ) as Manifest
   return packages
-    .filter(({ name, version }) => ![undefined, version].includes((ranges[name] as string)?.replace(/^[~^]/, '')))
+    .filter(({ name, version }) => ranges[name] !== undefined && ranges[name] !== version)
     .map(
       ({ name, version }) =>
         `${pkg.name} must depend on ${name} ${version}, which is published with it, got ${String(ranges[name])}`,
@@ -74,7 +82,7 @@ function findUmbrella({ manifest }: NpmPackage, packages: readonly NpmPackage[],
         .map((entry) => `./${part.name.slice(scope.length + 1)}${entry.slice(1)}`),
     )
     .filter((entry) => read('exports')[entry] === undefined)
-  const wrong = ['build', 'serve']
+  const wrong = ['bind', 'build', 'serve']
     .map((name) => `${scope}/${name}`)
     .filter((name) => {
       const meta = read('peerDependenciesMeta')[name] as { readonly optional?: boolean } | undefined

@@ -29,13 +29,13 @@ export interface FinishContext {
  */
 export function finishPackage(pkg: NpmPackage, context: FinishContext): NpmPackage {
   const { directory, notice, project, platformPackages } = context
-  const { name, version, manifest } = pkg
+  const { name, manifest } = pkg
   const fields = {
     ...manifest,
     scripts: undefined,
     devDependencies: undefined,
     files: undefined,
-    ...(name === 'tenon' && optionalPeers(manifest, [`${project.scope}/build`, `${project.scope}/serve`], version)),
+    ...(name === 'tenon' && withServe(manifest, `${project.scope}/serve`)),
     optionalDependencies: releasedPlatforms(manifest, name, platformPackages),
     ...releaseFields(context),
   }
@@ -67,15 +67,23 @@ export function releaseFields({
   }
 }
 
-/** The commands of these packages run through that of the umbrella, which finds them from the working directory. */
-function optionalPeers(manifest: Manifest, names: readonly string[], version: string): Manifest {
-  const withAll = (field: string, value: unknown): object => ({
-    ...(manifest[field] as Manifest | undefined),
-    ...Object.fromEntries(names.map((name) => [name, value])),
-  })
+/**
+ * The range of the server among the peers of the umbrella. The server depends on one version of the umbrella, so each release of the
+ * server would change the umbrella if it stated a version in return.
+ */
+export const ANY_VERSION = '*'
+
+/**
+ * Adds the server to the optional peers. Its commands run through that of the umbrella, which finds them from the working directory. It
+ * is not in the workspace's manifest, because packages of a workspace must not depend on each other in a circle.
+ */
+function withServe(manifest: Manifest, serve: string): Manifest {
   return {
-    peerDependencies: withAll('peerDependencies', `^${version}`),
-    peerDependenciesMeta: withAll('peerDependenciesMeta', { optional: true }),
+    peerDependencies: { ...(manifest['peerDependencies'] as Manifest | undefined), [serve]: ANY_VERSION },
+    peerDependenciesMeta: {
+      ...(manifest['peerDependenciesMeta'] as Manifest | undefined),
+      [serve]: { optional: true },
+    },
   }
 }
 

@@ -165,7 +165,9 @@ describe('packages that are published together', () => {
   const part = withManifest(scope, { exports: { '.': {}, './linker': {}, './internal': {}, './package.json': '' } })
   const umbrella = finish(
     packed('tenon', {
-      dependencies: { '@tenon/scope': '^1.2.3' },
+      dependencies: { '@tenon/scope': '1.2.3' },
+      peerDependencies: { '@tenon/bind': '1.2.3', '@tenon/build': '1.2.3' },
+      peerDependenciesMeta: { '@tenon/bind': { optional: true }, '@tenon/build': { optional: true } },
       exports: { '.': {}, './scope': {}, './scope/linker': {} },
     }),
     'packages/tenon',
@@ -173,22 +175,49 @@ describe('packages that are published together', () => {
 
   test('the umbrella has every public entry, and optional peers', () => {
     expect(faultsOf([], part, umbrella)).toEqual([])
-    expect(umbrella.manifest['peerDependencies']).toEqual({ '@tenon/build': '^1.2.3', '@tenon/serve': '^1.2.3' })
+    expect(umbrella.manifest['peerDependencies']).toEqual({
+      '@tenon/bind': '1.2.3',
+      '@tenon/build': '1.2.3',
+      '@tenon/serve': '*',
+    })
     expect(faultsOf([], part, withManifest(umbrella, { exports: { '.': {}, './scope': {} } }))).toEqual([
       'tenon must export every public entry of its parts, but lacks ./scope/linker',
     ])
-    const dependent = { '@tenon/scope': '^1.2.3', '@tenon/serve': '^1.2.3' }
+    const dependent = { '@tenon/scope': '1.2.3', '@tenon/serve': '1.2.3' }
     expect(faultsOf([], part, withManifest(umbrella, { dependencies: dependent }))).toEqual([
       'tenon must have @tenon/serve as an optional peer and not as a dependency',
     ])
     expect(faultsOf([], part, withManifest(umbrella, { peerDependenciesMeta: undefined }))).toEqual([
-      'tenon must have @tenon/build, @tenon/serve as an optional peer and not as a dependency',
+      'tenon must have @tenon/bind, @tenon/build, @tenon/serve as an optional peer and not as a dependency',
     ])
   })
 
   test('depend on the versions of each other', () => {
     expect(faultsOf([], withManifest(part, { version: '1.3.0' }), umbrella)).toEqual([
-      'tenon must depend on @tenon/scope 1.3.0, which is published with it, got ^1.2.3',
+      'tenon must depend on @tenon/scope 1.3.0, which is published with it, got 1.2.3',
+    ])
+    expect(faultsOf([], withManifest(scope, { name: '@tenon/build', version: '1.3.0' }), umbrella)).toContain(
+      'tenon must depend on @tenon/build 1.3.0, which is published with it, got 1.2.3',
+    )
+  })
+
+  test.each(['^1.2.3', '~1.2.3', '>=1.2.3', '1.x', '*', 'latest'])(
+    'depend on exact versions of each other, and not on %s',
+    (range) => {
+      expect(faultsOf([], part, withManifest(umbrella, { dependencies: { '@tenon/scope': range } }))).toEqual([
+        `tenon must depend on @tenon/scope 1.2.3, which is published with it, got ${range}`,
+      ])
+    },
+  )
+
+  test('may have any version of the server, which depends on one version of the umbrella', () => {
+    const serve = finish(
+      packed('@tenon/serve', { version: '1.4.0', dependencies: { tenon: '1.2.3' } }),
+      'packages/serve',
+    )
+    expect(faultsOf([], part, umbrella, serve)).toEqual([])
+    expect(faultsOf([], part, umbrella, withManifest(serve, { dependencies: { tenon: '^1.2.3' } }))).toEqual([
+      '@tenon/serve must depend on tenon 1.2.3, which is published with it, got ^1.2.3',
     ])
   })
 
@@ -207,5 +236,11 @@ describe('packages that are published together', () => {
     expect(faultsOf(['linux-x64-gnu'], more, platform)).toContain(
       `optionalDependencies of @tenon/core must be ${released}@1.2.3, got ${released}@1.2.3, ${other}@1.2.3`,
     )
+    const newer = withManifest(platform, { version: '1.2.4' })
+    expect(faultsOf(['linux-x64-gnu'], ...carryDigests([core, newer], '@tenon'))).toEqual([
+      expect.stringContaining('not a shared library'),
+      `@tenon/core must depend on ${released} 1.2.4, which is published with it, got 1.2.3`,
+      `the packages of the core must be published with it, but ${released} is not there`,
+    ])
   })
 })
