@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
-import { findUndocumented } from '../src/checks/documented.ts'
+import { findReferenceProblems, findUndocumented } from '../src/checks/documented.ts'
 import { findIncompleteReferences } from '../src/checks/references.ts'
+import { listSourceFiles } from '../src/checks/source-files.ts'
 import { errorCodes, pageOf } from '../src/checks/error-pages.ts'
 
 const files = (index: string, module: string): { path: string; text: string }[] => [
@@ -96,6 +97,26 @@ describe('findIncompleteReferences()', () => {
     expect(problemsOf('/** See {@link g}. */\nexport const f = 1')).toEqual([
       'packages/a/src/b.ts must link to a public name, got g in the comment of f',
     ])
+  })
+})
+
+describe('the reference of each package', async () => {
+  const sources = await listSourceFiles(['.ts'])
+  const index = sources.filter(({ path }) => /^packages\/[^/]+\/src\/index\.ts$/.test(path)).map(({ path }) => path)
+  const others = ['scope/src/bind.ts', 'scope/src/linker.ts', 'serve/src/client.ts', 'nnapi/src/hidl.ts']
+  const entries = [...index, ...others.map((path) => `packages/${path}`), 'packages/core/src/koffi.ts']
+
+  test('is complete', () => {
+    expect(index.length).toBeGreaterThanOrEqual(12)
+    expect(findReferenceProblems(sources)).toEqual([])
+  })
+
+  test('must not mention names that are not exported', () => {
+    const added = '\ninterface Hidden {}\n/** F. */\nexport declare function visible(x: Hidden): void\n'
+    const changed = sources.map(({ path, text }) => ({ path, text: entries.includes(path) ? text + added : text }))
+    expect(findReferenceProblems(changed).toSorted()).toEqual(
+      entries.map((path) => `${path} must export Hidden, which visible mentions in ${path}`).toSorted(),
+    )
   })
 })
 

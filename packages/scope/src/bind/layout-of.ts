@@ -21,7 +21,8 @@ type MemberType =
 /** The members of a struct, or of a union. */
 export type MemberLayouts = Members | Group
 
-interface SizedClass {
+/** A class of structs or unions with its size and alignment in bytes. */
+export interface SizedClass {
   readonly byteSize: number
   readonly byteAlignment: number
 }

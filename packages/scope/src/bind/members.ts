@@ -4,8 +4,11 @@ import { MemoryLayout } from '../layout/layouts.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 
-type BitsKind = 'bool' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64'
-type ScalarKind = BitsKind | 'float32' | 'float64'
+/** The types of bit-fields. */
+export type BitsKind = 'bool' | 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64'
+
+/** The types of members that are numbers. */
+export type ScalarKind = BitsKind | 'float32' | 'float64'
 
 /** The widest bit-field that is a number. Wider ones are bigints. */
 const NUMBER_BITS = 53

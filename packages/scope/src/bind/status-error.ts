@@ -2,7 +2,7 @@ import { TenonError } from '@tenon/core'
 import { defineKind } from '@tenon/core/internal'
 
 /** The status of a C function, and the library's text about it. */
-interface StatusFailure {
+export interface StatusFailure {
   /** The name of the function. */
   readonly name: string
   /** The status. Undefined if the function returned an object without a number. */

@@ -16,7 +16,8 @@ import { send, type ClientRequest } from './transport.ts'
 /** Models by their names, for the types of requests: `{ softmax: typeof softmax }`. */
 export type Models = Readonly<Record<string, Model>>
 
-type SignatureOf<One> = One extends Model<infer Signature> ? Signature : string
+/** The signature of a model, as a literal type; `string` for a model of unknown type. */
+export type SignatureOf<One> = One extends Model<infer Signature> ? Signature : string
 
 /** The options of {@link createClient}. */
 export interface ClientOptions {

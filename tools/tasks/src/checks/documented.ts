@@ -8,7 +8,7 @@ import { findIncompleteReferences } from './references.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
 /** The entries of packages, whose exports are public. */
-const entries = /^packages\/[^/]+\/src\/(index|testing|linker|hidl|koffi)\.ts$/
+const entries = /^packages\/[^/]+\/src\/(bind|client|hidl|index|koffi|linker|testing)\.ts$/
 
 export function findUndocumented(files: readonly SourceFile[]): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
@@ -28,10 +28,14 @@ function undocumentedOf(entry: SourceFile, files: ReadonlyMap<string, SourceFile
   })
 }
 
+/** Returns a sentence for each public name that the reference of the API lacks or does not explain. */
+export function findReferenceProblems(files: readonly SourceFile[]): string[] {
+  return [...findUndocumented(files), ...findIncompleteReferences(files, (path) => entries.test(path))]
+}
+
 export const documentedCheck: Check = {
   name: 'documented',
   async run() {
-    const files = await listSourceFiles(['.ts'])
-    return { problems: [...findUndocumented(files), ...findIncompleteReferences(files, (path) => entries.test(path))] }
+    return { problems: findReferenceProblems(await listSourceFiles(['.ts'])) }
   },
 }
