@@ -102,7 +102,7 @@ await attemptLater(()=>b.cursor_next.async(c)); await attemptLater(()=>b.open_sl
     'TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED, gave flags, gave Array, TENON_SCOPE_CLOSED, TENON_SCOPE_CLOSED',
   ],
   'structs of wrong size': [
-    `const small=MemorySegment.ofBuffer(new Uint8Array(4)); for(const g of [()=>b.flags_sum(small),()=>b.flags_read(small),()=>b.flags.at(small),()=>b.flags.at(small,-1),()=>b.flags.at(small,2**53),()=>b.flags_sum(b.extent.allocate(NativeScope.ofConfined())),()=>b.flags_sum(null),()=>b.flags_sum({}),()=>b.flags_sum(MemorySegment.NULL),()=>b.flags_sum(MemorySegment.ofAddress(8n)),()=>b.extent.array(MemorySegment.ofBuffer(new Uint8Array(20))),()=>b.flags_sum(new b.flags({})),()=>b.flags_sum(new b.flags(small)), ()=>b.flags_sum(Object.create(b.flags.prototype))]) attempt(g)`,
+    `const small=MemorySegment.ofBuffer(new Uint8Array(64)).asSlice(0,4); for(const g of [()=>b.flags_sum(small),()=>b.flags_read(small),()=>b.flags.at(small),()=>b.flags.at(small,-1),()=>b.flags.at(small,2**53),()=>b.flags_sum(b.extent.allocate(NativeScope.ofConfined())),()=>b.flags_sum(null),()=>b.flags_sum({}),()=>b.flags_sum(MemorySegment.NULL),()=>b.flags_sum(MemorySegment.ofAddress(8n)),()=>b.extent.array(MemorySegment.ofBuffer(new Uint8Array(20))),()=>b.flags_sum(new b.flags({})),()=>b.flags_sum(new b.flags(small)), ()=>b.flags_sum(Object.create(b.flags.prototype))]) attempt(g)`,
     'TENON_ARGUMENT, gave 0, TENON_BOUNDS, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT, TENON_BOUNDS, TENON_ARGUMENT, TENON_ARGUMENT, TENON_ARGUMENT',
   ],
   'enum and bool out of range': [
