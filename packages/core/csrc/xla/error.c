@@ -60,7 +60,10 @@ int32_t tn__xla_error_report(tn_xla_error_t *error, int32_t *code) {
 
 size_t tn_xla_live_errors(void) { return tn__xla_set_count(&live, &lock); }
 
-tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t actual) {
+tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, const void *args) {
+  if (args == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "%s must not be null", what);
+  size_t actual = 0;
+  memcpy(&actual, args, sizeof actual);
   if (actual >= expected) return NULL;
   return tn__xla_error(TN_XLA_INVALID_ARGUMENT,
                        "Unexpected %s size: expected %zu, got %zu. The handler and the runtime were built for "
@@ -76,12 +79,12 @@ tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args) {
 
 void tn__xla_error_get_details(void *pointer) {
   tn_xla_error_get_details_args_t *args = pointer;
-  if (args->struct_size < sizeof(tn_xla_error_get_message_args_t)) return;
+  if (args == NULL || args->struct_size < sizeof(tn_xla_error_get_message_args_t)) return;
   const int is_live = tn__xla_error_is_live(args->error);
   args->message = is_live ? args->error->message : "";
   if (args->struct_size >= TN_XLA_SIZE_ERROR_GET_DETAILS) args->errc = is_live ? args->error->code : TN_XLA_INTERNAL;
 }
 
 void tn__xla_error_destroy_args(tn_xla_error_destroy_args_t *args) {
-  if (args->struct_size >= sizeof *args) tn__xla_error_destroy(args->error);
+  if (args != NULL && args->struct_size >= sizeof *args) tn__xla_error_destroy(args->error);
 }

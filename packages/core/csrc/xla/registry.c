@@ -159,9 +159,9 @@ static tn_xla_error_t *no_memory(void) {
 
 /* Reads the arguments of either layout. The size tells them apart, and says nothing about the version. */
 static tn_xla_error_t *read_arguments(entry_t *entry, const tn_xla_handler_register_args_v1_t *args) {
-  const size_t size = args->struct_size;
+  const size_t size = args == NULL ? 0 : args->struct_size;
   if (size < offsetof(tn_xla_handler_register_args_v1_t, bundle))
-    return tn__xla_check_size("XLA_FFI_Handler_Register_Args", TN_XLA_SIZE_HANDLER_REGISTER_V1, size);
+    return tn__xla_check_size("XLA_FFI_Handler_Register_Args", TN_XLA_SIZE_HANDLER_REGISTER_V1, args);
   if (args->name.ptr == NULL || args->name.len == 0 || args->platform.ptr == NULL || args->platform.len == 0 ||
       args->name.len > LONGEST_NAME || args->platform.len > LONGEST_NAME)
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a handler needs a name and a platform of 1 to %d bytes", LONGEST_NAME);

@@ -52,6 +52,30 @@ TEST(xla_error_of_too_short_arguments_names_them) {
   destroy(error);
 }
 
+TEST(xla_functions_refuse_null_in_the_place_of_their_arguments) {
+  const size_t before = tn_xla_live_errors();
+  for (int32_t minor = 1; minor <= TN_XLA_NEWEST_MINOR; minor++) {
+    CHECK(tn_xla_offer(minor) == TN_OK);
+    const tn_xla_api_t *table = api();
+    CHECK(tn_xla_offer(0) == TN_OK);
+    tn_xla_error_t *errors[] = {
+      table->error_create(NULL), table->handler_register(NULL), table->stream_get(NULL), table->type_register(NULL),
+      table->context_get(NULL), table->state_set(NULL), table->state_get(NULL), table->memory_allocate(NULL),
+      table->memory_free(NULL), table->pool_schedule(NULL), table->pool_num_threads(NULL), table->future_create(NULL),
+      table->future_set_available(NULL), table->future_set_error(NULL), table->run_id_get(NULL),
+      table->device_ordinal_get(NULL), table->find_extension(NULL),
+    };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+      const char *message = message_of(errors[i]);
+      CHECK(strstr(message, "must not be null") != NULL || strstr(message, "is not part of the XLA FFI") != NULL);
+      destroy(errors[i]);
+    }
+    table->error_get_message(NULL);
+    table->error_destroy(NULL);
+  }
+  CHECK(tn_xla_live_errors() == before);
+}
+
 TEST(xla_api_is_found_under_both_names) {
   const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void);
   CHECK(_ZN3xla3ffi12GetXlaFfiApiEv() == api());
