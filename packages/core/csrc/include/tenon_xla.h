@@ -35,8 +35,8 @@ typedef struct tn_xla_descriptor {
 
 /* The start of a prepared call. */
 typedef struct tn_xla_call_head {
-  uint64_t byte_size;
-  uint64_t buffers_offset; /* from the start of the call to its array of tn_xla_buffer_t, operands before results */
+  /* From the start of the call to an array of tn_xla_buffer_t, operands before results. Handlers get copies of them. */
+  uint64_t buffers_offset;
 } tn_xla_call_head_t;
 
 /* The number of bytes that tn_xla_frame_build() needs for a descriptor, which starts with a tn_xla_descriptor_t. The
@@ -44,12 +44,13 @@ typedef struct tn_xla_call_head {
 TN_API int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out);
 
 /* Lays out a prepared call in `memory`, which the caller owns, aligned to 64 bytes and in place until tn_xla_close().
- * It starts with a tn_xla_call_head_t. Before a run the caller sets the `data` of each buffer, which is null. */
+ * It starts with a tn_xla_call_head_t. Before a run the caller sets the `data` of each buffer, which is null. Each stage of a run gets
+ * all words of its frame as they were laid out, so what a handler writes there does not change later runs. */
 TN_API int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size);
 
-/* Makes the frame that handlers get, with its buffers and attributes, that of a copy which was made after tn_xla_frame_build(), in case
- * that a handler has written to it. The states of the call stay. The caller then sets the `data` of each buffer again. */
-TN_API void tn_xla_frame_restore(void *call, const void *original);
+/* Returns 1 if the last handler of a call has written to its frame, to a buffer, or to an attribute, otherwise 0. Its future does not
+ * count. The `data` of the buffers must not have been set since the run. */
+TN_API int32_t tn_xla_frame_written(const void *call);
 
 /* Lends `data` to a call's handlers, which look it up by its type id from prepare on. Borrowed until tn_xla_close(). */
 TN_API int32_t tn_xla_lend(void *call, int64_t type_id, void *data);

@@ -13,9 +13,16 @@ static inline tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_cal
   return tn__xla_settle(returned, future);
 }
 
+/* Makes all words of the frame those of the image, because an earlier handler may have written to them. */
+static inline void lay_frame(tn__xla_call_t *call, int32_t stage) {
+  void *frame = (uint8_t *)call + offsetof(tn__xla_call_t, frame);
+  /* Most handlers write nothing, and comparing costs less than copying, because the handler need not wait for it. */
+  if (memcmp(frame, call->image, call->image_size) != 0) memcpy(frame, call->image, call->image_size);
+  if (stage != TN_XLA_EXECUTE) call->frame.stage = stage;
+}
+
 static inline tn_xla_error_t *run_stage(tn__xla_call_t *call, tn_xla_handler_t *handler, int32_t stage) {
-  call->frame.stage = stage;
-  call->frame.future = NULL;
+  lay_frame(call, stage);
   return call_handler(handler, &call->frame);
 }
 
@@ -43,8 +50,7 @@ static void run_stages(void *context) {
 static void start_stages(void *context) {
   tn__xla_call_t *call = context;
   if (!run_first_stages(call)) return;
-  call->frame.stage = TN_XLA_EXECUTE;
-  call->frame.future = NULL;
+  lay_frame(call, TN_XLA_EXECUTE);
   tn_xla_error_t *returned = call->handlers.execute(&call->frame);
   if (returned == NULL) return;
   tn_xla_future_t *future = call->frame.future;

@@ -78,7 +78,7 @@ static int32_t lay_buffer(source_t *source, block_t *block, tn_xla_buffer_t *buf
 static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *call, const tn_xla_descriptor_t *header) {
   const size_t count = (size_t)header->operands + header->results;
   if (count > source->left / 8) return truncated("the buffers");
-  tn_xla_buffer_t *buffers = take(block, count, sizeof *buffers, 64);
+  tn_xla_buffer_t *buffers = take(block, count, sizeof *buffers, 8);
   void **pointers = take(block, count, sizeof *pointers, 8);
   int32_t *types = take(block, count, sizeof *types, 8);
   for (size_t i = 0; i < count; i++) {
@@ -88,7 +88,7 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
     types[i] = TN_XLA_BUFFER;
   }
   if (call == NULL) return TN_OK;
-  call->head.buffers_offset = (uint64_t)((uint8_t *)buffers - block->memory);
+  call->head.buffers_offset = (uint64_t)((uint8_t *)buffers - (uint8_t *)&call->frame);
   call->frame.args = (tn_xla_args_t){sizeof call->frame.args, NULL, header->operands, types, pointers};
   call->frame.rets = (tn_xla_rets_t){sizeof call->frame.rets, NULL, header->results, types + header->operands,
                                      pointers + header->operands};
@@ -220,29 +220,47 @@ static int32_t lay(const void *descriptor, size_t size, block_t *block) {
   TN_TRY(lay_attrs(&source, block, call == NULL ? NULL : &call->frame.attrs, header->attributes, 0));
   TN_REQUIRE(source.left == 0, "the descriptor has %zu bytes after its end", source.left);
   if (call == NULL) return TN_OK;
-  call->head.byte_size = block->used;
   memcpy(&call->handlers, header->handlers, sizeof call->handlers);
   call->context.owner = &call->context;
   call->context.device_ordinal = header->device_ordinal;
   call->frame.struct_size = TN_XLA_SIZE_CALL_FRAME;
   call->frame.api = tn__xla_api((int32_t)(header->minor > TN_XLA_NEWEST_MINOR ? TN_XLA_NEWEST_MINOR : header->minor));
   call->frame.ctx = &call->context;
+  call->frame.stage = TN_XLA_EXECUTE;
   return TN_OK;
 }
 
-void tn_xla_frame_restore(void *memory, const void *original) {
-  tn__xla_call_t *call = memory;
-  const tn__xla_call_t *from = original;
-  const size_t start = (size_t)from->head.buffers_offset, end = (size_t)from->head.byte_size;
-  call->frame = from->frame;
-  memcpy((uint8_t *)memory + start, (const uint8_t *)original + start, end - start);
+/* The image starts with the frame. */
+static size_t image_offset(const block_t *block) { return align_up(block->used, 32); }
+static size_t image_size(const block_t *block) { return block->used - offsetof(tn__xla_call_t, frame); }
+
+/* Copies what handlers get behind it. From here on `buffers_offset` is that of the copies. */
+static void lay_image(const block_t *block) {
+  tn__xla_call_t *call = (tn__xla_call_t *)(void *)block->memory;
+  const size_t offset = image_offset(block);
+  call->image_size = image_size(block);
+  call->image = memcpy(block->memory + offset, &call->frame, call->image_size);
+  call->head.buffers_offset += offset;
+}
+
+int32_t tn_xla_frame_written(const void *memory) {
+  const tn__xla_call_t *call = memory;
+  const uint8_t *image = call->image;
+  tn_xla_call_frame_t frame, original;
+  memcpy(&frame, &call->frame, sizeof frame);
+  memcpy(&original, image, sizeof original);
+  frame.stage = original.stage;
+  frame.future = original.future;
+  const size_t rest = sizeof frame;
+  return memcmp(&frame, &original, rest) != 0 ||
+         memcmp((const uint8_t *)&call->frame + rest, image + rest, call->image_size - rest) != 0;
 }
 
 int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out) {
   TN_REQUIRE(out != NULL, "out must not be null");
   block_t block = {NULL, 0};
   const int32_t status = lay(descriptor, descriptor_size, &block);
-  if (status == TN_OK) *out = align_up(block.used, 64);
+  if (status == TN_OK) *out = align_up(image_offset(&block) + image_size(&block), 64);
   return status;
 }
 
@@ -253,5 +271,7 @@ int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void 
              "memory must have %zu bytes aligned to 64", needed);
   memset(memory, 0, needed);
   block_t block = {memory, 0};
-  return lay(descriptor, descriptor_size, &block);
+  TN_TRY(lay(descriptor, descriptor_size, &block));
+  lay_image(&block);
+  return TN_OK;
 }

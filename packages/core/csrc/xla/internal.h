@@ -171,9 +171,12 @@ const tn_xla_api_t *tn__xla_api(int32_t minor);
 
 /* --- frame.c, call.c ---------------------------------------------------------------------------------------------- */
 
-/* A prepared call, which is the start of the memory of tn_xla_frame_build(). */
+/* A prepared call, which is the start of the memory of tn_xla_frame_build(). Handlers can write to all that `frame` refers to, which
+ * follows it. The image, at the end of the memory, is a copy of both that no handler sees. */
 typedef struct tn__xla_call {
   tn_xla_call_head_t head;
+  const void *image;
+  size_t image_size;
   tn_xla_bundle_v1_t handlers; /* a record handler is never run */
   tn_xla_error_t *error; /* of the last run, until it is read or the next run begins */
   tn_xla_context_t context;

@@ -88,7 +88,7 @@ export const FUNCTIONS = {
     tn_xla_metadata: ['int32_t', ['void *', 'void *', 'void *']],
     tn_xla_frame_size: ['int32_t', ['void *', 'size_t', 'void *']],
     tn_xla_frame_build: ['int32_t', ['void *', 'size_t', 'void *', 'size_t']],
-    tn_xla_frame_restore: ['void', ['void *', 'void *']],
+    tn_xla_frame_written: ['int32_t', ['void *']],
     tn_xla_lend: ['int32_t', ['void *', 'int64_t', 'void *']],
     tn_xla_type_register: ['int32_t', ['int32_t', 'const char *', 'size_t', 'void *', 'void *', 'void *', 'void *']],
     tn_xla_provide: ['int32_t', ['void *', 'int32_t', 'void *']],

@@ -225,7 +225,6 @@ export const STRUCTS = {
     handlers: ['uint64_t', 4],
   },
   tn_xla_call_head_t: {
-    byte_size: 'uint64_t',
     buffers_offset: 'uint64_t',
   },
   tn_xla_memory_t: {

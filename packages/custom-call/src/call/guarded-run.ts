@@ -1,5 +1,5 @@
 import { GuardError, Tensor } from '@tenon/core'
-import { CONSTANTS, findDamage, innermostCall, LAYOUTS, type Gated, type Written } from '@tenon/core/internal'
+import { CONSTANTS, coreFunctions, findDamage, innermostCall, type Gated, type Written } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
 
@@ -53,20 +53,9 @@ function writtenIn(
   })
 }
 
-const { offsets: HEAD } = LAYOUTS.tn_xla_call_head_t
-
-/** The bytes of a typed call's frame that describe its tensors and attributes, which are constant while it runs. */
-function constantsOf({ view, start }: CallFrame): Uint8Array {
-  const offset = view.getUint32(start + HEAD.buffers_offset, true)
-  const end = view.getUint32(start + HEAD.byte_size, true)
-  return new Uint8Array(view.buffer, view.byteOffset + start + offset, end - offset)
-}
-
-/** Restores what a run has written to its frame. @returns the error if it has written something */
-function restoreFrame(frame: CallFrame, before: Uint8Array, name: string): GuardError | undefined {
-  const after = constantsOf(frame)
-  if (Buffer.compare(before, after) === 0) return undefined
-  after.set(before)
+/** Finds whether a run of a typed call has written to its frame, all words of which are written again before the next run. */
+function findWrittenFrame({ address }: CallFrame, name: string): GuardError | undefined {
+  if (coreFunctions().tn_xla_frame_written(address) === 0) return undefined
   return new GuardError(`${name} wrote to its call frame, which is constant for a kernel`, {
     hint: 'Copy shapes, pointers and attributes into variables of the kernel before it changes them.',
     details: { callee: name, name: 'the call frame' },
@@ -81,14 +70,13 @@ export function guardedRun(run: RunFrame): RunFrame {
   return (kind, frame) => {
     const held = innermostCall()!
     const { target } = held[0] as unknown as Runner
-    const before = kind === CONSTANTS.TN_XLA_JOB_TYPED ? constantsOf(frame).slice() : undefined
     let status: number
     try {
       status = run(kind, frame)
     } catch (error) {
       throw findDamageOf(held, frame.staged, error) ?? error
     }
-    const written = before === undefined ? undefined : restoreFrame(frame, before, target.name)
+    const written = kind === CONSTANTS.TN_XLA_JOB_TYPED ? findWrittenFrame(frame, target.name) : undefined
     const error = findDamageOf(held, frame.staged) ?? written
     if (error === undefined) return status
     if (status !== 0) error.cause = target.failure(frame, status)

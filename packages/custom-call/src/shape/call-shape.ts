@@ -80,6 +80,7 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
   checkLayoutCount(name, 'operands', layouts.operands, operandTypes.length)
   checkLayoutCount(name, 'results', layouts.results, types.length - operandTypes.length)
   const { alignment, aliases } = options
+  const ownTypes = types.slice()
   if (deviceType !== CPU && leaves.some((leaf) => leaf instanceof Temp)) {
     throw new ArgumentError(`scratch of ${name} would be memory of the Host, which its device cannot use`, {
       hint: 'Give device memory as a result.',
@@ -89,7 +90,7 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
     name,
     // Not frozen, because reading an element of a frozen array costs 5 ns more, for each tensor of each run. Copies have no room
     // to grow, which would take most of the memory of a call.
-    types: types.slice(),
+    types: ownTypes,
     operandCount: operandTypes.length,
     byteSizes: byteSizesOf(types),
     sources: deviceType === CPU ? sourcesOf(operandTypes) : undefined,
@@ -98,7 +99,7 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
     deviceType,
     aliases:
       aliases === undefined ? NO_ALIASES : checkAliases(name, aliases, operandTypes, types.slice(operandTypes.length)),
-    leaves: leaves.slice(),
+    leaves: leaves.length === types.length ? ownTypes : leaves.slice(),
     operands,
     results,
   }
@@ -148,7 +149,7 @@ function treesOf(
   leaves: Leaf[],
   types: TensorType[],
   layouts: readonly unknown[],
-): Tree[] {
+): readonly Tree[] {
   if (!Array.isArray(values)) throw wrongType(`the ${which}s of ${name}`, 'an array of types', values)
   const first = types.length
   let tensors = 0
@@ -181,7 +182,24 @@ function treesOf(
   // A hole is not a type, which ends reading an array that claims any length.
   const trees: Tree[] = []
   for (let i = 0; i < values.length; i++) trees.push(treeOf(values[i], () => `${which} ${i}`, 0))
-  return trees.slice()
+  return areFlat(trees) ? flatTrees(trees) : trees.slice()
+}
+
+/** Whether no operand or result of a side is a tuple. */
+function areFlat(trees: readonly Tree[]): trees is readonly number[] {
+  return trees.every((tree) => typeof tree === 'number')
+}
+
+/** The trees of sides without tuples, by the index of the first leaf and the number of leaves. Calls share them. */
+const flat: (readonly number[])[][] = []
+
+const MOST_SHARED = 16
+
+/** Returns the indices of successive leaves. */
+function flatTrees(trees: readonly number[]): readonly Tree[] {
+  const [first = 0] = trees
+  if (first > MOST_SHARED || trees.length > MOST_SHARED) return trees.slice()
+  return ((flat[first] ??= [])[trees.length] ??= Object.freeze(trees.slice()))
 }
 
 const COPY = 'Copy the tensor first with contiguous().'

@@ -20,7 +20,7 @@ import { snapshot } from '../attributes/snapshot.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import type { Stage } from '../errors/xla-error.ts'
-import { addressesOf, encodeDescriptor, STAGES, type ByStage, type HandlerAddresses } from '../native/descriptor.ts'
+import { addressesOf, STAGES, type ByStage, type HandlerAddresses } from '../native/descriptor.ts'
 import { isCommandBufferCompatible, readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
 import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
 import { checkResources, type ResourceOptions } from './call-resources.ts'
@@ -107,7 +107,7 @@ export class TypedHandler {
    */
   prepare(options: TypedPrepareOptions): PreparedCall {
     this.gate.owner.checkOpen()
-    const { name, metadata } = this
+    const { name } = this
     const given = checkPrepareOptions(name, options, TYPED_PREPARE_OPTIONS)
     const deviceType = deviceTypeOf(this.platform, name)
     const shape = callShape(name, given, deviceType)
@@ -117,17 +117,9 @@ export class TypedHandler {
     const resources = checkResources(name, deviceType !== HOST, given)
     checkOrdinal(ordinal)
     const deviceOrdinal = ordinal ?? resources.stream?.ordinal ?? UNKNOWN_DEVICE
-    const { addresses } = this
     const memory = memoryOf(attrs)
     const used = memory.length === 0 ? resources : { ...resources, gated: [...resources.gated, ...memory] }
-    const facts = {
-      name,
-      gate: this.gate,
-      hasState: addresses.instantiate !== 0,
-      isCapturable: metadata.commandBufferCompatible,
-      encode: () => encodeDescriptor(metadata.minor, addresses, shape, attrs, deviceOrdinal),
-    }
-    return new PreparedCall(openTypedTarget(facts, shape.leaves, used), shape)
+    return new PreparedCall(openTypedTarget(this, { shape, attrs, deviceOrdinal }, used), shape)
   }
 
   toString(): string {

@@ -10,28 +10,35 @@ import {
   releaseAll,
   writeAddress,
 } from '@tenon/core/internal'
+import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { CallTarget, type Remains } from '../call/call-target.ts'
 import { allocateFrame, planScratch, type CallFrame } from '../native/call-frame.ts'
-import type { ByteWriter } from '../native/byte-writer.ts'
-import { freeDescriptor } from '../native/descriptor.ts'
+import { encodeDescriptor, freeDescriptor, type HandlerAddresses } from '../native/descriptor.ts'
 import { enterCore } from '../native/enter-core.ts'
 import { readFailure } from '../native/read-failure.ts'
-import type { Leaf } from '../shape/leaf.ts'
+import type { CallShape } from '../shape/call-shape.ts'
 import type { CallResources } from './call-resources.ts'
 
 const { offsets: HEAD } = LAYOUTS.tn_xla_call_head_t
 const { size: BUFFER_SIZE, offsets: BUFFER } = LAYOUTS.tn_xla_buffer_t
 
-/** The facts about a handler that the targets of its calls need. */
-export interface TypedFacts {
+/** A handler, as far as its calls need it. */
+export interface CalledHandler {
   readonly name: string
   readonly gate: Gate
-  readonly hasState: boolean
-  /** Whether its work on a stream can be captured once and replayed. */
-  readonly isCapturable: boolean
-  /** Encodes a call of the handler. */
-  encode(): ByteWriter
+  readonly addresses: HandlerAddresses
+  /** `commandBufferCompatible`: whether its work on a stream can be captured once and replayed. */
+  readonly metadata: { readonly minor: number; readonly commandBufferCompatible: boolean }
 }
+
+/** The facts that the frames of a call are laid out from. */
+export interface TypedCall {
+  readonly shape: CallShape
+  readonly attrs: AttributeDictionary
+  readonly deviceOrdinal: number
+}
+
+const NO_HOLDS: readonly Hold[] = Object.freeze([])
 
 /** The native memory of a call, and what the memory refers to. */
 class TypedRemains implements Remains {
@@ -45,7 +52,7 @@ class TypedRemains implements Remains {
   constructor(frame: CallFrame, resources: CallResources, hasState: boolean) {
     this.#frame = frame
     this.resources = resources
-    this.#holds = holdAll(resources.gated)
+    this.#holds = resources.gated.length === 0 ? NO_HOLDS : holdAll(resources.gated)
     this.#hasState = hasState
   }
 
@@ -58,21 +65,27 @@ class TypedRemains implements Remains {
 }
 
 class TypedTarget extends CallTarget {
-  readonly #facts: TypedFacts
-  readonly #leaves: readonly Leaf[]
+  // Without an object of its own, because programs can have many calls.
+  readonly #handler: CalledHandler
+  readonly #shape: CallShape
+  readonly #attrs: AttributeDictionary
+  readonly #deviceOrdinal: number
 
-  constructor(facts: TypedFacts, leaves: readonly Leaf[], frame: CallFrame, remains: TypedRemains) {
-    super(facts.name, CONSTANTS.TN_XLA_JOB_TYPED, facts.gate, frame, remains.resources.stream, remains)
-    this.#facts = facts
-    this.#leaves = leaves
+  constructor(handler: CalledHandler, call: TypedCall, frame: CallFrame, remains: TypedRemains) {
+    super(handler.name, CONSTANTS.TN_XLA_JOB_TYPED, handler.gate, frame, remains.resources.stream, remains)
+    this.#handler = handler
+    this.#shape = call.shape
+    this.#attrs = call.attrs
+    this.#deviceOrdinal = call.deviceOrdinal
   }
 
   override get isCapturable(): boolean {
-    return this.#facts.isCapturable
+    return this.#handler.metadata.commandBufferCompatible
   }
 
   extend(): CallFrame {
-    const more = buildFrame(this.name, this.#facts.encode(), this.#leaves)
+    const call = { shape: this.#shape, attrs: this.#attrs, deviceOrdinal: this.#deviceOrdinal }
+    const more = buildFrame(this.#handler, call)
     checkStatus(coreFunctions().tn_xla_share(more.address, this.frame.address), `sharing the state of ${this.name}`)
     return more
   }
@@ -88,9 +101,10 @@ class TypedTarget extends CallTarget {
  * @throws {XlaError} if that handler fails. @throws {NativeError} if the core refuses the descriptor.
  * @throws {ScopeClosedError} if memory that it uses is closed.
  */
-export function openTypedTarget(facts: TypedFacts, leaves: readonly Leaf[], resources: CallResources): CallTarget {
-  const { name, hasState } = facts
-  const frame = buildFrame(name, facts.encode(), leaves)
+export function openTypedTarget(handler: CalledHandler, call: TypedCall, resources: CallResources): CallTarget {
+  const { name } = handler
+  const hasState = handler.addresses.instantiate !== 0
+  const frame = buildFrame(handler, call)
   const remains = new TypedRemains(frame, resources, hasState)
   try {
     resources.give(frame.address)
@@ -100,13 +114,16 @@ export function openTypedTarget(facts: TypedFacts, leaves: readonly Leaf[], reso
     remains.free()
     throw error
   }
-  return new TypedTarget(facts, leaves, frame, remains)
+  return new TypedTarget(handler, call, frame, remains)
 }
 
 /** Where the core writes the size of a frame. */
 const frameSize = new BigUint64Array(1)
 
-function buildFrame(name: string, descriptor: ByteWriter, leaves: readonly Leaf[]): CallFrame {
+function buildFrame(handler: CalledHandler, { shape, attrs, deviceOrdinal }: TypedCall): CallFrame {
+  const { name, addresses, metadata } = handler
+  const { leaves } = shape
+  const descriptor = encodeDescriptor(metadata.minor, addresses, shape, attrs, deviceOrdinal)
   const functions = coreFunctions()
   const { address: from, length } = descriptor
   checkStatus(functions.tn_xla_frame_size(from, length, addressOf(frameSize)), `preparing ${name}`)

@@ -9,8 +9,8 @@
 typedef struct {
   tn__kernel_t head;
   tn_xla_buffer_t *buffers; /* operands before results */
+  size_t *sizes; /* of the buffers, because handlers can write to their dimensions */
   void *frame;
-  void *original; /* a copy of the frame before the first run, because handlers can write to it */
 } typed_kernel_t;
 
 /* Answers with the failure of the last run of a frame. */
@@ -42,7 +42,7 @@ static int32_t point(tn__request_t *request, const typed_kernel_t *kernel) {
   for (uint32_t i = 0; i < count; i++) {
     tn_xla_buffer_t *buffer = &kernel->buffers[i];
     const tn_host_operand_t *operand = &request->operands[i];
-    const size_t size = size_of(buffer);
+    const size_t size = kernel->sizes[i];
     TN__CHECK(request, operand->length >= size, "operand %u must have %zu bytes, got %llu", i, size,
               (unsigned long long)operand->length);
     TN__CHECK(request, i < kernel->head.operands || size == 0 || (operand->flags & TN_HOST_READ_ONLY) == 0,
@@ -54,7 +54,6 @@ static int32_t point(tn__request_t *request, const typed_kernel_t *kernel) {
 
 static int32_t run(tn__kernel_t *head, tn__request_t *request) {
   const typed_kernel_t *kernel = (const typed_kernel_t *)(const void *)head;
-  tn_xla_frame_restore(kernel->frame, kernel->original);
   int32_t status = point(request, kernel);
   if (status != TN_OK) return status;
   const uint64_t start = tn_host_now();
@@ -67,7 +66,7 @@ static void close_kernel(tn__kernel_t *head) {
   typed_kernel_t *kernel = (typed_kernel_t *)(void *)head;
   tn_xla_close(kernel->frame);
   free(kernel->frame);
-  free(kernel->original);
+  free(kernel->sizes);
   free(kernel);
 }
 
@@ -132,14 +131,15 @@ static int32_t build(tn__request_t *request, const tn__kernel_request_t *body, t
   int32_t status = tn_xla_frame_size(body->descriptor, length, &size);
   if (status != TN_OK) return tn__refuse(request, status, "%s", tn_last_error());
   kernel->frame = aligned_alloc(64, size);
-  kernel->original = malloc(size);
-  if (kernel->frame == NULL || kernel->original == NULL)
+  const uint32_t count = body->head.operands + body->head.results;
+  kernel->sizes = calloc(count == 0 ? 1 : count, sizeof *kernel->sizes);
+  if (kernel->frame == NULL || kernel->sizes == NULL)
     return tn__refuse(request, TN_OUT_OF_MEMORY, "no memory for a frame of %zu bytes", size);
   status = tn_xla_frame_build(body->descriptor, length, kernel->frame, size);
   if (status != TN_OK) return tn__refuse(request, status, "%s", tn_last_error());
-  memcpy(kernel->original, kernel->frame, size);
   const tn_xla_call_head_t *head = kernel->frame;
   kernel->buffers = (tn_xla_buffer_t *)(void *)((uint8_t *)kernel->frame + head->buffers_offset);
+  for (uint32_t i = 0; i < count; i++) kernel->sizes[i] = size_of(&kernel->buffers[i]);
   const uint64_t start = tn_host_now();
   status = tn_xla_instantiate(kernel->frame);
   tn__took(request, start);
@@ -163,7 +163,7 @@ int32_t tn__typed_kernel(tn__request_t *request, const tn__kernel_request_t *bod
   status = build(request, body, kernel);
   if (status != TN_OK) {
     free(kernel->frame);
-    free(kernel->original);
+    free(kernel->sizes);
     free(kernel);
     return status;
   }

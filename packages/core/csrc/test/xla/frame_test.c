@@ -39,9 +39,9 @@ TEST(frame_has_sizes_types_and_pointers_of_the_abi) {
   CHECK(seen.args.struct_size == 40 && seen.rets.struct_size == 40 && seen.attrs.struct_size == 48);
   CHECK(seen.args.size == 2 && seen.rets.size == 1 && seen.attrs.size == 4);
   CHECK(seen.args.types[0] == TN_XLA_BUFFER && seen.args.types[1] == TN_XLA_BUFFER && seen.rets.types[0] == TN_XLA_BUFFER);
-  CHECK(seen.args.args[0] == buffer_of(call, 0) && seen.args.args[1] == buffer_of(call, 1));
-  CHECK(seen.rets.rets[0] == buffer_of(call, 2));
-  const tn_xla_buffer_t *first = buffer_of(call, 0);
+  const tn_xla_buffer_t *first = seen.args.args[0];
+  CHECK(seen.args.args[1] == first + 1 && seen.rets.rets[0] == first + 2);
+  for (int i = 0; i < 3; i++) CHECK(memcmp(&first[i], buffer_of(call, i), sizeof *first) == 0 && &first[i] != buffer_of(call, i));
   CHECK(first->struct_size == 48 && first->dtype == TN_XLA_F32 && first->rank == 2 && first->data == NULL);
   CHECK(first->dims[0] == 2 && first->dims[1] == 3);
   CHECK(buffer_of(call, 1)->rank == 0 && buffer_of(call, 1)->dims != NULL);
@@ -185,30 +185,64 @@ TEST(the_depth_of_dictionaries_is_limited) {
   }
 }
 
-static tn_xla_error_t *write_frame(tn_xla_call_frame_t *frame) {
+static int is_untouched(const tn_xla_call_frame_t *frame) {
+  if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME || frame->api == NULL || frame->ctx == NULL || frame->future != NULL) return 0;
+  if (frame->args.size != 0 || frame->rets.size != 1 || frame->attrs.size != 1) return 0;
+  const tn_xla_buffer_t *result = frame->rets.rets[0];
+  if (frame->rets.types[0] != TN_XLA_BUFFER || result == NULL || result->data != &seen || result->dtype != TN_XLA_F32) return 0;
+  if (result->rank != 2 || result->dims[0] != 2 || result->dims[1] != 3) return 0;
+  const tn_xla_span_t *name = frame->attrs.names[0];
+  const tn_xla_scalar_t *k = frame->attrs.attrs[0];
+  return name->len == 1 && name->ptr[0] == 'k' && frame->attrs.types[0] == TN_XLA_SCALAR && k->dtype == TN_XLA_S32 &&
+         *(const int32_t *)k->value == 5;
+}
+
+/* Writes to each kind of words of the frame, if no word has changed yet. */
+static tn_xla_error_t *check_and_write(tn_xla_call_frame_t *frame) {
+  if (!is_untouched(frame)) return tn_xla_fail(frame, TN_XLA_INTERNAL, "a word of the frame has changed");
   tn_xla_buffer_t *result = frame->rets.rets[0];
   result->dims[1] = result->rank = result->dtype = 99;
-  *(int32_t *)((tn_xla_scalar_t *)frame->attrs.attrs[0])->value = 99;
+  result->data = NULL;
+  tn_xla_scalar_t *k = frame->attrs.attrs[0];
+  *(int32_t *)k->value = k->dtype = 99;
+  *(char *)(uintptr_t)frame->attrs.names[0]->ptr = 'x';
   frame->attrs.names[0]->len = 0;
-  frame->rets.types[0] = 99;
-  frame->args.size = frame->rets.size = frame->attrs.size = 99;
+  frame->rets.types[0] = frame->attrs.types[0] = 99;
+  frame->rets.rets[0] = frame->attrs.attrs[0] = NULL;
+  memset(frame, 0, sizeof *frame);
   return NULL;
 }
 
-TEST(a_frame_that_a_handler_has_written_to_is_restored) {
+static void check_written_frame(tn_xla_bundle_v1_t handlers) {
   descriptor_t d;
-  put_header(&d, 1, 0, 1, 1, (tn_xla_bundle_v1_t){NULL, NULL, NULL, write_frame});
+  put_header(&d, 1, 0, 1, 1, handlers);
   put_buffer(&d, TN_XLA_F32, 2, (const int64_t[]){2, 3});
   put_scalar(&d, "k", TN_XLA_S32, &(int32_t){5});
-  size_t size = 0;
-  CHECK(tn_xla_frame_size(d.bytes, d.size, &size) == TN_OK);
-  void *call = prepare(&d), *original = malloc(size);
-  CHECK(call != NULL && original != NULL);
-  memcpy(original, call, size);
-  CHECK(tn_xla_execute(call) == TN_OK && memcmp(call, original, size) != 0);
-  tn_xla_frame_restore(call, original);
-  CHECK(memcmp(call, original, size) == 0);
-  free(original);
+  void *call = prepare(&d);
+  CHECK(call != NULL && tn_xla_frame_written(call) == 0);
+  buffer_of(call, 0)->data = &seen;
+  for (int i = 0; i < 3; i++) CHECK(tn_xla_execute(call) == TN_OK && tn_xla_frame_written(call) == 1);
+  tn_xla_batch_entry_t entries[2] = {{.call = call, .is_typed = 1}, {.call = call, .is_typed = 1}};
+  tn_xla_batch_t batch = {.entries = entries, .count = 2};
+  CHECK(tn_xla_execute_batch(&batch) == TN_OK);
+  finish(call);
+}
+
+TEST(each_stage_gets_all_words_of_its_frame_whatever_the_one_before_wrote) {
+  check_written_frame((tn_xla_bundle_v1_t){NULL, NULL, NULL, check_and_write});
+  check_written_frame((tn_xla_bundle_v1_t){NULL, check_and_write, check_and_write, check_and_write});
+}
+
+TEST(a_frame_is_written_if_a_handler_has_changed_a_word_of_it) {
+  descriptor_t d;
+  put_example(&d);
+  void *call = prepare(&d);
+  CHECK(call != NULL && tn_xla_execute(call) == TN_OK && tn_xla_frame_written(call) == 0);
+  /* The last byte of the last attribute, "a\0bc". */
+  const tn_xla_span_t *last = seen.attrs.attrs[3];
+  ((char *)(uintptr_t)last->ptr)[3] = 'x';
+  CHECK(tn_xla_frame_written(call) == 1);
+  CHECK(tn_xla_execute(call) == TN_OK && tn_xla_frame_written(call) == 0 && last->ptr[3] == 'c');
   finish(call);
 }
 

@@ -70,9 +70,10 @@ static inline void *prepare(const descriptor_t *d) {
   return NULL;
 }
 
+/* The buffer whose `data` a caller sets. Handlers get a copy. */
 static inline tn_xla_buffer_t *buffer_of(void *call, size_t index) {
   uint64_t offset = 0;
-  memcpy(&offset, (const uint8_t *)call + 8, sizeof offset);
+  memcpy(&offset, (const uint8_t *)call + offsetof(tn_xla_call_head_t, buffers_offset), sizeof offset);
   return (tn_xla_buffer_t *)(void *)((uint8_t *)call + offset) + index;
 }
 
