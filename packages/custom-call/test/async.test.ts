@@ -224,6 +224,7 @@ describe('an abort signal', () => {
       await expect(run).rejects.toThrow('no longer wanted')
       expect(() => scope.close()).toThrow(ScopeHeldError)
       if (bound !== undefined) expect(() => bound.run()).toThrow(/is running/)
+      if (bound !== undefined) await expect(bound.runAsync()).rejects.toThrow(/is running/)
       new Int32Array((flag.view() as Int32Array).buffer, flag.view().byteOffset, 1)[0] = 7
       await hasStarted(0)
       expect(out.toArray()).toStrictEqual([7])

@@ -1,6 +1,7 @@
 import { gcAllocator } from '@tenon/core'
 import { CONSTANTS, LAYOUTS, type RemoteAnswer } from '@tenon/core/internal'
 import fc from 'fast-check'
+import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { CommandMemory } from '../src/host/command-memory.ts'
 import { Execution } from '../src/host/execution.ts'
@@ -22,7 +23,13 @@ class Bench {
 
   constructor() {
     const wait = (): string => this.waited
-    const process = { memory: this.memory, post: () => {}, exchange: wait, wait } as unknown as WorkerProcess
+    const process = {
+      memory: this.memory,
+      post() {},
+      sendMemory() {},
+      exchange: wait,
+      wait,
+    } as unknown as WorkerProcess
     const owner = {
       clock: 0,
       greeted: () => {},
@@ -44,8 +51,14 @@ class Bench {
     this.answers.length = 0
   }
 
-  run(id: number): Execution {
-    const call = { kernel: this.kernel, operands: [], read: () => 0, failure: () => new Error('failed') }
+  run(id: number, body?: Uint8Array): Execution {
+    const call = {
+      kernel: this.kernel,
+      operands: [],
+      read: () => 0,
+      failure: () => new Error('failed'),
+      ...(body === undefined ? {} : { body }),
+    }
     const execution = new Execution(
       call,
       id,
@@ -92,6 +105,22 @@ describe('answers of a worker that cannot be trusted', () => {
     bench.ring.exchange(slot, 1000)
     expect(bench.ring.collect(true)).toBe('answers must come in the order of the requests')
   })
+
+  test.runIf(process.platform === 'linux')(
+    'the end of a worker frees the memory of long requests, also of those that wait',
+    () => {
+      const descriptors = (): number => readdirSync('/proc/self/fd').length
+      const bench = new Bench()
+      const before = descriptors()
+      // As many as there are slots, and three that wait.
+      for (let id = 0; id < CONSTANTS.TN_HOST_SLOTS + 3; id++)
+        bench.run(id, new Uint8Array(CONSTANTS.TN_HOST_BODY_SIZE + 1))
+      expect(bench.ring.hasBacklog).toBe(true)
+      expect(descriptors()).toBeGreaterThanOrEqual(before + CONSTANTS.TN_HOST_SLOTS)
+      bench.ring.close()
+      expect(descriptors()).toBe(before)
+    },
+  )
 
   test('a request that is no call cannot call functions', () => {
     const bench = new Bench()

@@ -206,6 +206,16 @@ describe('the values of packed functions in another process', () => {
     )
     // A data type with a type code that DLPack does not have.
     expect(() => decodeValue(Uint8Array.of(0xd6, 3, 76, 42, 156, 33), read)).toThrow(RuntimeError)
+    // A copy of a tensor with a byte more, or less, than its elements have.
+    const copy = encodeArguments([tensor([[1, 2]])], copied)
+    expect(copy[1]).toBe(0xc7)
+    const resized = (by: number): Uint8Array =>
+      Uint8Array.from([...copy, 0].slice(0, copy.length + by), (byte, i) => (i === 2 ? byte + by : byte))
+    expect(decodeValue(resized(0), read)).toEqual([expect.anything()])
+    for (const by of [-1, 1]) expect(() => decodeValue(resized(by), read)).toThrow(RuntimeError)
+    // A call with fewer or more parts than a number and arguments.
+    for (const parts of [[], [3], [3, ['a'], 5], ['3', ['a']], [3, 'a']])
+      expect(() => decodeCallback(encodeArguments(parts, written), read)).toThrow(RuntimeError)
     // An array and a text that claim more than there is.
     expect(() => decodeValue(Uint8Array.of(0xdd, 0xff, 0xff, 0xff, 0xff), read)).toThrow(RuntimeError)
     expect(() => decodeValue(Uint8Array.of(0xdb, 0xff, 0xff, 0xff, 0xff), read)).toThrow(RuntimeError)

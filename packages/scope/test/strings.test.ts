@@ -120,6 +120,30 @@ test('setString() writes nothing if the string does not fit', () => {
   expect(() => segment.asReadOnly().setString(0, '')).toThrow(ReadOnlyError)
 })
 
+test.each(charsets)(
+  'a string of %s and its terminator lie inside the segment, or nothing is written',
+  (charset, unit) => {
+    const outer = MemorySegment.allocateNative(32).fill(0x77)
+    const segment = outer.asSlice(0, 16)
+    const behind = new Array(16).fill(0x77)
+    for (let size = 0; size <= 16; size += unit) {
+      for (const text of ['', 'a', 'ab', 'abc', 'abcd']) {
+        segment.fill(0x77)
+        const at = 16 - size
+        const write = (): void => segment.setString(at, text, { charset })
+        if (text.length * unit + unit <= size) {
+          write()
+          expect(segment.getString(at, charset)).toBe(text)
+        } else {
+          expect(write).toThrow(BoundsError)
+          expect(bytesOf(segment)).toEqual(new Array(16).fill(0x77))
+        }
+        expect(bytesOf(outer.asSlice(16))).toEqual(behind)
+      }
+    }
+  },
+)
+
 test('values that are not strings are refused', () => {
   using scope = NativeScope.ofConfined()
   for (const text of [null, undefined, 1, {}, Buffer.from('a')]) {

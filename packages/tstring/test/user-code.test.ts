@@ -282,6 +282,20 @@ describe('an allocator', () => {
     expect(() => tensor.set(0, 'x'.repeat(40))).toThrow(ScopeClosedError)
   })
 
+  it('may close the memory of earlier long strings, which is not written to any more', () => {
+    const lifetime = new Lifetime()
+    let isTable = true
+    const allocator: NativeAllocator = {
+      allocate: (byteSize, byteAlignment) => (isTable ? gcAllocator : lifetime).allocate(byteSize, byteAlignment),
+    }
+    const tensor = StringTensor.from(['a', 'b'], { allocator })
+    isTable = false
+    tensor.set(0, 'x'.repeat(40))
+    lifetime.close()
+    expect(() => tensor.set(1, 'y'.repeat(40))).toThrow(ScopeClosedError)
+    expect(tensor.get(1)).toBe('b')
+  })
+
   it('may set strings while compact() makes room', () => {
     let sets = false
     const neighbours = new Neighbours()

@@ -239,6 +239,18 @@ describe.runIf(process.platform === 'linux')('arena()', () => {
     memory.close()
   })
 
+  test('the address of each allocation has its alignment, wherever the block of the arena starts', () => {
+    using memory = SharedMemory.open({ chunk: '1 MiB' })
+    for (let round = 0; round < 5; round++) {
+      // Moves the next block by 64 bytes.
+      memory.allocate(64)
+      using arena = memory.arena({ byteSize: '64 KiB' })
+      for (const alignment of [64, 128, 256, 1024, 4096]) {
+        expect(Number(arena.allocate(8, alignment).address) % alignment).toBe(0)
+      }
+    }
+  })
+
   test('memory of a closed arena is zeroed before it is used again, and large allocations get their own block', () => {
     using memory = SharedMemory.open({ chunk: '1 MiB' })
     for (let round = 0; round < 3; round++) {
