@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { tensor } from '@tenon/core'
 import { addressOf, usersOf } from '@tenon/core/internal'
 import { packedFunc, t, type Argument } from '../src/index.ts'
+import { drainReleased } from '../src/native/foreign.ts'
 import { host } from '../src/native/host.ts'
 import { CALL, openStack, TENSORS } from '../src/native/stack.ts'
 import { TypeIndex } from '../src/native/type-index.ts'
@@ -52,6 +53,33 @@ describe('a call that an upcall stub ends with an error', () => {
     expect(gate.holds).toBe(holds)
     expect(echo(tensors[0])).toBe(tensors[0])
   })
+
+  it.each([true, false])(
+    'hands over the tensors that native code kept and overwrote (a C++ exception: %s)',
+    (throwsInC) => {
+      const throwing = kernel('call_and_throw', 'packed_throwing')
+      const [x, y] = [tensor('float32', [3]), tensor('float32', [3])]
+      for (const each of [x, y]) typeIndex(each)
+      const [object, other] = [x.descriptor, y.descriptor] as [{ address: number }, { address: number }]
+      const { holds } = x.gate
+      // The arguments of the outermost call are behind its result.
+      const first = stack.slotAddress(1)
+      const overwriting = stubFunction(() => {
+        for (let i = 0; i < 3; i++) writeObject(first + 16 * i, TypeIndex.Tensor, i === 1 ? other.address : 0)
+        host().packed.tn_packed_retain(object.address)
+        return throwsInC ? 0 : fail()
+      })
+      if (throwsInC) expect(() => throwing(overwriting, x, y)).toThrow('after the call (std::logic_error)')
+      else expect(() => overwriting(1, x, y)).toThrow('from the stub')
+      expect(left()).toEqual([0, 0, 0, 0, 0])
+      expect([x.descriptor, y.descriptor]).toEqual([null, other])
+      expect(x.gate.holds).toBe(holds + 1)
+      stack.release(object.address)
+      drainReleased(stack)
+      expect(x.gate.holds).toBe(holds)
+      expect([echo(x), echo(y)]).toEqual([x, y])
+    },
+  )
 
   it.each(['the error of the stub', 'the C++ exception'])('and then a C++ exception, throws %s', (first) => {
     const throwing = kernel('call_and_throw', 'packed_throwing')

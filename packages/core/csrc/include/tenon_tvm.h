@@ -88,9 +88,9 @@ TN_API int32_t tn_packed_install_signals(void);
 /* An entry: calls a function with the slots of the stack at `integers[0]` of the frame that `call` of the stack's head
  * encodes. The first slot holds the function and becomes the result; the arguments follow. `tensors` of the head has a
  * bit for each of the first 31 arguments that is a tensor of JavaScript, and afterwards for each that native code still
- * holds. Returns the type index of the result, or -1 with the error in its slot. Text or bytes are copied to the
- * stack's text if they fit; then `zero_padding` of the slot is 1, its value is the size in bytes, and it needs no
- * clearing. */
+ * holds. The function may overwrite its arguments. Returns the type index of the result, or -1 with the error in its
+ * slot. Text or bytes are copied to the stack's text if they fit; then `zero_padding` of the slot is 1, its value is the
+ * size in bytes, and it needs no clearing. */
 TN_API int32_t tn_packed_call(tn_call_frame_t *frame);
 
 /* Does what tn_packed_call() could not do because a C++ exception ended it. `status` is that of the exception, which becomes
@@ -100,8 +100,8 @@ TN_API int32_t tn_packed_end_exception(TVMFFIAny *slot, uint32_t tensors, int32_
 /* Converts the `count` arguments after `slot` to owned values at `owned`. 0 or -1; after -1 there are none. */
 TN_API int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned);
 
-/* Calls a function with arguments that do not fit on the stack: owned values, which are consumed. Returns the same
- * as tn_packed_call(), with the result or the error in the slot. */
+/* Calls a function with arguments that do not fit on the stack: owned values, which are consumed, and which the function
+ * may overwrite. Returns the same as tn_packed_call(), with the result or the error in the slot. */
 TN_API int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFFIAny *owned, size_t count);
 
 /* --- values ------------------------------------------------------------------------------------------------------- */

@@ -166,14 +166,14 @@ function makeCalls(s: Stack): Calls {
           if (typeIndex === NOT_MADE) tensors = put(base + 1, 0, a)
         }
         if (typeIndex === NOT_MADE) typeIndex = perform(base, target.lo, target.hi, 1, tensors)
-        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, [a])
         result = read(base, typeIndex)
       } catch (error) {
         failed = true
         failure = error
       }
       if (tensors !== 0) {
-        if (head[TENSORS_WORD] !== 0) handOver(s, base)
+        if (head[TENSORS_WORD] !== 0) handOver(s, [a])
         ;(a as Tensor).gate.calls--
       }
       if (undo.length !== undone) s.settle(undone)
@@ -224,14 +224,14 @@ function makeCalls(s: Stack): Calls {
           }
         }
         const typeIndex = perform(base, target.lo, target.hi, count, tensors)
-        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, [a, b, c])
         result = read(base, typeIndex)
       } catch (error) {
         failed = true
         failure = error
       }
       if (tensors !== 0) {
-        if (head[TENSORS_WORD] !== 0) handOver(s, base)
+        if (head[TENSORS_WORD] !== 0) handOver(s, [a, b, c])
         if ((tensors & 1) !== 0) (a as Tensor).gate.calls--
         if ((tensors & 2) !== 0) (b as Tensor).gate.calls--
         if ((tensors & 4) !== 0) (c as Tensor).gate.calls--
@@ -271,14 +271,14 @@ function makeCalls(s: Stack): Calls {
         if (count > 1) tensors |= putTyped(base + 2, 1, parameters[1]!, b, signature)
         if (count > 2) tensors |= putTyped(base + 3, 2, parameters[2]!, c, signature)
         const typeIndex = perform(base, target.lo, target.hi, count, tensors)
-        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, [a, b, c])
         result = read(base, typeIndex)
       } catch (error) {
         failed = true
         failure = error
       }
       if (tensors !== 0) {
-        if (head[TENSORS_WORD] !== 0) handOver(s, base)
+        if (head[TENSORS_WORD] !== 0) handOver(s, [a, b, c])
         if ((tensors & 1) !== 0) (a as Tensor).gate.calls--
         if ((tensors & 2) !== 0) (b as Tensor).gate.calls--
         if ((tensors & 4) !== 0) (c as Tensor).gate.calls--
@@ -303,11 +303,11 @@ function makeCalls(s: Stack): Calls {
           tensors |= bit
         }
         const typeIndex = perform(base, target.lo, target.hi, values.length, tensors)
-        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, base)
+        if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, values)
         return readAs(s, base, typeIndex)
       } finally {
         if (tensors !== 0) {
-          if (head[TENSORS_WORD] !== 0) handOver(s, base)
+          if (head[TENSORS_WORD] !== 0) handOver(s, values)
           for (let i = 0; tensors >> i !== 0; i++) if (((tensors >> i) & 1) !== 0) (values[i] as Tensor).gate.calls--
         }
         s.settle(undone)

@@ -65,7 +65,7 @@ function runAndPack(stack: Stack, base: number, count: number, run: Run, pack: P
     isOwned = packResult(stack, base, callWith(stack, base + 1, count, run), undone, pack)
     if (borrowedTensors.length !== borrowed) endBorrowing(borrowed)
   } catch (error) {
-    if (isOwned) stack.undo.push(base)
+    if (isOwned) stack.releaseLater(base)
     isOwned = false
     fail(stack, base, error, undone, borrowed)
   }
@@ -115,7 +115,7 @@ function packResult(stack: Stack, slot: number, result: unknown, undone: number,
   }
   pack(stack, slot, result)
   if (stack.undo.length === undone) return false
-  const created = stack.undo.indexOf(slot, undone)
+  const created = stack.undo.indexOf(stack.pointer(slot), undone)
   if (created === -1) return false
   stack.undo.splice(created, 1)
   return true

@@ -36,7 +36,7 @@ function answer(call: number, put: (slot: number) => void): void {
       put(slot)
     } catch (error) {
       putError(stack, slot, error)
-      stack.undo.push(slot)
+      stack.releaseLater(slot)
       failed = 1
     }
     stack.entered.tn_packed_answer(call, stack.slotAddress(slot), failed)

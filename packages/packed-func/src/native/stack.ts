@@ -148,7 +148,7 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
 
 type Four = [number, number, number, number]
 
-/** A slot to be cleared, a gate to be left, or another action. */
+/** The address of an object whose reference is released, a gate to be left, or another action. */
 export type Undo = number | Gate | { settle(): void }
 
 /**
@@ -358,11 +358,16 @@ export class Stack {
     return this.copyOf(Number(this.words[address]), Number(this.words[size]))
   }
 
+  /** Has the object that was created in a slot, if there is one, released by `settle`, whatever native code writes to the slot. */
+  releaseLater(slot: number): void {
+    if (this.i32[slot * 4]! >= TypeIndex.Object) this.undo.push(this.pointer(slot))
+  }
+
   /** Undoes everything beyond the first `count` entries of `undo`, last first. */
   settle(count: number): void {
     while (this.undo.length > count) {
       const last = this.undo.pop()!
-      if (typeof last === 'number') this.clear(last)
+      if (typeof last === 'number') this.release(last)
       else if (last instanceof Gate) last.exit()
       else last.settle()
     }

@@ -27,7 +27,7 @@ export function packContainer(
   const count = Math.max(0, Math.trunc(Number(values.length)) || 0)
   const make = count > MANY ? makeOfMany : makeOfFew
   make(stack, slot, handle, values, count, pack)
-  stack.undo.push(slot)
+  stack.releaseLater(slot)
 }
 
 function take(stack: Stack, slot: number, base: number, typeIndex: number): void {

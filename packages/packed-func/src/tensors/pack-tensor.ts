@@ -7,6 +7,7 @@ import { own, releaseOwned } from '../native/owned.ts'
 import { TENSORS, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { release } from '../objects/native-object.ts'
+import { ReadOnlyTensor } from '../values/wrappers.ts'
 import { isPadded, writeDescription } from './description.ts'
 
 const collected = new Cleaner<number>(releaseOwned)
@@ -117,7 +118,7 @@ export function packTensor(stack: Stack, slot: number, tensor: Tensor, isOnlyRea
     const id = create(stack, slot, tensor)
     keep(tensor, id, stack.pointer(slot))
   }
-  stack.undo.push(slot)
+  stack.releaseLater(slot)
 }
 
 function objectOf(stack: Stack, slot: number, tensor: Tensor, isOnlyRead: boolean): TensorObject {
@@ -173,16 +174,21 @@ function keep(tensor: Tensor, id: number, address: number): void {
 /** References to kept tensors, which keep memory alive that the garbage collector owns. */
 const keptTensors = new Set<Tensor>()
 
-/** Hands the objects of the tensors that native code kept during a call over to native code. */
-export function handOver(stack: Stack, base: number): void {
+/**
+ * Hands the objects of the tensors that native code kept during a call over to native code.
+ *
+ * @param values the arguments of the call, because native code may have overwritten their slots.
+ */
+export function handOver(stack: Stack, values: readonly unknown[]): void {
   const kept = stack.head[TENSORS]!
   stack.head[TENSORS] = 0
   for (let i = 0; i < MASKED_ARGUMENTS; i++) {
     if ((kept & (1 << i)) === 0) continue
-    const tensor = tensorOfObject.get(stack.pointer(base + 1 + i))?.deref()
-    const object = tensor === undefined ? undefined : knownObject(tensor)
+    const value = values[i]
+    const tensor = value instanceof ReadOnlyTensor ? value.tensor : (value as Tensor)
+    const object = knownObject(tensor)
     // A native tensor needs no keeping, and the same tensor may have been passed twice.
-    if (tensor === undefined || object === undefined || object.isNative) continue
+    if (object === undefined || object.isNative) continue
     forgetObject(tensor)
     keep(tensor, object.id, object.address)
     object.surrender(stack)

@@ -41,7 +41,7 @@ export function pack(stack: Stack, slot: number, value: unknown): void {
         packNative(stack, slot, value)
       } else {
         makeFunction(stack, slot, value as Run, pack)
-        stack.undo.push(slot)
+        stack.releaseLater(slot)
       }
       return
     default:
@@ -91,7 +91,7 @@ function packRare(stack: Stack, slot: number, value: object): void {
   else if (value instanceof RValue) packRValue(stack, slot, value.value)
   else if (value instanceof Error) {
     putError(stack, slot, value)
-    stack.undo.push(slot)
+    stack.releaseLater(slot)
   } else if (value instanceof DataType)
     stack.set(slot, TypeIndex.DataType, value.code | (value.bits << 8) | (value.lanes << 16), 0)
   else if (value instanceof OpaquePointer) packWide(stack, slot, TypeIndex.OpaquePtr, value.address)

@@ -106,7 +106,7 @@ function packObject(stack: Stack, slot: number, bytes: Uint8Array, length: numbe
   const status = stack.host.tn_packed_make_text(stack.slotAddress(slot), addressOf(source), length, isBytes)
   keepAlive(source)
   if (status !== 0) throw new MemoryError(`out of memory for ${length} bytes of text`)
-  if (stack.i32[slot * 4]! >= TypeIndex.Object) stack.undo.push(slot)
+  stack.releaseLater(slot)
 }
 
 export function readSmallText(stack: Stack, slot: number): string {

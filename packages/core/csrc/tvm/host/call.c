@@ -1,4 +1,5 @@
 /* Calls from JavaScript. Each takes the error, or copies text out, within the same native call. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/direction_flag.h"
@@ -18,12 +19,17 @@ static void copy_text_out(TVMFFIAny *result) {
   tn__ffi.TVMFFIObjectDecRef(object);
 }
 
-/* Returns the bits of `mask` (bit i for argument i) whose arguments native code holds after a call. */
-static uint32_t kept_arguments(const TVMFFIAny *arguments, uint32_t mask) {
+/* Stores the objects of the arguments in `mask` (bit i for argument i) outside their slots, which a function may overwrite. */
+static void note_tensors(TVMFFIObject **lent, const TVMFFIAny *arguments, uint32_t mask) {
+  for (uint32_t i = 0; mask >> i != 0; i++) lent[i] = arguments[i].v_obj;
+}
+
+/* Returns the bits of `mask` whose tensors native code holds after a call. */
+static uint32_t kept_tensors(TVMFFIObject *const *lent, uint32_t mask) {
   uint32_t kept = 0;
   for (uint32_t i = 0; mask >> i != 0; i++) {
     if ((mask >> i & 1) == 0) continue;
-    uint64_t references = __atomic_load_n(&arguments[i].v_obj->combined_ref_count, __ATOMIC_ACQUIRE);
+    uint64_t references = __atomic_load_n(&lent[i]->combined_ref_count, __ATOMIC_ACQUIRE);
     if ((references & 0xffffffffu) > 1) kept |= 1u << i;
   }
   return kept;
@@ -35,9 +41,12 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   int32_t base = (int32_t)(head->call & ((1u << TN_PACKED_CALL_SHIFT) - 1));
   int32_t count = (int32_t)((head->call & ~TN_PACKED_CALL_SELECTED) >> TN_PACKED_CALL_SHIFT);
   head->call = 0;
-  uint32_t tensors = head->tensors;
-  if (tensors != 0) head->tensors = 0; /* they are not those of nested calls */
   TVMFFIAny *frame = tn__slots(stack) + base;
+  const uint32_t tensors = head->tensors;
+  if (tensors != 0) {
+    head->tensors = 0; /* they are not those of nested calls */
+    note_tensors(tn__lent(stack) + base, frame + 1, tensors);
+  }
   TVMFFIObjectHandle function = tn__read_address(&frame->v_ptr);
   /* The frames of callbacks start above this one. */
   int32_t outer = head->top;
@@ -47,7 +56,7 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
   tn__direction_clear(); /* text is copied below */
   head->top = outer;
-  if (tensors != 0) head->tensors = kept_arguments(frame + 1, tensors);
+  if (tensors != 0) head->tensors = kept_tensors(tn__lent(stack) + base, tensors);
   if (status != 0) return tn__take_error(frame);
   tn__drop_left_error(stack, before);
   /* Negative numbers are large ones here. */
@@ -58,9 +67,10 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
 }
 
 int32_t tn_packed_end_exception(TVMFFIAny *slot, uint32_t tensors, int32_t status) {
-  tn_packed_head_t *head = &tn__stack_of(slot)->head;
-  head->top = (int32_t)(slot - tn__slots(tn__stack_of(slot)));
-  head->tensors = kept_arguments(slot + 1, tensors);
+  tn_packed_stack_t *stack = tn__stack_of(slot);
+  tn_packed_head_t *head = &stack->head;
+  head->top = (int32_t)(slot - tn__slots(stack));
+  head->tensors = kept_tensors(tn__lent(stack) + head->top, tensors);
   /* The result that the function has stored is not valid. */
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
   if (status == TN_OK) return -1;
@@ -108,13 +118,33 @@ int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned) {
   return 0;
 }
 
+/* Copies the objects of owned values to `objects` if it is not null. Returns their number. */
+static size_t objects_of(const TVMFFIAny *owned, size_t count, TVMFFIObject **objects) {
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (owned[i].type_index < kTVMFFIStaticObjectBegin) continue;
+    if (objects != NULL) objects[found] = owned[i].v_obj;
+    found++;
+  }
+  return found;
+}
+
 int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFFIAny *owned, size_t count) {
+  /* The function may overwrite the values. */
+  const size_t held = objects_of(owned, count, NULL);
+  TVMFFIObject **objects = held == 0 ? NULL : malloc(held * sizeof *objects);
+  if (held != 0 && objects == NULL) {
+    tn_packed_clear_owned(owned, count);
+    return tn__packed_fail(slot, "MemoryError", "out of memory for a container");
+  }
+  objects_of(owned, count, objects);
   const tn_packed_stack_t *stack = tn__stack_of(slot);
   const TVMFFIObjectHandle before = tn__error_before(stack);
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
   const int status = tn__guarded_call(function, owned, (int32_t)count, slot);
   if (status == 0) tn__drop_left_error(stack, before);
-  tn_packed_clear_owned(owned, count);
+  for (size_t i = 0; i < held; i++) tn__ffi.TVMFFIObjectDecRef(objects[i]);
+  free(objects);
   return status == 0 && tn__check_result(slot) == 0 ? slot->type_index : tn__take_error(slot);
 }
 

@@ -25,6 +25,10 @@ struct tn_packed_stack {
 static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) {
   return (TVMFFIAny *)(void *)((char *)stack + TN_PACKED_SLOTS);
 }
+/* The objects of the tensor arguments of calls in progress, by slot: behind the stack, because a function may overwrite slots. */
+static inline TVMFFIObject **tn__lent(tn_packed_stack_t *stack) {
+  return (TVMFFIObject **)(void *)((char *)stack + TN_PACKED_STACK_SIZE);
+}
 static inline char *tn__out(tn_packed_stack_t *stack) { return (char *)stack + TN_PACKED_OUT; }
 static inline tn_packed_stack_t *tn__stack_of(const TVMFFIAny *slot) {
   return (tn_packed_stack_t *)((uintptr_t)slot & ~(uintptr_t)(TN_PACKED_STACK_SIZE - 1));

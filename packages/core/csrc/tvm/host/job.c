@@ -12,7 +12,7 @@ struct tn_packed_job {
   atomic_int cancelled;
   int32_t type_index; /* of the result; -1 if the call failed */
   int32_t count;
-  TVMFFIAny frame[]; /* the result, then the arguments: owned */
+  TVMFFIAny frame[]; /* the result, copies of the arguments, which the function may overwrite, and the arguments: owned */
 };
 
 /* The job that the calling thread runs: a kernel that checks for interruption checks whether this job was cancelled. */
@@ -30,7 +30,8 @@ int32_t tn_packed_install_signals(void) {
 }
 
 static void free_job(tn_packed_job_t *job) {
-  for (int32_t i = 0; i <= job->count; i++) tn_packed_clear(&job->frame[i]);
+  tn_packed_clear(&job->frame[0]);
+  tn_packed_clear_owned(&job->frame[1 + job->count], (size_t)job->count);
   tn__ffi.TVMFFIObjectDecRef(job->function);
   free(job);
 }
@@ -63,16 +64,17 @@ static void ended(tn_job_t *pooled) {
 }
 
 int32_t tn_packed_job_create(TVMFFIObject *function, TVMFFIAny *frame, int32_t count) {
-  tn_packed_job_t *job = calloc(1, sizeof *job + ((size_t)count + 1) * sizeof(TVMFFIAny));
+  tn_packed_job_t *job = calloc(1, sizeof *job + (2 * (size_t)count + 1) * sizeof(TVMFFIAny));
   if (job == NULL) return tn__packed_fail(frame, "MemoryError", "out of memory for a call");
   for (int32_t i = 1; i <= count; i++) {
     /* Some versions of tvm-ffi copy the pointer instead of refusing it. */
     if (frame[i].type_index == kTVMFFIDLTensorPtr) {
       tn__packed_raise("RuntimeError", "a DLTensor* is borrowed: it cannot be passed to a call on another thread");
-    } else if (tn__ffi.TVMFFIAnyViewToOwnedAny(&frame[i], &job->frame[i]) == 0) {
+    } else if (tn__ffi.TVMFFIAnyViewToOwnedAny(&frame[i], &job->frame[count + i]) == 0) {
+      job->frame[i] = job->frame[count + i];
       continue;
     }
-    while (--i > 0) tn_packed_clear(&job->frame[i]);
+    while (--i > 0) tn_packed_clear(&job->frame[count + i]);
     free(job);
     return tn__take_error(frame);
   }

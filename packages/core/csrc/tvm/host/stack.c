@@ -10,6 +10,9 @@ _Static_assert(TN_PACKED_SLOT_COUNT < 1 << TN_PACKED_CALL_SHIFT, "a call must ho
 _Static_assert(TN_PACKED_SLOTS + TN_PACKED_SLOT_COUNT * sizeof(TVMFFIAny) == TN_PACKED_TEXT,
                "the slots must end at the text");
 
+/* A stack, and behind it the objects of tensor arguments. */
+#define SIZE (TN_PACKED_STACK_SIZE + TN_PACKED_SLOT_COUNT * sizeof(TVMFFIObject *))
+
 /* The stacks of the thread: each copy of the package that it has loaded has one. */
 static _Thread_local tn_packed_stack_t *opened;
 
@@ -25,7 +28,7 @@ static tn__thread_end_t thread_end = TN__THREAD_END(leave_thread);
 
 int32_t tn_packed_open(tn_packed_stack_t **out) {
   void *memory;
-  int32_t status = tn_memory_allocate(TN_PACKED_STACK_SIZE, TN_PACKED_STACK_SIZE, &memory);
+  int32_t status = tn_memory_allocate(SIZE, TN_PACKED_STACK_SIZE, &memory);
   if (status != TN_OK) return status;
   tn_packed_stack_t *stack = memory;
   atomic_init(&stack->references, 1);
