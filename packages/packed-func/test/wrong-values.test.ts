@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { getGlobal, InternalError, Module, packedFunc } from '../src/index.ts'
+import { ArgumentError, Tensor } from '@tenon/core'
+import { getGlobal, InternalError, Module, packedFunc, TensorView } from '../src/index.ts'
 import { compileLibrary } from './compile.ts'
 import { isOwnLibrary } from './support.ts'
 
@@ -196,4 +197,10 @@ describe('an error that a function raises although it succeeds', () => {
       await expect(fail.async()).rejects.toThrow(ownError)
     }
   })
+})
+
+test('an object that only inherits from the class of tensors is refused as an argument', () => {
+  const fake = Object.create(Tensor.prototype) as Tensor
+  for (const one of [fake, [fake], new Map([['x', fake]]), new TensorView(fake)])
+    expect(() => getGlobal('ffi.Array')(one)).toThrow(ArgumentError)
 })

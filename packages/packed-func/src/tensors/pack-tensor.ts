@@ -1,5 +1,14 @@
 import { ReadOnlyError, type Tensor } from '@tenon/core'
-import { checkEnterable, Cleaner, highWord, LAYOUTS, lowWord, READ_ONLY } from '@tenon/core/internal'
+import {
+  type Block,
+  checkEnterable,
+  Cleaner,
+  highWord,
+  LAYOUTS,
+  lowWord,
+  READ_ONLY,
+  wrongType,
+} from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { makeError, PackedFuncError } from '../errors/error-kinds.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
@@ -108,7 +117,7 @@ export function packTensorView(stack: Stack, slot: number, tensor: Tensor, isOnl
  * @param isOnlyRead whether the tensor may be read-only, because native code is told so or only reads it. @throws as {@link lendTensor}
  */
 export function packTensor(stack: Stack, slot: number, tensor: Tensor, isOnlyRead = false): void {
-  checkEnterable(tensor.block)
+  checkMemory(tensor)
   if (!isOnlyRead && isReadOnly(tensor)) refuseReadOnly()
   const known = knownObject(tensor)
   if (known?.isNative) {
@@ -121,8 +130,15 @@ export function packTensor(stack: Stack, slot: number, tensor: Tensor, isOnlyRea
   stack.releaseLater(slot)
 }
 
+/** @throws {ArgumentError} for an object that only inherits from the class. @throws {ScopeClosedError} */
+function checkMemory(tensor: Tensor): void {
+  const block = tensor.block as Block | undefined
+  if (block === undefined) throw wrongType('a tensor', 'the result of tensor() or of a call', tensor)
+  checkEnterable(block)
+}
+
 function objectOf(stack: Stack, slot: number, tensor: Tensor, isOnlyRead: boolean): TensorObject {
-  checkEnterable(tensor.block)
+  checkMemory(tensor)
   if (!isOnlyRead && isReadOnly(tensor)) refuseReadOnly()
   const known = knownObject(tensor)
   if (known !== undefined) return known
