@@ -20,7 +20,7 @@ NativeLibrary.open(kernelLibrary('kernels_macro'))
 NativeLibrary.open(kernelLibrary('kernels_compiled_macro'))
 const [b, c] = [filled([128], () => 1), filled([2048], (i) => i)]
 
-/** What `run` writes for four zeros. */
+/** The values that a run writes for four zeros. */
 function resultOf(target: UntypedFunction): unknown {
   const [x, y] = [tensor('f32', [4]), tensor('f32', [4])]
   using call = target.prepare({ operands: [x], results: [y] })

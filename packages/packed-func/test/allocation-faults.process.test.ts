@@ -137,7 +137,7 @@ if (isOwnLibrary)
     })
     afterAll(() => void module.get('restore')())
 
-    /** What lives once errors, which keep that of native code, are collected. */
+    /** The objects that live once errors, which keep that of native code, are collected. */
     async function counters(): Promise<object> {
       await collectAll()
       return { ...live(), callbacks: liveCallbacks() }

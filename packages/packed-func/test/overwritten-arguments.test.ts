@@ -116,7 +116,7 @@ const kinds: Readonly<Record<string, () => Argument>> = {
   'an object that may be moved': () => rvalue(list),
 }
 
-/** What a call leaves behind. */
+/** The objects that a call leaves behind. */
 function state(): unknown {
   const { top, text, undo } = openStack()
   return [live(), top, text, undo.length, x.gate.calls, x.gate.holds, list.isAlive]

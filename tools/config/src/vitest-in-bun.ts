@@ -1,5 +1,5 @@
 /**
- * What vitest needs from Bun, which `--preload` runs before it: streams that count listeners as Node.js does, and a channel to a child
+ * The parts that vitest needs from Bun, which `--preload` runs before it: streams that count listeners as Node.js does, and a channel to a child
  * process whose reference can be dropped.
  */
 import { EventEmitter } from 'node:events'

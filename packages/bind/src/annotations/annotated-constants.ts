@@ -26,7 +26,7 @@ export class AnnotatedConstants {
     )
   }
 
-  /** The number of a status. @throws {AnnotationsError} if it is no number. */
+  /** The number of a status. @throws {AnnotationsError} if it is not a number. */
   number(path: readonly string[], value: number | string): number {
     const constant = this.of(path, value)
     if (constant.kind === 'integer' || constant.kind === 'real') return Number(constant.value)

@@ -82,7 +82,7 @@ describe.each(targets)('%s', (target) => {
 
 test('zig as the compiler of this machine gives the module of others', async () => {
   const header = join(directory, 'debug.h')
-  // What belongs to a compiler is not bound.
+  // Names that belong to a compiler are not bound.
   const own = '#ifdef __x86_64__\n#include <immintrin.h>\n#endif\n#include <stdatomic.h>\n'
   writeFileSync(header, `${own}#ifdef _DEBUG\n#define MODE "debug"\n#else\n#define MODE "release"\n#endif\n`)
   const read = async (): Promise<unknown> => writeModule(await readModel([torture, header]), { libraries: [] })

@@ -139,7 +139,7 @@ function checkOnly(target: Target, values: readonly Value[], isAsync: boolean): 
 
 function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value | ValueWithErrno> {
   const { slots } = target
-  // What the executor throws, for example for a wrong argument, rejects the promise.
+  // An error of the executor, for example for a wrong argument, rejects the promise.
   return (...values) =>
     new Promise((resolve, reject) => {
       check(target, values.length)

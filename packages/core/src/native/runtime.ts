@@ -7,7 +7,7 @@
 export interface RuntimeInfo {
   readonly name: 'Node.js' | 'Electron' | 'Bun' | 'Deno'
   readonly version: string
-  /** What Tenon cannot do there, as clauses without a subject, such as "has no buffers over native memory". */
+  /** The things that Tenon cannot do there, as clauses without a subject, such as "has no buffers over native memory". */
   readonly missing: readonly string[]
 }
 

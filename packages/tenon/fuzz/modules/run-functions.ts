@@ -11,13 +11,13 @@ import { cLibrary } from './c-library.ts'
 import { programOf } from './program.ts'
 import { randomFunctions } from './random-functions.ts'
 
-/** What came of a library of random functions. */
+/** The outcome of a library of random functions. */
 export interface Outcome {
-  /** What `tenon bind` said about it. */
+  /** The output of `tenon bind` about it. */
   readonly summary: string
   /** Errors of the strict compiler of TypeScript in the module and the program. */
   readonly types: string
-  /** What the program printed: each value that is wrong, and at the end how many functions it called. */
+  /** The output of the program: each value that is wrong, and at the end how many functions it called. */
   readonly output: string
   /** The same with the functions that can run in another process. */
   readonly isolated: string

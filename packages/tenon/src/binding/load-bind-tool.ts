@@ -2,7 +2,7 @@ import type * as bindTool from '@tenon/bind'
 import { loadPeer } from '../cli/load-peer.ts'
 import { UsageError } from '../cli/usage-error.ts'
 
-/** What the command uses of `@tenon/bind`. */
+/** The functions of `@tenon/bind` that the command uses. */
 export type BindTool = typeof bindTool
 
 /** Loads `@tenon/bind`. @param purpose the subject of the error @throws {UsageError} with the command that installs it */

@@ -68,7 +68,7 @@ const all = {
   sharedMappings: (): string => readFileSync('/proc/self/maps', 'utf8').split('\n').filter(isShared).join(', '),
 } as const
 
-/** What the descriptors of this process are of, without the caches of modules that Deno opens when it loads one. */
+/** The files of the descriptors of this process, without the caches of modules that Deno opens when it loads one. */
 const descriptors = (): string[] =>
   readdirSync('/proc/self/fd')
     .map(targetOf)

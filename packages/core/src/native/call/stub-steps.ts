@@ -15,7 +15,7 @@ export type StubArgument = number | bigint | boolean | string | Uint8Array | nul
 /** Makes the argument for a struct. @param bytes a copy of its bytes. */
 export type MakeStruct = (bytes: Uint8Array, byteAlignment: number) => unknown
 
-/** What the arguments of a stub are made of, and what is in use while its function runs. */
+/** The makers of the arguments of a stub, and the memory that is in use while its function runs. */
 export interface StubPlace {
   /** The lifetime of the stub, which cannot be closed while the function runs. */
   readonly gate: Gate
