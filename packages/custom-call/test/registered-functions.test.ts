@@ -9,6 +9,7 @@ import {
   s64,
   TargetRegistry,
   targets,
+  TypedHandler,
   UntypedFunction,
   type XlaError,
 } from '@tenon/custom-call'
@@ -85,6 +86,13 @@ test('registered functions are listed, and the second function of a name is refu
   expect([...targets.list().keys()].filter((name) => name.startsWith('macro_'))).toHaveLength(4)
   expect([...targets.list('CUDA').keys()]).toContain('macro_add')
   expect(new TargetRegistry().lookup('macro_add')).toBeUndefined()
+})
+
+test('a typed handler is preferred to a function of the same name', () => {
+  NativeLibrary.open(kernelLibrary('kernels_runtime'))
+  expect(targets.list().get('negate')).toBeInstanceOf(TypedHandler)
+  expect(targets.lookup('negate')).toBeInstanceOf(TypedHandler)
+  expect(targets.lookup('negate', { apiVersion: ApiVersion.ORIGINAL })).toBeInstanceOf(UntypedFunction)
 })
 
 test('a name that no library has registered is refused, with similar names', () => {

@@ -130,7 +130,7 @@ TN_API int32_t tn_library_open_file(const char *path, size_t path_length, const 
 #define TN_IDENTITY_SIZE 96
 
 /* Writes the identity of the file that is at a path now to `out`, which has TN_IDENTITY_SIZE bytes. The files of some runtimes have no
- * nanoseconds. TN_NOT_FOUND: there is no file, or the loader searches for the name. */
+ * nanoseconds. TN_NOT_FOUND: no file has the path, or the path is a name that the loader searches for. */
 TN_API int32_t tn_library_identity(const char *path, size_t path_length, char *out);
 
 #define TN_MAPPING_SHARED 1u  /* writes go to the file; without it, written pages are private copies */

@@ -1,4 +1,4 @@
-/* The functions of the Node-API module that watch descriptors. Windows has none. */
+/* The functions of the Node-API module that watch descriptors. The module for Windows does not have them. */
 #pragma once
 #include <node_api.h>
 

@@ -32,8 +32,8 @@ static uint64_t table_size(const tn_tstring_target_t *target, uint64_t count) {
 /* The largest size of a string of a struct layout. */
 static uint64_t string_limit(const tn_tstring_target_t *target) {
   if (target->form == TN_TSTRING_AS_OFFSET) return TN__OFFSET_STRING_MAXIMUM;
-  if (target->form == TN_TSTRING_AS_BLOCK) return TN__LARGE_SIZE_MAXIMUM;
-  if (target->layout == TN_TSTRING_TF) return TN__WORD_SIZE_MAXIMUM;
+  if (target->form == TN_TSTRING_AS_BLOCK) return TN_STRING__LARGE_MAXIMUM;
+  if (target->layout == TN_TSTRING_TF) return TN_STRING__WORD_MAXIMUM;
   return TN__WORD32_SIZE_MAXIMUM;
 }
 
@@ -128,7 +128,7 @@ TN__HOT uint8_t *put(writer_t *writer, const tn__span_t *span) {
 /* Writes a SMALL, and zeros after the string. */
 TN__HOT void write_small(uint8_t *at, const tn__span_t *span, size_t stride) {
   const size_t size = (size_t)span->size;
-#if !TN__BIG_ENDIAN
+#if !TN_STRING__BIG_ENDIAN
   if (span->room >= 24) {
     // Masks: from 24 - size on there are `size` bytes of ones, then zeros.
     static const uint8_t ones[48] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
@@ -154,11 +154,11 @@ TN__HOT void write_small(uint8_t *at, const tn__span_t *span, size_t stride) {
 TN__HOT void write_pointer(uint8_t *at, int32_t layout, size_t stride, const uint8_t *bytes, size_t size) {
   if (layout == TN_TSTRING_TF) {
     if (sizeof(size_t) < 8) tn__store64(at + 8, 0, false);
-    tn__store_word(at, tn__word_of_size(size, TN_TSTRING_VIEW));
+    tn__store_word(at, tn_string__word_of_size(size, TN_TSTRING_VIEW));
     tn__store_word(at + sizeof(size_t), (size_t)bytes);
   } else {
-    tn__store32(at, tn__word32_of_size((uint32_t)size, TN_TSTRING_PREALLOC), TN__BIG_ENDIAN);
-    tn__store32(at + 4, (uint32_t)size, TN__BIG_ENDIAN);
+    tn__store32(at, tn__word32_of_size((uint32_t)size, TN_TSTRING_PREALLOC), TN_STRING__BIG_ENDIAN);
+    tn__store32(at + 4, (uint32_t)size, TN_STRING__BIG_ENDIAN);
     tn__store64(at + 8, 0, false);
     tn__store_word(at + 8, (size_t)bytes);
   }
@@ -217,7 +217,7 @@ TN__HOT int32_t write_end32(writer_t *writer, const tn__span_t *span, uint8_t *e
 
 TN__HOT int32_t write_end64(writer_t *writer, const tn__span_t *span) {
   if (put(writer, span) == NULL) return GREW;
-  tn__store64(writer->target.table + 8 * (writer->index + 1), writer->data_at, TN__BIG_ENDIAN);
+  tn__store64(writer->target.table + 8 * (writer->index + 1), writer->data_at, TN_STRING__BIG_ENDIAN);
   return TN_OK;
 }
 
@@ -249,7 +249,7 @@ static int32_t write_block(writer_t *writer, const tn__span_t *spans, size_t n) 
   const bool big_endian = tn__is_big_endian(w.target.abi);
   switch (w.target.layout) {
     case TN_TSTRING_TF:
-      WRITE_ALL(write_struct(&w, &spans[i], TN_TSTRING_TF, 24, TN__TF_SMALL));
+      WRITE_ALL(write_struct(&w, &spans[i], TN_TSTRING_TF, 24, TN_STRING_SMALL_CAPACITY));
     case TN_TSTRING_RFC16:
       WRITE_ALL(write_struct(&w, &spans[i], TN_TSTRING_RFC16, 16, 15));
     case TN_TSTRING_RFC24:
@@ -259,7 +259,7 @@ static int32_t write_block(writer_t *writer, const tn__span_t *spans, size_t n) 
     case TN_TSTRING_TFLITE:
       WRITE_ALL(write_end32(&w, &spans[i], w.target.table + 8, w.target.table_size, big_endian));
     case TN_TSTRING_ARROW32:
-      WRITE_ALL(write_end32(&w, &spans[i], w.target.table + 4, 0, TN__BIG_ENDIAN));
+      WRITE_ALL(write_end32(&w, &spans[i], w.target.table + 4, 0, TN_STRING__BIG_ENDIAN));
     default:
       WRITE_ALL(write_end64(&w, &spans[i]));
   }

@@ -8,15 +8,9 @@
 #include "base/status.h"
 #include "tenon_tstring.h"
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define TN__BIG_ENDIAN 1
-#else
-#define TN__BIG_ENDIAN 0
-#endif
-
 #define TN__HOST_ABI                                                          \
-  (sizeof(void *) == 8 ? (TN__BIG_ENDIAN ? TN_TSTRING_BE64 : TN_TSTRING_LE64) \
-                       : (TN__BIG_ENDIAN ? TN_TSTRING_BE32 : TN_TSTRING_LE32))
+  (sizeof(void *) == 8 ? (TN_STRING__BIG_ENDIAN ? TN_TSTRING_BE64 : TN_TSTRING_LE64) \
+                       : (TN_STRING__BIG_ENDIAN ? TN_TSTRING_BE32 : TN_TSTRING_LE32))
 
 /* A function that a loop over millions of strings calls for each of them (HOT), such a loop, which needs all registers
  * (LOOP), and a function that it rarely calls (COLD). Compilers choose badly without these attributes. */
@@ -36,8 +30,6 @@
 #define TN__PREFETCH(address) ((void)(address))
 #endif
 
-#define TN__TSTRING_SIZE ((size_t)24)
-#define TN__TF_SMALL ((size_t)22)
 #define TN__OFFSET_STRING_MAXIMUM ((uint64_t)0x3fffffff)
 #define TN__INT32_MAXIMUM ((uint64_t)0x7fffffff)
 #define TN__UINT32_MAXIMUM ((uint64_t)0xffffffff)
@@ -58,22 +50,22 @@ static inline uint64_t tn__swap64(uint64_t value) {
 static inline uint32_t tn__load32(const void *at, bool big_endian) {
   uint32_t value;
   memcpy(&value, at, sizeof value);
-  return big_endian == TN__BIG_ENDIAN ? value : tn__swap32(value);
+  return big_endian == TN_STRING__BIG_ENDIAN ? value : tn__swap32(value);
 }
 
 static inline uint64_t tn__load64(const void *at, bool big_endian) {
   uint64_t value;
   memcpy(&value, at, sizeof value);
-  return big_endian == TN__BIG_ENDIAN ? value : tn__swap64(value);
+  return big_endian == TN_STRING__BIG_ENDIAN ? value : tn__swap64(value);
 }
 
 static inline void tn__store32(void *at, uint32_t value, bool big_endian) {
-  if (big_endian != TN__BIG_ENDIAN) value = tn__swap32(value);
+  if (big_endian != TN_STRING__BIG_ENDIAN) value = tn__swap32(value);
   memcpy(at, &value, sizeof value);
 }
 
 static inline void tn__store64(void *at, uint64_t value, bool big_endian) {
-  if (big_endian != TN__BIG_ENDIAN) value = tn__swap64(value);
+  if (big_endian != TN_STRING__BIG_ENDIAN) value = tn__swap64(value);
   memcpy(at, &value, sizeof value);
 }
 
@@ -87,46 +79,17 @@ static inline void tn__store_word(void *at, size_t value) { memcpy(at, &value, s
 
 #define AT(string, offset) ((uint8_t *)(string) + (offset))
 
-static inline int tn__type_of(const void *string) { return *(const uint8_t *)string & 3; }
-
-/* --- size words of the host: the type in the low two bits of the first byte --------------------------------------- */
-
-#define TN__WORD_TOP_SHIFT ((sizeof(size_t) - 1) * 8)
-
-#define TN__WORD_SIZE_MAXIMUM (SIZE_MAX >> 2)
-
-/* The largest size of a LARGE. On big-endian machines one bit of the size shares its place with the type, and would turn a
- * LARGE into a VIEW. */
-#define TN__LARGE_SIZE_MAXIMUM (SIZE_MAX >> (TN__BIG_ENDIAN ? 9 : 2))
-
-static inline size_t tn__size_of_word(size_t word) {
-#if TN__BIG_ENDIAN
-  const size_t top = word >> TN__WORD_TOP_SHIFT;
-  return (word & ~((size_t)0xff << TN__WORD_TOP_SHIFT)) | top >> 2 << TN__WORD_TOP_SHIFT;
-#else
-  return word >> 2;
-#endif
-}
-
-static inline size_t tn__word_of_size(size_t size, int type) {
-#if TN__BIG_ENDIAN
-  // Only the top byte is shifted.
-  const size_t top = (size_t)0xff << TN__WORD_TOP_SHIFT;
-  return (size << 2 & top) | (size & ~top) | (size_t)type << TN__WORD_TOP_SHIFT;
-#else
-  return size << 2 | (size_t)type;
-#endif
-}
+/* --- size words of the host, of which tenon/tstring.h has those of a machine word ---------------------------------- */
 
 /* The 32-bit words of PREALLOC, in the host's order. */
 #define TN__WORD32_SIZE_MAXIMUM (UINT32_MAX >> 2)
 
 static inline uint32_t tn__size_of_word32(uint32_t word) {
-  return TN__BIG_ENDIAN ? (word & 0xffffffu) | word >> 26 << 24 : word >> 2;
+  return TN_STRING__BIG_ENDIAN ? (word & 0xffffffu) | word >> 26 << 24 : word >> 2;
 }
 
 static inline uint32_t tn__word32_of_size(uint32_t size, int type) {
-  if (!TN__BIG_ENDIAN) return size << 2 | (uint32_t)type;
+  if (!TN_STRING__BIG_ENDIAN) return size << 2 | (uint32_t)type;
   return (size << 2 & 0xff000000u) | (size & 0xffffffu) | (uint32_t)type << 24;
 }
 
@@ -139,7 +102,7 @@ static inline bool tn__is_struct_layout(int32_t layout) {
 static inline size_t tn__struct_size(int32_t layout) { return layout == TN_TSTRING_RFC16 ? 16 : 24; }
 
 static inline size_t tn__small_capacity(int32_t layout) {
-  return layout == TN_TSTRING_TF ? TN__TF_SMALL : tn__struct_size(layout) - 1;
+  return layout == TN_TSTRING_TF ? TN_STRING_SMALL_CAPACITY : tn__struct_size(layout) - 1;
 }
 
 static inline bool tn__is_big_endian(int32_t abi) { return abi == TN_TSTRING_BE64 || abi == TN_TSTRING_BE32; }

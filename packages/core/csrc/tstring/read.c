@@ -64,10 +64,10 @@ TN__COLD int32_t read_any(const tn_tstring_tensor_t *t, uint64_t index, tn__span
     return TN_OK;
   }
   if (type == TN_TSTRING_LARGE)
-    return read_pointer(t, index, type, large_word, tn__size_of_word(size_word), span, fault);
+    return read_pointer(t, index, type, large_word, tn_string__size_of_word(size_word), span, fault);
   if (t->layout == TN_TSTRING_TF)
-    return read_pointer(t, index, type, view_word, tn__size_of_word(size_word), span, fault);
-  const uint32_t narrow = TN__BIG_ENDIAN ? tn__swap32(first) : first;
+    return read_pointer(t, index, type, view_word, tn_string__size_of_word(size_word), span, fault);
+  const uint32_t narrow = TN_STRING__BIG_ENDIAN ? tn__swap32(first) : first;
   return read_pointer(t, index, type, prealloc_word, tn__size_of_word32(narrow), span, fault);
 }
 
@@ -86,9 +86,9 @@ TN__HOT int32_t read_pointer_struct(const tn_tstring_tensor_t *t, uint64_t index
   memcpy(&narrow, &size_word, 4);
   uint64_t mask = 0 - (uint64_t)((head & 3) == TN_TSTRING_SMALL);
   TN__OPAQUE(mask);
-  const uint64_t size = either(mask, head >> 2, is_tf ? tn__size_of_word(size_word) : tn__size_of_word32(narrow));
+  const uint64_t size = either(mask, head >> 2, is_tf ? tn_string__size_of_word(size_word) : tn__size_of_word32(narrow));
   const uint64_t data = either(mask, (uintptr_t)(at + 1), pointer);
-  const uint64_t limit = either(mask, is_tf ? TN__TF_SMALL : stride - 1, PTRDIFF_MAX);
+  const uint64_t limit = either(mask, is_tf ? TN_STRING_SMALL_CAPACITY : stride - 1, PTRDIFF_MAX);
   const bool is_common = ((head & 3) == TN_TSTRING_SMALL) | ((head & 3) == TN_TSTRING_VIEW);
   if (!(is_common & (size <= limit) & (data != 0))) return read_any(t, index, span, fault);
   *span = (tn__span_t){(const uint8_t *)(uintptr_t)data, size, either(mask, (t->count - index) * stride - 1, size)};
@@ -145,9 +145,9 @@ TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wi
                                  tn_tstring_fault_t *fault) {
   // Negative offsets are huge unsigned numbers, so that one comparison refuses them.
   const uint64_t start =
-      wide ? tn__load64(t->table + 8 * index, TN__BIG_ENDIAN) : tn__load32(t->table + 4 * index, TN__BIG_ENDIAN);
-  const uint64_t end = wide ? tn__load64(t->table + 8 * index + 8, TN__BIG_ENDIAN)
-                            : tn__load32(t->table + 4 * index + 4, TN__BIG_ENDIAN);
+      wide ? tn__load64(t->table + 8 * index, TN_STRING__BIG_ENDIAN) : tn__load32(t->table + 4 * index, TN_STRING__BIG_ENDIAN);
+  const uint64_t end = wide ? tn__load64(t->table + 8 * index + 8, TN_STRING__BIG_ENDIAN)
+                            : tn__load32(t->table + 4 * index + 4, TN_STRING__BIG_ENDIAN);
   TN__LOADED();
   if (start > end) return FAULT(ARROW_ORDER, index, start, end);
   if (end > t->data_size) return FAULT(ARROW_RANGE, index, end, t->data_size);
@@ -177,7 +177,7 @@ TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wi
     return TN_OK;                                                                                                   \
   }
 
-READER(read_tf, read_offset_struct(&t, index, 24, TN__TF_SMALL, &spans[k], fault))
+READER(read_tf, read_offset_struct(&t, index, 24, TN_STRING_SMALL_CAPACITY, &spans[k], fault))
 READER(read_tf_pointers, read_pointer_struct(&t, index, 24, true, &spans[k], fault))
 READER(read_rfc16, read_offset_struct(&t, index, 16, 15, &spans[k], fault))
 READER(read_rfc16_pointers, read_pointer_struct(&t, index, 16, false, &spans[k], fault))

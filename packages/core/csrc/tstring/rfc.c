@@ -17,17 +17,17 @@ static uint8_t *large_characters(const void *string, int32_t layout) {
 }
 
 static size_t capacity_of(const void *container, int32_t layout) {
-  const int type = tn__type_of(container);
+  const int type = tn_string_type(container);
   if (type == TN_TSTRING_SMALL) return tn__small_capacity(layout);
   if (type == TN_TSTRING_OFFSET) return tn__load32(container, false) >> 2;
-  const uint32_t capacity = tn__load32(AT(container, 4), TN__BIG_ENDIAN);
+  const uint32_t capacity = tn__load32(AT(container, 4), TN_STRING__BIG_ENDIAN);
   return capacity < TN__WORD32_SIZE_MAXIMUM ? capacity : TN__WORD32_SIZE_MAXIMUM;
 }
 
 static void fill(void *string, int32_t layout, const char *bytes, size_t byte_size) {
-  const int type = tn__type_of(string);
+  const int type = tn_string_type(string);
   if (type == TN_TSTRING_SMALL) {
-    uint8_t next[TN__TSTRING_SIZE] = {(uint8_t)(byte_size << 2)};
+    uint8_t next[TN_STRING_SIZE] = {(uint8_t)(byte_size << 2)};
     if (byte_size != 0) memcpy(next + 1, bytes, byte_size);
     memcpy(string, next, tn__struct_size(layout));
   } else if (type == TN_TSTRING_OFFSET) {
@@ -35,13 +35,13 @@ static void fill(void *string, int32_t layout, const char *bytes, size_t byte_si
     tn__store32(string, (uint32_t)byte_size << 2 | TN_TSTRING_OFFSET, false);
   } else {
     if (byte_size != 0) memmove((void *)tn__load_word(AT(string, 8)), bytes, byte_size);
-    tn__store32(string, tn__word32_of_size((uint32_t)byte_size, TN_TSTRING_PREALLOC), TN__BIG_ENDIAN);
+    tn__store32(string, tn__word32_of_size((uint32_t)byte_size, TN_TSTRING_PREALLOC), TN_STRING__BIG_ENDIAN);
   }
 }
 
 static void store_large(void *string, int32_t layout, size_t byte_size, size_t capacity, uint8_t *characters) {
   memset(string, 0, tn__struct_size(layout));
-  tn__store_word(string, tn__word_of_size(byte_size, TN_TSTRING_LARGE));
+  tn__store_word(string, tn_string__word_of_size(byte_size, TN_TSTRING_LARGE));
   if (layout == TN_TSTRING_RFC24) tn__store_word(AT(string, sizeof(size_t)), capacity);
   tn__store_word(AT(string, pointer_at(layout)), (size_t)characters);
 }
@@ -49,13 +49,13 @@ static void store_large(void *string, int32_t layout, size_t byte_size, size_t c
 /* Writes the bytes to a new block, after a copy of the container, which is the string itself or precedes its block. */
 static int32_t become_large(void *string, int32_t layout, const char *bytes, size_t byte_size) {
   const size_t head = tn__struct_size(layout);
-  if (byte_size > TN__LARGE_SIZE_MAXIMUM || byte_size > PTRDIFF_MAX - 64)
+  if (byte_size > TN_STRING__LARGE_MAXIMUM || byte_size > PTRDIFF_MAX - 64)
     return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a string of %zu bytes", byte_size);
   const size_t capacity = layout == TN_TSTRING_RFC16 ? byte_size : ((byte_size + 16) & ~(size_t)15) - 1;
   uint8_t *block = malloc(head + capacity + 1);
   if (block == NULL)
     return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a string of %zu bytes", byte_size);
-  const bool was_large = tn__type_of(string) == TN_TSTRING_LARGE;
+  const bool was_large = tn_string_type(string) == TN_TSTRING_LARGE;
   uint8_t *old = was_large ? large_characters(string, layout) - head : NULL;
   memcpy(block, was_large ? old : string, head);
   memcpy(block + head, bytes, byte_size);
@@ -79,7 +79,7 @@ static int32_t assign_large(void *string, int32_t layout, const char *bytes, siz
   if (!fits) return become_large(string, layout, bytes, byte_size);
   memmove(characters, bytes, byte_size);
   characters[byte_size] = 0;
-  tn__store_word(string, tn__word_of_size(byte_size, TN_TSTRING_LARGE));
+  tn__store_word(string, tn_string__word_of_size(byte_size, TN_TSTRING_LARGE));
   return TN_OK;
 }
 
@@ -90,7 +90,7 @@ static int32_t check_layout(int32_t layout) {
 
 int32_t tn_tstring_rfc_assign(void *string, int32_t layout, const char *bytes, size_t byte_size) {
   TN_TRY(check_layout(layout));
-  if (tn__type_of(string) == TN_TSTRING_LARGE) return assign_large(string, layout, bytes, byte_size);
+  if (tn_string_type(string) == TN_TSTRING_LARGE) return assign_large(string, layout, bytes, byte_size);
   if (byte_size > capacity_of(string, layout)) return become_large(string, layout, bytes, byte_size);
   fill(string, layout, bytes, byte_size);
   return TN_OK;
@@ -108,11 +108,11 @@ int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout) {
   const int32_t status = check_layout(layout);
   if (status != TN_OK || string == source) return status;
   const size_t head = tn__struct_size(layout);
-  uint8_t next[TN__TSTRING_SIZE];
+  uint8_t next[TN_STRING_SIZE];
   memcpy(next, source, head);
-  const bool is_large = tn__type_of(source) == TN_TSTRING_LARGE;
+  const bool is_large = tn_string_type(source) == TN_TSTRING_LARGE;
   uint8_t *container = is_large ? large_characters(source, layout) - head : next;
-  if (tn__type_of(container) == TN_TSTRING_OFFSET && !rebase(container, string, source))
+  if (tn_string_type(container) == TN_TSTRING_OFFSET && !rebase(container, string, source))
     return tn__fail(TN_INVALID_ARGUMENT, "an OFFSET string must be moved to less than 4 GiB before its bytes");
   tn_tstring_rfc_dealloc(string, layout);
   memcpy(string, next, head);
@@ -121,7 +121,7 @@ int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout) {
 }
 
 void tn_tstring_rfc_dealloc(void *string, int32_t layout) {
-  if (check_layout(layout) != TN_OK || tn__type_of(string) != TN_TSTRING_LARGE) return;
+  if (check_layout(layout) != TN_OK || tn_string_type(string) != TN_TSTRING_LARGE) return;
   uint8_t *block = large_characters(string, layout) - tn__struct_size(layout);
   memcpy(string, block, tn__struct_size(layout));
   free(block);

@@ -8,7 +8,7 @@
 static inline bool add(tn_tstring_sums_t *sums, uint64_t size, uint64_t budget) {
   if (size > budget - sums->total) return false;
   sums->total += size;
-  sums->not_small += size > TN__TF_SMALL ? size : 0;
+  sums->not_small += size > TN_STRING_SMALL_CAPACITY ? size : 0;
   return true;
 }
 
@@ -105,7 +105,7 @@ TN__HOT bool check_batch(const tn_tstring_tensor_t *t, uint64_t index, uint64_t 
     negative |= start | (limit - start - size);
     odd |= words;
     total += size;
-    not_small += size > TN__TF_SMALL ? size : 0;
+    not_small += size > TN_STRING_SMALL_CAPACITY ? size : 0;
   }
   sums->total += total;
   sums->not_small += not_small;
@@ -132,9 +132,9 @@ static int32_t validate_structs(const tn_tstring_tensor_t *tensor, bool strict, 
   else if (t.layout == TN_TSTRING_RFC24)
     TN_TRY(validate_each(&t, 24, 23, false, budget, sums, fault));
   else if (strict)
-    TN_TRY(validate_each(&t, 24, TN__TF_SMALL, true, budget, sums, fault));
+    TN_TRY(validate_each(&t, 24, TN_STRING_SMALL_CAPACITY, true, budget, sums, fault));
   else
-    TN_TRY(validate_each(&t, 24, TN__TF_SMALL, false, budget, sums, fault));
+    TN_TRY(validate_each(&t, 24, TN_STRING_SMALL_CAPACITY, false, budget, sums, fault));
   return t.flags & TN_TSTRING_WRITABLE ? check_overlap(&t, tn__struct_size(t.layout), fault) : TN_OK;
 }
 

@@ -338,7 +338,7 @@ static inline bool tn_string__move(void *string, void *source, bool keeps_view) 
 
 static inline bool tn_string_move(void *string, void *source) { return tn_string__move(string, source, false); }
 
-/* The bytes, which may be written, for which a VIEW or OFFSET becomes a SMALL or LARGE. Null if there is no memory. */
+/* The bytes, which may be written, for which a VIEW or OFFSET becomes a SMALL or LARGE. Returns null if memory is exhausted. */
 static inline char *tn_string_mutable_data(void *string) {
   const int type = tn_string_type(string);
   if (type == TN_STRING_OFFSET || type == TN_STRING_VIEW) {
@@ -364,7 +364,7 @@ static inline void tn_string_dealloc(void *string) {
 namespace tenon {
 
 /* A string of a string tensor as a class, with the members that TensorFlow's RFC describes. An element of a tensor can be used as one by a
- * cast: `static_cast<tenon::tstring *>(data)[i]`. std::bad_alloc is thrown if there is no memory. */
+ * cast: `static_cast<tenon::tstring *>(data)[i]`. A function that cannot allocate memory throws std::bad_alloc. */
 class tstring {
  public:
   enum Type { SMALL = TN_STRING_SMALL, LARGE = TN_STRING_LARGE, OFFSET = TN_STRING_OFFSET, VIEW = TN_STRING_VIEW };

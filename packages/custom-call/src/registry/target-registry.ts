@@ -185,10 +185,12 @@ export class TargetRegistry {
     const canonical = canonicalPlatform(platform)
     const typed = [...this.#typed.values()].filter((entry) => canonicalPlatform(entry.platform) === canonical)
     const named = this.#findsSelfRegistered ? registeredNames() : []
-    const selfRegistered = named.flatMap(({ name }) => {
-      const target = this.#selfRegisteredFunction(name, platform) ?? this.#selfRegistered(name, platform)
-      return target === undefined ? [] : [[name, target] as const]
-    })
+    const functions = named.filter((other) => other.convention === 'untyped' && other.platform === platform)
+    const handlers = named.filter((other) => other.convention === 'typed' && other.platform === canonical)
+    const selfRegistered = [
+      ...functions.map(({ name }) => [name, this.#selfRegisteredFunction(name, platform)!] as const),
+      ...handlers.map(({ name }) => [name, registeredHandler(name, { platform })] as const),
+    ]
     const registered = [...untyped, ...typed].map(({ target }) => [target.name, target] as const)
     return new Map<string, Target>([...selfRegistered, ...registered])
   }

@@ -1,4 +1,4 @@
-import { addressOf, checkStatus, coreFunctions, LAYOUTS } from '@tenon/core/internal'
+import { addressOf, checkStatus, coreFunctions, keepAlive, LAYOUTS } from '@tenon/core/internal'
 import { isSupported, VersionSkewError, versionReason } from '../errors/version-skew-error.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import type { TenonError } from '@tenon/core'
@@ -81,6 +81,19 @@ export function refusedRegistration(
 
 /** The version of handlers that were not asked, or did not answer, is -1.-1. */
 const hasVersion = (major: number, minor: number): boolean => major !== -1 || minor !== -1
+
+/** A function of the core that finds what is registered under a name for a platform. */
+type Find = (name: number, nameSize: number, platform: number, platformSize: number, out: number) => number
+
+/** Asks the core what is registered under a name for a platform. @param out the memory of the answer. @returns the status */
+export function findRegistered(find: Find, name: string, platform: string, out: ArrayBufferView): number {
+  const [nameBytes, platformBytes] = [Buffer.from(name), Buffer.from(platform)]
+  const [at, platformAt] = [addressOf(nameBytes), addressOf(platformBytes)]
+  const status = find(at, nameBytes.length, platformAt, platformBytes.length, addressOf(out))
+  keepAlive(nameBytes)
+  keepAlive(platformBytes)
+  return status
+}
 
 /** All registrations by name, and the newest first for each name. */
 function registrations(): Registration[] {

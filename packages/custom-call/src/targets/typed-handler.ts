@@ -1,6 +1,5 @@
 import { ArgumentError, type NativeLibrary } from '@tenon/core'
 import {
-  addressOf,
   checkName,
   checkOptions,
   checkSize,
@@ -8,7 +7,6 @@ import {
   didYouMean,
   globalGate,
   inspectAsText,
-  keepAlive,
   LAYOUTS,
   statusName,
   wrongType,
@@ -26,7 +24,7 @@ import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } 
 import { checkResources, type ResourceOptions } from './call-resources.ts'
 import { checkLibrary } from './code.ts'
 import { canonicalPlatform, deviceTypeOf } from './platform.ts'
-import { refusedRegistration, registeredNames } from './registered-names.ts'
+import { findRegistered, refusedRegistration, registeredNames } from './registered-names.ts'
 import { openTypedTarget } from './typed-target.ts'
 
 /** The symbols of a target's handlers by stage. */
@@ -175,19 +173,11 @@ export function typedHandler(
 export function registeredHandler(name: string, options?: HandlerOptions): TypedHandler {
   const checked = checkHandlerOptions(options)
   const platform = checkName(checked.platform ?? 'Host', 'platform')
-  const [nameBytes, platformBytes] = [Buffer.from(checkName(name, 'name')), Buffer.from(platform)]
+  checkName(name, 'name')
   const { size, offsets } = LAYOUTS.tn_xla_registered_t
   const out = new DataView(new ArrayBuffer(size))
   out.setBigUint64(offsets.struct_size, BigInt(size), true)
-  const status = coreFunctions().tn_xla_find_handler(
-    addressOf(nameBytes),
-    nameBytes.length,
-    addressOf(platformBytes),
-    platformBytes.length,
-    addressOf(out),
-  )
-  keepAlive(nameBytes)
-  keepAlive(platformBytes)
+  const status = findRegistered(coreFunctions().tn_xla_find_handler, name, platform, out)
   const isAccepted = status === 0 || (checked.allowNewerApi === true && statusName(status) === 'VERSION_MISMATCH')
   if (!isAccepted) throw refusedRegistration(name, platform, 'typed') ?? notRegistered(name, platform)
   const isCompatible = isCommandBufferCompatible(out.getUint32(offsets.traits, true))

@@ -1,12 +1,10 @@
 import { ArgumentError, type NativeLibrary } from '@tenon/core'
 import {
-  addressOf,
   checkName,
   checkOptions,
   coreFunctions,
   globalGate,
   inspectAsText,
-  keepAlive,
   wrongType,
   type Gate,
 } from '@tenon/core/internal'
@@ -17,7 +15,7 @@ import { ApiVersion, apiVersionName, checkUntypedVersion, type UntypedApiVersion
 import { streamHandleOf, type DeviceStream } from './call-resources.ts'
 import { checkLibrary } from './code.ts'
 import { deviceTypeOf, missing } from './platform.ts'
-import { refusedRegistration, registeredNames, type RegisteredName } from './registered-names.ts'
+import { findRegistered, refusedRegistration, registeredNames, type RegisteredName } from './registered-names.ts'
 import { UntypedTarget } from './untyped-target.ts'
 
 /** The operands, results and opaque string of an untyped call. */
@@ -192,17 +190,8 @@ export function deviceFunction(
 export function registeredFunction(name: string, options?: UntypedOptions): UntypedFunction {
   const { platform = 'Host', apiVersion = ApiVersion.ORIGINAL } = checkOptions(options, ['platform', 'apiVersion'])
   if (platform !== 'Host') checkDevicePlatform(platform)
-  const [nameBytes, platformBytes] = [Buffer.from(checkName(name, 'name')), Buffer.from(platform)]
   const out = new BigUint64Array(1)
-  const status = coreFunctions().tn_xla_find_function(
-    addressOf(nameBytes),
-    nameBytes.length,
-    addressOf(platformBytes),
-    platformBytes.length,
-    addressOf(out),
-  )
-  keepAlive(nameBytes)
-  keepAlive(platformBytes)
+  const status = findRegistered(coreFunctions().tn_xla_find_function, checkName(name, 'name'), platform, out)
   if (status === 0) return new UntypedFunction(name, platform, apiVersion, globalGate, Number(out[0]))
   const isLike = (one: RegisteredName): boolean => one.convention === 'untyped' && one.platform === platform
   const names = registeredNames()

@@ -64,7 +64,7 @@ export class PackedFunc extends NativeObject {
   /** @internal takes over a reference. @param typed as {@link Callee} takes it. */
   constructor(typeIndex: number, handle: number, name = '', typed?: (callee: Callee) => object) {
     const callee = new Callee(typeIndex, handle, name, typed)
-    // That of PackedFunc, or of the class that the program registered for functions.
+    // The prototype of PackedFunc, or of the class that the program registered for functions.
     const prototype = wrapperClass(TypeIndex.Function, handle).prototype as object
     super(typeIndex, handle, Object.setPrototypeOf(callee.owner, prototype) as object, callee)
   }

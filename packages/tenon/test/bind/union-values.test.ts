@@ -22,7 +22,7 @@ const below = (limit: number): number => {
 }
 const pick = <Value>(values: readonly Value[]): Value => values[below(values.length)]!
 
-/** The members of a struct or union as C spells them, and the paths of those that are no structs. */
+/** The members of a struct or union as C spells them, and the paths of the members that are not structs. */
 interface Members {
   readonly c: string
   readonly paths: readonly string[]
