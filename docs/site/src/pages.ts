@@ -72,6 +72,7 @@ export const sections: readonly Section[] = [
       readme('custom-call', '@tenon/custom-call'),
       readme('packed-func', '@tenon/packed-func'),
       readme('tstring', '@tenon/tstring'),
+      readme('tensorflow', '@tenon/tensorflow'),
       readme('pools', '@tenon/pools'),
       readme('isolate', '@tenon/isolate'),
       readme('nnapi', '@tenon/nnapi'),

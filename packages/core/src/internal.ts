@@ -13,6 +13,7 @@ export { addressAt, setAddress, takeThrown, thrown } from './native/call/functio
 export { expectJob, forgetJob, isPending, unrefJob } from './native/call/jobs.ts'
 export { makeStub, type Stub, type StubOptions, type StubSettings } from './native/call/stubs.ts'
 export { type StubPlace } from './native/call/stub-steps.ts'
+export { ABSL_CODES, abslCodeName, type AbslCodeName } from './errors/absl-codes.ts'
 export { checkAlignment, checkName, checkSize, wrongType, wrongValue } from './errors/check-arguments.ts'
 export { checkOptions } from './errors/check-options.ts'
 export { describe, hex } from './errors/describe.ts'

@@ -1,5 +1,5 @@
-import { defineKind } from '@tenon/core/internal'
-import { XLA_CODES, xlaCodeName, XlaError, type XlaCodeName, type XlaFailure } from './xla-error.ts'
+import { ABSL_CODES, abslCodeName, defineKind } from '@tenon/core/internal'
+import { XlaError, type XlaCodeName, type XlaFailure } from './xla-error.ts'
 
 /** The class of the errors with one code. */
 export interface XlaErrorClass {
@@ -59,7 +59,7 @@ export const DataLossError: XlaErrorClass = classFor('DATA_LOSS')
 export const UnauthenticatedError: XlaErrorClass = classFor('UNAUTHENTICATED')
 
 export function xlaError(failure: XlaFailure): XlaError {
-  return new (classes.get(xlaCodeName(failure.xlaCode)) ?? XlaError)(failure)
+  return new (classes.get(abslCodeName(failure.xlaCode)) ?? XlaError)(failure)
 }
 
 /** Makes the error of a call that is refused before native code sees it, in the class of its code. */
@@ -69,5 +69,5 @@ export function refused(
   text: string,
   options?: Pick<XlaFailure, 'cause' | 'hint'>,
 ): XlaError {
-  return xlaError({ xlaCode: XLA_CODES.indexOf(codeName), text, target, stage: 'execute', refused: true, ...options })
+  return xlaError({ xlaCode: ABSL_CODES.indexOf(codeName), text, target, stage: 'execute', refused: true, ...options })
 }

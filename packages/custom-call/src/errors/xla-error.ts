@@ -1,34 +1,8 @@
 import { TenonError } from '@tenon/core'
-import { defineKind } from '@tenon/core/internal'
-
-/** The error codes of XLA, which are those of absl, in the order of their numbers. */
-export const XLA_CODES = [
-  'OK',
-  'CANCELLED',
-  'UNKNOWN',
-  'INVALID_ARGUMENT',
-  'DEADLINE_EXCEEDED',
-  'NOT_FOUND',
-  'ALREADY_EXISTS',
-  'PERMISSION_DENIED',
-  'RESOURCE_EXHAUSTED',
-  'FAILED_PRECONDITION',
-  'ABORTED',
-  'OUT_OF_RANGE',
-  'UNIMPLEMENTED',
-  'INTERNAL',
-  'UNAVAILABLE',
-  'DATA_LOSS',
-  'UNAUTHENTICATED',
-] as const
+import { abslCodeName, defineKind, type AbslCodeName } from '@tenon/core/internal'
 
 /** The name of an error code. A number without a name counts as `UNKNOWN`. */
-export type XlaCodeName = Exclude<(typeof XLA_CODES)[number], 'OK'>
-
-export function xlaCodeName(code: number): XlaCodeName {
-  const name = XLA_CODES[code]
-  return name === undefined || name === 'OK' ? 'UNKNOWN' : name
-}
+export type XlaCodeName = AbslCodeName
 
 /**
  * The stages of a handler. Instantiate runs once for a prepared call. Prepare, initialize and execute run in each run. Record
@@ -82,7 +56,7 @@ export class XlaError extends TenonError {
 
   constructor(failure: XlaFailure) {
     const { xlaCode, text, target, stage, exceptionType, batchIndex } = failure
-    const codeName = xlaCodeName(xlaCode)
+    const codeName = abslCodeName(xlaCode)
     const diagnostics = parseDiagnostics(text)
     const hint = failure.hint ?? hintFor(diagnostics, text)
     super('TENON_XLA', sentenceOf(failure, codeName, diagnostics), {

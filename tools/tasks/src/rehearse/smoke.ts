@@ -30,6 +30,10 @@ equal(twice(21), 42)`,
     `import { StringTensor } from '@tenon/tstring'`,
     `equal(StringTensor.from(['a', 'b']).indexOf('b'), 1)`,
   ),
+  '@tenon/tensorflow': program(
+    `import { TensorFlowError } from '@tenon/tensorflow'`,
+    `equal(TensorFlowError.kind, 'TensorFlowError')`,
+  ),
   '@tenon/pools': program(
     `import { createPool } from '@tenon/pools'`,
     `const pool = createPool(4096)

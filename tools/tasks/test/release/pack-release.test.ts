@@ -25,7 +25,7 @@ test('the core is not packed alone, without the digests of its libraries', async
 
 const others = ['binary', 'bind', 'build', 'custom-call', 'isolate', 'nnapi', 'packed-func', 'pools', 'scope', 'serve']
 
-test.each([...others, 'tenon', 'tstring'])(
+test.each([...others, 'tensorflow', 'tenon', 'tstring'])(
   '%s is packed with all files that it needs, and exact versions',
   async (folder) => {
     const directory = temporaryDirectory()

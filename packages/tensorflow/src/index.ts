@@ -1,0 +1,1 @@
+export { TensorFlowError } from './errors/tensorflow-error.ts'

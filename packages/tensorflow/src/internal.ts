@@ -1,0 +1,1 @@
+export { type DefinitionText, type RegisteredKernel, type Registrations, type TypeConstraint } from './registration.ts'
