@@ -24,6 +24,20 @@ test.runIf(process.platform === 'linux' && hasPython).each([
   ])
 })
 
+test.runIf(process.platform === 'linux' && hasPython)('memory that a program in Python makes is a pool', () => {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', at('../src/camera.ts')],
+    { encoding: 'utf8' },
+  )
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout.trim().split('\n')).toEqual([
+    'python: listens',
+    'typescript: reads 4 x 2 pixels, the last is 7',
+    'python: reads [255, 254, 253, 252, 251, 250, 249, 248]',
+  ])
+})
+
 test('the program in Python has at most 70 lines', () => {
   expect(readFileSync(at('../src/client.py'), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(70)
 })

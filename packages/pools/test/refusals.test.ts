@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expectRefusalsLeaveNothing } from '@tenon/config/refusals'
 import { tensor } from '@tenon/core'
-import { coreFunctions, STATUS } from '@tenon/core/internal'
+import { addressOf, coreFunctions, STATUS } from '@tenon/core/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createPool, poolUsage } from '../src/index.ts'
+import { createPool, poolUsage, receivePools } from '../src/index.ts'
+import { closeDescriptor } from '../src/memory/descriptor.ts'
+import { socketPair } from '../src/memory/local-socket.ts'
 import { SharedMemory } from '../src/memory/shared-memory.ts'
 
 let directory: string
@@ -38,6 +40,23 @@ const scenarios: readonly (readonly [name: string, functions: readonly string[],
       using exported = await memory.export({ name, directory, tensors: { x } })
       using other = await SharedMemory.openNamed(name, { directory })
       expect([other.identity, exported.path.startsWith(directory)]).toEqual([memory.identity, true])
+    },
+  ],
+  [
+    'pools that another program sends',
+    ['tn_descriptor_duplicate', 'tn_mapping_open'],
+    async () => {
+      using pool = createPool(4096)
+      const [mine, theirs] = socketPair('messages')
+      try {
+        const [bytes, list] = [Uint8Array.of(1), Int32Array.of(pool.descriptor!, pool.descriptor!)]
+        coreFunctions().tn_channel_send(theirs, addressOf(bytes), 1, addressOf(list), 2, 0)
+        const { pools } = await receivePools(mine)
+        for (const received of pools) received.close()
+      } finally {
+        closeDescriptor(mine)
+        closeDescriptor(theirs)
+      }
     },
   ],
 ]

@@ -39,8 +39,8 @@ TN_API int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals);
  * TN_SEAL_WRITE or TN_SEAL_FUTURE_WRITE. TN_UNSUPPORTED: not on Linux. */
 TN_API int32_t tn_shared_memory_punch(int32_t descriptor, uint64_t offset, uint64_t byte_size);
 
-/* pools/posix/shared_message.c: connects to a listener of messages. The caller owns the channel. TN_NOT_FOUND: nobody listens.
- * TN_TIMED_OUT: the queue of the listener has had no room for `timeout` ns. */
+/* pools/posix/shared_message.c: connects to a listener of messages, or of a stream. The caller owns the channel. TN_NOT_FOUND:
+ * nobody listens. TN_TIMED_OUT: the queue of the listener has had no room for `timeout` ns. */
 TN_API int32_t tn_shared_memory_connect(const char *path, size_t path_length, int64_t timeout, int32_t *out);
 
 /* Receives one message of at most `capacity` bytes into `bytes`, and its descriptors, which the

@@ -36,12 +36,12 @@ export function importPool(handle: PoolHandle): Pool {
   const { kind, attachment, byteOffset = 0 } = handle
   const byteSize = checkNumbers(handle)
   if (attachment instanceof SharedArrayBuffer) return importOwn(handle, attachment, byteSize)
-  const info = kind === 'file' ? describeFile(attachment) : describeMemory(kind, attachment)
+  const info = describeAttached(kind, attachment)
   if (byteOffset % pageSize() !== 0)
     throw failed('P7', `the offset must be a multiple of ${pageSize()}, got ${byteOffset}`)
   if (info.byteSize < byteOffset + byteSize)
     throw failed('P15', `the memory must have ${byteOffset + byteSize} bytes, it has ${info.byteSize}`)
-  const rights = kind === 'file' ? fileRights(info, handle) : memoryRights(info, handle)
+  const rights = rightsOf(info, handle)
   const sharing = { isShared: rights === 'writable', isGuarded: kind === 'file' }
   const mapping = openMapping(attachment, byteOffset, byteSize, sharing)
   return poolOf(handle, { rights, backing: backingOf(kind, info), identity: info.identity, mapping })
@@ -60,6 +60,11 @@ function checkNumbers({ kind, byteSize, image }: PoolHandle): number {
   const size = memorySize(image)
   if (size > POOL_MAXIMUM) throw refused('P9', `an image must have at most ${POOL_MAXIMUM} bytes, got ${size}`)
   return size
+}
+
+/** Describes the memory of a descriptor that may be wrong, after checking its kind. @throws {PoolsError} P15 */
+export function describeAttached(kind: PoolKind, descriptor: number): DescriptorInfo {
+  return kind === 'file' ? describeFile(descriptor) : describeMemory(kind, descriptor)
 }
 
 /** Describes a file, after checking that its file system is local and answers. */
@@ -84,18 +89,25 @@ export function describeMemory(kind: PoolKind, descriptor: number): DescriptorIn
   return info
 }
 
-function memoryRights({ seals: sealed, canWrite }: DescriptorInfo, handle: PoolHandle): PoolRights {
+/** Returns the rights that the kernel grants. Without seals, and for files, the creator declares them. @throws {PoolsError} P17 */
+export function rightsOf(info: DescriptorInfo, handle: DeclaredRights): PoolRights {
+  return handle.kind === 'file' ? fileRights(info, handle) : memoryRights(info, handle)
+}
+
+type DeclaredRights = Pick<PoolHandle, 'kind' | 'isWritable' | 'isFrozen'>
+
+function memoryRights({ seals: sealed, canWrite }: DescriptorInfo, handle: DeclaredRights): PoolRights {
   if ((sealed & seals.WRITE) !== 0) return 'frozen'
   if ((sealed & seals.FUTURE_WRITE) !== 0 || !canWrite) return 'read-only'
   return platform.hasSeals() ? 'writable' : declaredRights(handle)
 }
 
 /** Without seals, the creator declares the rights. */
-function declaredRights({ isFrozen = false, isWritable = true }: PoolHandle): PoolRights {
+function declaredRights({ isFrozen = false, isWritable = true }: Omit<DeclaredRights, 'kind'>): PoolRights {
   return isFrozen ? 'frozen' : isWritable ? 'writable' : 'read-only'
 }
 
-function fileRights({ canWrite }: DescriptorInfo, { isWritable = false }: PoolHandle): PoolRights {
+function fileRights({ canWrite }: DescriptorInfo, { isWritable = false }: DeclaredRights): PoolRights {
   if (isWritable && !canWrite) throw failed('P17', 'the file must be open for writing')
   return isWritable ? 'writable' : 'read-only'
 }

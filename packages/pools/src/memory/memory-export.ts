@@ -7,7 +7,7 @@ import { acceptFrom, listenAt, peerUser } from './local-socket.ts'
 import { sharing } from '../native/core.ts'
 import { closeDescriptor } from './descriptor.ts'
 import { checkMemoryName, memoryDirectory } from './memory-directory.ts'
-import { isListening } from './open-named.ts'
+import { isListening } from './foreign-channel.ts'
 import type { NamedMessage } from './named-message.ts'
 import { type OwnFile, ownFile, removeOwn } from './own-file.ts'
 

@@ -1,11 +1,10 @@
-import { ArgumentRangeError } from '@tenon/core'
-import { addressOf, checkOptions, describe, keepAlive, STATUS, wrongType } from '@tenon/core/internal'
+import { checkOptions, describe } from '@tenon/core/internal'
 import { join } from 'node:path'
 import { PoolsError } from '../error-status.ts'
-import { nanoseconds, check, failure, out, outAddress, sharing } from '../native/core.ts'
 import { readable } from './readable.ts'
-import { DESCRIPTORS, peerUser } from './local-socket.ts'
+import { peerUser } from './local-socket.ts'
 import { closeDescriptor, discardDescriptor } from './descriptor.ts'
+import { checkTimeout, connectToListener, receiveMessage } from './foreign-channel.ts'
 import { addChunk, copyLocations, ImportedMemory } from './imported-memory.ts'
 import { mapMemory } from './map-memory.ts'
 import { checkMemoryName, memoryDirectory } from './memory-directory.ts'
@@ -23,17 +22,14 @@ export interface OpenNamedOptions {
   readonly backing?: MemoryBacking
 }
 
-const { NOT_FOUND, TIMED_OUT } = STATUS
-
 /** Opens memory that a program of this user has exported. @throws as {@link SharedMemory.openNamed} */
 export async function openByName(name: string, options?: OpenNamedOptions): Promise<ImportedMemory> {
   const { directory, timeout = 2000, backing = 'memfd' } = checkOptions(options, ['directory', 'timeout', 'backing'])
   if (checkBacking(backing) === 'shm') return openShmFile(name)
-  if (typeof timeout !== 'number') throw wrongType('timeout', 'a number of ms', timeout)
-  if (!(timeout > 0)) throw new ArgumentRangeError(`timeout must be above 0 ms, got ${timeout}`)
+  checkTimeout(timeout)
   const path = join(memoryDirectory(directory, false), checkMemoryName(name))
   const deadline = performance.now() + timeout
-  const channel = connect(path, timeout)
+  const channel = connectToListener(path, timeout, () => exportedBy(path))
   const descriptors: number[] = []
   try {
     if (peerUser(channel) !== process.getuid!())
@@ -41,7 +37,8 @@ export async function openByName(name: string, options?: OpenNamedOptions): Prom
     const reader = new DescriptionReader()
     while (!reader.isComplete) {
       await readable(channel, deadline - performance.now())
-      const message = receive(channel, descriptors, name)
+      const what = `opening the memory ${describe(name)}`
+      const message = receiveMessage(channel, MESSAGE_MAXIMUM, descriptors, what, () => tooLate(name))
       reader.add(message.bytes, message.descriptors)
     }
     const { chunks, tensors, ...facts } = reader.read(descriptors.length)
@@ -58,55 +55,12 @@ export async function openByName(name: string, options?: OpenNamedOptions): Prom
   }
 }
 
-/** Whether a program listens at a path. */
-export function isListening(path: string): boolean {
-  const code = tryConnect(path, 100)
-  if (code === 0) closeDescriptor(out.i32[0]!)
-  return code !== NOT_FOUND.value
-}
+const exportedBy = (path: string): PoolsError =>
+  new PoolsError('DEVICE_UNAVAILABLE', `no program exports memory at ${path}`, {
+    hint: 'Export the memory with this name and directory, and keep it open.',
+  })
 
-function connect(path: string, timeout: number): number {
-  const code = tryConnect(path, timeout)
-  if (code === 0) return out.i32[0]!
-  if (code === NOT_FOUND.value) {
-    throw new PoolsError('DEVICE_UNAVAILABLE', `no program exports memory at ${path}`, {
-      hint: 'Export the memory with this name and directory, and keep it open.',
-    })
-  }
-  throw failure('DEVICE_UNAVAILABLE', `connecting to ${path}`, code)
-}
-
-function tryConnect(path: string, timeout: number): number {
-  const bytes = Buffer.from(path)
-  const limit = nanoseconds(Math.min(timeout, LONGEST))
-  const code = sharing().tn_shared_memory_connect(addressOf(bytes), bytes.length, limit, outAddress())
-  keepAlive(bytes)
-  return code
-}
-
-/** A day, in ms. */
-const LONGEST = 86_400_000
-
-/** Receives the next message, and adds its descriptors to those that the caller closes. @throws {PoolsError} */
-function receive(channel: number, descriptors: number[], name: string): { bytes: Buffer; descriptors: number } {
-  const bytes = Buffer.alloc(MESSAGE_MAXIMUM)
-  const list = new Int32Array(DESCRIPTORS)
-  const at = outAddress()
-  const { tn_shared_memory_receive: take } = sharing()
-  const code = take(channel, addressOf(bytes), bytes.length, at, addressOf(list), at + 8, 0)
-  const [length, count] = [Number(out.u64[0]), Number(out.u64[1])]
-  keepAlive(bytes)
-  keepAlive(list)
-  if (code === TIMED_OUT.value) {
-    throw new PoolsError(
-      'MISSED_DEADLINE_TRANSIENT',
-      `the owner of the memory ${describe(name)} did not answer in time`,
-      {
-        hint: 'Let its event loop run, or pass a longer timeout.',
-      },
-    )
-  }
-  check(code, `opening the memory ${describe(name)}`, 'DEVICE_UNAVAILABLE')
-  descriptors.push(...list.subarray(0, count))
-  return { bytes: bytes.subarray(0, length), descriptors: count }
-}
+const tooLate = (name: string): PoolsError =>
+  new PoolsError('MISSED_DEADLINE_TRANSIENT', `the owner of the memory ${describe(name)} did not answer in time`, {
+    hint: 'Let its event loop run, or pass a longer timeout.',
+  })

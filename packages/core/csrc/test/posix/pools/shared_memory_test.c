@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -161,6 +163,27 @@ TEST(messages_of_any_contents_are_received_with_their_descriptors) {
   CHECK(tn_shared_memory_receive(ends[1], NULL, 0, &length, descriptors, &count, 0) == TN_INVALID_ARGUMENT);
   CHECK(tn_descriptor_close(ends[1]) == TN_OK);
   CHECK(comes_to(before));
+}
+
+TEST(a_listener_may_have_a_socket_of_messages_or_of_a_stream) {
+  const int types[] = {SOCK_SEQPACKET, SOCK_STREAM};
+  for (size_t i = 0; i < 2; i++) {
+    int before = open_descriptors();
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int length = snprintf(address.sun_path, sizeof address.sun_path, "/tmp/tenon-type-test-%d", (int)getpid());
+    int listener = socket(AF_UNIX, types[i], 0);
+    CHECK(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 1) == 0);
+    int32_t channel = -1;
+    CHECK(tn_shared_memory_connect(address.sun_path, (size_t)length, 1000000, &channel) == TN_OK);
+    int accepted = accept(listener, NULL, NULL), type = -1;
+    socklen_t size = sizeof type;
+    CHECK(getsockopt(channel, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == types[i]);
+    CHECK(tn_descriptor_close(channel) == TN_OK);
+    close(accepted);
+    close(listener);
+    unlink(address.sun_path);
+    CHECK(open_descriptors() == before);
+  }
 }
 
 TEST(connecting_ends_where_nobody_listens_or_accepts) {
