@@ -100,6 +100,7 @@ export {
   statusName,
   type CoreFunctions,
 } from './native/core-library.ts'
+export { isMainThread } from './native/main-thread.ts'
 export { checkStarted } from './native/call/check-started.ts'
 export {
   coreFunctionAddress,

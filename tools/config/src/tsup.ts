@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+import { mergeChunks } from './merge-chunks.ts'
+
+type Plugin = NonNullable<Options['plugins']>[number]
 
 const projectPath = join(import.meta.dirname, '../../../project.json')
 
@@ -64,18 +67,30 @@ function checkNode(refuse: string): string {
  */
 export function esmLibrary(entry: string[]): Options | Options[] {
   const { plugins, ...options } = common()
+  const banner = checkNode('throw new Error(message);')
   const builtins = { name: 'builtins', renderChunk: (code: string) => ({ code: takeBuiltins(code) }) }
+  const oneFile: Plugin = {
+    name: 'one-file',
+    async buildEnd({ writtenFiles }) {
+      const directory = resolve(this.options.outDir)
+      await mergeChunks(
+        directory,
+        writtenFiles.map(({ name }) => relative(directory, resolve(name))),
+        banner,
+      )
+    },
+  }
   return defineConfig({
     ...options,
     entry,
     format: 'esm',
     clean: true,
-    banner: { js: checkNode('throw new Error(message);') },
+    banner: { js: banner },
     // The packages contain their sources.
     esbuildOptions: (esbuild) => {
       esbuild.sourcesContent = false
     },
-    plugins: [...(plugins ?? []), builtins],
+    plugins: [...(plugins ?? []), builtins, oneFile],
   }) as Options
 }
 

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs'
-import { constants } from 'node:os'
 import { resolve } from 'node:path'
 import { hex, LAYOUTS } from '@tenon/core/internal'
 import type { WorkerOperand } from './worker-call.ts'
@@ -19,15 +18,12 @@ const MAIN_THREAD_ENDED = 2
 /** The signals of an invalid access. */
 export const FAULTS: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS'])
 
-/** Some signals have two names, of which the first one is the usual one. */
-const signalNames = new Map(
-  Object.entries(constants.signals)
-    .map(([name, number]) => [number as number, name] as const)
-    .toReversed(),
-)
-
-/** The usual name of a signal, such as `SIGSEGV`. */
-export const signalName = (number: number): string => signalNames.get(number) ?? `signal ${number}`
+/** The usual name of a signal, such as `SIGSEGV`. Some signals have two names, of which the first one is the usual one. */
+export function signalName(number: number): string {
+  const { signals } = process.getBuiltinModule('node:os').constants
+  const [name] = Object.entries(signals).find(([, value]) => Number(value) === number) ?? [`signal ${number}`]
+  return name
+}
 
 /** How a worker ended, for a message and for `details`. */
 export interface CrashReport {

@@ -1,13 +1,13 @@
-import { isMainThread } from 'node:worker_threads'
 import { NativeError } from '@tenon/core'
+import { isMainThread } from '@tenon/core/internal'
 import type { Execution } from './execution.ts'
 import type { Pool } from './pool.ts'
 import { KILL_TIMEOUT } from './supervisor.ts'
 import { waitForAny } from './worker-process.ts'
 import type { WorkerSlot } from './worker-slot.ts'
 
-/** The longest wait in native code, in ms: `worker.terminate()` ends a thread only when JavaScript goes on. */
-const LONGEST_WAIT = isMainThread ? Infinity : 100
+/** The longest wait in native code, in ms. `worker.terminate()` ends a thread only when JavaScript goes on. */
+const longestWait = (): number => (isMainThread() ? Infinity : 100)
 
 /** Waits on this thread until a call is settled. Once a worker has the call, only the functions that it calls are served. */
 export function waitForCall(pool: Pool, execution: Execution): void {
@@ -22,7 +22,7 @@ function waitForAnswer(pool: Pool, execution: Execution, slot: WorkerSlot): void
   const worker = slot.worker!
   const isAlone = pool.slots.length === 1 && pool.queue.length === 0 && worker.isReady && !pool.watchesMemory
   const next = isAlone && execution.cancelledAt === 0 ? execution.deadlineAt : pool.nextTime
-  const result = worker.exchange(execution, Math.min(next - performance.now(), LONGEST_WAIT))
+  const result = worker.exchange(execution, Math.min(next - performance.now(), longestWait()))
   if (result === 'changed') pool.collect(slot)
   else if (result === 'ended') supervisor.ended(slot, KILL_TIMEOUT)
   // A worker that damages its ring can end waits for ever.
@@ -44,7 +44,7 @@ function waitForTurn(pool: Pool, execution: Execution): void {
   for (const slot of slots) pool.collect(slot)
   if (execution.place >= 0 || execution.isSettled) return
   const isSame = slots.every(({ worker }, index) => worker === workers[index])
-  const timeout = Math.min(pool.nextTime - performance.now(), LONGEST_WAIT)
+  const timeout = Math.min(pool.nextTime - performance.now(), longestWait())
   if (isSame) waitForAny(workers.map(({ host }) => host), seen, timeout) // prettier-ignore
   for (const slot of slots) {
     supervisor.ended(slot)

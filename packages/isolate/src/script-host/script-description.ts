@@ -1,6 +1,10 @@
-import { decode, encode } from '@msgpack/msgpack'
+import { createRequire } from 'node:module'
+import type * as MessagePack from '@msgpack/msgpack'
 import { LoadError, type TensorType } from '@tenon/core'
 import { CONSTANTS, STATUS, type RemoteAnswer, type RemoteKernel } from '@tenon/core/internal'
+
+/** MessagePack, whose 14 modules load with the first kernel of a script. */
+const messagePack = (): typeof MessagePack => createRequire(import.meta.url)('@msgpack/msgpack') as typeof MessagePack
 
 /** Encodes the types of the tensors and the attributes, as a worker in Node.js reads them. */
 export function encodeScript(
@@ -11,7 +15,7 @@ export function encodeScript(
   const facts = (types: readonly (TensorType | null)[]): unknown =>
     types.map((type) => type && [type.dtype, type.shape])
   // A number is encoded as a float, so that it is read as a number whatever its size.
-  return encode(
+  return messagePack().encode(
     { operands: facts(operands), results: facts(results), attributes: plain(attributes) },
     { useBigInt64: true, forceIntegerToFloat: true },
   )
@@ -29,7 +33,7 @@ export function scriptThrown({ error, body }: RemoteAnswer): Error | undefined {
   if (error !== CONSTANTS.TN_HOST_SCRIPT_ERROR) return undefined
   let parts: unknown
   try {
-    parts = decode(body)
+    parts = messagePack().decode(body)
   } catch {
     // A damaged worker can answer anything.
   }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { addressOf, describe, keepAlive, ManagedLifetime, pollReadable, type ReadableWatch } from '@tenon/core/internal'
@@ -118,7 +117,7 @@ function sendAll(channel: number, { messages, descriptors }: ExportedMessages): 
  */
 function listenIn(folder: string, path: string): number {
   // Random, because other threads, and processes with the same number in other namespaces, use the folder too.
-  const made = join(folder, `.${randomBytes(8).toString('base64url')}`)
+  const made = join(folder, `.${Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString('base64url')}`)
   const listener = listenAt(made)
   try {
     for (let i = 0; i < TRIES; i++) {

@@ -1,4 +1,3 @@
-import { totalmem } from 'node:os'
 import { ArgumentRangeError, type Tensor, UnsupportedError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import { platform } from '../native/platform.ts'
@@ -78,6 +77,7 @@ export function checkSystem(): void {
 /** Half of the memory of the machine, or of the container. */
 export function usualLimit(): number {
   const constrained = process.constrainedMemory()
+  const { totalmem } = process.getBuiltinModule('node:os')
   const memory = constrained > 0 ? Math.min(totalmem(), constrained) : totalmem()
   return Math.max(Math.floor(memory / 2), LEAST_CHUNK)
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   ArgumentError,
   ArgumentRangeError,
@@ -91,7 +90,7 @@ function closeHeap({ heap, file }: { readonly heap: ChunkHeap; readonly file: Ow
  */
 export class SharedMemory extends ManagedLifetime implements NativeAllocator {
   /** Identifies the memory, also in other processes. */
-  readonly identity: string = randomUUID()
+  readonly identity: string = crypto.randomUUID()
   readonly #name: string
   readonly #heap: ChunkHeap
   readonly #witnesses: ArenaWitnesses
