@@ -17,7 +17,8 @@ export {
   WrongThreadError,
 } from './errors/kinds.ts'
 export { TenonError } from '@tenon/binary'
-export { gcAllocator, processAllocator, type NativeAllocator } from './memory/allocators.ts'
+export { gcAllocator, processAllocator } from './memory/allocators.ts'
+export { type NativeAllocator } from './memory/native-allocator.ts'
 export { Hold, type Lifetime } from './memory/lifetime.ts'
 export { Segment } from './memory/segment.ts'
 export type { ArgumentOf, ArgumentsOf, FunctionSignature, NativeFunction, ResultOf } from './native/function-types.ts'

@@ -64,12 +64,13 @@ export {
   type RemoteWorker,
   setRemotePointerIn,
 } from './memory/pointer-address.ts'
-export { globalGate } from './memory/global-lifetime.ts'
+export { globalGate, unclosable } from './memory/global-lifetime.ts'
 export { enterAll, exitAll, Gate, holdAll, liveHolds, releaseAll, type Gated } from './memory/lifetime.ts'
 export { Cleaner } from './memory/cleaner.ts'
 export { debugs, guardMode } from './memory/guard-mode.ts'
 export { checkedCall, findDamage, type Written } from './memory/guarded-calls.ts'
 export { addGuard, newGuardedMemory, type Damage, type Guard } from './memory/guarded-memory.ts'
+export { allocateFrom, type AllocatingLayout, type ValueAllocator } from './memory/native-allocator.ts'
 export { DEFAULT_ALIGNMENT, newCollected } from './memory/allocators.ts'
 export { fillBytes } from './memory/fill-bytes.ts'
 export { writeUtf8 } from './memory/write-utf8.ts'

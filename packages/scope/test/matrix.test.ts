@@ -166,6 +166,7 @@ const scopeOperations: Record<string, Operation<Owner>> = {
   acquire: throws((scope) => scope.acquire().release()),
   checkAlive: throws((scope) => scope.checkAlive()),
   allocate: throws((scope) => scope.allocate(8)),
+  allocateFrom: throws((scope) => scope.allocateFrom(int32, 1)),
   handoff: throws((scope) => (scope.isAlive ? 0 : scope.handoff([]))),
   share: throws((scope) => (scope as unknown as ReturnType<typeof NativeScope.ofShared>).share()),
   isAlive: works((scope) => scope.isAlive),

@@ -9,26 +9,9 @@ import { Block } from './block.ts'
 import { globalGate } from './global-lifetime.ts'
 import { guardMode } from './guard-mode.ts'
 import { newGuardedMemory } from './guarded-memory.ts'
+import { allocateFrom, type ValueAllocator } from './native-allocator.ts'
 import { Segment } from './segment.ts'
 import { sharedBlock } from './shared-slab.ts'
-
-/**
- * An allocator of native memory. Every package that needs memory accepts one.
- *
- * The memory is zeroed unless the allocator documents otherwise. `byteAlignment` is a power of two; the default is 16.
- *
- * | allocator                    | memory is freed                       |
- * | ---------------------------- | ------------------------------------- |
- * | `gcAllocator`, the default   | when everything over it was collected |
- * | `processAllocator`           | at the end of the process             |
- * | a `NativeScope`              | when the scope is closed              |
- * | a `SharedMemory`             | when its tensors were collected       |
- * | an arena of a `SharedMemory` | when the arena is closed              |
- */
-export interface NativeAllocator {
-  /** @throws {AllocationError} if memory is exhausted. @throws {ArgumentError} if a number is not valid. */
-  allocate(byteSize: number, byteAlignment?: number): Segment
-}
 
 /** The alignment in bytes that an allocator uses if it is not asked for another. */
 export const DEFAULT_ALIGNMENT = 16
@@ -59,10 +42,11 @@ export function newCollected(byteSize: number, byteAlignment: number): Segment {
  * const segment = gcAllocator.allocate(1024, 64)
  * segment.address % 64n // 0n
  */
-export const gcAllocator: NativeAllocator & { toString(): string } = {
+export const gcAllocator: ValueAllocator & { toString(): string } = {
   allocate(byteSize: number, byteAlignment: number = DEFAULT_ALIGNMENT): Segment {
     return newCollected(checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment))
   },
+  allocateFrom: (layout, ...values) => allocateFrom(gcAllocator, layout, values),
   toString: () => 'gcAllocator',
 }
 inspectAsText({ prototype: gcAllocator })
@@ -73,7 +57,7 @@ inspectAsText({ prototype: gcAllocator })
  * @example
  * const table = processAllocator.allocate(4096, 64)
  */
-export const processAllocator: NativeAllocator & { toString(): string } = {
+export const processAllocator: ValueAllocator & { toString(): string } = {
   allocate(byteSize: number, byteAlignment: number = DEFAULT_ALIGNMENT): Segment {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
@@ -85,6 +69,7 @@ export const processAllocator: NativeAllocator & { toString(): string } = {
     const buffer = bufferOrFree(address, size === 0 ? 1 : size, (at) => coreFunctions().tn_memory_free(at))
     return new Segment(blockOver(buffer, address), 0, size, 0)
   },
+  allocateFrom: (layout, ...values) => allocateFrom(processAllocator, layout, values),
   toString: () => 'processAllocator',
 }
 inspectAsText({ prototype: processAllocator })

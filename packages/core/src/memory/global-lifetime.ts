@@ -1,5 +1,13 @@
 import { inspectAsText } from '../errors/inspect.ts'
+import { ScopeClosedError } from '../errors/kinds.ts'
 import { Gate, Hold, type Lifetime } from './lifetime.ts'
+
+/** The error of closing a lifetime that cannot be closed. @param label its name in the message. */
+export function unclosable(label: string): ScopeClosedError {
+  return new ScopeClosedError(`${label} cannot be closed, because the garbage collector owns its memory`, {
+    hint: 'Open a scope that you close, for example ResourceScope.ofConfined().',
+  })
+}
 
 class GlobalLifetime implements Lifetime {
   readonly gate: Gate = new Gate(this)
@@ -21,6 +29,10 @@ class GlobalLifetime implements Lifetime {
 
   acquire(): Hold {
     return new Hold(this.gate)
+  }
+
+  close(): never {
+    throw unclosable('the global lifetime')
   }
 }
 

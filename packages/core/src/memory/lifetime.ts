@@ -29,6 +29,13 @@ export interface Lifetime {
   addCloseAction(action: () => void): void
   /** Keeps the lifetime open until the hold is released. @throws {ScopeClosedError} once closing has begun. */
   acquire(): Hold
+  /**
+   * Closes the lifetime: its resources cannot be used any more.
+   *
+   * @throws {ScopeClosedError} if it is closed, or cannot be closed because the garbage collector owns its memory.
+   * @throws {ScopeHeldError} if calls or holds use it. It stays open.
+   */
+  close(): void
 }
 
 /** An operand of a call, which a gate keeps alive. */

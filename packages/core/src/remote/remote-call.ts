@@ -2,7 +2,7 @@
  * The interface between conventions and the processes that run their kernels. A convention describes a call: its kernel, its operands and
  * how answers are read. A host stages the operands in shared memory and runs the call.
  */
-import type { NativeAllocator } from '../memory/allocators.ts'
+import type { NativeAllocator } from '../memory/native-allocator.ts'
 import type { Gate, Gated } from '../memory/lifetime.ts'
 import type { RemoteWorker } from '../memory/pointer-address.ts'
 import type { Segment } from '../memory/segment.ts'

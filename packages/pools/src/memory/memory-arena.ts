@@ -1,5 +1,7 @@
-import { type Hold, type NativeAllocator, Segment } from '@tenon/core'
+import { type Hold, Segment } from '@tenon/core'
 import {
+  allocateFrom,
+  type AllocatingLayout,
   Block,
   checkAlignment,
   checkSize,
@@ -9,6 +11,7 @@ import {
   ManagedLifetime,
   type PartSource,
   type SharedChunk,
+  type ValueAllocator,
 } from '@tenon/core/internal'
 import type { ArenaWitness, ArenaWitnesses } from './arena-witness.ts'
 import type { ChunkHeap } from './chunk-heap.ts'
@@ -62,7 +65,7 @@ class ArenaBlock implements PartSource {
  *   const x = tensor('f32', [256], undefined, { allocator: arena })
  * } // the bytes of x are free again
  */
-export class MemoryArena extends ManagedLifetime implements NativeAllocator {
+export class MemoryArena extends ManagedLifetime implements ValueAllocator {
   readonly #heap: ChunkHeap
   readonly #witnesses: ArenaWitnesses
   /** Undefined once the arena is closed, because another arena has it then. */
@@ -105,6 +108,18 @@ export class MemoryArena extends ManagedLifetime implements NativeAllocator {
     }
     this.#used = offset + room
     return this.#lend(block, offset, room, size)
+  }
+
+  /**
+   * Allocates memory for values of a layout of `@tenon/scope`, and writes the values.
+   *
+   * @throws the errors of {@link allocate}. @throws {ArgumentError} if a value does not fit the layout.
+   */
+  allocateFrom<Value, Made extends Segment>(
+    layout: AllocatingLayout<Value, Made>,
+    ...values: readonly NoInfer<Value>[]
+  ): Made {
+    return allocateFrom(this, layout, values)
   }
 
   /** Only what is lent is zeroed, because most arenas use a small part of their first block. */

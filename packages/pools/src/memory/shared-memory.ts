@@ -3,13 +3,14 @@ import {
   ArgumentRangeError,
   cpu,
   type DType,
-  type NativeAllocator,
   Segment,
   Tensor,
   tensor,
   UnsupportedError,
 } from '@tenon/core'
 import {
+  allocateFrom,
+  type AllocatingLayout,
   Block,
   checkAlignment,
   checkOptions,
@@ -20,6 +21,7 @@ import {
   ManagedLifetime,
   pageSize,
   READ_ONLY,
+  type ValueAllocator,
   wrongType,
 } from '@tenon/core/internal'
 import { byteCount } from './byte-count.ts'
@@ -88,7 +90,7 @@ function closeHeap({ heap, file }: { readonly heap: ChunkHeap; readonly file: Ow
  * using memory = SharedMemory.open({ chunk: '64 MiB', limit: '16 GiB', label: 'batch' })
  * const x = tensor('f32', [4, 1024], undefined, { allocator: memory })
  */
-export class SharedMemory extends ManagedLifetime implements NativeAllocator {
+export class SharedMemory extends ManagedLifetime implements ValueAllocator {
   /** Identifies the memory, also in other processes. */
   readonly identity: string = crypto.randomUUID()
   readonly #name: string
@@ -180,6 +182,18 @@ export class SharedMemory extends ManagedLifetime implements NativeAllocator {
     this.#heap.zero(range.span)
     ranges.watch(range, { heap: this.#heap, span: range.span })
     return new Segment(Block.ofPart(this.gate, range, 0, Math.max(size, 1)), 0, size, 0)
+  }
+
+  /**
+   * Allocates memory for values of a layout of `@tenon/scope`, and writes the values.
+   *
+   * @throws the errors of {@link allocate}. @throws {ArgumentError} if a value does not fit the layout.
+   */
+  allocateFrom<Value, Made extends Segment>(
+    layout: AllocatingLayout<Value, Made>,
+    ...values: readonly NoInfer<Value>[]
+  ): Made {
+    return allocateFrom(this, layout, values)
   }
 
   /**

@@ -1,16 +1,25 @@
-import { AllocationError, type NativeAllocator as Allocator } from '@tenon/core'
-import { checkAlignment, checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
+import { AllocationError, type Segment } from '@tenon/core'
+import {
+  allocateFrom,
+  type AllocatingLayout,
+  inspectAsText,
+  type ValueAllocator,
+  wrongType,
+} from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
-import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
+import { checkLayout, checkRequest, type Layout } from '../layout/memory-layout.ts'
 import { printAs } from '../print-as.ts'
 import type { ResourceScope } from '../scope/check-scope.ts'
 import { checkWritable, describeSegment } from '../segment/locate.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
-import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
+import { allocateFor, allocateValues } from './allocate-values.ts'
+import type { AllocatorLike } from './check-allocator.ts'
 
 /** An allocator whose segments have typed access. */
-export interface SegmentAllocator extends Allocator {
+export interface SegmentAllocator extends ValueAllocator {
   allocate(byteSize: number, byteAlignment?: number): MemorySegment
+  /** Allocates memory for one value of a layout. */
+  allocate(layout: Layout<unknown, number>): MemorySegment
 }
 
 /** The functions of {@link NativeAllocator}. */
@@ -47,8 +56,8 @@ class SlicingAllocator implements SegmentAllocator {
     this.#isPrefix = isPrefix
   }
 
-  allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
-    const [size, alignment] = [checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment)]
+  allocate(request: number | Layout<unknown, number>, byteAlignment: number = 16): MemorySegment {
+    const [size, alignment] = checkRequest(request, byteAlignment)
     const segment = this.#segment
     segment.block.gate.owner.checkAlive()
     const rest = this.#isPrefix ? 0 : (segment.block.address + segment.base + this.#offset) % alignment
@@ -56,6 +65,13 @@ class SlicingAllocator implements SegmentAllocator {
     if (offset + size > segment.byteSize) throw fullError(segment, size, alignment, this.#offset)
     if (!this.#isPrefix) this.#offset = offset + size
     return segment.asSlice(offset, size, alignment)
+  }
+
+  allocateFrom<Value, Made extends Segment>(
+    layout: AllocatingLayout<Value, Made>,
+    ...values: readonly NoInfer<Value>[]
+  ): Made {
+    return allocateFrom(this, layout, values)
   }
 
   toString(): string {
@@ -90,25 +106,20 @@ function fullError(segment: MemorySegment, byteSize: number, byteAlignment: numb
 export const NativeAllocator: NativeAllocators = printAs('NativeAllocator', {
   ofMalloc(scopeFactory) {
     checkFunction(scopeFactory, 'scopeFactory')
-    return printAs<SegmentAllocator>('NativeAllocator of separate segments', {
-      allocate(byteSize, byteAlignment = 16) {
+    const allocator: SegmentAllocator = printAs<SegmentAllocator>('NativeAllocator of separate segments', {
+      allocate(request: number | Layout<unknown, number>, byteAlignment = 16) {
         // The numbers are checked before the factory opens a scope that nobody would close.
-        const [size, alignment] = [checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment)]
+        const [size, alignment] = checkRequest(request, byteAlignment)
         const scope = scopeFactory()
         if (scope === undefined) throw wrongType('the result of scopeFactory', 'a scope', scope)
         return MemorySegment.allocateNative(size, alignment, scope)
       },
+      allocateFrom: (layout, ...values) => allocateFrom(allocator, layout, values),
     })
+    return allocator
   },
   ofSlices: (segment) => new SlicingAllocator(segment, false),
   ofPrefix: (segment) => new SlicingAllocator(segment, true),
-  allocate(allocator, layout, count = 1) {
-    const size = checkSize(count, 'count', 'elements') * sizeOf(checkLayout(layout))
-    return allocateFrom(allocator, checkSize(size, 'count * size'), layout.byteAlignment)
-  },
-  allocateFrom(allocator, layout, ...values) {
-    const segment = NativeAllocator.allocate(allocator, layout, values.length)
-    values.forEach((value, i) => segment.setAtIndex(layout, i, value))
-    return segment
-  },
+  allocate: (allocator, layout, count = 1) => allocateFor(checkLayout(layout), allocator, count),
+  allocateFrom: (allocator, layout, ...values) => allocateValues(checkLayout(layout), allocator, values),
 })

@@ -1,5 +1,7 @@
 import { ArgumentError } from '@tenon/core'
 import { addressIn, checkAddress, checkUsable, wrongType } from '@tenon/core/internal'
+import { allocateValues } from '../allocator/allocate-values.ts'
+import type { AllocatorLike } from '../allocator/check-allocator.ts'
 import { scalars } from '../generated/scalars.ts'
 import { type ByteOrder, checkOrder, nativeOrder } from '../segment/byte-order.ts'
 import { checkAligned, checkPlace } from '../segment/locate.ts'
@@ -9,8 +11,7 @@ import { checkLayout, Layout, sizeOf } from './memory-layout.ts'
 const POINTER_SIZE = 8
 
 /** The layout of a pointer. Reading a pointer returns a segment with the size of the target, or 0 without a target. */
-export class AddressLayout extends Layout<MemorySegment> {
-  declare readonly byteSize: number
+export class AddressLayout extends Layout<MemorySegment, number> {
   readonly order: ByteOrder
   readonly target: Layout | undefined
 
@@ -32,6 +33,10 @@ export class AddressLayout extends Layout<MemorySegment> {
   /** The same layout with another byte order. */
   withOrder(order: ByteOrder): AddressLayout {
     return new AddressLayout(checkOrder(order), this.byteAlignment, this.name, this.target)
+  }
+
+  override allocateIn(allocator: AllocatorLike, values: readonly MemorySegment[]): MemorySegment {
+    return allocateValues(this, allocator, values)
   }
 
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {

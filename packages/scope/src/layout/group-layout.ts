@@ -1,11 +1,15 @@
 import { ArgumentError, BoundsError } from '@tenon/core'
 import { checkSize, describe, didYouMean, wrongType } from '@tenon/core/internal'
+import { allocateValues } from '../allocator/allocate-values.ts'
+import type { AllocatorLike } from '../allocator/check-allocator.ts'
 import { checkSegment, type MemorySegment } from '../segment/memory-segment.ts'
 import { Layout, quote, sizeOf } from './memory-layout.ts'
 
 /** The layout of padding, whose bytes have no meaning. */
-export class PaddingLayout extends Layout<MemorySegment> {
-  declare readonly byteSize: number
+export class PaddingLayout extends Layout<MemorySegment, number> {
+  override allocateIn(allocator: AllocatorLike, values: readonly MemorySegment[]): MemorySegment {
+    return allocateValues(this, allocator, values)
+  }
 
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {
     return segment.asSlice(byteOffset, this.byteSize)
@@ -35,19 +39,20 @@ export interface Member {
   readonly byteOffset: number
 }
 
+/** The type of the size of a struct, which is known if the sizes of all members are known. */
+export type StructSize<Shape extends Members> = [keyof Shape] extends [never] ? number : Shape[keyof Shape]['byteSize']
+
 /** The base class of struct and union layouts. Reading a struct or union returns a slice. */
-export abstract class GroupLayout<Shape extends Members = Members> extends Layout<MemorySegment> {
+export abstract class GroupLayout<
+  Shape extends Members = Members,
+  Size extends number | undefined = number | undefined,
+> extends Layout<MemorySegment, Size> {
   readonly members: readonly Member[]
   /** The type of the members, from which TypeScript infers the types of accessors. The field does not exist at run time. */
   declare readonly shape: Shape
 
   /** @internal */
-  constructor(
-    members: readonly Member[],
-    byteSize: number | undefined,
-    byteAlignment: number,
-    name: string | undefined,
-  ) {
+  constructor(members: readonly Member[], byteSize: Size, byteAlignment: number, name: string | undefined) {
     super(byteSize, byteAlignment, name)
     this.members = members
   }
@@ -62,6 +67,10 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
       hint: (typeof key === 'string' ? didYouMean(key, names) : undefined) ?? `The members are ${names.join(', ')}.`,
       details: { expected: names, received: describe(key) },
     })
+  }
+
+  override allocateIn(allocator: AllocatorLike, values: readonly MemorySegment[]): MemorySegment {
+    return allocateValues(this, allocator, values)
   }
 
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {
@@ -110,9 +119,12 @@ const alignmentOf = (members: readonly Member[]): number =>
 const alignUp = (offset: number, alignment: number): number => Math.ceil(offset / alignment) * alignment
 
 /** Members that follow each other, each at a multiple of its alignment, as C lays them out. */
-export class StructLayout<Shape extends Members = Members> extends GroupLayout<Shape> {
+export class StructLayout<
+  Shape extends Members = Members,
+  Size extends number | undefined = number | undefined,
+> extends GroupLayout<Shape, Size> {
   /** @internal */
-  static of<Shape extends Members>(shape: Shape): StructLayout<Shape> {
+  static of<Shape extends Members>(shape: Shape): StructLayout<Shape, StructSize<Shape>> {
     const members: Member[] = []
     let end: number | undefined = 0
     for (const [name, layout] of checkMembers(shape)) {
@@ -123,7 +135,7 @@ export class StructLayout<Shape extends Members = Members> extends GroupLayout<S
     }
     const alignment = alignmentOf(members)
     const size = end === undefined ? undefined : checkSize(alignUp(end, alignment), 'the size of a struct')
-    return new StructLayout(members, size, alignment, undefined)
+    return new StructLayout(members, size as StructSize<Shape>, alignment, undefined)
   }
 
   protected override describeShape(): string {
@@ -132,7 +144,7 @@ export class StructLayout<Shape extends Members = Members> extends GroupLayout<S
 }
 
 /** Members that share their first byte. */
-export class UnionLayout<Shape extends Members = Members> extends GroupLayout<Shape> {
+export class UnionLayout<Shape extends Members = Members> extends GroupLayout<Shape, number> {
   /** @internal */
   static of<Shape extends Members>(shape: Shape): UnionLayout<Shape> {
     const members = checkMembers(shape).map(([name, layout]) => ({ name, layout, byteOffset: 0 }))

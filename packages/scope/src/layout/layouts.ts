@@ -4,7 +4,7 @@ import type { ScalarValues } from '../generated/scalars.ts'
 import { printAs } from '../print-as.ts'
 import { type AccessorClass, accessorOf } from './accessor.ts'
 import { AddressLayout } from './address-layout.ts'
-import { GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
+import { GroupLayout, type Members, PaddingLayout, StructLayout, type StructSize, UnionLayout } from './group-layout.ts'
 import { checkLayout, type Layout } from './memory-layout.ts'
 import { dereference, type FreeElement, type PathElement, VarHandle } from './path.ts'
 import { SequenceLayout } from './sequence-layout.ts'
@@ -23,10 +23,12 @@ export interface MemoryLayouts extends ScalarLayouts {
    * const point = MemoryLayout.struct({ id: MemoryLayout.uint8, x: MemoryLayout.float64 })
    * point.byteSize // 16
    */
-  struct<Shape extends Members>(members: Shape): StructLayout<Shape>
+  struct<Shape extends Members>(members: Shape): StructLayout<Shape, StructSize<Shape>>
   /** Returns a union layout, whose members all start at the same address. */
   union<Shape extends Members>(members: Shape): UnionLayout<Shape>
   /** Returns a sequence layout. Without a count, the sequence has as many elements as the segment has room for. */
+  sequence<Element>(element: Layout<Element>, elementCount: number): SequenceLayout<Element, number>
+  sequence<Element>(element: Layout<Element>): SequenceLayout<Element, undefined>
   sequence<Element>(element: Layout<Element>, elementCount?: number): SequenceLayout<Element>
   /** Returns the layout of padding, whose bytes have no meaning. */
   padding(byteSize: number): PaddingLayout
@@ -59,6 +61,12 @@ export interface MemoryLayouts extends ScalarLayouts {
   accessor<Shape extends Members>(layout: GroupLayout<Shape>): AccessorClass<Shape>
 }
 
+function newSequence<Element>(element: Layout<Element>, elementCount?: number): SequenceLayout<Element> {
+  checkLayout(element, 'element')
+  const count = elementCount === undefined ? undefined : checkSize(elementCount, 'elementCount', 'elements')
+  return new SequenceLayout(element, count)
+}
+
 const scalar = <Kind extends keyof ScalarValues>(kind: Kind): ValueLayout<ScalarValues[Kind]> => new ValueLayout(kind)
 
 /**
@@ -82,11 +90,7 @@ export const MemoryLayout: MemoryLayouts = printAs<MemoryLayouts>('MemoryLayout'
   address: new AddressLayout(),
   struct: (members) => StructLayout.of(members),
   union: (members) => UnionLayout.of(members),
-  sequence(element, elementCount) {
-    checkLayout(element, 'element')
-    const count = elementCount === undefined ? undefined : checkSize(elementCount, 'elementCount', 'elements')
-    return new SequenceLayout(element, count)
-  },
+  sequence: newSequence as MemoryLayouts['sequence'],
   padding(byteSize) {
     const size = checkSize(byteSize, 'byteSize')
     if (size === 0) throw wrongValue('byteSize', 'a number of bytes from 1', byteSize)

@@ -1,16 +1,19 @@
-import { AlignmentError, ArgumentError } from '@tenon/core'
-import { checkAlignment, checkName, inspectAsText, wrongType } from '@tenon/core/internal'
+import { AlignmentError, ArgumentError, type NativeAllocator } from '@tenon/core'
+import { checkAlignment, checkName, checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
 import type { AlignedAccess } from '../generated/aligned-access.ts'
 
-/** The description of a value in memory. Layouts are immutable, so the `with...` methods return a new layout. */
-export abstract class Layout<Value = unknown> {
+/**
+ * The description of a value in memory. Layouts are immutable, so the `with...` methods return a new layout. A `Layout<Value, number>` has a
+ * known size, so memory for it can be allocated.
+ */
+export abstract class Layout<Value = unknown, Size extends number | undefined = number | undefined> {
   /** The size in bytes, or undefined for a layout that ends with an open sequence. */
-  readonly byteSize: number | undefined
+  readonly byteSize: Size
   readonly byteAlignment: number
   readonly name: string | undefined
 
   /** @internal */
-  constructor(byteSize: number | undefined, byteAlignment: number, name: string | undefined) {
+  constructor(byteSize: Size, byteAlignment: number, name: string | undefined) {
     this.byteSize = byteSize
     this.byteAlignment = byteAlignment
     this.name = name
@@ -27,6 +30,13 @@ export abstract class Layout<Value = unknown> {
 
   /** Writes a value at `byteOffset`. @throws {ArgumentError} for sequences and padding. @throws the errors of an access */
   abstract write(segment: AlignedAccess, byteOffset: number, value: Value): void
+
+  /**
+   * Allocates memory for consecutive values from an allocator, and writes the values. It is what `allocateFrom()` of allocators calls.
+   *
+   * @throws {ArgumentError} if a value does not fit the layout, or the layout ends with an open sequence. @throws the errors of the allocator
+   */
+  abstract allocateIn(allocator: NativeAllocator, values: readonly Value[]): AlignedAccess
 
   /** The same layout with a name. */
   withName(name: string): this {
@@ -89,4 +99,10 @@ export function sizeOf(layout: Layout): number {
   throw new ArgumentError(`the layout ${layout} must have a size, but it ends with an open sequence`, {
     hint: 'Bind the sequence with withElementCount().',
   })
+}
+
+/** Reads the arguments of an allocation: a size and an alignment, or a layout, which has both. @throws {ArgumentError} */
+export function checkRequest(request: unknown, byteAlignment: unknown): [byteSize: number, byteAlignment: number] {
+  if (request instanceof Layout) return [sizeOf(request), request.byteAlignment]
+  return [checkSize(request, 'byteSize'), checkAlignment(byteAlignment)]
 }

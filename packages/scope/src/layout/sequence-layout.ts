@@ -1,15 +1,20 @@
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
+import { allocateValues } from '../allocator/allocate-values.ts'
+import type { AllocatorLike } from '../allocator/check-allocator.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { Layout, sizeOf } from './memory-layout.ts'
 
 /** The layout of consecutive elements. A sequence without an element count is open and extends to the segment's end. */
-export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
+export class SequenceLayout<Element = unknown, Size extends number | undefined = number | undefined> extends Layout<
+  MemorySegment,
+  Size
+> {
   readonly element: Layout<Element>
-  readonly elementCount: number | undefined
+  readonly elementCount: Size
 
   /** @internal */
-  constructor(element: Layout<Element>, elementCount: number | undefined, byteAlignment?: number, name?: string) {
+  constructor(element: Layout<Element>, elementCount: Size, byteAlignment?: number, name?: string) {
     const size = sizeOf(element)
     if (size % element.byteAlignment !== 0) {
       throw new ArgumentError(
@@ -19,13 +24,14 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     if (elementCount !== undefined && !Number.isSafeInteger(size * elementCount)) {
       throw new ArgumentRangeError(`a sequence must have at most 2^53 - 1 bytes, got ${elementCount} times ${size}`)
     }
-    super(elementCount === undefined ? undefined : size * elementCount, byteAlignment ?? element.byteAlignment, name)
+    const byteSize = elementCount === undefined ? undefined : size * elementCount
+    super(byteSize as Size, byteAlignment ?? element.byteAlignment, name)
     this.element = element
     this.elementCount = elementCount
   }
 
   /** The same sequence with this many elements. */
-  withElementCount(elementCount: number): SequenceLayout<Element> {
+  withElementCount(elementCount: number): SequenceLayout<Element, number> {
     const count = checkSize(elementCount, 'elementCount', 'elements')
     return new SequenceLayout(this.element, count, this.byteAlignment, this.name)
   }
@@ -35,7 +41,7 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
    *
    * @throws {ArgumentError} if the product of the counts is not the number of elements.
    */
-  reshape(...counts: readonly number[]): SequenceLayout {
+  reshape(...counts: readonly number[]): SequenceLayout<unknown, number> {
     const total = this.#count()
     const known = counts.filter((count) => count !== -1)
     const isValid = known.every((count) => Number.isSafeInteger(count) && count >= 1)
@@ -52,11 +58,11 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     return resolved.reduceRight<Layout>(
       (element, count) => new SequenceLayout(element, count),
       this.element,
-    ) as SequenceLayout
+    ) as SequenceLayout<unknown, number>
   }
 
   /** Returns one sequence with all elements of the nested sequences. */
-  flatten(): SequenceLayout {
+  flatten(): SequenceLayout<unknown, number> {
     let count = this.#count()
     let { element }: { element: Layout } = this
     while (element instanceof SequenceLayout) {
@@ -71,6 +77,10 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     throw new ArgumentError(`the sequence ${this} must have a count, but it is open`, {
       hint: 'Bind it with withElementCount().',
     })
+  }
+
+  override allocateIn(allocator: AllocatorLike, values: readonly MemorySegment[]): MemorySegment {
+    return allocateValues(this, allocator, values)
   }
 
   /** Returns the slice of the sequence. An open sequence contains as many whole elements as the segment has room for. */

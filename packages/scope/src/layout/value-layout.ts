@@ -1,14 +1,14 @@
+import { allocateValues } from '../allocator/allocate-values.ts'
+import type { AllocatorLike } from '../allocator/check-allocator.ts'
 import type { AlignedAccess } from '../generated/aligned-access.ts'
 import { type Scalar, scalars, type ScalarKind } from '../generated/scalars.ts'
-import { type ByteOrder, checkOrder, nativeOrder } from '../segment/byte-order.ts'
+import { type ByteOrder, checkOrder } from '../segment/byte-order.ts'
 import { checkPlace } from '../segment/locate.ts'
-import { Layout } from './memory-layout.ts'
+import type { MemorySegment } from '../segment/memory-segment.ts'
+import { OrderedLayout } from './ordered-layout.ts'
 
 /** The layout of one value: a number, a bigint or a boolean. */
-export class ValueLayout<Value = unknown> extends Layout<Value> {
-  declare readonly byteSize: number
-  readonly kind: ScalarKind
-  readonly order: ByteOrder
+export class ValueLayout<Value = unknown> extends OrderedLayout<Value> {
   readonly #scalar: Scalar<Value>
   readonly #isLittle: boolean
   readonly #isAligned: boolean
@@ -16,13 +16,11 @@ export class ValueLayout<Value = unknown> extends Layout<Value> {
   readonly #isOther: boolean
 
   /** @internal */
-  constructor(kind: ScalarKind, order: ByteOrder = nativeOrder, byteAlignment?: number, name?: string) {
+  constructor(kind: ScalarKind, order?: ByteOrder, byteAlignment?: number, name?: string) {
     const scalar = scalars[kind] as unknown as Scalar<Value>
-    super(scalar.byteSize, byteAlignment ?? scalar.byteSize, name)
-    this.kind = kind
-    this.order = order
+    super(kind, scalar.byteSize, order, byteAlignment, name)
     this.#scalar = scalar
-    this.#isLittle = order === 'little'
+    this.#isLittle = this.order === 'little'
     this.#isAligned = this.byteAlignment >= scalar.byteSize
     this.#isOther = this.byteAlignment !== 1 && this.byteAlignment !== scalar.byteSize
   }
@@ -30,6 +28,10 @@ export class ValueLayout<Value = unknown> extends Layout<Value> {
   /** The same layout with another byte order. */
   withOrder(order: ByteOrder): ValueLayout<Value> {
     return new ValueLayout(this.kind, checkOrder(order), this.byteAlignment, this.name)
+  }
+
+  override allocateIn(allocator: AllocatorLike, values: readonly Value[]): MemorySegment {
+    return allocateValues(this, allocator, values)
   }
 
   override read(segment: AlignedAccess, byteOffset: number): Value {

@@ -1,5 +1,7 @@
-import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
+import type { Segment } from '@tenon/core'
+import { allocateFrom, type AllocatingLayout, Block } from '@tenon/core/internal'
 import { counters } from '../diagnostics/stats.ts'
+import { checkRequest, type Layout } from '../layout/memory-layout.ts'
 import { type MemorySegment, newSegment } from '../segment/memory-segment.ts'
 import { isInstrumented } from '../diagnostics/debug.ts'
 import { CHUNK_ALIGNMENT, fittingSize, LARGEST_FIRST, nextSize, SMALLEST_CHUNK } from './chunk-pool.ts'
@@ -55,7 +57,10 @@ export abstract class ArenaScope extends ManagedScope {
    * @throws {ArgumentError} if a number is not valid. @throws {ScopeClosedError} once closing has begun.
    * @throws {AllocationError} if there is not enough memory. The scope stays usable.
    */
-  allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
+  allocate(byteSize: number, byteAlignment?: number): MemorySegment
+  /** Allocates zeroed memory for one value of a layout. */
+  allocate(layout: Layout<unknown, number>): MemorySegment
+  allocate(byteSize: number | Layout<unknown, number>, byteAlignment: number = 16): MemorySegment {
     if (typeof byteSize === 'number' && typeof byteAlignment === 'number') {
       if (this.self !== this) return this.self.allocate(byteSize, byteAlignment)
       // Read before the limit, which does not allow an allocation without a block.
@@ -77,10 +82,23 @@ export abstract class ArenaScope extends ManagedScope {
     return this.allocateSlowly(byteSize, byteAlignment)
   }
 
+  /**
+   * Allocates memory for values of a layout, and writes the values.
+   *
+   * @throws the errors of {@link allocate}. @throws {ArgumentError} if a value does not fit the layout.
+   * @example
+   * const numbers = scope.allocateFrom(MemoryLayout.float64, 1, 2.5, 3)
+   */
+  allocateFrom<Value, Made extends Segment>(
+    layout: AllocatingLayout<Value, Made>,
+    ...values: readonly NoInfer<Value>[]
+  ): Made {
+    return allocateFrom(this, layout, values)
+  }
+
   /** @internal Handles allocations that are invalid, rare, or larger than the rest of the current chunk. */
-  allocateSlowly(byteSize: number, byteAlignment: number): MemorySegment {
-    const size = checkSize(byteSize, 'byteSize')
-    const alignment = checkAlignment(byteAlignment)
+  allocateSlowly(byteSize: number | Layout<unknown, number>, byteAlignment: number): MemorySegment {
+    const [size, alignment] = checkRequest(byteSize, byteAlignment)
     this.checkOpen()
     if (this.self !== this) return this.self.allocate(size, alignment)
     if (isInstrumented) return newSegment(this.newBlock(size, alignment), 0, size, 0)

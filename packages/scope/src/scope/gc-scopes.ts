@@ -1,5 +1,5 @@
-import { Hold, ScopeClosedError, type Lifetime } from '@tenon/core'
-import { Block, Gate, guardMode, inspectAsText, newGuardedMemory } from '@tenon/core/internal'
+import { Hold, type Lifetime } from '@tenon/core'
+import { Block, Gate, guardMode, inspectAsText, newGuardedMemory, unclosable } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
 import { Anchor } from './anchor.ts'
 import { type Chunk, chunkIn, newChunk } from './chunk.ts'
@@ -29,9 +29,7 @@ abstract class UnclosableScope implements Lifetime {
 
   /** Always throws, because these scopes cannot be closed. @throws {ScopeClosedError} */
   close(): never {
-    throw new ScopeClosedError(`the ${this} cannot be closed, because the garbage collector owns its memory`, {
-      hint: 'Open a scope that you close, for example ResourceScope.ofConfined().',
-    })
+    throw unclosable(`the ${this}`)
   }
 
   toString(): string {

@@ -2,7 +2,7 @@ import { AlignmentError, ArgumentError, ArgumentRangeError, type Segment } from 
 import { checkSize, checkUsable, newArrayBuffer, typedArrayClass, wrongType } from '@tenon/core/internal'
 import type { AlignedAccess } from '../generated/aligned-access.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
-import { ValueLayout } from '../layout/value-layout.ts'
+import { OrderedLayout } from '../layout/ordered-layout.ts'
 import { copyRange } from './bulk.ts'
 import { nativeOrder } from './byte-order.ts'
 import { checkAligned, rangeForRead, rangeForWrite } from './locate.ts'
@@ -54,7 +54,7 @@ export function toArray(segment: AlignedAccess, layout: Layout): unknown {
   const size = elementSize(segment, layout)
   const { block, byteSize } = segment
   const count = byteSize / size
-  const isNumeric = layout instanceof ValueLayout && layout.kind !== 'bool'
+  const isNumeric = layout instanceof OrderedLayout && layout.kind !== 'bool'
   const Class = isNumeric ? typedArrayClass(layout.kind) : undefined
   const mustSwap = isNumeric && layout.order !== nativeOrder
   const start = rangeForRead(segment, block, 0, byteSize)
@@ -74,14 +74,14 @@ function swapEach(bytes: Uint8Array, size: number): void {
 }
 
 /** A range of elements: a segment, the layout of an element, and the offset of the first one in bytes. */
-export type ElementRange = readonly [segment: Segment, layout: ValueLayout, byteOffset: number]
+export type ElementRange = readonly [segment: Segment, layout: OrderedLayout, byteOffset: number]
 
 /** Copies elements of the same size, and reverses their bytes if the orders differ. */
 export function copyElements(first: ElementRange, second: ElementRange, count: number): void {
   const [from, fromLayout, fromOffset] = first
   const [to, toLayout, toOffset] = second
   for (const layout of [fromLayout, toLayout]) {
-    if (!(layout instanceof ValueLayout)) throw wrongType('layout', 'a value layout', layout)
+    if (!(layout instanceof OrderedLayout)) throw wrongType('layout', 'a value layout', layout)
     if (layout.byteAlignment > layout.byteSize) {
       throw new AlignmentError(
         `elements of ${layout.byteSize} bytes cannot each be aligned to ${layout.byteAlignment} bytes`,

@@ -6,12 +6,13 @@ import {
   checkAlignment,
   checkSize,
   checkSlice,
+  DEFAULT_ALIGNMENT,
   DEVICE_MEMORY,
   READ_ONLY,
   wrongType,
 } from '@tenon/core/internal'
-import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
-import type { ValueLayout } from '../layout/value-layout.ts'
+import { checkLayout, checkRequest, type Layout, sizeOf } from '../layout/memory-layout.ts'
+import type { OrderedLayout } from '../layout/ordered-layout.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { currentThread } from '../scope/current-thread.ts'
 import { ImplicitScope } from '../scope/gc-scopes.ts'
@@ -73,9 +74,17 @@ export class MemorySegment extends MappedAccess {
    * @param scope the scope that frees the memory. Default: the garbage collector frees it.
    * @throws {ArgumentError} @throws {AllocationError} @throws {ScopeClosedError} once closing has begun.
    */
-  static allocateNative(byteSize: number, byteAlignment: number = 16, scope?: ResourceScope): MemorySegment {
-    const size = checkSize(byteSize, 'byteSize')
-    const alignment = checkAlignment(byteAlignment)
+  static allocateNative(byteSize: number, byteAlignment?: number, scope?: ResourceScope): MemorySegment
+  /** Allocates zeroed memory for one value of a layout. */
+  static allocateNative(layout: Layout<unknown, number>, scope?: ResourceScope): MemorySegment
+  static allocateNative(
+    request: number | Layout<unknown, number>,
+    second: number | ResourceScope | undefined,
+    third?: ResourceScope,
+  ): MemorySegment {
+    const isLayout = typeof request !== 'number'
+    const [size, alignment] = checkRequest(request, isLayout || second === undefined ? DEFAULT_ALIGNMENT : second)
+    const scope = isLayout ? second : third
     const owner = scope === undefined ? new ImplicitScope() : checkScope(scope)
     return newSegment(owner.newBlock(size, alignment), 0, size, 0)
   }
@@ -126,10 +135,10 @@ export class MemorySegment extends MappedAccess {
   /** Copies elements of the same size. If the byte orders of the layouts differ, the bytes of each element are reversed. */
   static copy(
     source: MemorySegment,
-    sourceLayout: ValueLayout,
+    sourceLayout: OrderedLayout,
     sourceOffset: number,
     target: MemorySegment,
-    targetLayout: ValueLayout,
+    targetLayout: OrderedLayout,
     targetOffset: number,
     elementCount: number,
   ): void {
@@ -138,7 +147,7 @@ export class MemorySegment extends MappedAccess {
     copyElements([source, sourceLayout, sourceOffset], [target, targetLayout, targetOffset], elementCount)
   }
 
-  /** The scope or other lifetime that owns the memory. */
+  /** The scope or other lifetime that owns the memory. `close()` throws for the scopes that the garbage collector ends. */
   get scope(): Lifetime {
     return this.block.gate.owner
   }
@@ -165,8 +174,12 @@ export class MemorySegment extends MappedAccess {
    * @param byteAlignment the alignment that the address of the slice must have.
    * @throws {BoundsError} if the slice extends beyond this segment. @throws {AlignmentError} if the slice is not aligned.
    */
-  override asSlice(byteOffset: number, byteSize?: number, byteAlignment?: number): MemorySegment {
-    const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
+  override asSlice(byteOffset: number, byteSize?: number, byteAlignment?: number): MemorySegment
+  /** Returns a part of this segment that has the size and the alignment of a layout. */
+  override asSlice(byteOffset: number, layout: Layout<unknown, number>): MemorySegment
+  override asSlice(byteOffset: number, part?: number | Layout<unknown, number>, byteAlignment?: number): MemorySegment {
+    if (typeof part === 'object') return this.asSlice(byteOffset, ...checkRequest(part, undefined))
+    const [offset, size] = checkSlice(this.byteSize, byteOffset, part)
     const slice = newSegment(this.block, this.base + offset, size, this.flags)
     if (byteAlignment !== undefined) checkAligned(this.block.address + slice.base, checkAlignment(byteAlignment))
     return slice
