@@ -1,1 +1,8 @@
 export { type DefinitionText, type RegisteredKernel, type Registrations, type TypeConstraint } from './registration.ts'
+export { resolveAttributes } from './attributes.ts'
+export { isTensorList, resultTypes, type OperandTypes } from './bind-operands.ts'
+export { chooseKernel, describeKernel, HOST_DEVICES, type KernelChoice } from './choose-kernel.ts'
+export { checkOperationText, findDefinition, noDefinition, type OperationText } from './definition-sources.ts'
+export { STRING, typeOfElements, type ElementType } from './element-types.ts'
+export { type AttributeValue, type OperationDefinition } from './operation.ts'
+export { operationSignature, unsupportedReason } from './signature.ts'

@@ -16,6 +16,7 @@ const SHOWN = 20
 /** Returns the type of an attribute as messages show it. */
 export function typeName(type: AttributeType): string {
   if (typeof type === 'string') return PHRASES[type] ?? type
+  if ('notation' in type) return type.notation
   if ('enum' in type) {
     const shown = type.enum.slice(0, SHOWN).map((value) => quote(value))
     if (type.enum.length > SHOWN) shown.push(`... ${type.enum.length - SHOWN} more`)
@@ -53,6 +54,7 @@ export function isScalarType(type: AttributeType): type is ScalarAttributeType {
 /** Returns a value of the type as JavaScript, for hints. */
 export function exampleOf(type: AttributeType): string {
   if (typeof type === 'object') {
+    if ('notation' in type) return 'a value'
     if ('enum' in type) return quote(type.enum[0] ?? '')
     const members = type.members.filter(({ isOptional }) => !isOptional)
     const shown = (members.length === 0 ? type.members : members).slice(0, 4)
@@ -77,6 +79,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 /** Returns an instruction to pass a value of the type. */
 export function valueHint(type: AttributeType): string {
   if (typeof type === 'object') {
+    if ('notation' in type) return `Pass a value for ${type.notation}.`
     return 'enum' in type ? `Pass one of the strings.` : `Pass an object, for example ${exampleOf(type)}.`
   }
   if (type.endsWith('[]')) {

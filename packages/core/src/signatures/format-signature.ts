@@ -50,7 +50,8 @@ function formatParameters(parameters: readonly Parameter[]): string {
 }
 
 function formatParameter(parameter: Parameter): string {
-  const { name, kind, isToken, isString, dtypes, variable, shape, alias, isDonated, layout } = parameter
+  const { name, kind, isToken, isString, dtypes, variable, shape, alias, isDonated, layout, notation } = parameter
+  if (notation !== undefined) return `${name}: ${notation}`
   const start = `${kind === 'remaining' ? '...' : ''}${name}${kind === 'optional' ? '?' : ''}: `
   if (isToken) return `${start}token`
   const elements = isString ? 'string' : (variable ?? (dtypes.map(shortName).join(' | ') || 'any'))
@@ -74,7 +75,8 @@ function variablesOf(parameters: readonly Parameter[]): string[] {
 }
 
 function formatAttribute({ name, type, isOptional, fallback }: AttributeParameter): string {
-  const start = `${formatName(name)}${isOptional && fallback === undefined ? '?' : ''}: ${formatType(type)}`
+  const isOpen = isOptional && fallback === undefined && !(typeof type === 'object' && 'notation' in type)
+  const start = `${formatName(name)}${isOpen ? '?' : ''}: ${formatType(type)}`
   return fallback === undefined ? start : `${start} = ${formatLiteral(fallback)}`
 }
 
@@ -85,6 +87,7 @@ function formatName(name: string): string {
 /** Returns the type of an attribute as it is written in a signature. */
 export function formatType(type: AttributeType): string {
   if (typeof type === 'string') return type
+  if ('notation' in type) return type.notation
   if ('enum' in type) return `enum(${type.enum.map((value) => quote(value)).join(', ')})`
   return type.members.length === 0 ? '{}' : `{ ${type.members.map(formatAttribute).join(', ')} }`
 }

@@ -1,9 +1,9 @@
 import type { DType } from '../types/dtype.ts'
 
 /** The convention by which a kernel is called. */
-export type KernelConvention = 'typed' | 'host' | 'host-status' | 'host-unified' | 'packed' | 'legacy'
+export type KernelConvention = 'typed' | 'host' | 'host-status' | 'host-unified' | 'packed' | 'legacy' | 'tensorflow'
 
-/** All conventions. */
+/** The conventions that a signature in the language can have. The definitions of TensorFlow's kernels have a notation of their own. */
 export const KERNEL_CONVENTIONS: readonly KernelConvention[] = [
   'typed',
   'host',
@@ -62,6 +62,8 @@ export interface Parameter<Kind extends ParameterKind = ParameterKind> {
   readonly isDonated: boolean
   /** Row-major if undefined. */
   readonly layout: ParameterLayout | undefined
+  /** The type in the notation of the kernel's convention, if the language cannot express it (`N * T` of TensorFlow). */
+  readonly notation?: string
 }
 
 /** The name of a scalar attribute's type. */
@@ -95,6 +97,8 @@ export type AttributeType =
   | 'dictionary'
   | { readonly enum: readonly string[] }
   | { readonly members: readonly AttributeParameter[] }
+  /** A type in the notation of the kernel's convention, which the language cannot express (`list(shape) >= 1` of TensorFlow). */
+  | { readonly notation: string }
 
 /** The default of an attribute as JavaScript writes it. 64-bit integers are bigints, complex numbers are pairs. */
 export type AttributeLiteral =

@@ -9,7 +9,7 @@ import { quote } from './quote.ts'
 export function parseDefault(reader: TokenReader, type: AttributeType): AttributeLiteral {
   const token = reader.current
   if (typeof type === 'object') {
-    if ('members' in type) {
+    if (!('enum' in type)) {
       throw reader.error(token, 'a dictionary cannot have a default', { hint: 'Give each member its default.' })
     }
     const text = parseString(reader, typeName(type))

@@ -19,7 +19,7 @@ import {
   type UntypedFunction,
 } from '@tenon/custom-call'
 import { Library } from '../library.ts'
-import type { CallConvention, DeviceConvention } from './call-conventions.ts'
+import { isCustomCall, type CallConvention, type DeviceConvention } from './call-conventions.ts'
 import { openCuda, type CudaPlace } from './cuda-place.ts'
 import { writeNpy } from '../npy/npy-file.ts'
 import { encodeNpyHeader } from '../npy/npy-header.ts'
@@ -182,7 +182,7 @@ function conventionOf(library: Library, request: CallRequest): CallConvention {
   if (request.registered && convention === undefined) return 'typed'
   // Only typed calls have attributes. A symbol that does not exist is refused when it is looked up.
   const guessed = hasAttributes || !library.native.has(symbol) ? 'typed' : undefined
-  const chosen = convention ?? (known === 'packed' || known === 'legacy' ? undefined : known) ?? guessed
+  const chosen = convention ?? (isCustomCall(known) ? known : undefined) ?? guessed
   if (chosen === undefined) {
     throw new UsageError(
       `${library.path} does not mark the calling convention of ${symbol}`,

@@ -7,6 +7,7 @@ import { packedFunctions } from '../packed-functions.ts'
 import type { FoundSignature } from '../signatures/read-signatures.ts'
 import { isPackedCall, printPackedReport, printReport, readRequest } from './call-by-hand.ts'
 import { callHere, makeCallCommand, type CommandCall } from './call-command.ts'
+import type { conventions } from './call-conventions.ts'
 import { writeResults, type CallRequest } from './call-custom.ts'
 import { readCall } from './call-kernel.ts'
 import { hintFor } from './failure.ts'
@@ -140,10 +141,10 @@ function refuseLayouts(specs: readonly (LayoutSpec | ResultSpec)[]): void {
   throw new UsageError('--isolate cannot be used with a layout, as in a.npy@cm, for a kernel without a signature')
 }
 
-function conventionOf(request: CallRequest, { info }: CommandCall): Exclude<KernelConvention, 'packed' | 'legacy'> {
+function conventionOf(request: CallRequest, { info }: CommandCall): (typeof conventions)[number] {
   const { convention, known, symbol, library, attributes, registered } = request
   const chosen = convention ?? known ?? (registered || Object.keys(attributes).length > 0 ? 'typed' : undefined)
-  if (chosen !== undefined) return chosen as Exclude<KernelConvention, 'packed' | 'legacy'>
+  if (chosen !== undefined) return chosen as (typeof conventions)[number]
   if (!info.exports.some(({ name }) => name === symbol)) throw missingSymbol(resolve(library), symbol)
   throw new UsageError(
     `${library} does not mark the calling convention of ${symbol}`,

@@ -232,6 +232,7 @@ function attributeLines({ name, type, isOptional, fallback }: AttributeParameter
 function attributeType(type: AttributeType): string {
   if (typeof type === 'object') {
     if ('enum' in type) return type.enum.map((value) => JSON.stringify(value)).join(' | ')
+    if ('notation' in type) return 'unknown'
     const members = type.members.map(
       ({ name, type: of, isOptional }) =>
         `readonly ${propertyName(name)}${isOptional ? '?' : ''}: ${attributeType(of)}`,

@@ -146,7 +146,8 @@ function jsonValue(type: AttributeParameter['type']): string {
 
 /** An example of the value on the command line. */
 function hintOf({ type, fallback }: AttributeParameter): string {
-  if (typeof type === 'object') return 'enum' in type ? (type.enum[0] ?? '') : jsonExample(type.members)
+  if (typeof type === 'object')
+    return 'enum' in type ? (type.enum[0] ?? '') : 'notation' in type ? 'JSON' : jsonExample(type.members)
   if (fallback !== undefined && !Array.isArray(fallback) && !(fallback instanceof Uint8Array)) return String(fallback)
   if (type.endsWith('[]')) return '0,1'
   return (
