@@ -60,6 +60,7 @@ export const sections: readonly Section[] = [
       guide('migration', 'Moving to Tenon'),
       guide('koffi', 'koffi beside Tenon'),
       guide('deployment', 'Deployment'),
+      guide('one-file', 'One file to ship'),
       { source: 'SECURITY.md', address: 'security', title: 'Security' },
     ],
   },

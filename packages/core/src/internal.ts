@@ -6,6 +6,8 @@ export { Callback, liveCallbacks, takeReleasedCallbacks, type CallbackFunction }
 export { threadDriver, type ThreadDriver } from './native/call/thread-driver.ts'
 export { libraryOfEnvironment } from './native/library-of-environment.ts'
 export { libraryFileName } from './native/locate.ts'
+export { bundledCore, bundledPath, type BundledFiles } from './native/bundled-files.ts'
+export { coreFiles } from './native/core-files.ts'
 export { WORDS } from './native/call/frame-layout.ts'
 export { words } from './native/call/frame.ts'
 export { functionAt, type PlainFunction } from './native/call/function-at.ts'

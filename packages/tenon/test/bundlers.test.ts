@@ -97,7 +97,7 @@ describe.each([
 
   test('a bundle with the core says to leave it out', { timeout: 60_000 }, async () => {
     expect(await run(await bundle(false))).toBe(
-      'LoadError: the package.json of @tenon/core was not found\nHint: Mark @tenon/core as external, so that it is not bundled.',
+      "LoadError: the package.json of @tenon/core was not found\nHint: Mark @tenon/core as external, so that it is not bundled, or use a plugin of tenon/bundler with libraries: 'inside'.",
     )
   })
 })

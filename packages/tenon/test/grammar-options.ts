@@ -10,6 +10,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import { Handle, NativeModule } from '@tenon/scope/bind'
 import { Linker, SymbolLookup } from '@tenon/scope/linker'
 import { watch } from '../src/entries/build.ts'
+import { esbuildPlugin, rollupPlugin } from '../src/entries/bundler.ts'
 import { assertClose } from '../src/entries/testing.ts'
 import { Library, type IsolatedLibrary } from '../src/index.ts'
 import { encodeNpyHeader } from '../src/npy/npy-header.ts'
@@ -85,6 +86,8 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
       return library.kernel('later', { signature: '(x: f32[n]) -> (y: f32[n])' })(vector(1), { resources })
     },
     assertClose: (options) => assertClose(1, 1, options),
+    esbuildPlugin,
+    rollupPlugin,
     encodeNpyHeader: (options) => encodeNpyHeader('float32', [1], options),
   },
   'custom-call': {

@@ -27,6 +27,7 @@ const tests: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'packages/build/test/inline/cache.test.ts',
     'a directory that other users can write to is refused',
   ],
+  'libraries inside of a bundle': ['packages/core/test/bundled-files.test.ts', 'a directory in the cache is made anew'],
   '`CC`, `CXX`, `NVCC`, `TENON_ZIG`, `PATH`': ['packages/build/test/inline/compile.test.ts', 'CC chooses the compiler'],
   '`@tenon/build`, `@tenon/serve`': [
     'packages/tenon/test/deployment.test.ts',

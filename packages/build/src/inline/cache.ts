@@ -1,3 +1,4 @@
+import { publishDirectory, removeQuietly } from '@tenon/binary/internal'
 import { createHash, randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -86,19 +87,14 @@ export class Cache {
     const content = fs.readFileSync(join(directory, file))
     const record: EntryRecord = { size: content.length, sha256: digestOf(content), warnings }
     const target = join(this.directory, key)
-    let failure: unknown
     try {
       fs.writeFileSync(join(directory, recordFile), JSON.stringify(record))
-      for (let attempt = 0; attempt < 5; attempt++) {
-        const entry = tryRename(directory, target, (error) => (failure = error)) ?? readEntry(target, file)
-        if (entry === true) return { path: join(target, file), warnings }
-        if (entry !== undefined) return entry
-        this.#discard(target, file)
-      }
+      const isComplete = (path: string): boolean => readEntry(path, file) !== undefined
+      const isOwn = publishDirectory(directory, target, isComplete, () => this.#unfinishedPath())
+      return (isOwn ? undefined : readEntry(target, file)) ?? { path: join(target, file), warnings }
     } catch (error) {
-      failure = error
+      throw unusable(this.directory, `cannot be written: ${(error as Error).message}`, error)
     }
-    throw unusable(this.directory, `cannot be written: ${(failure as Error).message}`, failure)
   }
 
   /** Returns what was stored of a compiler. */
@@ -161,28 +157,6 @@ export class Cache {
   #unfinishedPath(): string {
     return join(this.directory, unfinished, `${process.pid}-${randomUUID()}`)
   }
-
-  /** Removes a damaged entry. If another process has replaced it meanwhile, the new one is put back. */
-  #discard(target: string, file: string): void {
-    const path = this.#unfinishedPath()
-    try {
-      fs.renameSync(target, path)
-    } catch {
-      return
-    }
-    if (readEntry(path, file) !== undefined && tryRename(path, target, () => {})) return
-    removeQuietly(path)
-  }
-}
-
-function tryRename(from: string, to: string, onError: (error: unknown) => void): true | undefined {
-  try {
-    fs.renameSync(from, to)
-    return true
-  } catch (error) {
-    onError(error)
-    return undefined
-  }
 }
 
 function readEntry(directory: string, file: string): CacheEntry | undefined {
@@ -221,15 +195,6 @@ function pathsIn(directory: string, isIncluded: (name: string) => boolean = () =
 
 function sizeOf(path: string): number {
   return fs.lstatSync(path, { throwIfNoEntry: false })?.size ?? 0
-}
-
-/** Another process may remove the same files. On Windows, a library that is in use stays. */
-export function removeQuietly(path: string): void {
-  try {
-    fs.rmSync(path, { recursive: true, force: true })
-  } catch {
-    // Pruned later.
-  }
 }
 
 /**

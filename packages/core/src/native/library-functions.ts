@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LoadError } from '../errors/kinds.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
+import { bundledCore, extractFiles } from './bundled-files.ts'
 import { coreLibrary, type CoreFunctions, lastError } from './core-library.ts'
 import { bindAll, type FunctionsOf } from './function-table.ts'
 import { libraryFileName } from './locate.ts'
@@ -26,12 +27,13 @@ const compared = new Set<string>()
 
 /** Returns the path of a file beside the core. @throws {LoadError} if it is not the one that was published. */
 export function fileBesideCore(name: string): string {
-  const { path: core, digests } = coreLibrary()
+  const { path: core, origin, digests } = coreLibrary()
   const path = join(dirname(core), name)
-  if (digests !== undefined && !compared.has(name) && existsSync(path)) {
-    checkDigest(path, digests)
-    compared.add(name)
-  }
+  if (compared.has(name)) return path
+  if (origin === 'bundle') extractFiles(bundledCore!)
+  else if (digests === undefined || !existsSync(path)) return path
+  else checkDigest(path, digests)
+  compared.add(name)
   return path
 }
 

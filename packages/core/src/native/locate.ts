@@ -2,12 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LoadError } from '../errors/kinds.ts'
+import { bundledCore, extractFiles } from './bundled-files.ts'
 import { libraryOfEnvironment } from './library-of-environment.ts'
 import { findPlatformPackage } from './platform-package.ts'
 
 export interface Candidate {
   readonly path: string
-  readonly origin: 'TENON_CORE_LIBRARY' | 'workspace build' | 'platform package'
+  readonly origin: 'TENON_CORE_LIBRARY' | 'bundle' | 'workspace build' | 'platform package'
   /** The name of the published package that the file is in. */
   readonly package?: string
 }
@@ -19,8 +20,10 @@ interface CorePackage {
   readonly isCheckout: boolean
 }
 
-/** Finds the directory of this package from this file, which may have been bundled into another directory. */
+/** Finds the directory of this package from this file, which may have been bundled into another directory, with or without the libraries. */
 function findPackage(): CorePackage {
+  if (bundledCore !== undefined)
+    return { directory: extractFiles(bundledCore), version: bundledCore.version, isCheckout: false }
   // A bundle in CommonJS has no URL.
   const url = import.meta.url as string | undefined
   for (let directory = url === undefined ? '/' : dirname(fileURLToPath(url)); ; directory = dirname(directory)) {
@@ -33,7 +36,7 @@ function findPackage(): CorePackage {
     }
     if (directory === dirname(directory)) {
       throw new LoadError('the package.json of @tenon/core was not found', {
-        hint: 'Mark @tenon/core as external, so that it is not bundled.',
+        hint: `Mark @tenon/core as external, so that it is not bundled, or use a plugin of tenon/bundler with libraries: 'inside'.`,
       })
     }
   }
@@ -54,7 +57,7 @@ export function libraryFileName(name: string): string {
 const VARIANTS = ['release', 'debug', 'fast-math', 'asan', 'tsan', 'fuzz', 'libfuzzer']
 
 /**
- * In order: only the file of `TENON_CORE_LIBRARY`, or the build of a checkout, then the platform package, which is looked up
+ * In order: only the file of `TENON_CORE_LIBRARY`, or only the file in the bundle, or the build of a checkout, then the platform package, which is looked up
  * only if the build cannot be used.
  *
  * @throws {LoadError} if `TENON_CORE_LIBRARY` or, in a checkout, `TENON_VARIANT` is not valid
@@ -64,6 +67,7 @@ export function* candidates(environment: NodeJS.ProcessEnv = process.env): Gener
   if (explicit !== undefined) return void (yield { path: explicit, origin: 'TENON_CORE_LIBRARY' })
   const file = libraryFileName('tenon')
   const { directory, isCheckout } = corePackage()
+  if (bundledCore !== undefined) return void (yield { path: join(directory, file), origin: 'bundle' })
   if (isCheckout) yield { path: join(directory, 'build', variantOf(environment), file), origin: 'workspace build' }
   const installed = findPlatformPackage(directory)
   if (installed === undefined) return

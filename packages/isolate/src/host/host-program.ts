@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { UnsupportedError } from '@tenon/core'
 import {
   addressOf,
+  bundledCore,
   checkStatus,
   CONSTANTS,
   coreFunctions,
@@ -76,6 +77,12 @@ function unsupported(): UnsupportedError {
   })
 }
 
+function bundled(): UnsupportedError {
+  return new UnsupportedError('functions of TypeScript cannot run in workers of a program with its libraries inside', {
+    hint: `Isolate a native library, which works there, or make the bundle with libraries: 'beside'.`,
+  })
+}
+
 function flagsOf({ guard, sandbox, coreDumps, output }: Settings): number {
   return (
     (guard ? CONSTANTS.TN_HOST_GUARD : 0) |
@@ -87,6 +94,7 @@ function flagsOf({ guard, sandbox, coreDumps, output }: Settings): number {
 
 function commandOf({ host, memory }: Settings): { program: string; args: readonly string[] } {
   if (host === 'native') return { program: fileBesideCore('tenon-host'), args: [] }
+  if (bundledCore !== undefined) throw bundled()
   const script = createRequire(import.meta.url).resolve('@tenon/isolate/worker-process')
   const heap = Math.max(Math.floor(memory / 2 ** 20), LEAST_HEAP)
   const flags = memory === 0 ? [] : [`--max-old-space-size=${heap}`]

@@ -2,12 +2,10 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { copySidecar } from '../signatures/sidecar.ts'
+import { libraryUrl } from './library-url.ts'
 
 /** Imports of the core, which a bundle cannot contain, because it finds its own libraries beside its package. */
 export const coreImport: RegExp = /^@tenon\/core(?:\/|$)/
-
-/** The URL of a library as modules of `tenon types` write it: `new URL('../build/libk.so', import.meta.url)`. */
-const libraryUrl = /\bnew URL\(\s*(['"])([^'"\n]+\.(?:so(?:\.\d+)*|dylib|dll))\1,\s*import\.meta\.url,?\s*\)/g
 
 /** The libraries of the modules of one build. */
 export class ModuleLibraries {

@@ -1,1 +1,7 @@
-export { esbuildPlugin, type EsbuildPlugin, rollupPlugin, type RollupPlugin } from '../bundler/plugins.ts'
+export {
+  type BundlerOptions,
+  esbuildPlugin,
+  type EsbuildPlugin,
+  rollupPlugin,
+  type RollupPlugin,
+} from '../bundler/plugins.ts'
