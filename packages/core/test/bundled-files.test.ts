@@ -122,7 +122,7 @@ test('a process that is killed while it writes leaves nothing that is used, and 
 })
 
 describe('a LoadError that names TENON_CACHE_DIR', () => {
-  const refused = (message: string | RegExp): void => {
+  const expectRefusal = (message: string | RegExp): void => {
     expect(() => extractFiles(sample())).toThrow(LoadError)
     expect(() => extractFiles(sample())).toThrow(message)
     expect(() => extractFiles(sample())).toThrow('Set TENON_CACHE_DIR to a directory that only this user can write to')
@@ -130,13 +130,13 @@ describe('a LoadError that names TENON_CACHE_DIR', () => {
 
   test('refuses a relative path', () => {
     vi.stubEnv('TENON_CACHE_DIR', 'cache')
-    refused('TENON_CACHE_DIR must be an absolute path, got cache')
+    expectRefusal('TENON_CACHE_DIR must be an absolute path, got cache')
   })
 
   test('refuses a place in which no directory can be made', () => {
     fs.writeFileSync(join(directory, 'text'), '')
     vi.stubEnv('TENON_CACHE_DIR', join(directory, 'text'))
-    refused(/the cache of bundled libraries .*files cannot be made: ENOTDIR|EEXIST/)
+    expectRefusal(/the cache of bundled libraries .*files cannot be made: ENOTDIR|EEXIST/)
   })
 
   if (!isPosix) return
@@ -144,13 +144,13 @@ describe('a LoadError that names TENON_CACHE_DIR', () => {
   test('refuses a directory that others can write to', () => {
     extractFiles(sample())
     fs.chmodSync(root(), 0o777)
-    refused('can be written to by other users (mode 777)')
+    expectRefusal('can be written to by other users (mode 777)')
   })
 
   test('refuses a directory in one where all users can rename directories', () => {
     extractFiles(sample())
     fs.chmodSync(join(directory, 'cache'), 0o777)
-    refused(`is in ${join(directory, 'cache')}, where all users can rename directories (mode 777)`)
+    expectRefusal(`is in ${join(directory, 'cache')}, where all users can rename directories (mode 777)`)
   })
 
   test('refuses a directory of another user', () => {
@@ -160,7 +160,7 @@ describe('a LoadError that names TENON_CACHE_DIR', () => {
       process.getuid = getuid!
     })
     process.getuid = () => 4711
-    refused(`belongs to the user ${getuid!()}, and this process runs as 4711`)
+    expectRefusal(`belongs to the user ${getuid!()}, and this process runs as 4711`)
   })
 
   test('refuses what cannot be written', () => {
