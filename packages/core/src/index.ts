@@ -40,6 +40,8 @@ export {
 } from './signatures/kernel-signature.ts'
 export { parseSignature } from './signatures/parse-signature.ts'
 export { SignatureError } from './signatures/signature-error.ts'
+export type { StringLayout } from './strings/string-layout.ts'
+export type { StringTensorLike } from './strings/string-tensor-like.ts'
 export { cpu, type Device } from './types/device.ts'
 export { dtypeInfo, dtypes, type DType, type DTypeInfo, type TypedArray } from './types/dtype.ts'
 export {

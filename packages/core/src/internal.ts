@@ -93,6 +93,8 @@ export { sharedChunkOf, type SharedChunk } from './memory/shared-chunk.ts'
 export { hasSlabs, partBuffers, Slab, SLAB_ALIGNMENT } from './memory/slab.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'
 export { checkSlice, DEVICE_MEMORY, READ_ONLY } from './memory/segment.ts'
+export { readSegment } from './memory/read-segment.ts'
+export { NativeStruct } from './native/native-struct.ts'
 export { CONSTANTS, LAYOUTS } from './generated/layouts.ts'
 export { STATUS } from './generated/status.ts'
 export {
@@ -158,6 +160,18 @@ export {
   type TensorsFor,
   type TypedDictionary,
 } from './signatures/signature-types.ts'
+export { DEFAULT_STRING_LAYOUT, STRING_LAYOUTS, stringName, stringSize } from './strings/string-layout.ts'
+export {
+  checkStrings,
+  isStringOperand,
+  isStringTensor,
+  readStrings,
+  stringSegmentOf,
+  type StringUse,
+} from './strings/string-operand.ts'
+export { abandonStrings, freeStrings, stringsArrived, takeSharedStrings, takeStrings } from './strings/string-result.ts'
+export { addStringClass, hasStringClass, type StringMemory } from './strings/string-tensor-like.ts'
+export { stringType } from './types/string-type.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'
 export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'
 export { rowMajorStrides, rowMajorType, type Packing } from './types/tensor-type.ts'

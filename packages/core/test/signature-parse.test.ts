@@ -27,16 +27,39 @@ test('an error has the column, the text and a caret', () => {
   )
 })
 
-test('strings are an element type only where the caller allows it', () => {
-  const text = '(text: string[n]) -> (same: string[n], count: s64)'
-  const signature = parseSignature('words', text, { strings: true })
-  expect(formatSignature(signature)).toBe(text)
-  expect(signature.operands).toMatchObject([{ name: 'text', isString: true, dtypes: ['uint8'], shape: ['n'] }])
-  expect(signature.isComplete).toBe(true)
-  expect(() => parseSignature('words', text)).toThrow('"string" is not an element type')
-  expect(() => parseSignature('words', '(text: string[n] @donated) -> ()', { strings: true })).toThrow(
-    'text cannot have notes, because its elements are strings',
+test('strings are an element type with a layout, which is tf if the text does not name one', () => {
+  const signature = parseSignature(
+    'words',
+    '(text: string[n], lite: string<tflite>) -> (same: string<rfc16>[n], count: s64)',
   )
+  expect(formatSignature(signature)).toBe(
+    '(text: string<tf>[n], lite: string<tflite>) -> (same: string<rfc16>[n], count: s64)',
+  )
+  expect(signature.operands).toMatchObject([
+    { name: 'text', stringLayout: 'tf', dtypes: ['uint8'], shape: ['n'] },
+    { name: 'lite', stringLayout: 'tflite', shape: [] },
+  ])
+  expect(signature.isComplete).toBe(true)
+})
+
+test.each([
+  ['(text: string<tf8>[n]) -> ()', 'column 15: "tf8" is not a layout of strings'],
+  ['(text: string<>) -> ()', 'column 15: expected the layout of the strings, got ">"'],
+  ['(text: string<tf[n]) -> ()', 'column 17: expected ">", got "["'],
+  ['(text: string[n] @donated) -> ()', 'column 18: text cannot have notes, because its elements are strings'],
+  [
+    '(x: f32[n]) -> (y: string<tflite>[n])',
+    'column 20: a result must not be string<tflite>, whose size depends on its strings',
+  ],
+  ['(x: f32[n]) -> (y?: string[n])', 'column 17: the result y must be required, because its elements are strings'],
+  [
+    '(x: f32[n]) -> (); temps (t: string[n])',
+    'column 30: a temporary must not have strings, which the kernel could not free',
+  ],
+  ['(t: string[n] | f32[n]) -> ()', 'column 15: expected "," or ")", got "|"'],
+  ['(t: string) -> (u: u8 @alias(t))', 'column 30: u must have the type of t, because it shares its memory'],
+])('the signature %s is refused', (text, sentence) => {
+  expect(() => parseSignature('words', text)).toThrow(sentence)
 })
 
 test('a signature prints as one line', () => {

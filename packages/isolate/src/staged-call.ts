@@ -3,6 +3,7 @@ import {
   Block,
   copyBytes,
   sharedChunkOf,
+  stringSegmentOf,
   type Gated,
   type RemoteAnswer,
   type RemoteCall,
@@ -149,7 +150,9 @@ export class StagedCall<T = void> implements WorkerCall<T> {
 function sharedRange({ tensor, type, isWritten }: RemoteOperand): Range | null {
   const chunk = tensor?.type === type ? sharedChunkOf(tensor) : undefined
   if (chunk === undefined || (isWritten && !chunk.isWritable)) return null
-  return { chunk, offset: tensor!.address - chunk.address, length: type.byteSize, isWritten }
+  // The bytes of strings follow their table.
+  const { byteSize } = (type.strings === undefined ? undefined : stringSegmentOf(tensor!)) ?? type
+  return { chunk, offset: tensor!.address - chunk.address, length: byteSize, isWritten }
 }
 
 /** @throws {TypeError} if the memory of the part is not shared, which is a defect. */

@@ -157,7 +157,7 @@ describe('string tensors', () => {
     expect(library.metrics().copiedBytes).toBe(0)
 
     expect(() => defineModel({ name: 'texts', kernel, signature: '(text: u8[n]) -> (size: string[2])' })).toThrow(
-      'the output size of the kernel measure must have numbers',
+      'the output size of the kernel measure must have the elements of its own signature, got string',
     )
   })
 

@@ -109,6 +109,17 @@ typedef struct {
 TN_API int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t strict, uint64_t budget,
                                    tn_tstring_sums_t *sums, tn_tstring_fault_t *fault);
 
+/* Memory to which pointers in structs may refer. */
+typedef struct {
+  uint64_t start, end; /* addresses */
+} tn_tstring_range_t;
+
+/* Checks the structs of this machine's ABI that a kernel is about to read: every SMALL and OFFSET, and that the bytes of each VIEW or
+ * PREALLOC are in one of the ranges, which are in the order of their addresses, and apart. A LARGE, and a VIEW with an owner, are refused.
+ * With FOLLOW, all pointers but null are accepted. */
+TN_API int32_t tn_tstring_check_operand(const tn_tstring_tensor_t *tensor, const tn_tstring_range_t *ranges, uint64_t range_count,
+                                        tn_tstring_fault_t *fault);
+
 /* Sets table_size and data_size of a target to the bytes that a conversion to its layout, abi, form and is_inline
  * needs. With a selection (`count` indices) only those elements are converted, in that order; otherwise `count` is that
  * of the tensor. The limits of the target layout are checked here. */

@@ -126,6 +126,7 @@ export const FUNCTIONS = {
     tn_xla_live_futures: ['size_t', []],
     tn_xla_live_states: ['size_t', []],
     tn_tstring_validate: ['int32_t', ['void *', 'int32_t', 'uint64_t', 'void *', 'void *']],
+    tn_tstring_check_operand: ['int32_t', ['void *', 'void *', 'uint64_t', 'void *']],
     tn_tstring_measure: ['int32_t', ['void *', 'void *', 'uint64_t', 'void *', 'void *']],
     tn_tstring_convert: ['int32_t', ['void *', 'void *', 'uint64_t', 'void *', 'void *']],
     tn_tstring_compare: ['int32_t', ['void *', 'void *', 'void *', 'void *']],

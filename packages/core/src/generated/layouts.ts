@@ -279,6 +279,10 @@ export const LAYOUTS = {
     size: 16,
     offsets: { total: 0, not_small: 8 },
   },
+  tn_tstring_range_t: {
+    size: 16,
+    offsets: { start: 0, end: 8 },
+  },
   tn_descriptor_info_t: {
     size: 56,
     offsets: {

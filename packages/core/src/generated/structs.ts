@@ -339,6 +339,10 @@ export const STRUCTS = {
     total: 'uint64_t',
     not_small: 'uint64_t',
   },
+  tn_tstring_range_t: {
+    start: 'uint64_t',
+    end: 'uint64_t',
+  },
   tn_descriptor_info_t: {
     byte_size: 'uint64_t',
     device: 'uint64_t',

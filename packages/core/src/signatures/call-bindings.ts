@@ -1,5 +1,6 @@
 import { ArgumentError } from '../errors/kinds.ts'
-import type { TensorType } from '../types/tensor-type.ts'
+import { stringName } from '../strings/string-layout.ts'
+import { axesOf, type TensorType } from '../types/tensor-type.ts'
 import { formatShape } from './dimension.ts'
 import type { Parameter, SizeExpression } from './kernel-signature.ts'
 import { shapePlan, type AxisPlan } from './shape-plan.ts'
@@ -64,7 +65,7 @@ export class CallBindings {
   match(parameter: Parameter, type: TensorType, place: string): void {
     this.#matchElements(parameter, type, place)
     const plan = shapePlan(parameter)
-    const { shape } = type
+    const shape = axesOf(type)
     if (plan === null) {
       this.#checkLayout(parameter, type, place)
       return
@@ -92,8 +93,9 @@ export class CallBindings {
   }
 
   #matchElements(parameter: Parameter, type: TensorType, place: string): void {
-    const { dtypes, variable } = parameter
-    const { dtype } = type
+    const { dtypes, variable, stringLayout } = parameter
+    const { dtype, strings } = type
+    if (strings?.layout !== stringLayout) throw this.#otherStrings(parameter, type, place)
     if (dtypes.length > 0 && !dtypes.includes(dtype)) {
       const [first] = dtypes
       const wanted = dtypes.length === 1 ? first : `one of ${dtypes.join(', ')}`
@@ -111,6 +113,22 @@ export class CallBindings {
     }
   }
 
+  /** The error for strings of another layout, for strings in the place of numbers, and for numbers in the place of strings. */
+  #otherStrings(parameter: Parameter, type: TensorType, place: string): ArgumentError {
+    const { stringLayout } = parameter
+    const { strings } = type
+    if (stringLayout === undefined) {
+      const hint = `Pass ${place} with numbers. The bytes of strings are words.tensor().`
+      return this.#mismatch(parameter, type, place, 'its elements are strings', hint)
+    }
+    if (strings === undefined) {
+      const hint = `Pass a string tensor: StringTensor.from(['a', 'b'], { layout: '${stringLayout}' }).`
+      return this.#mismatch(parameter, type, place, `its elements are ${type.dtype}, not strings`, hint)
+    }
+    const reason = `its strings have the layout ${strings.layout}, not ${stringLayout}`
+    return this.#mismatch(parameter, type, place, reason, `Convert the strings: words.to('${stringLayout}').`)
+  }
+
   #checkLayout(parameter: Parameter, type: TensorType, place: string): void {
     const { layout } = parameter
     if (layout === undefined) return
@@ -123,7 +141,7 @@ export class CallBindings {
   }
 
   #matchAxis(parameter: Parameter, type: TensorType, place: string, axis: number, plan: AxisPlan): void {
-    const size = type.shape[axis]!
+    const size = axesOf(type)[axis]!
     if (plan.kind === 'linear') {
       this.#matchLinear(parameter, type, place, axis, plan.form, plan.expression)
     } else if (plan.kind === 'expression') {
@@ -144,7 +162,7 @@ export class CallBindings {
     expression: SizeExpression,
   ): void {
     const { name } = form
-    const size = type.shape[axis]!
+    const size = axesOf(type)[axis]!
     if (this.#sizes.has(name)) {
       this.#compare(parameter, type, place, axis, expression)
       return
@@ -162,7 +180,7 @@ export class CallBindings {
   /** Compares an axis with an expression. Returns whether the value of the expression is known. */
   #compare(parameter: Parameter, type: TensorType, place: string, axis: number, expression: SizeExpression): boolean {
     const value = evaluate(expression, this.sizeOf)
-    const size = type.shape[axis]!
+    const size = axesOf(type)[axis]!
     if (value === size) return true
     if (value === undefined) return false
     if (value instanceof NoSize) {
@@ -255,7 +273,7 @@ export function countOf(count: number, one: string, many: string): string {
 }
 
 /** Returns the type of a parameter as messages show it: `T[..., k, n]`. */
-export function parameterText({ dtypes, variable, shape, isString }: Parameter): string {
-  if (isString) return `string[${formatShape(shape)}]`
+export function parameterText({ dtypes, variable, shape, stringLayout }: Parameter): string {
+  if (stringLayout !== undefined) return `${stringName(stringLayout)}[${formatShape(shape)}]`
   return `${variable ?? (dtypes.join(' | ') || 'any')}[${formatShape(shape)}]`
 }

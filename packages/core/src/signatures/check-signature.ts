@@ -159,6 +159,7 @@ function checkAliases(reader: TokenReader, { operands, results }: ReadSignature)
 
 /** Whether a tensor can have the types of two parameters. */
 function canShareMemory(one: Parameter, other: Parameter): boolean {
+  if (one.stringLayout !== other.stringLayout) return false
   const isFree = one.dtypes.length === 0 || other.dtypes.length === 0
   if (!isFree && !one.dtypes.some((dtype) => other.dtypes.includes(dtype))) return false
   const { shape = [{ group: '' }] } = one

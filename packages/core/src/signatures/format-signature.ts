@@ -1,4 +1,5 @@
 import { wrongType } from '../errors/check-arguments.ts'
+import { stringName } from '../strings/string-layout.ts'
 import { formatShape } from './dimension.ts'
 import { shortName } from './element-names.ts'
 import {
@@ -50,11 +51,12 @@ function formatParameters(parameters: readonly Parameter[]): string {
 }
 
 function formatParameter(parameter: Parameter): string {
-  const { name, kind, isToken, isString, dtypes, variable, shape, alias, isDonated, layout, notation } = parameter
+  const { name, kind, isToken, stringLayout, dtypes, variable, shape, alias, isDonated, layout, notation } = parameter
   if (notation !== undefined) return `${name}: ${notation}`
   const start = `${kind === 'remaining' ? '...' : ''}${name}${kind === 'optional' ? '?' : ''}: `
   if (isToken) return `${start}token`
-  const elements = isString ? 'string' : (variable ?? (dtypes.map(shortName).join(' | ') || 'any'))
+  const elements =
+    stringLayout === undefined ? (variable ?? (dtypes.map(shortName).join(' | ') || 'any')) : stringName(stringLayout)
   const axes = shape?.length === 0 ? '' : `[${formatShape(shape)}]`
   const notes = [
     alias === undefined ? '' : ` @alias(${alias})`,

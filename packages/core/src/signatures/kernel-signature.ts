@@ -1,3 +1,4 @@
+import type { StringLayout } from '../strings/string-layout.ts'
 import type { DType } from '../types/dtype.ts'
 
 /** The convention by which a kernel is called. */
@@ -50,8 +51,8 @@ export interface Parameter<Kind extends ParameterKind = ParameterKind> {
   readonly dtypes: readonly DType[]
   /** The name of the element type's variable; parameters with the same variable have the same element type in one call. */
   readonly variable: string | undefined
-  /** Whether the elements are strings (`string[n]`). The element type is then `uint8`, that of their memory. */
-  readonly isString?: boolean
+  /** The layout of the elements if they are strings (`string<tf>[n]`). The element type is then `uint8`, that of their memory. */
+  readonly stringLayout?: StringLayout
   /** Whether the parameter is an ordering token, which callers neither pass nor receive. */
   readonly isToken: boolean
   /** The axes, with at most one group; undefined for tensors of any rank (`[...]` alone). */

@@ -1,3 +1,11 @@
+import { didYouMean } from '@tenon/binary/internal'
+import {
+  DEFAULT_STRING_LAYOUT,
+  STRING_LAYOUTS,
+  stringName,
+  stringSize,
+  type StringLayout,
+} from '../strings/string-layout.ts'
 import { isGroup } from './dimension.ts'
 import { canonicalName, elementTypeHint } from './element-names.ts'
 import type { Dimension, Parameter, ParameterKind, ParameterLayout } from './kernel-signature.ts'
@@ -74,9 +82,12 @@ function parseParameter(reader: TokenReader, role: Role): ReadParameter {
     const parameter = { ...plain(name, kind), isToken: true, shape: [] }
     return { parameter, token, role, sizes: [], group: undefined, alias: undefined }
   }
-  const elements = parseElements(reader)
+  const elements = parseElements(reader, role)
   const { shape, sizes, group } = parseShape(reader)
-  if (elements.isString === true && reader.at('@')) {
+  if (elements.stringLayout !== undefined && role === 'result' && kind !== 'one') {
+    throw reader.error(token, `the result ${name} must be required, because its elements are strings`)
+  }
+  if (elements.stringLayout !== undefined && reader.at('@')) {
     throw reader.error(reader.current, `${name} cannot have notes, because its elements are strings`)
   }
   const notes = parseNotes(reader, { ...plain(name, kind), ...elements, shape }, role)
@@ -97,11 +108,10 @@ function plain(name: string, kind: ParameterKind): Parameter {
   }
 }
 
-function parseElements(reader: TokenReader): Pick<Parameter, 'dtypes' | 'variable' | 'isString'> {
+function parseElements(reader: TokenReader, role: Role): Pick<Parameter, 'dtypes' | 'variable' | 'stringLayout'> {
   const { kind, text } = reader.current
-  if (reader.hasStrings && kind === 'name' && text === 'string') {
-    reader.take()
-    return { dtypes: ['uint8'], variable: undefined, isString: true }
+  if (kind === 'name' && text === 'string') {
+    return { dtypes: ['uint8'], variable: undefined, stringLayout: parseStringLayout(reader, role) }
   }
   if (kind === 'name' && text === 'any') {
     reader.take()
@@ -112,6 +122,27 @@ function parseElements(reader: TokenReader): Pick<Parameter, 'dtypes' | 'variabl
     return { dtypes: [], variable: text }
   }
   return { dtypes: parseDTypes(reader), variable: undefined }
+}
+
+/** Reads `string` or `string<rfc24>`. @throws {SignatureError} */
+function parseStringLayout(reader: TokenReader, role: Role): StringLayout {
+  const token = reader.take()
+  let layout: StringLayout | undefined = DEFAULT_STRING_LAYOUT
+  if (reader.skip('<')) {
+    const name = reader.name('the layout of the strings')
+    layout = STRING_LAYOUTS.find((one) => one === name.text)
+    if (layout === undefined) {
+      const hint = didYouMean(name.text, STRING_LAYOUTS) ?? `The layouts are ${STRING_LAYOUTS.join(', ')}.`
+      throw reader.error(name, `"${name.text}" is not a layout of strings`, { hint })
+    }
+    reader.expect('>')
+  }
+  if (role === 'temporary')
+    throw reader.error(token, 'a temporary must not have strings, which the kernel could not free')
+  if (role === 'operand' || stringSize(layout) > 0) return layout
+  throw reader.error(token, `a result must not be ${stringName(layout)}, whose size depends on its strings`, {
+    hint: 'Use string<tf>, string<rfc16> or string<rfc24>, which have a struct for each string.',
+  })
 }
 
 /** Whether a name in the place of an element type is a variable. */

@@ -27,8 +27,6 @@ export interface ParseSignatureOptions {
   readonly convention?: KernelConvention
   /** The place that the text comes from. Default: `option`. */
   readonly source?: SignatureSource
-  /** Whether operands and results may have the element type `string`, which no kernel takes. Default: false. */
-  readonly strings?: boolean
 }
 
 /**
@@ -46,10 +44,10 @@ export interface ParseSignatureOptions {
 export function parseSignature(name: string, text: string, options?: ParseSignatureOptions): KernelSignature {
   const kernel = checkName(name, 'name')
   if (typeof text !== 'string') throw wrongType('text', 'the text of a signature', text)
-  const given = checkOptions<ParseSignatureOptions>(options, ['convention', 'source', 'strings'])
+  const given = checkOptions<ParseSignatureOptions>(options, ['convention', 'source'])
   const convention = checkChoice(given.convention ?? 'typed', KERNEL_CONVENTIONS, 'convention')
   const source = checkChoice(given.source ?? 'option', SOURCES, 'source')
-  const reader = new TokenReader(text, given.strings === true)
+  const reader = new TokenReader(text)
   const operands = parseParameters(reader, 'operand')
   reader.expect('->')
   const results = parseParameters(reader, 'result')

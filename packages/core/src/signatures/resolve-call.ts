@@ -1,4 +1,5 @@
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
+import { stringType } from '../types/string-type.ts'
 import { tensorType, TensorType } from '../types/tensor-type.ts'
 import { CallBindings, countOf, mismatch, parameterText } from './call-bindings.ts'
 import { isSizeType } from './check-signature.ts'
@@ -271,13 +272,13 @@ function inferType(kernel: string, parameter: Parameter, bindings: CallBindings,
 
 function typeOf(
   kernel: string,
-  { name, shape = [] }: Parameter,
+  { name, shape = [], stringLayout }: Parameter,
   dtype: string,
   sizes: readonly number[],
   bindings: CallBindings,
 ): TensorType {
   try {
-    return tensorType(dtype, sizes)
+    return stringLayout === undefined ? tensorType(dtype, sizes) : stringType(stringLayout, sizes)
   } catch (cause) {
     const path = `${name} of ${kernel}`
     const received = `${dtype}[${sizes.join(', ')}]`

@@ -9,15 +9,12 @@ const MOST_LEVELS = 32
 /** Reads the tokens of one signature in order. */
 export class TokenReader {
   readonly text: string
-  /** Whether `string` is an element type. */
-  readonly hasStrings: boolean
   readonly #tokens: readonly Token[]
   #index = 0
 
   /** @throws {SignatureError} if the text has a character that is not part of the language. */
-  constructor(text: string, hasStrings = false) {
+  constructor(text: string) {
     this.text = text
-    this.hasStrings = hasStrings
     this.#tokens = tokenize(text)
   }
 

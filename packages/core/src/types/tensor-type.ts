@@ -6,6 +6,7 @@ import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { dtypeInfo, type DType, type DTypeInfo } from './dtype.ts'
 import type { Canonical, DTypeName } from './element-types.ts'
 import { Cleaner } from '../memory/cleaner.ts'
+import { stringName, type StringLayout } from '../strings/string-layout.ts'
 
 /** The layout of a tensor that is not row-major, or whose elements share bytes. */
 export interface TensorTypeOptions {
@@ -17,6 +18,12 @@ export interface TensorTypeOptions {
 
 /** The layout of elements of less than a byte. */
 export type Packing = 'element' | 'packed'
+
+/** The strings whose memory a tensor is. */
+export interface StringElements {
+  readonly layout: StringLayout
+  readonly shape: readonly number[]
+}
 
 /**
  * The element type, shape and layout of a tensor. Types are interned, so equal types are the same object and can be compared
@@ -32,13 +39,21 @@ export class TensorType<out D extends DType = DType> {
   readonly elementCount: number
   /** The bytes from the first element to the end of the last. */
   readonly byteSize: number
+  /** @internal the strings in this memory; undefined for all other memory */
+  readonly strings: StringElements | undefined
   /** @internal the type with reversed axes, once it is known */
   transposed: TensorType<D> | undefined
   /** @internal the type with the same shape and row-major strides, once it is known */
   rowMajor: TensorType<D> | undefined
 
   /** @internal */
-  constructor(dtype: D, shape: readonly number[], strides: readonly number[] | undefined, packing: Packing) {
+  constructor(
+    dtype: D,
+    shape: readonly number[],
+    strides: readonly number[] | undefined,
+    packing: Packing,
+    strings?: StringElements,
+  ) {
     this.dtype = dtype
     this.shape = Object.freeze(shape)
     this.strides = strides && Object.freeze(strides)
@@ -52,6 +67,7 @@ export class TensorType<out D extends DType = DType> {
     const spanned = strides === undefined ? this.elementCount : spanOf(shape, strides)
     const byteSize = packing === 'packed' ? bytesOfBits(spanned * bits) : spanned * (bits < 8 ? 1 : bits / 8)
     this.byteSize = checkSize(byteSize, 'the size of the tensor')
+    this.strings = strings
     this.transposed = undefined
     this.rowMajor = strides === undefined ? this : undefined
   }
@@ -62,9 +78,14 @@ export class TensorType<out D extends DType = DType> {
 
   /** The type as messages show it, and as the command line accepts it: `float32[2, 4]`. */
   toString(): string {
-    return `${this.dtype}[${this.shape.join(', ')}]`
+    const { strings } = this
+    const { shape } = strings ?? this
+    return `${strings === undefined ? this.dtype : stringName(strings.layout)}[${shape.join(', ')}]`
   }
 }
+
+/** The axes as a signature has them: those of the strings, if the elements are strings. */
+export const axesOf = (type: TensorType): readonly number[] => (type.strings ?? type).shape
 
 const OPTIONS = ['strides', 'packing'] as const
 

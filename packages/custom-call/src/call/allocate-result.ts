@@ -13,7 +13,12 @@ export function allocateResult(
   return allocateWith(type, allocator, alignment)
 }
 
-function allocateWith(
+function allocateWith(type: TensorType, allocator: NativeAllocator, alignment: number): Tensor {
+  const made = tensorWith(type, allocator, alignment)
+  return type.strings === undefined ? made : new Tensor(made.segment, type, cpu)
+}
+
+function tensorWith(
   { dtype, shape, strides, packing }: TensorType,
   allocator: NativeAllocator,
   alignment: number,

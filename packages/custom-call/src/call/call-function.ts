@@ -6,6 +6,7 @@ import type { Callee } from './callee.ts'
 import { makeFrames, type FrameArguments, type FrameCall, type FrameKey } from './frames.ts'
 import { FIRST_TENSOR, UNSET } from './operand-list.ts'
 import type { RunAsyncOptions } from './run-later.ts'
+import { runsStrings, type StringCalls } from './string-calls.ts'
 import type { Tensors } from './call-target.ts'
 
 /** The options of a call that do not depend on how its arguments are passed. */
@@ -35,6 +36,8 @@ export interface CallForm<Call extends FrameCall, Arguments extends CallArgument
   prepare(args: Arguments): Call
   /** Makes results share memory with operands. No place of the list is empty. */
   share?(list: Gated[], operandCount: number): void
+  /** The steps for strings among operands and results. */
+  readonly strings?: StringCalls | undefined
   /** Returns the value of a call. */
   valueOf(args: Arguments): unknown
 }
@@ -50,9 +53,11 @@ export interface CallFunctions {
 /** Makes the functions that read arguments, find or prepare a call, allocate results, and run the call. */
 export function callFunction<Call extends FrameCall, Arguments extends CallArguments, Shape>(
   name: string,
-  { read, prepare, share, valueOf }: CallForm<Call, Arguments>,
-  { frames, run, runAsync, remote }: Callee<Call, Shape>,
+  { read, prepare, share, valueOf, strings }: CallForm<Call, Arguments>,
+  callee: Callee<Call, Shape>,
 ): CallFunctions {
+  const { frames, remote } = callee
+  const { run, runAsync } = strings === undefined ? callee : runsStrings(strings, callee)
   const { find, keep } = makeFrames<Call>(frames)
   const ownAllocator = remote?.allocator
   const first = FIRST_TENSOR
@@ -63,7 +68,10 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
     const { types } = shape
     for (let i = operandCount; i < types.length; i++) {
       if (list[first + i] !== unset) continue
-      list[first + i] = allocateResult(types[i]!, options.allocator ?? ownAllocator, options.alignment)
+      const type = types[i]!
+      // The strings of a result are copied to the allocator of the caller after the call, when their size is known.
+      const allocator = type.strings === undefined ? (options.allocator ?? ownAllocator) : ownAllocator
+      list[first + i] = allocateResult(type, allocator, options.alignment)
     }
     share?.(list, operandCount)
   }
@@ -136,12 +144,16 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
   const batch = callBatch<Call>(name, remote, (values) => {
     const args = read(values, true)
     const { call: begun, isKept } = begin(args)
+    strings?.check(args.list, true)
     return {
       run: { call: begun, tensors: args.list.slice(first) as readonly Gated[] as Tensors, options: args.options },
       end: () => {
         if (!isKept) begun.closeAfterRuns()
       },
-      value: () => valueOf(args),
+      value: () => {
+        strings?.take(args.list, args.options.allocator)
+        return valueOf(args)
+      },
     }
   })
 

@@ -23,6 +23,7 @@ import { readResults } from './kernel-results.ts'
 import { kernelShape, type KernelShape } from './kernel-shape.ts'
 import { FIRST_TENSOR, isTensor, listFor, refuseTensor, UNSET } from './operand-list.ts'
 import { ASYNC_OPTIONS } from './run-later.ts'
+import { stringCalls } from './string-calls.ts'
 
 /** The types and options with which a call of a kernel is prepared. */
 export type KernelCallShape = KernelShape & Pick<KernelCallOptions, 'alignment' | 'stream' | 'resources'>
@@ -59,6 +60,7 @@ export function kernelArguments<Call extends FrameCall>(
   const hasAttributes = signature.attributes.length > 0
   /** Whether all calls without options have the same number of tensors. */
   const isFixed = operands.every(isOne) && results.every(isOne) && pairs.length === 0
+  const strings = stringCalls(signature, remote)
   const isSingle = results.length === 1 && results.every(isOne)
   const refuseExtra = (value: unknown): void => {
     if (isTensor(value)) refuseOperands(signature, [...operands.map(() => value), value])
@@ -74,7 +76,7 @@ export function kernelArguments<Call extends FrameCall>(
   /** Whether a call has as many tensors as the signature, and no option but `into`. The options are not read. */
   const isSimple = (args: readonly unknown[]): boolean => {
     const count = args.length
-    if (!isFixed || count < operandTotal || count > optionsAt + 1) return false
+    if (!isFixed || strings !== undefined || count < operandTotal || count > optionsAt + 1) return false
     for (let i = 0; i < operandTotal; i++) if (!isTensor(args[i])) return false
     return count <= optionsAt || (isSingle && hasOnlyInto(args[optionsAt]))
   }
@@ -178,8 +180,10 @@ export function kernelArguments<Call extends FrameCall>(
       return prepare({ ...shape, alignment, stream, resources } as KernelCallShape)
     },
     ...(pairs.length > 0 && { share: (list, operandCount) => shareMemory(name, pairs, list, operandCount) }),
+    strings,
     valueOf: isSingle ? ({ list, operandCount }) => list[first + operandCount] : valuesOf,
     prepareTypes: (types, attributes, options) => {
+      if (strings !== undefined) refusePrepare(name)
       if (!Array.isArray(types)) {
         throw wrongType(`the operands of ${name}`, 'an array of types or tensors', types, prepareHint(signature))
       }
@@ -234,6 +238,14 @@ function typesIn(value: unknown, place: string): TensorType | readonly TensorTyp
 function typeIn(value: unknown, place: string): TensorType {
   if (isTensor(value)) return value.type
   return value instanceof TensorType ? value : refuseTensor(value, place, 'a tensor or a type')
+}
+
+/** @throws {ArgumentError} because a prepared call takes the memory of tensors, and strings are checked at each call. */
+function refusePrepare(name: string): never {
+  throw new ArgumentError(`${name} must be called without prepare(), because it has strings, which each call checks`, {
+    hint: 'Call the kernel itself, which keeps what it has prepared for calls with the same types and attributes.',
+    details: { path: name },
+  })
 }
 
 function refuseMore({ name, operands, attributes }: KernelSignature, received: number, most: number): never {

@@ -1,7 +1,7 @@
-import { tensorType, TensorType, type Parameter } from '@tenon/core'
+import { ArgumentError, tensorType, TensorType, type Parameter } from '@tenon/core'
 import { checkOptions, isPlainObject, wrongType, type ParameterLayout } from '@tenon/core/internal'
 import { typeInLayout, type Layouts } from '../shape/layouts.ts'
-import { checkKnownNames, type Grouped } from './kernel-parameters.ts'
+import { checkKnownNames, hasStrings, type Grouped } from './kernel-parameters.ts'
 
 /** The layouts of a kernel's tensors by the names of operands and results, see {@link Layouts}. */
 export interface NamedLayouts {
@@ -58,6 +58,9 @@ export function readNamedLayouts(
     const layouts: Readonly<Record<string, unknown>> = list
     return names.map((name, i) => {
       const layout = Object.hasOwn(layouts, name) ? layouts[name] : undefined
+      if (layout !== undefined && hasStrings(parameters[i]!)) {
+        throw new ArgumentError(`${name} of ${kernel} must not have a layout of axes, because its elements are strings`)
+      }
       return layout === undefined ? own[which][i] : checkLayout(layout, `the layout of ${name} of ${kernel}`)
     })
   }

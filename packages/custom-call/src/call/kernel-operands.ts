@@ -1,6 +1,6 @@
 import type { KernelSignature, Parameter, Tensor } from '@tenon/core'
-import { parameterText, wrongType } from '@tenon/core/internal'
-import type { Grouped } from './kernel-parameters.ts'
+import { isStringTensor, parameterText, readStrings, wrongType } from '@tenon/core/internal'
+import { hasStrings, type Grouped } from './kernel-parameters.ts'
 import { kernelShape } from './kernel-shape.ts'
 import { isTensor, MAKE_TENSORS, refuseTensor } from './operand-list.ts'
 
@@ -34,10 +34,10 @@ export function readOperands(
         Array.from(value as unknown[], (one, i) => checkOperand(one, parameter, `${name}[${i}] of ${signature.name}`)),
       )
       next++
-    } else if (kind === 'remaining' && isTensor(value)) {
+    } else if (kind === 'remaining' && isOperand(value, parameter)) {
       const hint = `Pass the tensors in one array: ${signature.name}(${[...groups.map((_, i) => parameters[i]!.name), '[a, b]'].join(', ')}).`
       throw wrongType(place, `an array of tensors of ${parameterText(parameter)}`, value, hint)
-    } else if (kind === 'one' ? next < args.length : isTensor(value)) {
+    } else if (kind === 'one' ? next < args.length : isOperand(value, parameter)) {
       groups.push(value === undefined ? undefined : checkOperand(value, parameter, place))
       next++
     } else if (value === null) {
@@ -53,8 +53,16 @@ export function readOperands(
   return { tensors: groups.flatMap((one) => one ?? []) as Tensor[], next }
 }
 
+/** Whether a value is an operand for a parameter of its kind: numbers, or strings. */
+function isOperand(value: unknown, parameter: Parameter): boolean {
+  return hasStrings(parameter) ? isStringTensor(value) : isTensor(value)
+}
+
 function checkOperand(value: unknown, parameter: Parameter, place: string): Tensor {
-  return isTensor(value) ? value : refuseTensor(value, place, `a tensor of ${parameterText(parameter)}`, MAKE_TENSORS)
+  if (hasStrings(parameter)) return readStrings(value, place)
+  if (isTensor(value)) return value
+  const hint = isStringTensor(value) ? 'Pass numbers, or the bytes of the strings: words.tensor().' : MAKE_TENSORS
+  return refuseTensor(value, place, `a tensor of ${parameterText(parameter)}`, hint)
 }
 
 /** Whether no operand is missing, no operand before another one is omitted, and there are not too many. */

@@ -6,6 +6,9 @@ export function withoutTokens(parameters: readonly Parameter[]): readonly Parame
   return parameters.filter(({ isToken }) => !isToken)
 }
 
+/** Whether the elements of a parameter are strings. */
+export const hasStrings = ({ stringLayout }: Parameter): boolean => stringLayout !== undefined
+
 /** The tensors of a call by parameter: undefined for one that is omitted, an array for the rest parameter. */
 export type Grouped<Value> = readonly (Value | readonly Value[] | undefined)[]
 

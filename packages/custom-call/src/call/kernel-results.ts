@@ -1,6 +1,6 @@
 import { ArgumentError, TensorType, type Parameter, type Tensor } from '@tenon/core'
 import { isPlainObject, isRevoked, parameterText, wrongType } from '@tenon/core/internal'
-import { checkKnownNames, type Grouped } from './kernel-parameters.ts'
+import { checkKnownNames, hasStrings, type Grouped } from './kernel-parameters.ts'
 import { isTensor, refuseTensor } from './operand-list.ts'
 
 /** The tensor or type of the only result, or those of several results by name. Results with `...` have arrays. */
@@ -59,6 +59,7 @@ function readEach(
   if (first === undefined) throw new ArgumentError(`${option} must not be given to ${kernel}, which has no results`)
   const place = `${option} of ${kernel}`
   if (isTensor(values) || (!isRevoked(values) && values instanceof TensorType)) {
+    refuseStrings(first, kernel, option)
     if (parameters.length === 1 && first.kind !== 'remaining') return [check(values, `${first.name} of ${kernel}`)]
     throw wrongType(place, 'an object of tensors by the names of the results', values, byName(option, parameters))
   }
@@ -66,12 +67,24 @@ function readEach(
     throw wrongType(place, `${expected}, or an object by the names of the results`, values, byName(option, parameters))
   const known = parameters.map(({ name }) => name)
   checkKnownNames(kernel, 'result', values, known)
-  return parameters.map(({ name, kind }) => {
+  return parameters.map((parameter) => {
+    const { name, kind } = parameter
     const value: unknown = Object.hasOwn(values, name) ? values[name] : undefined
     if (value === undefined) return undefined
+    refuseStrings(parameter, kernel, option)
     if (kind !== 'remaining') return check(value, `${name} of ${kernel}`)
     if (!Array.isArray(value)) throw wrongType(`${name} of ${kernel}`, 'an array of tensors', value)
     return Array.from(value as unknown[], (one, i) => check(one, `${name}[${i}] of ${kernel}`))
+  })
+}
+
+/** @throws {ArgumentError} for a result of strings, whose memory is allocated after the call, when their size is known. */
+function refuseStrings(parameter: Parameter, kernel: string, option: string): void {
+  if (!hasStrings(parameter)) return
+  const place = `${parameter.name} of ${kernel}`
+  throw new ArgumentError(`${place} must not be given with ${option}, because the size of its strings is not known`, {
+    hint: 'Leave it out. The option allocator selects the memory of the strings that the call returns.',
+    details: { path: place, expected: parameterText(parameter) },
   })
 }
 

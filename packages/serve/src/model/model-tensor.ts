@@ -1,4 +1,5 @@
-import { Tensor, tensor, tensorType, type NativeAllocator, type TensorType } from '@tenon/core'
+import { Tensor, tensor, tensorType, type NativeAllocator, type Parameter, type TensorType } from '@tenon/core'
+import { stringType } from '@tenon/core/internal'
 import { StringTensor } from 'tenon/tstring'
 
 /** An input or an output of a model. */
@@ -12,6 +13,14 @@ export function typeOfTensor(one: ModelTensor): TensorType {
   return one instanceof Tensor ? one.type : tensorType('uint8', one.shape)
 }
 
+/** The types of tensors for a signature, whatever layout their strings have on the way. */
+export function typesFor(parameters: readonly Parameter[], types: readonly TensorType[]): readonly TensorType[] {
+  return types.map((type, i) => {
+    const layout = parameters[i]?.stringLayout
+    return layout === undefined ? type : stringType(layout, type.shape)
+  })
+}
+
 /** Copies tensors behind each other along the first axis. All have the same element type, and the same sizes behind this axis. */
 export function joinTensors(parts: readonly ModelTensor[], allocator: NativeAllocator | undefined): ModelTensor {
   const [first] = parts as readonly [ModelTensor]
@@ -19,7 +28,7 @@ export function joinTensors(parts: readonly ModelTensor[], allocator: NativeAllo
   const placed = allocator === undefined ? {} : { allocator }
   if (first instanceof StringTensor) {
     const elements = (parts as readonly StringTensor[]).flatMap(elementsOf)
-    return StringTensor.from(elements, { shape, storage: 'packed', ...placed })
+    return StringTensor.from(elements, { layout: first.layout, shape, storage: 'packed', ...placed })
   }
   const joined = tensor(first.dtype, shape, undefined, placed)
   let at = joined.base

@@ -2,7 +2,6 @@ import {
   ArgumentError,
   formatSignature,
   parseSignature,
-  type Tensor,
   type KernelSignature,
   type NativeAllocator,
   type Parameter,
@@ -15,7 +14,7 @@ import type { IsolatedArgument, IsolatedKernel } from 'tenon'
 import type { Cancellation } from '../service/cancellation.ts'
 import { InvalidRequestError } from '../errors.ts'
 import { readBatching, type Batching, type BatchingOptions } from '../scheduler/batching-options.ts'
-import { isModelTensor, typeOfTensor, type ModelTensor } from './model-tensor.ts'
+import { isModelTensor, typeOfTensor, typesFor, type ModelTensor } from './model-tensor.ts'
 import type { RunContext } from './run-context.ts'
 import type { InputsOf } from './signature-types.ts'
 import { describeTensors, type TensorSpec } from './tensor-spec.ts'
@@ -193,7 +192,7 @@ function signatureOf(
   text: string | undefined,
   kernel: IsolatedKernel<unknown> | undefined,
 ): KernelSignature {
-  if (text !== undefined) return parseSignature(name, text, { strings: true })
+  if (text !== undefined) return parseSignature(name, text)
   if (kernel !== undefined) return kernel.signature
   throw new ArgumentError(`the model ${name} must have a signature, because it runs a function`, {
     hint: "Add the inputs and outputs, for example signature: '(x: f32[rows, 4]) -> (y: f32[rows, 4])'.",
@@ -216,15 +215,15 @@ function checkAgainstKernel(given: KernelSignature, own: KernelSignature): void 
   }
 }
 
-/** Whether no tensor is right for both parameters. Strings reach a kernel as bytes. */
+/** Whether no tensor is right for both parameters. A kernel without strings in its own signature gets their bytes. */
 function differ(own: Parameter, given: Parameter): boolean {
-  if (own.dtypes.length > 0 && given.isString !== true && !given.dtypes.some((dtype) => own.dtypes.includes(dtype))) {
-    return true
-  }
+  if (own.stringLayout === undefined && given.stringLayout !== undefined) return false
+  if (own.stringLayout !== given.stringLayout) return true
+  if (own.dtypes.length > 0 && !given.dtypes.some((dtype) => own.dtypes.includes(dtype))) return true
   const [a, b] = [own.shape, given.shape].map((shape) =>
     shape?.some((size) => size !== null && typeof size === 'object' && 'group' in size) ? undefined : shape,
   )
-  return given.isString !== true && a !== undefined && b !== undefined && a.length !== b.length
+  return a !== undefined && b !== undefined && a.length !== b.length
 }
 
 /** @throws {ArgumentError} unless the first axis of all inputs and outputs is the same size. */
@@ -278,7 +277,7 @@ function checkTypes(
   attributes: Readonly<Record<string, unknown>>,
 ): void {
   try {
-    resolveCall(signature, { operands, attributes })
+    resolveCall(signature, { operands: typesFor(signature.operands, operands), attributes })
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error
     throw new InvalidRequestError(error.sentence, { details: error.details, cause: error })
@@ -293,13 +292,15 @@ function kernelRunner(
   outputs: readonly TensorSpec[],
 ): Runner {
   const hasAttributes = kernel.signature.attributes.length > 0
-  checkNoStrings(outputs, kernel)
+  checkStrings(outputs, kernel)
+  // A kernel without strings in its own signature takes the bytes of their packed tensor.
+  const takesBytes = kernel.signature.operands.map(({ stringLayout }) => stringLayout === undefined)
   /** Controllers that were not aborted serve later runs, because to make one takes as long as to call a short kernel. */
   const idle: AbortController[] = []
   const outputsOf = (made: unknown): ModelTensor[] =>
     outputs.length === 1
-      ? [made as Tensor]
-      : outputs.map(({ name }) => (made as Readonly<Record<string, Tensor>>)[name]!)
+      ? [made as ModelTensor]
+      : outputs.map(({ name }) => (made as Readonly<Record<string, ModelTensor>>)[name]!)
   const takeSignal = (cancellation: Cancellation): { signal: AbortSignal; leave: () => void } => {
     const controller = idle.pop() ?? new AbortController()
     const { signal } = controller
@@ -314,9 +315,8 @@ function kernelRunner(
     const { signal, leave } =
       cancellation === undefined ? { signal: context.signal, leave: () => {} } : takeSignal(cancellation)
     const options = allocator === undefined ? { deadline, signal } : { deadline, signal, allocator }
-    // A kernel takes strings as the bytes of their packed tensor.
-    const args: IsolatedArgument[] = inputs.map((input) =>
-      input instanceof StringTensor ? input.sharedTensor() : input,
+    const args: IsolatedArgument[] = inputs.map((input, i) =>
+      input instanceof StringTensor && takesBytes[i] ? input.sharedTensor() : input,
     )
     if (hasAttributes) args.push(attributes as IsolatedArgument)
     args.push(options)
@@ -343,8 +343,9 @@ function functionRunner(run: ModelFunction, signature: KernelSignature, outputs:
     return made
   }
   const check = onceForEach((types) => {
-    const operands = types.slice(0, names.length)
-    resolveCall(signature, { operands, attributes: {}, results: types.slice(names.length) })
+    const operands = typesFor(signature.operands, types.slice(0, names.length))
+    const results = typesFor(signature.results, types.slice(names.length))
+    resolveCall(signature, { operands, attributes: {}, results })
   })
   const finish = (inputs: readonly ModelTensor[], made: Outputs): ModelTensor[] => {
     const results = outputs.map((output, i) => {
@@ -374,14 +375,13 @@ function checkOutput(model: string, { name, dtype }: TensorSpec, made: unknown):
   throw wrongType(title, dtype === 'string' ? 'a string tensor' : 'a tensor of numbers', made)
 }
 
-/** @throws {ArgumentError} if a kernel has outputs of strings, whose size cannot be known before the call. */
-function checkNoStrings(outputs: readonly TensorSpec[], { signature }: IsolatedKernel<unknown>): void {
-  const strings = outputs.find(({ dtype }) => dtype === 'string')
-  if (strings === undefined) return
+/** @throws {ArgumentError} if a kernel has an output of strings that its own signature does not have. */
+function checkStrings(outputs: readonly TensorSpec[], { signature }: IsolatedKernel<unknown>): void {
+  const own = signature.results.filter(({ isToken }) => !isToken)
+  const other = outputs.find(({ stringLayout }, i) => stringLayout !== own[i]?.stringLayout)
+  if (other === undefined) return
   throw new ArgumentError(
-    `the output ${strings.name} of the kernel ${signature.name} must have numbers, because a kernel cannot return strings`,
-    {
-      hint: 'Use the function run, which can call a packed function that returns text.',
-    },
+    `the output ${other.name} of the kernel ${signature.name} must have the elements of its own signature, got ${other.dtype}`,
+    { hint: `The kernel has ${formatSignature(signature)}. Leave the signature out to use it.` },
   )
 }

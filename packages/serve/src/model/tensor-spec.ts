@@ -1,9 +1,18 @@
-import { ArgumentError, dtypeInfo, type DType, type KernelSignature, type Parameter } from '@tenon/core'
+import {
+  ArgumentError,
+  dtypeInfo,
+  type DType,
+  type KernelSignature,
+  type Parameter,
+  type StringLayout,
+} from '@tenon/core'
 
 /** An input or an output of a model, as its metadata describes it. */
 export interface TensorSpec {
   readonly name: string
   readonly dtype: DType | 'string'
+  /** The layout of the strings in the memory of the kernel; undefined for numbers. */
+  readonly stringLayout: StringLayout | undefined
   /** The name of the element type in the protocol: `FP32`. */
   readonly datatype: string
   /** The sizes of the axes, with -1 for those that differ between requests. */
@@ -20,8 +29,8 @@ export function describeTensors(signature: KernelSignature, role: 'operands' | '
   return signature[role].filter(({ isToken }) => !isToken).map((parameter) => describeTensor(parameter, signature.name))
 }
 
-function describeTensor({ name, kind, dtypes, shape, isString = false }: Parameter, model: string): TensorSpec {
-  const dtype = isString ? 'string' : dtypes[0]
+function describeTensor({ name, kind, dtypes, shape, stringLayout }: Parameter, model: string): TensorSpec {
+  const dtype = stringLayout === undefined ? dtypes[0] : 'string'
   if (kind !== 'one') throw unserved(name, model, 'must be one tensor', 'Leave it out, or name each of them')
   if (dtype === undefined || dtypes.length > 1) {
     throw unserved(name, model, 'must have one element type', 'Name the element type')
@@ -34,7 +43,7 @@ function describeTensor({ name, kind, dtypes, shape, isString = false }: Paramet
     throw unserved(name, model, 'must have a fixed number of axes', 'Name each axis')
   }
   const sizes = shape.map((size) => (typeof size === 'number' ? size : -1))
-  return Object.freeze({ name, dtype, datatype, shape: Object.freeze(sizes) })
+  return Object.freeze({ name, dtype, stringLayout, datatype, shape: Object.freeze(sizes) })
 }
 
 function unserved(name: string, model: string, rule: string, advice: string): ArgumentError {

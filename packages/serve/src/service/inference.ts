@@ -171,20 +171,20 @@ interface Input {
 
 /** @throws {InvalidRequestError} if elements in the JSON do not fit, or shared memory cannot be read. */
 function openInput(
-  { input: { name, source }, spec: { dtype }, type }: PlannedInput,
+  { input: { name, source }, spec: { stringLayout }, type }: PlannedInput,
   allocator: NativeAllocator | undefined,
   places: RegionPlaces,
 ): Input {
   const placed = allocator === undefined ? undefined : { allocator }
-  if (dtype !== 'string') {
-    const made = tensor(dtype, type.shape, undefined, placed)
+  if (stringLayout === undefined) {
+    const made = tensor(type.dtype, type.shape, undefined, placed)
     const finish = (): Tensor => made
     if ('data' in source) fillTensor(name, source.data, made)
     else if ('region' in source) places.acquire(source).readInto(bytesOf(made), source.offset)
     else return { place: bytesOf(made), finish }
     return { place: undefined, finish }
   }
-  const options = { shape: type.shape, storage: 'packed', ...placed } as const
+  const options = { layout: stringLayout, shape: type.shape, storage: 'packed', ...placed } as const
   if ('data' in source) {
     const strings = StringTensor.from(readTexts(name, source.data, type), options)
     return { place: undefined, finish: () => strings }

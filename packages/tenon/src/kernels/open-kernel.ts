@@ -23,6 +23,7 @@ import { unknownSignature } from '../signatures/unknown-signature.ts'
 import { refuseUnreadable } from '../signatures/refuse-unreadable.ts'
 import { readKernelOptions, type KernelOptions } from './kernel-options.ts'
 import { packedKernel } from './packed-kernel.ts'
+import { loadStringClass } from './string-class.ts'
 
 const apiVersions = {
   host: ApiVersion.ORIGINAL,
@@ -73,6 +74,7 @@ export function findKernel(sources: KernelSources, name: string, options?: Kerne
     given.registered ??
     (known === undefined ? registered.includes(name) : known.symbol === undefined && known.platform !== undefined)
   const signature = signatureOf(sources, name, given, known, isRegistered)
+  loadStringClass(signature)
   const { frames = DEFAULT_FRAMES, allowNewerApi, platform = known?.platform } = given
   // If the sidecar states a symbol, an exported function that has the name of the kernel is a different function.
   const symbol = known?.symbol ?? known?.statedSymbol ?? name

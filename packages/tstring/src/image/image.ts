@@ -39,10 +39,8 @@ export function segmentsOf({ table, data, regions, owner }: Image): Segment[] {
   return [table, ...(data === table ? [] : [data]), ...(regions?.segments ?? [])]
 }
 
-export function closedError(): ScopeClosedError {
-  return new ScopeClosedError('the string tensor is closed already', {
-    hint: 'Read and set its strings before you close it.',
-  })
+export function closedError(hint: string = 'Read and set its strings before you close it.'): ScopeClosedError {
+  return new ScopeClosedError('the string tensor is closed already', { hint })
 }
 
 /** Whether pointers in the structs are followed. */

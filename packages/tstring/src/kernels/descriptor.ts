@@ -1,39 +1,8 @@
-import { addressOf, CONSTANTS, LAYOUTS } from '@tenon/core/internal'
+import { CONSTANTS, LAYOUTS, NativeStruct } from '@tenon/core/internal'
 import { follows, type Image } from '../image/image.ts'
-import { hostLittleEndian } from '../layouts/abi.ts'
 import { abiCodes, layoutCodes } from '../layouts/codes.ts'
 import { startOf } from '../memory/regions.ts'
 import type { Plan, Sizes, Target } from './plan.ts'
-
-/** A struct of the C core in memory of its own. */
-export class NativeStruct {
-  readonly view: DataView
-  readonly address: number
-
-  constructor(byteSize: number) {
-    const buffer = new ArrayBuffer(byteSize)
-    this.view = new DataView(buffer)
-    this.address = addressOf(buffer)
-    this.setInt(0, byteSize)
-  }
-
-  setInt(at: number, value: number): void {
-    this.view.setInt32(at, value, hostLittleEndian)
-  }
-
-  getInt(at: number): number {
-    return this.view.getInt32(at, hostLittleEndian)
-  }
-
-  /** Writes a size, an index or an address below 2^53. */
-  setSize(at: number, value: number): void {
-    this.view.setBigUint64(at, BigInt(value), hostLittleEndian)
-  }
-
-  getSize(at: number): number {
-    return Number(this.view.getBigUint64(at, hostLittleEndian))
-  }
-}
 
 const { size: TENSOR_SIZE, offsets: TENSOR } = LAYOUTS.tn_tstring_tensor_t
 const { size: TARGET_SIZE, offsets: TARGET } = LAYOUTS.tn_tstring_target_t

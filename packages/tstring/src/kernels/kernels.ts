@@ -6,6 +6,7 @@ import {
   keepAlive,
   lastError,
   LAYOUTS,
+  NativeStruct,
   newArrayBuffer,
   statusName,
   type CoreFunctions,
@@ -14,7 +15,7 @@ import { ruleError, ruleNames, type Rule } from '../errors/rules.ts'
 import { segmentsOf, type Image, type Sums } from '../image/image.ts'
 import { segmentOver, withOpen } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
-import { descriptorOf, measuredSizes, NativeStruct, planStruct, targetStructOf } from './descriptor.ts'
+import { descriptorOf, measuredSizes, planStruct, targetStructOf } from './descriptor.ts'
 import type { Plan, Sizes, Target } from './plan.ts'
 
 // The operations of the C core on whole tensors. Each is one call.

@@ -1,3 +1,5 @@
+import type { StringLayout } from '@tenon/core'
+import { STRING_LAYOUTS } from '@tenon/core/internal'
 import { checkOneOf } from '../errors/arguments.ts'
 
 /**
@@ -8,9 +10,7 @@ import { checkOneOf } from '../errors/arguments.ts'
  * - `legacy`: TF_STRING before 2.4: a table of offsets, then the length and bytes of each string.
  * - `tflite`: TensorFlow Lite's string buffer: a count, offsets, then bytes.
  */
-export type Layout = 'tf' | 'rfc16' | 'rfc24' | 'legacy' | 'tflite'
-
-export const layouts: readonly Layout[] = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite']
+export type Layout = StringLayout
 
 /** A layout that has a struct of fixed size for each string. */
 export type StructLayout = 'tf' | 'rfc16' | 'rfc24'
@@ -70,4 +70,4 @@ export function tableSize(layout: ImageLayout, count: number): number {
   }
 }
 
-export const checkLayout = (layout: unknown): Layout => checkOneOf(layout, layouts, 'layout')
+export const checkLayout = (layout: unknown): Layout => checkOneOf(layout, STRING_LAYOUTS, 'layout')

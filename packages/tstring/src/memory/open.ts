@@ -10,7 +10,7 @@ import {
   globalGate,
   isResizable,
   leaveCall,
-  READ_ONLY,
+  readSegment,
 } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { extentOf } from './typed-arrays.ts'
@@ -38,16 +38,12 @@ export function checkWritable({ block, readOnly }: Segment): void {
  * @throws {ArgumentError} for other values and device memory. @throws {ScopeClosedError} if the memory is closed.
  */
 export function checkSegment(value: unknown, name: string, expected = 'a Segment'): Segment {
-  if (!(value instanceof Segment)) throw argumentError(name, expected, value)
-  const { block, base, byteSize, flags } = value
-  if (!(block instanceof Block)) throw argumentError(name, expected, value)
-  checkUsable(block)
-  if ((flags & DEVICE_MEMORY) !== 0) {
+  const segment = readSegment(value)
+  if (segment === undefined) throw argumentError(name, expected, value)
+  if ((segment.flags & DEVICE_MEMORY) !== 0) {
     throw new ArgumentError(`${name} must be host memory, got device memory`, { hint: 'Copy it to host memory first.' })
   }
-  const isInside = base >= 0 && byteSize >= 0 && base + byteSize <= block.bytes.length
-  if (!isInside || !Number.isInteger(base) || !Number.isInteger(byteSize)) throw argumentError(name, expected, value)
-  return new Segment(block, base, byteSize, flags & READ_ONLY)
+  return segment
 }
 
 /**

@@ -9,11 +9,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { ArgumentError } from '@tenon/core'
-import { checkName, checkOptions } from '@tenon/core/internal'
+import { checkName, checkOptions, STRING_LAYOUTS } from '@tenon/core/internal'
 import { checkOneOf } from '../errors/arguments.ts'
 import { MalformedTensorError } from '../errors/tstring-errors.ts'
 import { abis, type Abi } from '../layouts/abi.ts'
-import { layouts, type Layout } from '../layouts/layout.ts'
+import type { Layout } from '../layouts/layout.ts'
 import { writeBytes } from '../memory/file-bytes.ts'
 import { openFile } from '../memory/mapped-file.ts'
 import { checkSegmentOptions, partsOverCopy, segmentOptions, type OfSegmentOptions } from './of-segment.ts'
@@ -64,14 +64,14 @@ function readSidecar(tensor: string): Pick<Sidecar, 'layout' | 'abi' | 'shape'> 
   if (!existsSync(path)) {
     throw new ArgumentError(`layout must be given for ${tensor}, because ${path} does not exist`, {
       hint: 'Pass { layout, shape }, or write the file with export(), which describes it.',
-      details: { name: 'layout', expected: layouts, received: 'undefined', path },
+      details: { name: 'layout', expected: STRING_LAYOUTS, received: 'undefined', path },
     })
   }
   const { format, version, layout, abi, shape } = parseSidecar(path)
   if (format !== 'tenon-string-tensor' || version !== 1) {
     throw sidecarError(path, 'have the format tenon-string-tensor in version 1')
   }
-  if (!layouts.includes(layout!) || !abis.includes(abi!) || !Array.isArray(shape)) {
+  if (!STRING_LAYOUTS.includes(layout!) || !abis.includes(abi!) || !Array.isArray(shape)) {
     throw sidecarError(path, 'have a layout, an abi and a shape')
   }
   return { layout: layout!, abi: abi!, shape }
@@ -88,6 +88,12 @@ function parseSidecar(path: string): Partial<Sidecar> {
 
 function sidecarError(path: string, expected: string, options?: { readonly cause: unknown }): ArgumentError {
   return new ArgumentError(`${path} must ${expected}`, { ...options, details: { expected, path } })
+}
+
+/** Whether the memory of a tensor has all of its strings, and nothing else, so that it can be written as it is. */
+export function isWhole({ storage, image, isWindow = false, isLoose = false }: Parts): boolean {
+  const hasPointers = image.regions !== undefined && image.regions.segments.length > 0
+  return storage === 'packed' && !hasPointers && !isWindow && !isLoose
 }
 
 /** Writes a packed tensor, and beside a path also its description. */

@@ -86,6 +86,14 @@ function pointTo(
   writePointer(image.table.block.view, at, layout, address, size)
 }
 
+/** @throws {ArgumentError} for a slice, whose strings lie among those of the tensor from which it was cut. */
+export function refuseSlice({ isWindow = false }: Parts): void {
+  if (!isWindow) return
+  throw new ArgumentError('a slice has no strings of its own', {
+    hint: 'Call compact() on the tensor from which the slice was cut.',
+  })
+}
+
 /** Moves the long strings of an arena together and leaves the old bytes to their allocator. Slices share the arena. */
 export function compact(reader: StructReader, arena: Arena): void {
   const { count } = reader.image

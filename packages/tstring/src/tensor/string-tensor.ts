@@ -1,4 +1,4 @@
-import { ArgumentError, gcAllocator, ReadOnlyError, ScopeClosedError, Segment, tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, gcAllocator, ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
 import { checkOptions, checkSize } from '@tenon/core/internal'
 import { rfcAssign } from '../element/rfc.ts'
 import {
@@ -10,6 +10,7 @@ import {
   tstringReserve,
 } from '../element/tstring.ts'
 import { argumentError } from '../errors/arguments.ts'
+import { closedError } from '../image/image.ts'
 import type { StructReader } from '../image/struct-reader.ts'
 import type { Abi } from '../layouts/abi.ts'
 import { structSize, type Layout, type RfcLayout, type StructLayout } from '../layouts/layout.ts'
@@ -18,17 +19,18 @@ import { checkWritable } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
 import { policyIn, type TextOptions } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
+import { announce } from './announce.ts'
 import { partsOfArrow, type OfArrowOptions } from './arrow.ts'
 import { partsOfViews } from './arrow-view.ts'
 import { checkShareable } from './check-shareable.ts'
 import { convertTo, layoutOptions, placementOf, type LayoutOptions } from './convert-to.ts'
-import { partsOfFile, writeTensor, type OpenOptions } from './file.ts'
+import { isWhole, partsOfFile, writeTensor, type OpenOptions } from './file.ts'
 import { partsFrom, type FromOptions } from './from.ts'
 import { partsOfCapacity, type OfCapacityOptions } from './of-capacity.ts'
 import { partsOfSegment, type OfSegmentOptions } from './of-segment.ts'
 import type { Parts, Storage } from './parts.ts'
 import { indicesOf, rangeOf, selectionOf, windowOf } from './select.ts'
-import { canGrow, checkTf, compact, placeError, setInArena, setInPlace, withArena } from './set-element.ts'
+import { canGrow, checkTf, compact, placeError, refuseSlice, setInArena, setInPlace, withArena } from './set-element.ts'
 import { StringElements } from './string-elements.ts'
 
 /** Whether a value was made by the constructor of this class. An object with its prototype could name any memory. */
@@ -62,6 +64,10 @@ export class StringTensor extends StringElements {
 
   static {
     isTensor = (value): value is StringTensor => typeof value === 'object' && value !== null && #parts in value
+    announce(
+      (value) => (isTensor(value) ? value.#parts : undefined),
+      (parts) => new StringTensor(parts),
+    )
   }
 
   /** @internal */
@@ -233,8 +239,9 @@ export class StringTensor extends StringElements {
    */
   to(layout: Layout, options?: LayoutOptions): StringTensor {
     const checked = checkOptions(options, layoutOptions)
-    const placement = placementOf(layout, checked)
-    return new StringTensor(convertTo(this.image, undefined, this.shape, placement, checked.allocator))
+    return new StringTensor(
+      convertTo(this.image, undefined, this.shape, placementOf(layout, checked), checked.allocator),
+    )
   }
 
   /**
@@ -245,10 +252,9 @@ export class StringTensor extends StringElements {
    */
   export(target: string | number): void {
     this.checkAlive()
-    const { storage, image, isWindow = false, isLoose = false } = this.#parts
-    const hasPointers = image.regions !== undefined && image.regions.segments.length > 0
-    const isWhole = storage === 'packed' && !hasPointers && !isWindow && !isLoose
-    const parts = isWhole ? this.#parts : this.#copied(undefined, this.shape, { storage: 'packed', abi: this.abi })
+    const parts = isWhole(this.#parts)
+      ? this.#parts
+      : this.#copied(undefined, this.shape, { storage: 'packed', abi: this.abi })
     writeTensor(parts, target)
   }
 
@@ -260,11 +266,7 @@ export class StringTensor extends StringElements {
    */
   compact(): void {
     checkWritable(this.image.table)
-    if (this.#parts.isWindow) {
-      throw new ArgumentError('a slice has no strings of its own', {
-        hint: 'Call compact() on the tensor from which the slice was cut.',
-      })
-    }
+    refuseSlice(this.#parts)
     const arena = this.storage === 'arena' ? this.#arena() : this.#parts.arena
     if (arena !== undefined) compact(this.#structs, arena)
   }
@@ -330,11 +332,7 @@ export class StringTensor extends StringElements {
    * @throws {ScopeClosedError} if the tensor is closed already. @throws {ScopeHeldError} while a mapped file is in use.
    */
   close(): void {
-    if (this.#isClosed) {
-      throw new ScopeClosedError('the string tensor is closed already', {
-        hint: 'Close a tensor once, or declare it with `using`.',
-      })
-    }
+    if (this.#isClosed) throw closedError('Close a tensor once, or declare it with `using`.')
     if (!this.#parts.isWindow) this.#parts.blocks?.close()
     this.#parts.close?.()
     this.#isClosed = true

@@ -1,0 +1,61 @@
+import type { Segment } from '../memory/segment.ts'
+import type { StringLayout } from './string-layout.ts'
+
+/**
+ * A tensor of strings, as kernels take and return it. A `StringTensor` of `tenon/tstring` is one.
+ *
+ * The elements of other objects are not trusted: only strings inside the segment are read, and pointers are refused.
+ */
+export interface StringTensorLike {
+  readonly layout: StringLayout
+  readonly shape: readonly number[]
+  /** The memory of the elements: a struct of 24 or 16 bytes for each, or the buffer of a layout without structs. */
+  readonly segment: Segment
+}
+
+/** The memory of a tensor of strings. Everything in it was checked, except the elements. */
+export interface StringMemory extends StringTensorLike {
+  /** Whether the byte order and the size of pointers are those of this machine. */
+  readonly isOfHost: boolean
+  /** The memory to which pointers of the elements may refer, in the order of its addresses, and apart. */
+  readonly regions: readonly Segment[]
+  /** Whether pointers may refer to memory of C as well. */
+  readonly isForeign: boolean
+}
+
+/** A class of string tensors. The package of the class announces it when it is loaded. */
+export interface StringClass {
+  /** Returns the memory of a tensor of the class, and undefined for other values. @throws {ScopeClosedError} if it is closed. */
+  memoryOf(value: object): StringMemory | undefined
+  /**
+   * Makes the tensor of a result, whose elements are inside the segment and were checked.
+   *
+   * @param isShared whether another process can change the memory.
+   */
+  make(parts: StringTensorLike, isShared: boolean): StringTensorLike
+}
+
+const classes: StringClass[] = []
+
+/** Announces a class of string tensors. Results are tensors of the class that came first. */
+export function addStringClass(one: StringClass): void {
+  classes.push(one)
+}
+
+/** Whether there is a class for results. */
+export const hasStringClass = (): boolean => classes.length > 0
+
+/** Returns the memory of a tensor of a known class, and undefined for other values. */
+export function knownMemory(value: object): StringMemory | undefined {
+  for (const one of classes) {
+    const memory = one.memoryOf(value)
+    if (memory !== undefined) return memory
+  }
+  return undefined
+}
+
+/** Makes the tensor of a result, which is a plain object if no class was announced. */
+export function makeStrings(parts: StringTensorLike, isShared: boolean): StringTensorLike {
+  const [first] = classes
+  return first === undefined ? Object.freeze({ ...parts }) : first.make(parts, isShared)
+}
