@@ -33,7 +33,7 @@ test('strings are an element type with a layout, which is tf if the text does no
     '(text: string[n], lite: string<tflite>) -> (same: string<rfc16>[n], count: s64)',
   )
   expect(formatSignature(signature)).toBe(
-    '(text: string<tf>[n], lite: string<tflite>) -> (same: string<rfc16>[n], count: s64)',
+    '(text: string[n], lite: string<tflite>) -> (same: string<rfc16>[n], count: s64)',
   )
   expect(signature.operands).toMatchObject([
     { name: 'text', stringLayout: 'tf', dtypes: ['uint8'], shape: ['n'] },

@@ -74,7 +74,7 @@ function parameterOf(
     dtypes:
       type === STRING ? ['uint8'] : type?.dtype === undefined ? (dtypes.get(typeAttribute ?? '') ?? []) : [type.dtype],
     variable: typeAttribute,
-    ...(type === STRING ? { isString: true } : {}),
+    ...(type === STRING ? { stringLayout: 'tf' as const } : {}),
     isToken: false,
     shape: isResult || isList ? undefined : [{ group: name }],
     alias: undefined,

@@ -75,7 +75,7 @@ test('a signature says its convention and source, and is printed in one line', (
     'sidecar',
   )
   expect(signature).toMatchObject({ name: 'Ns>Op', convention: 'tensorflow', source: 'sidecar', isComplete: false })
-  expect(signature.operands).toMatchObject([{ name: 'x', isString: true, shape: [{ group: 'x' }] }])
+  expect(signature.operands).toMatchObject([{ name: 'x', stringLayout: 'tf', shape: [{ group: 'x' }] }])
 })
 
 test('operations with parts that exist only inside TensorFlow have a reason', () => {

@@ -1,5 +1,5 @@
 import { wrongType } from '../errors/check-arguments.ts'
-import { stringName } from '../strings/string-layout.ts'
+import { DEFAULT_STRING_LAYOUT, stringName, type StringLayout } from '../strings/string-layout.ts'
 import { formatShape } from './dimension.ts'
 import { shortName } from './element-names.ts'
 import {
@@ -56,7 +56,7 @@ function formatParameter(parameter: Parameter): string {
   const start = `${kind === 'remaining' ? '...' : ''}${name}${kind === 'optional' ? '?' : ''}: `
   if (isToken) return `${start}token`
   const elements =
-    stringLayout === undefined ? (variable ?? (dtypes.map(shortName).join(' | ') || 'any')) : stringName(stringLayout)
+    stringLayout === undefined ? (variable ?? (dtypes.map(shortName).join(' | ') || 'any')) : stringsText(stringLayout)
   const axes = shape?.length === 0 ? '' : `[${formatShape(shape)}]`
   const notes = [
     alias === undefined ? '' : ` @alias(${alias})`,
@@ -65,6 +65,8 @@ function formatParameter(parameter: Parameter): string {
   ]
   return `${start}${elements}${axes}${notes.join('')}`
 }
+
+const stringsText = (layout: StringLayout): string => (layout === DEFAULT_STRING_LAYOUT ? 'string' : stringName(layout))
 
 function variablesOf(parameters: readonly Parameter[]): string[] {
   const variables = new Map<string, string>()

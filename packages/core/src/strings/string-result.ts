@@ -1,4 +1,5 @@
-import { gcAllocator, type NativeAllocator } from '../memory/allocators.ts'
+import { gcAllocator } from '../memory/allocators.ts'
+import type { NativeAllocator } from '../memory/native-allocator.ts'
 import { Block } from '../memory/block.ts'
 import { Cleaner } from '../memory/cleaner.ts'
 import { globalGate } from '../memory/global-lifetime.ts'
