@@ -91,6 +91,7 @@ export {
 export { bindRemoteFunction } from './remote/remote-function.ts'
 export { sharedChunkOf, type SharedChunk } from './memory/shared-chunk.ts'
 export { hasSlabs, partBuffers, Slab, SLAB_ALIGNMENT } from './memory/slab.ts'
+export { shareMapping, ThreadRange } from './memory/thread-range.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'
 export { checkSlice, DEVICE_MEMORY, READ_ONLY } from './memory/segment.ts'
 export { readSegment } from './memory/read-segment.ts'

@@ -1,5 +1,6 @@
 import type { Suite } from '@tenon/bench'
-import { NativeScope, ResourceScope } from '@tenon/scope'
+import { gcAllocator } from '@tenon/core'
+import { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
 import koffi from 'koffi'
 import { inScopes, MANY } from './support.ts'
 
@@ -23,6 +24,15 @@ function opened(): ReturnType<typeof NativeScope.ofConfined> {
 export const suite = {
   package: '@tenon/scope',
   rows: [
+    {
+      name: 'allocate 64 B without a scope',
+      unit: 'ns',
+      target: { gcAllocator: 2 },
+      setup: () => ({
+        ours: () => MemorySegment.allocateNative(64),
+        peers: { gcAllocator: () => gcAllocator.allocate(64) },
+      }),
+    },
     {
       name: `allocate 16 B, ${MANY} in a scope`,
       unit: 'ns',

@@ -307,7 +307,7 @@ describe('atomic access', () => {
     expect(() => segment.atomicStore('int64', 0, 2n ** 63n)).toThrow(ArgumentError)
     expect(() => segment.atomicUpdate('int32', 0, 'divide' as never, 1)).toThrow(ArgumentError)
     expect(() => segment.atomicLoad('float64' as never, 0)).toThrow(ArgumentError)
-    expect(() => segment.atomicWait('int32', 0, 0, 1)).toThrow(ArgumentError)
+    expect(() => NativeScope.ofConfined().allocate(4).atomicWait('int32', 0, 0, 1)).toThrow(ArgumentError)
     expect(() => dead().atomicLoad('int32', 0)).toThrow(ScopeClosedError)
   })
 })

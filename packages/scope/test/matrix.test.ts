@@ -88,6 +88,8 @@ const segmentOperations: Record<string, Operation<MemorySegment>> = {
   readOnly: works((segment) => segment.readOnly),
   isHeap: works((segment) => segment.isHeap),
   isLittleEndian: works((segment) => segment.isLittleEndian),
+  moveTo: throws((segment) => (segment.scope.isAlive ? 0 : segment.moveTo(ResourceScope.ofConfined()))),
+  share: throws((segment) => (segment.scope.isAlive ? 0 : segment.share())),
   isMapped: works((segment) => segment.isMapped),
 }
 
@@ -209,6 +211,7 @@ const internals = new Set([
     'checkOpen',
     'newBlock',
     'own',
+    'disown',
     'makeChunk',
     'releaseOwned',
     'manage',

@@ -73,6 +73,21 @@ if (!isSanitized)
   })
 
 if (!isSanitized)
+  test('memory that was posted to other threads is freed when nobody has it', { timeout: 180_000 }, async () => {
+    const round = (count: number): string => `
+    for (let i = 0; i < ${count}; i++) {
+      const sizes = [64, 64 * 1024]
+      for (const size of sizes) {
+        const segment = MemorySegment.allocateNative(size).fill(1)
+        structuredClone(segment.share())
+        segment.view().setInt8(0, 2)
+      }
+      if (i % 100 === 0) await settle()
+    }`
+    expect(await growth(round(200), round(8000))).toBeLessThan(128)
+  })
+
+if (!isSanitized)
   test('large chunks are returned to the system at close', { timeout: 180_000 }, async () => {
     const work = `
     for (let i = 0; i < 3; i++) {

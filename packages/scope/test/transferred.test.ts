@@ -1,6 +1,6 @@
 import { ScopeClosedError, tensor } from '@tenon/core'
 import { describe, expect, test } from 'vitest'
-import { MemoryLayout, MemorySegment, NativeScope } from '../src/index.ts'
+import { MemoryLayout, MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
 import { scalars } from '../src/generated/scalars.ts'
 
 const { address, int32, struct } = MemoryLayout
@@ -9,7 +9,7 @@ const pair = struct({ a: int32, b: int32 })
 /** Segments whose raw view was handed out and transferred. */
 const transferred: Readonly<Record<string, () => MemorySegment>> = {
   'of a scope': () => moved(NativeScope.ofConfined().allocate(64, 8)),
-  'of its own': () => moved(MemorySegment.allocateNative(64, 8)),
+  'of its own': () => moved(MemorySegment.allocateNative(64, 8, ResourceScope.ofConfined())),
   'over a buffer': () => moved(MemorySegment.ofBuffer(new ArrayBuffer(64))),
 }
 
@@ -69,7 +69,7 @@ test('an error of the engine for an access to open memory is thrown as it is', (
 })
 
 test('a tensor over transferred memory throws ScopeClosedError', () => {
-  const x = tensor('float32', [2], MemorySegment.allocateNative(8))
+  const x = tensor('float32', [2], MemorySegment.allocateNative(8, 8, ResourceScope.ofConfined()))
   moved(x.segment as MemorySegment)
   for (const use of [() => x.at(0), () => x.toArray(), () => x.view(), () => x.copy()])
     expect(use).toThrow(ScopeClosedError)

@@ -1,6 +1,7 @@
 /* Buffers of JavaScript over native memory. */
 #if !defined(_WIN32)
 #include <dlfcn.h>
+#include <stdatomic.h>
 #endif
 
 #include "node_buffer.h"
@@ -59,8 +60,14 @@ napi_value tn_node_count_parts(napi_env env, napi_callback_info info) {
 
 #if !defined(_WIN32)
 /* Node.js exports the function since 22.20, and its public headers do not declare it. */
-typedef napi_status (*make_shared_t)(napi_env env, void *data, size_t size, void (*finalizer)(void *data, void *hint),
-                                     void *hint, napi_value *result);
+make_shared_t tn_node_shared_maker(void) {
+  static _Atomic(make_shared_t) known;
+  make_shared_t make_shared = atomic_load(&known);
+  if (make_shared != NULL) return make_shared;
+  make_shared = (make_shared_t)dlsym(RTLD_DEFAULT, "node_api_create_external_sharedarraybuffer");
+  atomic_store(&known, make_shared);
+  return make_shared;
+}
 
 /* The engine has freed the last buffer over the mapping, on any thread. */
 static void unmap(void *data, void *size) { tn_mapping_close(data, (size_t)(uintptr_t)size); }
@@ -75,7 +82,7 @@ napi_value tn_node_make_shared_buffer(napi_env env, napi_callback_info info) {
       napi_get_value_int64(env, arguments[1], &offset) != napi_ok || offset < 0 ||
       napi_get_value_int64(env, arguments[2], &size) != napi_ok || size <= 0)
     return refuse(env, "sharedBuffer() must get a descriptor, an offset and a size");
-  const make_shared_t make_shared = (make_shared_t)dlsym(RTLD_DEFAULT, "node_api_create_external_sharedarraybuffer");
+  const make_shared_t make_shared = tn_node_shared_maker();
   if (make_shared == NULL) return NULL;
   void *address;
   if (tn_mapping_open(descriptor, (uint64_t)offset, (size_t)size, TN_MAPPING_SHARED, &address) != TN_OK)

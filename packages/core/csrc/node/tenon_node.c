@@ -376,6 +376,9 @@ NAPI_MODULE_INIT() {
       METHOD("parts", tn_node_count_parts),
 #if !defined(_WIN32)
       METHOD("sharedBuffer", tn_node_make_shared_buffer),
+      METHOD("openRange", tn_node_open_range),
+      METHOD("rangeBuffer", tn_node_range_buffer),
+      METHOD("closeRange", tn_node_close_range),
       METHOD("watch", tn_node_make_watch),
       METHOD("setWatch", tn_node_set_watch),
 #endif

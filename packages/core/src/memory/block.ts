@@ -1,5 +1,5 @@
 import { ScopeClosedError } from '../errors/kinds.ts'
-import { isDetached } from './array-buffer.ts'
+import { detachBuffer, isDetached } from './array-buffer.ts'
 import { globalGate } from './global-lifetime.ts'
 import type { Gate } from './lifetime.ts'
 import type { SharedChunk } from './shared-chunk.ts'
@@ -104,6 +104,22 @@ export class Block {
     this.ownView = view
   }
 
+  /** @internal Returns a block over the same memory for another lifetime. The block must not be exposed. */
+  withGate(gate: Gate): Block {
+    const { ownView, ownBytes, address, slab, partSize } = this
+    if (slab === undefined) return new Block(gate, ownView!, ownBytes!, address)
+    return new Block(gate, ownView, ownBytes, address, slab, partSize)
+  }
+
+  /** @internal Takes the memory away: each use throws from now on, as after a transfer of the buffer. */
+  abandon(): void {
+    this.ownView = moved.view
+    this.ownBytes = moved.bytes
+    this.exposed = true
+    // Calls look at the memory of their operands again.
+    exposures.count++
+  }
+
   /** @internal Gives a part of a slab a buffer over exactly its bytes. Views that were made before go on to work. */
   separate(): void {
     const { slab } = this
@@ -117,6 +133,16 @@ export class Block {
 
 /** The first view of each pointer of unknown size. Users never get its buffer. */
 export const pointedView: DataView<ArrayBuffer> = new DataView(new ArrayBuffer(8))
+
+/** The view and the bytes of all memory that was moved to another lifetime. They are detached. */
+const moved = makeMoved()
+
+function makeMoved(): { readonly view: DataView; readonly bytes: Buffer } {
+  const buffer = new ArrayBuffer(1)
+  const made = { view: new DataView(buffer), bytes: Buffer.from(buffer) }
+  detachBuffer(buffer)
+  return made
+}
 
 /** The bytes of all pointers of unknown size. */
 export const noBytes: Buffer = Buffer.alloc(0)
@@ -168,6 +194,11 @@ export function checkEnterable(block: Block): void {
 
 function checkAttached({ view }: Block): void {
   if (!isDetached(view.buffer)) return
+  if (view === moved.view) {
+    throw new ScopeClosedError('the memory was moved to another scope', {
+      hint: 'Use the segment that moveTo() has returned.',
+    })
+  }
   throw new ScopeClosedError('the memory was detached through its buffer', {
     hint: 'Never transfer the buffer of a raw view: copy it, or hand its scope off.',
   })

@@ -5,7 +5,7 @@ import { NativeError } from '../errors/kinds.ts'
 import { checkStatus, coreFunctions, lastError, statusName } from '../native/core-library.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/native-memory.ts'
-import { detachBuffer, isDetached } from './array-buffer.ts'
+import { detachBuffer, isDetached, moveBuffer } from './array-buffer.ts'
 import { Cleaner } from './cleaner.ts'
 
 export interface MappedFileOptions {
@@ -24,7 +24,8 @@ export interface MappedFileOptions {
 export class MappedFile {
   readonly address: number
   readonly byteSize: number
-  readonly buffer: ArrayBuffer
+  /** Another one at the same address after {@link detachViews}. */
+  buffer: ArrayBuffer
   /** Does not refer to this object or to the buffer, so that a `Cleaner` can keep the function. */
   readonly unmap: () => void
   /** The writes that did not reach the file; undefined for private copies. Does not refer to this object, as {@link unmap}. */
@@ -69,6 +70,11 @@ export class MappedFile {
     checkStatus(coreFunctions().tn_mapping_sync(this.address + byteOffset, byteSize), 'writing a mapped file')
     const lost = this.lostWrites?.read()
     if (lost !== undefined) throw lost
+  }
+
+  /** Detaches the views of a user, and goes on with another buffer. @throws {TypeError} if the engine refuses. */
+  detachViews(): void {
+    this.buffer = moveBuffer(this.buffer)
   }
 
   advise(byteOffset: number, byteSize: number, isNeeded: boolean): void {

@@ -4,6 +4,7 @@ import { coreLibrary } from '../native/core-library.ts'
 import { isMainThread } from '../native/main-thread.ts'
 import { addressOf } from '../native/native-memory.ts'
 import { newArrayBuffer } from './array-buffer.ts'
+import type { ThreadRange } from './thread-range.ts'
 
 /** The alignment in bytes of the first byte of a slab, and the largest alignment of its parts. */
 export const SLAB_ALIGNMENT = 64
@@ -15,18 +16,24 @@ export const SLAB_ALIGNMENT = 64
  * The garbage collector frees a slab with the last block and the last buffer over it.
  */
 export class Slab {
-  readonly buffer: ArrayBuffer
+  readonly buffer: ArrayBufferLike
   /** The address of the first byte, a multiple of {@link SLAB_ALIGNMENT}. */
   readonly address: number
   /** The offset of the first byte in the buffer. */
   readonly start: number
   readonly byteSize: number
+  /** The memory of the slab, if threads can share it. */
+  private readonly range: ThreadRange | undefined
   /** The offset of the first free byte. */
   private used: number
 
-  /** @throws {AllocationError} if memory is exhausted. */
-  constructor(byteSize: number) {
-    this.buffer = newArrayBuffer(byteSize, SLAB_ALIGNMENT)
+  /**
+   * @param range memory for the slab that begins at a multiple of {@link SLAB_ALIGNMENT}. By default, the slab has memory of this thread.
+   * @throws {AllocationError} if memory is exhausted.
+   */
+  constructor(byteSize: number, range?: ThreadRange) {
+    this.range = range
+    this.buffer = range === undefined ? newArrayBuffer(byteSize, SLAB_ALIGNMENT) : range.buffer
     const address = addressOf(this.buffer)
     this.start = -address & (SLAB_ALIGNMENT - 1)
     this.address = address + this.start
@@ -51,12 +58,13 @@ export class Slab {
   }
 
   /**
-   * Returns an ArrayBuffer over exactly these bytes. It keeps the slab alive, also after it was transferred.
+   * Returns a buffer over exactly these bytes. It keeps the slab alive, also after it was transferred.
    *
    * @throws {NativeError} if the engine refuses.
    */
-  bufferOf(offset: number, byteSize: number): ArrayBuffer {
-    return bufferOver(this.address + offset, byteSize, this.buffer)
+  bufferOf(offset: number, byteSize: number): ArrayBufferLike {
+    if (this.range !== undefined) return this.range.bufferOf(offset, byteSize)
+    return bufferOver(this.address + offset, byteSize, this.buffer as ArrayBuffer)
   }
 }
 

@@ -59,6 +59,13 @@ export class Anchor {
     this.#watch().frees.push(free)
   }
 
+  /** Leaves memory that has another owner alone. */
+  forgetFree(free: () => void): void {
+    const frees = this.#remains?.frees ?? []
+    const index = frees.indexOf(free)
+    if (index !== -1) frees.splice(index, 1)
+  }
+
   /** Forgets the actions, because the scope was closed. */
   cancel(): void {
     if (this.#remains !== undefined) cleaner.forget(this.#remains)

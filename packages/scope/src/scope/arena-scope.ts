@@ -101,7 +101,7 @@ export abstract class ArenaScope extends ManagedScope {
     const [size, alignment] = checkRequest(byteSize, byteAlignment)
     this.checkOpen()
     if (this.self !== this) return this.self.allocate(size, alignment)
-    if (isInstrumented) return newSegment(this.newBlock(size, alignment), 0, size, 0)
+    if (isInstrumented) return newSegment(this.newBlock(size, alignment, true), 0, size, 0)
     if (size === 0 || alignment > CHUNK_ALIGNMENT) return this.allocateInside(size, alignment)
     if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
     if (this.isUntouched() && size > SMALLEST_CHUNK && size <= LARGEST_FIRST / 4) {
@@ -111,7 +111,7 @@ export abstract class ArenaScope extends ManagedScope {
     }
     // A large allocation gets a block of its own, so that the rest of the current chunk is not wasted.
     const next = nextSize(this.chunk?.size ?? 0, Math.min(size, LARGEST_FIRST / 4))
-    if (size > next / 4) return newSegment(this.newBlock(size, alignment), 0, size, 0)
+    if (size > next / 4) return newSegment(this.newBlock(size, alignment, true), 0, size, 0)
     this.nextChunk(next)
     return this.allocate(size, alignment)
   }

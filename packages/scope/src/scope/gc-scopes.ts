@@ -1,17 +1,24 @@
 import { Hold, type Lifetime } from '@tenon/core'
-import { Block, Gate, guardMode, inspectAsText, newGuardedMemory, unclosable } from '@tenon/core/internal'
+import { type Block, Gate, inspectAsText, unclosable } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
 import { Anchor } from './anchor.ts'
-import { type Chunk, chunkIn, newChunk } from './chunk.ts'
+import { newThreadBlock } from './thread-memory.ts'
 
 /** The base of the two scopes that cannot be closed. The garbage collector owns their memory. */
-abstract class UnclosableScope implements Lifetime {
+export abstract class UnclosableScope implements Lifetime {
+  // `declare`, because class fields make opening a scope slower.
   /** @internal */
-  readonly gate: Gate = new Gate(this)
+  declare readonly gate: Gate
 
-  abstract readonly kind: 'implicit' | 'global'
+  constructor() {
+    this.gate = new Gate(this)
+  }
 
-  readonly isAlive = true
+  abstract get kind(): 'implicit' | 'global'
+
+  get isAlive(): true {
+    return true
+  }
 
   checkAlive(): void {}
 
@@ -38,15 +45,7 @@ abstract class UnclosableScope implements Lifetime {
 
   /** @internal */
   newBlock(byteSize: number, byteAlignment: number): Block {
-    const { view, bytes, address } = this.newChunk(byteSize, byteAlignment)
-    return this.own(new Block(this.gate, view, bytes, address))
-  }
-
-  /** @internal */
-  newChunk(byteSize: number, byteAlignment: number): Chunk {
-    const guarded = guardMode ? newGuardedMemory(byteSize, byteAlignment, `the ${this}`, true) : undefined
-    if (guarded === undefined) return newChunk(byteSize, byteAlignment)
-    return chunkIn(guarded.buffer, 0, Math.max(byteSize, 1), guarded.address)
+    return this.own(newThreadBlock(this.gate, byteSize, byteAlignment))
   }
 
   /** @internal Ties the lifetime of the block's memory to this scope. */
@@ -59,20 +58,35 @@ abstract class UnclosableScope implements Lifetime {
 
 /**
  * A scope that ends when the garbage collector has collected the scope, its segments and all views of their memory. Opened
- * by `ResourceScope.ofImplicit()`. Close actions run some time after that, or never if the process ends first. The actions
- * must not refer to the scope or its segments.
+ * by `ResourceScope.ofImplicit()`, and by allocations without a scope. Close actions run some time after that, or never if the process
+ * ends first. The actions must not refer to the scope or its segments.
+ *
+ * Other threads get its memory by `segment.share()`. It is freed when all threads have collected it; the close actions run when this thread has.
  */
 export class ImplicitScope extends UnclosableScope {
-  readonly kind = 'implicit'
-  readonly #anchor = new Anchor()
+  // Made when it is needed: most scopes own one segment, and no actions.
+  declare private ownAnchor: Anchor | undefined
+
+  constructor() {
+    super()
+    this.ownAnchor = undefined
+  }
+
+  override get kind(): 'implicit' {
+    return 'implicit'
+  }
+
+  private get anchor(): Anchor {
+    return (this.ownAnchor ??= new Anchor())
+  }
 
   override addCloseAction(action: () => void): void {
     checkFunction(action, 'action')
-    this.#anchor.actions.push(action)
+    this.anchor.actions.push(action)
   }
 
   override addLastAction(action: () => void): void {
-    this.#anchor.actions.unshift(action)
+    this.anchor.actions.unshift(action)
   }
 
   override own(block: Block): Block {
@@ -82,9 +96,12 @@ export class ImplicitScope extends UnclosableScope {
 
 /** The scope that never ends. Its close actions never run. */
 export class GlobalScope extends UnclosableScope {
-  readonly kind = 'global'
   /** Keeps all memory alive, because native code that stores an address cannot. */
   readonly #blocks: Block[] = []
+
+  override get kind(): 'global' {
+    return 'global'
+  }
 
   override addCloseAction(action: () => void): void {
     checkFunction(action, 'action')

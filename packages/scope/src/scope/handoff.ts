@@ -2,7 +2,8 @@ import { ArgumentError, ScopeHeldError } from '@tenon/core'
 import { expose, moveBuffer } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import type { ManagedScope } from './managed-scope.ts'
-import { describeSegments, newToken, type SegmentToken, tokenOf } from './token-segments.ts'
+import { newToken, type SegmentToken, tokenOf } from './segment-token.ts'
+import { describeSegments } from './token-segments.ts'
 
 /** A message that moves the memory of a confined scope to another thread. See `ResourceScope.attach()`. */
 export interface HandoffToken {

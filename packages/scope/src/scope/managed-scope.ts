@@ -25,6 +25,8 @@ export interface OwnedBlock {
   /** The size in bytes. */
   readonly size: number
   readonly upkeep: Upkeep
+  /** Whether the block is an allocation of an arena, which allocates parts of a chunk elsewhere. */
+  readonly isOfArena: boolean
 }
 
 const NONE: Upkeep = {}
@@ -209,22 +211,31 @@ export abstract class ManagedScope extends ManagedLifetime {
   }
 
   /** @internal A block for a single segment, freed at close. The caller has checked the numbers. */
-  newBlock(byteSize: number, byteAlignment: number): Block {
+  newBlock(byteSize: number, byteAlignment: number, isOfArena: boolean = false): Block {
     this.checkOpen()
     const chunk = this.makeChunk(byteSize, byteAlignment)
-    return this.own(new Block(this.gate, chunk.view, chunk.bytes, chunk.address), chunk.size, chunk)
+    return this.own(new Block(this.gate, chunk.view, chunk.bytes, chunk.address), chunk.size, chunk, isOfArena)
   }
 
   /** @internal Takes over a block of `size` bytes: checks, detaches and frees it at close. */
-  own(block: Block, size: number, upkeep: Upkeep = NONE): Block {
+  own(block: Block, size: number, upkeep: Upkeep = NONE, isOfArena: boolean = false): Block {
     this.owned ??= []
-    this.owned.push({ block, size, upkeep })
+    this.owned.push({ block, size, upkeep, isOfArena })
     counters.liveBytes += size
     if (this.anchor !== undefined) {
       this.anchor.addBytes(size)
       if (upkeep.free !== undefined) this.anchor.addFree(upkeep.free)
     }
     return block
+  }
+
+  /** @internal Forgets a block, which has another owner. */
+  disown(owned: OwnedBlock): void {
+    const { size, upkeep } = owned
+    this.owned!.splice(this.owned!.lastIndexOf(owned), 1)
+    counters.liveBytes -= size
+    this.anchor?.addBytes(-size)
+    if (upkeep.free !== undefined) this.anchor?.forgetFree(upkeep.free)
   }
 
   /** @internal Memory that the scope does not free has the size 0 here. */

@@ -10,6 +10,7 @@ import type { ScopeOptions } from './managed-scope.ts'
 import { reviveSegments } from './token-segments.ts'
 import { SharedControl } from './shared-control.ts'
 import { SharedScope, type SharedToken } from './shared-scope.ts'
+import type { ImplicitToken } from '../segment/share.ts'
 
 /** Any scope of this package: an owner of memory, libraries and stubs. */
 export type ResourceScope = AnyScope
@@ -38,7 +39,8 @@ export interface ResourceScopes {
   /** The scope that never ends. */
   readonly global: GlobalScope
   /**
-   * Opens the scope that another thread sent, which is a new handle of a shared scope, or a scope that was handed off.
+   * Opens the scope that another thread sent, which is a new handle of a shared scope, a scope that was handed off, or an implicit scope
+   * for a segment that was shared.
    *
    * @throws {ScopeClosedError} if the shared scope is closed or being closed.
    * @throws {ArgumentError} if the value is not a message from `share()` or `handoff()`.
@@ -51,17 +53,27 @@ export interface ResourceScopes {
    */
   attach(token: SharedToken): Attached<SharedScope>
   attach(token: HandoffToken): Attached<ConfinedScope>
-  attach(token: SharedToken | HandoffToken): Attached<SharedScope | ConfinedScope>
+  attach(token: ImplicitToken): Attached<ImplicitScope>
+  attach(token: SharedToken | HandoffToken | ImplicitToken): Attached<SharedScope | ConfinedScope | ImplicitScope>
   /** Counts the open scopes of this thread and their memory, stubs and holds. */
   stats(): ScopeStats
   [Symbol.hasInstance](value: unknown): boolean
 }
 
-function attach(token: SharedToken | HandoffToken): Attached<SharedScope | ConfinedScope> {
+function attach(
+  token: SharedToken | HandoffToken | ImplicitToken,
+): Attached<SharedScope | ConfinedScope | ImplicitScope> {
   // The message is read once, because an object of this thread could return other values at the second reading.
   const { tenon, name, segments, control } = (token ?? {}) as { readonly [Field in keyof SharedToken]?: unknown }
-  const isWhole = tenon === 'confined-scope' || (tenon === 'shared-scope' && SharedControl.isBuffer(control))
+  const isWhole =
+    tenon === 'confined-scope' ||
+    tenon === 'implicit-scope' ||
+    (tenon === 'shared-scope' && SharedControl.isBuffer(control))
   if (!isWhole || !Array.isArray(segments)) throw wrongType('token', 'a message of share() or handoff()', token)
+  if (tenon === 'implicit-scope') {
+    const scope = new ImplicitScope()
+    return { scope, segments: reviveSegments(scope.gate, segments, (block) => scope.own(block)) }
+  }
   const checkedName = name === undefined ? undefined : checkName(name, 'the name of the scope')
   const scope =
     tenon === 'shared-scope'
@@ -83,7 +95,7 @@ function attach(token: SharedToken | HandoffToken): Attached<SharedScope | Confi
  * | -------------- | ---------------------------- | ------------------------------ | ---------------------------------- |
  * | `ofConfined()` | `close()`                    | one buffer for each allocation | the thread that opened it          |
  * | `ofShared()`   | `close()` of the last handle | shared memory                  | every thread that attaches         |
- * | `ofImplicit()` | the garbage collector        | freed when it is collected     | the thread that opened it          |
+ * | `ofImplicit()` | the garbage collector        | freed when it is collected     | every thread that attaches         |
  * | `global`       | (cannot be closed)           | never freed                    | the thread that loaded the package |
  *
  * `close()` throws `ScopeHeldError` and frees nothing while a hold or a call uses the scope. It runs the close actions, the last

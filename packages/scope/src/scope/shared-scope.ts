@@ -8,7 +8,8 @@ import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
 import { type Chunk, newSharedChunk, type Upkeep } from './chunk.ts'
 import { workerThreads } from './current-thread.ts'
 import type { ScopeOptions } from './managed-scope.ts'
-import { describeSegments, newToken, type SegmentToken, tokenOf } from './token-segments.ts'
+import { newToken, type SegmentToken, tokenOf } from './segment-token.ts'
+import { describeSegments } from './token-segments.ts'
 import { releaseAtExit, SharedControl } from './shared-control.ts'
 
 /** A message that lets another thread attach to a shared scope. See `ResourceScope.attach()`. */

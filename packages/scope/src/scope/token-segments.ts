@@ -9,7 +9,6 @@ import {
   expose,
   type Gate,
   gateOfBuffer,
-  inspectAsText,
   isDetached,
   READ_ONLY,
   wrongType,
@@ -17,41 +16,7 @@ import {
 import { checkFixedSize } from '../segment/foreign-memory.ts'
 import { MemorySegment, newSegment } from '../segment/memory-segment.ts'
 import { chunkIn } from './chunk.ts'
-
-/** A segment in a message: its buffer and its place there. */
-export interface SegmentToken {
-  readonly buffer: ArrayBufferLike
-  readonly byteOffset: number
-  readonly byteSize: number
-  readonly flags: number
-}
-
-interface TokenFields {
-  readonly tenon: 'shared-scope' | 'confined-scope'
-  readonly name: string | undefined
-  readonly segments: readonly SegmentToken[]
-}
-
-/** The form in which the sender prints a message. `postMessage` copies the fields alone. */
-const printed = {
-  toString(this: TokenFields): string {
-    const count = `${this.segments.length} ${this.segments.length === 1 ? 'segment' : 'segments'}`
-    return `token of a ${this.tenon.replace('-', ' ')}${this.name === undefined ? '' : ` "${this.name}"`} with ${count}`
-  },
-}
-inspectAsText({ prototype: printed })
-
-export function newToken<Token extends TokenFields>(fields: Token): Token {
-  return Object.assign(Object.create(printed) as object, fields)
-}
-
-/** A segment for a message, read once. */
-interface Described {
-  readonly block: Block
-  readonly base: number
-  readonly byteSize: number
-  readonly flags: number
-}
+import type { Described, SegmentToken } from './segment-token.ts'
 
 /** Reads the segments for a message. @throws {ArgumentError} if a segment belongs to another scope. */
 export function describeSegments(gate: Gate, segments: readonly MemorySegment[]): Described[] {
@@ -68,11 +33,6 @@ export function describeSegments(gate: Gate, segments: readonly MemorySegment[])
     checkUsable(block)
     return { block, base, byteSize, flags }
   })
-}
-
-/** The token of a segment whose block is exposed, or has memory of this scope alone. */
-export function tokenOf({ block: { view }, base, byteSize, flags }: Described): SegmentToken {
-  return { buffer: view.buffer, byteOffset: view.byteOffset + base, byteSize, flags }
 }
 
 /** @throws {ArgumentError} if the value is not a segment token. @throws {BoundsError} if it reaches outside of its buffer. */

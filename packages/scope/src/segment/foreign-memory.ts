@@ -75,7 +75,8 @@ function blockOfBuffer(buffer: ArrayBufferLike): Block {
   const gate = gateOfBuffer(buffer)
   const blocks = gate === undefined ? userBlocks : lentBlocks
   let block = blocks.get(buffer)
-  if (block === undefined) {
+  // Memory that was moved has another lifetime.
+  if (block === undefined || (gate !== undefined && block.gate !== gate)) {
     const { byteLength: size } = new Uint8Array(buffer)
     const { view, bytes, address } = chunkIn(buffer, 0, size, size === 0 ? 0 : addressOf(buffer))
     block = new Block(gate ?? new ImplicitScope().gate, view, bytes, address)

@@ -6,14 +6,17 @@ import {
   checkOptions,
   checkSize,
   checkUsable,
+  type LostWrites,
   MappedFile,
   pageSize,
   READ_ONLY,
   reserveRoom,
+  shareMapping,
 } from '@tenon/core/internal'
 import { checkWord } from '../check.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn, newChunk, type Upkeep } from '../scope/chunk.ts'
+import { ImplicitScope } from '../scope/gc-scopes.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 import { AtomicAccess } from './atomics.ts'
 
@@ -33,21 +36,30 @@ export interface MapOptions {
 
 type Access = NonNullable<MapOptions['access']>
 
+/** The end of a mapping that the garbage collector owns. It does not refer to the mapping. */
+interface Ending {
+  unmap: () => void
+  lostWrites: LostWrites | undefined
+}
+
 /** A mapping of whole pages. A mapping of 0 bytes has no file. */
 interface Mapping {
   readonly file: MappedFile | undefined
   readonly access: Access
+  readonly ending: Ending
+  /** The mapping for other threads, which keep it mapped. */
+  threads: SharedArrayBuffer | undefined
 }
 
 const mappings = new WeakMap<Block, Mapping>()
 
-export function mapFile(path: string, scope: ResourceScope, options?: MapOptions): Segment {
+export function mapFile(path: string, scope?: ResourceScope, options?: MapOptions): Segment {
   checkName(path, 'path')
   const { access = 'read', byteOffset = 0, byteSize } = checkOptions(options, ['access', 'byteOffset', 'byteSize'])
   checkWord(access, ['read', 'write', 'copy'], 'access')
   const offset = checkSize(byteOffset, 'byteOffset')
   const wanted = byteSize === undefined ? undefined : checkSize(byteSize, 'byteSize')
-  const owner = checkScope(scope)
+  const owner = scope === undefined ? new ImplicitScope() : checkScope(scope)
   const flags = access === 'write' ? constants.O_RDWR | constants.O_CREAT : constants.O_RDONLY
   const descriptor = attemptOn(path, LoadError, 'opened', () => openSync(path, flags | WITHOUT_WAITING, 0o666))
   try {
@@ -58,8 +70,7 @@ export function mapFile(path: string, scope: ResourceScope, options?: MapOptions
       room === 0
         ? undefined
         : MappedFile.open(path, descriptor, { byteOffset: start, byteSize: room, isShared: access === 'write' })
-    const block = blockOver(file, owner)
-    mappings.set(block, { file, access })
+    const block = blockOver(file, access, owner)
     return new Segment(block, offset - start, size, access === 'read' ? READ_ONLY : 0)
   } finally {
     closeSync(descriptor)
@@ -109,14 +120,19 @@ function grow(descriptor: number, from: number, to: number): void {
   }
 }
 
-function blockOver(file: MappedFile | undefined, owner: ResourceScope): Block {
+const NOTHING = (): void => {}
+
+/** Gives a mapping to an owner. */
+function blockOver(file: MappedFile | undefined, access: Access, owner: ResourceScope): Block {
   const chunk = file === undefined ? newChunk(0, 1) : chunkIn(file.buffer, 0, file.byteSize, file.address)
   const block = new Block(owner.gate, chunk.view, chunk.bytes, chunk.address)
+  const ending = { unmap: file?.unmap ?? NOTHING, lostWrites: file?.lostWrites }
+  mappings.set(block, { file, access, ending, threads: undefined })
   if (owner instanceof ManagedScope) {
     owner.own(block, file?.byteSize ?? 0, file === undefined ? undefined : upkeepOf(file))
   } else if (file !== undefined) {
     owner.own(block)
-    owner.addCloseAction(collector(file))
+    owner.addCloseAction(collector(ending))
   }
   return block
 }
@@ -131,12 +147,45 @@ function throwIfLost({ lostWrites }: MappedFile): void {
 }
 
 /** Returns the end of a mapping whose buffer was collected. Nobody is there to catch an error, so lost writes are a warning. */
-function collector({ lostWrites, unmap }: MappedFile): () => void {
+function collector(ending: Ending): () => void {
   return () => {
-    const lost = lostWrites?.readNew()
+    const lost = ending.lostWrites?.readNew()
     if (lost !== undefined) process.emitWarning(lost)
-    unmap()
+    ending.unmap()
   }
+}
+
+/** Gives the mapping of a block to another owner. The caller takes it from the old one. @throws {ArgumentError} if threads have it. */
+export function moveMapping(block: Block, owner: ResourceScope): Block {
+  const { file, access, ending, threads } = mappings.get(block)!
+  if (threads !== undefined) {
+    throw new ArgumentError('a mapping that was shared with other threads cannot move', {
+      hint: 'Move it before share(), or map the file again.',
+    })
+  }
+  if (block.exposed) file?.detachViews()
+  const moved = blockOver(file, access, owner)
+  mappings.delete(block)
+  ending.unmap = NOTHING
+  ending.lostWrites = undefined
+  return moved
+}
+
+/** Whether a block is that of a mapped file. */
+export const isMappedBlock = (block: Block): boolean => mappings.has(block)
+
+/**
+ * Returns the mapping of a block for other threads. It is unmapped when this thread has collected it and no other thread has it.
+ *
+ * @returns undefined where the runtime cannot share native memory.
+ */
+export function threadsOfMapping(block: Block): SharedArrayBuffer | undefined {
+  const mapping = mappings.get(block)!
+  if (mapping.threads !== undefined) return mapping.threads
+  if (mapping.file === undefined) return new SharedArrayBuffer(0)
+  const shared = shareMapping(mapping.file.address, mapping.file.byteSize)
+  if (shared !== undefined) mapping.ending.unmap = shared.close
+  return (mapping.threads = shared?.buffer)
 }
 
 /** Uses the whole pages of a mapped segment. Close actions may do so too. Without a page, `use` is not called. */

@@ -22,8 +22,10 @@ import type { Charset } from './charset.ts'
 import { copyElements, elementSize, Slices, toArray } from './elements.ts'
 import { isUserBlock, memoryOfBuffer, reinterpret } from './foreign-memory.ts'
 import { checkAligned, describeSegment } from './locate.ts'
-import { mapFile, MappedAccess, type MapOptions } from './mapped-file.ts'
+import { isMappedBlock, mapFile, MappedAccess, type MapOptions } from './mapped-file.ts'
+import { moveBlock } from './move.ts'
 import { blockOfPointer } from './pointers.ts'
+import { type ImplicitToken, shareSegment } from './share.ts'
 import { getString, setString, type StringOptions } from './strings.ts'
 import { refuse } from './value-range.ts'
 import { typedView, type ViewClass, withView, withViewAsync } from './views.ts'
@@ -71,7 +73,7 @@ export class MemorySegment extends MappedAccess {
    * Allocates zeroed memory for a single segment.
    *
    * @param byteAlignment a power of two up to 2^30.
-   * @param scope the scope that frees the memory. Default: the garbage collector frees it.
+   * @param scope the scope that frees the memory. Default: the garbage collector frees it, and other threads get it by {@link share}.
    * @throws {ArgumentError} @throws {AllocationError} @throws {ScopeClosedError} once closing has begun.
    */
   static allocateNative(byteSize: number, byteAlignment?: number, scope?: ResourceScope): MemorySegment
@@ -127,8 +129,12 @@ export class MemorySegment extends MappedAccess {
     return newSegment(segment.block, segment.base, segment.byteSize, segment.flags)
   }
 
-  /** Maps a file. The segment is read-only unless {@link MapOptions} select another access. */
-  static mapFile(path: string, scope: ResourceScope, options?: MapOptions): MemorySegment {
+  /**
+   * Maps a file. The segment is read-only unless {@link MapOptions} select another access.
+   *
+   * @param scope the scope that unmaps the file. Default: the garbage collector unmaps it, and other threads get it by {@link share}.
+   */
+  static mapFile(path: string, scope?: ResourceScope, options?: MapOptions): MemorySegment {
     return MemorySegment.ofSegment(mapFile(path, scope, options))
   }
 
@@ -163,7 +169,8 @@ export class MemorySegment extends MappedAccess {
     if (thread === currentThread()) return true
     const { owner } = this.block.gate
     const isConfined = owner instanceof ManagedScope && owner.kind === 'confined'
-    return !isConfined && this.block.view.buffer instanceof SharedArrayBuffer
+    const isCollected = owner instanceof ImplicitScope && isMappedBlock(this.block)
+    return !isConfined && (isCollected || this.block.view.buffer instanceof SharedArrayBuffer)
   }
 
   /**
@@ -240,6 +247,32 @@ export class MemorySegment extends MappedAccess {
   /** Writes the element at an index. */
   setAtIndex<Value>(layout: Layout<Value>, index: number, value: Value): void {
     checkLayout(layout).write(this, offsetOfElement(layout, index), value)
+  }
+
+  /**
+   * Creates a message, with which another thread opens this segment by `ResourceScope.attach()`, if the garbage collector owns the memory:
+   * that of `allocateNative()` and `mapFile()` without a scope, or in an implicit one. Send the message without a transfer list. The memory
+   * is freed when all threads have collected it. Accesses by several threads are not ordered, other than atomic ones.
+   *
+   * @throws {ArgumentError} if the memory belongs to another scope, which has share() or handoff(), or to a JavaScript buffer.
+   * @throws {UnsupportedError} for a mapped file if the runtime cannot share native memory.
+   * @example
+   * const segment = MemorySegment.allocateNative(64)
+   * worker.postMessage(segment.share())
+   */
+  share(): ImplicitToken {
+    return shareSegment(this)
+  }
+
+  /**
+   * Moves the allocation of this segment to another scope, which frees it from then on: memory of `allocateNative()`, a mapped file, or
+   * memory of a message. Its segments and raw views end, other than views of shared memory.
+   *
+   * @returns the segment in the other scope. @throws {ArgumentError} for a part of an arena, and other memory.
+   * @throws {ScopeHeldError} while calls, holds or other threads use the old scope. @throws {ScopeClosedError} if a scope is not open.
+   */
+  moveTo(scope: ResourceScope): MemorySegment {
+    return newSegment(moveBlock(this, scope), this.base, this.byteSize, this.flags)
   }
 
   /** Sets every byte to a value from 0 to 255. */

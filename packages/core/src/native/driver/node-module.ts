@@ -28,6 +28,14 @@ export interface NodeModule {
   parts(): number
   /** A SharedArrayBuffer over a mapping of a descriptor; undefined if this version of Node.js cannot make one. Not on Windows. */
   sharedBuffer?(descriptor: number, byteOffset: number, byteSize: number): SharedArrayBuffer | undefined
+  /**
+   * The handle of zeroed memory that threads share, or of a mapping, which it owns from then on. 0 if memory is exhausted; undefined if
+   * this version of Node.js cannot share native memory. Not on Windows.
+   */
+  openRange?(byteSize: number, byteAlignment: number, mapping: number): number | undefined
+  /** A buffer over a part of an open range, which keeps the range. */
+  rangeBuffer?(range: number, byteOffset: number, byteSize: number): SharedArrayBuffer
+  closeRange?(range: number): void
   /** Windows has no watches. */
   watch?(descriptor: number, whenReadable: () => void): Watch
   setWatch(watch: Watch, state: (typeof WATCH)[keyof typeof WATCH]): void
