@@ -13,7 +13,7 @@ export default {
   topics: {
     directory: 'csrc',
     shared: 'csrc/include',
-    levels: [['base'], ['call'], ['nnapi', 'pools', 'tstring', 'tvm', 'xla'], ['host', 'node']],
+    levels: [['base'], ['call'], ['nnapi', 'pools', 'tstring', 'tvm', 'xla'], ['host', 'node', 'tensorflow']],
   },
   platformPackages: 'npm',
   statusTable: { source: 'csrc/include/status.def', output: 'src/generated/status.ts' },
@@ -53,6 +53,7 @@ export default {
       { source: 'csrc/include/tenon_host.h' },
       { source: 'csrc/include/tenon_nnapi.h' },
       { source: 'csrc/include/tenon_tvm.h' },
+      { source: 'csrc/include/tenon_tensorflow.h' },
     ],
     exportMacro: 'TN_API',
     functions: 'src/generated/functions.ts',
@@ -207,6 +208,35 @@ export default {
         pthread_setspecific snprintf strcmp strcspn strlen strncmp strstr tn_memory_allocate tn_memory_free
         tn_tvm_find_type tn_tvm_set_legacy_caller vsnprintf
       `),
+    },
+    {
+      // Kernels ask the loader for TensorFlow's library. Loaded for libraries that use TensorFlow's C API.
+      name: 'tenon_tensorflow',
+      kind: 'shared',
+      systems: ['linux', 'darwin'],
+      soname: { linux: 'libtensorflow_framework.so.2', darwin: 'libtensorflow_framework.2.dylib' },
+      sources: ['csrc/tensorflow/!(c_distribution).c'],
+      includes,
+      libraries: ['dl', 'pthread'],
+      uses: ['tenon'],
+      exports: ['TF_*', 'tn_tf_*'],
+      imports: names(`
+        calloc clock_gettime dladdr dlclose dlopen fprintf free malloc memcpy memmove pthread_cond_broadcast pthread_cond_init
+        pthread_cond_timedwait pthread_condattr_* pthread_mutex_lock pthread_mutex_unlock realloc snprintf stderr strcmp strcpy strdup strerror strlen
+        tn_completion_post tn_environment_for_job tn_environment_id tn_guard_call tn_jobs_add tn_jobs_remove tn_last_error
+        tn_library_symbol tn_memory_allocate tn_memory_free tn_tstring_* vsnprintf
+      `),
+      systemImports: { darwin: ['__stderrp', 'pthread_cond_timedwait_relative_np'] },
+    },
+    {
+      // The C distribution of TensorFlow, for libraries that were linked with it.
+      name: 'tenon_tensorflow_c',
+      kind: 'shared',
+      systems: ['linux'],
+      soname: { linux: 'libtensorflow.so.2' },
+      versionScript: 'csrc/tensorflow/c_distribution.map',
+      sources: ['csrc/tensorflow/c_distribution.c'],
+      imports: [],
     },
     ...fixtures,
     {

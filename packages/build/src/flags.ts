@@ -136,7 +136,8 @@ function platformLinkFlags(target: NativeTarget, variant: Variant, { os }: Platf
     const bundle = zig ? '-dynamiclib' : '-bundle'
     if (target.kind === 'addon') return [bundle, rpath, '-Wl,-undefined,dynamic_lookup']
     // macOS does not have nodelete. Libraries are opened with RTLD_NODELETE instead.
-    const name = `-Wl,-install_name,@rpath/lib${target.name}.dylib`
+    const own = target.kind === 'shared' ? target.soname?.darwin : undefined
+    const name = `-Wl,-install_name,@rpath/${own ?? `lib${target.name}.dylib`}`
     // zig's linker does not know -U.
     const isOpen = isSanitized(variant) || (zig && unresolved.length > 0)
     const open = isOpen ? ['-Wl,-undefined,dynamic_lookup'] : unresolved.map((symbol) => `-Wl,-U,_${symbol}`)
@@ -147,9 +148,11 @@ function platformLinkFlags(target: NativeTarget, variant: Variant, { os }: Platf
   // The process provides the symbols of the sanitizer, so only the other variants can be complete.
   const open = target.kind === 'addon' || unresolved.length > 0 || isSanitized(variant)
   const complete = open ? [] : ['-Wl,--no-undefined']
-  const name = target.kind === 'shared' ? [`-Wl,-soname,lib${target.name}.so`] : []
+  const name = target.kind === 'shared' ? [`-Wl,-soname,${target.soname?.linux ?? `lib${target.name}.so`}`] : []
+  const script = target.kind === 'shared' ? target.versionScript : undefined
+  const versions = script === undefined ? [] : [`-Wl,--version-script=${script}`]
   // The functions of a fixture must not be replaced by functions of the system with the same name.
   const bound = target.fixture ? ['-Wl,-Bsymbolic'] : []
   // Without nodelete, a library with a thread that only a worker has loaded would crash when the worker ends.
-  return ['-shared', '-Wl,-z,nodelete', ...hardened, ...complete, ...bound, ...name]
+  return ['-shared', '-Wl,-z,nodelete', ...hardened, ...complete, ...bound, ...name, ...versions]
 }

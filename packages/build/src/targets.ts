@@ -59,6 +59,10 @@ export interface SharedTarget extends ShippedTarget {
   readonly unresolved?: readonly string[]
   /** The symbols that it may export. Those without `*` are required. */
   readonly exports?: readonly string[]
+  /** The name by which loaders know the library, if that is not the name of its file. A target that `uses` it would not find it. */
+  readonly soname?: Partial<Readonly<Record<'darwin' | 'linux', string>>>
+  /** The version script of a library for Linux: a path as in `sources`. */
+  readonly versionScript?: string
 }
 
 /**

@@ -112,6 +112,7 @@ export {
   coreFunctionAddress,
   fileBesideCore,
   libraryFunctionAddress,
+  functionsIn,
   libraryFunctions,
   siblingPath,
   type LibraryFunctions,

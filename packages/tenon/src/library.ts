@@ -15,6 +15,7 @@ import {
   type KernelHandler,
 } from '@tenon/custom-call'
 import { Module, type PackedFunc } from '@tenon/packed-func'
+import { openLibrary as openWithTensorFlow, readRegistrations } from '@tenon/tensorflow/internal'
 import { type Downcall, type DowncallOptions, type FunctionSignature, Linker, SymbolLookup } from '@tenon/scope/linker'
 import { filePath } from './file-path.ts'
 import type { IsolateOptions } from '@tenon/isolate'
@@ -22,6 +23,7 @@ import type { NativeModule } from '@tenon/scope/bind'
 import type { IsolatedLibrary } from './isolated/isolated-library.ts'
 import type { KernelOptions } from './kernels/kernel-options.ts'
 import { openKernel } from './kernels/open-kernel.ts'
+import { isTensorFlow, tensorFlowKernel, tensorFlowSignatures } from './kernels/tensorflow-kernel.ts'
 import { recordRegistrations, registrationsOf } from './kernels/registrations.ts'
 import { packedFunctions } from './packed-functions.ts'
 import { LibraryFile } from './signatures/library-file.ts'
@@ -75,6 +77,8 @@ export class Library {
     openLibrary = (file) => {
       const { path } = file
       const native = recordRegistrations(file.identity ?? path, () => openNative(file))
+      // Before anyone asks for them, because kernels register themselves here.
+      readRegistrations(native)
       file.checkSame()
       const library = new Library(native, file)
       native.addCloseAction(() => {
@@ -139,7 +143,9 @@ export class Library {
    */
   kernels(): readonly KernelSignature[] {
     this.native.checkOpen()
-    return this.#file.kernels(registrationsOf(this.#file.identity ?? this.path))
+    const others = this.#file.kernels(registrationsOf(this.#file.identity ?? this.path))
+    const ofTensorFlow = tensorFlowSignatures(readRegistrations(this.native), () => undefined)
+    return ofTensorFlow.length === 0 ? others : sorted([...others, ...ofTensorFlow])
   }
 
   /**
@@ -160,6 +166,9 @@ export class Library {
    */
   kernel<Result = Tensor>(name: string, options?: KernelOptions): Kernel<Result, KernelHandler | PackedFunc> {
     this.native.checkOpen()
+    const ofTensorFlow = readRegistrations(this.native)
+    if (isTensorFlow(ofTensorFlow, checkName(name, 'name')))
+      return tensorFlowKernel(this.native, ofTensorFlow, name, options, undefined)
     const registered = registrationsOf(this.#file.identity ?? this.path)
     const sources = { library: this, found: this.#file.signaturesFor(checkName(name, 'name')), registered }
     return openKernel(sources, name, options)
@@ -271,13 +280,16 @@ export class Library {
 function openNative(file: LibraryFile): NativeLibrary {
   const { path } = file
   try {
-    return NativeLibrary.open(path)
+    return openWithTensorFlow(path, () => file.info)
   } catch (error) {
     if (!(error instanceof LoadError) || !hasPackedFunctions(file)) throw error
     Module.open(resolve(path)).close()
     return NativeLibrary.open(path)
   }
 }
+
+const sorted = (signatures: readonly KernelSignature[]): readonly KernelSignature[] =>
+  signatures.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
 /** Whether a file is a library with packed functions. The loader's error describes what is not a library. */
 function hasPackedFunctions(file: LibraryFile): boolean {

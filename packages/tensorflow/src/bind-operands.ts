@@ -27,6 +27,19 @@ export function bindOperands(
   }
 }
 
+/** Returns the element types of all operands, those of lists one after another. @param values as for {@link resultTypes} */
+export function operandTypes(
+  { inputs }: OperationDefinition,
+  counts: readonly number[],
+  values: ReadonlyMap<string, AttributeValue>,
+): ElementType[] {
+  return inputs.flatMap(({ type, typeAttribute, listAttribute }, i) => {
+    if (listAttribute !== undefined) return values.get(listAttribute) as readonly ElementType[]
+    const one = type ?? (values.get(typeAttribute!) as ElementType)
+    return Array.from({ length: counts[i]! }, () => one)
+  })
+}
+
 /** Returns the element types of the results. @param values the attributes from `resolveAttributes()` */
 export function resultTypes(
   { outputs }: OperationDefinition,

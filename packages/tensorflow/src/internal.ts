@@ -6,3 +6,6 @@ export { checkOperationText, findDefinition, noDefinition, type OperationText } 
 export { STRING, typeOfElements, type ElementType } from './element-types.ts'
 export { type AttributeValue, type OperationDefinition } from './operation.ts'
 export { operationSignature, unsupportedReason } from './signature.ts'
+export { openKernel, type KernelContext } from './kernel.ts'
+export { openLibrary } from './native/open-library.ts'
+export { readRegistrations } from './native/read-registrations.ts'

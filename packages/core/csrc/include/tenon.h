@@ -72,6 +72,9 @@ TN_API int32_t tn_library_is_shadowed(const char *path);
 /* Does the same, and makes the symbols of the library visible to all libraries that are opened later. */
 TN_API int32_t tn_library_open_globally(const char *path, size_t path_length, void **out);
 
+/* The library that this process has loaded under a NUL-terminated name (a soname), or null. It stays loaded. Always null on Windows. */
+TN_API void *tn_library_loaded(const char *name);
+
 /* Opens the library that contains this function, globally. */
 TN_API int32_t tn_library_open_core(void **out);
 

@@ -258,7 +258,7 @@ static napi_value make_caller(napi_env env, napi_callback_info info) {
 }
 
 /* Entries. Each has a C function of its own, because reading the data of a function costs more than its call. */
-#define ENTRIES 4
+#define ENTRIES 5
 static int32_t (*entries[ENTRIES])(tn_call_frame_t *frame);
 
 #define ENTRY(index)                                                  \
@@ -271,7 +271,8 @@ ENTRY(0)
 ENTRY(1)
 ENTRY(2)
 ENTRY(3)
-static const napi_callback entry_functions[ENTRIES] = {entry0, entry1, entry2, entry3};
+ENTRY(4)
+static const napi_callback entry_functions[ENTRIES] = {entry0, entry1, entry2, entry3, entry4};
 
 /* Writes a string in UTF-8, with its terminator, to the memory at `integers[1]` of the frame, which has `integers[2]` bytes.
  * Returns false if it does not fit or has U+0000. */

@@ -15,6 +15,7 @@ export const FUNCTIONS = {
     tn_library_open: ['int32_t', ['const char *', 'size_t', 'void *']],
     tn_library_is_shadowed: ['int32_t', ['const char *']],
     tn_library_open_globally: ['int32_t', ['const char *', 'size_t', 'void *']],
+    tn_library_loaded: ['void *', ['const char *']],
     tn_library_open_core: ['int32_t', ['void *']],
     tn_library_process: ['int32_t', ['void *']],
     tn_library_symbol: ['int32_t', ['void *', 'const char *', 'size_t', 'void *']],
@@ -268,5 +269,20 @@ export const FUNCTIONS = {
   },
   tvm_runtime: {
     tn_tvm_legacy_install: ['int32_t', []],
+  },
+  tenon_tensorflow: {
+    tn_tf_initialize: ['int32_t', ['void *']],
+    tn_tf_list: ['int32_t', ['void *', 'void *', 'size_t', 'void *']],
+    tn_tf_create: ['int32_t', ['void *', 'void *', 'void *']],
+    tn_tf_delete: ['int32_t', ['void *']],
+    tn_tf_run: ['int32_t', ['void *']],
+    tn_tf_end_exception: ['int32_t', ['void *', 'int32_t']],
+    tn_tf_shape: ['int32_t', ['void *', 'uint32_t', 'void *']],
+    tn_tf_take: ['int32_t', ['void *']],
+    tn_tf_memory_release: ['int32_t', ['uint64_t']],
+    tn_tf_failure: ['int32_t', ['uint64_t', 'void *', 'size_t', 'void *']],
+    tn_tf_counts: ['void', ['void *']],
+    tn_tf_submit: ['int32_t', ['void *', 'int64_t', 'const char *', 'size_t', 'void *']],
+    tn_tf_cancel: ['int32_t', ['void *']],
   },
 } as const

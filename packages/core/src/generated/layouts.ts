@@ -483,6 +483,35 @@ export const LAYOUTS = {
     size: 40,
     offsets: { data: 0, device_type: 8, device_id: 12, ndim: 16, dtype: 20, flags: 24, id: 32 },
   },
+  tn_tf_operand_t: {
+    size: 56,
+    offsets: { data: 0, byte_size: 8, extent: 16, dims: 24, rank: 32, type: 36, memory: 40, flags: 48, reserved: 52 },
+  },
+  tn_tf_result_t: {
+    size: 72,
+    offsets: {
+      data: 0,
+      byte_size: 8,
+      dims: 16,
+      rank: 24,
+      type: 28,
+      flags: 32,
+      state: 36,
+      operand: 40,
+      reserved: 44,
+      tensor: 48,
+      memory: 56,
+      needed: 64,
+    },
+  },
+  tn_tf_call_t: {
+    size: 48,
+    offsets: { instance: 0, operands: 8, results: 12, left: 16, reserved: 20, failure: 24, done: 32, step: 40 },
+  },
+  tn_tf_counts_t: {
+    size: 16,
+    offsets: { instances: 0, memories: 8 },
+  },
 } as const
 
 /**
@@ -812,4 +841,10 @@ export const CONSTANTS = {
   TN_PACKED_THREADS_RELAY: 1,
   TN_PACKED_THREADS_ASYNC: 2,
   TN_PACKED_ANSWERED_CALL: 13,
+  TN_TF_IS_EXACT: 1,
+  TN_TF_IS_DONATED: 2,
+  TN_TF_IN_PLACE: 1,
+  TN_TF_OWNED: 2,
+  TN_TF_OPERAND: 3,
+  TN_TF_MOST_AXES: 254,
 } as const

@@ -50,6 +50,13 @@ function explain(
         hint: 'Build it for this processor, or run Node.js for the other one.',
       }
     }
+    // Before its dependencies, which no installation of others can replace.
+    if (info.imports.some(({ name, weak }) => !weak && /^_Z(N|NK|T[ISV]N)10tensorflow/.test(name))) {
+      return {
+        sentence: `the library ${path} uses TensorFlow's C++ interface, which exists only inside TensorFlow`,
+        hint: "Write the kernel with TensorFlow's C API (tenon/tf_kernel.h), or for XLA or tvm-ffi.",
+      }
+    }
     const missing = missingDependencies(path)
     if (missing.length > 0) {
       const names = missing.map(({ name, neededBy }) =>

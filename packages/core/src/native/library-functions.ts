@@ -50,6 +50,27 @@ export function libraryFunctionAddress<Name extends Library>(
   return openBesideCore(name)(symbol)
 }
 
+/** The functions of a library beside the core that was opened by its handle, and their addresses. */
+export interface OpenedFunctions<Name extends Library> {
+  readonly functions: LibraryFunctions<Name>
+  addressOf(symbol: keyof LibraryFunctions<Name> & string): number
+}
+
+/**
+ * Returns the functions of a library beside the core whose symbols later libraries need not see.
+ *
+ * @param handle that of the loader @returns undefined if the handle is that of another library
+ */
+export function functionsIn<Name extends Library>(name: Name, handle: number): OpenedFunctions<Name> | undefined {
+  const { driver, bindCore } = coreLibrary()
+  const find = symbolsOf(driver, bindCore, handle)
+  try {
+    return { functions: bindAll(bindCore, FUNCTIONS[name], find), addressOf: find }
+  } catch {
+    return undefined
+  }
+}
+
 /** All threads use the file that the first one has opened, also after an update of the package. */
 function openBesideCore(name: Library): FindSymbol {
   const path = siblingPath(name)

@@ -98,6 +98,11 @@ export class NativeLibrary extends ManagedLifetime {
     return `the library ${this.path}`
   }
 
+  /** @internal The handle of the loader, for functions of the core. */
+  get handle(): number {
+    return this.#handle
+  }
+
   /** The class and the path, as text. */
   override toString(): string {
     return `NativeLibrary ${this.path}`

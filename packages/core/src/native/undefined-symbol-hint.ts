@@ -24,8 +24,12 @@ const PROVIDERS: readonly (readonly [pattern: RegExp, hint: string])[] = [
     'Use functions that the headers of XLA define. Of the other ones, Tenon exports XLA_FFI_GetApi and those of XlaCustomCallStatus and CustomCallTargetRegistry.',
   ],
   [
-    /^TF_[A-Z]|^_Z\w*(10tensorflow|3tsl)/,
-    'Write the kernel for XLA or tvm-ffi, because operations of TensorFlow need its runtime, which Tenon does not have.',
+    /^_Z\w*(10tensorflow|3tsl)/,
+    "Write the kernel with TensorFlow's C API (tenon/tf_kernel.h), or for XLA or tvm-ffi. The library uses TensorFlow's C++ interface, which exists only inside TensorFlow.",
+  ],
+  [
+    /^TF_[A-Z]/,
+    "Open the library with Library.open() of tenon, which has the functions of TensorFlow's C API for kernels, but none for graphs and sessions.",
   ],
   [
     /^_Z\w*(2at|3c10|5torch)/,

@@ -16,10 +16,11 @@ const foreign = new Set([
   'packages/custom-call/src/cuda/driver-functions.ts',
   'packages/custom-call/src/native/enter-core.ts',
   'packages/packed-func/src/native/entered.ts',
+  'packages/tensorflow/src/native/entered.ts',
 ])
 
 /** The functions whose parameter is a name of the table. */
-const typed = new Set(['coreFunctionAddress', 'enterCore', 'packedAddress'])
+const typed = new Set(['coreFunctionAddress', 'enterCore', 'hostAddress', 'packedAddress'])
 
 interface Node {
   readonly type: string

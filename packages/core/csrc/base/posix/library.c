@@ -60,6 +60,8 @@ int32_t tn_library_open_globally(const char *path, size_t path_length, void **ou
   return status;
 }
 
+void *tn_library_loaded(const char *name) { return dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE); }
+
 int32_t tn_library_open_core(void **out) {
   TN_REQUIRE(out != NULL, "out must not be null");
   static const char here;

@@ -1,0 +1,55 @@
+import { ArgumentError, type KernelSignature, type NativeLibrary } from '@tenon/core'
+import type { Kernel } from '@tenon/custom-call'
+import {
+  findDefinition,
+  HOST_DEVICES,
+  openKernel,
+  operationSignature,
+  type OperationText,
+  type Registrations,
+} from '@tenon/tensorflow/internal'
+import { StringTensor } from '@tenon/tstring'
+import { unknownSignature } from '../signatures/unknown-signature.ts'
+import { readKernelOptions, type KernelOptions } from './kernel-options.ts'
+
+/** Whether a library has registered a kernel of a name in TensorFlow's C API. */
+export const isTensorFlow = ({ kernels }: Registrations, name: string): boolean =>
+  kernels.some(({ operation }) => operation === name)
+
+/**
+ * Opens a kernel that a library has registered in TensorFlow's C API.
+ *
+ * @param sidecar the definition of the operation beside the library
+ * @throws {ArgumentError} if an option is one of other conventions. @throws {UnsupportedError} if the operation needs TensorFlow itself
+ */
+export function tensorFlowKernel(
+  { path, gate }: NativeLibrary,
+  registrations: Registrations,
+  name: string,
+  options: KernelOptions | undefined,
+  sidecar: OperationText | undefined,
+): Kernel<never, never> {
+  const { definition, device, label, frames, ...others } = readKernelOptions(options)
+  for (const [option, value] of Object.entries(others)) {
+    if (value === undefined || (option === 'convention' && value === 'tensorflow')) continue
+    throw new ArgumentError(`${option} must not be given to ${name}, which is a kernel of TensorFlow's C API`)
+  }
+  const context = { path, gate, registrations, sidecar, makeStrings }
+  return openKernel(context, name, { definition, device, label, frames }) as unknown as Kernel<never, never>
+}
+
+const makeStrings = ({ segment, shape }: Pick<StringTensor, 'segment' | 'shape'>): StringTensor =>
+  StringTensor.ofSegment(segment, { layout: 'tf', shape })
+
+/** The signatures of the operations of which a library has registered kernels for the CPU. */
+export function tensorFlowSignatures(
+  { kernels, definitions }: Registrations,
+  sidecarOf: (name: string) => OperationText | undefined,
+): readonly KernelSignature[] {
+  const ofHost = kernels.filter(({ device }) => HOST_DEVICES.some((name) => name === device))
+  return [...new Set(ofHost.map(({ operation }) => operation))].map((name) => {
+    const library = definitions.find((one) => one.name === name)
+    const { operation, source } = findDefinition(name, { library, sidecar: sidecarOf(name) })
+    return operation === undefined ? unknownSignature(name, 'tensorflow') : operationSignature(operation, source)
+  })
+}

@@ -1,0 +1,133 @@
+import {
+  ArgumentError,
+  cpu,
+  gcAllocator,
+  ReadOnlyError,
+  Segment,
+  tensorType,
+  Tensor,
+  type NativeAllocator,
+} from '@tenon/core'
+import {
+  checkEnterable,
+  isPlainObject,
+  newCollected,
+  READ_ONLY,
+  TENSOR_ALIGNMENT,
+  wrongType,
+} from '@tenon/core/internal'
+import type { OperationDefinition } from '../operation.ts'
+import { isTensorList } from '../bind-operands.ts'
+import { STRING, type ElementType } from '../element-types.ts'
+import type { Operand, StringTensorLike } from './operand.ts'
+
+/** Makes a string tensor of a segment in the layout `tf` whose strings are packed. */
+export type MakeStrings = (strings: StringTensorLike) => unknown
+
+/** Allocates memory for a result. */
+export function allocate(byteSize: number, allocator: NativeAllocator): Segment {
+  return allocator === gcAllocator
+    ? newCollected(byteSize, TENSOR_ALIGNMENT)
+    : allocator.allocate(byteSize, TENSOR_ALIGNMENT)
+}
+
+/** Returns the type of a result. */
+export const resultType = ({ dtype }: ElementType, shape: readonly number[]): Tensor['type'] =>
+  tensorType(dtype!, shape)
+
+/** A result in the memory of an operand. */
+export function overOperand({ tensor: { block, base, flags } }: Operand, type: Tensor['type']): Tensor {
+  return new Tensor(new Segment(block, base, type.byteSize, flags), type, cpu)
+}
+
+/**
+ * Reads the option `into`: a tensor for the only result, or tensors by name, with arrays for lists.
+ *
+ * @param types the element types of all results
+ * @returns the tensors by the index of the result; undefined for a result that the call allocates
+ * @throws {ArgumentError | ReadOnlyError} with the result that is unknown, or cannot be written
+ */
+export function readInto(
+  { name, outputs }: OperationDefinition,
+  counts: readonly number[],
+  types: readonly ElementType[],
+  into: unknown,
+): (Tensor | undefined)[] {
+  if (into === undefined) return types.map(() => undefined)
+  const isSingle = outputs.length === 1 && !isTensorList(outputs[0]!)
+  const values = isSingle && !isPlainObject(into) ? { [outputs[0]!.name]: into } : into
+  if (!isPlainObject(values)) throw wrongType(`into of ${name}`, 'an object of tensors by name', into)
+  const byName: Readonly<Record<string, unknown>> = { ...values }
+  for (const key of Object.keys(byName)) {
+    if (!outputs.some((output) => output.name === key)) throw new ArgumentError(`${name} has no result ${key}`)
+  }
+  let next = 0
+  return outputs.flatMap((output, i) => {
+    const value = byName[output.name]
+    const list = isTensorList(output) ? (value ?? []) : [value]
+    if (!Array.isArray(list)) throw wrongType(`${output.name} of ${name}`, 'an array of tensors', value)
+    return Array.from({ length: counts[i]! }, (_, k) =>
+      checkTarget(list[k], types[next++]!, `${output.name} of ${name}`),
+    )
+  })
+}
+
+function checkTarget(value: unknown, type: ElementType, place: string): Tensor | undefined {
+  if (value === undefined) return undefined
+  if (type === STRING) {
+    throw new ArgumentError(`${place} has strings, which the call allocates`, { hint: 'Omit the result from into.' })
+  }
+  if (typeof value !== 'object' || value === null || !Tensor.isGenuine(value)) {
+    throw wrongType(place, `a tensor of ${type.dtype}`, value)
+  }
+  checkEnterable(value.block)
+  if (
+    value.dtype !== type.dtype ||
+    !value.isContiguous ||
+    value.packing === 'packed' ||
+    value.device.type !== cpu.type
+  ) {
+    throw new ArgumentError(`${place} must be a row-major tensor of ${type.dtype} on the CPU, got ${value.type}`)
+  }
+  if ((value.flags & READ_ONLY) !== 0) throw new ReadOnlyError(`${place} must be writable, got read-only memory`)
+  return value
+}
+
+/** Refuses memory for results that overlaps other memory of the call, unless it is exactly that of an operand. @throws {ArgumentError} */
+export function refuseOverlaps(
+  operands: readonly Operand[],
+  into: readonly (Tensor | undefined)[],
+  name: string,
+): void {
+  const targets = into.filter((one) => one !== undefined)
+  targets.forEach((target, i) => {
+    const isSame = (other: Tensor): boolean =>
+      other.address === target.address && other.type.byteSize === target.type.byteSize
+    const clash =
+      targets.slice(0, i).some((other) => overlap(target, other)) ||
+      operands.some(({ tensor }) => overlap(target, tensor) && !isSame(tensor))
+    if (!clash) return
+    throw new ArgumentError(`into of ${name} must not overlap other memory of the call in part`, {
+      hint: 'Pass other memory for the result, or exactly that of an operand.',
+    })
+  })
+}
+
+const overlap = (a: Tensor, b: Tensor): boolean =>
+  a.address < b.address + b.type.byteSize && b.address < a.address + a.type.byteSize
+
+/** Returns the value of a call: the only result, an object of results by name, or undefined. */
+export function valueOf(
+  { outputs }: OperationDefinition,
+  counts: readonly number[],
+  results: readonly unknown[],
+): unknown {
+  if (outputs.length === 0) return undefined
+  let next = 0
+  const grouped = outputs.map((output, i) => {
+    const list = results.slice(next, (next += counts[i]!))
+    return isTensorList(output) ? list : list[0]
+  })
+  if (outputs.length === 1 && !isTensorList(outputs[0]!)) return grouped[0]
+  return Object.fromEntries(outputs.map((output, i) => [output.name, grouped[i]]))
+}

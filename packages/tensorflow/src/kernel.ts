@@ -1,0 +1,346 @@
+import {
+  ArgumentError,
+  cpu,
+  gcAllocator,
+  Tensor,
+  UnsupportedError,
+  type KernelSignature,
+  type NativeAllocator,
+} from '@tenon/core'
+import {
+  checkOptions,
+  checkedCall,
+  guardMode,
+  newCollected,
+  TENSOR_ALIGNMENT,
+  wrongType,
+  wrongValue,
+  type Gate,
+  type Gated,
+  type Written,
+} from '@tenon/core/internal'
+import { resolveAttributes } from './attributes.ts'
+import { isTensorList, operandTypes, resultTypes, type OperandTypes } from './bind-operands.ts'
+import type { Frame } from './call/frame.ts'
+import { clearWith, Instances } from './call/instances.ts'
+import type { InstanceFacts } from './call/instance.ts'
+import { hasKeptMemory, releaseKeptMemory } from './call/kept-memory.ts'
+import { checkOperand, copyAttributes, elementTypeOf, readOperand, snapshotOf, type Operand } from './call/operand.ts'
+import { readInto, refuseOverlaps, valueOf, type MakeStrings } from './call/results.ts'
+import { enterFrame, finish, offer, type Run } from './call/run.ts'
+import { checkAsyncOptions, runLater, type AsyncOptions } from './call/run-later.ts'
+import { chooseKernel, type KernelChoice } from './choose-kernel.ts'
+import { checkOperationText, findDefinition, noDefinition, type OperationText } from './definition-sources.ts'
+import type { ElementType } from './element-types.ts'
+import { encodeDescription } from './native/encode-description.ts'
+import { openHost } from './native/host.ts'
+import type { AttributeValue, OperationDefinition } from './operation.ts'
+import type { RegisteredKernel, Registrations } from './registration.ts'
+import { operationSignature, unsupportedReason } from './signature.ts'
+
+/** The options with which a kernel is opened. */
+export interface TensorFlowKernelOptions extends KernelChoice {
+  /** The definition of the operation. It replaces that of the library. */
+  readonly definition?: OperationText | undefined
+  /** The number of kernel instances that are kept, one for each set of attributes: 1 to 64, by default 8. */
+  readonly frames?: number | undefined
+}
+
+/** What opening a kernel needs besides the options of the user. */
+export interface KernelContext {
+  readonly path: string
+  readonly gate: Gate
+  readonly registrations: Registrations
+  readonly sidecar?: OperationText | undefined
+  readonly makeStrings?: MakeStrings | undefined
+}
+
+/** The options of a call. */
+export interface TensorFlowCallOptions {
+  /** The memory for results: a tensor, or tensors by name. A result of another shape is an error. */
+  readonly into?: unknown
+  /** The allocator of the results. */
+  readonly allocator?: NativeAllocator | undefined
+}
+
+/** A kernel of TensorFlow's C API as a function. */
+export interface TensorFlowKernel {
+  /**
+   * Calls the kernel with its operands in order, a list as one array, then the attributes as an object if it has attributes that the operands
+   * do not determine, and then {@link TensorFlowCallOptions}.
+   *
+   * @returns the result; an object of results by name if there are several; `undefined` if there are none. String tensors are
+   * `{ layout, shape, segment }`, or `StringTensor`s if `tenon` opened the kernel.
+   * @throws {ArgumentError} if the call contradicts the definition. @throws {TensorFlowError} if the kernel fails
+   * @throws {ScopeClosedError} if the library, or the memory of an operand, is closed
+   */
+  (...args: readonly unknown[]): unknown
+  /** Calls the kernel on a thread of the core. The options may have `signal` and `deadline`. */
+  async(...args: readonly unknown[]): Promise<unknown>
+  /** Creates the kernel ahead, for operands and attributes as in a call. */
+  prepare(operands: readonly unknown[], attributes?: object): void
+  readonly signature: KernelSignature
+  /** The registrations of the operation. */
+  readonly handler: readonly RegisteredKernel[]
+}
+
+const DEFAULT_INSTANCES = 8
+const MOST_INSTANCES = 64
+
+/**
+ * Opens a kernel by the name of its operation.
+ *
+ * @throws {ArgumentError} if the library did not register the operation, or no definition of it is known
+ * @throws {UnsupportedError} if the operation has operands or attributes that exist only inside TensorFlow
+ */
+export function openKernel(
+  context: KernelContext,
+  name: string,
+  options: TensorFlowKernelOptions = {},
+): TensorFlowKernel {
+  const { path, gate, registrations, sidecar } = context
+  const { definition, frames = DEFAULT_INSTANCES, device, label } = options
+  if (!(Number.isInteger(frames) && frames >= 1 && frames <= MOST_INSTANCES)) {
+    throw wrongValue('frames', `a whole number from 1 to ${MOST_INSTANCES}`, frames)
+  }
+  const kernels = registrations.kernels.filter(({ operation }) => operation === name)
+  if (kernels.length === 0) throw new ArgumentError(`${path} must register a kernel of ${name}, got none`)
+  const option = definition === undefined ? undefined : checkOperationText(definition, 'definition')
+  const library = registrations.definitions.find((one) => one.name === name)
+  const found = findDefinition(name, { option, library, sidecar })
+  if (found.operation === undefined) throw noDefinition(name, found, path)
+  const reason = unsupportedReason(found.operation)
+  if (reason !== undefined)
+    throw new UnsupportedError(`${name} cannot be called, because ${reason}`, { details: { path } })
+  const signature = operationSignature(found.operation, found.source)
+  const instances = new Instances(openHost(), frames)
+  const caller = new Caller({
+    context,
+    operation: found.operation,
+    kernels,
+    choice: { device, label },
+    instances,
+    signature,
+  })
+  const kernel = Object.assign((...args: readonly unknown[]) => caller.call(args), {
+    async: (...args: readonly unknown[]) => caller.callLater(args),
+    prepare: (operands: readonly unknown[], attributes?: object) => caller.prepare(operands, attributes),
+    signature,
+    handler: kernels,
+  })
+  Object.defineProperty(kernel, 'name', { value: name })
+  clearWith(kernel, gate, instances)
+  return kernel
+}
+
+interface CallerParts {
+  readonly context: KernelContext
+  readonly operation: OperationDefinition
+  readonly kernels: readonly RegisteredKernel[]
+  readonly choice: KernelChoice
+  readonly instances: Instances
+  readonly signature: KernelSignature
+}
+
+/** The operands and attributes of a call, each of which was read once. */
+interface Arguments {
+  readonly operands: readonly Operand[]
+  readonly types: readonly OperandTypes[]
+  /** The numbers of tensors for the operands. */
+  readonly counts: readonly number[]
+  readonly attributes: unknown
+  readonly snapshot: readonly unknown[] | undefined
+  readonly options: TensorFlowCallOptions & AsyncOptions
+}
+
+const OPTIONS = ['into', 'allocator'] as const
+const ASYNC_OPTIONS = [...OPTIONS, 'signal', 'deadline'] as const
+
+const { isGenuine } = Tensor
+
+/** Reads the arguments of calls, and runs them. */
+class Caller {
+  readonly #parts: CallerParts
+  readonly #hasAttributes: boolean
+  /** Whether all calls have one tensor for each operand. */
+  readonly #isFixed: boolean
+  readonly #makeStrings: MakeStrings
+  /** The frame of the last call. */
+  #latest: Frame | undefined
+
+  constructor(parts: CallerParts) {
+    const { operation, signature, context } = parts
+    this.#parts = parts
+    this.#hasAttributes = signature.attributes.length > 0
+    this.#isFixed = operation.inputs.every((input) => !isTensorList(input))
+    this.#makeStrings = context.makeStrings ?? ((strings) => strings)
+  }
+
+  call(args: readonly unknown[]): unknown {
+    const quick = this.#quickFrame(args)
+    if (quick !== undefined) return this.#runQuick(quick, args as readonly Tensor[])
+    const { run } = this.#begin(args, false)
+    const { name } = this.#parts.operation
+    const offers = offer(run)
+    const go = (): readonly unknown[] => (enterFrame(run.frame, run.held) ? offers : finish(run, offers))
+    const written = (): Written[] => writtenBy(run, offers)
+    const results = guardMode ? checkedCall(name, written, go) : go()
+    return this.#value(run.frame, results)
+  }
+
+  async callLater(args: readonly unknown[]): Promise<unknown> {
+    const { run, options } = this.#begin(args, true)
+    checkAsyncOptions(options)
+    const results = await runLater(run, offer(run), options)
+    return this.#value(run.frame, results)
+  }
+
+  prepare(operands: readonly unknown[], attributes: object | undefined): void {
+    if (!Array.isArray(operands)) throw wrongType('operands', 'an array of tensors', operands)
+    this.#frameFor(this.#read(attributes === undefined ? operands : [...operands, attributes], false))
+  }
+
+  #value({ instance }: Frame, results: readonly unknown[]): unknown {
+    return valueOf(this.#parts.operation, instance.facts.resultCounts, results)
+  }
+
+  /** Returns the last frame if a call has the same types, no options, and memory that needs no further check. */
+  #quickFrame(args: readonly unknown[]): Frame | undefined {
+    const frame = this.#latest
+    if (frame === undefined || frame.running || guardMode || hasKeptMemory() || !this.#parts.context.gate.open)
+      return undefined
+    const { operands, misalignments, predicted, snapshot } = frame
+    if (!this.#isFixed || args.length !== operands.length || snapshot!.length !== 0) return undefined
+    for (let i = 0; i < operands.length; i++) {
+      const tensor = args[i]
+      const { type, isString } = operands[i]!
+      // First, because reading a Proxy runs code of the user.
+      if (typeof tensor !== 'object' || tensor === null || !isGenuine(tensor) || isString) return undefined
+      const { block, gate, device, lo } = tensor
+      if (tensor.type !== type || !gate.open || device.type !== cpu.type || (lo & misalignments[i]!) !== 0)
+        return undefined
+      // Memory that was exposed and is empty may be detached.
+      if (block.exposed && block.bytes.length === 0) return undefined
+    }
+    for (const type of predicted) if (type === undefined) return undefined
+    return frame
+  }
+
+  #runQuick(frame: Frame, operands: readonly Tensor[]): unknown {
+    const { predicted } = frame
+    const held: Gated[] = [this.#parts.context]
+    for (let i = 0; i < operands.length; i++) {
+      const { lo, hi } = operands[i]!
+      frame.setOperand(i, lo, hi, undefined, false)
+      held.push(operands[i]!)
+    }
+    const offers: Tensor[] = []
+    for (let i = 0; i < predicted.length; i++) {
+      const type = predicted[i]!
+      const tensor = new Tensor(newCollected(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
+      frame.offer(i, type, tensor.lo, tensor.hi, false)
+      offers.push(tensor)
+    }
+    if (enterFrame(frame, held)) return this.#value(frame, offers)
+    const read = operands.map((tensor, i) => ({ tensor, key: frame.operands[i]!, isDonated: false, source: tensor }))
+    const run = { frame, operands: read, into: predicted.map(() => undefined), allocator: gcAllocator, held }
+    return this.#value(frame, finish({ ...run, makeStrings: this.#makeStrings }, offers))
+  }
+
+  /** Reads and checks the arguments of a call. The frame is that of the call alone until it runs. */
+  #begin(args: readonly unknown[], isAsync: boolean): { readonly run: Run; readonly options: AsyncOptions } {
+    const { context, operation } = this.#parts
+    const read = this.#read(args, isAsync)
+    const { operands, options } = read
+    const { allocator = gcAllocator } = options
+    if (typeof allocator?.allocate !== 'function') throw wrongType('allocator', 'an allocator', allocator)
+    const frame = this.#frameFor(read)
+    const { results, resultCounts } = frame.instance.facts
+    const into = readInto(operation, resultCounts, results, options.into)
+    // After the last argument was read, because reading can run code of the user.
+    context.gate.owner.checkOpen()
+    operands.forEach((operand, i) =>
+      checkOperand(operand, frame.misalignments[i]!, `operand ${i} of ${operation.name}`),
+    )
+    refuseOverlaps(operands, into, operation.name)
+    if (hasKeptMemory()) releaseKeptMemory(openHost())
+    const held = [context, ...operands.map(({ tensor }) => tensor), ...into.filter((one) => one !== undefined)]
+    return { run: { frame, operands, into, allocator, makeStrings: this.#makeStrings, held }, options }
+  }
+
+  #read(args: readonly unknown[], isAsync: boolean): Arguments {
+    const { name, inputs } = this.#parts.operation
+    let next = 0
+    const groups = inputs.map((input): readonly Operand[] => {
+      const value = args[next++]
+      const place = `${input.name} of ${name}`
+      if (!isTensorList(input)) return [readOperand(value, place)]
+      if (!Array.isArray(value)) throw wrongType(place, 'an array of tensors', value)
+      return Array.from(value as unknown[], (one, i) => readOperand(one, `${input.name}[${i}] of ${name}`))
+    })
+    const attributes = this.#hasAttributes ? copyAttributes(args[next++]) : undefined
+    const options = checkOptions(
+      args[next++] as TensorFlowCallOptions & AsyncOptions,
+      (isAsync ? ASYNC_OPTIONS : OPTIONS) as typeof ASYNC_OPTIONS,
+      `the options of ${name}`,
+    )
+    if (args.length > next) throw new ArgumentError(`${name} takes at most ${next} arguments, got ${args.length}`)
+    const types = groups.map((group, i) => {
+      const found = group.map((operand) => elementTypeOf(operand, `${inputs[i]!.name} of ${name}`))
+      return isTensorList(inputs[i]!) ? found : found[0]!
+    })
+    const isPlain = attributes === undefined || (typeof attributes === 'object' && attributes !== null)
+    return {
+      operands: groups.flat(),
+      types,
+      counts: groups.map(({ length }) => length),
+      attributes,
+      snapshot: isPlain ? snapshotOf(attributes) : undefined,
+      options,
+    }
+  }
+
+  /** Finds or makes the frame of a call. @throws {ArgumentError} if the attributes or operands contradict the definition */
+  #frameFor({ operands, types, counts, attributes, snapshot }: Arguments): Frame {
+    const { context, operation, kernels, choice, instances } = this.#parts
+    context.gate.owner.checkOpen()
+    const keys = operands.map(({ key }) => key)
+    // The numbers of tensors in lists decide which operand a tensor is of.
+    const full = snapshot === undefined ? undefined : this.#isFixed ? snapshot : [...counts, ...snapshot]
+    const known = full === undefined ? undefined : instances.findFrame(keys, full)
+    if (known !== undefined) return (this.#latest = known)
+    const values = resolveAttributes(operation, types, attributes)
+    const kernel = chooseKernel(operation.name, kernels, values, choice)
+    const facts = factsOf(operation, context.path, counts, values)
+    const description = encodeDescription(kernel.index, operation, counts, values)
+    const tensors = [...values.values()].flat().filter((one) => one instanceof Tensor)
+    const frame = instances.makeFrame(facts, description, tensors, keys, full)
+    this.#latest = frame.snapshot === undefined ? undefined : frame
+    return frame
+  }
+}
+
+function factsOf(
+  operation: OperationDefinition,
+  path: string,
+  counts: readonly number[],
+  values: ReadonlyMap<string, AttributeValue>,
+): InstanceFacts {
+  const results = resultTypes(operation, values)
+  const count = (types: OperandTypes): number => (Array.isArray(types) ? types.length : 1)
+  return {
+    operation: operation.name,
+    path,
+    operandCodes: operandTypes(operation, counts, values).map(({ code }) => code),
+    results: results.flat() as ElementType[],
+    resultCounts: results.map(count),
+  }
+}
+
+/** The memory that a run may write, for guard mode. */
+function writtenBy({ operands }: Run, offers: readonly (Tensor | undefined)[]): Written[] {
+  const all = [...operands.map(({ tensor }) => tensor), ...offers]
+  return all.flatMap((tensor, i) =>
+    tensor === undefined ? [] : [{ block: tensor.block, address: tensor.address, name: `tensor ${i}` }],
+  )
+}

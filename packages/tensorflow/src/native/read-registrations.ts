@@ -1,0 +1,52 @@
+import { LoadError, type NativeLibrary } from '@tenon/core'
+import { addressOf, lastError } from '@tenon/core/internal'
+import type { DefinitionText, RegisteredKernel, Registrations, TypeConstraint } from '../registration.ts'
+import { openedHost, type Host } from './host.ts'
+
+const NONE: Registrations = Object.freeze({ kernels: Object.freeze([]), definitions: Object.freeze([]) })
+
+/**
+ * Runs the `TF_InitKernel()` of a library, once in the process, and lists the kernels that the library has registered and the
+ * definitions of all operations.
+ *
+ * @throws {LoadError} if `TF_InitKernel()` throws
+ */
+export function readRegistrations({ handle, path }: NativeLibrary): Registrations {
+  const host = openedHost()
+  if (host === undefined) return NONE
+  if (host.entered.tn_tf_initialize(handle) !== 0) {
+    const reason = lastError()
+    throw new LoadError(`TF_InitKernel() of the library ${path} threw a C++ exception: ${reason}`, {
+      details: { path, tried: [{ path, reason }] },
+    })
+  }
+  return parse(readTexts(host, handle))
+}
+
+/** Returns the texts of `tn_tf_list()`, which a library of another thread can make longer meanwhile. */
+function readTexts({ functions }: Host, handle: number): readonly string[] {
+  const length = new BigUint64Array(1)
+  for (let capacity = 65_536; ; capacity = Number(length[0]) * 2) {
+    const out = Buffer.alloc(capacity)
+    functions.tn_tf_list(handle, addressOf(out), capacity, addressOf(length))
+    if (Number(length[0]) <= capacity) return out.toString('utf8', 0, Number(length[0])).split('\0').slice(0, -1)
+  }
+}
+
+function parse(texts: readonly string[]): Registrations {
+  const kernels: (RegisteredKernel & { readonly constraints: TypeConstraint[] })[] = []
+  const definitions: (DefinitionText & Record<'inputs' | 'outputs' | 'attributes', string[]>)[] = []
+  const lists = { I: 'inputs', O: 'outputs', A: 'attributes' } as const
+  let at = 0
+  const next = (): string => texts[at++]!
+  while (at < texts.length) {
+    const tag = next()
+    if (tag === 'K') {
+      const [operation, device, label] = [next(), next(), next()]
+      kernels.push({ operation, device, label, priority: Number(next()), index: Number(next()), constraints: [] })
+    } else if (tag === 'C') kernels.at(-1)!.constraints.unshift({ attribute: next(), types: [Number(next())] })
+    else if (tag === 'D') definitions.push({ name: next(), inputs: [], outputs: [], attributes: [] })
+    else definitions.at(-1)![lists[tag as keyof typeof lists]].push(next())
+  }
+  return { kernels, definitions }
+}
