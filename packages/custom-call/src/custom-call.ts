@@ -1,17 +1,18 @@
 import type { NativeLibrary } from '@tenon/core'
-import { callable, callFunction, type CallFunctions } from './call/call-function.ts'
+import { callable, callFunction } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
 import { DEFAULT_FRAMES } from './call/frames.ts'
-import { handlerCallee, type KernelHandler } from './call/handler-callee.ts'
+import { handlerCallee } from './call/handler-callee.ts'
 import {
   listedArguments,
   type CallResults,
-  type ExtraOption,
+  type HostCallOptions,
   type ResultOptions,
   type ResultSpec,
 } from './call/listed-arguments.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
 import type { RunAsyncOptions } from './call/run-later.ts'
+import { type OperandTuple, type ResultTuple, tupleArguments, type TupleResults } from './call/tuple-arguments.ts'
 import {
   hostFunction,
   type HostFunctionOptions,
@@ -52,8 +53,27 @@ export interface CustomCall extends Call<Pick<TypedPrepareOptions, 'attrs'>, Typ
   readonly handler: TypedHandler
 }
 
-/** An untyped Host call as a function. */
-export interface HostCall extends Call<Pick<UntypedPrepareOptions, 'opaque'>, UntypedPrepareOptions> {
+/** The options of a call whose results can be tuples. */
+export type TupleOptions<Results extends ResultTuple> = Omit<HostCallOptions<never>, 'results'> & {
+  readonly results: Results
+}
+
+/** An untyped Host call as a function. Tuples among its operands and results are nested arrays, as the function gets them. */
+export interface HostCall {
+  /**
+   * Calls the function. The call frame is laid out for the tensors' types and the opaque string, and reused if the next call has
+   * the same types, tuples and opaque string.
+   *
+   * @throws {XlaError} if the function fails. @throws {ArgumentError} if an argument cannot be passed.
+   */
+  <const Results extends ResultTuple>(operands: OperandTuple, options: TupleOptions<Results>): TupleResults<Results>
+  /** Calls the function on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
+  async<const Results extends ResultTuple>(
+    operands: OperandTuple,
+    options: TupleOptions<Results> & RunAsyncOptions,
+  ): Promise<TupleResults<Results>>
+  /** Prepares a call, for hot loops. See `prepare` of the function. */
+  prepare(options: UntypedPrepareOptions): PreparedCall
   readonly function: UntypedFunction
 }
 
@@ -72,7 +92,8 @@ export function customCall(
 ): CustomCall {
   const handler = typedHandler(library, symbols, options)
   const prepare = (prepareOptions: TypedPrepareOptions): PreparedCall => handler.prepare(prepareOptions)
-  const { call, async } = callsOf(handler, 'attrs')
+  const callee = handlerCallee(handler, DEFAULT_FRAMES)
+  const { call, async } = callFunction(handler.name, listedArguments('attrs', callee), callee)
   return callable(call, handler.name, { async, handler, prepare }) as unknown as CustomCall
 }
 
@@ -84,15 +105,13 @@ export function customCall(
  * @example
  * const add = hostCall(library, 'do_custom_call')
  * const a = add([b, c], { results: [f32([2048])] })
+ * const [d, e] = hostCall(library, 'nested_sums')([[v, [w, x], y]], { results: [[f32([512]), f32([1024])]] })
  */
 export function hostCall(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): HostCall {
   const target = hostFunction(library, symbol, options)
   const prepare = (prepareOptions: UntypedPrepareOptions): PreparedCall => target.prepare(prepareOptions)
-  const { call, async } = callsOf(target, 'opaque')
+  const callee = handlerCallee(target, DEFAULT_FRAMES)
+  const form = tupleArguments((prepareShape) => listedArguments('opaque', { prepare: prepareShape }), callee.prepare)
+  const { call, async } = callFunction(target.name, form, callee)
   return callable(call, target.name, { async, function: target, prepare }) as unknown as HostCall
-}
-
-function callsOf(handler: KernelHandler, extra: ExtraOption): CallFunctions {
-  const callee = handlerCallee(handler, DEFAULT_FRAMES)
-  return callFunction(handler.name, listedArguments(extra, callee), callee)
 }

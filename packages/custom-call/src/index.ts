@@ -26,6 +26,7 @@ export { type OperandShape, type PrepareOptions, type ResultShape } from './shap
 export { type Layouts } from './shape/layouts.ts'
 export { type NamedLayouts } from './call/kernel-layouts.ts'
 export { Temp, temp, token, type Token } from './shape/leaf.ts'
+export { readShapeProto, shapeProto } from './shape/shape-proto.ts'
 export { PreparedCall } from './call/prepared-call.ts'
 export {
   type CallOptions,

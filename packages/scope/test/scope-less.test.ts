@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type ImplicitToken, MemoryLayout, MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
+import { MemoryLayout, MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
+import type { ImplicitToken } from '../src/segment/share.ts'
 import { ended, nextMessage, startWorker } from './support/worker.ts'
 
 const path = join(mkdtempSync(join(tmpdir(), 'tenon-scope-less-')), 'file')

@@ -15,6 +15,7 @@ import {
   MOST_TENSORS,
   refuseTensor,
 } from './operand-list.ts'
+import { checkProgramOptions, PROGRAM_OPTIONS, type ProgramOptions } from '../shape/program-options.ts'
 import { ASYNC_OPTIONS, type RunAsyncOptions } from './run-later.ts'
 
 /** A result of a call: a tensor that the kernel writes to, or a type, for which the call allocates a tensor. */
@@ -28,7 +29,7 @@ export type CallResults<Results extends readonly ResultSpec[]> = number extends 
     : { readonly [Index in keyof Results]: Tensor }
 
 /** The results of a call. */
-export interface ResultOptions<Results extends readonly ResultSpec[]> {
+export interface ResultOptions<Results extends readonly ResultSpec[]> extends ProgramOptions {
   readonly results: Results
   /** The allocator for results that are specified as types. By default, the garbage collector frees their memory. */
   readonly allocator?: NativeAllocator
@@ -77,17 +78,21 @@ export function listedArguments<Call extends FrameCall>(
 ): CallForm<Call, CallArguments> {
   const further = remote?.options ?? NO_NAMES
   const ownAllocator = remote?.allocator
-  const known = ['results', extra, 'allocator', 'alignment', ...further] as (keyof AnyOptions)[]
+  const known = ['results', extra, 'allocator', 'alignment', ...PROGRAM_OPTIONS, ...further] as (keyof AnyOptions)[]
   const knownAsync = [...new Set([...known, ...ASYNC_OPTIONS])]
   const hasAttributes = extra === 'attrs'
   const reader = hasAttributes ? new CallAttributes() : opaqueReader
   const first = FIRST_TENSOR
 
   const readOptions = (options: AnyOptions, isAsync: boolean): AnyOptions => {
-    if (isAsync) return { ...checkOptions(options, knownAsync) } as AnyOptions
+    if (isAsync) {
+      const copy = { ...checkOptions(options, knownAsync) } as AnyOptions
+      checkProgramOptions('the call', copy)
+      return copy
+    }
     for (const option in options) {
       if (option !== 'results' && option !== extra && option !== 'allocator' && option !== 'alignment') {
-        checkOptions(options, known)
+        checkProgramOptions('the call', checkOptions(options, known))
       }
     }
     // Workers read the options, too.

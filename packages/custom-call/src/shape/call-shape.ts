@@ -2,6 +2,7 @@ import { ArgumentError, Tensor, tensorType, TensorType } from '@tenon/core'
 import { checkAlignment, checkOptions, wrongType } from '@tenon/core/internal'
 import { checkAliases, type Alias } from './alias.ts'
 import { checkLayoutCount, takeLayouts, typeInLayout, type Layouts } from './layouts.ts'
+import { checkProgramOptions, PROGRAM_OPTIONS, type ProgramOptions } from './program-options.ts'
 import { Temp, token, type Leaf, type Token, type Tree } from './leaf.ts'
 
 /** An operand: a type, a tensor as an example of its type, a token, or a tuple of them. */
@@ -11,7 +12,7 @@ export type OperandShape = TensorType | Tensor | Token | readonly OperandShape[]
 export type ResultShape = TensorType | Tensor | Token | Temp | readonly ResultShape[]
 
 /** The tensors that a call is prepared for. */
-export interface PrepareOptions {
+export interface PrepareOptions extends ProgramOptions {
   /** The operands, in order. */
   readonly operands?: readonly OperandShape[]
   /** The results, in order. */
@@ -29,7 +30,15 @@ export interface PrepareOptions {
   readonly names?: readonly string[]
 }
 
-export const PREPARE_OPTIONS = ['operands', 'results', 'alignment', 'layouts', 'aliases', 'names'] as const
+export const PREPARE_OPTIONS = [
+  'operands',
+  'results',
+  'alignment',
+  'layouts',
+  'aliases',
+  'names',
+  ...PROGRAM_OPTIONS,
+] as const
 
 /** Checks the options of a prepared call. @throws {ArgumentError} */
 export function checkPrepareOptions<Options extends PrepareOptions>(
@@ -70,6 +79,7 @@ const NO_ALIASES: readonly Alias[] = Object.freeze([])
 
 /** Checks the tensors of a call. @throws {ArgumentError} if one is not a type, or has a layout that XLA does not have. */
 export function callShape(name: string, options: PrepareOptions, deviceType: number = CPU): CallShape {
+  checkProgramOptions(name, options)
   const leaves: Leaf[] = []
   const layouts = takeLayouts(name, options.layouts)
   const { names } = options
