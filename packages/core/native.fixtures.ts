@@ -23,6 +23,24 @@ export const fixtures: readonly NativeTarget[] = [
     imports: [],
   },
   {
+    // The module tenon.node for a runtime without buffers over native memory.
+    name: 'without_buffers',
+    kind: 'addon',
+    fixture: true,
+    systems: ['linux', 'darwin'],
+    sources: ['csrc/node/*.c', 'csrc/fixture/without_buffers.c'],
+    includes: [...includes, 'node_modules/node-api-headers/include'],
+    defines: {
+      NAPI_VERSION: '8',
+      napi_create_external_arraybuffer: 'refuse_buffer',
+      dlsym: 'find_nothing',
+      // Otherwise the module would export its own function.
+      NAPI_EXTERN: '',
+    },
+    uses: ['tenon'],
+    imports: ['calloc', 'free', 'getpid', 'malloc', 'memchr', 'memcpy', 'syscall', 'tn_*'],
+  },
+  {
     // Its threads are those of POSIX.
     name: 'core_fixture',
     systems: ['linux', 'darwin'],

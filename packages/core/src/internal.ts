@@ -117,7 +117,8 @@ export {
   siblingPath,
   type LibraryFunctions,
 } from './native/library-functions.ts'
-export { bufferOrFree, bufferOver } from './native/call/buffer-over.ts'
+export { bufferOrFree, bufferOver, hasNativeBuffers } from './native/call/buffer-over.ts'
+export { copiedBuffer, lentBuffer, type LentBuffer } from './memory/lent-buffer.ts'
 export { sharedBufferOf } from './native/call/shared-buffer.ts'
 export { MEMORY } from './native/memory-of.ts'
 export { textAt } from './native/text-at.ts'

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { NativeError } from '../src/errors/kinds.ts'
+import { UnsupportedError } from '../src/errors/kinds.ts'
 import { processAllocator } from '../src/memory/allocators.ts'
 import { coreFunctions, coreLibrary } from '../src/native/core-library.ts'
 
@@ -11,7 +11,7 @@ test('memory of the process is freed if the runtime refuses a buffer over it', (
   })
   const free = vi.spyOn(coreFunctions(), 'tn_memory_free')
   for (const byteSize of [0, 1, 64, 2 ** 20]) {
-    expect(() => processAllocator.allocate(byteSize)).toThrow(NativeError)
+    expect(() => processAllocator.allocate(byteSize)).toThrow(UnsupportedError)
     expect(free).toHaveBeenLastCalledWith(bufferOver.mock.lastCall![0])
   }
   expect(free).toHaveBeenCalledTimes(4)

@@ -3,7 +3,7 @@ import { runScript } from '@tenon/core/testing'
 import { expect, test } from 'vitest'
 import { packageDirectory } from './support/worker.ts'
 
-test('without buffers over native memory, as in Electron, scopes work and other functions throw NativeError', async () => {
+test('without buffers over native memory, as in Electron, scopes work and other functions throw UnsupportedError', async () => {
   const { code, stdout, stderr } = await runScript(
     `import { createRequire } from 'node:module'
      const koffi = createRequire(import.meta.url)('koffi')
@@ -30,5 +30,8 @@ test('without buffers over native memory, as in Electron, scopes work and other 
       nodeOptions: [...packageFlags, '--disable-warning=ExperimentalWarning'],
     },
   )
-  expect([code, stdout], stderr).toEqual([0, '4n 0n\n4n 0n\nTENON_NATIVE true true\nTENON_NATIVE true true\n0\n'])
+  expect([code, stdout], stderr).toEqual([
+    0,
+    '4n 0n\n4n 0n\nTENON_UNSUPPORTED true true\nTENON_UNSUPPORTED true true\n0\n',
+  ])
 })

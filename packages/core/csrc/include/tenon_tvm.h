@@ -16,6 +16,7 @@
 #define TN_PACKED_OUT_SIZE 16384  /* the size of that text */
 #define TN_PACKED_SLOTS 20480     /* the offset of the slots, TVMFFIAny[TN_PACKED_SLOT_COUNT]: the frames of calls */
 #define TN_PACKED_SLOT_COUNT 6912
+#define TN_PACKED_MEMORY_SIZE 317440 /* a stack, and behind it a pointer for each slot */
 #define TN_PACKED_TEXT 131072     /* the offset of the text that JavaScript leaves for native code, up to the end */
 
 /* The call that tn_packed_call() makes, as tn_packed_head_t.call encodes it: the index of the frame's first slot in
@@ -42,6 +43,11 @@ typedef struct tn_packed_stack tn_packed_stack_t;
  * the thread has ended, it is freed with the last function and value of it that native code holds. */
 TN_API int32_t tn_packed_open(tn_packed_stack_t **out);
 
+/* Creates a stack in zeroed memory of JavaScript, of TN_PACKED_MEMORY_SIZE bytes at a multiple of TN_PACKED_STACK_SIZE, for runtimes
+ * without buffers over native memory. The memory must be valid until the thread's environment has ended. Such a stack never sets
+ * `pending`: JavaScript must take released ids without it. */
+TN_API int32_t tn_packed_open_in(void *memory, tn_packed_stack_t **out);
+
 /* Takes at most `capacity` ids of JavaScript values that native code has released, and returns their number; the
  * other ids stay queued. Called only on the stack's thread. */
 TN_API int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, int32_t capacity);
@@ -53,6 +59,9 @@ TN_API int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, i
 /* Adds places for the addresses of objects that the thread's JavaScript owns one reference of, which never move. A place that
  * is positive is an address. At the end of the thread's environment their references are released, and the places are freed. */
 TN_API int32_t tn_packed_add_places(tn_packed_stack_t *stack, double **out);
+
+/* As tn_packed_add_places(), in zeroed memory of JavaScript, which must be valid until the thread's environment has ended. */
+TN_API int32_t tn_packed_add_places_in(tn_packed_stack_t *stack, double *memory);
 
 /* Releases the reference of a place, which becomes 0. No-op if it is not positive. */
 TN_API void tn_packed_release_place(double *place);

@@ -220,8 +220,10 @@ export const FUNCTIONS = {
   },
   tenon_packed: {
     tn_packed_open: ['int32_t', ['void *']],
+    tn_packed_open_in: ['int32_t', ['void *', 'void *']],
     tn_packed_take_released: ['int32_t', ['void *', 'void *', 'int32_t']],
     tn_packed_add_places: ['int32_t', ['void *', 'void *']],
+    tn_packed_add_places_in: ['int32_t', ['void *', 'void *']],
     tn_packed_release_place: ['void', ['void *']],
     tn_packed_open_library: ['int32_t', ['const char *', 'size_t', 'void *']],
     tn_packed_library_error: ['const char *', []],

@@ -1,4 +1,4 @@
-import { NativeError } from '../errors/kinds.ts'
+import { NativeError, UnsupportedError } from '../errors/kinds.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
 import { coreFunctions, coreLibrary, lastError } from '../native/core-library.ts'
 import { addressOf, keepAlive } from '../native/native-memory.ts'
@@ -85,7 +85,7 @@ export function newGuardedMemory(
     addGuard(buffer, guard)
     return { buffer, address, guard, free: freeing(handle) }
   } catch (error) {
-    if (!(error instanceof NativeError)) throw error
+    if (!(error instanceof NativeError || error instanceof UnsupportedError)) throw error
     if (!isWarned) warnUnguarded(error.sentence)
     return undefined
   }

@@ -39,7 +39,7 @@ export class MappedFile {
     this.lostWrites = lostWrites
   }
 
-  /** The file may be closed afterwards. @throws {NativeError} if the system or the runtime refuses. */
+  /** The file may be closed afterwards. @throws {NativeError} if the system refuses. @throws {UnsupportedError} as {@link bufferOver} */
   static open(path: string, descriptor: number, options: MappedFileOptions): MappedFile {
     const { byteOffset = 0, byteSize, isShared = false } = options
     const out = new BigUint64Array(2)

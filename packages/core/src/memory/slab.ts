@@ -1,5 +1,4 @@
-import { NativeError } from '../errors/kinds.ts'
-import { bufferOver } from '../native/call/buffer-over.ts'
+import { bufferOver, hasNativeBuffers } from '../native/call/buffer-over.ts'
 import { coreLibrary } from '../native/core-library.ts'
 import { isMainThread } from '../native/main-thread.ts'
 import { addressOf } from '../native/native-memory.ts'
@@ -86,12 +85,5 @@ export function partBuffers(): number {
 }
 
 function canShare(): boolean {
-  if (coreLibrary().driver.kind === 'koffi' || !isMainThread()) return false
-  try {
-    new Slab(SLAB_ALIGNMENT).bufferOf(0, 1)
-    return true
-  } catch (error) {
-    if (error instanceof NativeError) return false
-    throw error
-  }
+  return coreLibrary().driver.kind !== 'koffi' && isMainThread() && hasNativeBuffers()
 }

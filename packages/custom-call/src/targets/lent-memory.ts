@@ -1,5 +1,5 @@
 import { cpu, gcAllocator, Segment, Tensor } from '@tenon/core'
-import { Block, bufferOver, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
+import { Block, lentBuffer, type LentBuffer, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
 import { refused } from '../errors/xla-error-classes.ts'
 import type { ReadBuffer } from '../native/read-frame.ts'
 
@@ -27,7 +27,7 @@ export function useLentMemory(
 /** The memory that a native caller lends to a TypeScript function until the function returns. */
 class LentMemory extends ManagedLifetime {
   readonly #name: string
-  readonly #buffers: ArrayBuffer[] = []
+  readonly #buffers: LentBuffer[] = []
 
   constructor(name: string) {
     super()
@@ -39,17 +39,16 @@ class LentMemory extends ManagedLifetime {
   }
 
   protected override release(): void {
-    // Detaching invalidates every raw view of the memory.
-    for (const buffer of this.#buffers) buffer.transfer(0)
+    for (const { end } of this.#buffers) end()
   }
 
   /** Makes a tensor over a buffer. @throws {InvalidArgumentError} if the pointer is null, and the tensor has elements. */
   tensor({ type, pointer }: ReadBuffer, readOnly: boolean): Tensor {
     if (type.byteSize === 0) return new Tensor(gcAllocator.allocate(0), type, cpu)
     if (pointer === 0n) throw refused('INVALID_ARGUMENT', this.#name, `a buffer of ${type} has no memory`)
-    const address = Number(pointer)
-    const buffer = bufferOver(address, type.byteSize)
-    this.#buffers.push(buffer)
+    const lent = lentBuffer(Number(pointer), type.byteSize, readOnly)
+    this.#buffers.push(lent)
+    const { buffer, address } = lent
     const block = new Block(this.gate, new DataView(buffer), Buffer.from(buffer), address)
     return new Tensor(new Segment(block, 0, type.byteSize, readOnly ? READ_ONLY : 0), type, cpu)
   }

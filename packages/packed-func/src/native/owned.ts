@@ -1,6 +1,6 @@
 import { addressOf, bufferOver, CONSTANTS } from '@tenon/core/internal'
 import { MemoryError } from '../errors/error-kinds.ts'
-import { openStack } from './stack.ts'
+import { openStack, type Stack } from './stack.ts'
 
 /*
  * The references to native objects that this thread owns, by places in memory of native code, which releases them at the end of
@@ -44,14 +44,32 @@ export function releaseOwned(place: number): void {
   if (places[place >> SHIFT]![place & MASK] === 0) disown(place)
 }
 
+interface Places {
+  readonly at: number
+  readonly values: Float64Array
+}
+
+function nativePlaces({ host, address }: Stack): Places {
+  const out = new BigUint64Array(1)
+  if (host.tn_packed_add_places(address, addressOf(out)) !== 0) throw noMemory()
+  const at = Number(out[0])
+  return { at, values: new Float64Array(bufferOver(at, COUNT * 8)) }
+}
+
+/** Native code uses an array of JavaScript, which {@link places} keeps. */
+function ownPlaces({ host, address }: Stack): Places {
+  const values = new Float64Array(new ArrayBuffer(COUNT * 8))
+  const at = addressOf(values)
+  if (host.tn_packed_add_places_in(address, at) !== 0) throw noMemory()
+  return { at, values }
+}
+
+const noMemory = (): MemoryError => new MemoryError('out of memory for the references of native objects')
+
 function addPlaces(address: number): void {
   const stack = openStack()
-  const out = new BigUint64Array(1)
   try {
-    if (stack.host.tn_packed_add_places(stack.address, addressOf(out)) !== 0)
-      throw new MemoryError('out of memory for the references of native objects')
-    const at = Number(out[0])
-    const values = new Float64Array(bufferOver(at, COUNT * 8))
+    const { at, values } = stack.isOwn ? ownPlaces(stack) : nativePlaces(stack)
     const first = places.length * COUNT
     for (let i = 0; i < COUNT - 1; i++) values[i] = -(first + i + 1)
     places.push(values)

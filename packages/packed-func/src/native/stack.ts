@@ -1,10 +1,10 @@
 import {
   addressOf,
-  bufferOver,
   CONSTANTS,
   coreFunctions,
   threadDriver,
   Gate,
+  hasNativeBuffers,
   highWord,
   LAYOUTS,
   lowWord,
@@ -13,10 +13,11 @@ import {
   WORDS,
   words,
 } from '@tenon/core/internal'
-import { MemoryError, RecursionError } from '../errors/error-kinds.ts'
+import { RecursionError } from '../errors/error-kinds.ts'
 import { packedAddress, type EnteredFunctions, type PackedFunctions } from './entered.ts'
 import { callDepthLimit } from './depth-limit.ts'
 import { host } from './host.ts'
+import { openOwnMemory, openMemory } from './stack-memory.ts'
 import { TypeIndex } from './type-index.ts'
 
 const { TN_PACKED_STACK_SIZE: SIZE, TN_PACKED_OUT: OUT, TN_PACKED_SLOTS: SLOTS, TN_PACKED_TEXT: TEXT } = CONSTANTS
@@ -167,6 +168,8 @@ export class Stack {
   readonly perform: Perform
   readonly performText: PerformText | undefined
   readonly address: number
+  /** Whether the memory is that of JavaScript, because the runtime has no buffers over native memory. Then {@link PENDING} is always set. */
+  readonly isOwn: boolean
   readonly bytes: Buffer
   readonly i32: Int32Array
   readonly f64: Float64Array
@@ -189,16 +192,16 @@ export class Stack {
     this.entered = entered
     // At the end of its environment, native code releases what this thread owns.
     threadDriver()
-    const out = new BigUint64Array(1)
-    if (this.host.tn_packed_open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
-    this.address = Number(out[0])
-    const buffer = bufferOver(this.address, SIZE)
-    this.bytes = Buffer.from(buffer)
-    this.i32 = new Int32Array(buffer, SLOTS, SLOT_COUNT * 4)
-    this.f64 = new Float64Array(buffer, SLOTS, SLOT_COUNT * 2)
-    this.i64 = new BigInt64Array(buffer, SLOTS, SLOT_COUNT * 2)
-    this.words = new BigUint64Array(buffer, HEAD.words, (HEAD.pending - HEAD.words) / 8)
-    this.head = new Int32Array(buffer, 0, CALL + 1)
+    this.isOwn = !hasNativeBuffers()
+    const { address, buffer, start } = this.isOwn ? openOwnMemory(packed) : openMemory(packed)
+    this.address = address
+    this.bytes = Buffer.from(buffer, start, SIZE)
+    this.i32 = new Int32Array(buffer, start + SLOTS, SLOT_COUNT * 4)
+    this.f64 = new Float64Array(buffer, start + SLOTS, SLOT_COUNT * 2)
+    this.i64 = new BigInt64Array(buffer, start + SLOTS, SLOT_COUNT * 2)
+    this.words = new BigUint64Array(buffer, start + HEAD.words, (HEAD.pending - HEAD.words) / 8)
+    this.head = new Int32Array(buffer, start, CALL + 1)
+    this.clearPending()
     const { perform, performText } = makePerform(this)
     this.perform = perform
     this.performText = performText
@@ -224,6 +227,11 @@ export class Stack {
       this.top = base
       this.text = text
     }
+  }
+
+  /** Begins to wait for what native code releases from now on. */
+  clearPending(): void {
+    this.head[PENDING] = this.isOwn ? 1 : 0
   }
 
   slotAddress(slot: number): number {

@@ -27,7 +27,7 @@ export function release(stack: Stack, place: number): void {
 
 /** Runs after the outermost call if the flag is set: releases what was closed meanwhile, and drains native code's releases. */
 export function catchUp(stack: Stack): void {
-  stack.head[PENDING] = 0
+  stack.clearPending()
   while (waiting.length > 0) releaseOwned(waiting.pop()!)
   drainReleased(stack)
   takeReleasedCallbacks()

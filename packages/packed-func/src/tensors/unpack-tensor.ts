@@ -2,9 +2,13 @@ import { gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
 import {
   Block,
   bufferOver,
+  copiedBuffer,
   Cleaner,
   CONSTANTS,
+  hasNativeBuffers,
   hex,
+  lentBuffer,
+  type LentBuffer,
   ManagedLifetime,
   READ_ONLY,
   typedArrayClass,
@@ -35,13 +39,15 @@ function releaseObject(place: number): void {
  */
 class NativeTensorLifetime extends ManagedLifetime {
   readonly #buffer: WeakRef<ArrayBuffer>
+  readonly #lent: LentBuffer | undefined
   /** The place of the reference to the tensor object; 0 for borrowed memory. */
   readonly #place: number
 
-  /** @param object a tensor object, whose reference is taken over; 0 for borrowed memory */
-  constructor(buffer: ArrayBuffer, object: number) {
+  /** @param object a tensor object, whose reference is taken over; 0 for borrowed memory, which is `lent` */
+  constructor(buffer: ArrayBuffer, object: number, lent?: LentBuffer) {
     super()
     this.#buffer = new WeakRef(buffer)
+    this.#lent = lent
     this.#place = object === 0 ? 0 : own(object)
     if (object !== 0) collected.watch(buffer, this.#place, this)
   }
@@ -60,7 +66,8 @@ class NativeTensorLifetime extends ManagedLifetime {
   }
 
   #detach(): void {
-    this.#buffer.deref()?.transfer(0)
+    if (this.#lent === undefined) this.#buffer.deref()?.transfer(0)
+    else this.#lent.end()
   }
 
   protected override release(): void {
@@ -84,11 +91,14 @@ export function tensorOf(stack: Stack, address: number): Value {
   const description = readDescription(stack)
   const type = readableType(description)
   if (typeof type === 'string') return new NativeTensor(address, type)
-  const made = overNative(description, type, address)
-  if (type.byteSize === 0) {
+  if (type.byteSize === 0 || !hasNativeBuffers()) {
+    const copy = copyOf(description, type)
     stack.release(address)
-    return made
+    return copy
   }
+  const buffer = bufferOver(description.address, type.byteSize)
+  const lifetime = new NativeTensorLifetime(buffer, address)
+  const made = overNative(description, type, blockOver(lifetime, { buffer, address: description.address }))
   setObject(made, new TensorObject(address, 0, true))
   tensorOfObject.set(address, new WeakRef(made))
   return made
@@ -105,13 +115,20 @@ function readableType({ type, device, address }: Description): TensorType | stri
   return address % alignment === 0 ? type : `its memory must be aligned to ${alignment} bytes, got ${hex(address)}`
 }
 
-function overNative({ address, device, readOnly }: Description, type: TensorType, object: number): Tensor {
-  if (type.byteSize === 0) return new Tensor(gcAllocator.allocate(0, 16), type, device)
-  const buffer = bufferOver(address, type.byteSize)
-  const lifetime = new NativeTensorLifetime(buffer, object)
-  const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), address)
-  if (object === 0) borrowed.push(lifetime)
+const blockOver = (
+  { gate }: NativeTensorLifetime,
+  { buffer, address }: Pick<LentBuffer, 'buffer' | 'address'>,
+): Block => new Block(gate, new DataView(buffer), Buffer.from(buffer), address)
+
+function overNative({ device, readOnly }: Description, type: TensorType, block: Block): Tensor {
   return new Tensor(new Segment(block, 0, type.byteSize, readOnly ? READ_ONLY : 0), type, device)
+}
+
+/** A tensor with a copy of the elements, which it alone has: nothing else sees its writes. */
+function copyOf({ address, device, readOnly }: Description, type: TensorType): Tensor {
+  const { block, base, byteSize } = gcAllocator.allocate(type.byteSize, 16)
+  block.bytes.set(new Uint8Array(copiedBuffer(address, byteSize)), base)
+  return new Tensor(new Segment(block, base, byteSize, readOnly && byteSize > 0 ? READ_ONLY : 0), type, device)
 }
 
 const borrowed: NativeTensorLifetime[] = []
@@ -139,5 +156,9 @@ export function borrowedTensor(stack: Stack, address: number): Tensor {
   const type = description === undefined ? TOO_MANY_AXES : readableType(description)
   if (description === undefined || typeof type === 'string')
     throw new PackedFuncTypeError('TypeError', `a borrowed tensor cannot be read: ${String(type)}`)
-  return overNative(description, type, 0)
+  if (type.byteSize === 0) return copyOf(description, type)
+  const lent = lentBuffer(description.address, type.byteSize, description.readOnly)
+  const lifetime = new NativeTensorLifetime(lent.buffer, 0, lent)
+  borrowed.push(lifetime)
+  return overNative(description, type, blockOver(lifetime, lent))
 }

@@ -69,9 +69,12 @@ export function checkSystem(): void {
     })
   }
   if (platform.hasViews()) return
-  throw new UnsupportedError('shared memory needs views of native memory, which this runtime forbids', {
-    hint: 'Use pools, whose read() and write() copy, or a process of plain Node.js.',
-  })
+  throw new UnsupportedError(
+    'shared memory needs views of native memory, which this runtime forbids, as Electron does',
+    {
+      hint: 'In Electron, use pools, whose read() and write() copy, or start a process of plain Node.js.',
+    },
+  )
 }
 
 /** Half of the memory of the machine, or of the container. */

@@ -1,7 +1,4 @@
-import { gcAllocator } from '@tenon/core'
-import { bufferOver } from '@tenon/core/internal'
-
-let views: boolean | undefined
+import { hasNativeBuffers } from '@tenon/core/internal'
 
 /** The abilities of this system that memory depends on. Tests replace the functions. */
 export const platform = {
@@ -12,15 +9,5 @@ export const platform = {
   hasSeals: (): boolean => process.platform === 'linux',
 
   /** Whether views of native memory are allowed, which Electron refuses. Without views, pools are copied. */
-  hasViews: (): boolean => {
-    if (views !== undefined) return views
-    const block = gcAllocator.allocate(16)
-    try {
-      // The view is detached at once, and the memory outlives it.
-      bufferOver(Number(block.address), block.byteSize).transfer(0)
-      return (views = true)
-    } catch {
-      return (views = false)
-    }
-  },
+  hasViews: (): boolean => hasNativeBuffers(),
 }

@@ -1,6 +1,7 @@
 /* The references that JavaScript owns, at the end of its thread. */
 #include "environment.h"
 #include "support.h"
+#include "thread.h"
 
 enum { OBJECTS = 3 * TN_PACKED_PLACES, WORKERS = 4, ENDS = 20 };
 
@@ -126,4 +127,36 @@ TEST(many_threads_release_what_they_own) {
   TVMFFIObjectDecRef(shared);
   CHECK(atomic_load(&ended) == WORKERS * ENDS * 2 * 100 + 1);
   CHECK(tn_tvm_live_objects() == before);
+}
+
+/* A stack in memory of JavaScript, and an error of its thread that outlives both. */
+typedef struct {
+  unsigned char *memory;
+  TVMFFIObjectHandle error;
+} outliving_t;
+
+static void *open_in_memory(void *data) {
+  outliving_t *outliving = data;
+  tn_packed_stack_t *stack;
+  if (tn_packed_open_in(outliving->memory, &stack) != TN_OK || (void *)stack != outliving->memory) return "open";
+  TVMFFIAny *slot = (TVMFFIAny *)(void *)(outliving->memory + TN_PACKED_SLOTS);
+  if (tn_packed_error_create(slot, "Kmessage", 1, 7, 0, 42, NULL) != TN_OK) return "create";
+  outliving->error = slot->v_obj;
+  return NULL;
+}
+
+TEST(tvm_the_memory_of_a_stack_may_end_before_what_native_code_holds_of_it) {
+  enum { AFTER = 0xa5 };
+  bind();
+  void *memory;
+  CHECK(tn_memory_allocate(TN_PACKED_MEMORY_SIZE, TN_PACKED_STACK_SIZE, &memory) == TN_OK);
+  outliving_t outliving = {memory, NULL};
+  test_thread_t thread;
+  CHECK(thread_start(&thread, open_in_memory, &outliving));
+  CHECK(thread_join(&thread) == NULL);
+  /* Another owner has the memory now. */
+  memset(memory, AFTER, TN_PACKED_MEMORY_SIZE);
+  TVMFFIObjectDecRef(outliving.error);
+  for (size_t i = 0; i < TN_PACKED_MEMORY_SIZE; i++) CHECK(outliving.memory[i] == AFTER);
+  tn_memory_free(memory);
 }

@@ -6,7 +6,8 @@
 
 typedef struct {
   tn_callback_t *callback;  /* retained */
-  tn_packed_stack_t *stack; /* retained */
+  tn_packed_stack_t *stack; /* used on its own thread alone */
+  tn__stack_life_t *life;   /* retained */
   uint32_t threads;         /* TN_PACKED_THREADS_* */
   uint32_t timeout_ms;
 } closure_t;
@@ -15,8 +16,8 @@ static void free_closure(void *self) {
   closure_t *closure = self;
   tn_callback_release(closure->callback);
   /* On any thread: that of the function lets go of its captured values when it sees the flag. */
-  __atomic_store_n(&closure->stack->head.pending, 1, __ATOMIC_RELEASE);
-  tn__stack_release(closure->stack);
+  tn__stack_notify(closure->life);
+  tn__stack_release(closure->life);
   free(closure);
 }
 
@@ -75,9 +76,10 @@ int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint
   closure_t *closure = malloc(sizeof *closure);
   TVMFFIObjectHandle function = NULL;
   if (closure == NULL) return tn__packed_fail(slot, "MemoryError", "out of memory for a function");
-  *closure = (closure_t){callback, tn__stack_of(slot), threads, timeout_ms};
+  tn_packed_stack_t *stack = tn__stack_of(slot);
+  *closure = (closure_t){callback, stack, stack->life, threads, timeout_ms};
   tn_callback_retain(callback);
-  tn__stack_retain(closure->stack);
+  tn__stack_retain(closure->life);
   int status = tn__ffi.TVMFFIFunctionCreate(closure, call_closure, free_closure, &function);
   if (status != 0) free_closure(closure);
   return tn__leave(slot, status, kTVMFFIFunction, function);

@@ -10,16 +10,28 @@ _Static_assert(TN_PACKED_PLACES == 1 << TN_PACKED_PLACES_SHIFT, "JavaScript shif
  * they are those of free places, which JavaScript links. */
 struct tn__places {
   tn__places_t *next;
-  double addresses[TN_PACKED_PLACES];
+  double *addresses; /* JavaScript's, or those below */
+  double own[];
 };
 
-int32_t tn_packed_add_places(tn_packed_stack_t *stack, double **out) {
-  tn__places_t *added = calloc(1, sizeof *added);
-  if (added == NULL) return TN_OUT_OF_MEMORY;
+static tn__places_t *add_places(tn_packed_stack_t *stack, double *addresses, size_t own_size) {
+  tn__places_t *added = calloc(1, sizeof *added + own_size);
+  if (added == NULL) return NULL;
+  added->addresses = addresses == NULL ? added->own : addresses;
   added->next = stack->places;
   stack->places = added;
+  return added;
+}
+
+int32_t tn_packed_add_places(tn_packed_stack_t *stack, double **out) {
+  const tn__places_t *added = add_places(stack, NULL, TN_PACKED_PLACES * sizeof(double));
+  if (added == NULL) return TN_OUT_OF_MEMORY;
   *out = added->addresses;
   return TN_OK;
+}
+
+int32_t tn_packed_add_places_in(tn_packed_stack_t *stack, double *memory) {
+  return add_places(stack, memory, 0) == NULL ? TN_OUT_OF_MEMORY : TN_OK;
 }
 
 void tn_packed_release_place(double *place) {
