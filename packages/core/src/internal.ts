@@ -153,6 +153,7 @@ export { readSignature } from './signatures/parse-signature.ts'
 export { printedAsText } from './signatures/printed-signature.ts'
 export { resolveAttributes } from './signatures/resolve-attributes.ts'
 export { resolveCall, type CallType } from './signatures/resolve-call.ts'
+export { inferSizes, type InferSizes } from './signatures/infer-sizes.ts'
 export {
   type AttributesInput,
   type AttributesOutput,

@@ -6,7 +6,7 @@ import { kernelLibrary } from '@tenon/kernels'
 const eps = f32(1e-5)
 const SIGNATURE = '(x: f32[..., d]) -> (y: f32[..., d]); eps: f32'
 
-/** A call as a function with its tensors, which have as many shapes. */
+/** A call as a function with its tensors, which have as many shapes. They have no elements, so the kernel does the same work for each. */
 class Turns {
   readonly x: readonly Tensor[]
   readonly y: readonly Tensor[]
@@ -14,7 +14,7 @@ class Turns {
   #last = 0
 
   constructor(library: NativeLibrary, count: number) {
-    const make = (): Tensor[] => Array.from({ length: count }, (_, i) => tensor('f32', [i + 1, 4]))
+    const make = (): Tensor[] => Array.from({ length: count }, (_, i) => tensor('f32', [i + 1, 0]))
     this.call = customCall(library, 'rms_norm')
     this.x = make()
     this.y = make()
@@ -28,9 +28,9 @@ class Turns {
 }
 
 /** Opens the library, and makes the turns of one shape and of several. */
-function open(count: number): { one: Turns; many: Turns; teardown: () => void } {
+function open(count: number): { one: Turns; many: Turns; library: NativeLibrary; teardown: () => void } {
   const library = NativeLibrary.open(kernelLibrary('kernels'))
-  return { one: new Turns(library, 1), many: new Turns(library, count), teardown: () => library.close() }
+  return { one: new Turns(library, 1), many: new Turns(library, count), library, teardown: () => library.close() }
 }
 
 /** The bodies of the rows are written out, so that they do not share type feedback. */
@@ -123,7 +123,7 @@ export const suite = {
     {
       name: 'call as a function, 16 shapes in turn',
       unit: 'ns',
-      // More shapes than frames are prepared anew.
+      target: { 'one shape': 1.5 },
       setup: (): Contestants => {
         const { one, many, teardown } = open(16)
         return {
@@ -138,6 +138,69 @@ export const suite = {
             },
           },
           teardown,
+        }
+      },
+    },
+    {
+      name: 'call as a function, 1,000 shapes in turn',
+      unit: 'ns',
+      target: { 'one shape': 1.5 },
+      setup: (): Contestants => {
+        const { one, many, teardown } = open(1000)
+        return {
+          ours: () => {
+            const i = many.next()
+            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
+          },
+          peers: {
+            'one shape': () => {
+              const i = one.next()
+              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
+            },
+          },
+          teardown,
+        }
+      },
+    },
+    {
+      name: 'kernel with a signature, 1,000 shapes in turn',
+      unit: 'ns',
+      target: { 'one shape': 1.5 },
+      setup: (): Contestants => {
+        const { one, many, library, teardown } = open(1000)
+        const [kernel, other] = [0, 1].map(() => targetCall(SIGNATURE, typedHandler(library, 'rms_norm')))
+        return {
+          ours: () => {
+            const i = many.next()
+            kernel!(many.x[i]!, { eps: 1e-5 }, { into: many.y[i]! })
+          },
+          peers: {
+            'one shape': () => {
+              const i = one.next()
+              other!(one.x[i]!, { eps: 1e-5 }, { into: one.y[i]! })
+            },
+          },
+          teardown,
+        }
+      },
+    },
+    {
+      name: 'kernel with a signature, a new shape in each call, with its operand and result',
+      unit: 'ns',
+      setup: (): Contestants => {
+        const library = NativeLibrary.open(kernelLibrary('kernels'))
+        const [kernel, other] = [0, 1].map(() => targetCall(SIGNATURE, typedHandler(library, 'rms_norm')))
+        let [rows, others] = [0, 0]
+        const x = tensor('f32', [1, 0])
+        return {
+          ours: () => kernel!(tensor('f32', [++rows, 0]), { eps: 1e-5 }),
+          peers: {
+            'one shape, and a tensor of a new shape': () => {
+              tensor('f32', [2 ** 32 + ++others, 0])
+              return other!(x, { eps: 1e-5 })
+            },
+          },
+          teardown: () => library.close(),
         }
       },
     },

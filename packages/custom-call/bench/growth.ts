@@ -1,6 +1,6 @@
 import type { GrowthSuite } from '@tenon/bench'
 import { NativeLibrary, tensor } from '@tenon/core'
-import { customCall, f32, hostFunction } from '@tenon/custom-call'
+import { customCall, f32, hostFunction, targetCall, typedHandler } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 
 export const suite = {
@@ -25,7 +25,7 @@ export const suite = {
       },
     },
     {
-      name: 'frames of a call as a function, one for each shape',
+      name: 'shapes of a call as a function, in turn',
       counts: [10, 100, 1000],
       open: (count) => {
         const library = NativeLibrary.open(kernelLibrary('kernels'))
@@ -36,6 +36,21 @@ export const suite = {
         return {
           run: () => {
             for (const [x, y] of shapes) call([x!], { results: [y!], attrs })
+          },
+          close: () => library.close(),
+        }
+      },
+    },
+    {
+      name: 'new shapes of a kernel with a signature, with their operands',
+      counts: [10, 100, 1000],
+      open: (count) => {
+        const library = NativeLibrary.open(kernelLibrary('kernels'))
+        const kernel = targetCall('(x: f32[..., d]) -> (y: f32[..., d]); eps: f32', typedHandler(library, 'rms_norm'))
+        let rows = 0
+        return {
+          run: () => {
+            for (let i = 0; i < count; i++) kernel(tensor('f32', [++rows, 0]), { eps: 1e-5 })
           },
           close: () => library.close(),
         }

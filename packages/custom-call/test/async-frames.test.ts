@@ -38,17 +38,17 @@ afterEach(() => {
 
 const SIGNATURE = parseSignature('saxpy', '(x: f32[n], y: f32[n]) -> (z: f32[n]); a: f32')
 
-type Saxpy = (x: Tensor, y: Tensor, options?: object) => Promise<Tensor>
+type Saxpy = (x: Tensor, y: Tensor, options?: object, a?: number) => Promise<Tensor>
 
 /** The forms of calls as functions. */
 const forms: Readonly<Record<string, (library: NativeLibrary, frames?: number) => Saxpy>> = {
   'customCall()': (library) => {
     const saxpy = customCall(library, 'saxpy')
-    return (x, y, options) => saxpy.async([x, y], { results: [x.type], attrs: { a: f32(2) }, ...options })
+    return (x, y, options, a = 2) => saxpy.async([x, y], { results: [x.type], attrs: { a: f32(a) }, ...options })
   },
   'targetCall()': (library, frames = 8) => {
     const saxpy = targetCall(SIGNATURE, typedHandler(library, 'saxpy'), { frames })
-    return (x, y, options) => saxpy.async(x, y, { a: 2 }, options ?? {})
+    return (x, y, options, a = 2) => saxpy.async(x, y, { a }, options ?? {})
   },
 }
 
@@ -72,15 +72,32 @@ describe.each(Object.entries(forms))('asynchronous calls of %s', (_, open) => {
     expect(count()).toStrictEqual([1, 0])
   })
 
-  test('finish after newer types have taken the place of theirs, and close each frame once', async () => {
+  test('of 64 shapes at once share a prepared call, and have a frame each', async () => {
     const count = countFrames()
     const library = NativeLibrary.open(kernelLibrary('kernels'))
     const saxpy = open(library)
-    const lengths = Array.from({ length: 20 }, (__, i) => i + 1)
-    const runs = lengths.map((length) => saxpy(vector(length, length), vector(length, 1)))
+    const lengths = Array.from({ length: 64 }, (__, i) => i + 1)
+    for (let round = 0; round < 3; round++) {
+      const runs = lengths.map((length) => saxpy(vector(length, length), vector(length, round)))
+      expect(() => library.close()).toThrow(ScopeHeldError)
+      for (const [i, z] of (await Promise.all(runs)).entries()) {
+        expect(z.toArray()).toStrictEqual(Array(i + 1).fill(2 * (i + 1) + round))
+      }
+    }
+    expect(count()).toStrictEqual([1, 0])
+    library.close()
+    expect(count()).toStrictEqual([1, 1])
+  })
+
+  test('finish after newer attributes have taken the place of theirs, and close each frame once', async () => {
+    const count = countFrames()
+    const library = NativeLibrary.open(kernelLibrary('kernels'))
+    const saxpy = open(library)
+    const factors = Array.from({ length: 20 }, (__, i) => i + 1)
+    const runs = factors.map((a) => saxpy(vector(a, a), vector(a, 1), {}, a))
     expect(() => library.close()).toThrow(ScopeHeldError)
     for (const [i, z] of (await Promise.all(runs)).entries()) {
-      expect(z.toArray()).toStrictEqual(Array(i + 1).fill(2 * (i + 1) + 1))
+      expect(z.toArray()).toStrictEqual(Array(i + 1).fill((i + 1) ** 2 + 1))
     }
     expect(count()[0]).toBe(20)
     library.close()

@@ -345,10 +345,10 @@ describe('targetCall()', () => {
   test('keeps 1 to 64 frames', () => {
     const prepare = vi.spyOn(TypedHandler.prototype, 'prepare')
     const one = kernel('softmax', SOFTMAX, 1)
-    for (let i = 0; i < 4; i++) one(tensor('f32', [1 + (i % 2)]))
+    for (let i = 0; i < 4; i++) one(tensor('f32', Array<number>(1 + (i % 2)).fill(1)))
     expect(prepare).toHaveBeenCalledTimes(4)
     const many = kernel('softmax', SOFTMAX, 64)
-    for (let i = 0; i < 128; i++) many(tensor('f32', [1 + (i % 64)]))
+    for (let i = 0; i < 128; i++) many(tensor('f32', Array<number>(1 + (i % 64)).fill(1)))
     expect(prepare).toHaveBeenCalledTimes(4 + 64)
     for (const frames of [0, 65, 1.5, '8', Number.NaN]) {
       expect(() => kernel('softmax', SOFTMAX, frames as number)).toThrow(/frames must be a whole number from 1 to 64/)

@@ -37,6 +37,8 @@ typedef struct tn_xla_descriptor {
 typedef struct tn_xla_call_head {
   /* From the start of the call to an array of tn_xla_buffer_t, operands before results. Handlers get copies of them. */
   uint64_t buffers_offset;
+  /* From the start of the call to the i64 dimensions of the first buffer, followed by those of the others. A scalar has one, which is 0. */
+  uint64_t dims_offset;
 } tn_xla_call_head_t;
 
 /* The number of bytes that tn_xla_frame_build() needs for a descriptor, which starts with a tn_xla_descriptor_t. The
@@ -44,8 +46,9 @@ typedef struct tn_xla_call_head {
 TN_API int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out);
 
 /* Lays out a prepared call in `memory`, which the caller owns, aligned to 64 bytes and in place until tn_xla_close().
- * It starts with a tn_xla_call_head_t. Before a run the caller sets the `data` of each buffer, which is null. Each stage of a run gets
- * all words of its frame as they were laid out, so what a handler writes there does not change later runs. */
+ * It starts with a tn_xla_call_head_t. Before a run the caller sets the `data` of each buffer, which is null, and may set
+ * the dimensions of buffers: those at `dims_offset`, because the `dims` of a buffer point to the copy of a handler. Each stage of a run
+ * gets all words of its frame as they were set, so what a handler writes there does not change later runs. */
 TN_API int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size);
 
 /* Returns 1 if the last handler of a call has written to its frame, to a buffer, or to an attribute, otherwise 0. Its future does not

@@ -81,6 +81,7 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
   tn_xla_buffer_t *buffers = take(block, count, sizeof *buffers, 8);
   void **pointers = take(block, count, sizeof *pointers, 8);
   int32_t *types = take(block, count, sizeof *types, 8);
+  const size_t dims = align_up(block->used, 8);
   for (size_t i = 0; i < count; i++) {
     TN_TRY(lay_buffer(source, block, call == NULL ? NULL : &buffers[i]));
     if (call == NULL) continue;
@@ -89,6 +90,7 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
   }
   if (call == NULL) return TN_OK;
   call->head.buffers_offset = (uint64_t)((uint8_t *)buffers - (uint8_t *)&call->frame);
+  call->head.dims_offset = dims - offsetof(tn__xla_call_t, frame);
   call->frame.args = (tn_xla_args_t){sizeof call->frame.args, NULL, header->operands, types, pointers};
   call->frame.rets = (tn_xla_rets_t){sizeof call->frame.rets, NULL, header->results, types + header->operands,
                                      pointers + header->operands};
@@ -234,13 +236,14 @@ static int32_t lay(const void *descriptor, size_t size, block_t *block) {
 static size_t image_offset(const block_t *block) { return align_up(block->used, 32); }
 static size_t image_size(const block_t *block) { return block->used - offsetof(tn__xla_call_t, frame); }
 
-/* Copies what handlers get behind it. From here on `buffers_offset` is that of the copies. */
+/* Copies what handlers get behind it. From here on the offsets are those of the copies. */
 static void lay_image(const block_t *block) {
   tn__xla_call_t *call = (tn__xla_call_t *)(void *)block->memory;
   const size_t offset = image_offset(block);
   call->image_size = image_size(block);
   call->image = memcpy(block->memory + offset, &call->frame, call->image_size);
   call->head.buffers_offset += offset;
+  call->head.dims_offset += offset;
 }
 
 int32_t tn_xla_frame_written(const void *memory) {

@@ -226,6 +226,7 @@ export const STRUCTS = {
   },
   tn_xla_call_head_t: {
     buffers_offset: 'uint64_t',
+    dims_offset: 'uint64_t',
   },
   tn_xla_memory_t: {
     struct_size: 'size_t',

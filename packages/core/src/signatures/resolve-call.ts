@@ -61,7 +61,7 @@ export function resolveCall(signature: KernelSignature, call: CallTypes): Resolv
 }
 
 /** The parts of a signature that all of its calls use. */
-interface SignaturePlan {
+export interface SignaturePlan {
   /** The operands that are not tokens. */
   readonly operands: readonly Parameter[]
   /** The results that are not tokens, each with the index of the operand that it shares its memory with, or -1. */
@@ -72,7 +72,8 @@ interface SignaturePlan {
 
 const plans = new WeakMap<KernelSignature, SignaturePlan>()
 
-function planOf(signature: KernelSignature): SignaturePlan {
+/** Returns the plan of a signature, which is made once. */
+export function planOf(signature: KernelSignature): SignaturePlan {
   let plan = plans.get(signature)
   if (plan === undefined) {
     const operands = signature.operands.filter(({ isToken }) => !isToken)
@@ -203,7 +204,8 @@ function matchOne(
   return type
 }
 
-const COMPARISONS: Readonly<Record<Comparison, (left: number, right: number) => boolean>> = {
+/** The functions of the comparisons. */
+export const COMPARISONS: Readonly<Record<Comparison, (left: number, right: number) => boolean>> = {
   '==': (left, right) => left === right,
   '!=': (left, right) => left !== right,
   '<': (left, right) => left < right,

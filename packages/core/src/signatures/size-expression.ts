@@ -63,6 +63,36 @@ export function evaluate(
   return value + 0 // no negative zero
 }
 
+/** Returns the value of an expression for the values of names, or NaN if it does not have one. */
+export type SizeOf = (values: readonly number[]) => number
+
+/**
+ * Compiles an expression for {@link evaluate} with many values of its names, but without reasons.
+ *
+ * @param placeOf returns the index of the value of a name, or undefined if it is unknown. @returns undefined if a name is unknown.
+ */
+export function compileSize(
+  expression: SizeExpression,
+  placeOf: (name: string) => number | undefined,
+): SizeOf | undefined {
+  if (typeof expression === 'number') return () => expression
+  if (typeof expression === 'string') {
+    const place = placeOf(expression)
+    return place === undefined ? undefined : (values) => values[place]!
+  }
+  const { operator } = expression
+  const left = compileSize(expression.left, placeOf)
+  const right = compileSize(expression.right, placeOf)
+  if (left === undefined || right === undefined) return undefined
+  return (values) => {
+    const [a, b] = [left(values), right(values)]
+    if (b === 0 && (operator === '/' || operator === '%' || operator === 'ceildiv')) return Number.NaN
+    if (operator === '/' && a % b !== 0) return Number.NaN
+    const value = OPERATIONS[operator](a, b)
+    return Number.isSafeInteger(value) ? value + 0 : Number.NaN
+  }
+}
+
 const OPERATIONS: Readonly<Record<SizeOperator, (left: number, right: number) => number>> = {
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,

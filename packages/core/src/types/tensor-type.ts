@@ -41,6 +41,8 @@ export class TensorType<out D extends DType = DType> {
   readonly byteSize: number
   /** @internal the strings in this memory; undefined for all other memory */
   readonly strings: StringElements | undefined
+  /** @internal 32 bits that differ for most types */
+  readonly hash: number
   /** @internal the type with reversed axes, once it is known */
   transposed: TensorType<D> | undefined
   /** @internal the type with the same shape and row-major strides, once it is known */
@@ -63,11 +65,13 @@ export class TensorType<out D extends DType = DType> {
       throw new ArgumentRangeError(`shape must have at most 2^53 - 1 elements, got [${shape.join(', ')}]`)
     }
     // Without methods that a program can replace: the type is kept, and later tensors of its shape would get too little memory.
-    const { bits } = dtypeInfo(dtype)
+    const info = dtypeInfo(dtype)
+    const { bits } = info
     const spanned = strides === undefined ? this.elementCount : spanOf(shape, strides)
     const byteSize = packing === 'packed' ? bytesOfBits(spanned * bits) : spanned * (bits < 8 ? 1 : bits / 8)
     this.byteSize = checkSize(byteSize, 'the size of the tensor')
     this.strings = strings
+    this.hash = hashOf(info, shape, strides, packing)
     this.transposed = undefined
     this.rowMajor = strides === undefined ? this : undefined
   }
@@ -143,7 +147,7 @@ function intern(
   strides: readonly number[] | undefined,
   packing: Packing,
 ): TensorType {
-  const place = placeOf(info, sizes, strides, packing)
+  const place = hashOf(info, sizes, strides, packing) >>> 22
   const first = recent[place]
   if (first !== undefined && isType(first, info.name, sizes, strides, packing)) return first
   const second = recent[place ^ 1]
@@ -155,8 +159,8 @@ function intern(
   return type
 }
 
-/** The place of a type in {@link recent}. The last multiplication lets the high bits of the sizes count. */
-function placeOf(
+/** The hash of a type. The last multiplication lets the high bits of the sizes count. */
+function hashOf(
   info: DTypeInfo,
   sizes: readonly number[],
   strides: readonly number[] | undefined,
@@ -167,7 +171,7 @@ function placeOf(
   if (strides !== undefined) {
     for (let axis = 0; axis < strides.length; axis++) hash = (Math.imul(hash, 31) + strides[axis]!) | 0
   }
-  return Math.imul(hash, 0x9e3779b1) >>> 22
+  return Math.imul(hash, 0x9e3779b1)
 }
 
 function isType(

@@ -1,10 +1,10 @@
-import type { NativeAllocator, Tensor, TensorType } from '@tenon/core'
+import type { NativeAllocator } from '@tenon/core'
 import type { Gated } from '@tenon/core/internal'
 import { allocateResult } from './allocate-result.ts'
 import { callBatch } from './call-batch.ts'
 import type { Callee } from './callee.ts'
-import { makeFrames, type FrameArguments, type FrameCall, type FrameKey } from './frames.ts'
-import { FIRST_TENSOR, UNSET } from './operand-list.ts'
+import { makeFrames, type FrameArguments, type FrameCall, type FrameKey, type InferTypes } from './frames.ts'
+import { FIRST_TENSOR, typesOf, UNSET } from './operand-list.ts'
 import type { RunAsyncOptions } from './run-later.ts'
 import { runsStrings, type StringCalls } from './string-calls.ts'
 import type { Tensors } from './call-target.ts'
@@ -34,6 +34,8 @@ export interface CallForm<Call extends FrameCall, Arguments extends CallArgument
   read(args: readonly unknown[], isAsync: boolean): Arguments
   /** Prepares a call for arguments. @throws {ArgumentError} if something cannot be passed. */
   prepare(args: Arguments): Call
+  /** Makes the inference for calls that differ from one that was prepared only in the sizes of tensors. */
+  inference(key: FrameKey): InferTypes<Arguments>
   /** Makes results share memory with operands. No place of the list is empty. */
   share?(list: Gated[], operandCount: number): void
   /** The steps for strings among operands and results. */
@@ -53,12 +55,12 @@ export interface CallFunctions {
 /** Makes the functions that read arguments, find or prepare a call, allocate results, and run the call. */
 export function callFunction<Call extends FrameCall, Arguments extends CallArguments, Shape>(
   name: string,
-  { read, prepare, share, valueOf, strings }: CallForm<Call, Arguments>,
+  { read, prepare, inference, share, valueOf, strings }: CallForm<Call, Arguments>,
   callee: Callee<Call, Shape>,
 ): CallFunctions {
   const { frames, remote } = callee
   const { run, runAsync } = strings === undefined ? callee : runsStrings(strings, callee)
-  const { find, keep } = makeFrames<Call>(frames)
+  const { find, keep } = makeFrames<Call, Arguments>(frames, inference)
   const ownAllocator = remote?.allocator
   const first = FIRST_TENSOR
   const unset = UNSET
@@ -162,11 +164,6 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
 
 function keyOf({ list, operandCount, variant, attributes }: CallArguments): FrameKey {
   return { types: typesOf(list), operandCount, variant, attributes }
-}
-
-/** Returns the types of the tensors of a list; undefined for a result that the call allocates. */
-export function typesOf(list: readonly Gated[]): (TensorType | undefined)[] {
-  return list.slice(FIRST_TENSOR).map((tensor) => (tensor as Partial<Tensor>).type)
 }
 
 /** Gives a function its name and members. They are not enumerable, so that `console.log` prints the function in one line. */

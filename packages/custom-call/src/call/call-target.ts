@@ -60,6 +60,11 @@ export abstract class CallTarget implements Runnable {
     if (remains !== undefined) dropped.watch(this, remains, this)
   }
 
+  /** Whether the frames of the call can run tensors of other sizes, if they are all that the frames contain. */
+  get isResizable(): boolean {
+    return true
+  }
+
   /** Whether the work on a stream can be captured once and replayed. */
   get isCapturable(): boolean {
     return false

@@ -8,18 +8,22 @@ import type { Callee } from './callee.ts'
 import type { KernelCallShape } from './kernel-arguments.ts'
 import type { ListedShape } from './listed-arguments.ts'
 import type { PreparedCall } from './prepared-call.ts'
+import type { ResizedCall } from './resized-call.ts'
 import { runOn } from './run-call.ts'
 import { runLater } from './run-later.ts'
 
 /** The handler or function of a kernel. */
 export type KernelHandler = TypedHandler | UntypedFunction
 
+/** A call that a function prepared, or the same one for tensors of other sizes. */
+type LocalCall = PreparedCall | ResizedCall
+
 /** The callee of functions whose calls run in this process. @param limit the greatest number of prepared calls that a function keeps. */
 function localCallee<Shape>(
   handler: KernelHandler,
   limit: number,
   prepare: (shape: Shape) => PreparedCall,
-): Callee<PreparedCall, Shape> {
+): Callee<LocalCall, Shape> {
   // The state of a call belongs to one call site.
   const hasState = handler instanceof TypedHandler && handler.stages.includes('instantiate')
   return {
@@ -34,7 +38,7 @@ function localCallee<Shape>(
 }
 
 /** @internal Makes the callee of a handler or an untyped function without a signature. @param limit as of {@link kernelCallee} */
-export function handlerCallee(handler: KernelHandler, limit: number): Callee<PreparedCall, ListedShape> {
+export function handlerCallee(handler: KernelHandler, limit: number): Callee<LocalCall, ListedShape> {
   return localCallee<ListedShape>(handler, limit, (shape) => handler.prepare(shape as never))
 }
 
@@ -50,7 +54,7 @@ export function kernelCallee(
   signature: KernelSignature,
   handler: KernelHandler,
   limit: number,
-): Callee<PreparedCall, KernelCallShape> {
+): Callee<LocalCall, KernelCallShape> {
   const isTyped = handler instanceof TypedHandler
   if (!isTyped) checkOpaque(signature, handler)
   return localCallee<KernelCallShape>(handler, limit, ({ values, resources, ...shape }) => {

@@ -1,12 +1,13 @@
 import { ArgumentError, TensorType, type KernelSignature, type Parameter, type Tensor } from '@tenon/core'
-import { wrongType, type Gated } from '@tenon/core/internal'
+import { inferSizes, resolveAttributes, wrongType, type Gated } from '@tenon/core/internal'
 import { CallAttributes } from '../attributes/call-attributes.ts'
+import { readTyped } from '../attributes/encode-values.ts'
 import { typeInLayout } from '../shape/layouts.ts'
 import { aliasedPairs, shareMemory } from './aliased-results.ts'
 import { allocateResult } from './allocate-result.ts'
-import { typesOf, type CallArguments, type CallForm } from './call-function.ts'
+import type { CallArguments, CallForm } from './call-function.ts'
 import type { Callee } from './callee.ts'
-import type { FrameCall } from './frames.ts'
+import type { FrameCall, FrameKey } from './frames.ts'
 import { readNamedLayouts, signatureLayouts, type KernelLayouts } from './kernel-layouts.ts'
 import { readOperands, refuseOperands } from './kernel-operands.ts'
 import {
@@ -20,8 +21,8 @@ import {
 } from './kernel-options.ts'
 import { attributesHint, group, prepareHint, withoutTokens, type Grouped } from './kernel-parameters.ts'
 import { readResults } from './kernel-results.ts'
-import { kernelShape, type KernelShape } from './kernel-shape.ts'
-import { FIRST_TENSOR, isTensor, listFor, refuseTensor, UNSET } from './operand-list.ts'
+import { kernelShape, typesInShape, type KernelShape } from './kernel-shape.ts'
+import { FIRST_TENSOR, isTensor, listFor, refuseTensor, typesOf, UNSET } from './operand-list.ts'
 import { ASYNC_OPTIONS } from './run-later.ts'
 import { stringCalls } from './string-calls.ts'
 
@@ -163,22 +164,33 @@ export function kernelArguments<Call extends FrameCall>(
     )
   }
 
+  const shapeOf = ({ list, operandCount, results: passed, attributes, layouts }: KernelArguments): KernelShape => {
+    const types = typesOf(list)
+    const values = reader.write(attributes) as object
+    refuseMisplacedOptions(signature, values, knownAsync)
+    return kernelShape(
+      signature,
+      group(operands, types.slice(0, operandCount) as TensorType[]),
+      values,
+      likewise(results, passed, types.slice(operandCount)),
+      layouts,
+    )
+  }
+
+  /** Returns the inference for calls of other sizes, which {@link shapeOf} does if the signature needs more than their sizes. */
+  const inference = ({ types, attributes }: FrameKey): ReturnType<KernelForm<Call>['inference']> => {
+    const values = resolveAttributes(signature, reader.write(attributes), readTyped)
+    const infer = isFixed ? inferSizes(signature, types, values) : undefined
+    return (args) => infer?.(typesOf(args.list)) ?? typesInShape(shapeOf(args))
+  }
+
   return {
     read,
-    prepare: ({ list, operandCount, results: passed, attributes, layouts, options }) => {
-      const types = typesOf(list)
-      const values = reader.write(attributes) as object
-      refuseMisplacedOptions(signature, values, knownAsync)
-      const shape = kernelShape(
-        signature,
-        group(operands, types.slice(0, operandCount) as TensorType[]),
-        values,
-        likewise(results, passed, types.slice(operandCount)),
-        layouts,
-      )
-      const { alignment, stream, resources } = options
-      return prepare({ ...shape, alignment, stream, resources } as KernelCallShape)
+    prepare: (args) => {
+      const { alignment, stream, resources } = args.options
+      return prepare({ ...shapeOf(args), alignment, stream, resources } as KernelCallShape)
     },
+    inference,
     ...(pairs.length > 0 && { share: (list, operandCount) => shareMemory(name, pairs, list, operandCount) }),
     strings,
     valueOf: isSingle ? ({ list, operandCount }) => list[first + operandCount] : valuesOf,

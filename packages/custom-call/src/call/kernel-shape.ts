@@ -1,4 +1,4 @@
-import { ArgumentError, type KernelSignature, type Parameter, type TensorType } from '@tenon/core'
+import { ArgumentError, TensorType, type KernelSignature, type Parameter } from '@tenon/core'
 import { resolveAttributes, resolveCall, type CallType } from '@tenon/core/internal'
 import { readTyped } from '../attributes/encode-values.ts'
 import type { Alias } from '../shape/alias.ts'
@@ -70,6 +70,11 @@ export function kernelShape(
     names: [...operandNames, ...resultNames],
     ...(isPlain ? {} : { layouts: layoutsByPosition(layouts, operands, groups) }),
   }
+}
+
+/** Returns the types of the tensors of a call, without tokens and scratch. */
+export function typesInShape({ operands, results }: KernelShape): TensorType[] {
+  return [...operands, ...results].filter((one) => one instanceof TensorType)
 }
 
 /** Returns the shapes in the order of the parameters, and adds the names of the tensors. */

@@ -14,6 +14,7 @@ import {
   MAKE_TENSORS,
   MOST_TENSORS,
   refuseTensor,
+  typesOf,
 } from './operand-list.ts'
 import { checkProgramOptions, PROGRAM_OPTIONS, type ProgramOptions } from '../shape/program-options.ts'
 import { ASYNC_OPTIONS, type RunAsyncOptions } from './run-later.ts'
@@ -122,6 +123,11 @@ export function listedArguments<Call extends FrameCall>(
         alignment,
         [extra]: reader.write(attributes),
       } as never),
+    // The caller passes all tensors.
+    inference:
+      () =>
+      ({ list }) =>
+        typesOf(list) as TensorType[],
     valueOf: ({ list, operandCount }) => {
       const firstResult = first + operandCount
       return list.length === firstResult + 1 ? list[firstResult] : list.slice(firstResult)

@@ -1,5 +1,5 @@
 import { isProxy } from 'node:util/types'
-import { ArgumentError, Tensor } from '@tenon/core'
+import { ArgumentError, Tensor, type TensorType } from '@tenon/core'
 import { globalGate, typedArrayHint, wrongType, type Gated } from '@tenon/core/internal'
 
 /** The index of the first tensor in a list of operands, behind the call and its library. */
@@ -34,6 +34,13 @@ export function copyTensors(
   const firstResult = FIRST_TENSOR + operandCount
   for (let i = 0; i < operandCount; i++) list[FIRST_TENSOR + i] = operands[i]
   for (let i = 0; i < resultCount; i++) list[firstResult + i] = results[i]
+}
+
+/** Returns the types of the tensors of a list; undefined for a result that the call allocates. */
+export function typesOf(list: readonly Gated[]): (TensorType | undefined)[] {
+  const types: (TensorType | undefined)[] = []
+  for (let i = FIRST_TENSOR; i < list.length; i++) types.push((list[i] as Partial<Tensor>).type)
+  return types
 }
 
 /** More operands or results than any call has, and few enough to copy the list of them. */

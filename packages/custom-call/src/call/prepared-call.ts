@@ -1,13 +1,17 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
-import { inspectAsText, ManagedLifetime, type Gated } from '@tenon/core/internal'
+import { CONSTANTS, inspectAsText, ManagedLifetime, type Gated } from '@tenon/core/internal'
 import { runLater, type LaterRun, type RunAsyncOptions } from './run-later.ts'
 import type { CallFrame } from '../native/call-frame.ts'
 import type { CallShape } from '../shape/call-shape.ts'
+import { isResizable, withSizes } from '../shape/other-sizes.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
-import { fillList } from './check-tensors.ts'
+import { fillList, type TensorUser } from './check-tensors.ts'
 import { FIRST_TENSOR, listFor } from './operand-list.ts'
+import { ResizedCall } from './resized-call.ts'
 import { runOn, writePointers } from './run-call.ts'
+
+const { TN_XLA_JOB_TYPED: TYPED } = CONSTANTS
 
 /** The bytes of frames that a call keeps for later asynchronous runs, and the number of frames if they are small. */
 const MOST_SPARE_BYTES = 2 ** 22
@@ -123,19 +127,33 @@ export class PreparedCall<
     return list
   }
 
-  /** @internal Makes an asynchronous run of a list of operands. @throws as {@link run} */
-  runOf(list: Gated[]): LaterRun {
+  /**
+   * @internal Makes an asynchronous run of a list of operands.
+   *
+   * @param user this call, or one for other sizes of it. @throws as {@link run}
+   */
+  runOf(list: Gated[], user: TensorUser = this): LaterRun {
     const { target } = this
-    list[0] = this
+    list[0] = user
     list[1] = target
     const frame = this.#spare?.pop() ?? this.newFrame()
     try {
-      writePointers(this, frame, list)
+      writePointers(user, frame, list)
     } catch (error) {
       this.#keep(frame)
       throw error
     }
     return { target, frame, held: list, end: () => this.#endRun(frame) }
+  }
+
+  /** @internal Returns the call for tensors of other sizes, or undefined if the frame cannot have them. Both run in the same frame. */
+  withTypes(types: readonly TensorType[]): ResizedCall | undefined {
+    const { shape, target } = this
+    if (!isResizable(shape) || !target.isResizable) return undefined
+    for (const { operand, result } of shape.aliases) {
+      if (types[operand] !== types[shape.operandCount + result]) return undefined
+    }
+    return new ResizedCall(this, withSizes(shape, types, target.kind === TYPED))
   }
 
   /** @internal Lays out another frame of the call. @throws {ScopeClosedError} if the call or its library is closed. */

@@ -72,6 +72,7 @@ function makeRuns(): Runs {
     const { words: pointers, places } = frame
     const { types, operandCount, misalignment, deviceType } = shape
     let isSame = true
+    if (frame.types !== types) frame.resize(shape)
     try {
       for (let i = 0; i < types.length; i++) {
         const tensor = list[first + i] as Tensor

@@ -1,6 +1,10 @@
 import { cpu, Tensor, type TensorType } from '@tenon/core'
-import { copyBytes, highWord, lowWord, newCollected, Slab, TENSOR_ALIGNMENT } from '@tenon/core/internal'
+import { copyBytes, highWord, LAYOUTS, lowWord, newCollected, Slab, TENSOR_ALIGNMENT } from '@tenon/core/internal'
+import type { CallShape } from '../shape/call-shape.ts'
 import { Temp, type Leaf } from '../shape/leaf.ts'
+
+/** The place of the offset of the dimensions in the frame of a typed call. */
+const DIMS_OFFSET = LAYOUTS.tn_xla_call_head_t.offsets.dims_offset
 
 /** The alignment of frames and scratch memory, in bytes. */
 const ALIGNMENT = 64
@@ -42,6 +46,8 @@ export class CallFrame {
    * frozen, for the same reason as the `types` of a call's shape.
    */
   places: readonly number[] = []
+  /** The types whose dimensions are in the frame. A run with other types writes those of its own. */
+  types: readonly TensorType[]
   /** Whether a run uses the frame. */
   running = false
   /** The copies of row-major operands in the layouts of the call, by the index of the tensor, once a run has needed them. */
@@ -50,7 +56,7 @@ export class CallFrame {
   /** The bytes of the frame, with its scratch memory and its copies of operands. */
   byteSize: number
 
-  constructor({ slab, view, words }: FrameSlab, start: number, byteSize: number) {
+  constructor({ slab, view, words }: FrameSlab, start: number, byteSize: number, types: readonly TensorType[]) {
     this.view = view
     this.words = words
     this.start = start
@@ -58,6 +64,7 @@ export class CallFrame {
     this.lo = lowWord(this.address)
     this.hi = highWord(this.address)
     this.byteSize = byteSize
+    this.types = types
   }
 
   /**
@@ -78,6 +85,16 @@ export class CallFrame {
     return copy
   }
 
+  /** Writes the dimensions of the tensors of a run, which the frame of an untyped call does not have. */
+  resize({ types, dims }: CallShape): void {
+    const { words, start } = this
+    if (dims.length > 0) {
+      const at = (start + words[(start + DIMS_OFFSET) / 4]!) / 4
+      for (let i = 0; i < dims.length; i++) words[at + i] = dims[i]!
+    }
+    this.types = types
+  }
+
   /** Copies the operands of a bound call again, which may have other values now. */
   stageAgain(operands: readonly Tensor[]): void {
     this.staged?.forEach((copy, index) => {
@@ -88,15 +105,18 @@ export class CallFrame {
 
 let current: FrameSlab | undefined
 
-/** Allocates a zeroed frame. @throws {AllocationError} if memory is exhausted. */
-export function allocateFrame(byteSize: number): CallFrame {
-  if (byteSize > LARGEST_PART) return new CallFrame(new FrameSlab(byteSize), 0, byteSize)
+/** A frame without tensors. */
+const NO_TYPES: readonly TensorType[] = Object.freeze([])
+
+/** Allocates a zeroed frame. @param types of its tensors. @throws {AllocationError} if memory is exhausted. */
+export function allocateFrame(byteSize: number, types: readonly TensorType[] = NO_TYPES): CallFrame {
+  if (byteSize > LARGEST_PART) return new CallFrame(new FrameSlab(byteSize), 0, byteSize, types)
   let start = current === undefined ? -1 : current.slab.take(byteSize, ALIGNMENT)
   if (start === -1) {
     current = new FrameSlab(SLAB_SIZE)
     start = current.slab.take(byteSize, ALIGNMENT)
   }
-  return new CallFrame(current!, start, byteSize)
+  return new CallFrame(current!, start, byteSize, types)
 }
 
 /** The scratch of a call without scratch. */

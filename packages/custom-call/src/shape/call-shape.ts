@@ -67,6 +67,8 @@ export interface CallShape {
   /** The type of the device of all tensors, as DLPack numbers it. */
   readonly deviceType: number
   readonly aliases: readonly Alias[]
+  /** The dimensions of the tensors in words of 32 bits, for a frame that runs tensors of other sizes; otherwise none. */
+  readonly dims: readonly number[]
   /** All buffers in pre-order, operands before results. */
   readonly leaves: readonly Leaf[]
   readonly operands: readonly Tree[]
@@ -76,6 +78,8 @@ export interface CallShape {
 const CPU = 1
 
 const NO_ALIASES: readonly Alias[] = Object.freeze([])
+
+const NO_DIMS: readonly number[] = Object.freeze([])
 
 /** Checks the tensors of a call. @throws {ArgumentError} if one is not a type, or has a layout that XLA does not have. */
 export function callShape(name: string, options: PrepareOptions, deviceType: number = CPU): CallShape {
@@ -109,6 +113,7 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
     deviceType,
     aliases:
       aliases === undefined ? NO_ALIASES : checkAliases(name, aliases, operandTypes, types.slice(operandTypes.length)),
+    dims: NO_DIMS,
     leaves: leaves.length === types.length ? ownTypes : leaves.slice(),
     operands,
     results,
@@ -130,7 +135,8 @@ export function placeOf({ name, names, operandCount }: CallShape, index: number)
 /** The size at which differences of addresses do not fit into an int32. */
 const HUGE = 2 ** 31
 
-function byteSizesOf(types: readonly TensorType[]): readonly number[] {
+/** Returns the sizes of tensors in bytes, as {@link CallShape.byteSizes}. */
+export function byteSizesOf(types: readonly TensorType[]): readonly number[] {
   const isHuge = types.some(({ byteSize }) => byteSize >= HUGE)
   return types.map(({ byteSize }) => (isHuge ? Infinity : byteSize))
 }

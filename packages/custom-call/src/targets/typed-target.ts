@@ -79,6 +79,12 @@ class TypedTarget extends CallTarget {
     this.#deviceOrdinal = call.deviceOrdinal
   }
 
+  /** The state of a stage can depend on shapes. */
+  override get isResizable(): boolean {
+    const { instantiate, prepare, initialize } = this.#handler.addresses
+    return instantiate === 0 && prepare === 0 && initialize === 0
+  }
+
   override get isCapturable(): boolean {
     return this.#handler.metadata.commandBufferCompatible
   }
@@ -129,7 +135,7 @@ function buildFrame(handler: CalledHandler, { shape, attrs, deviceOrdinal }: Typ
   checkStatus(functions.tn_xla_frame_size(from, length, addressOf(frameSize)), `preparing ${name}`)
   const frameBytes = Number(frameSize[0])
   const { offsets, byteSize } = planScratch(leaves, frameBytes)
-  const frame = allocateFrame(byteSize)
+  const frame = allocateFrame(byteSize, shape.types)
   const { view, start, address } = frame
   checkStatus(functions.tn_xla_frame_build(from, length, address, frameBytes), `preparing ${name}`)
   const buffers = view.getUint32(start + HEAD.buffers_offset, true)

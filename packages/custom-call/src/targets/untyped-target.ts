@@ -78,7 +78,7 @@ function layOutUntyped(shape: CallShape, call: UntypedCall): CallFrame {
   const cellAt = (index: number): number => RECORD_SIZE + 8 * index
   const opaqueAt = cellAt(cells.length)
   const { offsets, byteSize } = planScratch(shape.leaves, opaqueAt + call.opaque.length + 1)
-  const frame = allocateFrame(byteSize)
+  const frame = allocateFrame(byteSize, shape.types)
   const { view, start, address } = frame
   const pointer = (at: number, to: number): void => writeAddress(view, start + at, to)
 

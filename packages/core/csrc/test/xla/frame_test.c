@@ -49,6 +49,28 @@ TEST(frame_has_sizes_types_and_pointers_of_the_abi) {
   finish(call);
 }
 
+TEST(frame_gets_the_dimensions_that_a_caller_sets) {
+  descriptor_t d;
+  put_example(&d);
+  void *call = prepare(&d);
+  CHECK(call != NULL);
+  int64_t *dims = dims_of(call);
+  CHECK(dims[0] == 2 && dims[1] == 3 && dims[2] == 0 && dims[3] == 7);
+  for (int64_t run = 1; run < 4; run++) {
+    dims[0] = run;
+    dims[1] = run << 40;
+    dims[3] = 0;
+    CHECK(tn_xla_execute(call) == TN_OK);
+    const tn_xla_buffer_t *first = seen.args.args[0];
+    CHECK(first->dims != dims && first->rank == 2 && first->dims[0] == run && first->dims[1] == run << 40);
+    CHECK(first[2].rank == 1 && first[2].dims[0] == 0 && tn_xla_frame_written(call) == 0);
+    /* What a handler writes there is not that of the next run. */
+    first->dims[0] = 99;
+    CHECK(tn_xla_frame_written(call) == 1);
+  }
+  finish(call);
+}
+
 TEST(frame_carries_every_kind_of_attribute) {
   descriptor_t d;
   put_example(&d);

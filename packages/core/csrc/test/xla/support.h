@@ -77,6 +77,13 @@ static inline tn_xla_buffer_t *buffer_of(void *call, size_t index) {
   return (tn_xla_buffer_t *)(void *)((uint8_t *)call + offset) + index;
 }
 
+/* The dimensions that a caller may set, those of the first buffer first. */
+static inline int64_t *dims_of(void *call) {
+  uint64_t offset = 0;
+  memcpy(&offset, (const uint8_t *)call + offsetof(tn_xla_call_head_t, dims_offset), sizeof offset);
+  return (int64_t *)(void *)((uint8_t *)call + offset);
+}
+
 static inline void finish(void *call) {
   tn_xla_close(call);
   tn_memory_free(call);
