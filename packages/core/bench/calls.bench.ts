@@ -51,6 +51,26 @@ export const suite = {
       },
     },
     {
+      name: 'call a critical function without arguments',
+      unit: 'ns',
+      setup: () => {
+        const ours = fixture.function(IDENTITY, {}, { critical: true })
+        const koffiCall = rawFixture.func(IDENTITY, 'void', [])
+        const addon = addonCall<() => void>('none', IDENTITY)
+        return {
+          ours: () => ours(),
+          peers: {
+            'Node-API addon': () => addon(),
+            koffi: () => koffiCall(),
+            ...ofNodeFfi(FIXTURE, (library) => {
+              const call = library.getFunction(IDENTITY, { return: 'void', arguments: [] }) as () => void
+              return () => call()
+            }),
+          },
+        }
+      },
+    },
+    {
       name: 'pass int32',
       unit: 'ns',
       target: { 'Node-API addon': 0.8 },
@@ -73,11 +93,60 @@ export const suite = {
       },
     },
     {
+      name: 'pass int32 to a critical function',
+      unit: 'ns',
+      target: { 'Node-API addon': 0.8 },
+      setup: () => {
+        const ours = fixture.function('fixture_int32', { result: 'int32', parameters: ['int32'] }, { critical: true })
+        const koffiCall = rawFixture.func('fixture_int32', 'int32_t', ['int32_t'])
+        const addon = addonCall<(value: number) => number>('int32', 'fixture_int32')
+        return {
+          ours: () => ours(-7),
+          peers: {
+            'Node-API addon': () => addon(-7),
+            koffi: () => koffiCall(-7),
+            ...ofNodeFfi(FIXTURE, (library) => {
+              const signature = { return: 'int32', arguments: ['int32'] }
+              const call = library.getFunction('fixture_int32', signature) as (value: number) => number
+              return () => call(-7)
+            }),
+          },
+        }
+      },
+    },
+    {
       name: 'pass two doubles',
       unit: 'ns',
       target: { 'Node-API addon': 0.8 },
       setup: () => {
         const ours = fixture.function('fixture_float64', { result: 'float64', parameters: ['float64', 'float64'] })
+        const koffiCall = rawFixture.func('fixture_float64', 'double', ['double', 'double'])
+        const addon = addonCall<(a: number, b: number) => number>('doubles', 'fixture_float64')
+        return {
+          ours: () => ours(1.5, 2.5),
+          peers: {
+            'Node-API addon': () => addon(1.5, 2.5),
+            koffi: () => koffiCall(1.5, 2.5),
+            ...ofNodeFfi(FIXTURE, (library) => {
+              const signature = { return: 'double', arguments: ['double', 'double'] }
+              const call = library.getFunction('fixture_float64', signature) as (a: number, b: number) => number
+              return () => call(1.5, 2.5)
+            }),
+          },
+        }
+      },
+    },
+    {
+      name: 'pass two doubles to a critical function',
+      unit: 'ns',
+      target: { 'Node-API addon': 0.8 },
+      setup: () => {
+        const critical = { critical: true }
+        const ours = fixture.function(
+          'fixture_float64',
+          { result: 'float64', parameters: ['float64', 'float64'] },
+          critical,
+        )
         const koffiCall = rawFixture.func('fixture_float64', 'double', ['double', 'double'])
         const addon = addonCall<(a: number, b: number) => number>('doubles', 'fixture_float64')
         return {

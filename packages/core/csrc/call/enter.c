@@ -107,8 +107,47 @@ static uint32_t run_slowly(tn_environment_t *environment, tn_call_frame_t *frame
   return run_native(environment, perform, frame, false, has_thrown);
 }
 
+static uint32_t break_leaf(const char *what) {
+  tn__fail(TN_INVALID_ARGUMENT, "%s", what);
+  return TN_CALL_BROKEN;
+}
+
+/* Runs a leaf and finds out whether it changed the floating-point modes, which are restored after it. */
+static uint32_t check_leaf(void *frame) {
+  tn_environment_t *environment = tn_environment_current();
+  const tn__floating_point_t control = tn__floating_point_save();
+  environment->is_in_leaf = true;
+  const uint32_t state = tn__perform(frame);
+  environment->is_in_leaf = false;
+  if (state != TN_CALL_RETURNED || !tn__floating_point_differs(tn__floating_point_save(), control)) return state;
+  return break_leaf("changed the floating-point modes");
+}
+
+/* Runs a leaf on the stack of JavaScript. Returns how the call has ended. */
+static uint32_t run_leaf(tn_environment_t *environment, tn_call_frame_t *frame) {
+  const uint32_t flags = frame->flags;
+  uint32_t state;
+  if (flags & TN_CALL_CHECKED) {
+    bool has_thrown;
+    state = run_native(environment, check_leaf, frame, false, &has_thrown);
+    /* There is no room on the stack. */
+    if (has_thrown) return TN_CALL_THROWN;
+  } else {
+    environment->is_in_leaf = true;
+    state = flags & (TN_CALL_ERRNO | TN_CALL_COPIES) ? tn__perform(frame) : settle(frame, tn__invoke(frame));
+    environment->is_in_leaf = false;
+  }
+  if (!environment->has_left_leaf) return state;
+  environment->has_left_leaf = false;
+  return break_leaf("called a function of TypeScript");
+}
+
 void tn_environment_enter(tn_environment_t *environment) {
   tn_call_frame_t *frame = environment->frame;
+  if ((frame->flags & TN_CALL_LEAF) != 0) {
+    frame->state = run_leaf(environment, frame);
+    return;
+  }
   bool has_thrown;
   const uint32_t state = (frame->flags & ~TN_CALL_VECTORS) == 0
                              ? settle(frame, run_native(environment, tn__invoke, frame, false, &has_thrown))
@@ -162,6 +201,7 @@ static void enter_for_job(tn_environment_t *environment) {
 }
 
 bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
+  if (tn__refuse_in_leaf(environment)) return false;
   if (environment->is_terminating || environment->is_closed) return false;
   environment->frame->state = id;
   if (environment->job != 0) enter_for_job(environment);

@@ -28,6 +28,8 @@ struct tn_environment {
   uint32_t calls;                /* outermost calls so far; written and read like `depth` */
   tn__floating_point_t floating_point; /* the control bits of JavaScript */
   bool has_thrown;               /* a function of TypeScript threw during the innermost call */
+  bool is_in_leaf;               /* a call with TN_CALL_LEAF is in progress */
+  bool has_left_leaf;            /* it called a function of TypeScript, which was refused */
   bool has_caught;               /* the innermost call ended with a C++ exception */
   bool is_terminating;           /* JavaScript was interrupted, and cannot be entered before it calls again */
   bool is_closed;                /* JavaScript has ended */
@@ -40,6 +42,12 @@ struct tn_environment {
 /* Enters TypeScript with the function `id`. The arguments are in the frame already, and so is then the result. Returns
  * false if the function threw or JavaScript has ended. On the environment's thread. */
 bool tn__enter_script(tn_environment_t *environment, uint32_t id);
+
+/* Whether a leaf is in progress, from which no function of TypeScript can be entered. The call ends with an error then. */
+static inline bool tn__refuse_in_leaf(tn_environment_t *environment) {
+  if (environment->is_in_leaf) environment->has_left_leaf = true;
+  return environment->is_in_leaf;
+}
 
 /* Ids of functions that the dispatcher always has. */
 #define TN__FUNCTION_JOB_DONE 0

@@ -74,7 +74,7 @@ static void run(const tn__stub_t *stub, tn__registers_t *registers, const void *
   call_t call = {stub, registers, stack, live};
   tn_environment_t *environment = tn_environment_current();
   if (environment != NULL && environment->id == live >> 32) {
-    if (environment->has_thrown)
+    if (tn__refuse_in_leaf(environment) || environment->has_thrown)
       refuse(stub, registers);
     else
       enter(environment, &call);

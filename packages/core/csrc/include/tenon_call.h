@@ -16,6 +16,10 @@
 #define TN_CALL_ERRNO 2u   /* set errno to 0 before the call, and store it after the call */
 #define TN_CALL_COPIES 4u  /* there are structs that are passed by reference */
 #define TN_CALL_IN_PLACE 8u /* run on the stack of the thread if at least 2 MiB of it are free: see tn__has_free_stack() */
+/* The target needs little stack, calls no function of TypeScript, throws nothing, and leaves the floating-point modes alone: it runs on
+ * the stack of the thread, and nothing is restored after it. */
+#define TN_CALL_LEAF 16u
+#define TN_CALL_CHECKED 32u /* of a leaf: run it like other functions, and find out whether it changes the floating-point modes */
 
 /* How a call has ended. */
 #define TN_CALL_RETURNED 0
@@ -24,6 +28,7 @@
 #define TN_CALL_CAUGHT 2 /* the target threw a C++ exception, whose text is the last error; its status is an entry's result */
 #define TN_CALL_THROWN_AND_CAUGHT 5 /* an entry threw a C++ exception after a function of TypeScript had thrown */
 #define TN_CALL_ENDED 6 /* pthread_exit() or pthread_cancel() ended the target, as the last error says */
+#define TN_CALL_BROKEN 7 /* a leaf did what no leaf does, as the last error says */
 #define TN_CALL_NOT_MADE 4 /* the text of a call with text has U+0000 or is too long, or there is no memory for it */
 
 /* The most strings of a call that JavaScript passes as texts. Before such a call, `vector_results` has an int32_t for each: the index of

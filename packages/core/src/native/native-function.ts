@@ -34,6 +34,8 @@ type Signature = FunctionSignature<StructType>
 interface BindOptions {
   /** Whether the function returns its result together with `errno`. */
   readonly captureErrno?: boolean
+  /** Whether calls on this thread run on the stack of JavaScript, and restore nothing: see `DowncallOptions` of `@tenon/scope`. */
+  readonly critical?: boolean
   /** Makes the result of a function that returns a pointer. */
   readonly pointer?: (address: number | bigint) => Segment
   /** The names of parameters in messages, which have their position otherwise. */
@@ -54,14 +56,14 @@ export function bindFunction(
   name: string,
   address: number,
   signature: Signature,
-  { captureErrno = false, pointer = pointerAt, names }: BindOptions = {},
+  { captureErrno = false, critical = false, pointer = pointerAt, names }: BindOptions = {},
 ): NativeFunction<readonly Value[], Value | ValueWithErrno> {
   const parameters = parametersOf(signature)
   const { result = 'void', fixedParameters } = signature
   if (result !== 'void') checkType(result)
   if (fixedParameters !== undefined) checkVariadic(parameters, fixedParameters)
   const plan = planCall(hostAbi(), { result, parameters, fixedParameters })
-  const target = targetOf(gate, name, address, plan, { captureErrno, pointer, names })
+  const target = targetOf(gate, name, address, plan, { captureErrno, critical, pointer, names })
   const call = formOf(target)
   Object.defineProperty(call, 'name', { value: name })
   const made = Object.assign(call, { async: asyncOf(target) })
@@ -89,7 +91,7 @@ function targetOf(
   name: string,
   address: number,
   plan: CallPlan,
-  { captureErrno, pointer, names }: Required<BindOptions>,
+  { captureErrno, critical, pointer, names }: Required<BindOptions>,
 ): Target {
   const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, argumentName(name, i, names)))
   const { kind, word, pieces } = plan.result
@@ -104,7 +106,7 @@ function targetOf(
     enterWithTexts,
     low: address | 0,
     high: (address / TWO_32) | 0,
-    flags: plan.flags | (captureErrno ? FLAGS.ERRNO : 0),
+    flags: plan.flags | (captureErrno ? FLAGS.ERRNO : 0) | (critical ? leafFlags() : 0),
     stackSize: plan.stackSize,
     extra: plan.vectorCount,
     slots,
@@ -118,6 +120,9 @@ function targetOf(
     fastResult: !captureErrno && (kind === 'int32' || kind === 'float64' || kind === 'int64') ? kind : undefined,
   }
 }
+
+/** The flags of a critical function. In guard mode, what it promises is checked. */
+const leafFlags = (): number => (guardMode ? FLAGS.LEAF | FLAGS.CHECKED : FLAGS.LEAF)
 
 /** How messages name an argument: by the name of its parameter, or by its position. */
 export const argumentName = (name: string, index: number, names: readonly string[] | undefined): string =>

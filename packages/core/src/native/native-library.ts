@@ -1,5 +1,6 @@
 import { findLibrary } from '@tenon/binary'
 import { checkName, wrongType } from '../errors/check-arguments.ts'
+import { checkOptions } from '../errors/check-options.ts'
 import { ArgumentError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import type { Segment } from '../memory/segment.ts'
@@ -130,6 +131,8 @@ export class NativeLibrary extends ManagedLifetime {
    * types of the arguments and of the result come from the signature. `Library.function` of tenon and `Linker.downcall` of
    * `@tenon/scope` take the same signatures, also with structs.
    *
+   * @param options `critical: true` for a small function: it needs at most 16 KiB of stack, calls no function of TypeScript, throws no
+   * exception, and leaves the floating-point modes alone. Its calls take less time, see `DowncallOptions` of `@tenon/scope`.
    * @throws {LoadError} if the library does not export it.
    * @throws {ArgumentError} if the symbol is a variable, or the signature is not valid.
    * @example
@@ -139,8 +142,11 @@ export class NativeLibrary extends ManagedLifetime {
   function<const Signature extends FunctionSignature<StructType>>(
     name: string,
     signature: Signature,
+    options?: { readonly critical?: boolean },
   ): NativeFunction<[...Targets<Signature>, ...ArgumentsOf<Signature>], ResultOf<Signature>> {
-    const bound: unknown = bindFunction(this.gate, name, this.functionAddress(name), signature)
+    const { critical = false } = checkOptions(options, ['critical'])
+    if (typeof critical !== 'boolean') throw wrongType('critical', 'true or false', critical)
+    const bound: unknown = bindFunction(this.gate, name, this.functionAddress(name), signature, { critical })
     return bound as NativeFunction<[...Targets<Signature>, ...ArgumentsOf<Signature>], ResultOf<Signature>>
   }
 

@@ -33,6 +33,13 @@ export interface WithErrno<Returned = Result> {
 export interface DowncallOptions {
   /** Whether to return `errno` together with the result. */
   readonly captureErrno?: boolean
+  /**
+   * Whether the function is small: it returns soon, needs at most 16 KiB of stack, calls no function of TypeScript, throws no exception,
+   * and leaves the floating-point modes alone. A call then takes less time, because it runs on the stack of JavaScript and restores nothing.
+   * If the function calls a function of TypeScript, that does not run, and the call throws a `NativeError`. In guard mode, changed modes
+   * are an error as well. Asynchronous calls are as without the option.
+   */
+  readonly critical?: boolean
 }
 
 type ReturnedBy<Signature extends FunctionSignature> = ResultOf<Signature, MemorySegment, MemorySegment>
@@ -47,9 +54,11 @@ export type Linked<Signature extends FunctionSignature, Options extends Downcall
   readonly captureErrno: true
 }
   ? WithErrno<ReturnedBy<Signature>>
-  : Options extends { readonly captureErrno?: false }
-    ? ReturnedBy<Signature>
-    : ReturnedBy<Signature> | WithErrno<ReturnedBy<Signature>>
+  : 'captureErrno' extends keyof Options
+    ? Options extends { readonly captureErrno?: false }
+      ? ReturnedBy<Signature>
+      : ReturnedBy<Signature> | WithErrno<ReturnedBy<Signature>>
+    : ReturnedBy<Signature>
 
 /** A linked function: the types of its arguments and of its result come from its signature. */
 export type Downcall<
@@ -81,8 +90,9 @@ export function namedDowncall(
   options: DowncallOptions | undefined,
   names: readonly string[] | undefined,
 ): Call {
-  const { captureErrno } = checkOptions(options, ['captureErrno'])
+  const { captureErrno, critical } = checkOptions(options, ['captureErrno', 'critical'])
   checkBoolean(captureErrno, 'captureErrno')
+  checkBoolean(critical, 'critical')
   const { block, base } = checkSegment(symbol, 'symbol')
   const { result, parameters, fixedParameters } = checkSignature(signature)
   const address = addressIn(block, base)!
@@ -99,6 +109,7 @@ export function namedDowncall(
   }
   const bound = bindFunction(block.gate, name, address, types, {
     captureErrno: capturesErrno,
+    critical: critical === true,
     pointer: pointerAt,
     names,
   })

@@ -14,6 +14,11 @@ export function callFailure(name: string): unknown {
       hint: 'Keep the event loop of this thread free while the call runs, or give the callback the option foreignThread: "wait".',
     })
   }
+  if (state === CONSTANTS.TN_CALL_BROKEN) {
+    return new NativeError(`${name} is not critical, because it ${lastError()}`, {
+      hint: 'Link the function without critical: true.',
+    })
+  }
   if (state === CONSTANTS.TN_CALL_ENDED) {
     return new NativeError(`${name} did not return: ${lastError()}`, {
       hint: 'Let the function return, and end only threads that it has started.',

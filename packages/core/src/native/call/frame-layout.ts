@@ -7,11 +7,13 @@ const copy = LAYOUTS.tn_call_copy_t
 export const FRAME_SIZE: number = size
 
 /** Flags of a call. */
-export const FLAGS: Readonly<Record<'VECTORS' | 'ERRNO' | 'COPIES' | 'IN_PLACE', number>> = {
+export const FLAGS: Readonly<Record<'VECTORS' | 'ERRNO' | 'COPIES' | 'IN_PLACE' | 'LEAF' | 'CHECKED', number>> = {
   VECTORS: CONSTANTS.TN_CALL_VECTORS,
   ERRNO: CONSTANTS.TN_CALL_ERRNO,
   COPIES: CONSTANTS.TN_CALL_COPIES,
   IN_PLACE: CONSTANTS.TN_CALL_IN_PLACE,
+  LEAF: CONSTANTS.TN_CALL_LEAF,
+  CHECKED: CONSTANTS.TN_CALL_CHECKED,
 }
 
 type PartName =
