@@ -1,5 +1,6 @@
 export { type AllocateDescription, type BufferRole, validateAllocate } from './driver/allocate.ts'
 export { Burst, type BurstOptions } from './driver/burst.ts'
+export { attachDriver } from './client/attach-driver.ts'
 export { DeviceBuffer } from './driver/device-buffer.ts'
 export type { AsyncRequestOptions, ExecutionResult, Priority, RequestOptions } from './driver/driver.ts'
 export {
@@ -15,7 +16,6 @@ export { createFence, Fence, FenceSource, type FenceWaitOptions, importFence } f
 export { FencedExecution, type FencedInfo, type FencedOptions } from './driver/fenced-execution.ts'
 export { type DriverOptions, localDriver } from './driver/local-backend.ts'
 export { type ServeOptions, serveDriver } from './server/serve-driver.ts'
-export type { ByteTotals } from './server/budget.ts'
 export type { DriverTotals } from './server/totals.ts'
 export {
   connectDriver,
@@ -26,6 +26,7 @@ export {
   workerDriver,
   type WorkerOptions,
 } from './client/spawn-driver.ts'
+export type { PlacedBuffer } from './engine/placed-buffer.ts'
 export type { DriverLimits } from './engine/limits.ts'
 export { cpuKernels } from './kernels/cpu-kernels.ts'
 export type { Kernel, KernelInput, KernelOperand, KernelPlan, KernelRegistry, NativeStep } from './kernels/kernel.ts'

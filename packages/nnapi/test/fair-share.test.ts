@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { unlimitedBudget } from '../src/server/budget.ts'
 import { Client } from '../src/server/client.ts'
+import { ClientPools } from '../src/server/client-pools.ts'
 import { Conversation } from '../src/server/conversation.ts'
 import { HEADER_SIZE, operations, writeHeader } from '../src/wire/frame.ts'
 import { limitsOf } from '../src/engine/limits.ts'
@@ -31,14 +32,16 @@ test('a client that never stops sending does not take the turns of others', () =
     close: () => {},
   }
   const limits = limitsOf(undefined)
-  const client = new Client(cpuKernels, limits, unlimitedBudget())
+  const budget = unlimitedBudget()
+  const client = new Client({ kernels: cpuKernels, allocate: undefined, limits, budget })
   const turns = {
     run: <T>(_: unknown, __: unknown, run: () => T): T => run(),
     mayWait: () => true,
     ready: () => {},
     watchOf: () => ({ add: () => {}, remove: () => {} }),
+    join: () => ({}),
   }
-  const conversation = new Conversation(1, link, client, turns)
+  const conversation = new Conversation(1, link, { client, pools: new ClientPools(limits, budget) }, turns)
   conversation.read(0, false)
   expect(counts.received).toBeGreaterThan(limits.requests)
   while (conversation.waiting > 0) conversation.runNext()

@@ -19,7 +19,7 @@ export {
   type PoolOptions,
   shareReadOnly,
 } from './memory/create-pool.ts'
-export { type ReceiveOptions, receivePools } from './memory/receive-pools.ts'
+export { receivePools } from './memory/receive-pools.ts'
 export { SharedMemory } from './memory/shared-memory.ts'
 export type {
   ArenaOptions,

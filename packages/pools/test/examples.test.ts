@@ -43,7 +43,8 @@ testExamples(fileURLToPath(new URL('..', import.meta.url)), {
     '@tenon/pools': {
       ...pools,
       openFilePool: (path: string) => pools.openFilePool(join(directory, path)),
-      receivePools: (_path: string, options: pools.ReceiveOptions) => pools.receivePools(sentMemory(), options),
+      receivePools: (_path: string, options: Parameters<typeof pools.receivePools>[1]) =>
+        pools.receivePools(sentMemory(), options),
     },
   },
   context: () => ({ memory, image, worker: { postMessage() {} }, console: { error() {} } }),

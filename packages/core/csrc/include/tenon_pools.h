@@ -107,7 +107,7 @@ typedef struct {
 } tn_frame_t;
 #define TN_FRAME_REPLY 0x8000u
 #define TN_FRAME_RING 1u /* a byte on the doorbell announces the reply */
-#define TN_FRAME_OPERATIONS 15u
+#define TN_FRAME_OPERATIONS 17u
 #define TN_FRAME_EXECUTE 4u
 
 /* A request to execute. After the header comes this, then `pools` pairs (kind 0 with the id of a pool, or 1 with a

@@ -49,6 +49,15 @@ export class ReconnectingBackend implements Home.Backend {
     return this.#current.allocate(current, description, options)
   }
 
+  async share(
+    models: readonly Home.BackendModel[],
+    buffers: readonly Home.BackendBuffer[],
+  ): Promise<Home.BackendShare> {
+    await this.ready()
+    const current = models.map((model) => (model instanceof ReconnectingModel ? model.current : model))
+    return this.#current.share(current, buffers)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#timer?.ref()

@@ -1,7 +1,7 @@
-import { failed, isU32, closeDescriptor, DESCRIPTORS, socketPair, isWhole } from '@tenon/pools/internal'
+import { failed, isU32, closeDescriptor, DESCRIPTORS, platform, socketPair, isWhole } from '@tenon/pools/internal'
 import { PoolsError, type OutputShape, createFrozenPool, type Pool, type PoolSlice } from '@tenon/pools'
 import type { FencedOutcome } from '../engine/fenced-run.ts'
-import { boolean, encodeBody, type Reader, u32 } from '../wire/body.ts'
+import { boolean, encodeBody, type Reader, u32, u32s } from '../wire/body.ts'
 import type { CallOptions, Connection } from './connection.ts'
 import { type PoolName, readResult, writeExecute } from '../wire/execute-frame.ts'
 import { readOutcome } from '../server/fenced-runs.ts'
@@ -57,9 +57,35 @@ export class RemoteBackend implements Home.Backend {
     return new RemoteBuffer(this.connection, token)
   }
 
+  async share(
+    models: readonly Home.BackendModel[],
+    buffers: readonly Home.BackendBuffer[],
+  ): Promise<Home.BackendShare> {
+    const names = {
+      models: models.map((model) => (this.#has(model, RemoteModel) ? model.id : unknownTo('model'))),
+      buffers: buffers.map((buffer) => (this.#has(buffer, RemoteBuffer) ? buffer.token : unknownTo('device buffer'))),
+    }
+    if (!platform.sharesDescriptors())
+      throw new PoolsError('GENERAL_FAILURE', 'threads cannot share a driver on this system, which has no sockets')
+    const [mine, theirs] = socketPair('messages')
+    try {
+      await this.connection.request(operations.JOIN, {}, () => undefined, { attachments: [theirs] })
+    } catch (error) {
+      closeDescriptor(mine)
+      throw error
+    } finally {
+      closeDescriptor(theirs)
+    }
+    return { socket: mine, ...names }
+  }
+
   async close(): Promise<void> {
     this.connection.close()
     await this.#end()
+  }
+
+  #has<T extends RemoteModel | RemoteBuffer>(part: unknown, kind: new (...args: never) => T): part is T {
+    return part instanceof kind && part.connection === this.connection
   }
 
   async #sendModel<T>(
@@ -92,6 +118,10 @@ export class RemoteBackend implements Home.Backend {
   }
 }
 
+function unknownTo(what: string): never {
+  throw new PoolsError('INVALID_ARGUMENT', `a ${what} that is shared must be one of this driver`)
+}
+
 function callOptions({ deadline, priority = 'medium', signal }: Home.AsyncRequestOptions): CallOptions {
   return { timeout: deadline, signal, priority: priorities[priority] }
 }
@@ -106,7 +136,8 @@ interface Encoded {
   readonly settle: () => void
 }
 
-class RemoteModel implements Home.BackendModel {
+/** A model that a driver has prepared. */
+export class RemoteModel implements Home.BackendModel {
   readonly connection: Connection
   readonly id: number
   readonly #model: Model<Pool>
@@ -260,7 +291,8 @@ function fits({ dimensions, isSufficient }: OutputShape, request: Request, i: nu
   return isWhole(request.pools[location.poolIndex]!) || operandByteSize(operand.type, dimensions) <= location.length
 }
 
-class RemoteBuffer implements Home.BackendBuffer {
+/** A device buffer of a driver. */
+export class RemoteBuffer implements Home.BackendBuffer {
   readonly connection: Connection
   readonly token: number
 
@@ -275,6 +307,11 @@ class RemoteBuffer implements Home.BackendBuffer {
 
   async copyTo(target: PoolSlice<'writable'>): Promise<void> {
     await this.#copy(operations.COPY_TO, target, {})
+  }
+
+  async shape(): Promise<readonly number[] | undefined> {
+    const read = (body: Reader): readonly number[] | undefined => body.field('dimensions').optional(u32s)
+    return this.connection.request(operations.BUFFER_SHAPE, { token: this.token }, read)
   }
 
   release(): void {

@@ -1,4 +1,4 @@
-import { exhausted } from '../server/client.ts'
+import { exhausted } from '../engine/limits.ts'
 import { PoolsError, ImagePool, type Pool } from '@tenon/pools'
 import { type Attachment } from '@tenon/pools/internal'
 import { encodeBufferDescription } from '../wire/buffer-description.ts'

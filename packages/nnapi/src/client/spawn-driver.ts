@@ -3,13 +3,13 @@ import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import { ArgumentError } from '@tenon/core'
 import { checkName, checkOptions, describe } from '@tenon/core/internal'
-import { Connection } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { openConnection } from './open-connection.ts'
 import { PoolsError } from '@tenon/pools'
 import { closeDescriptor, connectTo, socketPair, platform } from '@tenon/pools/internal'
 import { createCommandMemory, joinDriver } from '../link/command-link.ts'
-import { socketDoorbell } from '../link/doorbell.ts'
 import type { Link } from '../link/link.ts'
-import { PortLink, portPair } from '../link/port-link.ts'
+import { portPair } from '../link/port-link.ts'
 import { Socket } from '../link/socket.ts'
 import { checkMilliseconds } from '../driver/request-options.ts'
 import { Driver } from '../driver/driver-client.ts'
@@ -191,16 +191,6 @@ async function introduceStarted(
 async function introduce(connection: Connection, stop: () => Promise<void>, deadline?: number): Promise<RemoteBackend> {
   await connection.hello(deadline)
   return new RemoteBackend(connection, stop)
-}
-
-function openConnection(link: Link, reconnects: boolean): Connection {
-  try {
-    const install = link instanceof PortLink ? (onRing: () => void) => link.listen(onRing) : socketDoorbell
-    return new Connection(link, install, reconnects)
-  } catch (error) {
-    link.close()
-    throw error
-  }
 }
 
 function cannotStart(what: string | URL, cause: unknown): PoolsError {

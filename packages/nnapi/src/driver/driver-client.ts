@@ -8,17 +8,11 @@ import { checkModelForm, type Model, modelText } from '../model/model.ts'
 import { checkAllocate, type AllocateDescription, type BufferRole, type BufferShape } from './allocate.ts'
 import { Burst } from './burst.ts'
 import { DeviceBuffer } from './device-buffer.ts'
-import type {
-  AsyncRequestOptions,
-  Backend,
-  BackendFenced,
-  BackendModel,
-  ExecutionResult,
-  RequestOptions,
-} from './driver.ts'
+import { DriverHandles, valuesOf } from './driver-handle.ts'
+import type { AsyncRequestOptions, Backend, BackendModel, ExecutionResult, RequestOptions } from './driver.ts'
 import { Execution, readArguments, type RunArguments } from './execution.ts'
 import { Fence } from './fence.ts'
-import { FencedExecution, type FencedInfo, type FencedOptions } from './fenced-execution.ts'
+import { FencedExecution, outcomeOf, type FencedOptions } from './fenced-execution.ts'
 import { checkMilliseconds, checkRequestOptions } from './request-options.ts'
 
 /** The options of {@link Driver.allocate} and `allocateMemory`. */
@@ -196,18 +190,6 @@ export class PreparedModel extends ManagedLifetime {
   }
 }
 
-async function outcomeOf(execution: Execution, outcome: BackendFenced['outcome']): Promise<FencedInfo> {
-  let hasSucceeded = false
-  try {
-    const { error, ...rest } = await outcome
-    hasSucceeded = error === undefined
-    return { status: error?.status ?? 'NONE', error, ...rest }
-  } finally {
-    execution.leave()
-    execution.settle(hasSucceeded)
-  }
-}
-
 /**
  * A driver, in this thread or elsewhere, with its prepared models and buffers.
  *
@@ -225,6 +207,7 @@ export class Driver {
   readonly #backend: Backend
   readonly #models = new Set<PreparedModel>()
   readonly #buffers = new Set<DeviceBuffer>()
+  readonly #handles = new DriverHandles()
   #isClosed = false
 
   /** @internal */
@@ -276,6 +259,42 @@ export class Driver {
   }
 
   /**
+   * Makes a handle with which another thread of this process uses this driver, and the models and buffers that are named here. The other
+   * thread passes it to `attachDriver()`.
+   *
+   * @returns a plain object for `postMessage()`, which one thread can attach. Closing the driver ends the driver of the other thread.
+   * @throws {PoolsError} `GENERAL_FAILURE` for `localDriver()`, and on Windows; `RESOURCE_EXHAUSTED_TRANSIENT` beyond 16 threads.
+   * @example
+   * const started = await workerDriver()
+   * const handle = await started.share()
+   * typeof handle // 'object'
+   * await started.closeAsync()
+   */
+  async share(options?: {
+    readonly models?: Readonly<Record<string, PreparedModel>>
+    readonly buffers?: Readonly<Record<string, DeviceBuffer>>
+  }): Promise<object> {
+    const { models = {}, buffers = {} } = checkOptions(options, ['models', 'buffers'])
+    this.#checkRequest(NO_OPTIONS)
+    const named = holdAll([...valuesOf(models, 'models', PreparedModel), ...valuesOf(buffers, 'buffers', DeviceBuffer)])
+    try {
+      return await this.#handles.make(this.#backend, models, buffers)
+    } finally {
+      releaseAll(named)
+    }
+  }
+
+  /** @internal */
+  adoptModel(model: PreparedModel): PreparedModel {
+    return this.#own(this.#models, model)
+  }
+
+  /** @internal */
+  adoptBuffer(buffer: DeviceBuffer): DeviceBuffer {
+    return this.#own(this.#buffers, buffer)
+  }
+
+  /**
    * Closes the driver, its models and its buffers. Requests in flight fail with `DEAD_OBJECT`.
    *
    * @throws {ScopeClosedError} if it is closed already.
@@ -284,6 +303,7 @@ export class Driver {
     if (this.#isClosed) throw new ScopeClosedError('the driver is closed already')
     this.#isClosed = true
     await this.#backend.close()
+    this.#handles.withdraw()
     // Calls that waited for the backend let go of their models and pools first.
     await new Promise((resolve) => setImmediate(resolve))
     for (const owned of [...this.#buffers, ...this.#models]) owned[Symbol.dispose]()

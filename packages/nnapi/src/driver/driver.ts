@@ -44,7 +44,17 @@ export interface BackendFenced {
 export interface BackendBuffer {
   copyFrom(source: PoolSlice): Promise<void>
   copyTo(target: PoolSlice<'writable'>): Promise<void>
+  /** Returns the dimensions of its value; undefined if it holds none. */
+  shape(): Promise<readonly number[] | undefined>
   release(): void
+}
+
+/** What another thread of this process needs to name models and buffers. */
+export interface BackendShare {
+  /** A socket to the driver, which the other thread takes over. */
+  readonly socket: number
+  readonly models: readonly number[]
+  readonly buffers: readonly number[]
 }
 
 export type BackendRequest = Request<Pool | BackendPool>
@@ -82,5 +92,7 @@ export interface Backend {
     description: AllocateDescription,
     options: AsyncRequestOptions,
   ): Promise<BackendBuffer>
+  /** Opens a channel for another thread of this process. @throws {PoolsError} if the driver, or one that is named, has none */
+  share(models: readonly BackendModel[], buffers: readonly BackendBuffer[]): Promise<BackendShare>
   close(): void | Promise<void>
 }

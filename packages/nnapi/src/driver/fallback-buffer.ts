@@ -44,13 +44,17 @@ export class FallbackBuffer implements BackendBuffer {
   async copyFrom(source: PoolSlice): Promise<void> {
     this.#isInitialized = false
     checkCopyFrom(this.#shape, source.dimensions)
-    copyRange(source, this.pool.byteSize, 'D23', () => this.pool.write(0, source.read()))
+    copyRange(source, this.pool.byteSize, 'D23', (bytes) => this.pool.write(0, bytes))
     this.#isInitialized = true
   }
 
   async copyTo(target: PoolSlice<'writable'>): Promise<void> {
     if (!this.#isInitialized) throw failed('D25', 'the device buffer holds no value')
-    copyRange(target, this.pool.byteSize, 'D25', () => target.write(this.pool.read(0)))
+    copyRange(target, this.pool.byteSize, 'D25', (bytes) => this.pool.copyOut(0, bytes))
+  }
+
+  async shape(): Promise<readonly number[] | undefined> {
+    return this.#isInitialized ? this.dimensions : undefined
   }
 
   /** Closes the memory, once no execution uses it any more (D29). */

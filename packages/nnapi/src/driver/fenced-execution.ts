@@ -1,6 +1,8 @@
 import { inspectAsText } from '@tenon/core/internal'
 import type { FencedOutcome } from '../engine/fenced-run.ts'
 import type { ErrorStatus } from '@tenon/pools'
+import type { BackendFenced } from './driver.ts'
+import type { Execution } from './execution.ts'
 import type { Fence } from './fence.ts'
 
 /** The options of a fenced execution. */
@@ -48,5 +50,18 @@ export class FencedExecution {
 
   toString(): string {
     return `FencedExecution with ${this.fence}`
+  }
+}
+
+/** Waits for the outcome of an execution, which lets go of its memory then. */
+export async function outcomeOf(execution: Execution, outcome: BackendFenced['outcome']): Promise<FencedInfo> {
+  let hasSucceeded = false
+  try {
+    const { error, ...rest } = await outcome
+    hasSucceeded = error === undefined
+    return { status: error?.status ?? 'NONE', error, ...rest }
+  } finally {
+    execution.leave()
+    execution.settle(hasSucceeded)
   }
 }

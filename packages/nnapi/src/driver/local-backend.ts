@@ -1,14 +1,17 @@
-import { checkOptions } from '@tenon/core/internal'
+import { checkOptions, wrongType } from '@tenon/core/internal'
 import { PoolsError, type Pool, type PoolSlice } from '@tenon/pools'
 import { refuseToken, type DeviceMemory } from '../engine/device-memory.ts'
 import type { EngineModel } from '../engine/engine-model.ts'
-import { bindExecution, type EnginePool } from '../engine/execute.ts'
+import { bindExecution } from '../engine/execute.ts'
+import type { EnginePool } from '../engine/use.ts'
 import { FencedRun, type FencedOutcome } from '../engine/fenced-run.ts'
 import { type DriverLimits, limitsOf } from '../engine/limits.ts'
 import { unlimitedBudget } from '../server/budget.ts'
 import { Client } from '../server/client.ts'
 import { cpuKernels } from '../kernels/cpu-kernels.ts'
-import type { KernelRegistry } from '../kernels/kernel.ts'
+import type { PlaceBuffer } from '../engine/place-buffer.ts'
+import type { PlacedBuffer } from '../engine/placed-buffer.ts'
+import type { KernelOperand, KernelRegistry } from '../kernels/kernel.ts'
 import type { Model } from '../model/model.ts'
 import { closeDescriptor, duplicateDescriptor, readable, socketPair } from '@tenon/pools/internal'
 import type { Request } from '../request/request.ts'
@@ -20,6 +23,11 @@ import type * as Home from './driver.ts'
 export interface DriverOptions {
   /** Its operations, by default those of the reference CPU driver. */
   readonly kernels?: KernelRegistry
+  /**
+   * Places a device buffer in memory of the driver's author, or returns undefined, as without this function, for memory of this package. Dimensions
+   * of the operand are open if they are 0, or if there are none; `byteSize` is 0 then. An error refuses the buffer.
+   */
+  readonly allocate?: (operand: KernelOperand, byteSize: number) => PlacedBuffer | undefined
   /** The most that one client may use. Limits that are left out have their defaults. */
   readonly limits?: Partial<DriverLimits>
 }
@@ -33,8 +41,15 @@ export interface DriverOptions {
  * await driver.closeAsync()
  */
 export function localDriver(options?: DriverOptions): Driver {
-  const { kernels = cpuKernels, limits } = checkOptions(options, ['kernels', 'limits'])
-  return new Driver(new LocalBackend(new Client(kernels, limitsOf(limits), unlimitedBudget())))
+  const { kernels = cpuKernels, allocate, limits } = checkOptions(options, ['kernels', 'allocate', 'limits'])
+  const author = { kernels, allocate: checkPlacing(allocate), limits: limitsOf(limits) }
+  return new Driver(new LocalBackend(new Client({ ...author, budget: unlimitedBudget() })))
+}
+
+/** @throws {ArgumentError} for other values than functions */
+export function checkPlacing(allocate: PlaceBuffer | undefined): PlaceBuffer | undefined {
+  if (allocate === undefined || typeof allocate === 'function') return allocate
+  throw wrongType('allocate', 'a function that places a device buffer', allocate)
 }
 
 class LocalBackend implements Home.Backend {
@@ -55,6 +70,12 @@ class LocalBackend implements Home.Backend {
   async allocate(models: readonly Home.BackendModel[], description: AllocateDescription): Promise<Home.BackendBuffer> {
     const known = models.map((model) => (model instanceof LocalModel ? model.engineModel : undefined))
     return new LocalBuffer(this.#client, this.#client.allocate(known, description))
+  }
+
+  async share(): Promise<never> {
+    throw new PoolsError('GENERAL_FAILURE', 'a driver of localDriver() can only be used by its thread', {
+      hint: 'Start the driver with workerDriver() or spawnDriver().',
+    })
   }
 
   close(): void {
@@ -138,7 +159,7 @@ class LocalModel implements Home.BackendModel {
       if (pool.kind !== 'token') return pool as Pool
       const { buffer } = pool as Home.BackendPool
       const memory = buffer instanceof LocalBuffer ? buffer.memory : undefined
-      if (memory === undefined || !this.client.has(memory)) throw refuseToken(`pools[${i}]`)
+      if (memory === undefined || !this.client.buffers.has(memory)) throw refuseToken(`pools[${i}]`)
       return memory
     })
     return { ...request, pools }
@@ -155,11 +176,15 @@ class LocalBuffer implements Home.BackendBuffer {
   }
 
   async copyFrom(source: PoolSlice): Promise<void> {
-    this.client.copyFrom(this.memory, source, source.dimensions)
+    this.client.buffers.copyFrom(this.memory, source, source.dimensions)
   }
 
   async copyTo(target: PoolSlice<'writable'>): Promise<void> {
-    this.client.copyTo(this.memory, target)
+    this.client.buffers.copyTo(this.memory, target)
+  }
+
+  async shape(): Promise<readonly number[] | undefined> {
+    return this.memory.valueDimensions
   }
 
   release(): void {

@@ -8,7 +8,8 @@ import type { Request } from '../request/request.ts'
 import { checkRequest } from '../request/validate-request.ts'
 import { DeviceMemory } from './device-memory.ts'
 import type { EngineModel } from './engine-model.ts'
-import { bindExecution, checkRoles, type EnginePool, type Use, usesOf } from './execute.ts'
+import { bindExecution, checkRoles } from './execute.ts'
+import { type EnginePool, type Use, usesOf } from './use.ts'
 
 /** The fences and times of a fenced execution. The run takes the descriptors over. */
 export interface FencedTerms {

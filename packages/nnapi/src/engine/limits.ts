@@ -1,4 +1,5 @@
 import { checkOptions, checkSize } from '@tenon/core/internal'
+import { PoolsError } from '@tenon/pools'
 
 /** The most that a driver lets one client use. Requests beyond it fail with `RESOURCE_EXHAUSTED_TRANSIENT`. */
 export interface DriverLimits {
@@ -50,4 +51,11 @@ function checkLimit(limit: number | undefined, name: keyof DriverLimits): number
   if (limit === Infinity) return limit
   const unit = name.endsWith('ytes') ? 'bytes' : name === 'deadline' ? 'milliseconds' : name
   return checkSize(limit, `limits.${name}`, unit)
+}
+
+/** The error for a client that has as much as it may have. */
+export function exhausted(what: string): PoolsError {
+  return new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `a client may have at most ${what}`, {
+    hint: 'Release what you do not need any more.',
+  })
 }

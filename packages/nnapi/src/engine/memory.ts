@@ -2,11 +2,14 @@ import { AllocationError } from '@tenon/core'
 import { addressOf, newArrayBuffer } from '@tenon/core/internal'
 import { PoolsError } from '@tenon/pools'
 import { operandTypes, type OperandType } from '../model/operand-types.ts'
+import type { PlacedBuffer } from './placed-buffer.ts'
 
-/** Bytes at a fixed address. */
+/** Bytes at a fixed address, or a placed buffer. */
 export interface Place {
   readonly bytes: Buffer
   readonly address: number
+  /** The buffer of the driver's author, in which the value lies instead. */
+  readonly placed?: PlacedBuffer
 }
 
 /** The alignment of values in it, in bytes. */

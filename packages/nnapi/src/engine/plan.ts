@@ -4,6 +4,7 @@ import type { Operation, Subgraph } from '../model/model.ts'
 import { numbersOf } from '../model/values.ts'
 import { operandByteSize } from '../model/operand-types.ts'
 import type { Place, PrivateMemory } from './memory.ts'
+import type { PlacedBuffer } from './placed-buffer.ts'
 import { notKnownBeforeRun, planOperation } from './plan-operation.ts'
 import { Program, type ProgramStep } from './program.ts'
 
@@ -26,9 +27,19 @@ export interface PlanInput {
 }
 
 /** Steps that run together in C, or one that runs in TypeScript. */
-type Part =
-  | { readonly first: number; count: number }
-  | (Pick<Operation, 'inputs' | 'outputs'> & { readonly run: NonNullable<KernelPlan['run']> })
+type Part = { readonly first: number; count: number; readonly placed?: PlacedStep } | TypeScriptStep
+
+type Arguments = Pick<Operation, 'inputs' | 'outputs'>
+
+interface TypeScriptStep extends Arguments {
+  readonly run: NonNullable<KernelPlan['run']>
+  readonly placed?: PlacedStep
+}
+
+/** The form of a step for operands in placed buffers. */
+interface PlacedStep extends Arguments {
+  readonly runPlaced: NonNullable<KernelPlan['runPlaced']>
+}
 
 /** The steps, shapes and memory with which a model runs for inputs of certain shapes. */
 export class Plan {
@@ -41,6 +52,8 @@ export class Plan {
   readonly #steps: ProgramStep[] = []
   readonly #parts: Part[] = []
   readonly #tensorOf = new Map<number, number>()
+  /** Operands of operations that know nothing of placed buffers. */
+  readonly #needBytes = new Set<number>()
   readonly #fixed: Places
   readonly #program: Program | undefined
 
@@ -74,9 +87,29 @@ export class Plan {
   /** Runs all operations. Every input and output has its place. @throws {PoolsError} */
   run(): void {
     for (const part of this.#parts) {
-      if ('first' in part) this.#program!.run(part.first, part.count)
+      if (part.placed !== undefined && this.#hasPlaced(part.placed)) this.#runPlaced(part.placed)
+      else if ('first' in part) this.#program!.run(part.first, part.count)
       else part.run(this.#bytesOf(part.inputs), this.#bytesOf(part.outputs))
     }
+  }
+
+  /** Whether all operations that have an operand can use it in a placed buffer. */
+  takesPlaced(operand: number): boolean {
+    return !this.#needBytes.has(operand)
+  }
+
+  #hasPlaced({ inputs, outputs }: PlacedStep): boolean {
+    const isPlaced = (operand: number): boolean => this.#fixed[operand]?.placed !== undefined
+    return inputs.some(isPlaced) || outputs.some(isPlaced)
+  }
+
+  #runPlaced({ inputs, outputs, runPlaced }: PlacedStep): void {
+    const values = (operands: readonly number[]): (Uint8Array | PlacedBuffer)[] =>
+      operands.flatMap((operand): (Uint8Array | PlacedBuffer)[] => {
+        const placed = this.#fixed[operand]?.placed
+        return placed === undefined ? this.#bytesOf([operand]) : [placed]
+      })
+    runPlaced(values(inputs), values(outputs))
   }
 
   /** Returns plain arrays, because the `slice` of Node.js's buffers does not copy, as kernels may expect. */
@@ -105,12 +138,21 @@ export class Plan {
     this.#addPart(plan, operation)
   }
 
-  #addPart({ native, run }: KernelPlan, { inputs, outputs }: Operation): void {
+  #addPart({ native, run, runPlaced }: KernelPlan, { inputs, outputs }: Operation): void {
+    const placed = runPlaced === undefined ? {} : { placed: { inputs, outputs, runPlaced } }
+    if (runPlaced === undefined) for (const operand of [...inputs, ...outputs]) this.#needBytes.add(operand)
     if (native === undefined) {
-      this.#parts.push({ run: run!, inputs, outputs })
+      this.#parts.push({ run: run ?? runPlaced!, inputs, outputs, ...placed })
       return
     }
+    const first = this.#steps.length
     for (const step of [native].flat()) this.#addStep(step, inputs, outputs)
+    const count = this.#steps.length - first
+    const last = this.#parts.at(-1)
+    // Only steps that have one form run together.
+    if (runPlaced === undefined && last !== undefined && 'first' in last && last.placed === undefined)
+      last.count += count
+    else if (count > 0) this.#parts.push({ first, count, ...placed })
   }
 
   #addStep(native: NativeStep, inputs: readonly number[], outputs: readonly number[]): void {
@@ -120,10 +162,7 @@ export class Plan {
     if (absent !== undefined) throw new PoolsError('INVALID_ARGUMENT', `operand ${absent} must have a value`)
     for (const operand of used) if (!this.#tensorOf.has(operand)) this.#tensorOf.set(operand, this.#tensorOf.size)
     const tensors = used.map((operand) => this.#tensorOf.get(operand)!)
-    const first = this.#steps.push({ native, tensors, inputCount: native.inputs.length }) - 1
-    const last = this.#parts.at(-1)
-    if (last !== undefined && 'first' in last) last.count++
-    else this.#parts.push({ first, count: 1 })
+    this.#steps.push({ native, tensors, inputCount: native.inputs.length })
   }
 
   #kernelInput(index: number): KernelInput {

@@ -1,3 +1,4 @@
+import type { PlacedBuffer } from '../engine/placed-buffer.ts'
 import type { ChannelQuantization } from '../model/model.ts'
 import type { OperandType } from '../model/operand-types.ts'
 
@@ -46,6 +47,14 @@ export interface KernelPlan {
   readonly native?: NativeStep | readonly NativeStep[]
   /** Or the step in TypeScript, with the bytes of the present inputs and of the outputs. Others may change them meanwhile. */
   readonly run?: (inputs: readonly Uint8Array[], outputs: readonly Uint8Array[]) => void
+  /**
+   * The step if some of the operands lie in buffers that the driver has placed: these buffers, and the bytes of the other operands. Without it,
+   * their values are copied before and after the step.
+   */
+  readonly runPlaced?: (
+    inputs: readonly (Uint8Array | PlacedBuffer)[],
+    outputs: readonly (Uint8Array | PlacedBuffer)[],
+  ) => void
 }
 
 /**

@@ -1,14 +1,8 @@
 import { PoolsError } from '@tenon/pools'
+import type { DriverTotals } from './totals.ts'
 
 /** What all clients of a driver may have together, in bytes. */
-export interface ByteTotals {
-  /** The declared bytes of pools. */
-  readonly poolBytes: number
-  /** Bytes of intermediate results, copies of constants and copies of values. */
-  readonly workingBytes: number
-  /** Bytes of device buffers. */
-  readonly bufferBytes: number
-}
+type ByteTotals = Pick<DriverTotals, 'poolBytes' | 'workingBytes' | 'bufferBytes'>
 
 const NAMES: Readonly<Record<keyof ByteTotals, string>> = {
   poolBytes: 'pools',

@@ -1,4 +1,3 @@
-import { TenonError } from '@tenon/core'
 import { errorStatus, PoolsError } from '@tenon/pools'
 import { checkFrame, discardAttachment, type Link } from '../link/link.ts'
 import { type Attachment, discardDescriptor } from '@tenon/pools/internal'
@@ -18,11 +17,23 @@ import {
   writeHeader,
 } from '../wire/frame.ts'
 import { errorMessage } from '../wire/model-codec.ts'
-import { type Client, exhausted } from './client.ts'
+import { exhausted } from '../engine/limits.ts'
+import type { Client } from './client.ts'
+import type { ClientPools } from './client-pools.ts'
 import { FencedRuns, outcomeMessage, type Watch } from './fenced-runs.ts'
+import { internalFailure } from './internal-failure.ts'
+import { ATTACHMENTS_OF, NOTES, OWNING } from './message-kinds.ts'
 import { LastExecution } from './last-execution.ts'
 import { RequestQueue, type Waiting } from './request-queue.ts'
 import { bodyOf, compute, findRequest } from './requests.ts'
+
+/** What a conversation names, of which the pools are its own. */
+export interface ConversationParts {
+  readonly client: Client
+  readonly pools: ClientPools
+  /** The conversation with the thread that has connected first; undefined for that one. */
+  readonly owner?: Conversation
+}
 
 /** Who runs the requests of conversations: one at a time, each in a turn with a deadline. */
 export interface Turns {
@@ -39,34 +50,22 @@ export interface Turns {
   ready(conversation: Conversation): void
   /** Watches the channel and the fences of a conversation. */
   watchOf(conversation: Conversation): Watch
+  /** Begins a conversation with another thread of the same client. Takes the socket over. @returns the answer */
+  join(conversation: Conversation, socket: Attachment): object
 }
 
-/** The least and the most attachments of a message. Other messages have none. */
-const ATTACHMENTS_OF: ReadonlyMap<number, readonly [least: number, most: number]> = new Map([
-  [operations.HELLO, [0, 1]],
-  [operations.REGISTER_POOL, [1, 1]],
-  [operations.PREPARE, [0, 1]],
-  [operations.SUPPORTED, [0, 1]],
-  [operations.EXECUTE_FENCED, [1, 16]],
-])
-
-/** The operations that take next to no time, need no turn, and have no answer. */
-const NOTES: ReadonlySet<number> = new Set([
-  operations.REGISTER_POOL,
-  operations.RELEASE_POOL,
-  operations.RELEASE_MODEL,
-  operations.RELEASE_BUFFER,
-])
-
 /**
- * The connection of a driver to one client, which reads its messages and answers them. Everything that comes from the client is
+ * The connection of a driver to one thread of a client, which reads its messages and answers them. Everything that comes from the client is
  * checked. A client that breaks the protocol itself is disconnected.
  */
 export class Conversation {
   /** A number that names the client to the front. */
   readonly id: number
+  /** See {@link ConversationParts.owner}. */
+  readonly owner: Conversation | undefined
+  readonly client: Client
   readonly #link: Link
-  readonly #client: Client
+  readonly #pools: ClientPools
   readonly #turns: Turns
   readonly #watch: Watch
   readonly #fenced: FencedRuns
@@ -74,16 +73,14 @@ export class Conversation {
   readonly #waiting = new RequestQueue()
   #doorbell = -1
   #isPaused = false
-  /** The time of its turns, in milliseconds, for comparison with other clients. */
-  time = 0
-  /** When its last turn ended, as of `performance.now()`. */
-  lastTurn: number = -Infinity
 
   /** Takes the link over. */
-  constructor(id: number, link: Link, client: Client, turns: Turns) {
+  constructor(id: number, link: Link, { client, pools, owner }: ConversationParts, turns: Turns) {
     this.id = id
+    this.owner = owner
+    this.client = client
     this.#link = link
-    this.#client = client
+    this.#pools = pools
     this.#turns = turns
     this.#watch = turns.watchOf(this)
     this.#fenced = new FencedRuns(client.limits, this.#watch, (name, run) => this.#addFenced(name, run))
@@ -118,7 +115,7 @@ export class Conversation {
   /** Looks at the fences that executions wait for. */
   stepFences(): void {
     this.#fenced.step()
-    this.#client.closeUnusedPools()
+    this.#pools.closeUnused()
   }
 
   /**
@@ -130,7 +127,7 @@ export class Conversation {
   read(timeout: number, isAlone: boolean): void {
     let attachments = this.#link.receive(timeout)
     // A client that never stops sending does not keep the others from their turns.
-    for (let left = 2 * this.#client.limits.requests; attachments !== undefined; left--) {
+    for (let left = 2 * this.client.limits.requests; attachments !== undefined; left--) {
       const mayRun = isAlone && this.#waiting.length === 0
       if (mayRun && this.#repeat()) return
       if (this.#take(attachments, mayRun)) return
@@ -142,7 +139,7 @@ export class Conversation {
   /** Runs the next request in a turn. */
   runNext(): void {
     this.#waiting.runNext()
-    if (this.#isPaused && this.#waiting.length < this.#client.limits.requests) {
+    if (this.#isPaused && this.#waiting.length < this.client.limits.requests) {
       this.#isPaused = false
       this.#watch.add(this.descriptor)
     }
@@ -153,7 +150,8 @@ export class Conversation {
     this.#waiting.clear()
     this.#fenced.close()
     this.#last.forget()
-    this.#client.close()
+    if (this.owner === undefined) this.client.close()
+    this.#pools.close()
     if (this.#link instanceof Socket) {
       if (this.descriptor !== -1 && !this.#isPaused) this.#watch.remove(this.descriptor)
       this.#link.shut()
@@ -162,9 +160,14 @@ export class Conversation {
     this.#doorbell = -1
   }
 
+  /** Increases with every release of something that a request names. */
+  get #generation(): number {
+    return this.client.generation + this.#pools.generation
+  }
+
   /** Stops reading while too much waits, so that the client's messages stay in its channel. */
   #pauses(): boolean {
-    if (this.#waiting.length < 8 * this.#client.limits.requests || this.descriptor === -1) return false
+    if (this.#waiting.length < 8 * this.client.limits.requests || this.descriptor === -1) return false
     this.#isPaused = true
     this.#watch.remove(this.descriptor)
     return true
@@ -173,7 +176,7 @@ export class Conversation {
   /** Repeats the last execution for the same message, whose numbers were checked; nothing was released since. */
   #repeat(): boolean {
     const { received, sent } = this.#link
-    const bound = this.#last.of(received, this.#client.generation)
+    const bound = this.#last.of(received, this.#generation)
     if (bound === undefined) return false
     const start = performance.now()
     try {
@@ -239,7 +242,7 @@ export class Conversation {
 
   /** Returns the error for a request that cannot wait, because too many do. */
   #refusalOf(kind: Waiting['kind']): PoolsError | undefined {
-    const { requests } = this.#client.limits
+    const { requests } = this.client.limits
     if (kind === 'execution' && this.#waiting.length >= requests) return exhausted(`${requests} waiting requests`)
     if (kind === 'note' || this.#turns.mayWait()) return undefined
     return new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', 'too many requests of all clients wait for this driver')
@@ -268,20 +271,24 @@ export class Conversation {
   #handle(header: FrameHeader, frame: Buffer, attachments: readonly Attachment[], arrived: number): void {
     const { operation } = header
     const [attachment] = attachments
-    const client = this.#client
+    if (this.owner !== undefined && OWNING.has(operation)) return this.#refuseOwning(header, attachments)
+    const { client } = this
     const inline = frame.subarray(HEADER_SIZE)
     const timeLeft = (): number => (header.timeout ?? Infinity) - (performance.now() - arrived)
     switch (operation) {
       case operations.REGISTER_POOL:
-        return this.#registerPool(inline, attachment!)
+        return this.#pools.register(inline, attachment!)
       case operations.RELEASE_POOL:
         this.#last.forget()
-        return client.releasePool(u32(decodeBody(inline).field('id')))
+        return this.#pools.release(u32(decodeBody(inline).field('id')))
       case operations.RELEASE_MODEL:
         this.#last.forget()
-        return client.releaseModel(u32(decodeBody(inline).field('id')))
+        client.releaseModel(u32(decodeBody(inline).field('id')))
+        return this.#pools.closeUnused()
       case operations.RELEASE_BUFFER:
         return client.releaseBuffer(u32(decodeBody(inline).field('token')))
+      case operations.JOIN:
+        return this.#answer(header, () => this.#reply(this.#turns.join(this, attachment!)))
       case operations.HELLO:
         return this.#answer(header, () => this.#hello(attachment))
       case operations.EXECUTE:
@@ -293,7 +300,7 @@ export class Conversation {
       default:
         return this.#answer(header, () => {
           const body = decodeBody(bodyOf(operation, inline, attachment, client.limits.modelBytes))
-          return this.#reply(this.#turns.run(this, timeLeft(), () => compute(client, operation, body)))
+          return this.#reply(this.#turns.run(this, timeLeft(), () => compute(client, this.#pools, operation, body)))
         })
     }
   }
@@ -325,32 +332,28 @@ export class Conversation {
     return writeBody(this.#link.sent.bytes, value)
   }
 
-  #registerPool(inline: Buffer, attachment: Attachment): void {
-    let reader: Reader
-    try {
-      reader = decodeBody(inline)
-    } catch (error) {
-      discardAttachment(attachment)
-      throw error
-    }
-    this.#client.registerPool(reader, attachment)
-  }
-
   #hello(attachment: Attachment | undefined): number {
     if (this.#doorbell !== -1) {
       if (attachment !== undefined) discardAttachment(attachment)
       throw new PoolsError('INVALID_ARGUMENT', 'a client must send HELLO only once')
     }
     if (typeof attachment === 'number') this.#doorbell = attachment
-    const { pools, poolBytes, requests } = this.#client.limits
+    const { pools, poolBytes, requests } = this.client.limits
     return this.#reply({ pools, poolBytes, requests })
   }
 
+  /** Refuses what only the first thread may do. A note has no answer. */
+  #refuseOwning(header: FrameHeader, attachments: readonly Attachment[]): void {
+    attachments.forEach(discardAttachment)
+    const text = 'another thread of the client makes its models and buffers'
+    if (!NOTES.has(header.operation)) this.#refuse(header, new PoolsError('INVALID_ARGUMENT', text))
+  }
+
   #execute(frame: Buffer, timeLeft: number): number {
-    const { generation } = this.#client
+    const generation = this.#generation
     let bound = this.#last.ofFrame(frame, generation)
     if (bound === undefined) {
-      const { model, request } = findRequest(this.#client, frame)
+      const { model, request } = findRequest(this.client, this.#pools, frame)
       bound = this.#last.keep(frame, bindExecution(model, request), generation)
     }
     try {
@@ -375,7 +378,7 @@ export class Conversation {
         id: number(body.field('id')),
         timeout: header.timeout,
         timeoutAfterFences: body.field('timeoutAfterFences').optional(number),
-        ...findRequest(this.#client, execute),
+        ...findRequest(this.client, this.#pools, execute),
       }
     })
     return this.#reply({})
@@ -391,10 +394,4 @@ export class Conversation {
       this.#refuse(header, error)
     }
   }
-}
-
-/** Reports an error inside the driver without its message, which may name memory or files. */
-function internalFailure(error: unknown): PoolsError {
-  const kind = error instanceof TenonError ? error.code : 'a kernel'
-  return new PoolsError('GENERAL_FAILURE', `the driver failed: ${kind}`)
 }

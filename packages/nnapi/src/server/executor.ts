@@ -1,21 +1,18 @@
 import { PoolsError } from '@tenon/pools'
+import { type Attachment, discardDescriptor } from '@tenon/pools/internal'
 import { type Link, PeerGone } from '../link/link.ts'
 import type { PollSet } from '../link/poll-set.ts'
 import { Socket } from '../link/socket.ts'
-import type { DriverLimits } from '../engine/limits.ts'
-import type { KernelRegistry } from '../kernels/kernel.ts'
+import { exhausted } from '../engine/limits.ts'
 import { readHeader } from '../wire/frame.ts'
-import type { Budget } from './budget.ts'
-import { Client } from './client.ts'
+import { Client, type ClientParts } from './client.ts'
+import { ClientPools } from './client-pools.ts'
 import { Conversation, type Turns } from './conversation.ts'
 import type { Watch } from './fenced-runs.ts'
 import { monotonicTime, type TurnWords } from './turn-words.ts'
 
 /** The parts of an executor. */
-export interface ExecutorParts {
-  readonly kernels: KernelRegistry
-  readonly limits: DriverLimits
-  readonly budget: Budget
+export interface ExecutorParts extends ClientParts {
   readonly words: TurnWords
   /** The most requests of all its clients that may wait. */
   readonly requests: number
@@ -29,6 +26,8 @@ const IDLE = 1000
 const CREDIT = 100
 /** The turns in which requests of each priority have one at least. */
 const ROUND = 16
+/** The most threads of a client besides the one that has connected. */
+const THREADS = 16
 
 /**
  * Runs the requests of its clients on this thread: one request of one client in each turn. The most urgent one comes first, and
@@ -60,7 +59,8 @@ export class Executor implements Turns {
     const only = this.#open(0, link)
     while (this.#conversations.has(only)) {
       const isIdle = this.#ready.size === 0
-      if (only.hasFences) this.#listen()
+      // Fences and other threads of the client have descriptors of their own.
+      if (only.hasFences || this.#conversations.size > 1) this.#listen()
       else this.#use(only, () => only.read(isIdle ? -1 : 0, isIdle))
       this.#runTurn()
     }
@@ -96,9 +96,10 @@ export class Executor implements Turns {
     } finally {
       words.end()
       const end = performance.now()
-      conversation.time += end - start
-      conversation.lastTurn = end
-      this.#floor = Math.max(this.#floor, conversation.time)
+      const { client } = conversation
+      client.time += end - start
+      client.lastTurn = end
+      this.#floor = Math.max(this.#floor, client.time)
     }
   }
 
@@ -109,9 +110,22 @@ export class Executor implements Turns {
   }
 
   ready(conversation: Conversation): void {
-    const isNew = performance.now() - conversation.lastTurn > IDLE
-    conversation.time = isNew ? this.#floor : Math.max(conversation.time, this.#floor - CREDIT)
+    const { client } = conversation
+    const isNew = performance.now() - client.lastTurn > IDLE
+    client.time = isNew ? this.#floor : Math.max(client.time, this.#floor - CREDIT)
     this.#ready.add(conversation)
+  }
+
+  join(owner: Conversation, socket: Attachment): object {
+    if (typeof socket !== 'number') throw new PoolsError('INVALID_ARGUMENT', 'a thread must join with a socket')
+    let count = 0
+    for (const other of this.#conversations) if (other.owner === owner) count++
+    if (count < THREADS) {
+      this.#add(owner.id, new Socket(socket), owner.client, owner)
+      return {}
+    }
+    discardDescriptor(socket)
+    throw exhausted(`${THREADS} threads besides the one that has connected`)
   }
 
   watchOf(conversation: Conversation): Watch {
@@ -172,10 +186,16 @@ export class Executor implements Turns {
   }
 
   #open(id: number, link: Link): Conversation {
-    const { kernels, limits, budget } = this.#parts
-    const conversation = new Conversation(id, link, new Client(kernels, limits, budget), this)
+    const client = new Client(this.#parts)
     // Its first messages may run before it is ever ready.
-    conversation.time = this.#floor
+    client.time = this.#floor
+    return this.#add(id, link, client)
+  }
+
+  #add(id: number, link: Link, client: Client, owner?: Conversation): Conversation {
+    const { limits, budget } = this.#parts
+    const parts = { client, pools: new ClientPools(limits, budget), ...(owner === undefined ? {} : { owner }) }
+    const conversation = new Conversation(id, link, parts, this)
     this.#conversations.add(conversation)
     return conversation
   }
@@ -199,9 +219,9 @@ export class Executor implements Turns {
         this.#ready.delete(candidate)
         continue
       }
-      const { priority, time } = candidate
+      const { priority, client } = candidate
       const rank = priority > most ? -1 : priority
-      if (rank < highest || (rank === highest && time >= best!.time)) continue
+      if (rank < highest || (rank === highest && client.time >= best!.client.time)) continue
       best = candidate
       highest = rank
     }
@@ -223,6 +243,8 @@ export class Executor implements Turns {
     this.#conversations.delete(conversation)
     this.#ready.delete(conversation)
     this.#waiting.delete(conversation)
+    // The models and buffers that its other threads use end with it.
+    for (const other of [...this.#conversations]) if (other.owner === conversation) this.#end(other)
     conversation.close()
   }
 }

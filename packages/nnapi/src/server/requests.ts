@@ -9,16 +9,18 @@ import {
   platform,
 } from '@tenon/pools/internal'
 import { discardAttachment } from '../link/link.ts'
-import type { PoolRange } from '../engine/device-memory.ts'
+import type { DeviceMemory, PoolRange } from '../engine/device-memory.ts'
 import type { EngineModel } from '../engine/engine-model.ts'
-import type { EnginePool } from '../engine/execute.ts'
+import type { EnginePool } from '../engine/use.ts'
 import type { Model } from '../model/model.ts'
 import type { Request } from '../request/request.ts'
 import { type Reader, u32, u32s } from '../wire/body.ts'
 import { readExecute } from '../wire/execute-frame.ts'
 import { operations, viewOf } from '../wire/frame.ts'
 import { readAllocate, readModel } from '../wire/model-codec.ts'
-import { type Client, exhausted } from './client.ts'
+import { exhausted } from '../engine/limits.ts'
+import type { Client } from './client.ts'
+import type { ClientPools } from './client-pools.ts'
 
 /** Returns the body of a request: that of its message, or, of a long one, that of frozen memory. */
 export function bodyOf(
@@ -51,29 +53,31 @@ function sizeOfBody(attachment: Attachment): number {
   return describeDescriptor(attachment).byteSize
 }
 
-/** Runs a request of a client that is no execution. @returns the answer */
-export function compute(client: Client, operation: number, body: Reader): unknown {
+/** Runs a request of a client that is not an execution. @returns the answer */
+export function compute(client: Client, pools: ClientPools, operation: number, body: Reader): unknown {
   switch (operation) {
     case operations.PREPARE:
-      return { id: client.prepare(modelOf(client, body)).id }
+      return { id: client.prepare(modelOf(pools, body)).id }
     case operations.SUPPORTED:
-      return { supported: client.supportedOperations(modelOf(client, body)) }
+      return { supported: client.supportedOperations(modelOf(pools, body)) }
     case operations.ALLOCATE: {
       const models = body.field('models').list((id) => client.model(u32(id)))
       return { token: client.allocate(models, readAllocate(body.field('description'))).token }
     }
     case operations.COPY_FROM: {
-      const buffer = client.buffer(u32(body.field('token')), 'buffer')
+      const buffer = bufferOf(client, body)
       buffer.isInitialized = false
       const dimensions = u32s(body.field('dimensions'))
-      client.copyFrom(buffer, rangeOf(client, body, 'source'), dimensions)
+      client.buffers.copyFrom(buffer, rangeOf(pools, body, 'source'), dimensions)
       return {}
     }
     case operations.COPY_TO: {
-      const target = rangeOf(client, body, 'target')
-      client.copyTo(client.buffer(u32(body.field('token')), 'buffer'), target)
+      const target = rangeOf(pools, body, 'target')
+      client.buffers.copyTo(bufferOf(client, body), target)
       return {}
     }
+    case operations.BUFFER_SHAPE:
+      return { dimensions: bufferOf(client, body).valueDimensions }
     default:
       throw new PoolsError('INVALID_ARGUMENT', `operation ${operation} must be one that has an answer`)
   }
@@ -82,6 +86,7 @@ export function compute(client: Client, operation: number, body: Reader): unknow
 /** Finds what a request to execute names. @throws {PoolsError} */
 export function findRequest(
   client: Client,
+  registered: ClientPools,
   frame: Buffer,
 ): { readonly model: EngineModel; readonly request: Request<EnginePool> } {
   const { model: id, inputs, outputs, pools } = readExecute(viewOf(frame))
@@ -89,18 +94,22 @@ export function findRequest(
   if (model === undefined) throw refused('D4', 'model must be a prepared model of this client', 'model')
   const found = pools.map(({ isToken, id: name }, i): EnginePool => {
     const path = `pools[${i}]`
-    return isToken ? client.buffer(name, path) : client.pool(name, path)
+    return isToken ? client.buffers.get(name, path) : registered.get(name, path)
   })
   return { model, request: { inputs, outputs, pools: found } }
 }
 
-function modelOf(client: Client, body: Reader): Model<Pool> {
-  return readModel(body.field('model'), (id, i) => client.pool(id, `pools[${i}]`))
+function modelOf(pools: ClientPools, body: Reader): Model<Pool> {
+  return readModel(body.field('model'), (id, i) => pools.get(id, `pools[${i}]`))
 }
 
-function rangeOf(client: Client, body: Reader, path: string): PoolRange {
+function bufferOf({ buffers }: Client, body: Reader): DeviceMemory {
+  return buffers.get(u32(body.field('token')), 'buffer')
+}
+
+function rangeOf(pools: ClientPools, body: Reader, path: string): PoolRange {
   return {
-    pool: client.pool(u32(body.field('pool')), path),
+    pool: pools.get(u32(body.field('pool')), path),
     byteOffset: u32(body.field('offset')),
     byteSize: u32(body.field('length')),
   }

@@ -9,11 +9,11 @@ import { DriverLink } from '../link/command-link.ts'
 import { PortLink, type PortEnd } from '../link/port-link.ts'
 import { connectTo, listenAt, closeDescriptor, duplicateDescriptor, openMapping } from '@tenon/pools/internal'
 import { exitWithPeer, ring, Socket } from '../link/socket.ts'
-import type { DriverOptions } from '../driver/local-backend.ts'
-import { type DriverLimits, limitsOf } from '../engine/limits.ts'
+import { checkPlacing, type DriverOptions } from '../driver/local-backend.ts'
+import { limitsOf } from '../engine/limits.ts'
 import { cpuKernels } from '../kernels/cpu-kernels.ts'
-import type { KernelRegistry } from '../kernels/kernel.ts'
 import { Budget, unlimitedBudget } from './budget.ts'
+import type { ClientParts } from './client.ts'
 import { Executor } from './executor.ts'
 import { EXECUTOR_VARIABLE, INHERITED } from './executor-process.ts'
 import { Front } from './front.ts'
@@ -45,13 +45,13 @@ export interface ServeOptions extends DriverOptions {
  * serveDriver({ kernels: new Map([...cpuKernels, ['NEGATE', negate]]) })
  */
 export function serveDriver(options?: ServeOptions): void {
-  const known = checkOptions(options, ['kernels', 'limits', 'path', 'executors', 'totals'])
-  const { kernels = cpuKernels, path, executors = 2 } = known
-  const limits = limitsOf(known.limits)
+  const known = checkOptions(options, ['kernels', 'allocate', 'limits', 'path', 'executors', 'totals'])
+  const { kernels = cpuKernels, allocate, path, executors = 2 } = known
+  const author = { kernels, allocate: checkPlacing(allocate), limits: limitsOf(known.limits) }
   if (path === undefined) {
     if (known.executors !== undefined || known.totals !== undefined)
       throw new ArgumentError('executors and totals need a path', { hint: 'Without a path there is one client.' })
-    return serveStarter(kernels, limits)
+    return serveStarter(author)
   }
   if (!isMainThread) throw new ArgumentError('a driver at a path must be served by the main thread, got a worker')
   if (checkSize(executors, 'executors', 'executors') < 1 || executors > EXECUTORS)
@@ -63,8 +63,10 @@ export function serveDriver(options?: ServeOptions): void {
   // A program may serve at several paths. Each executor is for one of them.
   if (own !== path) return
   delete process.env[EXECUTOR_VARIABLE]
-  execute(index, count, kernels, limits, totals)
+  execute(index, count, author, totals)
 }
+
+type Author = Omit<ClientParts, 'budget'>
 
 /** Takes over one end of a channel: a socket, or a port between threads. */
 export const linkOf = (end: number | PortEnd): Link => (typeof end === 'number' ? new Socket(end) : new PortLink(end))
@@ -76,13 +78,13 @@ export interface WorkerData {
 }
 
 /** Serves the process or thread that started this one. */
-function serveStarter(kernels: KernelRegistry, limits: DriverLimits): void {
+function serveStarter(author: Author): void {
   if (isMainThread) letSystemEndFirst()
   const end = isMainThread ? inheritedDescriptor() : workerChannel()
   const words = new TurnWords(new ArrayBuffer(WORDS_SIZE), 0)
   // Nobody watches: the starter ends its driver itself.
   words.isWatched = true
-  const parts = { kernels, limits, words, budget: unlimitedBudget(), requests: Infinity, wake: () => {} }
+  const parts = { ...author, words, budget: unlimitedBudget(), requests: Infinity, wake: () => {} }
   const executor = new Executor(parts, typeof end === 'number' ? new PollSet() : undefined)
   // The client is disconnected however the thread ends.
   process.once('exit', () => executor.close())
@@ -119,13 +121,7 @@ function serveAt(path: string, executors: number, totals: DriverTotals): void {
 }
 
 /** Serves as an executor until the front is gone. */
-function execute(
-  index: number,
-  count: number,
-  kernels: KernelRegistry,
-  limits: DriverLimits,
-  totals: DriverTotals,
-): void {
+function execute(index: number, count: number, author: Author, totals: DriverTotals): void {
   letSystemEndFirst()
   const { control, words: memory, bell } = INHERITED
   exitWithPeer(control)
@@ -137,7 +133,7 @@ function execute(
   if (buffer !== undefined) libraryFunctions('tenon_nnapi').tn_nn_watch(address + words.byteOffset)
   const budget = new Budget(TurnWords.sums(shared, count), index, totals)
   const requests = Math.ceil(totals.requests / count)
-  const executor = new Executor({ kernels, limits, words, budget, requests, wake: () => ring(bell) }, new PollSet())
+  const executor = new Executor({ ...author, words, budget, requests, wake: () => ring(bell) }, new PollSet())
   ring(bell)
   try {
     executor.serve(new Socket(control))

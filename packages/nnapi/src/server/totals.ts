@@ -1,10 +1,15 @@
 import { totalmem } from 'node:os'
 import { checkOptions, checkSize } from '@tenon/core/internal'
 import { descriptorLimit } from '../link/socket.ts'
-import type { ByteTotals } from './budget.ts'
 
 /** The most that a driver at a path lets all its clients use together. More is refused with `RESOURCE_EXHAUSTED_TRANSIENT`. */
-export interface DriverTotals extends ByteTotals {
+export interface DriverTotals {
+  /** The declared bytes of pools. */
+  readonly poolBytes: number
+  /** Bytes of intermediate results, copies of constants and copies of values. */
+  readonly workingBytes: number
+  /** Bytes of device buffers. */
+  readonly bufferBytes: number
   /** Clients that are connected. */
   readonly clients: number
   /** Descriptors that the front, and each executor, can have open. */

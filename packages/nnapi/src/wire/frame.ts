@@ -21,6 +21,10 @@ export const operations = {
   FENCED_INFO: 14,
   /** From a front to an executor: the socket of a client, whose first message can be read. */
   ADOPT: 15,
+  /** The dimensions of the value of a device buffer. */
+  BUFFER_SHAPE: 16,
+  /** The socket of another thread of the client, which uses the models and buffers of this one. */
+  JOIN: 17,
 } as const
 
 const { size, offsets: AT } = LAYOUTS.tn_frame_t

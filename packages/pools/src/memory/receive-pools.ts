@@ -9,22 +9,13 @@ import type { Pool } from './pool.ts'
 import type { PoolRights } from './pool-facts.ts'
 import { readable } from './readable.ts'
 
-/** The options of {@link receivePools}. */
-export interface ReceiveOptions<Rights extends PoolRights = PoolRights> {
-  /**
-   * The kind of every descriptor, by default `shared`: memory that is sealed against shrinking. A `device-blob` may be a dma-buf too.
-   * A `file` is one of this machine, and is mapped to be read unless `rights` is `writable`.
-   */
-  readonly kind?: 'shared' | 'file' | 'device-blob'
-  /** The rights that every pool must have. By default any. */
-  readonly rights?: Rights
-  /** How long the other program may take, in ms; by default 2000. */
-  readonly timeout?: number
-  /** The name of the pools in messages. */
-  readonly label?: string
-}
+type Kind = 'shared' | 'file' | 'device-blob'
 
-type Wanted = Required<Pick<ReceiveOptions, 'kind' | 'label'>> & { readonly rights: PoolRights | undefined }
+interface Wanted {
+  readonly kind: Kind
+  readonly rights: PoolRights | undefined
+  readonly label: string
+}
 
 /** The most bytes of a message. */
 const BYTES = 65_536
@@ -50,7 +41,19 @@ const RIGHTS: ReadonlySet<unknown> = new Set([undefined, 'writable', 'frozen', '
  */
 export async function receivePools<Rights extends PoolRights = PoolRights>(
   socket: string | number,
-  options?: ReceiveOptions<Rights>,
+  options?: {
+    /**
+     * The kind of every descriptor, by default `shared`: memory that is sealed against shrinking. A `device-blob` may be a dma-buf too.
+     * A `file` is one of this machine, and is mapped to be read unless `rights` is `writable`.
+     */
+    readonly kind?: 'shared' | 'file' | 'device-blob'
+    /** The rights that every pool must have. By default any. */
+    readonly rights?: Rights
+    /** How long the other program may take, in ms; by default 2000. */
+    readonly timeout?: number
+    /** The name of the pools in messages. */
+    readonly label?: string
+  },
 ): Promise<{ readonly pools: readonly Pool<Rights>[]; readonly bytes: Uint8Array<ArrayBuffer> }> {
   const known = checkOptions(options, ['kind', 'rights', 'timeout', 'label'])
   const { kind = 'shared', rights, timeout = 2000, label = '' } = known

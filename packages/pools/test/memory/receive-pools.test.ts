@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { addressOf, keepAlive } from '@tenon/core/internal'
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
-import { createFrozenPool, createPool, type Pool, receivePools, type ReceiveOptions } from '../../src/index.ts'
+import { createFrozenPool, createPool, type Pool, receivePools } from '../../src/index.ts'
 import { closeDescriptor, createSharedMemory } from '../../src/memory/descriptor.ts'
 import { acceptFrom, listenAt, socketPair } from '../../src/memory/local-socket.ts'
 import { readable } from '../../src/memory/readable.ts'
 import { sharing } from '../../src/native/core.ts'
 import { expectFailure, expectNoLeaks, floats } from '../support.ts'
+
+type ReceiveOptions = NonNullable<Parameters<typeof receivePools>[1]>
 
 const program = fileURLToPath(new URL('../fixtures/send-memory.py', import.meta.url))
 const hasPython = spawnSync('python3', ['-c', 'import os, socket; socket.send_fds, os.memfd_create']).status === 0
