@@ -269,6 +269,16 @@ export default {
       libraries: ['dl', 'pthread'],
     },
     {
+      // The host as a part of the program, because no other library finds it by its soname.
+      name: 'tensorflow_test',
+      kind: 'test',
+      systems: ['linux', 'darwin'],
+      sources: ['csrc/test/main.c', 'csrc/test/posix/tensorflow/host/*.c', 'csrc/tensorflow/!(c_distribution).c'],
+      includes: [...includes, 'csrc', 'csrc/test'],
+      uses: ['tenon'],
+      libraries: ['dl', 'pthread'],
+    },
+    {
       name: 'xla_frame_fuzz',
       kind: 'fuzz',
       sources: ['csrc/fuzz/xla/frame_fuzz.c'],

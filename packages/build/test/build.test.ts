@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { readBinary } from '@tenon/binary'
 import { expect, test } from 'vitest'
 
 import { buildPackage } from '../src/build.ts'
@@ -181,4 +182,21 @@ test('fills the platform package with the libraries and their sums', () => {
   expect(Object.keys(sums)).toEqual([sharedLibraryName('sum')])
   expect(sums[sharedLibraryName('sum')]).toMatch(/^[0-9a-f]{64}$/)
   expect(existsSync(join(lib, 'stale.so'))).toBe(false)
+})
+
+test.runIf(process.platform === 'linux')('a library can have another soname, and versions of its symbols', async () => {
+  const target: NativeTarget = {
+    name: 'sum',
+    kind: 'shared',
+    sources: ['src/sum.c'],
+    includes: ['include'],
+    soname: { linux: 'libother.so.2' },
+    versionScript: 'src/sum.map',
+    imports: [],
+  }
+  const fixture = makePackage({ targets: [target] }, { ...files, 'src/sum.map': 'V_1 { global: *; };' })
+  expect(await rebuilt(fixture)).toEqual(['sum'])
+  const info = readBinary(join(fixture.directory, 'build/release', sharedLibraryName('sum')))
+  expect(info.soname).toBe('libother.so.2')
+  expect(info.versionedExports).toContain('sum@V_1')
 })

@@ -1,6 +1,5 @@
 import {
   ArgumentError,
-  cpu,
   gcAllocator,
   Tensor,
   UnsupportedError,
@@ -11,12 +10,9 @@ import {
   checkOptions,
   checkedCall,
   guardMode,
-  newCollected,
-  TENSOR_ALIGNMENT,
   wrongType,
   wrongValue,
   type Gate,
-  type Gated,
   type Written,
 } from '@tenon/core/internal'
 import { resolveAttributes } from './attributes.ts'
@@ -27,6 +23,7 @@ import type { InstanceFacts } from './call/instance.ts'
 import { hasKeptMemory, releaseKeptMemory } from './call/kept-memory.ts'
 import { checkOperand, copyAttributes, elementTypeOf, readOperand, snapshotOf, type Operand } from './call/operand.ts'
 import { readInto, refuseOverlaps, valueOf, type MakeStrings } from './call/results.ts'
+import { makeQuickCall, NOT_QUICK, type QuickCall } from './call/quick-call.ts'
 import { enterFrame, finish, offer, type Run } from './call/run.ts'
 import { checkAsyncOptions, runLater, type AsyncOptions } from './call/run-later.ts'
 import { chooseKernel, type KernelChoice } from './choose-kernel.ts'
@@ -156,8 +153,6 @@ interface Arguments {
 const OPTIONS = ['into', 'allocator'] as const
 const ASYNC_OPTIONS = [...OPTIONS, 'signal', 'deadline'] as const
 
-const { isGenuine } = Tensor
-
 /** Reads the arguments of calls, and runs them. */
 class Caller {
   readonly #parts: CallerParts
@@ -165,7 +160,8 @@ class Caller {
   /** Whether all calls have one tensor for each operand. */
   readonly #isFixed: boolean
   readonly #makeStrings: MakeStrings
-  /** The frame of the last call. */
+  readonly #quick: QuickCall
+  /** The frame of the last call, if a call without attributes and lists can use it. */
   #latest: Frame | undefined
 
   constructor(parts: CallerParts) {
@@ -174,11 +170,21 @@ class Caller {
     this.#hasAttributes = signature.attributes.length > 0
     this.#isFixed = operation.inputs.every((input) => !isTensorList(input))
     this.#makeStrings = context.makeStrings ?? ((strings) => strings)
+    const isSingle = operation.outputs.length === 1 && !isTensorList(operation.outputs[0]!)
+    const valueOfAll = (frame: Frame, results: readonly unknown[]): unknown => this.#value(frame, results)
+    this.#quick = makeQuickCall(
+      context,
+      (frame, operands, offers) => finish(this.#quickRun(frame, operands), offers),
+      isSingle ? undefined : valueOfAll,
+    )
   }
 
   call(args: readonly unknown[]): unknown {
-    const quick = this.#quickFrame(args)
-    if (quick !== undefined) return this.#runQuick(quick, args as readonly Tensor[])
+    const latest = this.#latest
+    if (latest !== undefined) {
+      const value = this.#quick(latest, args)
+      if (value !== NOT_QUICK) return value
+    }
     const { run } = this.#begin(args, false)
     const { name } = this.#parts.operation
     const offers = offer(run)
@@ -200,51 +206,15 @@ class Caller {
     this.#frameFor(this.#read(attributes === undefined ? operands : [...operands, attributes], false))
   }
 
+  /** Describes a run that was quick so far. */
+  #quickRun(frame: Frame, tensors: readonly Tensor[]): Run {
+    const operands = tensors.map((tensor, i) => ({ tensor, key: frame.operands[i]!, isDonated: false, source: tensor }))
+    const into = frame.predicted.map(() => undefined)
+    return { frame, operands, into, allocator: gcAllocator, held: [], makeStrings: this.#makeStrings }
+  }
+
   #value({ instance }: Frame, results: readonly unknown[]): unknown {
     return valueOf(this.#parts.operation, instance.facts.resultCounts, results)
-  }
-
-  /** Returns the last frame if a call has the same types, no options, and memory that needs no further check. */
-  #quickFrame(args: readonly unknown[]): Frame | undefined {
-    const frame = this.#latest
-    if (frame === undefined || frame.running || guardMode || hasKeptMemory() || !this.#parts.context.gate.open)
-      return undefined
-    const { operands, misalignments, predicted, snapshot } = frame
-    if (!this.#isFixed || args.length !== operands.length || snapshot!.length !== 0) return undefined
-    for (let i = 0; i < operands.length; i++) {
-      const tensor = args[i]
-      const { type, isString } = operands[i]!
-      // First, because reading a Proxy runs code of the user.
-      if (typeof tensor !== 'object' || tensor === null || !isGenuine(tensor) || isString) return undefined
-      const { block, gate, device, lo } = tensor
-      if (tensor.type !== type || !gate.open || device.type !== cpu.type || (lo & misalignments[i]!) !== 0)
-        return undefined
-      // Memory that was exposed and is empty may be detached.
-      if (block.exposed && block.bytes.length === 0) return undefined
-    }
-    for (const type of predicted) if (type === undefined) return undefined
-    return frame
-  }
-
-  #runQuick(frame: Frame, operands: readonly Tensor[]): unknown {
-    const { predicted } = frame
-    const held: Gated[] = [this.#parts.context]
-    for (let i = 0; i < operands.length; i++) {
-      const { lo, hi } = operands[i]!
-      frame.setOperand(i, lo, hi, undefined, false)
-      held.push(operands[i]!)
-    }
-    const offers: Tensor[] = []
-    for (let i = 0; i < predicted.length; i++) {
-      const type = predicted[i]!
-      const tensor = new Tensor(newCollected(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
-      frame.offer(i, type, tensor.lo, tensor.hi, false)
-      offers.push(tensor)
-    }
-    if (enterFrame(frame, held)) return this.#value(frame, offers)
-    const read = operands.map((tensor, i) => ({ tensor, key: frame.operands[i]!, isDonated: false, source: tensor }))
-    const run = { frame, operands: read, into: predicted.map(() => undefined), allocator: gcAllocator, held }
-    return this.#value(frame, finish({ ...run, makeStrings: this.#makeStrings }, offers))
   }
 
   /** Reads and checks the arguments of a call. The frame is that of the call alone until it runs. */
@@ -308,14 +278,18 @@ class Caller {
     // The numbers of tensors in lists decide which operand a tensor is of.
     const full = snapshot === undefined ? undefined : this.#isFixed ? snapshot : [...counts, ...snapshot]
     const known = full === undefined ? undefined : instances.findFrame(keys, full)
-    if (known !== undefined) return (this.#latest = known)
+    if (known !== undefined) return this.#remember(known)
     const values = resolveAttributes(operation, types, attributes)
     const kernel = chooseKernel(operation.name, kernels, values, choice)
     const facts = factsOf(operation, context.path, counts, values)
     const description = encodeDescription(kernel.index, operation, counts, values)
     const tensors = [...values.values()].flat().filter((one) => one instanceof Tensor)
     const frame = instances.makeFrame(facts, description, tensors, keys, full)
-    this.#latest = frame.snapshot === undefined ? undefined : frame
+    return this.#remember(frame)
+  }
+
+  #remember(frame: Frame): Frame {
+    this.#latest = this.#isFixed && frame.snapshot?.length === 0 ? frame : undefined
     return frame
   }
 }

@@ -32,8 +32,9 @@ typedef struct tn_tf_operand {
   uint64_t extent; /* the bytes from `data` on that strings of the operand may lie in */
   uint64_t dims;   /* the address of int64_t[rank] */
   int32_t rank, type;
-  uint64_t memory; /* out: what the kernel still refers to, for tn_tf_memory_release(), or 0 */
+  uint64_t memory; /* out: what the kernel still refers to, for tn_tf_memory_release(), or 0. The call stays in place until then */
   uint32_t flags, reserved;
+  uint64_t own[20]; /* of native code */
 } tn_tf_operand_t;
 
 #define TN_TF_IN_PLACE 1 /* the result is in the memory that the caller offered, with its shape */
@@ -51,6 +52,7 @@ typedef struct tn_tf_result {
   uint64_t tensor; /* of native code */
   uint64_t memory; /* out: as that of an operand */
   uint64_t needed; /* out: the bytes of memory for tn_tf_take() */
+  uint64_t own[20]; /* of native code */
 } tn_tf_result_t;
 
 /* The start of a call. Its operands and then its results follow. */

@@ -124,11 +124,11 @@ static int refuses_shape(TF_OpKernelContext *context, const tn_tf_result_t *resu
   return 1;
 }
 
-/* Frees what a kernel has set before. */
+/* Frees what a kernel has set before. Memory of the caller that the kernel still has is not offered again. */
 static void unset(tn_tf_result_t *result) {
   TF_DeleteTensor(tn__tf_pointer(result->tensor));
-  tn__tf_unref(tn__tf_pointer(result->memory));
-  result->tensor = result->memory = 0;
+  if (result->memory != 0 && tn_tf_memory_release(result->memory)) result->memory = 0;
+  result->tensor = 0;
   result->state = 0;
 }
 
@@ -146,11 +146,9 @@ static TF_Tensor *own(tn_tf_result_t *result, TF_Tensor *tensor, TF_Status *stat
 }
 
 static TF_Tensor *use_offered(tn_tf_result_t *result, TF_Status *status) {
-  tn__tf_memory_t *memory = tn__tf_borrow(tn__tf_pointer(result->data), result->byte_size, result->byte_size);
-  TF_Tensor *tensor =
-      memory == NULL ? NULL : tn__tf_tensor(memory, (TF_DataType)result->type, tn__tf_pointer(result->dims), result->rank);
+  tn__tf_memory_t *memory = tn__tf_borrow(result->own, tn__tf_pointer(result->data), result->byte_size, result->byte_size);
+  TF_Tensor *tensor = tn__tf_tensor(memory, (TF_DataType)result->type, tn__tf_pointer(result->dims), result->rank);
   if (tensor == NULL) {
-    tn__tf_unref(memory);
     TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "out of memory for a tensor");
     return NULL;
   }
@@ -168,7 +166,7 @@ TF_Tensor *TF_AllocateOutput(TF_OpKernelContext *context, int index, TF_DataType
   tn__tf_ok(status);
   unset(result);
   if (refuses_shape(context, result, dims, num_dims, status)) return NULL;
-  if (result->data != 0 && has_shape(result, dims, num_dims)) return use_offered(result, status);
+  if (result->data != 0 && result->memory == 0 && has_shape(result, dims, num_dims)) return use_offered(result, status);
   return own(result, tn__tf_allocate((TF_DataType)result->type, dims, num_dims, status), status);
 }
 

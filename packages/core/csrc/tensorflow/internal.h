@@ -46,6 +46,7 @@ typedef struct tn__tf_memory {
   TF_Deallocator deallocate; /* null for memory of the caller */
   void *argument;
   size_t string_count; /* the strings to free before it */
+  size_t is_borrowed;  /* whether it is that of a slot */
 } tn__tf_memory_t;
 
 /* A reference to memory. */
@@ -54,8 +55,16 @@ struct TF_Tensor {
   TF_DataType type;
   int rank;
   int64_t *dims;
-  int64_t few[6]; /* the place of `dims` if they fit */
+  struct tn__tf_slot *slot; /* the slot that contains the tensor, or null */
+  int64_t few[6];           /* the place of `dims` if they fit */
 };
+
+/* Memory of the caller, and one tensor of it, which need no allocation: a part of the call. */
+typedef struct tn__tf_slot {
+  tn__tf_memory_t memory;
+  struct TF_Tensor tensor;
+  atomic_size_t is_used; /* whether the kernel has the tensor */
+} tn__tf_slot_t;
 
 /* Returns the number of elements, or -1 if a size is negative, there are too many axes, or the number is too large. */
 int64_t tn__tf_count(const int64_t *dims, int rank);
@@ -63,8 +72,8 @@ int64_t tn__tf_count(const int64_t *dims, int rank);
 /* Returns the bytes of elements: 24 for each string. SIZE_MAX: too many, or the type has no elements in memory. */
 size_t tn__tf_byte_size(TF_DataType type, int64_t count);
 
-/* Returns memory of the caller, with one reference, or null. */
-tn__tf_memory_t *tn__tf_borrow(void *data, size_t size, size_t extent);
+/* Returns the memory of a slot, with one reference, for memory of the caller. */
+tn__tf_memory_t *tn__tf_borrow(uint64_t *own, void *data, size_t size, size_t extent);
 void tn__tf_unref(tn__tf_memory_t *memory);
 int tn__tf_is_only(const tn__tf_memory_t *memory);
 

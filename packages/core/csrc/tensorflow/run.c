@@ -59,7 +59,7 @@ void tn_tf_counts(tn_tf_counts_t *out) { *out = (tn_tf_counts_t){instances, tn__
 
 /* --- operands -------------------------------------------------------------------------------------------------------------------------- */
 
-static int begin(tn_tf_call_t *call) {
+static void begin(tn_tf_call_t *call) {
   tn_tf_operand_t *operands = tn__tf_operands(call);
   tn_tf_result_t *results = tn__tf_results(call);
   call->left = 0;
@@ -69,14 +69,11 @@ static int begin(tn_tf_call_t *call) {
     results[i].state = 0;
     results[i].tensor = results[i].memory = results[i].needed = 0;
   }
-  int has_memory = 1;
   for (uint32_t i = 0; i < call->operands; i++) {
     tn_tf_operand_t *operand = &operands[i];
-    tn__tf_memory_t *memory = tn__tf_borrow(tn__read_address(&operand->data), (size_t)operand->byte_size, (size_t)operand->extent);
-    operand->memory = (uintptr_t)memory;
-    has_memory &= memory != NULL;
+    void *data = tn__read_address(&operand->data);
+    operand->memory = (uintptr_t)tn__tf_borrow(operand->own, data, (size_t)operand->byte_size, (size_t)operand->extent);
   }
-  return has_memory;
 }
 
 /* Releases memory of the caller. Memory that the kernel still refers to stays, and is counted as left. */
@@ -204,8 +201,8 @@ int32_t tn_tf_take(tn_tf_call_t *call) {
 
 int32_t tn__tf_enter(tn_tf_call_t *call) {
   const tn_tf_instance_t *instance = tn__tf_pointer(call->instance);
-  if (!begin(call)) tn__tf_fail(&call->failure, TF_RESOURCE_EXHAUSTED, "out of memory for the operands");
-  else if (instance->kernel->compute_async != NULL) tn__tf_run_async(call, instance);
+  begin(call);
+  if (instance->kernel->compute_async != NULL) tn__tf_run_async(call, instance);
   else instance->kernel->compute(instance->self, (TF_OpKernelContext *)(void *)call);
   return finish(call);
 }

@@ -17,10 +17,14 @@ struct TF_Status {
   payload_t *payloads;
 };
 
-TF_Status *TF_NewStatus(void) { return calloc(1, sizeof(TF_Status)); }
+TF_Status *TF_NewStatus(void) {
+  TF_Status *status = malloc(sizeof *status);
+  if (status != NULL) *status = (TF_Status){.code = TF_OK};
+  return status;
+}
 
 static void clear(TF_Status *status) {
-  free(status->message);
+  if (status->message != NULL) free(status->message);
   for (payload_t *one = status->payloads, *next; one != NULL; one = next) {
     next = one->next;
     free(one->value);

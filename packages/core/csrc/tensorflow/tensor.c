@@ -56,14 +56,17 @@ static tn__tf_memory_t *memory_of(void *data, size_t size, TF_Deallocator deallo
   return memory;
 }
 
-tn__tf_memory_t *tn__tf_borrow(void *data, size_t size, size_t extent) {
-  tn__tf_memory_t *memory = memory_of(data, size, NULL, NULL);
-  if (memory != NULL) memory->extent = extent;
-  return memory;
+_Static_assert(sizeof(tn__tf_slot_t) <= sizeof((tn_tf_operand_t *)NULL)->own, "an operand has room for a slot");
+
+tn__tf_memory_t *tn__tf_borrow(uint64_t *own, void *data, size_t size, size_t extent) {
+  tn__tf_slot_t *slot = (tn__tf_slot_t *)(void *)own;
+  slot->memory = (tn__tf_memory_t){.references = 1, .data = data, .size = size, .extent = extent, .is_borrowed = 1};
+  slot->is_used = 0;
+  return &slot->memory;
 }
 
 void tn__tf_unref(tn__tf_memory_t *memory) {
-  if (memory == NULL || atomic_fetch_sub_explicit(&memory->references, 1, memory_order_acq_rel) != 1) return;
+  if (memory == NULL || atomic_fetch_sub_explicit(&memory->references, 1, memory_order_acq_rel) != 1 || memory->is_borrowed) return;
   if (memory->string_count != 0) tn_tstring_dealloc_all(memory->data, memory->string_count, TN_TSTRING_TF);
   const tn__tf_memory_t copy = *memory;
   free(memory);
@@ -79,9 +82,8 @@ int tn__tf_is_only(const tn__tf_memory_t *memory) {
 
 int32_t tn_tf_memory_release(uint64_t memory) {
   tn__tf_memory_t *released = tn__tf_pointer(memory);
-  if (!tn__tf_is_only(released)) return 0;
-  tn__tf_unref(released);
-  return 1;
+  /* The tensor of the slot may refer to other memory now. */
+  return tn__tf_is_only(released) && atomic_load_explicit(&((tn__tf_slot_t *)released)->is_used, memory_order_acquire) == 0;
 }
 
 static void free_aligned(void *data, size_t length, void *argument) {
@@ -107,20 +109,36 @@ static int set_dims(TF_Tensor *tensor, const int64_t *dims, int rank) {
     if (place == NULL) return 0;
   }
   int64_t *const old = tensor->dims;
-  if (rank > 0) memmove(place, dims, (size_t)rank * sizeof *place); /* the dims may be those of the tensor */
+  /* The dims may be those of the tensor. */
+  if (place != dims)
+    for (int i = 0; i < rank; i++) place[i] = dims[i];
   if (old != NULL && old != tensor->few) free(old);
   tensor->dims = place;
   tensor->rank = rank;
   return 1;
 }
 
+/* Returns the tensor of a slot if the kernel does not have it, or allocates one. */
+static TF_Tensor *new_tensor(tn__tf_memory_t *memory) {
+  tn__tf_slot_t *slot = memory->is_borrowed ? (tn__tf_slot_t *)memory : NULL;
+  if (slot != NULL && atomic_exchange_explicit(&slot->is_used, 1, memory_order_acquire) != 0) slot = NULL;
+  TF_Tensor *tensor = slot == NULL ? malloc(sizeof *tensor) : &slot->tensor;
+  if (tensor != NULL) tensor->slot = slot;
+  return tensor;
+}
+
+static void free_tensor(TF_Tensor *tensor) {
+  if (tensor->slot == NULL) free(tensor);
+  else atomic_store_explicit(&tensor->slot->is_used, 0, memory_order_release);
+}
+
 TF_Tensor *tn__tf_tensor(tn__tf_memory_t *memory, TF_DataType type, const int64_t *dims, int rank) {
-  TF_Tensor *tensor = malloc(sizeof *tensor);
+  TF_Tensor *tensor = new_tensor(memory);
   if (tensor == NULL) return NULL;
   tensor->memory = memory;
   tensor->type = type;
   tensor->dims = NULL;
-  if (!set_dims(tensor, dims, rank)) return free(tensor), NULL;
+  if (!set_dims(tensor, dims, rank)) return free_tensor(tensor), NULL;
   atomic_fetch_add_explicit(&memory->references, 1, memory_order_relaxed);
   return tensor;
 }
@@ -172,8 +190,11 @@ void TF_DeleteTensor(TF_Tensor *tensor) {
   if (tensor == NULL) return;
   tn__tf_memory_t *memory = tensor->memory;
   if (tensor->dims != tensor->few) free(tensor->dims);
-  free(tensor);
-  tn__tf_unref(memory);
+  /* First, because the caller frees the slot when nothing refers to its memory. */
+  const int is_own = tensor->slot != NULL && &tensor->slot->memory == memory;
+  if (is_own) atomic_fetch_sub_explicit(&memory->references, 1, memory_order_release);
+  free_tensor(tensor);
+  if (!is_own) tn__tf_unref(memory);
 }
 
 TF_Tensor *TF_TensorMaybeMove(TF_Tensor *tensor) {

@@ -484,11 +484,22 @@ export const LAYOUTS = {
     offsets: { data: 0, device_type: 8, device_id: 12, ndim: 16, dtype: 20, flags: 24, id: 32 },
   },
   tn_tf_operand_t: {
-    size: 56,
-    offsets: { data: 0, byte_size: 8, extent: 16, dims: 24, rank: 32, type: 36, memory: 40, flags: 48, reserved: 52 },
+    size: 216,
+    offsets: {
+      data: 0,
+      byte_size: 8,
+      extent: 16,
+      dims: 24,
+      rank: 32,
+      type: 36,
+      memory: 40,
+      flags: 48,
+      reserved: 52,
+      own: 56,
+    },
   },
   tn_tf_result_t: {
-    size: 72,
+    size: 232,
     offsets: {
       data: 0,
       byte_size: 8,
@@ -502,6 +513,7 @@ export const LAYOUTS = {
       tensor: 48,
       memory: 56,
       needed: 64,
+      own: 72,
     },
   },
   tn_tf_call_t: {

@@ -570,6 +570,7 @@ export const STRUCTS = {
     memory: 'uint64_t',
     flags: 'uint32_t',
     reserved: 'uint32_t',
+    own: ['uint64_t', 20],
   },
   tn_tf_result_t: {
     data: 'uint64_t',
@@ -584,6 +585,7 @@ export const STRUCTS = {
     tensor: 'uint64_t',
     memory: 'uint64_t',
     needed: 'uint64_t',
+    own: ['uint64_t', 20],
   },
   tn_tf_call_t: {
     instance: 'uint64_t',

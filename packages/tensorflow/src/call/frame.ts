@@ -25,6 +25,8 @@ export class Frame {
   readonly predicted: (TensorType | undefined)[]
   /** Whether a run uses the frame. */
   running = false
+  /** Whether a kernel has kept memory of a run, and so refers to the frame. */
+  isKept = false
   readonly address: number
   readonly lo: number
   readonly hi: number
@@ -32,6 +34,8 @@ export class Frame {
   /** The indices in `words` of the addresses of operands and results. */
   readonly places: readonly number[]
   readonly resultPlaces: readonly number[]
+  /** The distance of the flags of an operand from its place. */
+  readonly flags: number = OPERAND.offsets.flags / 4
   /** The bits of an address that are zero for memory that is aligned, by operand. */
   readonly misalignments: readonly number[]
   /** The shapes for which memory is offered. */

@@ -32,7 +32,7 @@ export class Instances {
   findFrame(operands: readonly OperandType[], snapshot: readonly unknown[] | undefined): Frame | undefined {
     for (let i = this.#entries.length - 1; i >= 0; i--) {
       const frame = this.#entries[i]!.frames.find(
-        (one) => !one.running && areSame(one.snapshot, snapshot) && areAlike(one.operands, operands),
+        (one) => !one.running && !one.isKept && areSame(one.snapshot, snapshot) && areAlike(one.operands, operands),
       )
       if (frame === undefined) continue
       this.#entries.push(...this.#entries.splice(i, 1))

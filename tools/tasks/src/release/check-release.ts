@@ -147,7 +147,7 @@ const limits: Readonly<Record<string, number>> = {
 const defaultLimit = 900_000
 
 /** The libraries of a platform, which every installation has. */
-const platformLimit = 700_000
+const platformLimit = 800_000
 
 function findSize({ files }: NpmPackage, limit: number): string[] {
   const byteSize = [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)
