@@ -1,10 +1,11 @@
 import type { TenonErrorOptions } from '@tenon/binary'
 import { describe } from './describe.ts'
 import { ArgumentError, ArgumentRangeError } from './kinds.ts'
+import { copyHint } from './other-copy.ts'
 
 /** The message is "NAME must be EXPECTED, got VALUE". `expected` is a noun phrase, and `hint` an instruction. */
 export function wrongType(name: string, expected: string, received: unknown, hint?: string): ArgumentError {
-  return new ArgumentError(...parts(name, expected, describe(received), hint))
+  return new ArgumentError(...parts(name, expected, describe(received), copyHint(received) ?? hint))
 }
 
 export function wrongValue(name: string, expected: string, received: unknown, hint?: string): ArgumentRangeError {

@@ -1,3 +1,5 @@
+import { describeCopy } from './other-copy.ts'
+
 /** A short, exact description of a value for an error message. Never throws. */
 export function describe(value: unknown): string {
   try {
@@ -32,7 +34,9 @@ function describeObject(value: object): string {
   if (Array.isArray(value)) return `an array of length ${value.length}`
   if (ArrayBuffer.isView(value) && 'length' in value) return `${nameOf(value)}(${String(value.length)})`
   const name = nameOf(value)
-  return name === 'Object' ? 'an object' : `an object of class ${name}`
+  const words = name === 'Object' ? 'an object' : `an object of class ${name}`
+  const copy = describeCopy(value)
+  return copy === undefined ? words : `${words} ${copy}`
 }
 
 function nameOf(value: object): string {

@@ -1,5 +1,6 @@
 import { inspectAsText } from '../errors/inspect.ts'
 import { wrongType } from '../errors/check-arguments.ts'
+import { markCopy } from '../errors/other-copy.ts'
 import { ScopeClosedError, ScopeHeldError } from '../errors/kinds.ts'
 import { detachBuffer } from './array-buffer.ts'
 import type { Block } from './block.ts'
@@ -25,6 +26,7 @@ export function checkCallable(gate: Gate): void {
 export abstract class ManagedLifetime implements Lifetime {
   static {
     inspectAsText(this)
+    markCopy(this)
   }
   // `declare`, and nothing private: class fields and private methods of a base class make opening a scope up to three times
   // slower.

@@ -1,6 +1,7 @@
 import { checkSize } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, BoundsError } from '../errors/kinds.ts'
+import { markCopy } from '../errors/other-copy.ts'
 import { newArrayBuffer } from './array-buffer.ts'
 import { checkEnterable, checkUsable, expose, isPointer, type Block } from './block.ts'
 import { Hold, type Lifetime } from './lifetime.ts'
@@ -40,6 +41,7 @@ export class Segment {
 
   static {
     inspectAsText(this)
+    markCopy(this)
   }
 
   toString(): string {

@@ -1,5 +1,5 @@
 import { AllocationError, type NativeAllocator, Segment } from '@tenon/core'
-import { describe, hex, wrongType } from '@tenon/core/internal'
+import { copyHint, describe, hex, wrongType } from '@tenon/core/internal'
 import { isScope, type ResourceScope } from '../scope/check-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 
@@ -23,7 +23,7 @@ export function allocateFrom(allocator: AllocatorLike, byteSize: number, byteAli
   }
   if (!(segment instanceof Segment) || segment.byteSize < byteSize) {
     const received = segment instanceof Segment ? `${segment.byteSize} bytes` : describe(segment)
-    throw badResult(`a segment of ${byteSize} bytes`, received)
+    throw badResult(`a segment of ${byteSize} bytes`, received, copyHint(segment))
   }
   const address = segment.block.address + segment.base
   if (address % byteAlignment !== 0) throw badResult(`memory aligned to ${byteAlignment}`, hex(address))
@@ -38,8 +38,9 @@ function hasAllocate(allocator: Exclude<AllocatorLike, AllocateFunction>): alloc
   )
 }
 
-function badResult(expected: string, received: string): AllocationError {
+function badResult(expected: string, received: string, hint?: string): AllocationError {
   return new AllocationError(`the allocator must return ${expected}, got ${received}`, {
+    hint,
     details: { expected, received },
   })
 }

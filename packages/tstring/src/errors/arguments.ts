@@ -1,9 +1,12 @@
 import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { copyHint, describe } from '@tenon/core/internal'
 
 export function argumentError(name: string, expected: string, value: unknown): ArgumentError {
   const received = describe(value)
-  return new ArgumentError(`${name} must be ${expected}, got ${received}`, { details: { name, expected, received } })
+  return new ArgumentError(`${name} must be ${expected}, got ${received}`, {
+    hint: copyHint(value),
+    details: { name, expected, received },
+  })
 }
 
 export function checkOneOf<Name extends string>(value: unknown, names: readonly Name[], name: string): Name {

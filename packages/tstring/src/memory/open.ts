@@ -3,6 +3,7 @@ import {
   addressOf,
   Block,
   checkUsable,
+  copyHint,
   describe,
   DEVICE_MEMORY,
   enterCall,
@@ -73,7 +74,8 @@ export function allocateFrom(allocator: NativeAllocator, byteSize: number, byteA
     throw argumentError('allocator', 'an object with the method allocate(byteSize, byteAlignment)', allocator)
   }
   const segment: unknown = allocator.allocate(byteSize, byteAlignment)
-  if (!(segment instanceof Segment)) throw badResult(`a segment of ${byteSize} bytes`, describe(segment))
+  if (!(segment instanceof Segment))
+    throw badResult(`a segment of ${byteSize} bytes`, describe(segment), copyHint(segment))
   const checked = checkSegment(segment, 'the result of the allocator')
   checkWritable(checked)
   if (checked.byteSize < byteSize) throw badResult(`a segment of ${byteSize} bytes`, `${checked.byteSize} bytes`)
@@ -82,8 +84,9 @@ export function allocateFrom(allocator: NativeAllocator, byteSize: number, byteA
   return checked.byteSize === byteSize ? checked : checked.asSlice(0, byteSize)
 }
 
-function badResult(expected: string, received: string): AllocationError {
+function badResult(expected: string, received: string, hint?: string): AllocationError {
   return new AllocationError(`the allocator must return ${expected}, got ${received}`, {
+    hint,
     details: { expected, received },
   })
 }
