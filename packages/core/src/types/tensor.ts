@@ -1,5 +1,4 @@
 import { wrongType } from '../errors/check-arguments.ts'
-import { markCopy } from '../errors/other-copy.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { AlignmentError, ArgumentError, ReadOnlyError } from '../errors/kinds.ts'
 import { highWord, lowWord } from '../memory/address-words.ts'
@@ -82,7 +81,6 @@ export class Tensor<out D extends DType = DType> {
 
   static {
     inspectAsText(this)
-    markCopy(this)
   }
 
   /** @internal Whether a value is a tensor, and not a Proxy of one, whose reads run code of the user. */

@@ -272,7 +272,8 @@ export class MemorySegment extends MappedAccess {
    * @throws {ScopeHeldError} while calls, holds or other threads use the old scope. @throws {ScopeClosedError} if a scope is not open.
    */
   moveTo(scope: ResourceScope): MemorySegment {
-    return newSegment(moveBlock(this, scope), this.base, this.byteSize, this.flags)
+    const { base, byteSize, flags } = this
+    return newSegment(moveBlock(this, scope), base, byteSize, flags)
   }
 
   /** Sets every byte to a value from 0 to 255. */

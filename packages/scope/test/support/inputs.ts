@@ -86,6 +86,7 @@ export const ofSegments: Record<string, Row> = Object.fromEntries([
   onSegment('asSlice', () => [0, 8, 8]),
   onSegment('asOverlappingSlice', ({ other }) => [other]),
   onSegment('reinterpret', ({ scope }) => [8, scope, () => {}]),
+  onSegment('moveTo', ({ scope }) => [scope]),
   onSegment('equals', ({ other }) => [other]),
   onSegment('isAccessibleBy', () => [1]),
   onSegment('withView', () => [() => {}]),
