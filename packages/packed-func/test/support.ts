@@ -60,3 +60,33 @@ export function collectAll(): Promise<void> {
     return repeated === 3
   })
 }
+
+/**
+ * Fills the stack of JavaScript, and tries a call on the way back, with a little more room each time, so that each step of the call is once
+ * where the stack ends. Returns how often the stack was full.
+ */
+export function fillStack(call: () => unknown): number {
+  let [refused, sinceRefused] = [0, 0]
+  const attempt = (): void => {
+    try {
+      call()
+    } catch (error) {
+      if (error instanceof RangeError) {
+        refused++
+        sinceRefused = 0
+        return
+      }
+    }
+    sinceRefused++
+  }
+  const dive = (): void => {
+    try {
+      dive()
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+    }
+    if (sinceRefused < 100) attempt()
+  }
+  dive()
+  return refused
+}

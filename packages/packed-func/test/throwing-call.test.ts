@@ -1,14 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { tensor } from '@tenon/core'
-import { addressOf, usersOf } from '@tenon/core/internal'
-import { packedFunc, t, type Argument } from '../src/index.ts'
+import { addressOf } from '@tenon/core/internal'
+import {
+  getGlobal,
+  packedFunc,
+  readOnly,
+  rvalue,
+  t,
+  tensorView,
+  type Argument,
+  type NativeArray,
+} from '../src/index.ts'
 import { drainReleased } from '../src/native/foreign.ts'
 import { host } from '../src/native/host.ts'
 import { CALL, openStack, TENSORS } from '../src/native/stack.ts'
 import { TypeIndex } from '../src/native/type-index.ts'
 import { surrender } from '../src/objects/native-object.ts'
 import { addressIn, ending, stubFunction, writeObject } from './stub-function.ts'
-import { kernel, live } from './support.ts'
+import { fillStack, kernel, live } from './support.ts'
 
 const echo = kernel('echo')
 const typeIndex = kernel('type_index')
@@ -135,6 +144,7 @@ const full = tensor('float32', [3])
 const sum = kernel('sum')
 const kernelCall = kernel('call')
 const callback = packedFunc(() => 0)
+const list = getGlobal('ffi.List')(1, 2) as NativeArray
 
 it.each<[arguments: string, call: () => unknown]>([
   ['no argument', () => sum()],
@@ -142,32 +152,22 @@ it.each<[arguments: string, call: () => unknown]>([
   ['text', () => typeIndex('text that is longer than its slot')],
   ['three tensors', () => sum(full, full, full)],
   ['four tensors', () => sum(full, full, full, full)],
+  ['a tensor that native code keeps', () => echo(full)],
+  ['three of these', () => getGlobal('ffi.Array')(full, full, full)],
+  ['a tensor that is only read', () => typeIndex(readOnly(full))],
+  ['the view of a tensor', () => typeIndex(tensorView(full))],
   ['a callback', () => kernelCall(callback, 1)],
+  ['a new callback', () => kernelCall(() => 0, 1)],
+  ['bytes', () => typeIndex(new Uint8Array(100))],
+  ['an array', () => typeIndex([callback, 'text that is longer than its slot'])],
+  ['an object that may be moved', () => typeIndex(rvalue(list))],
 ])('a call for which the stack of JavaScript has no room leaves no marks, with %s', (_, call) => {
-  const { gate } = full
-  typeIndex(full)
-  const users = usersOf(gate)
-  let refused = 0
-  const attempt = (): void => {
-    try {
-      call()
-    } catch (error) {
-      if (error instanceof RangeError) refused++
-    }
-  }
-  // The way back calls with a little more room each time, so every step of a call is where the stack ends once.
-  const dive = (): void => {
-    try {
-      dive()
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error
-    }
-    attempt()
-  }
-  for (let i = 0; i < 2; i++) dive()
-  expect(refused).toBeGreaterThan(0)
+  const refused = [1, 2, 3].map(() => fillStack(call))
+  expect(Math.min(...refused)).toBeGreaterThan(0)
+  expect([stack.top, stack.depth]).toEqual([0, 0])
+  expect(echo(5)).toBe(5)
   expect(left()).toEqual([0, 0, 0, 0, 0])
-  expect(stack.depth).toBe(0)
-  expect(usersOf(gate)).toEqual(users)
+  expect(full.gate.calls).toBe(0)
+  expect(list.isAlive).toBe(true)
   expect(echo(full)).toBe(full)
 })

@@ -12,7 +12,7 @@ import {
 } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { catchUp, Cell, cellOf, openCell, type NativeObject } from '../objects/native-object.ts'
-import { handOver } from '../tensors/pack-tensor.ts'
+import { handOver, settleTensors, type LentTensors } from '../tensors/pack-tensor.ts'
 import type { Signature } from '../typed/descriptor.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { makePut } from '../values/put.ts'
@@ -96,7 +96,8 @@ export function calls(): Calls {
 /**
  * Constants of a function are part of compiled code, but the bundler turns those of a module into variables. Named parameters, and
  * int32 values written inline: an array and a loop take a third longer. `finally` would take longer than an argument. What
- * follows a call that failed calls and allocates as little as possible, because the stack may be full.
+ * follows a call that failed calls as little as possible, because the stack may be full. What is left in `undo` then is undone by the call
+ * around, or after the next outermost call.
  */
 function makeCalls(s: Stack): Calls {
   const { i32, f64, head, undo, perform, performText } = s
@@ -138,7 +139,7 @@ function makeCalls(s: Stack): Calls {
         failure = error
       }
       s.top = base
-      if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+      if (base === 0 && (head[PENDING_WORD] !== 0 || undo.length !== 0)) catchUp(s)
       if (failed) throw failure
       return result
     },
@@ -172,14 +173,18 @@ function makeCalls(s: Stack): Calls {
         failed = true
         failure = error
       }
+      s.top = base
       if (tensors !== 0) {
-        if (head[TENSORS_WORD] !== 0) handOver(s, [a])
-        ;(a as Tensor).gate.calls--
+        const kept = head[TENSORS_WORD]!
+        if (kept === 0) (a as Tensor).gate.calls--
+        else {
+          undo[undo.length] = { settle: settleTensors, values: [a], tensors, kept } as LentTensors
+          head[TENSORS_WORD] = 0
+        }
       }
       if (undo.length !== undone) s.settle(undone)
-      s.top = base
       if (s.text !== text) s.text = text
-      if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+      if (base === 0 && (head[PENDING_WORD] !== 0 || undo.length !== 0)) catchUp(s)
       if (failed) throw failure
       return result
     },
@@ -230,16 +235,21 @@ function makeCalls(s: Stack): Calls {
         failed = true
         failure = error
       }
+      s.top = base
       if (tensors !== 0) {
-        if (head[TENSORS_WORD] !== 0) handOver(s, [a, b, c])
-        if ((tensors & 1) !== 0) (a as Tensor).gate.calls--
-        if ((tensors & 2) !== 0) (b as Tensor).gate.calls--
-        if ((tensors & 4) !== 0) (c as Tensor).gate.calls--
+        const kept = head[TENSORS_WORD]!
+        if (kept === 0) {
+          if ((tensors & 1) !== 0) (a as Tensor).gate.calls--
+          if ((tensors & 2) !== 0) (b as Tensor).gate.calls--
+          if ((tensors & 4) !== 0) (c as Tensor).gate.calls--
+        } else {
+          undo[undo.length] = { settle: settleTensors, values: [a, b, c], tensors, kept } as LentTensors
+          head[TENSORS_WORD] = 0
+        }
       }
       if (undo.length !== undone) s.settle(undone)
-      s.top = base
       if (s.text !== text) s.text = text
-      if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+      if (base === 0 && (head[PENDING_WORD] !== 0 || undo.length !== 0)) catchUp(s)
       if (failed) throw failure
       return result
     },
@@ -277,16 +287,21 @@ function makeCalls(s: Stack): Calls {
         failed = true
         failure = error
       }
+      s.top = base
       if (tensors !== 0) {
-        if (head[TENSORS_WORD] !== 0) handOver(s, [a, b, c])
-        if ((tensors & 1) !== 0) (a as Tensor).gate.calls--
-        if ((tensors & 2) !== 0) (b as Tensor).gate.calls--
-        if ((tensors & 4) !== 0) (c as Tensor).gate.calls--
+        const kept = head[TENSORS_WORD]!
+        if (kept === 0) {
+          if ((tensors & 1) !== 0) (a as Tensor).gate.calls--
+          if ((tensors & 2) !== 0) (b as Tensor).gate.calls--
+          if ((tensors & 4) !== 0) (c as Tensor).gate.calls--
+        } else {
+          undo[undo.length] = { settle: settleTensors, values: [a, b, c], tensors, kept } as LentTensors
+          head[TENSORS_WORD] = 0
+        }
       }
       if (undo.length !== undone) s.settle(undone)
-      s.top = base
       if (s.text !== text) s.text = text
-      if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+      if (base === 0 && (head[PENDING_WORD] !== 0 || undo.length !== 0)) catchUp(s)
       if (failed) throw failure
       return result
     },
@@ -306,14 +321,17 @@ function makeCalls(s: Stack): Calls {
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, values)
         return readAs(s, base, typeIndex)
       } finally {
-        if (tensors !== 0) {
-          if (head[TENSORS_WORD] !== 0) handOver(s, values)
+        s.top = base
+        const kept = head[TENSORS_WORD]!
+        if (kept !== 0) {
+          undo[undo.length] = { settle: settleTensors, values, tensors, kept } as LentTensors
+          head[TENSORS_WORD] = 0
+        } else if (tensors !== 0) {
           for (let i = 0; tensors >> i !== 0; i++) if (((tensors >> i) & 1) !== 0) (values[i] as Tensor).gate.calls--
         }
-        s.settle(undone)
-        s.top = base
+        if (undo.length !== undone) s.settle(undone)
         s.text = text
-        if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
+        if (base === 0 && (head[PENDING_WORD] !== 0 || undo.length !== 0)) catchUp(s)
       }
     },
   }

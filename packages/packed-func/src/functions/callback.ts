@@ -49,11 +49,9 @@ function runInFrame(stack: Stack, base: number, count: number, run: Run, pack: P
     runAndPack(stack, base, count, run, pack, undone)
   } finally {
     stack.depth = depth
-    // If the stack of JavaScript was too full to undo everything, the call around this one does so, and its slots are in use.
-    if (stack.undo.length === undone) {
-      stack.top = top
-      stack.text = text
-    }
+    stack.top = top
+    // If the stack of JavaScript was too full to undo everything, the call around this one does so, and the text is in use.
+    if (stack.undo.length === undone) stack.text = text
   }
 }
 

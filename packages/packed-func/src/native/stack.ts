@@ -9,7 +9,6 @@ import {
   LAYOUTS,
   lowWord,
   takeThrown,
-  thrown,
   WORDS,
   words,
 } from '@tenon/core/internal'
@@ -102,9 +101,9 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
     throw error
   }
 
-  /** Ends a call whose error the driver has thrown, or which did not begin. */
+  /** Ends a call whose error the driver has thrown. One that did not begin ends without a function, for which the stack may be too full. */
   function refuse(base: number, tensors: number, error: unknown): never {
-    if (head[CALL_WORD] === 0) endException(base, tensors, frame[STATE]!, 0)
+    endException(base, tensors, frame[STATE]!, 0)
     stack.abandon(base)
     throw error
   }
@@ -115,7 +114,10 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
     try {
       enter()
     } catch (error) {
-      refuse(base, tensors, error)
+      if (head[CALL_WORD] === 0) refuse(base, tensors, error)
+      head[CALL_WORD] = 0
+      head[TENSORS_WORD] = 0
+      throw error
     }
     if (frame[STATE] === 0) return frame[RESULT]!
     return fail(base, tensors)
@@ -138,7 +140,9 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
     try {
       enterWithText(text)
     } catch (error) {
-      refuse(base, 0, error)
+      if (head[CALL_WORD] === 0) refuse(base, 0, error)
+      head[CALL_WORD] = 0
+      throw error
     }
     if (frame[STATE] === 0) return frame[RESULT]!
     if (frame[STATE] === CALL_NOT_MADE) return NOT_MADE
@@ -149,8 +153,11 @@ function makePerform(stack: Stack): { perform: Perform; performText?: PerformTex
 
 type Four = [number, number, number, number]
 
-/** The address of an object whose reference is released, a gate to be left, or another action. */
-export type Undo = number | Gate | { settle(): void }
+/** The address of an object whose reference is released, a gate to be left, or an action that can be repeated until it ends without an error. */
+export type Undo = number | Gate | { settle(stack: Stack): void }
+
+/** The state in the frame while a native call has not begun. */
+const NOT_BEGUN = -1
 
 /**
  * Writes a value of JavaScript into a slot: `pack` of `values/pack.ts`. Whatever `pack` itself calls gets it as a
@@ -223,8 +230,8 @@ export class Stack {
     try {
       return body(base)
     } finally {
-      this.settle(undone)
       this.top = base
+      if (this.undo.length !== undone) this.settle(undone)
       this.text = text
     }
   }
@@ -297,6 +304,8 @@ export class Stack {
   /**
    * Releases a reference. A destructor that throws does not interrupt the caller, which has more to undo, so its error becomes
    * an uncaught exception.
+   *
+   * @throws {RangeError} if the stack of JavaScript is full. The reference stays.
    */
   release(address: number): void {
     this.cleanUp(() => this.entered.tn_packed_release(address))
@@ -306,15 +315,18 @@ export class Stack {
   cleanUp(run: () => void): void {
     // The frames of callbacks start above those in use, which may have more to release.
     this.head[TOP] = this.top
-    const { count } = thrown
+    words[WORDS.state] = NOT_BEGUN
     try {
       run()
     } catch (error) {
-      // If the stack of JavaScript is full, `run` has not begun, and the objects stay. The call in progress reports that.
-      if (error instanceof RangeError && thrown.count === count) return
-      queueMicrotask(() => {
-        throw error
-      })
+      if (words[WORDS.state] === NOT_BEGUN) throw error
+      try {
+        queueMicrotask(() => {
+          throw error
+        })
+      } catch {
+        // The stack of JavaScript is full, which the call in progress reports.
+      }
     }
   }
 
@@ -371,13 +383,23 @@ export class Stack {
     if (this.i32[slot * 4]! >= TypeIndex.Object) this.undo.push(this.pointer(slot))
   }
 
-  /** Undoes everything beyond the first `count` entries of `undo`, last first. */
+  /**
+   * Undoes everything beyond the first `count` entries of `undo`, last first.
+   *
+   * @throws {RangeError} if the stack of JavaScript is full. What is left is undone by the call around, or after the next outermost call.
+   */
   settle(count: number): void {
-    while (this.undo.length > count) {
-      const last = this.undo.pop()!
-      if (typeof last === 'number') this.release(last)
-      else if (last instanceof Gate) last.exit()
-      else last.settle()
+    const { undo } = this
+    while (undo.length > count) {
+      const last = undo.pop()!
+      try {
+        if (typeof last === 'number') this.release(last)
+        else if (last instanceof Gate) last.exit()
+        else last.settle(this)
+      } catch (error) {
+        undo[undo.length] = last
+        throw error
+      }
     }
   }
 

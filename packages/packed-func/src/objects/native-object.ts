@@ -16,21 +16,44 @@ const waiting: number[] = []
 
 /** Releases the reference of a place: at once, or after the outermost call. */
 export function release(stack: Stack, place: number): void {
-  if (stack.top === 0) {
-    releaseOwned(place)
-    if (stack.head[PENDING] !== 0) catchUp(stack)
-    return
-  }
   waiting.push(place)
-  stack.head[PENDING] = 1
+  if (stack.top !== 0) stack.head[PENDING] = 1
+  else {
+    releaseWaiting(stack)
+    if (stack.head[PENDING] !== 0) catchUp(stack)
+  }
 }
 
-/** Runs after the outermost call if the flag is set: releases what was closed meanwhile, and drains native code's releases. */
+/** Releases what waits. If the stack of JavaScript is full, what is left waits until after the next outermost call. */
+function releaseWaiting(stack: Stack): void {
+  while (waiting.length > 0) {
+    const place = waiting.pop()!
+    try {
+      releaseOwned(place)
+    } catch (error) {
+      waiting[waiting.length] = place
+      stack.head[PENDING] = 1
+      throw error
+    }
+  }
+}
+
+/**
+ * Runs after the outermost call if the flag is set: undoes and releases what waits, and drains native code's releases. It does all that
+ * after the next outermost call if the stack of JavaScript is full.
+ */
 export function catchUp(stack: Stack): void {
   stack.clearPending()
-  while (waiting.length > 0) releaseOwned(waiting.pop()!)
-  drainReleased(stack)
-  takeReleasedCallbacks()
+  try {
+    stack.settle(0)
+    stack.text = 0
+    releaseWaiting(stack)
+    drainReleased(stack)
+    takeReleasedCallbacks()
+  } catch (error) {
+    stack.head[PENDING] = 1
+    throw error
+  }
 }
 
 let live = 0
@@ -241,9 +264,13 @@ function forget(object: NativeObject): void {
 
 /** Gives the reference to the caller, for a value that is moved into native code. @throws {ScopeClosedError} if it is closed. */
 export function surrender(object: NativeObject): number {
-  const { handle, place } = openCell(object)
-  forget(object)
+  const cell = openCell(object)
+  const { handle, place } = cell
+  // The stack of JavaScript may be too full for one of these, but for nothing after them.
+  collected.forget(object)
   disown(place)
+  cell.handle = 0
+  live--
   return handle
 }
 

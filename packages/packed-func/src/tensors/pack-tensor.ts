@@ -35,6 +35,8 @@ export class TensorObject {
   readonly id: number
   readonly isNative: boolean
   readonly place: number
+  /** How far the object is handed over: see {@link handOver}. */
+  private handed: 'no' | 'kept' | 'released' = 'no'
 
   constructor(address: number, id: number, isNative: boolean) {
     this.address = address
@@ -47,10 +49,21 @@ export class TensorObject {
     if (!isNative) collected.watch(this, this.place, this)
   }
 
-  /** Releases the reference while native code has others, once no call borrows it. */
-  surrender(stack: Stack): void {
-    collected.forget(this)
-    release(stack, this.place)
+  /**
+   * Keeps the tensor for native code, and releases the reference while native code has others, once no call borrows it. If a step fails,
+   * because the stack of JavaScript is full, a repetition goes on from there.
+   */
+  handOver(stack: Stack, tensor: Tensor): void {
+    if (this.handed === 'no') {
+      keep(tensor, this.id, this.address)
+      this.handed = 'kept'
+    }
+    if (this.handed === 'kept') {
+      collected.forget(this)
+      release(stack, this.place)
+      this.handed = 'released'
+    }
+    forgetObject(tensor)
   }
 }
 
@@ -72,8 +85,8 @@ const knownObject = (tensor: Tensor): TensorObject | undefined =>
   (tensor.descriptor as TensorObject | null) ?? readOnlyObjects.get(tensor)
 
 function forgetObject(tensor: Tensor): void {
-  tensor.descriptor = null
-  readOnlyObjects.delete(tensor)
+  if (tensor.descriptor === null) readOnlyObjects.delete(tensor)
+  else tensor.descriptor = null
 }
 
 /** A `DLTensor` does not say that its memory must not be written. @throws {ReadOnlyError} */
@@ -176,8 +189,6 @@ function refusal({ type }: Tensor, error: unknown): unknown {
 /** Keeps a tensor and its memory for native code, until it releases the id. */
 function keep(tensor: Tensor, id: number, address: number): void {
   const { gate } = tensor
-  // The caller may have entered before closing began, which waits for it and then for native code.
-  gate.reenter()
   tensorOfObject.set(address, new WeakRef(tensor))
   foreignValues.set(id, () => {
     gate.exit()
@@ -185,6 +196,9 @@ function keep(tensor: Tensor, id: number, address: number): void {
     tensorOfObject.delete(address)
   })
   keptTensors.add(tensor)
+  // The last step, because the others can be repeated. The caller may have entered before closing began, which waits for it and then for
+  // native code.
+  gate.reenter()
 }
 
 /** References to kept tensors, which keep memory alive that the garbage collector owns. */
@@ -194,19 +208,42 @@ const keptTensors = new Set<Tensor>()
  * Hands the objects of the tensors that native code kept during a call over to native code.
  *
  * @param values the arguments of the call, because native code may have overwritten their slots.
+ * @throws {RangeError} if the stack of JavaScript is full. The mask keeps the tensors that are left.
  */
 export function handOver(stack: Stack, values: readonly unknown[]): void {
-  const kept = stack.head[TENSORS]!
-  stack.head[TENSORS] = 0
+  const { head } = stack
   for (let i = 0; i < MASKED_ARGUMENTS; i++) {
-    if ((kept & (1 << i)) === 0) continue
+    if ((head[TENSORS]! & (1 << i)) === 0) continue
     const value = values[i]
     const tensor = value instanceof ReadOnlyTensor ? value.tensor : (value as Tensor)
     const object = knownObject(tensor)
     // A native tensor needs no keeping, and the same tensor may have been passed twice.
-    if (object === undefined || object.isNative) continue
-    forgetObject(tensor)
-    keep(tensor, object.id, object.address)
-    object.surrender(stack)
+    if (object !== undefined && !object.isNative) object.handOver(stack, tensor)
+    head[TENSORS]! &= ~(1 << i)
   }
+}
+
+/** The tensor arguments of a call that has ended before they were handed over. Their gates count the call until then. */
+export interface LentTensors {
+  settle(stack: Stack): void
+  readonly values: readonly unknown[]
+  readonly tensors: number
+  /** As the mask of {@link TENSORS} after the call. */
+  kept: number
+}
+
+/** Hands tensors over, and takes the call away from their gates. */
+export function settleTensors(this: LentTensors, stack: Stack): void {
+  const { head } = stack
+  // Destructors of calls around this one may run meanwhile.
+  const outer = head[TENSORS]!
+  head[TENSORS] = this.kept
+  try {
+    handOver(stack, this.values)
+  } finally {
+    this.kept = head[TENSORS]!
+    head[TENSORS] = outer
+  }
+  for (let i = 0; this.tensors >> i !== 0; i++)
+    if (((this.tensors >> i) & 1) !== 0) (this.values[i] as Tensor).gate.calls--
 }

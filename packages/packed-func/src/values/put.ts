@@ -76,13 +76,18 @@ export function makePut(stack: Stack): Put {
       return putTensor(slot, index, value)
     if (value instanceof NativeObject) {
       packNative(stack, slot, value)
-    } else if (value instanceof ReadOnlyTensor && value.value instanceof TensorClass && index < MOST) {
-      lendArgument(stack, slot, index, value.value, true)
+    } else if (value instanceof ReadOnlyTensor && isLent(value) && index < MOST) {
+      lendArgument(stack, slot, index, value.tensor, true)
       return 1 << index
     } else {
       packArgument(stack, slot, index, value)
     }
     return 0
+  }
+
+  /** Whether native code may keep the tensor, unlike that of a view. The caller reads the gate again. */
+  function isLent({ value, tensor, gate }: ReadOnlyTensor): boolean {
+    return value instanceof TensorClass && tensor === value && gate === value.gate
   }
 
   function takes({ form, low, high }: AnyDescriptor, value: unknown): boolean {

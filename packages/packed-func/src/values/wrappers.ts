@@ -4,7 +4,7 @@ import { own } from '../native/owned.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
-import { cellOf, NativeObject, release, restore, surrender } from '../objects/native-object.ts'
+import { cellOf, NativeObject, openCell, release, restore, surrender } from '../objects/native-object.ts'
 import { Marked } from './scalars.ts'
 
 /** An object that a function may take over: made by {@link rvalue}. */
@@ -31,21 +31,22 @@ export function rvalue(object: NativeObject): RValue {
  * the call ends the object cannot be used here, so that no second argument can use memory that the function may free.
  */
 export function packRValue(stack: Stack, slot: number, object: NativeObject): void {
-  const handle = surrender(object)
+  const { handle, typeIndex } = openCell(object)
   const offset = stack.alignedTextOffset()
   stack.bytes.writeBigUInt64LE(BigInt(handle), offset)
   // An object that a call in progress borrows keeps a reference until this call ends. So do functions, which may be called.
-  const isBorrowed = cellOf(object).typeIndex === TypeIndex.Function || isInSlot(stack, slot, handle)
+  const isBorrowed = typeIndex === TypeIndex.Function || isInSlot(stack, slot, handle)
   if (isBorrowed) stack.host.tn_packed_retain(handle)
   const kept = isBorrowed ? own(handle) : 0
   stack.text += 8
   stack.setPointer(slot, TypeIndex.ObjectRValueRef, stack.address + offset)
   stack.undo.push({
     settle: () => {
-      if (stack.bytes.readBigUInt64LE(offset) !== 0n) restore(object, handle)
+      if (cellOf(object).handle === 0 && stack.bytes.readBigUInt64LE(offset) !== 0n) restore(object, handle)
       if (isBorrowed) release(stack, kept)
     },
   })
+  surrender(object)
 }
 
 function isInSlot(stack: Stack, end: number, handle: number): boolean {
@@ -75,14 +76,16 @@ export function tensorView(tensor: Tensor): TensorView {
 export class ReadOnlyTensor extends Marked<Tensor | TensorView> {
   protected static override readonly maker = 'readOnly'
 
-  /** @internal The gate of the memory, in which a call is counted. */
-  get gate(): Gate {
-    return this.tensor.gate
-  }
+  /** @internal */
+  readonly tensor: Tensor
+  /** @internal The gate of the memory, in which a call is counted. It is a field, because a call ends also if the stack is full. */
+  readonly gate: Gate
 
   /** @internal */
-  get tensor(): Tensor {
-    return this.value instanceof TensorView ? this.value.value : this.value
+  constructor(value: Tensor | TensorView) {
+    super(value)
+    this.tensor = value instanceof TensorView ? value.value : value
+    this.gate = this.tensor.gate
   }
 }
 
