@@ -55,6 +55,14 @@ const lib = Module.open(
       return TVMFFIFunctionCall(function, NULL, 0, result);
     }
 
+    /* (object that may be moved): releases it. */
+    FUNCTION(dropping) {
+      TVMFFIObjectHandle *cell = args[0].v_ptr;
+      TVMFFIObjectDecRef(*cell);
+      *cell = NULL;
+      return 0;
+    }
+
     static TVMFFIObjectHandle kept;
     FUNCTION(keeping) {
       TVMFFIObjectIncRef(kept = args[count - 1].v_obj);
@@ -234,4 +242,20 @@ test('values outside the stack that a function overwrites are released', () => {
     keepAlive(values)
   }
   expect(live()).toMatchObject({ foreign, native })
+})
+
+test('an object lives until the end of the call that borrows it, also if the function overwrites it and another call takes it over', () => {
+  const dropping = lib.get('dropping')
+  const before = live().native
+  const array = echo([1, 2]) as NativeObject
+  let during = 0
+  calling(array, () => {
+    dropping(rvalue(array))
+    during = live().native
+    return null
+  })
+  // The array, and the function that the call gets.
+  expect(during).toBe(before + 2)
+  expect(array.isAlive).toBe(false)
+  expect(live().native).toBe(before)
 })

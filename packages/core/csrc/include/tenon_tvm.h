@@ -39,8 +39,8 @@ typedef struct {
 /* A stack: the head, then fields that are private to libtenon_packed. */
 typedef struct tn_packed_stack tn_packed_stack_t;
 
-/* Creates a stack for the calling thread, once for each copy of the package: TN_PACKED_STACK_SIZE zeroed bytes. After
- * the thread has ended, it is freed with the last function and value of it that native code holds. */
+/* Creates a stack for the calling thread, once for each copy of the package: zeroed bytes. After the thread has ended,
+ * it is freed with the last function and value of it that native code holds. */
 TN_API int32_t tn_packed_open(tn_packed_stack_t **out);
 
 /* Creates a stack in zeroed memory of JavaScript, of TN_PACKED_MEMORY_SIZE bytes at a multiple of TN_PACKED_STACK_SIZE, for runtimes
@@ -97,9 +97,9 @@ TN_API int32_t tn_packed_install_signals(void);
 /* An entry: calls a function with the slots of the stack at `integers[0]` of the frame that `call` of the stack's head
  * encodes. The first slot holds the function and becomes the result; the arguments follow. `tensors` of the head has a
  * bit for each of the first 31 arguments that is a tensor of JavaScript, and afterwards for each that native code still
- * holds. The function may overwrite its arguments. Returns the type index of the result, or -1 with the error in its
- * slot. Text or bytes are copied to the stack's text if they fit; then `zero_padding` of the slot is 1, its value is the
- * size in bytes, and it needs no clearing. */
+ * holds. JavaScript has noted their objects behind the stack, because the function may overwrite its arguments. Returns
+ * the type index of the result, or -1 with the error in its slot. Text or bytes are copied to the stack's text if they
+ * fit; then `zero_padding` of the slot is 1, its value is the size in bytes, and it needs no clearing. */
 TN_API int32_t tn_packed_call(tn_call_frame_t *frame);
 
 /* Does what tn_packed_call() could not do because a C++ exception ended it. `status` is that of the exception, which becomes

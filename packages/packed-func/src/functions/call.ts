@@ -1,15 +1,8 @@
 import type { Tensor } from '@tenon/core'
 import { guardMode, wrongType } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
-import {
-  NOT_MADE as CALL_NOT_MADE,
-  openStack,
-  PENDING,
-  TEXT_SIZE,
-  SLOT_COUNT,
-  TENSORS,
-  type Stack,
-} from '../native/stack.ts'
+import { NOT_MADE as CALL_NOT_MADE, TENSORS } from '../native/perform.ts'
+import { openStack, PENDING, SLOT_COUNT, TEXT_SIZE, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { catchUp, Cell, cellOf, openCell, type NativeObject } from '../objects/native-object.ts'
 import { handOver, settleTensors, type LentTensors } from '../tensors/pack-tensor.ts'
@@ -97,7 +90,7 @@ export function calls(): Calls {
  * Constants of a function are part of compiled code, but the bundler turns those of a module into variables. Named parameters, and
  * int32 values written inline: an array and a loop take a third longer. `finally` would take longer than an argument. What
  * follows a call that failed calls as little as possible, because the stack may be full. What is left in `undo` then is undone by the call
- * around, or after the next outermost call.
+ * around, or after the next outermost call with arguments.
  */
 function makeCalls(s: Stack): Calls {
   const { i32, f64, head, undo, perform, performText } = s
@@ -139,7 +132,7 @@ function makeCalls(s: Stack): Calls {
         failure = error
       }
       s.top = base
-      if (base === 0 && (head[PENDING_WORD] !== 0 || undo.length !== 0)) catchUp(s)
+      if (base === 0 && head[PENDING_WORD] !== 0) catchUp(s)
       if (failed) throw failure
       return result
     },

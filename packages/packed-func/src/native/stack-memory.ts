@@ -16,7 +16,7 @@ export function openMemory({ tn_packed_open: open }: PackedFunctions): StackMemo
   const out = new BigUint64Array(1)
   if (open(addressOf(out)) !== 0) throw noMemory()
   const address = Number(out[0])
-  return { address, buffer: bufferOver(address, SIZE), start: 0 }
+  return { address, buffer: bufferOver(address, CONSTANTS.TN_PACKED_MEMORY_SIZE), start: 0 }
 }
 
 /** Opens a stack in a buffer of JavaScript, which the caller must keep until the environment has ended. */

@@ -8,12 +8,12 @@ import {
   highWord,
   LAYOUTS,
   lowWord,
-  takeThrown,
   WORDS,
   words,
 } from '@tenon/core/internal'
 import { RecursionError } from '../errors/error-kinds.ts'
-import { packedAddress, type EnteredFunctions, type PackedFunctions } from './entered.ts'
+import type { EnteredFunctions, PackedFunctions } from './entered.ts'
+import { CALL, makePerform, TENSORS, type Perform, type PerformText } from './perform.ts'
 import { callDepthLimit } from './depth-limit.ts'
 import { host } from './host.ts'
 import { openOwnMemory, openMemory } from './stack-memory.ts'
@@ -33,128 +33,16 @@ export const RAISED: number = HEAD.raised / 4
 /** The index in `head` of a flag: the result of a TypeScript function has a reference for the caller. */
 export const OWNED: number = HEAD.owned / 4
 
-/** The index in `head` of a mask: before a call its tensor arguments (bit i for argument i), after it those that were kept. */
-export const TENSORS: number = HEAD.tensors / 4
-
 /** The index in `head` of a flag: work is waiting for the end of the outermost call. */
 export const PENDING: number = HEAD.pending / 4
 
-/** The index in `head` of the next call: the first slot of its frame, and from bit {@link CALL_SHIFT} on the number of arguments. */
-export const CALL: number = HEAD.call / 4
-export const CALL_SHIFT: number = CONSTANTS.TN_PACKED_CALL_SHIFT
-/** A bit of `head[CALL]`: set before each call, and cleared when it begins. */
-export const CALL_SELECTED: number = CONSTANTS.TN_PACKED_CALL_SELECTED
-
-/** The place of calls in the table of entries, which all packages share. */
-const CALL_ENTRY = 3
-
-/**
- * Performs the call of the frame that begins at `base`, for the function whose address has the words `low` and `high`. Returns
- * the type index of the result, or -1. After a call that throws, too, `head[TENSORS]` has the tensors that native code kept.
- *
- * @throws what an upcall stub has thrown meanwhile
- */
-type Perform = (base: number, low: number, high: number, count: number, tensors: number) => number
-
-/** As {@link Perform}, with one argument: text that is written to the text region at an offset, with at most `capacity` bytes. */
-type PerformText = (base: number, low: number, high: number, text: string, offset: number, capacity: number) => number
-
-/** The result of {@link PerformText} if the text has U+0000, so that no call was made. */
-export const NOT_MADE = -2
-
-/** Constants of a function are part of compiled code. The bundler turns those of a module into variables. */
-function makePerform(stack: Stack): { perform: Perform; performText?: PerformText } {
-  const { i32, head, address } = stack
-  const target = packedAddress('tn_packed_call')
-  const enter = threadDriver().entry(CALL_ENTRY, target)
-  const enterWithText = threadDriver().textEntry?.(CALL_ENTRY, target)
-  const frame = words
-  const { general: STACK_LOW, state: STATE, errno: RESULT } = WORDS
-  const STACK_HIGH = STACK_LOW + 1
-  const [CALL_WORD, TENSORS_WORD, SELECTED, SHIFT] = [CALL, TENSORS, CALL_SELECTED, CALL_SHIFT]
-  const [stackLow, stackHigh] = [lowWord(address), highWord(address)]
-  const [TEXT_LOW, TEXT_HIGH, CAPACITY, CAPACITY_HIGH] = [2, 3, 4, 5].map((word) => STACK_LOW + word) as Four
-  const [RAW_STR, CALL_NOT_MADE] = [TypeIndex.RawStr, CONSTANTS.TN_CALL_NOT_MADE]
-
-  function select(base: number, low: number, high: number, count: number): void {
-    i32[base * 4 + 2] = low
-    i32[base * 4 + 3] = high
-    head[CALL_WORD] = base | (count << SHIFT) | SELECTED
-    frame[STACK_LOW] = stackLow
-    frame[STACK_HIGH] = stackHigh
-  }
-
-  /** Ends a call that a C++ exception has ended, perhaps after another error. */
-  function endException(base: number, tensors: number, state: number, status: number): void {
-    if (state !== CONSTANTS.TN_CALL_CAUGHT && state !== CONSTANTS.TN_CALL_THROWN_AND_CAUGHT) return
-    stack.host.tn_packed_end_exception(stack.slotAddress(base), tensors, status)
-  }
-
-  /** Ends a call that threw. Returns -1 if the error is in the slot of the result. */
-  function fail(base: number, tensors: number): number {
-    const [state, status] = [frame[STATE]!, frame[RESULT]!]
-    const isError = state === CONSTANTS.TN_CALL_CAUGHT
-    endException(base, tensors, state, isError ? status : 0)
-    if (isError) return -1
-    const error = takeThrown()
-    stack.abandon(base)
-    throw error
-  }
-
-  /** Ends a call whose error the driver has thrown. One that did not begin ends without a function, for which the stack may be too full. */
-  function refuse(base: number, tensors: number, error: unknown): never {
-    endException(base, tensors, frame[STATE]!, 0)
-    stack.abandon(base)
-    throw error
-  }
-
-  const perform: Perform = (base, low, high, count, tensors) => {
-    select(base, low, high, count)
-    if (tensors !== 0) head[TENSORS_WORD] = tensors
-    try {
-      enter()
-    } catch (error) {
-      if (head[CALL_WORD] === 0) refuse(base, tensors, error)
-      head[CALL_WORD] = 0
-      head[TENSORS_WORD] = 0
-      throw error
-    }
-    if (frame[STATE] === 0) return frame[RESULT]!
-    return fail(base, tensors)
-  }
-  if (enterWithText === undefined) return { perform }
-
-  const performText: PerformText = (base, low, high, text, offset, capacity) => {
-    select(base, low, high, 1)
-    // The stack is aligned to its size, so adding an offset to its address does not carry.
-    const textLow = stackLow + offset
-    const at = base * 4 + 4
-    i32[at] = RAW_STR
-    i32[at + 1] = 0
-    i32[at + 2] = textLow
-    i32[at + 3] = stackHigh
-    frame[TEXT_LOW] = textLow
-    frame[TEXT_HIGH] = stackHigh
-    frame[CAPACITY] = capacity
-    frame[CAPACITY_HIGH] = 0
-    try {
-      enterWithText(text)
-    } catch (error) {
-      if (head[CALL_WORD] === 0) refuse(base, 0, error)
-      head[CALL_WORD] = 0
-      throw error
-    }
-    if (frame[STATE] === 0) return frame[RESULT]!
-    if (frame[STATE] === CALL_NOT_MADE) return NOT_MADE
-    return fail(base, 0)
-  }
-  return { perform, performText }
+/** An action that can be repeated until it ends without an error. It gets itself, so that it need not be a closure. */
+export interface Action {
+  settle(stack: Stack, action: Action): void
 }
 
-type Four = [number, number, number, number]
-
-/** The address of an object whose reference is released, a gate to be left, or an action that can be repeated until it ends without an error. */
-export type Undo = number | Gate | { settle(stack: Stack): void }
+/** The address of an object whose reference is released, a gate to be left, or another action. */
+export type Undo = number | Gate | Action
 
 /** The state in the frame while a native call has not begun. */
 const NOT_BEGUN = -1
@@ -182,6 +70,8 @@ export class Stack {
   readonly f64: Float64Array
   readonly i64: BigInt64Array
   readonly words: BigUint64Array
+  /** The addresses of the objects that calls lend, by slot, in two words each: functions may overwrite the slots. */
+  readonly lent: Int32Array
   /** Words that native code reads and writes too: `top`, {@link RAISED}, {@link OWNED}, {@link TENSORS}, {@link PENDING}, {@link CALL}. */
   readonly head: Int32Array
   /** The first free slot: 0 while no call is in progress. */
@@ -206,6 +96,7 @@ export class Stack {
     this.i32 = new Int32Array(buffer, start + SLOTS, SLOT_COUNT * 4)
     this.f64 = new Float64Array(buffer, start + SLOTS, SLOT_COUNT * 2)
     this.i64 = new BigInt64Array(buffer, start + SLOTS, SLOT_COUNT * 2)
+    this.lent = new Int32Array(buffer, start + SIZE, SLOT_COUNT * 2)
     this.words = new BigUint64Array(buffer, start + HEAD.words, (HEAD.pending - HEAD.words) / 8)
     this.head = new Int32Array(buffer, start, CALL + 1)
     this.clearPending()
@@ -265,6 +156,28 @@ export class Stack {
     this.i32[at + 1] = 0
     this.i32[at + 2] = low
     this.i32[at + 3] = high
+  }
+
+  /** Writes an object that a call borrows from JavaScript. */
+  lend(slot: number, typeIndex: number, low: number, high: number): void {
+    this.set(slot, typeIndex, low, high)
+    this.lent[slot * 2] = low
+    this.lent[slot * 2 + 1] = high
+  }
+
+  /**
+   * Whether a slot before `end` has borrowed an object, for a call in progress or one whose arguments are being written. The objects of
+   * ended calls remain noted, so it may be true for one of these, unless its slot is known to have another value.
+   */
+  isLent(end: number, handle: number): boolean {
+    const [low, high] = [lowWord(handle), highWord(handle)]
+    // Functions may have overwritten the slots of calls that have begun.
+    const begun = this.head[TOP]!
+    for (let slot = 0; slot < end; slot++) {
+      if (this.lent[slot * 2] !== low || this.lent[slot * 2 + 1] !== high) continue
+      if (slot < begun || (this.i32[slot * 4]! >= TypeIndex.Object && this.pointer(slot) === handle)) return true
+    }
+    return false
   }
 
   setFloat(slot: number, value: number): void {
@@ -395,7 +308,7 @@ export class Stack {
       try {
         if (typeof last === 'number') this.release(last)
         else if (last instanceof Gate) last.exit()
-        else last.settle(this)
+        else last.settle(this, last)
       } catch (error) {
         undo[undo.length] = last
         throw error

@@ -13,7 +13,8 @@ import { takeError } from '../errors/crossing.ts'
 import { makeError, PackedFuncError } from '../errors/error-kinds.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
 import { own, releaseOwned } from '../native/owned.ts'
-import { TENSORS, type Stack } from '../native/stack.ts'
+import { TENSORS } from '../native/perform.ts'
+import type { Action, Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { release } from '../objects/native-object.ts'
 import { ReadOnlyTensor } from '../values/wrappers.ts'
@@ -108,7 +109,7 @@ export const MASKED_ARGUMENTS = 30
  */
 export function lendTensor(stack: Stack, slot: number, tensor: Tensor, isOnlyRead = false): void {
   const object = objectOf(stack, slot, tensor, isOnlyRead)
-  stack.set(slot, TypeIndex.Tensor, object.lo, object.hi)
+  stack.lend(slot, TypeIndex.Tensor, object.lo, object.hi)
   const { gate } = tensor
   // Destructors, which may have run meanwhile, can close it.
   if (!gate.open) gate.owner.checkOpen()
@@ -224,26 +225,25 @@ export function handOver(stack: Stack, values: readonly unknown[]): void {
 }
 
 /** The tensor arguments of a call that has ended before they were handed over. Their gates count the call until then. */
-export interface LentTensors {
-  settle(stack: Stack): void
+export interface LentTensors extends Action {
   readonly values: readonly unknown[]
   readonly tensors: number
   /** As the mask of {@link TENSORS} after the call. */
   kept: number
 }
 
-/** Hands tensors over, and takes the call away from their gates. */
-export function settleTensors(this: LentTensors, stack: Stack): void {
+/** Hands tensors over, and takes the call away from their gates: the action of {@link LentTensors}. */
+export function settleTensors(stack: Stack, lent: LentTensors): void {
   const { head } = stack
+  const { values, tensors } = lent
   // Destructors of calls around this one may run meanwhile.
   const outer = head[TENSORS]!
-  head[TENSORS] = this.kept
+  head[TENSORS] = lent.kept
   try {
-    handOver(stack, this.values)
+    handOver(stack, values)
   } finally {
-    this.kept = head[TENSORS]!
+    lent.kept = head[TENSORS]!
     head[TENSORS] = outer
   }
-  for (let i = 0; this.tensors >> i !== 0; i++)
-    if (((this.tensors >> i) & 1) !== 0) (this.values[i] as Tensor).gate.calls--
+  for (let i = 0; tensors >> i !== 0; i++) if (((tensors >> i) & 1) !== 0) (values[i] as Tensor).gate.calls--
 }

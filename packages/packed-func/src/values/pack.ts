@@ -80,9 +80,9 @@ function packObject(stack: Stack, slot: number, value: object): void {
 }
 
 /** Packs a native object, which the call borrows. */
-export function packNative(stack: Stack, slot: number, object: NativeObject): void {
+function packNative(stack: Stack, slot: number, object: NativeObject): void {
   const cell = openCell(object)
-  stack.set(slot, cell.typeIndex, cell.lo, cell.hi)
+  stack.lend(slot, cell.typeIndex, cell.lo, cell.hi)
 }
 
 function packRare(stack: Stack, slot: number, value: object): void {

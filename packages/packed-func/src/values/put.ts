@@ -1,11 +1,11 @@
 import { Tensor } from '@tenon/core'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { NativeObject } from '../objects/native-object.ts'
+import { NativeObject, openCell } from '../objects/native-object.ts'
 import { MASKED_ARGUMENTS, type TensorObject } from '../tensors/pack-tensor.ts'
 import { Form, MISMATCH, type AnyDescriptor, type Signature } from '../typed/descriptor.ts'
 import { typeName } from './native-type.ts'
-import { lendArgument, packArgument, packNative } from './pack.ts'
+import { lendArgument, packArgument } from './pack.ts'
 import { packText } from './text.ts'
 import { ReadOnlyTensor } from './wrappers.ts'
 
@@ -30,7 +30,7 @@ export interface Put {
 
 /** Makes the functions of a stack, whose constants are part of compiled code. */
 export function makePut(stack: Stack): Put {
-  const { i32, f64 } = stack
+  const { i32, f64, lent } = stack
   const { Int: INT, Float: FLOAT, Tensor: TENSOR } = TypeIndex
   const { Int: INT_FORM, Float: FLOAT_FORM, Tensor: TENSOR_FORM } = Form
   const { isGenuine } = Tensor
@@ -44,6 +44,17 @@ export function makePut(stack: Stack): Put {
     i32[at + 3] = value >> 31
   }
 
+  /** As `lend()` of the stack. */
+  function lend(slot: number, typeIndex: number, low: number, high: number): void {
+    const at = slot * 4
+    i32[at] = typeIndex
+    i32[at + 1] = 0
+    i32[at + 2] = low
+    i32[at + 3] = high
+    lent[slot * 2] = low
+    lent[slot * 2 + 1] = high
+  }
+
   /** Writes a tensor that native code may keep: inline if it was passed before. */
   function putTensor(slot: number, index: number, tensor: Tensor): number {
     const { gate, block } = tensor
@@ -52,12 +63,8 @@ export function makePut(stack: Stack): Put {
     if (object === null || !gate.open || (block.exposed && block.bytes.length === 0)) {
       lendArgument(stack, slot, index, tensor)
     } else {
+      lend(slot, TENSOR, object.lo, object.hi)
       gate.calls++
-      const at = slot * 4
-      i32[at] = TENSOR
-      i32[at + 1] = 0
-      i32[at + 2] = object.lo
-      i32[at + 3] = object.hi
     }
     return 1 << index
   }
@@ -75,7 +82,8 @@ export function makePut(stack: Stack): Put {
     if (typeof value === 'object' && value !== null && isGenuine(value) && index < MOST)
       return putTensor(slot, index, value)
     if (value instanceof NativeObject) {
-      packNative(stack, slot, value)
+      const { typeIndex, lo, hi } = openCell(value)
+      lend(slot, typeIndex, lo, hi)
     } else if (value instanceof ReadOnlyTensor && isLent(value) && index < MOST) {
       lendArgument(stack, slot, index, value.tensor, true)
       return 1 << index

@@ -35,7 +35,7 @@ export function packRValue(stack: Stack, slot: number, object: NativeObject): vo
   const offset = stack.alignedTextOffset()
   stack.bytes.writeBigUInt64LE(BigInt(handle), offset)
   // An object that a call in progress borrows keeps a reference until this call ends. So do functions, which may be called.
-  const isBorrowed = typeIndex === TypeIndex.Function || isInSlot(stack, slot, handle)
+  const isBorrowed = typeIndex === TypeIndex.Function || stack.isLent(slot, handle)
   if (isBorrowed) stack.host.tn_packed_retain(handle)
   const kept = isBorrowed ? own(handle) : 0
   stack.text += 8
@@ -47,13 +47,6 @@ export function packRValue(stack: Stack, slot: number, object: NativeObject): vo
     },
   })
   surrender(object)
-}
-
-function isInSlot(stack: Stack, end: number, handle: number): boolean {
-  for (let slot = 0; slot < end; slot++) {
-    if (stack.i32[slot * 4]! >= TypeIndex.Object && stack.pointer(slot) === handle) return true
-  }
-  return false
 }
 
 /** A tensor that a call borrows: made by {@link tensorView}. */

@@ -19,13 +19,9 @@ static void copy_text_out(TVMFFIAny *result) {
   tn__ffi.TVMFFIObjectDecRef(object);
 }
 
-/* Stores the objects of the arguments in `mask` (bit i for argument i) outside their slots, which a function may overwrite. */
-static void note_tensors(TVMFFIObject **lent, const TVMFFIAny *arguments, uint32_t mask) {
-  for (uint32_t i = 0; mask >> i != 0; i++) lent[i] = arguments[i].v_obj;
-}
-
-/* Returns the bits of `mask` whose tensors native code holds after a call. */
-static uint32_t kept_tensors(TVMFFIObject *const *lent, uint32_t mask) {
+/* Returns the bits of `mask` (bit i for argument i of the frame) whose tensors native code holds after a call. */
+static uint32_t kept_tensors(tn_packed_stack_t *stack, int32_t base, uint32_t mask) {
+  TVMFFIObject *const *lent = tn__lent(stack) + base + 1;
   uint32_t kept = 0;
   for (uint32_t i = 0; mask >> i != 0; i++) {
     if ((mask >> i & 1) == 0) continue;
@@ -43,10 +39,7 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   head->call = 0;
   TVMFFIAny *frame = tn__slots(stack) + base;
   const uint32_t tensors = head->tensors;
-  if (tensors != 0) {
-    head->tensors = 0; /* they are not those of nested calls */
-    note_tensors(tn__lent(stack) + base, frame + 1, tensors);
-  }
+  if (tensors != 0) head->tensors = 0; /* they are not those of nested calls */
   TVMFFIObjectHandle function = tn__read_address(&frame->v_ptr);
   /* The frames of callbacks start above this one. */
   int32_t outer = head->top;
@@ -56,7 +49,7 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
   tn__direction_clear(); /* text is copied below */
   head->top = outer;
-  if (tensors != 0) head->tensors = kept_tensors(tn__lent(stack) + base, tensors);
+  if (tensors != 0) head->tensors = kept_tensors(stack, base, tensors);
   if (status != 0) return tn__take_error(frame);
   tn__drop_left_error(stack, before);
   /* Negative numbers are large ones here. */
@@ -70,7 +63,7 @@ int32_t tn_packed_end_exception(TVMFFIAny *slot, uint32_t tensors, int32_t statu
   tn_packed_stack_t *stack = tn__stack_of(slot);
   tn_packed_head_t *head = &stack->head;
   head->top = (int32_t)(slot - tn__slots(stack));
-  head->tensors = kept_tensors(tn__lent(stack) + head->top, tensors);
+  head->tensors = kept_tensors(stack, head->top, tensors);
   /* The result that the function has stored is not valid. */
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
   if (status == TN_OK) return -1;

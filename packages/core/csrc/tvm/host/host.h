@@ -33,7 +33,7 @@ struct tn_packed_stack {
 static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) {
   return (TVMFFIAny *)(void *)((char *)stack + TN_PACKED_SLOTS);
 }
-/* The objects of the tensor arguments of calls in progress, by slot: behind the stack, because a function may overwrite slots. */
+/* The objects that JavaScript lends to calls in progress, by slot: behind the stack, because a function may overwrite slots. */
 static inline TVMFFIObject **tn__lent(tn_packed_stack_t *stack) {
   return (TVMFFIObject **)(void *)((char *)stack + TN_PACKED_STACK_SIZE);
 }
