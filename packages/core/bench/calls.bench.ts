@@ -1,7 +1,7 @@
 import { ofNodeFfi, type Suite } from '@tenon/bench'
 import { gcAllocator, NativeLibrary, type Segment } from '@tenon/core'
 import { globalLifetime } from '../src/memory/global-lifetime.ts'
-import { callDepth, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
+import { callsInProgress, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
 import koffi from 'koffi'
 
 import { addonCall, fixture, FIXTURE } from './fixture.ts'
@@ -365,7 +365,7 @@ export const suite = {
             for (let i = 0; i < operands.length; i++) if (!operands[i]!.gate.alive) return 0
             enterCall(operands)
             try {
-              return callDepth()
+              return callsInProgress.depth
             } finally {
               leaveCall()
             }

@@ -55,7 +55,7 @@ export {
   newArrayBuffer,
   retireBuffer,
 } from './memory/array-buffer.ts'
-export { callDepth, callsInProgress, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
+export { callsInProgress, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
 export { checkAddress, foreignBlock } from './memory/foreign-memory.ts'
 export {
   addressIn,
@@ -74,7 +74,8 @@ export { debugs, guardMode } from './memory/guard-mode.ts'
 export { checkedCall, findDamage, type Written } from './memory/guarded-calls.ts'
 export { addGuard, newGuardedMemory, type Damage, type Guard } from './memory/guarded-memory.ts'
 export { allocateFrom, type AllocatingLayout, type ValueAllocator } from './memory/native-allocator.ts'
-export { DEFAULT_ALIGNMENT, newCollected } from './memory/allocators.ts'
+export { DEFAULT_ALIGNMENT } from './memory/allocators.ts'
+export { newCollected, TENSOR_ALIGNMENT } from './memory/collected-memory.ts'
 export { fillBytes } from './memory/fill-bytes.ts'
 export { writeUtf8 } from './memory/write-utf8.ts'
 export { LostWrites, MappedFile, pageSize, reserveRoom, type MappedFileOptions } from './memory/mapped-file.ts'
@@ -182,7 +183,7 @@ export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } fro
 export { rowMajorStrides, rowMajorType, type Packing } from './types/tensor-type.ts'
 export { flatten, unravel } from './types/tensor-literals.ts'
 export { nest } from './types/tensor-elements.ts'
-export { TENSOR_ALIGNMENT } from './types/tensor.ts'
+export { newTensor } from './types/tensor.ts'
 export { layoutText, withLayout } from './types/tensor-views.ts'
 export { copyBytes } from './types/tensor-bytes.ts'
 export { typedArrayClass, findDType } from './types/dtype.ts'

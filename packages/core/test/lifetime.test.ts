@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import { globalLifetime } from '../src/memory/global-lifetime.ts'
 import {
-  callDepth,
+  callsInProgress,
   enterAll,
   enterCall,
   exitAll,
@@ -134,7 +134,7 @@ describe('holds', () => {
       leaveCall()
     }
     probe.close()
-    expect(callDepth()).toBe(0)
+    expect(callsInProgress.depth).toBe(0)
   })
 
   test('entering fails from the moment closing begins, by every way in', () => {

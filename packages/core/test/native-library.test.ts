@@ -17,7 +17,7 @@ import {
   addressOf,
   Block,
   Callback,
-  callDepth,
+  callsInProgress,
   coreLibrary,
   liveHolds,
   makeStub,
@@ -191,7 +191,7 @@ describe('functions', () => {
         `fixture_sum takes 5 arguments, got ${values.length}`,
       )
     }
-    expect(callDepth()).toBe(0)
+    expect(callsInProgress.depth).toBe(0)
   })
 
   test('write into segments', () => {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { ArgumentError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
-import { callDepth, liveCallbacks } from '@tenon/core/internal'
+import { callsInProgress, liveCallbacks } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import {
   f32,
@@ -59,7 +59,7 @@ function runByKernel(run: TargetFunction, elsewhere = false): unknown {
 }
 
 afterEach(() => {
-  expect(callDepth()).toBe(0)
+  expect(callsInProgress.depth).toBe(0)
   expect(liveCallbacks()).toBe(0)
   expect(liveObjects()).toStrictEqual({ errors: 0, futures: 0 })
 })

@@ -7,7 +7,7 @@ import {
   tensor,
   type Tensor,
 } from '@tenon/core'
-import { callDepth } from '@tenon/core/internal'
+import { callsInProgress } from '@tenon/core/internal'
 import { customCall, f32, PreparedCall, targetCall, typedHandler, TypedHandler } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { NativeScope } from '@tenon/scope'
@@ -42,7 +42,7 @@ function expectOnes(y: Tensor): void {
 
 afterEach(() => {
   vi.restoreAllMocks()
-  expect(callDepth()).toBe(0)
+  expect(callsInProgress.depth).toBe(0)
 })
 
 describe.each(Object.entries(forms))('%s with results that are given', (_, open) => {

@@ -1,5 +1,5 @@
 import { parseSignature, TenonError, tensor, tensorType, type Tensor } from '@tenon/core'
-import { callDepth } from '@tenon/core/internal'
+import { callsInProgress } from '@tenon/core/internal'
 import { f32, FunctionTarget, ptr, targetCall, type Kernel } from '@tenon/custom-call'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -93,6 +93,6 @@ test('a kernel returns, or refuses its arguments with an error of this package',
     SECONDS === 0 ? { numRuns: 500 } : { interruptAfterTimeLimit: SECONDS * 1000, numRuns: Infinity },
   )
   expect(x.toArray()).toEqual([1, 2])
-  expect(callDepth()).toBe(0)
+  expect(callsInProgress.depth).toBe(0)
   expect(liveObjects()).toEqual({ errors: 0, futures: 0 })
 })

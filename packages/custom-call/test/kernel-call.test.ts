@@ -7,7 +7,7 @@ import {
   tensor,
   type Tensor,
 } from '@tenon/core'
-import { callDepth } from '@tenon/core/internal'
+import { callsInProgress } from '@tenon/core/internal'
 import {
   f32,
   FunctionTarget,
@@ -26,7 +26,7 @@ import { kernels, liveObjects, thrownBy } from './kernels.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
-  expect(callDepth()).toBe(0)
+  expect(callsInProgress.depth).toBe(0)
   expect(liveObjects()).toStrictEqual({ errors: 0, futures: 0 })
 })
 

@@ -13,7 +13,7 @@ import {
 } from '@tenon/core'
 import {
   Callback,
-  callDepth,
+  callsInProgress,
   coreLibrary,
   globalGate,
   ManagedLifetime,
@@ -56,7 +56,7 @@ const prepareSaxpy = (alignment?: number): PreparedCall =>
 
 const [x, y] = [filled([4], (i) => i), filled([4], () => 1)]
 
-afterEach(() => expect(callDepth()).toBe(0))
+afterEach(() => expect(callsInProgress.depth).toBe(0))
 
 describe('a prepared call', () => {
   test('runs repeatedly with other tensors', () => {

@@ -1,5 +1,5 @@
 import { ArgumentError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
-import { callDepth } from '@tenon/core/internal'
+import { callsInProgress } from '@tenon/core/internal'
 import {
   batch,
   customCall,
@@ -35,7 +35,7 @@ function withGetter(tensors: readonly Tensor[], index: number, read: () => Tenso
 
 const RUNNING = /is running: a prepared call cannot run inside itself/
 
-afterEach(() => expect(callDepth()).toBe(0))
+afterEach(() => expect(callsInProgress.depth).toBe(0))
 
 describe('operands that run code while they are read', () => {
   const [a, b] = [full(1), full(10)]

@@ -4,34 +4,12 @@ import { AllocationError } from '../errors/kinds.ts'
 import { coreFunctions, lastError } from '../native/core-library.ts'
 import { bufferOrFree } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/native-memory.ts'
-import { newArrayBuffer } from './array-buffer.ts'
-import { Block } from './block.ts'
-import { globalGate } from './global-lifetime.ts'
-import { guardMode } from './guard-mode.ts'
-import { newGuardedMemory } from './guarded-memory.ts'
+import { blockOver, newCollected } from './collected-memory.ts'
 import { allocateFrom, type ValueAllocator } from './native-allocator.ts'
 import { Segment } from './segment.ts'
-import { sharedBlock } from './shared-slab.ts'
 
 /** The alignment in bytes that an allocator uses if it is not asked for another. */
 export const DEFAULT_ALIGNMENT = 16
-
-const blockOver = (buffer: ArrayBuffer, address: number): Block =>
-  new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address)
-
-/** Zeroed memory of the garbage collector. The numbers are those that `allocate()` accepts. @throws {AllocationError} */
-export function newCollected(byteSize: number, byteAlignment: number): Segment {
-  const shared = sharedBlock(byteSize, byteAlignment)
-  if (shared !== undefined) return new Segment(shared, 0, byteSize, 0)
-  if (guardMode) {
-    const guarded = newGuardedMemory(byteSize, byteAlignment, 'gcAllocator', true)
-    if (guarded !== undefined) return new Segment(blockOver(guarded.buffer, guarded.address), 0, byteSize, 0)
-  }
-  const buffer = newArrayBuffer(byteSize, byteAlignment)
-  const address = addressOf(buffer)
-  const base = (byteAlignment - (address % byteAlignment)) % byteAlignment
-  return new Segment(blockOver(buffer, address), base, byteSize, 0)
-}
 
 /**
  * The default allocator. The memory is zeroed, and the garbage collector frees it with the last segment or view over it, so you

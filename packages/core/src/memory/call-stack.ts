@@ -18,7 +18,6 @@ interface CallStack {
   leaveCall(place?: number): void
   /** Returns the list of the innermost call that has one. */
   innermostCall(): readonly Gated[] | undefined
-  callDepth(): number
   usersOf(gate: Gate): { holds: number; calls: number }
 }
 
@@ -46,7 +45,6 @@ function makeCallStack(): CallStack {
       while (calls.depth > place) lists[--calls.depth] = undefined
     },
     innermostCall: () => (calls.depth === 0 ? undefined : lists[calls.depth - 1]),
-    callDepth: () => calls.depth,
     usersOf: (gate) => {
       const withList = lists
         .slice(0, calls.depth)
@@ -60,5 +58,4 @@ const callStack = makeCallStack()
 export const enterCall: CallStack['enterCall'] = callStack.enterCall
 export const leaveCall: CallStack['leaveCall'] = callStack.leaveCall
 export const innermostCall: CallStack['innermostCall'] = callStack.innermostCall
-export const callDepth: CallStack['callDepth'] = callStack.callDepth
 export const usersOf: CallStack['usersOf'] = callStack.usersOf

@@ -4,7 +4,8 @@ import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
 import { isRevoked } from '../errors/is-revoked.ts'
 import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
-import { gcAllocator, newCollected } from '../memory/allocators.ts'
+import { gcAllocator } from '../memory/allocators.ts'
+import { TENSOR_ALIGNMENT } from '../memory/collected-memory.ts'
 import type { NativeAllocator } from '../memory/native-allocator.ts'
 import { checkUsable } from '../memory/block.ts'
 import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
@@ -15,7 +16,7 @@ import { bytesOfArray, type ValuesOf } from './tensor-arrays.ts'
 import { writeElements } from './tensor-elements.ts'
 import { dtypeOfElements, flatten, pathOf, readItems, unravel } from './tensor-literals.ts'
 import { bytesOf } from './tensor-bytes.ts'
-import { Tensor, TENSOR_ALIGNMENT } from './tensor.ts'
+import { newTensor, Tensor } from './tensor.ts'
 import { isSize, typeOf, typeWith, type TensorType, type TensorTypeOptions } from './tensor-type.ts'
 
 const OPTIONS = ['allocator', 'device', 'packing', 'strides'] as const
@@ -122,7 +123,7 @@ function checkLiteral(value: unknown): void {
 
 function allocate(type: TensorType, allocator: NativeAllocator = gcAllocator, device?: Device): Tensor {
   if (device !== undefined) throw new ArgumentError('device must come with a segment of its memory, got no segment')
-  if (allocator === gcAllocator) return new Tensor(newCollected(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
+  if (allocator === gcAllocator) return newTensor(type)
   const segment: unknown = checkAllocator(allocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
   if (!(segment instanceof Segment)) throw wrongSegment(segment)
   return new Tensor(checkFit(segment, type), type, cpu)

@@ -2,7 +2,7 @@ import { wrongType } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { AlignmentError, ArgumentError, ReadOnlyError } from '../errors/kinds.ts'
 import { highWord, lowWord } from '../memory/address-words.ts'
-import { newCollected } from '../memory/allocators.ts'
+import { newCollected } from '../memory/collected-memory.ts'
 import { checkUsable, type Block } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
 import { READ_ONLY, Segment } from '../memory/segment.ts'
@@ -36,9 +36,6 @@ import {
   withLayout,
   type SliceSpec,
 } from './tensor-views.ts'
-
-/** The alignment in bytes of memory that tensors allocate, as XLA and vector instructions need it. */
-export const TENSOR_ALIGNMENT = 64
 
 /**
  * An n-dimensional array in a segment. The segment's lifetime owns the memory, and the tensor does not. {@link tensor} makes
@@ -380,7 +377,7 @@ export class Tensor<out D extends DType = DType> {
   #copyAs(type: TensorType<D>): Tensor<D> {
     this.#checkOnCpu()
     checkUsable(this.block)
-    const copy = new Tensor(newCollected(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
+    const copy = newTensor(type) as Tensor<D>
     copyBytes(this, copy)
     return copy
   }
@@ -398,3 +395,6 @@ export class Tensor<out D extends DType = DType> {
     }
   }
 }
+
+/** A tensor of zeros in new memory of the garbage collector. @throws {AllocationError} */
+export const newTensor = (type: TensorType): Tensor => new Tensor(newCollected(type.byteSize), type, cpu)

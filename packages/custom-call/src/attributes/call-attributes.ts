@@ -44,7 +44,16 @@ export class CallAttributes implements CallReader {
 
   read(attributes: unknown): readonly unknown[] {
     if (attributes === undefined) return NONE
-    if (typeof attributes !== 'object' || isRevoked(attributes)) this.#check(attributes)
+    if (typeof attributes !== 'object') this.#check(attributes)
+    try {
+      return this.#read(attributes)
+    } catch (error) {
+      if (isRevoked(attributes)) this.#check(attributes)
+      throw error
+    }
+  }
+
+  #read(attributes: unknown): readonly unknown[] {
     const names = this.#names
     // A getter can call the same function, which replaces the values of the last call.
     const latest = this.#latest

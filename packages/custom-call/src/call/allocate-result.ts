@@ -1,5 +1,5 @@
 import { cpu, gcAllocator, tensor, Tensor, type NativeAllocator, type TensorType } from '@tenon/core'
-import { checkAlignment, newCollected, TENSOR_ALIGNMENT } from '@tenon/core/internal'
+import { checkAlignment, newTensor, TENSOR_ALIGNMENT } from '@tenon/core/internal'
 
 /** Allocates a result with the alignment of tensors, or of the call if that is greater. @throws the errors of `tensor()` */
 export function allocateResult(
@@ -8,7 +8,7 @@ export function allocateResult(
   alignment: number = TENSOR_ALIGNMENT,
 ): Tensor {
   if (allocator === gcAllocator && alignment === TENSOR_ALIGNMENT) {
-    return new Tensor(newCollected(type.byteSize, TENSOR_ALIGNMENT), type, cpu)
+    return newTensor(type)
   }
   return allocateWith(type, allocator, alignment)
 }

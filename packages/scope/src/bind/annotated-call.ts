@@ -4,7 +4,7 @@ import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.t
 import { toCString } from '../allocator/to-c-string.ts'
 import { MemoryLayout } from '../layout/layouts.ts'
 import { upcallStub, type UpcallFunction } from '../linker/upcall-stub.ts'
-import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
+import { ConfinedNativeScope } from '../scope/native-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import type { AnnotatedParameter, AnnotatedSignature, StatusForm, ValueForm } from './annotations.ts'
 import {

@@ -12,7 +12,7 @@ import {
 import { checkBoolean, checkFunction } from '../check.ts'
 import { counters } from '../diagnostics/stats.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
-import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
+import { ConfinedNativeScope } from '../scope/native-scope.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'

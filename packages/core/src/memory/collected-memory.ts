@@ -1,7 +1,14 @@
+import { addressOf } from '../native/native-memory.ts'
+import { newArrayBuffer } from './array-buffer.ts'
 import { Block, exposures } from './block.ts'
 import { globalGate } from './global-lifetime.ts'
 import { guardMode } from './guard-mode.ts'
+import { newGuardedMemory } from './guarded-memory.ts'
+import { Segment } from './segment.ts'
 import { hasSlabs, partBuffers, Slab, SLAB_ALIGNMENT } from './slab.ts'
+
+/** The alignment in bytes of memory that tensors allocate, as XLA and vector instructions need it. */
+export const TENSOR_ALIGNMENT = 64
 
 /** The bytes of a slab. A single survivor keeps all of them. */
 const SLAB_SIZE = 16384
@@ -31,7 +38,7 @@ let seen = 0
  * @returns undefined if the memory is to have a buffer of its own.
  * @throws {AllocationError} if memory is exhausted.
  */
-export function sharedBlock(byteSize: number, byteAlignment: number): Block | undefined {
+function sharedBlock(byteSize: number, byteAlignment: number): Block | undefined {
   if (byteSize > LARGEST_PART || byteAlignment > SLAB_ALIGNMENT) return undefined
   const views = exposures.collected - seen
   if (weight !== 0 || views !== 0) {
@@ -49,4 +56,22 @@ export function sharedBlock(byteSize: number, byteAlignment: number): Block | un
     if (offset === -1) return undefined
   }
   return Block.ofPart(globalGate, slab!, offset, size)
+}
+
+/** A block over a whole buffer of which only this block is known. */
+export const blockOver = (buffer: ArrayBuffer, address: number): Block =>
+  new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address)
+
+/** Zeroed memory of the garbage collector. The numbers are those that `allocate()` accepts. @throws {AllocationError} */
+export function newCollected(byteSize: number, byteAlignment: number = TENSOR_ALIGNMENT): Segment {
+  const shared = sharedBlock(byteSize, byteAlignment)
+  if (shared !== undefined) return new Segment(shared, 0, byteSize, 0)
+  if (guardMode) {
+    const guarded = newGuardedMemory(byteSize, byteAlignment, 'gcAllocator', true)
+    if (guarded !== undefined) return new Segment(blockOver(guarded.buffer, guarded.address), 0, byteSize, 0)
+  }
+  const buffer = newArrayBuffer(byteSize, byteAlignment)
+  const address = addressOf(buffer)
+  const base = (byteAlignment - (address % byteAlignment)) % byteAlignment
+  return new Segment(blockOver(buffer, address), base, byteSize, 0)
 }
