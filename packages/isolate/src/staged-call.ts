@@ -16,6 +16,7 @@ import type { SharedMemory } from '@tenon/pools'
 import { SPAN_UNIT } from '@tenon/pools/internal'
 import type { KeptPart, WorkerCall, WorkerDetails, WorkerOperand } from './host/worker-call.ts'
 import { requestFailure, withWorker } from './request-failure.ts'
+import { stringFlags, StringResults } from './string-results.ts'
 
 /** A tensor of the caller, and its copy in shared memory. */
 interface Copy {
@@ -45,6 +46,8 @@ export class StagedCall<T = void> implements WorkerCall<T> {
   readonly parts: ((answer: RemoteAnswer) => readonly KeptPart[]) | undefined
   readonly callBack: ((body: Uint8Array) => Uint8Array) | undefined
   readonly #call: RemoteCall<T>
+  /** Undefined for most calls, whose results have no strings. */
+  readonly #strings: StringResults | undefined
   /** The number of bytes that were copied. */
   readonly copiedBytes: number = 0
   readonly #memory: SharedMemory
@@ -68,7 +71,10 @@ export class StagedCall<T = void> implements WorkerCall<T> {
     this.affinity = options.affinity
     this.worker = call.worker
     this.idempotent = options.idempotent
-    this.parts = call.parts && ((answer) => call.parts!(answer).map(keptPart))
+    this.#strings = operands.some((operand) => operand !== null && stringFlags(operand) > 0)
+      ? new StringResults(operands, memory)
+      : undefined
+    this.parts = this.#partsOf(call)
     this.callBack = callBack && ((bytes) => this.#callBack(callBack, bytes))
     const gated: Gated[] = [owner, ...(call.pointers ?? [])]
     for (const operand of operands) if (operand?.tensor !== undefined) gated.push(operand.tensor)
@@ -88,6 +94,13 @@ export class StagedCall<T = void> implements WorkerCall<T> {
     this.#copyIn()
   }
 
+  /** An answer with strings has no other parts. */
+  #partsOf(call: RemoteCall<T>): ((answer: RemoteAnswer) => readonly KeptPart[]) | undefined {
+    const strings = this.#strings
+    if (strings === undefined) return call.parts && ((answer) => call.parts!(answer).map(keptPart))
+    return (answer) => (answer.hasStrings ? strings.parts(answer) : (call.parts?.(answer) ?? [])).map(keptPart)
+  }
+
   /** Takes memory for tensors that share memory. @returns the number of bytes to copy. */
   #take({ start, byteSize, members }: Group, ranges: WorkerOperand[]): number {
     const taken = this.#memory.take(byteSize)
@@ -98,7 +111,13 @@ export class StagedCall<T = void> implements WorkerCall<T> {
       const { tensor, type, isWritten } = plan
       const offset = tensor?.type === type ? tensor.address - start : 0
       const { chunk } = taken
-      ranges[index] = { chunk, offset: taken.offset + offset, length: type.byteSize, isWritten }
+      ranges[index] = {
+        chunk,
+        offset: taken.offset + offset,
+        length: type.byteSize,
+        isWritten,
+        strings: stringFlags(plan),
+      }
       if (tensor === undefined) continue
       const to = new Tensor(new Segment(block, offset, type.byteSize, 0), type, cpu)
       this.#copies.push({ from: tensor, to, isWritten })
@@ -134,7 +153,7 @@ export class StagedCall<T = void> implements WorkerCall<T> {
 
   read(answer: RemoteAnswer, worker: RemoteWorker): T {
     this.#copyBack()
-    return this.#call.read(answer, worker)
+    return this.#call.read(this.#strings?.answerOf(answer) ?? answer, worker)
   }
 
   failure(answer: RemoteAnswer, details: WorkerDetails): Error {
@@ -147,12 +166,13 @@ export class StagedCall<T = void> implements WorkerCall<T> {
   }
 }
 
-function sharedRange({ tensor, type, isWritten }: RemoteOperand): Range | null {
+function sharedRange(operand: RemoteOperand): Range | null {
+  const { tensor, type, isWritten } = operand
   const chunk = tensor?.type === type ? sharedChunkOf(tensor) : undefined
   if (chunk === undefined || (isWritten && !chunk.isWritable)) return null
   // The bytes of strings follow their table.
   const { byteSize } = (type.strings === undefined ? undefined : stringSegmentOf(tensor!)) ?? type
-  return { chunk, offset: tensor!.address - chunk.address, length: byteSize, isWritten }
+  return { chunk, offset: tensor!.address - chunk.address, length: byteSize, isWritten, strings: stringFlags(operand) }
 }
 
 /** @throws {TypeError} if the memory of the part is not shared, which is a defect. */

@@ -161,6 +161,46 @@ describe('string tensors', () => {
     )
   })
 
+  test('a kernel in a process of its own takes and returns strings', async () => {
+    const { path } = await compile(`
+      #include <tenon/kernel.h>
+      #include <tenon/tstring.h>
+      TN_KERNEL(twice, "(text: string[n]) -> (twice: string[n], size: s64[n])") {
+        const tn_xla_buffer_t *text = tn_xla_arg(in, 0, TN_XLA_U8, 2);
+        tn_xla_buffer_t *twice = tn_xla_ret(in, 0, TN_XLA_U8, 2), *size = tn_xla_ret(in, 1, TN_XLA_S64, 1);
+        if (!tn_xla_complete(in)) return;
+        for (int64_t i = 0; i < size->dims[0]; i++) {
+          const tn_string_t *from = (const tn_string_t *)text->data + i;
+          tn_string_t *to = (tn_string_t *)twice->data + i;
+          tn_string_append(to, tn_string_data(from), tn_string_size(from));
+          tn_string_append(to, tn_string_data(from), tn_string_size(from));
+          ((int64_t *)size->data)[i] = (int64_t)tn_string_size(to);
+        }
+      }`)
+    const library = await Library.isolate(path)
+    onTestFinished(() => library.closeAsync())
+    const models = [0, 4].map((maxBatchSize) =>
+      defineModel({
+        name: `twice${maxBatchSize}`,
+        kernel: library.kernel('twice'),
+        memory: library.memory,
+        maxBatchSize,
+      }),
+    )
+    const served = await Served.start(models)
+    const data = ['a', '', 'a string that does not fit into its struct']
+    for (const { name } of models) {
+      const [status, json] = await served.infer(name, { inputs: [input('text', 'BYTES', [3], data)] })
+      expect([status, json['outputs']]).toEqual([
+        200,
+        [
+          { name: 'twice', datatype: 'BYTES', shape: [3], data: data.map((text) => text + text) },
+          { name: 'size', datatype: 'INT64', shape: [3], data: data.map((text) => 2 * text.length) },
+        ],
+      ])
+    }
+  })
+
   test('a function must return strings for strings, and numbers for numbers', async () => {
     const numbers = defineModel({
       name: 'numbers',

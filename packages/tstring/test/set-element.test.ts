@@ -100,11 +100,62 @@ describe('set', () => {
   })
 
   it('throws ReadOnlyError if strings cannot be set', () => {
-    for (const layout of ['legacy', 'tflite'] as const) {
-      expect(() => StringTensor.from(words, { layout }).set(0, 'a')).toThrow(ReadOnlyError)
-    }
+    expect(() => StringTensor.from(words, { layout: 'legacy' }).set(0, 'a')).toThrow(ReadOnlyError)
     const { segment } = StringTensor.from(words, { storage: 'packed' })
     expect(() => StringTensor.ofSegment(segment, { layout: 'tf', shape: [6] }).set(0, 'a')).toThrow(ReadOnlyError)
+  })
+})
+
+describe('a tflite tensor', () => {
+  it('takes a value of the same length', () => {
+    const tensor = StringTensor.from(['ab', '', 'ü'], { layout: 'tflite' })
+    tensor.set(0, 'cd')
+    tensor.set(1, '')
+    tensor.set(2, Uint8Array.of(0x6f, 0x6b))
+    expect(tensor.toArray()).toEqual(['cd', '', 'ok'])
+    const { segment } = tensor
+    StringTensor.ofSegment(segment, { layout: 'tflite', writable: true }).set(0, 'é')
+    expect(tensor.get(0)).toBe('é')
+    expect(() => StringTensor.ofSegment(segment, { layout: 'tflite' }).set(0, 'ab')).toThrow(ReadOnlyError)
+  })
+
+  it.each(['', 'a', 'abc', 'üü'])('refuses "%s" in the place of two bytes, and says what to do', (value) => {
+    const tensor = StringTensor.from(['ab', 'c'], { layout: 'tflite' })
+    expect(() => tensor.set(0, value)).toThrow(
+      expect.objectContaining({
+        name: 'TensorLimitError',
+        hint: "Pass 2 bytes, or change a copy that to('tf') makes.",
+      }),
+    )
+    expect(tensor.toArray()).toEqual(['ab', 'c'])
+  })
+})
+
+describe('every text', () => {
+  const texts = [
+    '',
+    'a',
+    'x'.repeat(15),
+    'x'.repeat(22),
+    'x'.repeat(23),
+    'ü',
+    'x'.repeat(21) + 'ü',
+    '\ud800',
+    'x'.repeat(40) + '\ud800',
+    '\0',
+    '€'.repeat(90_000),
+  ]
+
+  it.each(['tf', 'rfc16', 'rfc24'] as const)('is set as it is written at first: %s', (layout) => {
+    const expected = StringTensor.from(texts, { layout }).toArray()
+    for (const from of texts) {
+      const tensor = StringTensor.from([from, 'beside', from], { layout })
+      for (const [i, text] of texts.entries()) {
+        tensor.set(0, text)
+        tensor.set(2, text, { invalid: 'replace' })
+        expect([tensor.get(0), tensor.get(1), tensor.get(2)]).toEqual([expected[i], 'beside', expected[i]])
+      }
+    }
   })
 })
 

@@ -149,15 +149,29 @@ typedef struct tn_host_slot {
 /* The operand of the slot after the others (number 1 with TN_HOST_MANY, else number `operands`, which does not count it) is a
  * range of memory with the body. In an answer: the body is the size of a kept value that does not fit. */
 #define TN_HOST_LONG_BODY 2u
+/* Of an answer: the body ends with tn_host_strings_t[count] and the u32 count. The kept value has the strings of these results. */
+#define TN_HOST_HAS_STRINGS 4u
 
 #define TN_HOST_READ_ONLY 1u /* the kernel does not write to it */
 #define TN_HOST_NULL 2u      /* the operand is missing; its pointer is null */
+/* The operand is a result of strings, whose structs are zeroed before the run. Those that have pointers after the run are fetched. */
+#define TN_HOST_STRINGS 12u
+#define TN_HOST_STRINGS_TF 4u
+#define TN_HOST_STRINGS_RFC16 8u
+#define TN_HOST_STRINGS_RFC24 12u
 typedef struct tn_host_operand {
   uint32_t memory; /* an id of TN_HOST_MEMORY */
   uint32_t flags;
   uint64_t offset;
   uint64_t length;
 } tn_host_operand_t;
+
+/* A result of strings that the client fetches: a table of structs without pointers, and the bytes of long strings. */
+typedef struct tn_host_strings {
+  uint32_t operand; /* of the request */
+  uint32_t part;    /* of the kept value */
+  uint64_t size;    /* in bytes */
+} tn_host_strings_t;
 
 typedef struct tn_host_hello {
   uint32_t version; /* TN_HOST_VERSION */

@@ -451,6 +451,11 @@ export const STRUCTS = {
     offset: 'uint64_t',
     length: 'uint64_t',
   },
+  tn_host_strings_t: {
+    operand: 'uint32_t',
+    part: 'uint32_t',
+    size: 'uint64_t',
+  },
   tn_host_hello_t: {
     version: 'uint32_t',
     is_filtered: 'uint32_t',

@@ -82,6 +82,8 @@ export interface RemoteAnswer {
   readonly value: number
   /** Whether the result does not fit into the body, so that it is a part of the kept value. */
   readonly isLong: boolean
+  /** Whether the body ends with the list of the results whose strings are parts of the kept value. */
+  readonly hasStrings: boolean
   /** At most `TN_HOST_BODY_SIZE` bytes. */
   readonly body: Uint8Array
   /** The time that the kernel took, in nanoseconds. */

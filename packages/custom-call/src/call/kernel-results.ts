@@ -1,5 +1,5 @@
 import { ArgumentError, TensorType, type Parameter, type Tensor } from '@tenon/core'
-import { isPlainObject, isRevoked, parameterText, wrongType } from '@tenon/core/internal'
+import { isPlainObject, isRevoked, isStringTensor, parameterText, wrongType } from '@tenon/core/internal'
 import { checkKnownNames, hasStrings, type Grouped } from './kernel-parameters.ts'
 import { isTensor, refuseTensor } from './operand-list.ts'
 
@@ -63,6 +63,7 @@ function readEach(
     if (parameters.length === 1 && first.kind !== 'remaining') return [check(values, `${first.name} of ${kernel}`)]
     throw wrongType(place, 'an object of tensors by the names of the results', values, byName(option, parameters))
   }
+  if (parameters.length === 1 && isStringTensor(values)) refuseStrings(first, kernel, option)
   if (!isPlainObject(values))
     throw wrongType(place, `${expected}, or an object by the names of the results`, values, byName(option, parameters))
   const known = parameters.map(({ name }) => name)

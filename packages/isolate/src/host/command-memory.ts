@@ -140,6 +140,7 @@ export class CommandMemory {
       error: words[at + ERROR]!,
       value: words[at + VALUE]!,
       isLong: (words[at + FLAGS]! & CONSTANTS.TN_HOST_LONG_BODY) !== 0,
+      hasStrings: (words[at + FLAGS]! & CONSTANTS.TN_HOST_HAS_STRINGS) !== 0,
       body,
       nativeTime: words[at + NATIVE_TIME]! + words[at + NATIVE_TIME + 1]! * TWO_32,
     }

@@ -3,6 +3,7 @@ import type { CommandMemory } from './command-memory.ts'
 import type { Execution } from './execution.ts'
 import { type Known, KnownKernels, KnownMemories } from './known-objects.ts'
 import {
+  flagsOf,
   bodyRequest,
   helloRequest,
   kernelBody,
@@ -304,7 +305,7 @@ export class RequestRing {
       }
       const { chunk, isWritten, offset, length: size } = operand
       const id = memories === undefined ? this.#memories.find(chunk, isWritten)!.id : memories[index]!
-      memory.writeOperand(slot, index, id, isWritten ? 0 : READ_ONLY, offset, size)
+      memory.writeOperand(slot, index, id, flagsOf(operand), offset, size)
     }
   }
 

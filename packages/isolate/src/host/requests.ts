@@ -106,13 +106,17 @@ export function kernelBody(kernel: RemoteKernel, library: number): Uint8Array {
   return body
 }
 
+/** The flags of an operand in a request. */
+export const flagsOf = ({ isWritten, strings = 0 }: Exclude<WorkerOperand, null>): number =>
+  (isWritten ? 0 : READ_ONLY) | strings
+
 /** The operands of a call as an array of `tn_host_operand_t`. */
 export function operandList(operands: readonly WorkerOperand[], memories: readonly number[]): Uint8Array {
   const words = new Uint32Array((operands.length * OPERAND_SIZE) / 4)
   operands.forEach((operand, index) => {
     const at = (index * OPERAND_SIZE) / 4
     if (operand === null) writeOperand(words, at, 0, NULL, 0, 0)
-    else writeOperand(words, at, memories[index]!, operand.isWritten ? 0 : READ_ONLY, operand.offset, operand.length)
+    else writeOperand(words, at, memories[index]!, flagsOf(operand), operand.offset, operand.length)
   })
   return new Uint8Array(words.buffer)
 }

@@ -9,6 +9,8 @@ export type WorkerOperand = {
   readonly length: number
   /** Whether the kernel writes to it. */
   readonly isWritten: boolean
+  /** The layout of the strings of a result, as flags of the operand; 0 for numbers. */
+  readonly strings?: number
 } | null
 
 /**

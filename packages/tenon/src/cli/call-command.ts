@@ -25,9 +25,14 @@ const args = {
     repeatable: true,
     valueHint: 'x.npy',
     description:
-      'an operand, read from a .npy file: in order, or x=x.npy by name; a packed function without signature also takes int:3, float:1e-5, bool:true, str:text, none',
+      'an operand, read from a .npy file: in order, or x=x.npy by name; strings are words.txt@lines or words.json@json; a packed function without signature also takes int:3, float:1e-5, bool:true, str:text, none',
   },
-  out: { type: 'string', repeatable: true, valueHint: 'y=y.npy', description: 'the .npy file of a result, by name' },
+  out: {
+    type: 'string',
+    repeatable: true,
+    valueHint: 'y=y.npy',
+    description: 'the .npy file of a result, by name; that of strings as words.txt@lines or words.json@json',
+  },
   attr: {
     type: 'string',
     repeatable: true,

@@ -8,19 +8,21 @@ import {
   type TensorType,
 } from '@tenon/core'
 import type { BinaryInfo } from '@tenon/binary'
-import type { ParameterLayout } from '@tenon/core/internal'
+import { isStringTensor, type ParameterLayout } from '@tenon/core/internal'
 import { TypedHandler, type Kernel, type KernelArgument, type NamedLayouts } from '@tenon/custom-call'
+import type { StringTensor } from '@tenon/tstring'
 import { Library } from '../library.ts'
 import type { FoundSignature } from '../signatures/read-signatures.ts'
 import { writeNpy } from '../npy/npy-file.ts'
 import { encodeNpyHeader } from '../npy/npy-header.ts'
 import { explainUnregistered } from './call-custom.ts'
 import type { CallFlags } from './call-flags.ts'
-import { jsonResults, printResults, printTiming } from './call-output.ts'
+import { jsonResults, printResults, printTiming, type Shown } from './call-output.ts'
 import type { Definition, Values } from './definition.ts'
 import { readKernelAttributes } from './kernel-flags.ts'
 import { readOperand, splitLayout, type LayoutSpec } from './layout-spec.ts'
 import { assignOperands, outputFiles } from './named-files.ts'
+import { readStringOperand, showStrings, typeOf, writeStrings } from './string-files.ts'
 import { parseResultSpec, type ResultSpec } from './tensor-spec.ts'
 import { printData } from './terminal.ts'
 import { timeRuns, type Timing } from './timing.ts'
@@ -56,9 +58,11 @@ export interface ReadCall {
   write(value: unknown): void
 }
 
+type OperandTensor = Tensor | StringTensor
+
 /** The operands of a call. */
 export interface Operands {
-  readonly tensors: readonly (readonly Tensor[])[]
+  readonly tensors: readonly (readonly OperandTensor[])[]
   /** Returns the arguments of the kernel. @param into the results to write to; undefined to allocate them */
   argumentsOf(into?: unknown): KernelArgument[]
 }
@@ -111,7 +115,11 @@ export function readCall({
   return {
     readOperands(allocator) {
       const tensors = files.map((own, i) =>
-        own.map(({ text, layout }) => readOperand(text, layout ?? operands[i]!.layout, allocator)),
+        own.map(({ text, layout }): OperandTensor => {
+          const operand = operands[i]!
+          if (operand.stringLayout !== undefined) return readStringOperand(text, operand, allocator)
+          return readOperand(text, layout ?? operand.layout, allocator)
+        }),
       )
       refuseUnwritable(operands, tensors, outputs)
       const given = tensors.map((own, i) => (operands[i]!.kind === 'remaining' ? own : own[0]))
@@ -120,7 +128,7 @@ export function readCall({
           ...given,
           ...(signature.attributes.length > 0 ? [attributes] : []),
           {
-            ...(into === undefined ? resultTypes(outputs) : { into }),
+            ...(into === undefined ? resultTypes(outputs) : intoOf(outputs, into)),
             ...(layouts === undefined ? {} : { layouts }),
             ...(flags['host-scratch'] ? { resources: { hostScratch: true } } : {}),
           },
@@ -128,18 +136,22 @@ export function readCall({
       return { tensors, argumentsOf }
     },
     write(value) {
-      for (const { path, tensor } of resultsIn(value)) if (path !== undefined) writeNpy(path, tensor)
+      for (const { path, tensor } of resultsIn(value)) {
+        if (path === undefined) continue
+        if (tensor instanceof Tensor) writeNpy(path, tensor)
+        else writeStrings(path, tensor)
+      }
     },
     report({ tensors }, value, { version, timing }) {
       const results = resultsIn(value)
-      const written = results.map(({ tensor }) => tensor)
+      const written = results.map(({ tensor }): Shown => (tensor instanceof Tensor ? tensor : showStrings(tensor)))
       if (flags.json) {
         const document = {
           library: flags.library,
           symbol: flags.symbol,
           convention: signature.convention,
           version,
-          operands: tensors.flat().map(({ type }) => String(type)),
+          operands: tensors.flat().map((one) => (one instanceof Tensor ? String(one.type) : typeOf(one))),
           results: jsonResults(results, written),
           timing,
         }
@@ -217,30 +229,44 @@ function resultTypes(outputs: readonly Output[]): { results?: Readonly<Record<st
 /** Refuses results with element types that a `.npy` file cannot contain, before anything runs. */
 function refuseUnwritable(
   operands: readonly Parameter[],
-  tensors: readonly (readonly Tensor[])[],
+  tensors: readonly (readonly OperandTensor[])[],
   outputs: readonly Output[],
 ): void {
   const bound = new Map<string | undefined, DType | undefined>()
-  operands.forEach(({ variable }, i) => bound.set(variable, bound.get(variable) ?? tensors[i]![0]?.dtype))
+  operands.forEach(({ variable }, i) => {
+    const first = tensors[i]![0]
+    bound.set(variable, bound.get(variable) ?? (first instanceof Tensor ? first.dtype : undefined))
+  })
   for (const { parameter, type, path } of outputs) {
-    const { dtypes, variable } = parameter
+    const { dtypes, variable, stringLayout } = parameter
+    if (stringLayout !== undefined) continue
     const dtype: DType | undefined = type?.dtype ?? (variable === undefined ? dtypes[0] : bound.get(variable))
     if (path !== undefined && dtype !== undefined) encodeNpyHeader(dtype, [])
   }
 }
 
+/** The results that later runs write to. The memory of strings is new each time. */
+function intoOf(outputs: readonly Output[], value: unknown): { into?: unknown } {
+  if (outputs.every(({ parameter }) => parameter.stringLayout === undefined)) return { into: value }
+  if (isStringTensor(value)) return {}
+  const numbers = outputs.filter(({ parameter }) => parameter.stringLayout === undefined)
+  const values = value as Readonly<Record<string, unknown>>
+  return { into: Object.fromEntries(numbers.map(({ parameter: { name } }) => [name, values[name]])) }
+}
+
 interface NamedResult {
   readonly name: string
   readonly path: string | undefined
-  readonly tensor: Tensor
+  readonly tensor: OperandTensor
 }
 
 /** The tensors of a result in what the kernel returned: itself, or an object of results by name. */
 function resultsOf({ parameter, path }: Output, value: unknown): NamedResult[] {
   const { name } = parameter
-  const own = value instanceof Tensor ? value : (value as Readonly<Record<string, unknown>>)[name]
+  const isOnly = value instanceof Tensor || isStringTensor(value)
+  const own = isOnly ? value : (value as Readonly<Record<string, unknown>>)[name]
   if (own === undefined) return []
-  if (own instanceof Tensor) return [{ name, path, tensor: own }]
+  if (own instanceof Tensor || isStringTensor(own)) return [{ name, path, tensor: own as OperandTensor }]
   return (own as readonly Tensor[]).map((tensor, i) => ({
     name: `${name}[${i}]`,
     path: path?.replace(/(?=\.npy$)|$/, `.${i}`),

@@ -78,6 +78,8 @@ const typesBesideVariables = [
   'Options',
   'Partial',
   'Promise',
+  'StringTensor',
+  'StringTensorLike',
   'Tensor',
 ]
 
@@ -142,7 +144,7 @@ function callOf(signature: KernelSignature, form: Form, named: string | undefine
     const element =
       variable === undefined ? elementOf(operand) : bound.has(variable) ? `NoInfer<${variable}>` : variable
     if (variable !== undefined) bound.add(variable)
-    const type = tensorOf(element)
+    const type = operand.stringLayout === undefined ? tensorOf(element) : 'StringTensorLike'
     const place = parameterName(operand.name, names)
     if (operand.kind === 'remaining') return `${place}: readonly ${type}[]`
     return `${place}: ${type}${operand.kind === 'optional' ? ' | undefined' : ''}`
@@ -157,8 +159,7 @@ function callOf(signature: KernelSignature, form: Form, named: string | undefine
     const generics = resultVariables(signature).map((variable) => resultElement({ ...results[0]!, variable }, inferred))
     return `${named}${generics.length === 0 ? '' : `<${generics.join(', ')}>`}`
   }
-  const into = named === undefined ? typeOf(false) : `Partial<${typeOf(false)}>`
-  const options = `${isAsync ? 'AsyncOptions' : 'Options'}<${results.length === 0 ? 'never' : into}>`
+  const options = `${isAsync ? 'AsyncOptions' : 'Options'}<${intoType(results, typeOf(false), named !== undefined)}>`
   const optionsAreRequired = !signature.isComplete
   if (attributes.length > 0) {
     const mayOmit = attributes.every(({ isOptional }) => isOptional)
@@ -177,6 +178,15 @@ function callOf(signature: KernelSignature, form: Form, named: string | undefine
   return `${generics.length === 0 ? '' : `<${generics.join(', ')}>`}(${parameters.join(', ')}): ${returned}`
 }
 
+/** The type of the tensors to write to, which does not have strings. @param type of what the call returns */
+function intoType(results: readonly Parameter[], type: string, isNamed: boolean): string {
+  const strings = results.filter(({ stringLayout }) => stringLayout !== undefined)
+  if (strings.length === results.length) return 'never'
+  const names = strings.map(({ name }) => JSON.stringify(name)).join(' | ')
+  if (!isNamed) return type
+  return `Partial<${names === '' ? type : `Omit<${type}, ${names}>`}>`
+}
+
 /** A name for a parameter that is valid in JavaScript and is not used yet. */
 function parameterName(name: string, used: Set<string>): string {
   let valid = isDeclarable(name) ? name : `_${name.replaceAll(/[^\w$]/g, '_')}`
@@ -190,8 +200,8 @@ const elementOf = ({ dtypes }: { readonly dtypes: readonly DType[] }): string =>
 
 const tensorOf = (element: string): string => (element === 'DType' ? 'Tensor' : `Tensor<${element}>`)
 
-function resultType({ kind }: Parameter, element: string): string {
-  const type = tensorOf(element)
+function resultType({ kind, stringLayout }: Parameter, element: string): string {
+  const type = stringLayout === undefined ? tensorOf(element) : 'StringTensor'
   if (kind === 'remaining') return `readonly ${type}[]`
   return kind === 'optional' ? `${type} | undefined` : type
 }

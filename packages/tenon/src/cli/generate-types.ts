@@ -93,8 +93,9 @@ function importsFor(text: string): string[] {
     names.filter((name) => new RegExp(`(?<!\\$)\\b${name}\\b`).test(code)).join(', ')
   const imports = [
     [mentioned([...kernelTypes, 'Tensor'].toSorted()), 'tenon'],
-    [mentioned(['Device']), 'tenon/core'],
+    [mentioned(['Device', 'StringTensorLike']), 'tenon/core'],
     [mentioned(declarationTypes), 'tenon/packed-func'],
+    [mentioned(['StringTensor']), 'tenon/tstring'],
   ]
   return imports.flatMap(([names, from]) => (names === '' ? [] : [`import type { ${names} } from '${from}'`]))
 }

@@ -1,14 +1,13 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { StringTensor, type Abi, type Layout } from '@tenon/tstring'
 import type { Definition, Values } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
 import { alignColumns, printable, printBytes, printData, printTalk } from './terminal.ts'
-import { InputError } from './input-error.ts'
+import { joinLines, readTexts, textForms } from './text-files.ts'
 import { UsageError } from './usage-error.ts'
 
 const layouts = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite'] as const
 const abis = ['le64', 'be64', 'le32', 'be32'] as const
-const texts = ['lines', 'json'] as const
 
 const args = {
   action: {
@@ -20,7 +19,7 @@ const args = {
   file: { type: 'positional', required: true, description: 'the file with the strings' },
   from: {
     type: 'enum',
-    options: [...layouts, ...texts],
+    options: [...layouts, ...textForms],
     valueHint: 'form',
     description: 'its form; required unless <file>.json has it',
   },
@@ -36,7 +35,12 @@ const args = {
     description: 'the size along each axis; needed for tf, rfc16, rfc24 and legacy',
   },
   lenient: { type: 'boolean', description: "take what TensorFlow's own readers take" },
-  to: { type: 'enum', options: [...layouts, ...texts], valueHint: 'form', description: 'convert: the form to write' },
+  to: {
+    type: 'enum',
+    options: [...layouts, ...textForms],
+    valueHint: 'form',
+    description: 'convert: the form to write',
+  },
   'to-abi': { type: 'enum', options: [...abis], valueHint: 'abi', description: 'convert: the machine to write for' },
   output: {
     type: 'string',
@@ -65,7 +69,10 @@ export const stringsCommand: SubCommand = defineSubCommand({
 type ReadOptions = Pick<Values<typeof args>, 'from' | 'abi' | 'shape' | 'lenient'>
 
 function read(file: string, { from, abi, shape, lenient }: ReadOptions): StringTensor {
-  if (from === 'lines' || from === 'json') return StringTensor.from(readText(file, from), shapeOption(shape))
+  if (from === 'lines' || from === 'json') {
+    const read = readTexts(file, from)
+    return StringTensor.from(read.elements, { shape: read.shape, ...shapeOption(shape) })
+  }
   if (from === undefined && !existsSync(`${file}.json`))
     throw new UsageError(
       `--from is missing, because ${file}.json does not exist`,
@@ -82,32 +89,6 @@ function read(file: string, { from, abi, shape, lenient }: ReadOptions): StringT
     ...shapeOption(shape),
     validate: lenient ? 'lenient' : 'strict',
   })
-}
-
-function readText(file: string, form: 'lines' | 'json'): (string | Uint8Array)[] {
-  const bytes = readFileSync(file)
-  if (form === 'lines') return linesOf(bytes)
-  let value: unknown
-  try {
-    value = JSON.parse(bytes.toString())
-  } catch {
-    throw new InputError(`${file} is not JSON`, 'Pass --from lines for lines of text.')
-  }
-  if (!Array.isArray(value) || value.some((text) => typeof text !== 'string')) {
-    throw new InputError(`${file} must be a JSON array of strings`)
-  }
-  return value as string[]
-}
-
-/** Splits the file into the bytes of each line, so that invalid UTF-8 stays unchanged. A final newline does not begin a line. */
-function linesOf(bytes: Buffer): Uint8Array[] {
-  const lines: Uint8Array[] = []
-  for (let start = 0; start < bytes.length;) {
-    const end = bytes.indexOf(10, start)
-    lines.push(bytes.subarray(start, end < 0 ? bytes.length : end))
-    start = end < 0 ? bytes.length : end + 1
-  }
-  return lines
 }
 
 function shapeOption(shape: string | undefined): { shape?: number[] } {
@@ -146,13 +127,4 @@ function convert(strings: StringTensor, to: string, abi: Abi | undefined, output
   }
   if (output === undefined) throw new UsageError('--output is missing', 'Pass the file to write: --output strings.bin.')
   strings.to(to as Layout, { storage: 'packed', ...(abi !== undefined && { abi }) }).export(output)
-}
-
-function joinLines(strings: StringTensor): Buffer {
-  const newline = Buffer.from('\n')
-  const lines = Array.from({ length: strings.length }, (_, i) => Buffer.from(strings.bytes(i)))
-  const broken = lines.findIndex((line) => line.includes(10))
-  if (broken >= 0)
-    throw new InputError(`element ${broken} contains a newline, so it cannot be written as a line`, 'Pass --to json.')
-  return Buffer.concat(lines.flatMap((line) => [line, newline]))
 }

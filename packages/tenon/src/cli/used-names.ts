@@ -5,7 +5,7 @@ import { kernelTypes } from './declare-kernel.ts'
 export const usedNames: ReadonlySet<string> = new Set([
   ...kernelTypes,
   ...declarationTypes,
-  ...['Device', 'Object', 'Tensor', 'URL', 'then'],
+  ...['Device', 'Object', 'StringTensor', 'StringTensorLike', 'Tensor', 'URL', 'then'],
 ])
 
 /** The names that registered types and functions cannot have within the written files, which export them under their names. */

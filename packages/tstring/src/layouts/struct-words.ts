@@ -43,7 +43,9 @@ function writeWord(view: DataView, at: number, value: number): void {
 }
 
 export function writePreallocSize(view: DataView, at: number, size: number): void {
-  view.setUint32(at, Number(packWord(narrow, BigInt(size), TYPE.PREALLOC)), hostLittleEndian)
+  // Big integers take ten times as long as everything else here.
+  const word = hostLittleEndian ? size * 4 + TYPE.PREALLOC : Number(packWord(narrow, BigInt(size), TYPE.PREALLOC))
+  view.setUint32(at, word, hostLittleEndian)
 }
 
 export function writePrealloc(view: DataView, at: number, address: number, size: number, capacity: number): void {

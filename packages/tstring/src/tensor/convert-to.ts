@@ -71,7 +71,7 @@ export function convertTo(
     const sums = selection === undefined ? source.sums : undefined
     const image = { layout, abi, count, table, data, regions: undefined, foreign: false, sums }
     if (storage === 'arena') return arenaParts({ ...image, regions: new Regions([data]) }, shape, allocator)
-    const common = { shape, storage, allocator, isWritable: isStructLayout(layout) }
+    const common = { shape, storage, allocator, isWritable: layout !== 'legacy' }
     if (storage === 'packed') return { ...common, image: { ...image, table: data }, segment: data }
     const owner = new MallocBlocks(table, count, layout as StructLayout, allocator)
     return {

@@ -52,7 +52,7 @@ export function encodeTflite(
   data.block.view.setUint32(data.base + 4, header, littleEndian)
   const sums = { total: progress.at - header, notSmall: progress.notSmall }
   const image = { layout: 'tflite', abi, count, table: data, data, regions: undefined, foreign: false, sums } as const
-  return { image, shape, segment: data, storage: 'packed', allocator, isWritable: false }
+  return { image, shape, segment: data, storage: 'packed', allocator, isWritable: true }
 }
 
 /** Returns the bytes of the elements from `first` on. */

@@ -113,7 +113,7 @@ function checkedParts(table: Segment, data: Segment, checked: Checked): Parts {
     segment: data,
     storage: 'packed',
     allocator: gcAllocator,
-    isWritable: writable && isStructLayout(layout),
+    isWritable: writable && layout !== 'legacy',
     isOutside: true,
     isLoose: validation !== 'strict',
   }

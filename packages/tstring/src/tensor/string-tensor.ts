@@ -1,24 +1,17 @@
-import { ArgumentError, gcAllocator, ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, gcAllocator, Segment, tensor, type Tensor } from '@tenon/core'
 import { checkOptions, checkSize } from '@tenon/core/internal'
 import { rfcAssign } from '../element/rfc.ts'
-import {
-  tstringAppend,
-  tstringAssign,
-  tstringAssignView,
-  tstringCopy,
-  tstringMove,
-  tstringReserve,
-} from '../element/tstring.ts'
+import { tstringAppend, tstringAssignView, tstringCopy, tstringMove, tstringReserve } from '../element/tstring.ts'
 import { argumentError } from '../errors/arguments.ts'
 import { closedError } from '../image/image.ts'
 import type { StructReader } from '../image/struct-reader.ts'
 import type { Abi } from '../layouts/abi.ts'
-import { structSize, type Layout, type RfcLayout, type StructLayout } from '../layouts/layout.ts'
+import { isStructLayout, structSize, type Layout, type RfcLayout, type StructLayout } from '../layouts/layout.ts'
 import type { Arena } from '../memory/arena.ts'
 import { checkWritable } from '../memory/open.ts'
-import { startOf } from '../memory/regions.ts'
 import { policyIn, type TextOptions } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
+import { adoptRegions, assignElement } from './assign-element.ts'
 import { announce } from './announce.ts'
 import { partsOfArrow, type OfArrowOptions } from './arrow.ts'
 import { partsOfViews } from './arrow-view.ts'
@@ -30,7 +23,20 @@ import { partsOfCapacity, type OfCapacityOptions } from './of-capacity.ts'
 import { partsOfSegment, type OfSegmentOptions } from './of-segment.ts'
 import type { Parts, Storage } from './parts.ts'
 import { indicesOf, rangeOf, selectionOf, windowOf } from './select.ts'
-import { canGrow, checkTf, compact, placeError, refuseSlice, setInArena, setInPlace, withArena } from './set-element.ts'
+import {
+  canGrow,
+  notSettable,
+  setAscii,
+  setLongText,
+  setSameLength,
+  checkTf,
+  compact,
+  placeError,
+  refuseSlice,
+  setInArena,
+  setInPlace,
+  withArena,
+} from './set-element.ts'
 import { StringElements } from './string-elements.ts'
 
 /** Whether a value was made by the constructor of this class. An object with its prototype could name any memory. */
@@ -190,16 +196,19 @@ export class StringTensor extends StringElements {
    * Sets an element. A value that fits is written in place. Otherwise it goes into the arena, where the old bytes remain until
    * {@link compact}. In `malloc` storage the rules of the C library apply.
    *
-   * @throws {ReadOnlyError} for `legacy`, `tflite`, and bytes from outside that are not `writable`.
-   * @throws {TensorLimitError} if the value does not fit in place, and the bytes are another machine's or from outside.
+   * @throws {ReadOnlyError} for `legacy`, and bytes from outside that are not `writable`.
+   * @throws {TensorLimitError} if the value does not fit in place, and the bytes are another machine's or from outside; for `tflite`, if it has
+   * another length than the old value.
    * @throws {BoundsError} if the index is not below the length. @throws {AllocationError} @throws {InvalidTextError}
    */
   set(index: number, value: Text, options?: TextOptions): void {
+    if (options === undefined && typeof value === 'string' && this.#setText(index, value)) return
     const bytes = encodeText(value, policyIn(options), 'value')
-    const struct = this.#writableStruct(index)
+    this.#checkSettable(index)
+    if (this.layout === 'tflite') return setSameLength(this.reader, index, bytes)
     if (this.#parts.blocks !== undefined || this.image.foreign) {
-      if (this.layout === 'tf') tstringCopy(struct, bytes)
-      else rfcAssign(struct, this.layout as RfcLayout, bytes)
+      if (this.layout === 'tf') tstringCopy(this.#struct(index), bytes)
+      else rfcAssign(this.#struct(index), this.layout as RfcLayout, bytes)
       return
     }
     if (setInPlace(this.#structs, index, bytes)) return
@@ -287,22 +296,7 @@ export class StringTensor extends StringElements {
     checkTensor(source)
     checkTf(source.layout)
     source.locate(sourceIndex)
-    const { image, reader } = source
-    if (image.foreign) {
-      tstringAssign(struct, source.#struct(sourceIndex))
-      this.#adoptRegions(source)
-      return
-    }
-    // The struct may be from outside, so C receives the bytes that the reader found, never the struct.
-    const { block, start, size } = reader
-    if (source.type(sourceIndex) === 'small') {
-      tstringCopy(struct, reader.view())
-      return
-    }
-    const bytes = size === 0 ? image.table.asSlice(0, 0) : new Segment(block, start, size, 0)
-    tstringAssignView(struct, bytes)
-    // Adds the whole memory around the string, so strings that lie together need one entry.
-    if (size > 0) this.image.regions?.add(image.regions?.find(startOf(bytes), size) ?? image.data)
+    assignElement(struct, this.image, source.#structs, sourceIndex, source.#struct(sourceIndex))
   }
 
   /** Makes one string a view of bytes and keeps them from being collected. Only for `tf` in `malloc` storage. */
@@ -316,7 +310,7 @@ export class StringTensor extends StringElements {
     const struct = this.#mallocStruct(index)
     checkTensor(source)
     tstringMove(struct, source.#mallocStruct(sourceIndex))
-    this.#adoptRegions(source)
+    adoptRegions(this.image, source.image)
   }
 
   /** Leaves the blocks of `malloc` storage to the new owner of the table, for example to TensorFlow. */
@@ -362,21 +356,26 @@ export class StringTensor extends StringElements {
     return parts.arena
   }
 
-  #writableStruct(index: number): Segment {
+  /** Sets most texts without a copy of their bytes. Returns false if nothing was set. @throws as {@link set} */
+  #setText(index: number, text: string): boolean {
+    const parts = this.#parts
+    if (parts.blocks !== undefined || parts.image.foreign || !isStructLayout(parts.image.layout)) return false
+    this.#checkSettable(index)
+    const reader = this.reader as StructReader
+    if (setAscii(reader, index, text)) return true
+    return parts.image.layout === 'tf' && canGrow(parts) && setLongText(this.#arena(), this.#structs, index, text)
+  }
+
+  #checkSettable(index: number): void {
     this.checkIndex(index)
-    if (!this.#parts.isWritable) {
-      throw new ReadOnlyError(`the strings of this ${this.layout} tensor cannot be set`, {
-        hint: "Change a copy that to('tf') makes, or pass { writable: true } to ofSegment() if the layout has structs.",
-      })
-    }
+    if (!this.#parts.isWritable) throw notSettable(this.layout)
     checkWritable(this.image.table)
-    return this.#struct(index)
   }
 
   #mallocStruct(index: number): Segment {
-    const struct = this.#writableStruct(index)
+    this.#checkSettable(index)
     checkTf(this.layout)
-    if (this.#parts.blocks !== undefined) return struct
+    if (this.#parts.blocks !== undefined) return this.#struct(index)
     throw new ArgumentError(`the tensor must have the storage 'malloc', got '${this.storage}'`, {
       hint: "Create the tensor with { storage: 'malloc' }, or call set(), which works with every storage.",
       details: { name: 'storage', expected: 'malloc', received: this.storage },
@@ -386,10 +385,6 @@ export class StringTensor extends StringElements {
   #struct(index: number): Segment {
     const size = structSize(this.layout as StructLayout)
     return this.image.table.asSlice(index * size, size)
-  }
-
-  #adoptRegions(source: StringTensor): void {
-    for (const segment of source.image.regions?.segments ?? []) this.image.regions?.add(segment)
   }
 }
 

@@ -76,7 +76,7 @@ static int32_t map_plain(tn__request_t *request, tn__memory_t *memory, bool writ
 
 int32_t tn__reach(tn__request_t *request, const tn_host_operand_t *range, tn__reach_t how, uint8_t **out) {
   *out = NULL;
-  TN__CHECK(request, (range->flags & ~(TN_HOST_READ_ONLY | TN_HOST_NULL)) == 0,
+  TN__CHECK(request, (range->flags & ~(TN_HOST_READ_ONLY | TN_HOST_NULL | TN_HOST_STRINGS)) == 0,
             "the flags of an operand must be known, got %x", range->flags);
   if ((range->flags & TN_HOST_NULL) != 0) {
     TN__CHECK(request, range->length == 0, "a missing operand must not have bytes, got %llu",

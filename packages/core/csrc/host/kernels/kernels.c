@@ -7,6 +7,7 @@
 #include "id_table.h"
 #include "kernel.h"
 #include "client_memories.h"
+#include "string_results.h"
 
 /* The operands and results of a kernel. */
 #define MOST_BUFFERS 65536u
@@ -85,7 +86,12 @@ int32_t tn__serve_run(tn__request_t *request) {
   if (status != TN_OK) return status;
   /* The next kernel must not find what this one changes. */
   const tn__floating_point_t control = tn__floating_point_save();
+  const int has_strings = tn__has_string_results(request);
+  if (has_strings) tn__clear_string_results(request);
   status = kernel->run(kernel, request);
   tn__floating_point_restore(control);
+  if (!has_strings) return status;
+  if (status == TN_OK) return tn__answer_strings(request);
+  tn__free_string_results(request);
   return status;
 }
