@@ -10,6 +10,7 @@ import * as build from '../src/entries/build.ts'
 import * as bundler from '../src/entries/bundler.ts'
 import * as scope from '../src/entries/scope.ts'
 import * as testing from '../src/entries/testing.ts'
+import * as tstring from '../src/entries/tstring.ts'
 import * as tenon from '../src/index.ts'
 
 const { readNpy, tensor, writeNpy } = tenon
@@ -48,6 +49,7 @@ testExamples(fileURLToPath(new URL('..', import.meta.url)), {
     'tenon/bundler': bundler,
     'tenon/scope': scope,
     'tenon/testing': testing,
+    'tenon/tstring': tstring,
     '@tenon/core': core,
   },
   context: () => ({ x: readNpy('x.npy'), library: tenon.Library.open('./libkernels.so'), readFileSync, source }),
