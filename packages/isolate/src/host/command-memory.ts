@@ -1,4 +1,5 @@
 import { bufferOver, CONSTANTS, detachBuffer, LAYOUTS, type RemoteAnswer } from '@tenon/core/internal'
+import type { WorkerOperand } from './worker-call.ts'
 
 const { offsets: SLOT } = LAYOUTS.tn_host_slot_t
 const { offsets: HEADER } = LAYOUTS.tn_host_header_t
@@ -36,6 +37,10 @@ const NEVER = 0xffffffff
 /** The record of a watchdog: see `crash_kind`. */
 const OVERDUE = 3
 const EMPTY = new Uint8Array(0)
+
+/** The flags of an operand in a request. */
+export const flagsOf = ({ isWritten, strings = 0 }: Exclude<WorkerOperand, null>): number =>
+  (isWritten ? 0 : CONSTANTS.TN_HOST_READ_ONLY) | strings
 
 /**
  * The memory that this process shares with a worker. The worker may change every word of it at any time, so each method reads a

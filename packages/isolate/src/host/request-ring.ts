@@ -1,9 +1,8 @@
 import { CONSTANTS, type RemoteAnswer, type RemoteKernel, type SharedChunk } from '@tenon/core/internal'
-import type { CommandMemory } from './command-memory.ts'
+import { flagsOf, type CommandMemory } from './command-memory.ts'
 import type { Execution } from './execution.ts'
 import { type Known, KnownKernels, KnownMemories } from './known-objects.ts'
 import {
-  flagsOf,
   bodyRequest,
   helloRequest,
   kernelBody,
@@ -303,9 +302,9 @@ export class RequestRing {
         memory.writeOperand(slot, index, 0, NULL, 0, 0)
         continue
       }
-      const { chunk, isWritten, offset, length: size } = operand
+      const { chunk, isWritten, offset } = operand
       const id = memories === undefined ? this.#memories.find(chunk, isWritten)!.id : memories[index]!
-      memory.writeOperand(slot, index, id, flagsOf(operand), offset, size)
+      memory.writeOperand(slot, index, id, flagsOf(operand), offset, operand.length)
     }
   }
 

@@ -1,6 +1,6 @@
 import { CONSTANTS, LAYOUTS, type RemoteAnswer, type RemoteKernel, type SharedChunk } from '@tenon/core/internal'
 import { Chunk, closeDescriptor, createSharedMemory, openMapping } from '@tenon/pools/internal'
-import { type CommandMemory, writeOperand } from './command-memory.ts'
+import { flagsOf, type CommandMemory, writeOperand } from './command-memory.ts'
 import type { Execution } from './execution.ts'
 import type { WorkerOperand } from './worker-call.ts'
 
@@ -105,10 +105,6 @@ export function kernelBody(kernel: RemoteKernel, library: number): Uint8Array {
   body.set(kernel.descriptor, start)
   return body
 }
-
-/** The flags of an operand in a request. */
-export const flagsOf = ({ isWritten, strings = 0 }: Exclude<WorkerOperand, null>): number =>
-  (isWritten ? 0 : READ_ONLY) | strings
 
 /** The operands of a call as an array of `tn_host_operand_t`. */
 export function operandList(operands: readonly WorkerOperand[], memories: readonly number[]): Uint8Array {

@@ -70,8 +70,8 @@ type ReadOptions = Pick<Values<typeof args>, 'from' | 'abi' | 'shape' | 'lenient
 
 function read(file: string, { from, abi, shape, lenient }: ReadOptions): StringTensor {
   if (from === 'lines' || from === 'json') {
-    const read = readTexts(file, from)
-    return StringTensor.from(read.elements, { shape: read.shape, ...shapeOption(shape) })
+    const texts = readTexts(file, from)
+    return StringTensor.from(texts.elements, { shape: texts.shape, ...shapeOption(shape) })
   }
   if (from === undefined && !existsSync(`${file}.json`))
     throw new UsageError(

@@ -1,4 +1,4 @@
-import { ArgumentError, gcAllocator, Segment, tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, gcAllocator, tensor, type Segment, type Tensor } from '@tenon/core'
 import { checkOptions, checkSize } from '@tenon/core/internal'
 import { rfcAssign } from '../element/rfc.ts'
 import { tstringAppend, tstringAssignView, tstringCopy, tstringMove, tstringReserve } from '../element/tstring.ts'
