@@ -5,6 +5,12 @@ import { rollup } from 'rollup'
 /** The entry points that a program loads in nearly all cases. They and all that they import become one file. */
 const MAIN_ENTRIES: ReadonlySet<string> = new Set(['index.js', 'internal.js'])
 
+/**
+ * The beginning of the name of a module that exports what an entry point exports. Without it, one of the entry points would be the merged file
+ * and export the names of the others.
+ */
+const ENTRY = '\0entry:'
+
 /** The share of the merged file below which the part that another entry point loads is a file of its own. */
 const SMALL_PART = 0.1
 
@@ -25,10 +31,17 @@ export async function mergeChunks(directory: string, files: readonly string[], b
   const chunks = chunksToMerge(entries)
   if (chunks.size < 2) return
   const bundle = await rollup({
-    input: Object.fromEntries(entries.map((file) => [relative(directory, file).replace(/\.js$/, ''), file])),
+    input: Object.fromEntries(entries.map((file) => [relative(directory, file).replace(/\.js$/, ''), ENTRY + file])),
     external: (id) => !/^[./]/.test(id),
     treeshake: false,
-    plugins: [{ name: 'built-files', load: (id) => readBuilt(id, banner) }],
+    plugins: [
+      {
+        name: 'built-files',
+        resolveId: (id) => (id.startsWith(ENTRY) ? id : null),
+        load: (id) =>
+          id.startsWith(ENTRY) ? `export * from ${JSON.stringify(id.slice(ENTRY.length))}` : readBuilt(id, banner),
+      },
+    ],
   })
   for (const file of scripts.filter(isChunk)) for (const name of [file, `${file}.map`]) rmSync(name)
   await bundle.write({
@@ -52,7 +65,7 @@ function chunksToMerge(entries: readonly string[]): ReadonlyMap<string, string> 
   const isMain = (entry: string): boolean => MAIN_ENTRIES.has(basename(entry))
   const main = loadedFiles(entries.filter(isMain))
   const chunks = new Map([...main].map((file) => [file, 'package']))
-  for (const entry of entries) {
+  for (const entry of entries.filter((file) => !isMain(file))) {
     const part = [...loadedFiles([entry])].filter((file) => main.has(file))
     if (totalSize(part) < SMALL_PART * totalSize(main))
       for (const file of part) chunks.set(file, basename(entry, '.js'))
