@@ -3,6 +3,7 @@ import * as calls from '@tenon/custom-call'
 import * as packed from '@tenon/packed-func'
 import * as pools from '../src/entries/pools.ts'
 import * as scopes from '@tenon/scope'
+import { donated, TensorFlowLibrary } from '@tenon/tensorflow'
 import * as strings from '@tenon/tstring'
 import { kernelLibrary } from '@tenon/kernels'
 import { Linker, SymbolLookup, upcallStub, VaList } from '@tenon/scope/linker'
@@ -49,6 +50,8 @@ export async function printed(): Promise<Record<string, unknown>> {
     NativeLibrary: library,
     'NativeLibrary.function()': library.function('do_custom_call', { parameters: ['pointer', 'pointer'] }),
     Library: closing(Library.open(kernelLibrary('kernels'))),
+    TensorFlowLibrary: closing(TensorFlowLibrary.open(kernelLibrary('tf_kernels'))),
+    'donated()': donated(x),
     'Library.customCall()': calls.customCall(library, 'rms_norm'),
     TensorType: core.tensorType('f32', [2, 4]),
     Tensor: x,

@@ -4,6 +4,7 @@ import * as packed from '@tenon/packed-func'
 import * as pools from '../src/entries/pools.ts'
 import { Workers } from '@tenon/isolate/internal'
 import * as scopes from '@tenon/scope'
+import { TensorFlowLibrary, type TensorFlowKernel } from '@tenon/tensorflow'
 import * as strings from '@tenon/tstring'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
@@ -48,6 +49,10 @@ class Own extends Handle {}
 /** A kernel with two results. */
 const splitKernel = (): calls.Kernel<unknown> =>
   calls.targetCall<unknown>('(x: f32[n]) -> (a: f32[n], b: f32[n])', clip())
+
+/** A kernel of TensorFlow's C API. */
+const ofTensorFlow = (name: string, options?: object): TensorFlowKernel =>
+  closing(TensorFlowLibrary.open(kernelLibrary('tf_kernels'))).kernel(name, options)
 
 /** Makes a call that uses a library in a worker. */
 const isolated =
@@ -245,5 +250,9 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     'StringTensor.ofArrowUtf8View': (options) => strings.StringTensor.ofArrowUtf8View(Buffer.from(''), [], options),
     'StringTensor.from': (options) => strings.StringTensor.from(['a'], options),
     'StringTensor.ofCapacity': (options) => strings.StringTensor.ofCapacity(1, 8, options),
+  },
+  tensorflow: {
+    'a call of a kernel of TensorFlow': (options) => ofTensorFlow('Peek')(strings.StringTensor.from(['a']), options),
+    'the definition of an operation': (definition) => ofTensorFlow('Relu', { definition, device: 'MY_DEVICE' }),
   },
 }).flatMap(([owner, rows]) => Object.entries(rows).map(([name, call]) => ({ name, owner, call })))

@@ -15,6 +15,7 @@ import * as scopes from '@tenon/scope'
 import * as bind from '@tenon/scope/bind'
 import * as linker from '@tenon/scope/linker'
 import * as scopeTesting from '@tenon/scope/testing'
+import * as tensorFlow from '@tenon/tensorflow'
 import * as strings from '@tenon/tstring'
 import { describe, expect, test } from 'vitest'
 import * as build from '../src/entries/build.ts'
@@ -45,6 +46,7 @@ const entries = {
   'tenon/scope/testing': scopeTesting,
   'tenon/custom-call': customCalls,
   'tenon/packed-func': packed,
+  'tenon/tensorflow': tensorFlow,
   'tenon/tstring': strings,
   'tenon/pools': pools,
   'tenon/pools/hidl': hidl,
@@ -142,6 +144,7 @@ const sources = [
   'nnapi',
   'packed-func',
   'pools',
+  'tensorflow',
   'scope',
   'tenon',
   'tstring',

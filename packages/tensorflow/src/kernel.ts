@@ -7,6 +7,7 @@ import {
   type NativeAllocator,
 } from '@tenon/core'
 import {
+  checkName,
   checkOptions,
   checkedCall,
   guardMode,
@@ -95,6 +96,7 @@ export function openKernel(
   name: string,
   options: TensorFlowKernelOptions = {},
 ): TensorFlowKernel {
+  checkName(name, 'name')
   const { path, gate, registrations, sidecar } = context
   const { definition, frames = DEFAULT_INSTANCES, device, label } = options
   if (!(Number.isInteger(frames) && frames >= 1 && frames <= MOST_INSTANCES)) {
