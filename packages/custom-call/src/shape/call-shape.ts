@@ -30,7 +30,7 @@ export interface PrepareOptions extends ProgramOptions {
   readonly names?: readonly string[]
 }
 
-export const PREPARE_OPTIONS = [
+export const PREPARE_OPTIONS: readonly (keyof PrepareOptions & string)[] = [
   'operands',
   'results',
   'alignment',
@@ -38,7 +38,7 @@ export const PREPARE_OPTIONS = [
   'aliases',
   'names',
   ...PROGRAM_OPTIONS,
-] as const
+]
 
 /** Checks the options of a prepared call. @throws {ArgumentError} */
 export function checkPrepareOptions<Options extends PrepareOptions>(
