@@ -13,7 +13,7 @@ export default {
   topics: {
     directory: 'csrc',
     shared: 'csrc/include',
-    levels: [['base'], ['call'], ['nnapi', 'pools', 'tstring', 'tvm', 'xla'], ['host', 'node', 'tensorflow']],
+    levels: [['base'], ['call'], ['nnapi', 'pools', 'tstring', 'tvm', 'xla'], ['tensorflow'], ['host', 'node']],
   },
   platformPackages: 'npm',
   statusTable: { source: 'csrc/include/status.def', output: 'src/generated/status.ts' },

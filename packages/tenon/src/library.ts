@@ -144,7 +144,7 @@ export class Library {
   kernels(): readonly KernelSignature[] {
     this.native.checkOpen()
     const others = this.#file.kernels(registrationsOf(this.#file.identity ?? this.path))
-    const ofTensorFlow = tensorFlowSignatures(readRegistrations(this.native), () => undefined)
+    const ofTensorFlow = tensorFlowSignatures(readRegistrations(this.native), (name) => this.#file.definitionOf(name))
     return ofTensorFlow.length === 0 ? others : sorted([...others, ...ofTensorFlow])
   }
 
@@ -168,7 +168,7 @@ export class Library {
     this.native.checkOpen()
     const ofTensorFlow = readRegistrations(this.native)
     if (isTensorFlow(ofTensorFlow, checkName(name, 'name')))
-      return tensorFlowKernel(this.native, ofTensorFlow, name, options, undefined)
+      return tensorFlowKernel(this.native, ofTensorFlow, name, options, this.#file.definitionOf(name))
     const registered = registrationsOf(this.#file.identity ?? this.path)
     const sources = { library: this, found: this.#file.signaturesFor(checkName(name, 'name')), registered }
     return openKernel(sources, name, options)

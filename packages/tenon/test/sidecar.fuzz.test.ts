@@ -28,7 +28,7 @@ const value = fc.letrec((tie) => ({
 
 function expectKernels(bytes: Uint8Array): void {
   try {
-    for (const { name, signature, convention } of parseSidecar(bytes, () => 'a'.repeat(64))) {
+    for (const { name, signature, convention } of parseSidecar(bytes, () => 'a'.repeat(64)).kernels) {
       expect(name).not.toBe('')
       expect([typeof name, typeof signature]).toEqual(['string', 'string'])
       expect(['typed', 'host', undefined]).toContain(convention)

@@ -1,28 +1,13 @@
-import {
-  ArgumentError,
-  gcAllocator,
-  Tensor,
-  UnsupportedError,
-  type KernelSignature,
-  type NativeAllocator,
-} from '@tenon/core'
-import {
-  checkName,
-  checkOptions,
-  checkedCall,
-  guardMode,
-  wrongType,
-  wrongValue,
-  type Gate,
-  type Written,
-} from '@tenon/core/internal'
+import { ArgumentError, gcAllocator, Tensor, UnsupportedError, type KernelSignature } from '@tenon/core'
+import { checkedCall, checkName, guardMode, wrongType, wrongValue, type Gate, type Written } from '@tenon/core/internal'
 import { resolveAttributes } from './attributes.ts'
 import { isTensorList, operandTypes, resultTypes, type OperandTypes } from './bind-operands.ts'
 import type { Frame } from './call/frame.ts'
 import { clearWith, Instances } from './call/instances.ts'
 import type { InstanceFacts } from './call/instance.ts'
 import { hasKeptMemory, releaseKeptMemory } from './call/kept-memory.ts'
-import { checkOperand, copyAttributes, elementTypeOf, readOperand, snapshotOf, type Operand } from './call/operand.ts'
+import { readArguments, type Arguments } from './call/arguments.ts'
+import { checkOperand } from './call/operand.ts'
 import { readInto, refuseOverlaps, valueOf, type MakeStrings } from './call/results.ts'
 import { makeQuickCall, NOT_QUICK, type QuickCall } from './call/quick-call.ts'
 import { enterFrame, finish, offer, type Run } from './call/run.ts'
@@ -53,19 +38,11 @@ export interface KernelContext {
   readonly makeStrings?: MakeStrings | undefined
 }
 
-/** The options of a call. */
-export interface TensorFlowCallOptions {
-  /** The memory for results: a tensor, or tensors by name. A result of another shape is an error. */
-  readonly into?: unknown
-  /** The allocator of the results. */
-  readonly allocator?: NativeAllocator | undefined
-}
-
 /** A kernel of TensorFlow's C API as a function. */
 export interface TensorFlowKernel {
   /**
    * Calls the kernel with its operands in order, a list as one array, then the attributes as an object if it has attributes that the operands
-   * do not determine, and then {@link TensorFlowCallOptions}.
+   * do not determine, and then the options `into`, `allocator` and `signal`.
    *
    * @returns the result; an object of results by name if there are several; `undefined` if there are none. String tensors are
    * `{ layout, shape, segment }`, or `StringTensor`s if `tenon` opened the kernel.
@@ -85,20 +62,28 @@ export interface TensorFlowKernel {
 const DEFAULT_INSTANCES = 8
 const MOST_INSTANCES = 64
 
+/** A kernel that was found by the name of its operation. */
+export interface FoundKernel {
+  readonly operation: OperationDefinition
+  readonly kernels: readonly RegisteredKernel[]
+  readonly choice: KernelChoice
+  readonly signature: KernelSignature
+  /** The number of kernel instances that are kept. */
+  readonly frames: number
+}
+
 /**
- * Opens a kernel by the name of its operation.
+ * Finds a kernel by the name of its operation.
  *
  * @throws {ArgumentError} if the library did not register the operation, or no definition of it is known
  * @throws {UnsupportedError} if the operation has operands or attributes that exist only inside TensorFlow
  */
-export function openKernel(
-  context: KernelContext,
+export function findKernel(
+  { path, registrations, sidecar }: Pick<KernelContext, 'path' | 'registrations' | 'sidecar'>,
   name: string,
-  options: TensorFlowKernelOptions = {},
-): TensorFlowKernel {
+  { definition, frames = DEFAULT_INSTANCES, device, label }: TensorFlowKernelOptions,
+): FoundKernel {
   checkName(name, 'name')
-  const { path, gate, registrations, sidecar } = context
-  const { definition, frames = DEFAULT_INSTANCES, device, label } = options
   if (!(Number.isInteger(frames) && frames >= 1 && frames <= MOST_INSTANCES)) {
     throw wrongValue('frames', `a whole number from 1 to ${MOST_INSTANCES}`, frames)
   }
@@ -107,20 +92,24 @@ export function openKernel(
   const option = definition === undefined ? undefined : checkOperationText(definition, 'definition')
   const library = registrations.definitions.find((one) => one.name === name)
   const found = findDefinition(name, { option, library, sidecar })
-  if (found.operation === undefined) throw noDefinition(name, found, path)
-  const reason = unsupportedReason(found.operation)
+  const { operation, source } = found
+  if (operation === undefined || source === 'none') throw noDefinition(name, found, path)
+  const reason = unsupportedReason(operation)
   if (reason !== undefined)
     throw new UnsupportedError(`${name} cannot be called, because ${reason}`, { details: { path } })
-  const signature = operationSignature(found.operation, found.source)
-  const instances = new Instances(openHost(), frames)
-  const caller = new Caller({
-    context,
-    operation: found.operation,
-    kernels,
-    choice: { device, label },
-    instances,
-    signature,
-  })
+  return { operation, kernels, choice: { device, label }, signature: operationSignature(operation, source), frames }
+}
+
+/** Opens a kernel by the name of its operation. @throws see {@link findKernel} */
+export function openKernel(
+  context: KernelContext,
+  name: string,
+  options: TensorFlowKernelOptions = {},
+): TensorFlowKernel {
+  const found = findKernel(context, name, options)
+  const { kernels, signature } = found
+  const instances = new Instances(openHost(), found.frames)
+  const caller = new Caller({ ...found, context, instances })
   const kernel = Object.assign((...args: readonly unknown[]) => caller.call(args), {
     async: (...args: readonly unknown[]) => caller.callLater(args),
     prepare: (operands: readonly unknown[], attributes?: object) => caller.prepare(operands, attributes),
@@ -128,28 +117,13 @@ export function openKernel(
     handler: kernels,
   })
   Object.defineProperty(kernel, 'name', { value: name })
-  clearWith(kernel, gate, instances)
+  clearWith(kernel, context.gate, instances)
   return kernel
 }
 
-interface CallerParts {
+interface CallerParts extends Omit<FoundKernel, 'frames'> {
   readonly context: KernelContext
-  readonly operation: OperationDefinition
-  readonly kernels: readonly RegisteredKernel[]
-  readonly choice: KernelChoice
   readonly instances: Instances
-  readonly signature: KernelSignature
-}
-
-/** The operands and attributes of a call, each of which was read once. */
-interface Arguments {
-  readonly operands: readonly Operand[]
-  readonly types: readonly OperandTypes[]
-  /** The numbers of tensors for the operands. */
-  readonly counts: readonly number[]
-  readonly attributes: unknown
-  readonly snapshot: readonly unknown[] | undefined
-  readonly options: TensorFlowCallOptions & AsyncOptions
 }
 
 const OPTIONS = ['into', 'allocator'] as const
@@ -158,7 +132,6 @@ const ASYNC_OPTIONS = [...OPTIONS, 'signal', 'deadline'] as const
 /** Reads the arguments of calls, and runs them. */
 class Caller {
   readonly #parts: CallerParts
-  readonly #hasAttributes: boolean
   /** Whether all calls have one tensor for each operand. */
   readonly #isFixed: boolean
   readonly #makeStrings: MakeStrings
@@ -167,9 +140,8 @@ class Caller {
   #latest: Frame | undefined
 
   constructor(parts: CallerParts) {
-    const { operation, signature, context } = parts
+    const { operation, context } = parts
     this.#parts = parts
-    this.#hasAttributes = signature.attributes.length > 0
     this.#isFixed = operation.inputs.every((input) => !isTensorList(input))
     this.#makeStrings = context.makeStrings ?? ((strings) => strings)
     const isSingle = operation.outputs.length === 1 && !isTensorList(operation.outputs[0]!)
@@ -205,7 +177,10 @@ class Caller {
 
   prepare(operands: readonly unknown[], attributes: object | undefined): void {
     if (!Array.isArray(operands)) throw wrongType('operands', 'an array of tensors', operands)
-    this.#frameFor(this.#read(attributes === undefined ? operands : [...operands, attributes], false))
+    const { operation, signature } = this.#parts
+    this.#frameFor(
+      readArguments(operation, signature, attributes === undefined ? operands : [...operands, attributes], OPTIONS),
+    )
   }
 
   /** Describes a run that was quick so far. */
@@ -222,7 +197,7 @@ class Caller {
   /** Reads and checks the arguments of a call. The frame is that of the call alone until it runs. */
   #begin(args: readonly unknown[], isAsync: boolean): { readonly run: Run; readonly options: AsyncOptions } {
     const { context, operation } = this.#parts
-    const read = this.#read(args, isAsync)
+    const read = readArguments(operation, this.#parts.signature, args, isAsync ? ASYNC_OPTIONS : OPTIONS)
     const { operands, options } = read
     const { allocator = gcAllocator } = options
     if (typeof allocator?.allocate !== 'function') throw wrongType('allocator', 'an allocator', allocator)
@@ -238,38 +213,6 @@ class Caller {
     if (hasKeptMemory()) releaseKeptMemory(openHost())
     const held = [context, ...operands.map(({ tensor }) => tensor), ...into.filter((one) => one !== undefined)]
     return { run: { frame, operands, into, allocator, makeStrings: this.#makeStrings, held }, options }
-  }
-
-  #read(args: readonly unknown[], isAsync: boolean): Arguments {
-    const { name, inputs } = this.#parts.operation
-    let next = 0
-    const groups = inputs.map((input): readonly Operand[] => {
-      const value = args[next++]
-      const place = `${input.name} of ${name}`
-      if (!isTensorList(input)) return [readOperand(value, place)]
-      if (!Array.isArray(value)) throw wrongType(place, 'an array of tensors', value)
-      return Array.from(value as unknown[], (one, i) => readOperand(one, `${input.name}[${i}] of ${name}`))
-    })
-    const attributes = this.#hasAttributes ? copyAttributes(args[next++]) : undefined
-    const options = checkOptions(
-      args[next++] as TensorFlowCallOptions & AsyncOptions,
-      (isAsync ? ASYNC_OPTIONS : OPTIONS) as typeof ASYNC_OPTIONS,
-      `the options of ${name}`,
-    )
-    if (args.length > next) throw new ArgumentError(`${name} takes at most ${next} arguments, got ${args.length}`)
-    const types = groups.map((group, i) => {
-      const found = group.map((operand) => elementTypeOf(operand, `${inputs[i]!.name} of ${name}`))
-      return isTensorList(inputs[i]!) ? found : found[0]!
-    })
-    const isPlain = attributes === undefined || (typeof attributes === 'object' && attributes !== null)
-    return {
-      operands: groups.flat(),
-      types,
-      counts: groups.map(({ length }) => length),
-      attributes,
-      snapshot: isPlain ? snapshotOf(attributes) : undefined,
-      options,
-    }
   }
 
   /** Finds or makes the frame of a call. @throws {ArgumentError} if the attributes or operands contradict the definition */

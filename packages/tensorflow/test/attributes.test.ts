@@ -161,6 +161,13 @@ test.each<[inputs: string[], attributes: string[], operands: OperandTypes[], giv
     'x of Op must be a tensor of int8, which is the attribute T, got float16',
   ],
   [
+    ['x: T', 'y: T'],
+    ['T: type'],
+    types('half int8'),
+    { T: 'half' },
+    'y of Op must be a tensor of float16, which is the attribute T, got int8',
+  ],
+  [
     ['x: N * T'],
     ['N: int', 'T: type'],
     [types('half int8')],

@@ -123,6 +123,7 @@ enum {
   TN_HOST_REQUEST_ERROR = 4,   /* the request was malformed, or named something unknown; the body is the reason */
   TN_HOST_LOAD_ERROR = 5,      /* a library could not be loaded; the body is the loader's message */
   TN_HOST_SCRIPT_ERROR = 6,    /* a kernel in TypeScript threw; the body is MessagePack: [name, message, stack] */
+  TN_HOST_TENSORFLOW_ERROR = 7, /* a kernel of TensorFlow's C API set a status; the body is that of tn_tf_failure() */
 };
 
 /* One request and its answer. It is followed by the operands: tn_host_operand_t, TN_HOST_OPERANDS at most. A request
@@ -188,6 +189,8 @@ typedef struct tn_host_hello {
 #define TN_HOST_REGISTERED 7u   /* typed, registered by the library under `symbols[3]` for the platform Host; a descriptor */
 #define TN_HOST_FUNCTION 9u     /* a function of C, `symbols[3]`; no operands, results and descriptor */
 #define TN_HOST_SCRIPT 8u       /* a function of a module of TypeScript; the descriptor is MessagePack */
+#define TN_HOST_TENSORFLOW 10u  /* a kernel of TensorFlow's C API; the descriptor is that of tn_tf_create(). Without one, a call answers with
+                                   the registrations of the library, as tn_tf_list() writes them. */
 
 /* The body of TN_HOST_KERNEL. The name for messages, the four symbols (each `symbol_lengths[i]` bytes, in the order of
  * the stages), and the descriptor follow, the descriptor at the next multiple of 8. */
@@ -227,6 +230,21 @@ typedef struct tn_host_returned {
   uint32_t text_length; /* TN_HOST_NO_TEXT: the pointer is null, or the result is not a text */
 } tn_host_returned_t;
 #define TN_HOST_NO_TEXT 0xffffffffu
+
+/* The body of TN_HOST_RUN for a kernel of TensorFlow's C API: one for each operand and result, whose axes follow as int64_t[rank]. A result
+ * whose operand is missing is allocated by the kernel. */
+typedef struct tn_host_tensor {
+  int32_t type; /* TF_DataType */
+  int32_t rank;
+  uint64_t byte_size; /* of the elements. Strings may lie in the whole range of the operand */
+} tn_host_tensor_t;
+
+/* The answer: one for each result, whose axes follow as int64_t[rank]. */
+typedef struct tn_host_result {
+  int32_t rank;
+  uint32_t part; /* of the kept value, with packed strings; 0: the result is in the memory of the client */
+  uint64_t byte_size;
+} tn_host_result_t;
 
 /* The body of TN_HOST_MEMORY. Before the request is posted, the client sends one message on the control socket: the u32
  * id of the memory, with the descriptor. */

@@ -423,6 +423,14 @@ export const LAYOUTS = {
     size: 56,
     offsets: { results: 0, vector_results: 16, error_number: 48, text_length: 52 },
   },
+  tn_host_tensor_t: {
+    size: 16,
+    offsets: { type: 0, rank: 4, byte_size: 8 },
+  },
+  tn_host_result_t: {
+    size: 16,
+    offsets: { rank: 0, part: 4, byte_size: 8 },
+  },
   tn_host_memory_t: {
     size: 16,
     offsets: { byte_size: 0, is_writable: 8, reserved: 12 },
@@ -747,6 +755,7 @@ export const CONSTANTS = {
   TN_HOST_REGISTERED: 7,
   TN_HOST_FUNCTION: 9,
   TN_HOST_SCRIPT: 8,
+  TN_HOST_TENSORFLOW: 10,
   TN_HOST_NO_TEXT: 4294967295,
   TN_HOST_WAITED: 64,
   TN_HOST_IDLE: 0,
@@ -776,6 +785,7 @@ export const CONSTANTS = {
   TN_HOST_REQUEST_ERROR: 4,
   TN_HOST_LOAD_ERROR: 5,
   TN_HOST_SCRIPT_ERROR: 6,
+  TN_HOST_TENSORFLOW_ERROR: 7,
   TN_NN_RANK: 6,
   TN_NN_OK: 0,
   TN_NN_UNKNOWN_OPERATION: -1,

@@ -489,6 +489,16 @@ export const STRUCTS = {
     error_number: 'int32_t',
     text_length: 'uint32_t',
   },
+  tn_host_tensor_t: {
+    type: 'int32_t',
+    rank: 'int32_t',
+    byte_size: 'uint64_t',
+  },
+  tn_host_result_t: {
+    rank: 'int32_t',
+    part: 'uint32_t',
+    byte_size: 'uint64_t',
+  },
   tn_host_memory_t: {
     byte_size: 'uint64_t',
     is_writable: 'uint32_t',

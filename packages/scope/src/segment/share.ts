@@ -12,7 +12,8 @@ export interface ImplicitToken {
 }
 
 /** The message of `MemorySegment.share()`. @throws {ArgumentError | UnsupportedError} */
-export function shareSegment({ block, base, byteSize, flags }: Segment): ImplicitToken {
+export function shareSegment(segment: Segment): ImplicitToken {
+  const { block, base, byteSize, flags } = segment
   checkUsable(block)
   if (!(block.gate.owner instanceof UnclosableScope)) {
     throw new ArgumentError(

@@ -15,6 +15,7 @@ import type { Cancellation } from '../service/cancellation.ts'
 import { InvalidRequestError } from '../errors.ts'
 import { readBatching, type Batching, type BatchingOptions } from '../scheduler/batching-options.ts'
 import { isModelTensor, typeOfTensor, typesFor, type ModelTensor } from './model-tensor.ts'
+import { onceForEach, resultCheck } from './result-check.ts'
 import type { RunContext } from './run-context.ts'
 import type { InputsOf } from './signature-types.ts'
 import { describeTensors, type TensorSpec } from './tensor-spec.ts'
@@ -136,7 +137,10 @@ export function defineModel<const Signature extends string>(options: ModelOption
   const signature = signatureOf(name, given.signature, kernel)
   if (kernel !== undefined && given.signature !== undefined) checkAgainstKernel(signature, kernel.signature)
   // A signature among the options describes only the tensors of a kernel.
-  const attributes = resolveAttributes(kernel?.signature ?? signature, { ...given.attributes })
+  // A kernel of TensorFlow checks its own attributes, some of which its operands determine.
+  const attributes = isOperation(kernel)
+    ? {}
+    : resolveAttributes(kernel?.signature ?? signature, { ...given.attributes })
   const inputs = describeTensors(signature, 'operands')
   const outputs = describeTensors(signature, 'results')
   const batching = readBatching(given.maxBatchSize ?? 0, given.batching)
@@ -156,7 +160,7 @@ export function defineModel<const Signature extends string>(options: ModelOption
     run:
       kernel === undefined
         ? functionRunner(run as ModelFunction, signature, outputs)
-        : kernelRunner(kernel, given, outputs),
+        : kernelRunner(kernel, given, signature, outputs),
   })
   models.add(model)
   return model
@@ -261,16 +265,6 @@ function checkCount(value: unknown, name: string): number {
   throw wrongType(name, 'a whole number above 0', value)
 }
 
-/** Remembers the types that were checked last. Types are interned, so equal types are the same object. */
-function onceForEach(check: (types: readonly TensorType[]) => void): (types: readonly TensorType[]) => void {
-  let last: readonly TensorType[] | undefined
-  return (types) => {
-    if (last?.length === types.length && last.every((type, i) => type === types[i])) return
-    check(types)
-    last = types
-  }
-}
-
 function checkTypes(
   signature: KernelSignature,
   operands: readonly TensorType[],
@@ -284,17 +278,25 @@ function checkTypes(
   }
 }
 
+/** Whether a kernel is one of TensorFlow's C API. */
+const isOperation = (kernel: IsolatedKernel<unknown> | undefined): boolean =>
+  kernel?.signature.convention === 'tensorflow'
+
 type Runner = Model['run']
 
 function kernelRunner(
   kernel: IsolatedKernel<unknown>,
   { attributes = {}, deadline = 30_000 }: Partial<ModelOptions>,
+  signature: KernelSignature,
   outputs: readonly TensorSpec[],
 ): Runner {
   const hasAttributes = kernel.signature.attributes.length > 0
   checkStrings(outputs, kernel)
   // A kernel without strings in its own signature takes the bytes of their packed tensor.
-  const takesBytes = kernel.signature.operands.map(({ stringLayout }) => stringLayout === undefined)
+  const takesBytes = kernel.signature.operands.map(
+    ({ stringLayout }) => stringLayout === undefined && !isOperation(kernel),
+  )
+  const check = isOperation(kernel) ? resultCheck(signature) : undefined
   /** Controllers that were not aborted serve later runs, because to make one takes as long as to call a short kernel. */
   const idle: AbortController[] = []
   const outputsOf = (made: unknown): ModelTensor[] =>
@@ -323,7 +325,9 @@ function kernelRunner(
     return kernel.async(...args).then(
       (made) => {
         leave()
-        return outputsOf(made)
+        const results = outputsOf(made)
+        check?.([...inputs, ...results].map(typeOfTensor))
+        return results
       },
       (error: unknown) => {
         leave()
@@ -342,11 +346,7 @@ function functionRunner(run: ModelFunction, signature: KernelSignature, outputs:
     for (let i = 0; i < names.length; i++) made[names[i]!] = inputs[i]!
     return made
   }
-  const check = onceForEach((types) => {
-    const operands = typesFor(signature.operands, types.slice(0, names.length))
-    const results = typesFor(signature.results, types.slice(names.length))
-    resolveCall(signature, { operands, attributes: {}, results })
-  })
+  const check = resultCheck(signature)
   const finish = (inputs: readonly ModelTensor[], made: Outputs): ModelTensor[] => {
     const results = outputs.map((output, i) => {
       // A tensor on its own is the first output.
@@ -378,7 +378,9 @@ function checkOutput(model: string, { name, dtype }: TensorSpec, made: unknown):
 /** @throws {ArgumentError} if a kernel has an output of strings that its own signature does not have. */
 function checkStrings(outputs: readonly TensorSpec[], { signature }: IsolatedKernel<unknown>): void {
   const own = signature.results.filter(({ isToken }) => !isToken)
-  const other = outputs.find(({ stringLayout }, i) => stringLayout !== own[i]?.stringLayout)
+  const other = outputs.find(
+    ({ stringLayout }, i) => stringLayout !== own[i]?.stringLayout && own[i]?.variable === undefined,
+  )
   if (other === undefined) return
   throw new ArgumentError(
     `the output ${other.name} of the kernel ${signature.name} must have the elements of its own signature, got ${other.dtype}`,

@@ -159,6 +159,8 @@ async function openKernel(name: string, version: string, path: string, file: Mod
       ...(guard === undefined ? {} : { guard }),
       ...(recycle === undefined ? {} : { recycle }),
     })
+    // First, because the kernels of some libraries are known only when they are loaded.
+    await library.load({ deadline: loadDeadline })
     const model = defineModel({
       name,
       version,
@@ -169,7 +171,6 @@ async function openKernel(name: string, version: string, path: string, file: Mod
       ...(signature === undefined ? {} : { signature }),
       ...others,
     })
-    await library.load({ deadline: loadDeadline })
     return { model, library }
   } catch (error) {
     await library?.closeAsync()

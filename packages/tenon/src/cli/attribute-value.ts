@@ -13,6 +13,7 @@ import { UsageError } from './usage-error.ts'
  */
 export function parseAttributeValue({ name, type }: AttributeParameter, text: string, flag: string): unknown {
   const place = `${flag} ${text}`
+  if (typeof type === 'object' && 'notation' in type) return notated(text)
   if (typeof type === 'object') return 'enum' in type ? text : parseJson(text, place)
   if (type === 'dictionary') return typedValues(parseJson(text, place), name)
   if (type === 'string' || type === 'bytes' || type === 'dtype') return text
@@ -52,6 +53,15 @@ function parseJson(text: string, place: string): unknown {
     return JSON.parse(text)
   } catch {
     throw new UsageError(`${place}: the value must be JSON, such as '{"a":1}'`)
+  }
+}
+
+/** Reads JSON such as `[2,3]` for an attribute in another notation, or else the text itself, such as the name of an element type. */
+function notated(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
   }
 }
 

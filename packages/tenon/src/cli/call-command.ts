@@ -6,13 +6,14 @@ import { leadingPositionals, parseArguments } from './arguments.ts'
 import { callByHand, isByHand, type HandCall } from './call-by-hand.ts'
 import { conventions, deviceConventions } from './call-conventions.ts'
 import { callKernel } from './call-kernel.ts'
+import { mayBeTensorFlow, startTensorFlow } from './call-tensorflow.ts'
 import type { CallFlags } from './call-flags.ts'
 import type { Definition, Values } from './definition.ts'
 import { refuseIsolateFlags } from './isolate-flags.ts'
 import { kernelFlags, kernelUsage, refuseKernelFlags, unknownFlagHint } from './kernel-flags.ts'
 import type { Invocation, SubCommand } from './sub-command.ts'
+import { parseRepeat } from './timing.ts'
 import { commandUsage } from './usage.ts'
-import { UsageError } from './usage-error.ts'
 
 const args = {
   library: { type: 'positional', description: 'the shared library' },
@@ -160,6 +161,7 @@ function startKernel(
 ): Invocation {
   // Refuses other files before the system's loader sees them.
   const info = readBinary(library)
+  if (mayBeTensorFlow(info, symbol, rawArgs)) return startTensorFlow({ library, symbol, rawArgs, options: args })
   const [found] = readSignatures(library, info, { name: symbol })
   const own = found === undefined ? {} : kernelFlags(found.signature, args)
   const callable = found !== undefined && isCallable(found.signature) ? found : undefined
@@ -181,10 +183,4 @@ function startKernel(
       return runCall({ found, described, known: found?.signature, options: args, values, flags, info, repeat })
     },
   }
-}
-
-function parseRepeat(text: string): number {
-  const count = Number(text)
-  if (/^\d+$/.test(text) && count >= 1 && count <= 1e9) return count
-  throw new UsageError(`--repeat must be a whole number from 1 to 1000000000, got ${text}`)
 }

@@ -188,17 +188,19 @@ function intoType(results: readonly Parameter[], type: string, isNamed: boolean)
 }
 
 /** A name for a parameter that is valid in JavaScript and is not used yet. */
-function parameterName(name: string, used: Set<string>): string {
+export function parameterName(name: string, used: Set<string>): string {
   let valid = isDeclarable(name) ? name : `_${name.replaceAll(/[^\w$]/g, '_')}`
   while (used.has(valid)) valid += '_'
   used.add(valid)
   return valid
 }
 
-const elementOf = ({ dtypes }: { readonly dtypes: readonly DType[] }): string =>
+/** The element types of a parameter as a type. */
+export const elementOf = ({ dtypes }: { readonly dtypes: readonly DType[] }): string =>
   dtypes.length === 0 ? 'DType' : dtypes.map((dtype) => `'${dtype}'`).join(' | ')
 
-const tensorOf = (element: string): string => (element === 'DType' ? 'Tensor' : `Tensor<${element}>`)
+/** The type of tensors with an element type. */
+export const tensorOf = (element: string): string => (element === 'DType' ? 'Tensor' : `Tensor<${element}>`)
 
 function resultType({ kind, stringLayout }: Parameter, element: string): string {
   const type = stringLayout === undefined ? tensorOf(element) : 'StringTensor'
@@ -239,7 +241,7 @@ function attributeLines({ name, type, isOptional, fallback }: AttributeParameter
 }
 
 /** The values that an attribute accepts. */
-function attributeType(type: AttributeType): string {
+export function attributeType(type: AttributeType): string {
   if (typeof type === 'object') {
     if ('enum' in type) return type.enum.map((value) => JSON.stringify(value)).join(' | ')
     if ('notation' in type) return 'unknown'
@@ -282,7 +284,8 @@ const others: Readonly<Record<string, string>> = {
   dictionary: 'AttributeDictionary',
 }
 
-const propertyName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
+/** A name as the key of an object. */
+export const propertyName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
 
 /** The doc of a kernel, and its signature. */
 export function docOf(signature: KernelSignature): string {

@@ -8,6 +8,7 @@ import { Library } from '../library.ts'
 import { packedFunctions } from '../packed-functions.ts'
 import { exportNames } from '../registered/export-names.ts'
 import { below, NOTHING, registeredBy, registersWithTvm, type NamedRegistered } from '../registered/registered.ts'
+import { usesTensorFlow } from '@tenon/tensorflow/internal'
 import { isCallable } from '../signatures/is-callable.ts'
 import { readSignatures, type FoundSignature, type UnreadableText } from '../signatures/read-signatures.ts'
 import type { Exported } from './generate-types.ts'
@@ -46,11 +47,14 @@ export function describeLibrary(
   // What is registered is found by comparing before and after, so that nothing else may load the library first.
   const added = registered ? registeredBy(path, info) : NOTHING
   const known = registered ? namesRegisteredBy(path) : undefined
+  const operations = registered && usesTensorFlow(info) ? operationsIn(path) : []
   const found = readSignatures(path, info)
   const reachable = found.filter(({ signature, symbol, platform }) =>
     symbol === undefined && platform === undefined ? known?.has(signature.name) : true,
   )
-  const [kernels, unnamed] = partition(reachable.map(({ signature }) => signature).filter(isCallable))
+  const [kernels, unnamed] = partition(
+    [...reachable.map(({ signature }) => signature), ...operations].filter(isCallable),
+  )
   const [functions, unnamedFunctions] = partition(functionsWithout(path, info, [...kernels, ...unnamed]))
   const silent = found.filter(({ signature }) => !isCallable(signature) && !isPacked(signature))
   const used = [...kernels, ...functions].map(({ name }) => name)
@@ -108,9 +112,9 @@ function nothingFound(
       `Correct the signature, which comes from the ${first!.source}.`,
     )
   }
-  if (registersWithTvm(info) && !registered) {
+  if ((registersWithTvm(info) || usesTensorFlow(info)) && !registered) {
     return new InputError(
-      `${path} registers types and functions when it is loaded`,
+      `${path} registers ${usesTensorFlow(info) ? 'kernels' : 'types and functions'} when it is loaded`,
       'Pass --registered to load the library and to include what it registers.',
     )
   }
@@ -147,6 +151,16 @@ function functionsWithout(
   if (names.size === 0) return []
   const module = openModule(path)
   return [...names].map((name) => ({ name, metadata: module.metadata(name), doc: module.doc(name) }))
+}
+
+/** The signatures of the kernels of TensorFlow's C API that a library registers. */
+function operationsIn(path: string): readonly KernelSignature[] {
+  const library = Library.open(resolve(path))
+  try {
+    return library.kernels().filter(({ convention }) => convention === 'tensorflow')
+  } finally {
+    library.close()
+  }
 }
 
 function namesRegisteredBy(path: string): ReadonlySet<string> {

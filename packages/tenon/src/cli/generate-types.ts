@@ -7,6 +7,7 @@ import { quote } from '../registered/quote.ts'
 import type { Refinements } from '../registered/refinements.ts'
 import { NOTHING, type NamedRegistered } from '../registered/registered.ts'
 import { declareKernels, docComment, docOf, inComment, kernelTypes } from './declare-kernel.ts'
+import { declareOperation, operationOptions } from './declare-operation.ts'
 import { localName } from './used-names.ts'
 
 /** A packed function without a complete signature. */
@@ -49,6 +50,8 @@ interface AsyncOptions<Into> extends Omit<KernelAsyncOptions, 'into'> {
   readonly into?: Into
 }`
 
+const isOperation = ({ convention }: KernelSignature): boolean => convention === 'tensorflow'
+
 /**
  * The declarations of a library, or of several together. Packed functions without metadata accept and return any value.
  *
@@ -63,7 +66,8 @@ export function declarations(
   const classes = new Map([...classNames].map(([key, name]) => [key, localName(name)]))
   const context = new DeclarationContext(registered.types, classes, refinements, naming)
   const parts = [
-    ...declareKernels(kernels),
+    ...declareKernels(kernels.filter((kernel) => !isOperation(kernel))),
+    ...kernels.filter(isOperation).map(declareOperation),
     ...functions.map((one) => declareFunction({ ...one, place: one.name }, one.name, context)),
     ...registered.types.map((type) => declareClass(type, classes.get(type.key)!, context)),
     ...registered.functions.map((one) => {
@@ -71,7 +75,11 @@ export function declarations(
       return declareFunction({ ...one, place: one.name }, name, context)
     }),
   ]
-  const body = [...(kernels.length === 0 ? [] : [optionTypes]), ...parts].join('\n\n')
+  const options = [
+    ...(kernels.every(isOperation) ? [] : [optionTypes]),
+    ...(kernels.some(isOperation) ? [operationOptions] : []),
+  ]
+  const body = [...options, ...parts].join('\n\n')
   const imports = importsFor(body)
   const lines = [
     `// Written by tenon types: declarations for ${inComment(library)}.`,
@@ -93,7 +101,7 @@ function importsFor(text: string): string[] {
     names.filter((name) => new RegExp(`(?<!\\$)\\b${name}\\b`).test(code)).join(', ')
   const imports = [
     [mentioned([...kernelTypes, 'Tensor'].toSorted()), 'tenon'],
-    [mentioned(['Device', 'StringTensorLike']), 'tenon/core'],
+    [mentioned(['Canonical', 'DTypeName', 'Device', 'NativeAllocator', 'StringTensorLike']), 'tenon/core'],
     [mentioned(declarationTypes), 'tenon/packed-func'],
     [mentioned(['StringTensor']), 'tenon/tstring'],
   ]

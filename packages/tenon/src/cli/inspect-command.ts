@@ -2,6 +2,7 @@ import { askHandlers, type HandlerReport } from './ask-handlers.ts'
 import { inspectLibrary, type InspectReport } from './inspect-report.ts'
 import { registeredBy } from '../registered/registered.ts'
 import { registeredLines } from './inspect-registered.ts'
+import { operationLines, operationsOf } from './inspect-tensorflow.ts'
 import { inspectText } from './inspect-text.ts'
 import type { Definition } from './definition.ts'
 import { libraryPath } from '../library-path.ts'
@@ -28,7 +29,7 @@ const args = {
   },
   registered: {
     type: 'boolean',
-    description: 'load the library, and list the types and global functions that it registers with tvm-ffi',
+    description: 'load the library, and list what it registers: types and functions of tvm-ffi, kernels of TensorFlow',
   },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
@@ -41,16 +42,23 @@ export const inspectCommand: SubCommand = defineSubCommand({
     const library = libraryPath(place)
     const report = inspectLibrary(library)
     const registered = isLoaded ? registeredBy(library, report) : undefined
+    const operations = isLoaded && report.usesTensorFlow ? operationsOf(library) : []
     const handlers = names.length === 0 && !all ? [] : askHandlers(report, names, all)
     if (json) {
       const asked = handlers.length === 0 ? {} : { handlers }
-      printData(JSON.stringify({ ...report, ...asked, ...(isLoaded ? { registered } : {}) }, bigintAsHex, 2))
+      printData(
+        JSON.stringify(
+          { ...report, ...asked, ...(isLoaded ? { registered: { ...registered, operations } } : {}) },
+          bigintAsHex,
+          2,
+        ),
+      )
     } else if (needed) for (const line of neededLines(report)) printData(printable(line))
     else {
       const style = styleFor(process.stdout)
       const text = inspectText(report, style, { symbols, isLoaded })
       const added = registered === undefined ? [] : registeredLines(registered, style)
-      printData([text, ...added, ...handlerLines(handlers, style)].join('\n'))
+      printData([text, ...added, ...operationLines(operations, style), ...handlerLines(handlers, style)].join('\n'))
     }
   },
 })

@@ -7,6 +7,7 @@ import {
   type MissingLibrary,
 } from '@tenon/binary'
 import { nativeFormat } from '@tenon/core/internal'
+import { usesTensorFlow } from '@tenon/tensorflow/internal'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
 import { splitProvided, type ProvidedLibrary } from '../registered/provided.ts'
 import { registersWithTvm } from '../registered/registered.ts'
@@ -52,6 +53,8 @@ export interface InspectReport extends BinaryInfo {
   readonly usesCallStatus: boolean
   /** Whether the library registers types or global functions with tvm-ffi when it is loaded. */
   readonly registersWithTvm: boolean
+  /** Whether the library registers kernels in TensorFlow's C API when it is loaded. */
+  readonly usesTensorFlow: boolean
   /** Whether the library imports XLA's table of functions, with which it registers types or handlers itself. */
   readonly registersItself: boolean
   readonly functions: readonly string[]
@@ -88,6 +91,7 @@ export function inspectLibrary(path: string): InspectReport {
     cppSignatures: handlerSignatures(info.exports.map(({ name }) => name)),
     usesCallStatus: imported.some((name) => statusFunctions.has(name)),
     registersWithTvm: registersWithTvm(info),
+    usesTensorFlow: usesTensorFlow(info),
     registersItself: imported.some((name) => tableFunctions.has(name)),
     functions: functions
       .map(({ name }) => name)
@@ -108,7 +112,7 @@ function inspectKernels(path: string, info: BinaryInfo): Pick<InspectReport, 'ke
   const read = (sidecar: readonly SidecarKernel[]): KernelReport[] =>
     readSignatures(path, info, { sidecar }).map(describeKernel)
   try {
-    return { kernels: read(readSidecar(path)), sidecarError: undefined }
+    return { kernels: read(readSidecar(path).kernels), sidecarError: undefined }
   } catch (error) {
     if (!(error instanceof SidecarError)) throw error
     return { kernels: read([]), sidecarError: error.sentence }

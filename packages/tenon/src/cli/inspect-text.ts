@@ -22,6 +22,9 @@ export function inspectText(
     style.strong(report.path),
     ...facts(report, style),
     ...section('custom calls', customCallLines(report), style),
+    ...(report.usesTensorFlow && !isLoaded
+      ? ['', `${style.strong('TensorFlow kernels (C API)')}   ${TENSORFLOW_NOTE}`]
+      : []),
     ...section(`packed functions${generation}`, packedLines(report), style),
     ...section(
       'typed handlers of C++, by their symbols',
@@ -79,6 +82,8 @@ function hiddenFunctions(report: InspectReport, style: Style, symbols: boolean):
 const HIDDEN_NOTE =
   'has functions with hidden visibility, as nanobind builds them: export a handler with TN_XLA_EXPORT, or with ' +
   'XLA_FFI_DEFINE_HANDLER_SYMBOL of JAX'
+
+const TENSORFLOW_NOTE = 'registered when the library is loaded: tenon inspect --registered'
 
 const REGISTERED_NOTE = 'registers types and functions when it is loaded: see them with --registered'
 

@@ -1,3 +1,4 @@
+import { UsageError } from './usage-error.ts'
 /** The durations of runs, in nanoseconds per run. */
 export interface Timing {
   readonly runs: number
@@ -70,4 +71,11 @@ function formatNs(ns: number): string {
 /** `median 1.23 us, 1.20 us to 1.40 us for 8 of 10 (1000 runs)` */
 export function formatTiming({ runs, medianNs, p10Ns, p90Ns }: Timing): string {
   return `median ${formatNs(medianNs)}, ${formatNs(p10Ns)} to ${formatNs(p90Ns)} for 8 of 10 (${runs} runs)`
+}
+
+/** Reads the value of `--repeat`. @throws {UsageError} */
+export function parseRepeat(text: string): number {
+  const count = Number(text)
+  if (/^\d+$/.test(text) && count >= 1 && count <= 1e9) return count
+  throw new UsageError(`--repeat must be a whole number from 1 to 1000000000, got ${text}`)
 }

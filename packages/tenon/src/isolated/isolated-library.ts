@@ -38,6 +38,7 @@ import { packedFunctions, packedName } from '../packed-functions.ts'
 import { LibraryFile } from '../signatures/library-file.ts'
 import { isolatedPackedKernel } from './packed-kernel.ts'
 import { scriptKernel } from './script-kernel.ts'
+import { IsolatedTensorFlow } from './tensorflow-kernel.ts'
 
 let openIsolated: (
   path: string,
@@ -66,6 +67,7 @@ export class IsolatedLibrary implements AsyncDisposable {
   readonly #host: WorkerHost
   readonly #file: LibraryFile
   readonly #isScript: boolean
+  readonly #tensorFlow: IsolatedTensorFlow
   readonly #packed = new Map<string, PackedTarget>()
 
   static {
@@ -96,6 +98,7 @@ export class IsolatedLibrary implements AsyncDisposable {
     this.#host = host
     this.#file = file
     this.#isScript = isScript
+    this.#tensorFlow = new IsolatedTensorFlow(host, file)
   }
 
   /**
@@ -121,6 +124,8 @@ export class IsolatedLibrary implements AsyncDisposable {
         this.#file.checkConvention(symbol, convention)
       },
     }
+    const registered = this.#isScript ? undefined : this.#tensorFlow.kernel(checkName(name, 'name'), options)
+    if (registered !== undefined) return registered as never
     const found = this.#file.signaturesFor(checkName(name, 'name'))
     const {
       signature,
@@ -177,14 +182,17 @@ export class IsolatedLibrary implements AsyncDisposable {
   }
 
   /**
-   * The signatures of all kernels that the file and its sidecar state, sorted by name. Handlers that the library registers itself are
-   * not among them, because only loading it would tell.
+   * The signatures of all kernels that the file and its sidecar state, sorted by name, and those of TensorFlow's C API, for which a
+   * worker loads the library once. Handlers that the library registers itself are not among them.
    *
    * @throws {SidecarError} if the sidecar is damaged, or describes another library. @throws {ScopeClosedError} after close
    */
   kernels(): readonly KernelSignature[] {
     this.#host.checkOpen()
-    return this.#file.kernels([])
+    const own = this.#file.kernels([])
+    return this.#isScript
+      ? own
+      : [...own, ...this.#tensorFlow.signatures()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /**

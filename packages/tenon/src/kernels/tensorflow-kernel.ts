@@ -1,12 +1,12 @@
 import { ArgumentError, type KernelSignature, type NativeLibrary } from '@tenon/core'
 import type { Kernel } from '@tenon/custom-call'
 import {
-  findDefinition,
-  HOST_DEVICES,
+  isOnHost,
+  listOperations,
   openKernel,
-  operationSignature,
   type OperationText,
   type Registrations,
+  type TensorFlowKernelOptions,
 } from '@tenon/tensorflow/internal'
 import { StringTensor } from '@tenon/tstring'
 import { unknownSignature } from '../signatures/unknown-signature.ts'
@@ -29,27 +29,28 @@ export function tensorFlowKernel(
   options: KernelOptions | undefined,
   sidecar: OperationText | undefined,
 ): Kernel<never, never> {
+  const context = { path, gate, registrations, sidecar, makeStrings }
+  return openKernel(context, name, readTensorFlowOptions(name, options)) as unknown as Kernel<never, never>
+}
+
+/** Reads the options of a kernel. @throws {ArgumentError} if an option is one of other conventions */
+export function readTensorFlowOptions(name: string, options: KernelOptions | undefined): TensorFlowKernelOptions {
   const { definition, device, label, frames, ...others } = readKernelOptions(options)
   for (const [option, value] of Object.entries(others)) {
     if (value === undefined || (option === 'convention' && value === 'tensorflow')) continue
     throw new ArgumentError(`${option} must not be given to ${name}, which is a kernel of TensorFlow's C API`)
   }
-  const context = { path, gate, registrations, sidecar, makeStrings }
-  return openKernel(context, name, { definition, device, label, frames }) as unknown as Kernel<never, never>
+  return { definition, device, label, frames }
 }
 
-const makeStrings = ({ segment, shape }: Pick<StringTensor, 'segment' | 'shape'>): StringTensor =>
+export const makeStrings = ({ segment, shape }: Pick<StringTensor, 'segment' | 'shape'>): StringTensor =>
   StringTensor.ofSegment(segment, { layout: 'tf', shape })
 
 /** The signatures of the operations of which a library has registered kernels for the CPU. */
 export function tensorFlowSignatures(
-  { kernels, definitions }: Registrations,
+  registrations: Registrations,
   sidecarOf: (name: string) => OperationText | undefined,
 ): readonly KernelSignature[] {
-  const ofHost = kernels.filter(({ device }) => HOST_DEVICES.some((name) => name === device))
-  return [...new Set(ofHost.map(({ operation }) => operation))].map((name) => {
-    const library = definitions.find((one) => one.name === name)
-    const { operation, source } = findDefinition(name, { library, sidecar: sidecarOf(name) })
-    return operation === undefined ? unknownSignature(name, 'tensorflow') : operationSignature(operation, source)
-  })
+  const listed = listOperations(registrations, sidecarOf).filter(isOnHost)
+  return listed.map(({ name, signature }) => signature ?? unknownSignature(name, 'tensorflow'))
 }

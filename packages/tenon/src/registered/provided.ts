@@ -11,6 +11,14 @@ export interface ProvidedLibrary extends MissingLibrary {
 const importsOf = {
   tvm_ffi: /^_?TVMFFI|^_+Z.*3tvm3ffi/,
   tvm_runtime: /^_?TVM(?!FFI)|^_+Z.*3tvm7runtime/,
+  tenon_tensorflow: /^TF_|^_+Z.*10tensorflow/,
+} as const
+
+/** The names by which files need the libraries of Tenon. */
+const namesOf = {
+  tvm_ffi: /^(?:@rpath\/)?(?:lib)?tvm_ffi(?:\.so(?:\.\d+)*|\.dylib|\.dll)$/,
+  tvm_runtime: /^(?:@rpath\/)?(?:lib)?tvm_runtime(?:\.so(?:\.\d+)*|\.dylib|\.dll)$/,
+  tenon_tensorflow: /^libtensorflow(?:_framework)?\.so\.2$/,
 } as const
 
 /** Splits the libraries that the system's loader cannot find into those that Tenon provides, and others. */
@@ -24,8 +32,8 @@ export function splitProvided(missing: readonly MissingLibrary[]): {
 }
 
 function providedLibrary({ name, neededBy }: MissingLibrary): ProvidedLibrary | undefined {
-  const own = /^(?:@rpath\/)?(?:lib)?(tvm_ffi|tvm_runtime)(?:\.so(?:\.\d+)*|\.dylib|\.dll)$/.exec(name)?.[1]
-  if (own !== 'tvm_ffi' && own !== 'tvm_runtime') return undefined
+  const own = (Object.keys(namesOf) as (keyof typeof namesOf)[]).find((one) => namesOf[one].test(name))
+  if (own === undefined) return undefined
   const exported = exportsOf(own)
   if (exported === undefined) return undefined
   const imported = readBinary(neededBy).imports.filter((symbol) => !symbol.weak && importsOf[own].test(symbol.name))

@@ -4,6 +4,7 @@ import { readBinary, type BinaryInfo } from '@tenon/binary'
 import { checkFileIdentity, fileIdentity } from '@tenon/core/internal'
 import { libraryKernels, type LibraryKernel } from './library-kernels.ts'
 import { readSignatures, type FoundSignature } from './read-signatures.ts'
+import { readSidecar, type SidecarDefinition } from './sidecar.ts'
 import { unknownSignature } from './unknown-signature.ts'
 
 /**
@@ -76,6 +77,12 @@ export class LibraryFile {
     return [...found, ...others.map((name) => unknownSignature(name, 'typed'))].toSorted((a, b) =>
       a.name < b.name ? -1 : 1,
     )
+  }
+
+  /** The definition of an operation of TensorFlow that the sidecar states. @throws {SidecarError} */
+  definitionOf(name: string): SidecarDefinition['definition'] | undefined {
+    if (this.info === undefined) return undefined
+    return this.read((path) => readSidecar(path).definitions.find((one) => one.name === name)?.definition)
   }
 
   /** @throws {LoadError} if there is another file at the path now */

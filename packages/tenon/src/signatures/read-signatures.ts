@@ -62,7 +62,7 @@ type SourceText = { readonly source: SignatureSource } & ({ readonly text: strin
  * @throws {BinaryFormatError} if the file has changed and is no library now
  */
 export function readSignatures(path: string, info: BinaryInfo, options: ReadSignaturesOptions = {}): FoundSignature[] {
-  const { metadata, name: only, sidecar: listed = readSidecar(path) } = options
+  const { metadata, name: only, sidecar: listed = readSidecar(path).kernels } = options
   const kernels = libraryKernels(info)
   const exported = new Set(info.exports.map(({ name }) => name))
   const sidecar = new Map(listed.map((kernel) => [kernel.name, kernel]))

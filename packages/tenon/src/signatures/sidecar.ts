@@ -19,6 +19,22 @@ export interface SidecarKernel {
   readonly convention: KernelConvention | undefined
 }
 
+/** The definition of an operation, in the notation of TensorFlow. */
+export interface SidecarDefinition {
+  readonly name: string
+  readonly definition: Readonly<Record<(typeof DEFINITION_KEYS)[number], readonly string[]>>
+}
+
+const DEFINITION_KEYS = ['inputs', 'outputs', 'attrs'] as const
+
+/** What a sidecar describes. */
+export interface Sidecar {
+  readonly kernels: readonly SidecarKernel[]
+  readonly definitions: readonly SidecarDefinition[]
+}
+
+const EMPTY: Sidecar = { kernels: [], definitions: [] }
+
 /** A sidecar of 2000 kernels with long texts has about 1 MiB. */
 const MAX_SIDECAR_BYTES = 4 * 1024 * 1024
 const HASH_BLOCK_BYTES = 1024 * 1024
@@ -41,15 +57,15 @@ export function copySidecar(library: string, copy: string): void {
 /**
  * Reads the sidecar of a library. Nothing is loaded.
  *
- * @returns the kernels in the order of the file, or none if the library has no sidecar
+ * @returns the kernels and operations in the order of the file, or none if the library has no sidecar
  * @throws {SidecarError} if the file cannot be read, is not valid, has an unknown key, or belongs to another library; the
  * message names the file
  */
-export function readSidecar(library: string): SidecarKernel[] {
+export function readSidecar(library: string): Sidecar {
   const path = sidecarPath(library)
   try {
     const bytes = readFile(path)
-    return bytes === undefined ? [] : parseSidecar(bytes, () => sha256Of(library))
+    return bytes === undefined ? EMPTY : parseSidecar(bytes, () => sha256Of(library))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const reason = error instanceof SidecarError ? error.sentence : typeof code === 'string' ? code : undefined
@@ -94,7 +110,8 @@ function readUpTo(file: number, bytes: Buffer): number {
   return done
 }
 
-function sha256Of(path: string): string {
+/** Returns the SHA-256 of a file, in hexadecimal. */
+export function sha256Of(path: string): string {
   // Loaded here, because few sidecars have a digest, and loading takes 4 ms.
   const { createHash } = process.getBuiltinModule('node:crypto')
   const hash = createHash('sha256')
@@ -112,13 +129,40 @@ function sha256Of(path: string): string {
 type JsonObject = Readonly<Record<string, unknown>>
 
 /** @param libraryHash the SHA-256 of the library, in hexadecimal; called only if the sidecar states one */
-export function parseSidecar(bytes: Uint8Array, libraryHash: () => string): SidecarKernel[] {
+export function parseSidecar(bytes: Uint8Array, libraryHash: () => string): Sidecar {
   const file = checkObject(parseJson(bytes), 'the file', ['tenon', 'sha256', 'kernels'])
   if (file['tenon'] !== 1)
     throw new SidecarError(`tenon must be 1, the version of the format, got ${describe(file['tenon'])}`)
   checkHash(file['sha256'], libraryHash)
-  const kernels = checkObject(file['kernels'], 'kernels')
-  return Object.entries(kernels).map(([name, value]) => parseKernel(name, value))
+  const entries = Object.entries(checkObject(file['kernels'], 'kernels'))
+  const isDefinition = (value: unknown): boolean => typeof value === 'object' && value !== null && 'definition' in value
+  return {
+    kernels: entries.filter(([, value]) => !isDefinition(value)).map(([name, value]) => parseKernel(name, value)),
+    definitions: entries
+      .filter(([, value]) => isDefinition(value))
+      .map(([name, value]) => parseDefinition(name, value)),
+  }
+}
+
+function parseDefinition(name: string, value: unknown): SidecarDefinition {
+  const at = placeOf(name)
+  const definition = checkObject(
+    checkObject(value, at, ['definition'])['definition'],
+    `${at}.definition`,
+    DEFINITION_KEYS,
+  )
+  const listOf = (key: string): readonly string[] => {
+    const list = definition[key] ?? []
+    if (Array.isArray(list) && list.every((text) => typeof text === 'string')) return list
+    throw new SidecarError(`${at}.definition.${key} must be an array of texts, got ${describe(list)}`)
+  }
+  return { name, definition: { inputs: listOf('inputs'), outputs: listOf('outputs'), attrs: listOf('attrs') } }
+}
+
+/** Returns the place of a kernel in messages. @throws {SidecarError} if the name cannot be one */
+function placeOf(name: string): string {
+  if (name !== '' && !name.includes('\0')) return `kernels[${JSON.stringify(name)}]`
+  throw new SidecarError('the name of a kernel must not be empty or have NUL characters')
 }
 
 function parseJson(bytes: Uint8Array): unknown {
@@ -142,10 +186,7 @@ function checkHash(expected: unknown, libraryHash: () => string): void {
 }
 
 function parseKernel(name: string, value: unknown): SidecarKernel {
-  const at = `kernels[${JSON.stringify(name)}]`
-  if (name === '' || name.includes('\0')) {
-    throw new SidecarError('the name of a kernel must not be empty or have NUL characters')
-  }
+  const at = placeOf(name)
   if (typeof value === 'string') {
     return {
       name,

@@ -36,7 +36,8 @@ export const resultType = ({ dtype }: ElementType, shape: readonly number[]): Te
   tensorType(dtype!, shape)
 
 /** A result in the memory of an operand. */
-export function overOperand({ tensor: { block, base, flags } }: Operand, type: Tensor['type']): Tensor {
+export function overOperand({ tensor }: Operand, type: Tensor['type']): Tensor {
+  const { block, base, flags } = tensor
   return new Tensor(new Segment(block, base, type.byteSize, flags), type, cpu)
 }
 

@@ -43,7 +43,8 @@ function load({ needed }: LibraryNeeds): void {
   if (needed.includes(SONAMES[1]) && process.platform === 'linux') openDistribution()
 }
 
-function usesTensorFlow(needs: LibraryNeeds | undefined): boolean {
+/** Whether a library needs TensorFlow's C API. */
+export function usesTensorFlow(needs: LibraryNeeds | undefined): boolean {
   if (needs === undefined) return false
   return (
     SONAMES.some((name) => needs.needed.includes(name)) ||

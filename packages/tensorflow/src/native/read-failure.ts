@@ -11,19 +11,23 @@ export function takeFailure({ functions }: Host, failure: number, operation: str
     out = Buffer.alloc(Number(length[0]))
     functions.tn_tf_failure(failure, addressOf(out), out.length, addressOf(length))
   }
-  let at = 12
-  const text = (size: number): string => out.toString('utf8', at, (at += size))
-  const message = text(out.readUInt32LE(4))
-  const payloads = Array.from({ length: out.readUInt32LE(8) }, () => {
-    const [key, value] = [out.readUInt32LE(at), out.readUInt32LE(at + 4)]
-    at += 8
-    return [text(key), text(value)] as const
-  })
-  return new TensorFlowError({
-    code: out.readInt32LE(0),
-    text: message,
-    operation,
-    path,
-    payloads: Object.fromEntries(payloads),
-  })
+  return readFailure(out, operation, path)
+}
+
+const HEAD_SIZE = 12
+const PAYLOAD_SIZE = 8
+
+/** Reads a failure as `tn_tf_failure()` writes it. The end may be missing. */
+export function readFailure(bytes: Buffer, operation: string, path: string): TensorFlowError {
+  const word = (at: number): number => (at + 4 <= bytes.length ? bytes.readUInt32LE(at) : 0)
+  let at = HEAD_SIZE
+  const text = (size: number): string => bytes.toString('utf8', at, (at += size))
+  const message = text(word(4))
+  const payloads: Record<string, string> = {}
+  for (let left = word(8); left > 0 && at + PAYLOAD_SIZE <= bytes.length; left--) {
+    const [key, value] = [word(at), word(at + 4)]
+    at += PAYLOAD_SIZE
+    payloads[text(key)] = text(value)
+  }
+  return new TensorFlowError({ code: word(0) | 0, text: message, operation, path, payloads })
 }

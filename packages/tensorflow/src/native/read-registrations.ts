@@ -11,7 +11,8 @@ const NONE: Registrations = Object.freeze({ kernels: Object.freeze([]), definiti
  *
  * @throws {LoadError} if `TF_InitKernel()` throws
  */
-export function readRegistrations({ handle, path }: NativeLibrary): Registrations {
+export function readRegistrations(library: NativeLibrary): Registrations {
+  const { handle, path } = library
   const host = openedHost()
   if (host === undefined) return NONE
   if (host.entered.tn_tf_initialize(handle) !== 0) {
@@ -20,20 +21,22 @@ export function readRegistrations({ handle, path }: NativeLibrary): Registration
       details: { path, tried: [{ path, reason }] },
     })
   }
-  return parse(readTexts(host, handle))
+  return parseRegistrations(readTexts(host, handle))
 }
 
 /** Returns the texts of `tn_tf_list()`, which a library of another thread can make longer meanwhile. */
-function readTexts({ functions }: Host, handle: number): readonly string[] {
+function readTexts({ functions }: Host, handle: number): Buffer {
   const length = new BigUint64Array(1)
   for (let capacity = 65_536; ; capacity = Number(length[0]) * 2) {
     const out = Buffer.alloc(capacity)
     functions.tn_tf_list(handle, addressOf(out), capacity, addressOf(length))
-    if (Number(length[0]) <= capacity) return out.toString('utf8', 0, Number(length[0])).split('\0').slice(0, -1)
+    if (Number(length[0]) <= capacity) return out.subarray(0, Number(length[0]))
   }
 }
 
-function parse(texts: readonly string[]): Registrations {
+/** Reads the texts of `tn_tf_list()`. */
+export function parseRegistrations(bytes: Buffer): Registrations {
+  const texts = bytes.toString().split('\0').slice(0, -1)
   const kernels: (RegisteredKernel & { readonly constraints: TypeConstraint[] })[] = []
   const definitions: (DefinitionText & Record<'inputs' | 'outputs' | 'attributes', string[]>)[] = []
   const lists = { I: 'inputs', O: 'outputs', A: 'attributes' } as const

@@ -26,6 +26,7 @@ int32_t tn__typed_kernel(tn__request_t *request, const tn__kernel_request_t *bod
 int32_t tn__untyped_kernel(tn__request_t *request, const tn__kernel_request_t *body, tn__kernel_t **out);
 int32_t tn__packed_kernel(tn__request_t *request, const tn__kernel_request_t *body, tn__kernel_t **out);
 int32_t tn__function_kernel(tn__request_t *request, const tn__kernel_request_t *body, tn__kernel_t **out);
+int32_t tn__tensorflow_kernel(tn__request_t *request, const tn__kernel_request_t *body, tn__kernel_t **out);
 
 /* CLOCK_MONOTONIC in ns is measured around the kernel itself. */
 static inline void tn__took(tn__request_t *request, uint64_t start) { request->slot->native_time = tn_host_now() - start; }

@@ -52,6 +52,7 @@ static int32_t make(tn__request_t *request, const tn__kernel_request_t *body, tn
     case TN_HOST_ORIGINAL: case TN_HOST_STATUS: case TN_HOST_UNIFIED: return tn__untyped_kernel(request, body, out);
     case TN_HOST_PACKED: case TN_HOST_LEGACY: return tn__packed_kernel(request, body, out);
     case TN_HOST_FUNCTION: return tn__function_kernel(request, body, out);
+    case TN_HOST_TENSORFLOW: return tn__tensorflow_kernel(request, body, out);
     default: return tn__refuse(request, TN_INVALID_ARGUMENT, "the convention of a kernel must be known here, got %u",
                                body->head.convention);
   }

@@ -7,6 +7,7 @@
 #include "id_table.h"
 #include "packed_runtime.h"
 #include "siblings.h"
+#include "tensorflow_runtime.h"
 #include "tenon_call.h"
 
 static tn__id_table_t libraries;
@@ -44,15 +45,20 @@ static int32_t open_once(const char *path, size_t length, void **out) {
   return tn_library_open_file(path, path_length, end + 1, length - path_length - 1, out);
 }
 
-/* Opens a library. One that needs a runtime of packed functions, which it is not linked with, is opened again after that
- * was loaded. */
-static int32_t open_library(const char *path, size_t length, void **out) {
-  const int32_t status = open_once(path, length, out);
-  if (status == TN_OK || strstr(tn_last_error(), "TVM") == NULL) return status;
+/* Loads the runtime that a library lacks: that of packed functions, which libraries are not linked with, or TensorFlow's C API. */
+static int32_t load_runtime(void) {
   char reason[1024];
   snprintf(reason, sizeof reason, "%s", tn_last_error());
-  if (tn__packed_runtime_load(strstr(reason, "TVMFFI") == NULL) != TN_OK) return status;
-  return open_once(path, length, out);
+  if (strstr(reason, "TVM") != NULL) return tn__packed_runtime_load(strstr(reason, "TVMFFI") == NULL);
+  return tn__tensorflow_is_missing(reason) ? tn__tensorflow_load() : TN_NOT_FOUND;
+}
+
+/* Opens a library. One that lacks a runtime is opened again after that was loaded. */
+static int32_t open_library(const char *path, size_t length, void **out) {
+  int32_t status = open_once(path, length, out);
+  if (status != TN_OK && load_runtime() == TN_OK) status = open_once(path, length, out);
+  if (status == TN_OK && tn__tensorflow.initialize != NULL) status = tn__tensorflow.initialize(*out);
+  return status;
 }
 
 int32_t tn__serve_load(tn__request_t *request) {
