@@ -36,9 +36,9 @@ typedef struct tn_xla_descriptor {
 /* The start of a prepared call. */
 typedef struct tn_xla_call_head {
   /* From the start of the call to an array of tn_xla_buffer_t, operands before results. Handlers get copies of them. */
-  uint64_t buffers_offset;
+  uint32_t buffers_offset;
   /* From the start of the call to the i64 dimensions of the first buffer, followed by those of the others. A scalar has one, which is 0. */
-  uint64_t dims_offset;
+  uint32_t dims_offset;
 } tn_xla_call_head_t;
 
 /* The number of bytes that tn_xla_frame_build() needs for a descriptor, which starts with a tn_xla_descriptor_t. The

@@ -89,8 +89,8 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
     types[i] = TN_XLA_BUFFER;
   }
   if (call == NULL) return TN_OK;
-  call->head.buffers_offset = (uint64_t)((uint8_t *)buffers - (uint8_t *)&call->frame);
-  call->head.dims_offset = dims - offsetof(tn__xla_call_t, frame);
+  call->head.buffers_offset = (uint32_t)((uint8_t *)buffers - (uint8_t *)&call->frame);
+  call->head.dims_offset = (uint32_t)(dims - offsetof(tn__xla_call_t, frame));
   call->frame.args = (tn_xla_args_t){sizeof call->frame.args, NULL, header->operands, types, pointers};
   call->frame.rets = (tn_xla_rets_t){sizeof call->frame.rets, NULL, header->results, types + header->operands,
                                      pointers + header->operands};
@@ -242,8 +242,8 @@ static void lay_image(const block_t *block) {
   const size_t offset = image_offset(block);
   call->image_size = image_size(block);
   call->image = memcpy(block->memory + offset, &call->frame, call->image_size);
-  call->head.buffers_offset += offset;
-  call->head.dims_offset += offset;
+  call->head.buffers_offset += (uint32_t)offset;
+  call->head.dims_offset += (uint32_t)offset;
 }
 
 int32_t tn_xla_frame_written(const void *memory) {
@@ -263,8 +263,10 @@ int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t
   TN_REQUIRE(out != NULL, "out must not be null");
   block_t block = {NULL, 0};
   const int32_t status = lay(descriptor, descriptor_size, &block);
-  if (status == TN_OK) *out = align_up(image_offset(&block) + image_size(&block), 64);
-  return status;
+  if (status != TN_OK) return status;
+  *out = align_up(image_offset(&block) + image_size(&block), 64);
+  TN_REQUIRE(*out <= UINT32_MAX, "a frame must have less than 4 GiB, got %zu bytes", *out);
+  return TN_OK;
 }
 
 int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size) {

@@ -172,8 +172,8 @@ export const LAYOUTS = {
     offsets: { magic: 0, minor: 4, operands: 8, results: 12, attributes: 16, device_ordinal: 20, handlers: 24 },
   },
   tn_xla_call_head_t: {
-    size: 16,
-    offsets: { buffers_offset: 0, dims_offset: 8 },
+    size: 8,
+    offsets: { buffers_offset: 0, dims_offset: 4 },
   },
   tn_xla_memory_t: {
     size: 32,

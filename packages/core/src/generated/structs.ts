@@ -225,8 +225,8 @@ export const STRUCTS = {
     handlers: ['uint64_t', 4],
   },
   tn_xla_call_head_t: {
-    buffers_offset: 'uint64_t',
-    dims_offset: 'uint64_t',
+    buffers_offset: 'uint32_t',
+    dims_offset: 'uint32_t',
   },
   tn_xla_memory_t: {
     struct_size: 'size_t',

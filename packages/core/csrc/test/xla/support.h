@@ -72,14 +72,14 @@ static inline void *prepare(const descriptor_t *d) {
 
 /* The buffer whose `data` a caller sets. Handlers get a copy. */
 static inline tn_xla_buffer_t *buffer_of(void *call, size_t index) {
-  uint64_t offset = 0;
+  uint32_t offset = 0;
   memcpy(&offset, (const uint8_t *)call + offsetof(tn_xla_call_head_t, buffers_offset), sizeof offset);
   return (tn_xla_buffer_t *)(void *)((uint8_t *)call + offset) + index;
 }
 
 /* The dimensions that a caller may set, those of the first buffer first. */
 static inline int64_t *dims_of(void *call) {
-  uint64_t offset = 0;
+  uint32_t offset = 0;
   memcpy(&offset, (const uint8_t *)call + offsetof(tn_xla_call_head_t, dims_offset), sizeof offset);
   return (int64_t *)(void *)((uint8_t *)call + offset);
 }
