@@ -38,10 +38,9 @@ test.for(SIGNATURES)('types are inferred from sizes alone as from the call: %s',
     }
   }
   let fit = 0
-  const sizes = fc.array(fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constant(2 ** 52)), {
-    minLength: count,
-    maxLength: count,
-  })
+  // Few large sizes, because most signatures refuse them.
+  const size = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 3 }) }, fc.constant(2 ** 52))
+  const sizes = fc.array(size, { minLength: count, maxLength: count })
   fc.assert(
     fc.property(sizes, (random) => {
       const operands = typesWithin(() => typesOf(random))
