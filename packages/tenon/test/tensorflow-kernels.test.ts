@@ -37,6 +37,17 @@ test('options of other conventions are refused for a kernel of TensorFlow', () =
   expect(library.kernel('Scale', { convention: 'tensorflow' }).signature.name).toBe('Scale')
 })
 
+test('strings are refused once the scope of memory that they view has closed', () => {
+  using library = Library.open(path)
+  const decorate = library.kernel('Decorate') as unknown as (words: StringTensor) => StringTensor
+  const scope = NativeScope.ofConfined()
+  const words = StringTensor.from(['short'], { storage: 'malloc' })
+  words.assignView(0, scope.allocate(40))
+  expect(decorate(words).byteLength(0)).toBe(41)
+  scope.close()
+  expect(() => decorate(words)).toThrow(/closed/)
+})
+
 test('a kernel that keeps an operand keeps its scope open', () => {
   using library = Library.open(path)
   const keep = library.kernel('Keep')

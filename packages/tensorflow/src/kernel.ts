@@ -7,7 +7,7 @@ import { clearWith, Instances } from './call/instances.ts'
 import type { InstanceFacts } from './call/instance.ts'
 import { hasKeptMemory, releaseKeptMemory } from './call/kept-memory.ts'
 import { readArguments, type Arguments } from './call/arguments.ts'
-import { checkOperand } from './call/operand.ts'
+import { checkOperand, checkStringOperands } from './call/operand.ts'
 import { readInto, refuseOverlaps, valueOf, type MakeStrings } from './call/results.ts'
 import { makeQuickCall, NOT_QUICK, type QuickCall } from './call/quick-call.ts'
 import { enterFrame, finish, offer, type Run } from './call/run.ts'
@@ -185,7 +185,7 @@ class Caller {
 
   /** Describes a run that was quick so far. */
   #quickRun(frame: Frame, tensors: readonly Tensor[]): Run {
-    const operands = tensors.map((tensor, i) => ({ tensor, key: frame.operands[i]!, isDonated: false, source: tensor }))
+    const operands = tensors.map((tensor, i) => ({ tensor, key: frame.operands[i]!, isDonated: false }))
     const into = frame.predicted.map(() => undefined)
     return { frame, operands, into, allocator: gcAllocator, held: [], makeStrings: this.#makeStrings }
   }
@@ -211,8 +211,14 @@ class Caller {
     )
     refuseOverlaps(operands, into, operation.name)
     if (hasKeptMemory()) releaseKeptMemory(openHost())
-    const held = [context, ...operands.map(({ tensor }) => tensor), ...into.filter((one) => one !== undefined)]
-    return { run: { frame, operands, into, allocator, makeStrings: this.#makeStrings, held }, options }
+    // Native code runs at once, or later, when code of the user may have changed the strings.
+    const checked = checkStringOperands(operands, { isCopied: isAsync })
+    const tensors = [...checked.operands.map(({ tensor }) => tensor), ...into.filter((one) => one !== undefined)]
+    const held = [context, ...tensors, ...checked.regions]
+    return {
+      run: { frame, operands: checked.operands, into, allocator, makeStrings: this.#makeStrings, held },
+      options,
+    }
   }
 
   /** Finds or makes the frame of a call. @throws {ArgumentError} if the attributes or operands contradict the definition */

@@ -91,10 +91,33 @@ test('a string result that is the memory of the operand is a copy', () => {
 
 test('strings in another layout are refused with what to do', () => {
   const lite = StringTensor.from(['a']).to('tflite')
-  expect(() => openTestKernel('Decorate')(lite)).toThrow(/layout tf .*got tflite/)
+  expect(() => openTestKernel('Decorate')(lite)).toThrow(/layout tf, got tflite/)
   expect(() => openTestKernel('Decorate')(lite)).toThrow(/words\.to\('tf'\)/)
   const short = { layout: 'tf', shape: [9], segment: gcAllocator.allocate(24) }
-  expect(() => openTestKernel('Decorate')(short)).toThrow(/24 bytes for each of 9 strings/)
+  expect(() => openTestKernel('Decorate')(short)).toThrow(/must have 216 bytes for .*, got 24/)
+})
+
+test('damaged strings, and those whose memory has closed, are refused before the kernel reads them', async () => {
+  const decorate = openTestKernel('Decorate')
+  const segment = gcAllocator.allocate(24)
+  const view = segment.view()
+  view.setBigUint64(0, (16n << 2n) | 3n, true)
+  view.setBigUint64(8, 0x1000n, true)
+  const forged = { layout: 'tf', shape: [1], segment }
+  expect(() => decorate(forged)).toThrow(/rule pointer/)
+  await expect(decorate.async(forged)).rejects.toThrow(/rule pointer/)
+
+  const words = StringTensor.from(['a string that is longer than a struct'], { storage: 'malloc' })
+  words.close()
+  expect(() => decorate(words)).toThrow(/closed/)
+})
+
+test('an asynchronous call has a copy of its strings, which the caller can change and close', async () => {
+  const words = StringTensor.from(['a string that is longer than a struct'], { storage: 'malloc' })
+  const later = openTestKernel('Decorate').async(words)
+  words.set(0, 'changed')
+  words.close()
+  expect(((await later) as StringTensor).toArray()).toEqual(['a string that is longer than a struct!'])
 })
 
 test('a result that is the memory of an operand is a tensor over it', () => {

@@ -1,5 +1,4 @@
-import { ArgumentError, type KernelSignature, type NativeAllocator, type Segment } from '@tenon/core'
-import { sharedChunkOf } from '@tenon/core/internal'
+import type { KernelSignature } from '@tenon/core'
 import type { IsolatedKernel } from '@tenon/custom-call'
 import type { WorkerHost } from '@tenon/isolate/internal'
 import {
@@ -8,9 +7,7 @@ import {
   remoteRegistrations,
   usesTensorFlow,
   type Registrations,
-  type StringTensorLike,
 } from '@tenon/tensorflow/internal'
-import { StringTensor } from '@tenon/tstring'
 import type { KernelOptions } from '../kernels/kernel-options.ts'
 import { isTensorFlow, makeStrings, readTensorFlowOptions, tensorFlowSignatures } from '../kernels/tensorflow-kernel.ts'
 import type { LibraryFile } from '../signatures/library-file.ts'
@@ -36,7 +33,7 @@ export class IsolatedTensorFlow {
     const { path } = this.#host
     const sidecar = this.#file.definitionOf(name)
     const found = findKernel({ path, registrations, sidecar }, name, readTensorFlowOptions(name, options))
-    const target = { ...found, host: this.#host, packStrings, makeStrings }
+    const target = { ...found, host: this.#host, makeStrings }
     return remoteKernel(target) as unknown as IsolatedKernel
   }
 
@@ -53,27 +50,5 @@ export class IsolatedTensorFlow {
     const found = known.get(digest) ?? remoteRegistrations(this.#host)
     known.set(digest, found)
     return found
-  }
-}
-
-/** Returns strings without pointers in shared memory: as they are, or packed. */
-function packStrings(strings: StringTensorLike, allocator: NativeAllocator): Segment {
-  const { segment, shape } = strings
-  const own =
-    strings instanceof StringTensor
-      ? strings
-      : StringTensor.ofSegment(segment, { layout: 'tf', shape, validate: 'trusted' })
-  return sharedChunkOf(segment) !== undefined && isShareable(own)
-    ? segment
-    : own.to('tf', { storage: 'packed', allocator }).segment
-}
-
-function isShareable(strings: StringTensor): boolean {
-  try {
-    strings.sharedTensor()
-    return true
-  } catch (error) {
-    if (error instanceof ArgumentError) return false
-    throw error
   }
 }

@@ -1,26 +1,27 @@
-import { AlignmentError, ArgumentError, cpu, Segment, tensorType, Tensor } from '@tenon/core'
-import { checkEnterable, hex, isPlainObject, typedArrayHint, wrongType } from '@tenon/core/internal'
+import { AlignmentError, ArgumentError, cpu, tensorType, Tensor } from '@tenon/core'
+import {
+  checkEnterable,
+  checkStrings,
+  hex,
+  isPlainObject,
+  isStringTensor,
+  readStrings,
+  stringSegmentOf,
+  typedArrayHint,
+  wrongType,
+  type Gated,
+  type StringUse,
+} from '@tenon/core/internal'
 import { STRING, typeOfElements, type ElementType } from '../element-types.ts'
 import { Donated } from './donated.ts'
 import { plainType, stringType, type OperandType } from './frame.ts'
 
-/** A string tensor in the layout of TensorFlow: a `StringTensor`, or an object with these members. */
-export interface StringTensorLike {
-  /** `tf`. */
-  readonly layout: string
-  readonly shape: readonly number[]
-  /** The memory of the strings, which starts with 24 bytes for each. */
-  readonly segment: Segment
-}
-
 /** An operand of a call, which was read once. */
 export interface Operand {
-  /** The tensor, or the whole memory of strings as bytes. */
+  /** The tensor. That of strings has their structs, until their elements were checked; then their whole memory as bytes. */
   readonly tensor: Tensor
   readonly key: OperandType
   readonly isDonated: boolean
-  /** The object of the caller, which can own the blocks of strings. */
-  readonly source: unknown
 }
 
 const { isGenuine } = Tensor
@@ -30,8 +31,8 @@ export function readOperand(value: unknown, place: string): Operand {
   const isDonated = value instanceof Donated
   const given: unknown = isDonated ? value.tensor : value
   if (typeof given === 'object' && given !== null) {
-    if (isGenuine(given)) return { tensor: given, key: plainType(given.type), isDonated, source: given }
-    if ('layout' in given && 'segment' in given) return readStrings(given as StringTensorLike, place)
+    if (isGenuine(given)) return { tensor: given, key: plainType(given.type), isDonated }
+    if (isStringTensor(given)) return readStringOperand(given, place)
   }
   throw wrongType(place, 'a tensor or a string tensor', value, typedArrayHint(value) ?? MAKE_TENSORS)
 }
@@ -39,30 +40,37 @@ export function readOperand(value: unknown, place: string): Operand {
 const MAKE_TENSORS =
   "Make tensors with tensor('f32', [2, 4], values), and string tensors with StringTensor.from(['a', 'b'])."
 
-function readStrings(given: StringTensorLike & { readonly abi?: unknown }, place: string): Operand {
-  const { layout, shape, segment, abi } = given
-  if (layout !== 'tf' || (abi !== undefined && abi !== 'le64')) {
-    throw new ArgumentError(
-      `${place} must be a string tensor in the layout tf of this machine, got ${layout} ${String(abi ?? '')}`,
-      {
-        hint: "Convert the strings: words.to('tf').",
-        details: { path: place, expected: 'tf', received: layout },
-      },
-    )
-  }
-  if (!(segment instanceof Segment)) throw wrongType(`segment of ${place}`, 'a segment', segment)
-  const key = stringType(shape)
-  if (segment.byteSize < 24 * key.type.elementCount) {
-    throw new ArgumentError(
-      `${place} must have 24 bytes for each of ${key.type.elementCount} strings, got ${segment.byteSize}`,
-    )
-  }
-  return {
-    tensor: new Tensor(segment, tensorType('uint8', [segment.byteSize]), cpu),
-    key,
-    isDonated: false,
-    source: given,
-  }
+/** Reads a tensor of strings. Its elements are checked by {@link checkStringOperands}. */
+function readStringOperand(given: object, place: string): Operand {
+  const tensor = readStrings(given, place)
+  const { layout, shape } = tensor.type.strings!
+  if (layout === 'tf') return { tensor, key: stringType(shape), isDonated: false }
+  throw new ArgumentError(`${place} must be a string tensor in the layout tf, got ${layout}`, {
+    hint: "Convert the strings: words.to('tf').",
+    details: { path: place, expected: 'tf', received: layout },
+  })
+}
+
+/**
+ * Checks the elements of the strings among the operands. Code of the user must not run between this and the call.
+ *
+ * @returns the operands, with the memory of strings that the kernel reads as bytes, and other memory to which their elements refer
+ * @throws {ArgumentError} with the element that is damaged. @throws {ScopeClosedError} if the memory of an element is closed.
+ */
+export function checkStringOperands(
+  operands: readonly Operand[],
+  use: StringUse,
+): { readonly operands: readonly Operand[]; readonly regions: readonly Gated[] } {
+  if (!operands.some(({ key }) => key.isString)) return { operands, regions: [] }
+  const others: Gated[] = []
+  const checked = operands.map((operand) => {
+    if (!operand.key.isString) return operand
+    const { tensor, regions } = checkStrings(operand.tensor, use)
+    others.push(...regions)
+    const segment = stringSegmentOf(tensor)!
+    return { ...operand, tensor: new Tensor(segment, tensorType('uint8', [segment.byteSize]), cpu) }
+  })
+  return { operands: checked, regions: others }
 }
 
 /** Returns the element type of an operand, without quantised ones. @throws {ArgumentError} if TensorFlow does not have it */

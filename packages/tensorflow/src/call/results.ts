@@ -7,6 +7,7 @@ import {
   tensorType,
   Tensor,
   type NativeAllocator,
+  type StringTensorLike,
 } from '@tenon/core'
 import {
   checkEnterable,
@@ -19,7 +20,7 @@ import {
 import type { OperationDefinition } from '../operation.ts'
 import { isTensorList } from '../bind-operands.ts'
 import { STRING, type ElementType } from '../element-types.ts'
-import type { Operand, StringTensorLike } from './operand.ts'
+import type { Operand } from './operand.ts'
 
 /** Makes a string tensor of a segment in the layout `tf` whose strings are packed. */
 export type MakeStrings = (strings: StringTensorLike) => unknown

@@ -185,13 +185,13 @@ function resultAt(host: Host, run: Run, offers: Offers, index: number): unknown 
 }
 
 /** Keeps memory open to which the kernel still refers. */
-function keepLeft({ frame, operands }: Run, offers: Offers): void {
+function keepLeft({ frame, operands, held }: Run, offers: Offers): void {
   if (frame.left === 0) return
   // No later run may use the frame, to which the kernel refers, too.
   frame.isKept = true
-  operands.forEach(({ tensor, source }, i) => {
+  operands.forEach(({ tensor }, i) => {
     const memory = frame.keptOperand(i)
-    if (memory !== 0) keepMemory(memory, tensor, [frame, source])
+    if (memory !== 0) keepMemory(memory, tensor, [frame, held])
   })
   offers.forEach((tensor, i) => {
     const memory = frame.keptResult(i)

@@ -1,4 +1,4 @@
-import { cpu, Tensor, tensorType, UnsupportedError, type NativeAllocator, type Segment } from '@tenon/core'
+import { Tensor, UnsupportedError } from '@tenon/core'
 import {
   checkEnterable,
   Cleaner,
@@ -6,12 +6,11 @@ import {
   type IsolatedRunOptions,
   type RemoteCall,
   type RemoteHost,
-  type RemoteOperand,
 } from '@tenon/core/internal'
 import { resolveAttributes } from '../attributes.ts'
 import { operandTypes, resultTypes } from '../bind-operands.ts'
 import { readArguments, type TensorFlowCallOptions } from '../call/arguments.ts'
-import { checkOperand, type Operand, type StringTensorLike } from '../call/operand.ts'
+import { checkOperand, checkStringOperands } from '../call/operand.ts'
 import { readInto, refuseOverlaps, valueOf, type MakeStrings } from '../call/results.ts'
 import { chooseKernel } from '../choose-kernel.ts'
 import type { ElementType } from '../element-types.ts'
@@ -23,8 +22,6 @@ import { RemoteResults } from './remote-results.ts'
 /** A kernel that another process runs. */
 export interface RemoteTarget extends FoundKernel {
   readonly host: RemoteHost
-  /** Copies strings to memory of an allocator, in which no string has a pointer. */
-  readonly packStrings: (strings: StringTensorLike, allocator: NativeAllocator) => Segment
   readonly makeStrings: MakeStrings
 }
 
@@ -73,8 +70,8 @@ function beginCall(target: RemoteTarget, instances: RemoteInstances, args: reado
   const into = readInto(operation, resultCounts, elements, given)
   for (const [i, operand] of operands.entries()) checkOperand(operand, 0, `operand ${i} of ${name}`)
   refuseOverlaps(operands, into, name)
-  const passed = operands.map((operand) => passedOperand(target, operand))
-  // Packing strings can run code of the user, which may have closed memory.
+  // Strings without pointers in memory of the library are passed as they are, and others are copied there.
+  const passed = checkStringOperands(operands, { shared: host.allocator }).operands
   for (const { block } of [...operands.map(({ tensor }) => tensor), ...into.filter((one) => one !== undefined)])
     checkEnterable(block)
   const codes = operandTypes(operation, counts, values).map(({ code }) => code)
@@ -93,7 +90,7 @@ function beginCall(target: RemoteTarget, instances: RemoteInstances, args: reado
   return {
     kernel: instance.kernel,
     operands: [
-      ...passed,
+      ...passed.map(({ tensor }) => ({ tensor, type: tensor.type, isWritten: false })),
       ...into.map((tensor) => (tensor === undefined ? null : { tensor, type: tensor.type, isWritten: true })),
     ],
     body,
@@ -103,14 +100,6 @@ function beginCall(target: RemoteTarget, instances: RemoteInstances, args: reado
     failure: (head) => instances.failure(name, head),
     ended: () => instances.give(instance),
   }
-}
-
-/** Strings without pointers in memory of the library are passed as they are. */
-function passedOperand({ host, packStrings }: RemoteTarget, { tensor, key, source }: Operand): RemoteOperand {
-  if (!key.isString) return { tensor, type: tensor.type, isWritten: false }
-  const segment = packStrings(source as StringTensorLike, host.allocator)
-  const bytes = new Tensor(segment, tensorType('uint8', [segment.byteSize]), cpu)
-  return { tensor: bytes, type: bytes.type, isWritten: false }
 }
 
 /** Describes a tensor as `tn_host_tensor_t`. */
