@@ -105,7 +105,9 @@ export function customCall(
  * @example
  * const add = hostCall(library, 'do_custom_call')
  * const a = add([b, c], { results: [f32([2048])] })
- * const [d, e] = hostCall(library, 'nested_sums')([[v, [w, x], y]], { results: [[f32([512]), f32([1024])]] })
+ * using sums = NativeLibrary.open('./libkernels_runtime.so')
+ * const [v, w, x, y] = [32, 64, 128, 256].map((size) => tensor('f32', [size]))
+ * const [totals, firsts] = hostCall(sums, 'nested_sums')([[v, [w, x], y]], { results: [f32([512]), f32([1024])] })
  */
 export function hostCall(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): HostCall {
   const target = hostFunction(library, symbol, options)

@@ -29,8 +29,13 @@ const DEEPEST = 64
  *
  * @throws {ArgumentError} if a type cannot be described: elements that are packed, or strides that are not those of a layout.
  * @example
+ * using kernels = NativeLibrary.open('./libkernels_runtime.so')
  * const opaque = shapeProto(f32([2, 3]))
- * const call = hostFunction(library, 'f', { apiVersion: 3 }).prepare({ operands: [f32([2, 3])], results: [f32([2, 3])], opaque })
+ * const call = hostFunction(kernels, 'copy_opaque', { apiVersion: 3 }).prepare({
+ *   operands: [],
+ *   results: [u8([opaque.length]), s64([])],
+ *   opaque,
+ * })
  */
 export function shapeProto(shape: OperandShape): Uint8Array {
   return writeShape(shape, 'shape', 0)
