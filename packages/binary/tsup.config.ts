@@ -1,3 +1,3 @@
 import { esmLibrary } from '@tenon/config/tsup'
 
-export default esmLibrary(['src/index.ts', 'src/internal.ts'])
+export default esmLibrary(['src/index.ts', 'src/internal.ts', 'src/private-directory.ts'])

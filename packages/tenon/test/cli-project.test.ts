@@ -313,7 +313,18 @@ test('the commands need @tenon/build, and say how to install it', () => {
   cpSync(fileURLToPath(new URL('../dist', import.meta.url)), join(program, '..'), { recursive: true })
   cpSync(fileURLToPath(new URL('../package.json', import.meta.url)), join(program, '../../package.json'))
   mkdirSync(join(directory, 'node_modules/@tenon'))
-  for (const name of ['core', 'custom-call', 'packed-func', 'pools', 'isolate', 'nnapi', 'binary', 'scope', 'tstring'])
+  for (const name of [
+    'core',
+    'custom-call',
+    'packed-func',
+    'pools',
+    'isolate',
+    'nnapi',
+    'binary',
+    'scope',
+    'tstring',
+    'tensorflow',
+  ])
     symlinkSync(join(root, 'packages', name), join(directory, 'node_modules/@tenon', name))
   const start = (cwd: string, command: readonly string[]): { status: number | null; stderr: string } =>
     spawnSync(process.execPath, [program, ...command], {

@@ -66,6 +66,8 @@ const isolated =
 export const refusals: readonly Refusal[] = Object.entries<Record<string, (options: never) => unknown>>({
   core: {
     'NativeLibrary.function': (options) => kernels().function('do_custom_call', options),
+    'NativeLibrary.function, options': (options) =>
+      kernels().function('do_custom_call', { parameters: ['pointer', 'pointer'] }, options),
     runScript: (options) => runScript('', options),
     platformLibrary: (options) => core.platformLibrary('file:///x.js', options),
     parseSignature: (options) => core.parseSignature('name', '() -> ()', options),

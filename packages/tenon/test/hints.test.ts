@@ -50,6 +50,7 @@ describe('hints', () => {
       'scope',
       'serve',
       'tenon',
+      'tensorflow',
       'tstring',
     ])
     expect(hints.length).toBeGreaterThan(150)

@@ -30,6 +30,8 @@ const foreign = new Set([
   'pthread_exit',
   'strlen',
   'sqlite3_close',
+  'Ref',
+  'TF_GetStream',
   'JSON.stringify',
   'process.memoryUsage',
   'terminate',

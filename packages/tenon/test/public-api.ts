@@ -24,6 +24,7 @@ const entries = [
   'custom-call',
   'packed-func',
   'tstring',
+  'tensorflow',
   'pools',
   'isolate',
   'nnapi',

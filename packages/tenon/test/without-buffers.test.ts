@@ -9,10 +9,13 @@ import { type Ended, pageBlocks, readerDirectory, runInDirectory } from './reade
 /** The READMEs whose first examples use pools or isolation, which need views of native memory that another process has. */
 const refused = ['packages/isolate/README.md', 'packages/serve/README.md']
 
+/** The README whose first example loads a library that a shell block of the page compiles. */
+const compiled = 'packages/tensorflow/README.md'
+
 const readme = /^(packages\/[^/]+\/)?README\.md$/
 const firstExamples = [...new Set(pageBlocks.map(({ page }) => page))].flatMap((page) => {
   const first = pageBlocks.find(({ language, page: own }) => own === page && language === 'ts')
-  return readme.test(page) && first !== undefined ? [[page, first.code] as const] : []
+  return readme.test(page) && page !== compiled && first !== undefined ? [[page, first.code] as const] : []
 })
 
 let directory: string

@@ -11,6 +11,9 @@ const MAIN_ENTRIES: ReadonlySet<string> = new Set(['index.js', 'internal.js'])
  */
 const ENTRY = '\0entry:'
 
+/** The first line of a program. */
+const SHEBANG = '#!/usr/bin/env node\n'
+
 /** The share of the merged file below which the part that another entry point loads is a file of its own. */
 const SMALL_PART = 0.1
 
@@ -43,11 +46,14 @@ export async function mergeChunks(directory: string, files: readonly string[], b
       },
     ],
   })
+  const programs = new Set(
+    entries.filter((file) => readFileSync(file, 'utf8').startsWith(SHEBANG)).map((file) => ENTRY + file),
+  )
   for (const file of scripts.filter(isChunk)) for (const name of [file, `${file}.map`]) rmSync(name)
   await bundle.write({
     dir: directory,
     format: 'esm',
-    banner,
+    banner: ({ facadeModuleId }) => (programs.has(facadeModuleId ?? '') ? SHEBANG : '') + banner,
     entryFileNames: '[name].js',
     chunkFileNames: ({ name }) => `${name.replace(/-[A-Z0-9]{8}$/, '')}-[hash].js`,
     minifyInternalExports: false,
@@ -88,5 +94,8 @@ function loadedFiles(entries: readonly string[]): ReadonlySet<string> {
 }
 
 function readBuilt(path: string, banner: string): { code: string; map: string } {
-  return { code: readFileSync(path, 'utf8').replace(banner, ''), map: readFileSync(`${path}.map`, 'utf8') }
+  return {
+    code: readFileSync(path, 'utf8').replace(SHEBANG, '').replace(banner, ''),
+    map: readFileSync(`${path}.map`, 'utf8'),
+  }
 }

@@ -1,4 +1,4 @@
-import { openPrivateDirectory, userCachePath } from '@tenon/binary/internal'
+import { openPrivateDirectory, userCachePath } from '@tenon/binary/private-directory'
 import { resolve } from 'node:path'
 
 import { CompileError } from './compile-error.ts'

@@ -1,4 +1,4 @@
-import { publishDirectory, removeQuietly } from '@tenon/binary/internal'
+import { publishDirectory, removeQuietly } from '@tenon/binary/private-directory'
 import { createHash, randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'

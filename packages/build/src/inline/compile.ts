@@ -1,4 +1,4 @@
-import { removeQuietly } from '@tenon/binary/internal'
+import { removeQuietly } from '@tenon/binary/private-directory'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

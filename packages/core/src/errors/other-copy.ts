@@ -35,5 +35,5 @@ export function copyHint(value: unknown): string | undefined {
     // A proxy can throw.
     return undefined
   }
-  return 'A process must have one copy of @tenon/core: npm ls @tenon/core lists them. Make all packages depend on the same version.'
+  return 'Make all packages depend on the same version of @tenon/core, because a process must have one copy of it: npm ls @tenon/core lists them.'
 }

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { openPrivateDirectory, publishDirectory, removeQuietly, userCachePath } from '@tenon/binary/internal'
+import { openPrivateDirectory, publishDirectory, removeQuietly, userCachePath } from '@tenon/binary/private-directory'
 import { LoadError } from '../errors/kinds.ts'
 
 /** A file that a bundle contains. */

@@ -135,9 +135,9 @@ function findStaleReadme({ files }: NpmPackage): string[] {
 
 /** The greatest sizes of the unpacked packages in bytes: what they had, with room for a fifth more. */
 const limits: Readonly<Record<string, number>> = {
-  tenon: 3_000_000,
+  tenon: 3_600_000,
   '@tenon/nnapi': 1_600_000,
-  '@tenon/core': 2_400_000,
+  '@tenon/core': 3_000_000,
   '@tenon/scope': 1_200_000,
   '@tenon/custom-call': 1_300_000,
   '@tenon/packed-func': 1_100_000,
