@@ -18,6 +18,7 @@ const size = 'a buffer of koffi takes more memory than one of the module for Nod
 
 const known: readonly KnownFailure[] = [
   { package: '@tenon/core', title: 'a raw view cannot be transferred to another thread', reason: buffers },
+  { package: '@tenon/scope', title: 'a file that is mapped without a scope', reason: buffers },
   { package: '@tenon/pools', title: 'handle() Atomics.wait() and notify()', reason: buffers },
   { package: '@tenon/pools', title: 'handle() memory in a worker lives on after the owner', reason: buffers },
   { package: '@tenon/pools', title: 'handle() raw views in a worker stay valid', reason: buffers },

@@ -62,7 +62,7 @@ TEST(host_memory_refuses_ranges_outside_of_it) {
   uint8_t *bytes = share(id, 4096, true);
   const tn_host_operand_t wrong[] = {READ(id, 4096, 1),         READ(id, 0, 4097),          READ(id, UINT64_MAX, 2),
                                      READ(id, 1, UINT64_MAX),   READ(id, UINT64_MAX, UINT64_MAX), READ(id + 1, 0, 1),
-                                     {id, 8, 0, 1},             {id, TN_HOST_NULL, 0, 1}};
+                                     {id, 16, 0, 1},            {id, TN_HOST_NULL, 0, 1}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     CHECK(reach(wrong[i]) == NULL);
     CHECK(slot_zero()->error == TN_HOST_REQUEST_ERROR);
