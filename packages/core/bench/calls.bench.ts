@@ -1,4 +1,4 @@
-import { ofNodeFfi, type Suite } from '@tenon/bench'
+import { ofNodeFfi, type Row, type Suite } from '@tenon/bench'
 import { gcAllocator, NativeLibrary, type Segment } from '@tenon/core'
 import { globalLifetime } from '../src/memory/global-lifetime.ts'
 import { callsInProgress, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
@@ -30,139 +30,12 @@ function segment(text: string): Segment {
 export const suite = {
   package: '@tenon/core',
   rows: [
-    {
-      name: 'call a function without arguments',
-      unit: 'ns',
-      setup: () => {
-        const ours = fixture.function(IDENTITY, {})
-        const koffiCall = rawFixture.func(IDENTITY, 'void', [])
-        const addon = addonCall<() => void>('none', IDENTITY)
-        return {
-          ours: () => ours(),
-          peers: {
-            'Node-API addon': () => addon(),
-            koffi: () => koffiCall(),
-            ...ofNodeFfi(FIXTURE, (library) => {
-              const call = library.getFunction(IDENTITY, { return: 'void', arguments: [] }) as () => void
-              return () => call()
-            }),
-          },
-        }
-      },
-    },
-    {
-      name: 'call a critical function without arguments',
-      unit: 'ns',
-      setup: () => {
-        const ours = fixture.function(IDENTITY, {}, { critical: true })
-        const koffiCall = rawFixture.func(IDENTITY, 'void', [])
-        const addon = addonCall<() => void>('none', IDENTITY)
-        return {
-          ours: () => ours(),
-          peers: {
-            'Node-API addon': () => addon(),
-            koffi: () => koffiCall(),
-            ...ofNodeFfi(FIXTURE, (library) => {
-              const call = library.getFunction(IDENTITY, { return: 'void', arguments: [] }) as () => void
-              return () => call()
-            }),
-          },
-        }
-      },
-    },
-    {
-      name: 'pass int32',
-      unit: 'ns',
-      target: { 'Node-API addon': 0.8 },
-      setup: () => {
-        const ours = fixture.function('fixture_int32', { result: 'int32', parameters: ['int32'] })
-        const koffiCall = rawFixture.func('fixture_int32', 'int32_t', ['int32_t'])
-        const addon = addonCall<(value: number) => number>('int32', 'fixture_int32')
-        return {
-          ours: () => ours(-7),
-          peers: {
-            'Node-API addon': () => addon(-7),
-            koffi: () => koffiCall(-7),
-            ...ofNodeFfi(FIXTURE, (library) => {
-              const signature = { return: 'int32', arguments: ['int32'] }
-              const call = library.getFunction('fixture_int32', signature) as (value: number) => number
-              return () => call(-7)
-            }),
-          },
-        }
-      },
-    },
-    {
-      name: 'pass int32 to a critical function',
-      unit: 'ns',
-      target: { 'Node-API addon': 0.8 },
-      setup: () => {
-        const ours = fixture.function('fixture_int32', { result: 'int32', parameters: ['int32'] }, { critical: true })
-        const koffiCall = rawFixture.func('fixture_int32', 'int32_t', ['int32_t'])
-        const addon = addonCall<(value: number) => number>('int32', 'fixture_int32')
-        return {
-          ours: () => ours(-7),
-          peers: {
-            'Node-API addon': () => addon(-7),
-            koffi: () => koffiCall(-7),
-            ...ofNodeFfi(FIXTURE, (library) => {
-              const signature = { return: 'int32', arguments: ['int32'] }
-              const call = library.getFunction('fixture_int32', signature) as (value: number) => number
-              return () => call(-7)
-            }),
-          },
-        }
-      },
-    },
-    {
-      name: 'pass two doubles',
-      unit: 'ns',
-      target: { 'Node-API addon': 0.8 },
-      setup: () => {
-        const ours = fixture.function('fixture_float64', { result: 'float64', parameters: ['float64', 'float64'] })
-        const koffiCall = rawFixture.func('fixture_float64', 'double', ['double', 'double'])
-        const addon = addonCall<(a: number, b: number) => number>('doubles', 'fixture_float64')
-        return {
-          ours: () => ours(1.5, 2.5),
-          peers: {
-            'Node-API addon': () => addon(1.5, 2.5),
-            koffi: () => koffiCall(1.5, 2.5),
-            ...ofNodeFfi(FIXTURE, (library) => {
-              const signature = { return: 'double', arguments: ['double', 'double'] }
-              const call = library.getFunction('fixture_float64', signature) as (a: number, b: number) => number
-              return () => call(1.5, 2.5)
-            }),
-          },
-        }
-      },
-    },
-    {
-      name: 'pass two doubles to a critical function',
-      unit: 'ns',
-      target: { 'Node-API addon': 0.8 },
-      setup: () => {
-        const critical = { critical: true }
-        const ours = fixture.function(
-          'fixture_float64',
-          { result: 'float64', parameters: ['float64', 'float64'] },
-          critical,
-        )
-        const koffiCall = rawFixture.func('fixture_float64', 'double', ['double', 'double'])
-        const addon = addonCall<(a: number, b: number) => number>('doubles', 'fixture_float64')
-        return {
-          ours: () => ours(1.5, 2.5),
-          peers: {
-            'Node-API addon': () => addon(1.5, 2.5),
-            koffi: () => koffiCall(1.5, 2.5),
-            ...ofNodeFfi(FIXTURE, (library) => {
-              const signature = { return: 'double', arguments: ['double', 'double'] }
-              const call = library.getFunction('fixture_float64', signature) as (a: number, b: number) => number
-              return () => call(1.5, 2.5)
-            }),
-          },
-        }
-      },
-    },
+    withoutArguments('call a function without arguments', {}),
+    withoutArguments('call a critical function without arguments', { critical: true }),
+    passInt32('pass int32', {}),
+    passInt32('pass int32 to a critical function', { critical: true }),
+    passDoubles('pass two doubles', {}),
+    passDoubles('pass two doubles to a critical function', { critical: true }),
     {
       name: 'pass three int64',
       unit: 'ns',
@@ -381,3 +254,83 @@ export const suite = {
     },
   ],
 } satisfies Suite
+
+/** A call without arguments. @param options those of the function */
+function withoutArguments(name: string, options: { readonly critical?: boolean }): Row {
+  return {
+    name,
+    unit: 'ns',
+    setup: () => {
+      const ours = fixture.function(IDENTITY, {}, options)
+      const koffiCall = rawFixture.func(IDENTITY, 'void', [])
+      const addon = addonCall<() => void>('none', IDENTITY)
+      return {
+        ours: () => ours(),
+        peers: {
+          'Node-API addon': () => addon(),
+          koffi: () => koffiCall(),
+          ...ofNodeFfi(FIXTURE, (library) => {
+            const call = library.getFunction(IDENTITY, { return: 'void', arguments: [] }) as () => void
+            return () => call()
+          }),
+        },
+      }
+    },
+  }
+}
+
+/** A call with one int32. @param options those of the function */
+function passInt32(name: string, options: { readonly critical?: boolean }): Row {
+  return {
+    name,
+    unit: 'ns',
+    target: { 'Node-API addon': 0.8 },
+    setup: () => {
+      const ours = fixture.function('fixture_int32', { result: 'int32', parameters: ['int32'] }, options)
+      const koffiCall = rawFixture.func('fixture_int32', 'int32_t', ['int32_t'])
+      const addon = addonCall<(value: number) => number>('int32', 'fixture_int32')
+      return {
+        ours: () => ours(-7),
+        peers: {
+          'Node-API addon': () => addon(-7),
+          koffi: () => koffiCall(-7),
+          ...ofNodeFfi(FIXTURE, (library) => {
+            const signature = { return: 'int32', arguments: ['int32'] }
+            const call = library.getFunction('fixture_int32', signature) as (value: number) => number
+            return () => call(-7)
+          }),
+        },
+      }
+    },
+  }
+}
+
+/** A call with two doubles. @param options those of the function */
+function passDoubles(name: string, options: { readonly critical?: boolean }): Row {
+  return {
+    name,
+    unit: 'ns',
+    target: { 'Node-API addon': 0.8 },
+    setup: () => {
+      const ours = fixture.function(
+        'fixture_float64',
+        { result: 'float64', parameters: ['float64', 'float64'] },
+        options,
+      )
+      const koffiCall = rawFixture.func('fixture_float64', 'double', ['double', 'double'])
+      const addon = addonCall<(a: number, b: number) => number>('doubles', 'fixture_float64')
+      return {
+        ours: () => ours(1.5, 2.5),
+        peers: {
+          'Node-API addon': () => addon(1.5, 2.5),
+          koffi: () => koffiCall(1.5, 2.5),
+          ...ofNodeFfi(FIXTURE, (library) => {
+            const signature = { return: 'double', arguments: ['double', 'double'] }
+            const call = library.getFunction('fixture_float64', signature) as (a: number, b: number) => number
+            return () => call(1.5, 2.5)
+          }),
+        },
+      }
+    },
+  }
+}

@@ -1,4 +1,4 @@
-import type { Contestants, Suite } from '@tenon/bench'
+import type { Contestants, Row, Suite } from '@tenon/bench'
 import { NativeLibrary, tensor, type Tensor } from '@tenon/core'
 import { customCall, f32, targetCall, typedHandler, type CustomCall } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
@@ -57,111 +57,11 @@ export const suite = {
         }
       },
     },
-    {
-      name: 'call as a function, 2 shapes in turn',
-      unit: 'ns',
-      target: { 'one shape': 1.3 },
-      setup: (): Contestants => {
-        const { one, many, teardown } = open(2)
-        return {
-          ours: () => {
-            const i = many.next()
-            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
-          },
-          peers: {
-            'one shape': () => {
-              const i = one.next()
-              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
-            },
-          },
-          teardown,
-        }
-      },
-    },
-    {
-      name: 'call as a function, 4 shapes in turn',
-      unit: 'ns',
-      target: { 'one shape': 1.3 },
-      setup: (): Contestants => {
-        const { one, many, teardown } = open(4)
-        return {
-          ours: () => {
-            const i = many.next()
-            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
-          },
-          peers: {
-            'one shape': () => {
-              const i = one.next()
-              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
-            },
-          },
-          teardown,
-        }
-      },
-    },
-    {
-      name: 'call as a function, 8 shapes in turn',
-      unit: 'ns',
-      target: { 'one shape': 1.3 },
-      setup: (): Contestants => {
-        const { one, many, teardown } = open(8)
-        return {
-          ours: () => {
-            const i = many.next()
-            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
-          },
-          peers: {
-            'one shape': () => {
-              const i = one.next()
-              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
-            },
-          },
-          teardown,
-        }
-      },
-    },
-    {
-      name: 'call as a function, 16 shapes in turn',
-      unit: 'ns',
-      target: { 'one shape': 1.5 },
-      setup: (): Contestants => {
-        const { one, many, teardown } = open(16)
-        return {
-          ours: () => {
-            const i = many.next()
-            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
-          },
-          peers: {
-            'one shape': () => {
-              const i = one.next()
-              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
-            },
-          },
-          teardown,
-        }
-      },
-    },
-    {
-      name: 'call as a function, 1,000 shapes in turn',
-      unit: 'ns',
-      target: { 'one shape': 1.5 },
-      setup: (): Contestants => {
-        const { one, many, teardown } = open(1000)
-        return {
-          ours: () => {
-            const i = many.next()
-            many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
-          },
-          peers: {
-            'one shape': () => {
-              const i = one.next()
-              one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
-            },
-          },
-          teardown,
-        }
-      },
-    },
+    inTurn(2, 1.3),
+    inTurn(4, 1.3),
+    inTurn(8, 1.3),
+    inTurn(16, 1.5),
+    inTurn(1000, 1.5),
     {
       name: 'kernel with a signature, 1,000 shapes in turn',
       unit: 'ns',
@@ -247,3 +147,28 @@ export const suite = {
     },
   ],
 } satisfies Suite
+
+/** The row of a function that is called with tensors of several shapes in turn. @param target the greatest ratio to calls with one shape */
+function inTurn(count: number, target: number): Row {
+  return {
+    name: `call as a function, ${count.toLocaleString('en')} shapes in turn`,
+    unit: 'ns',
+    target: { 'one shape': target },
+    setup: (): Contestants => {
+      const { one, many, teardown } = open(count)
+      return {
+        ours: () => {
+          const i = many.next()
+          many.call([many.x[i]!], { results: [many.y[i]!], attrs: { eps } })
+        },
+        peers: {
+          'one shape': () => {
+            const i = one.next()
+            one.call([one.x[i]!], { results: [one.y[i]!], attrs: { eps } })
+          },
+        },
+        teardown,
+      }
+    },
+  }
+}

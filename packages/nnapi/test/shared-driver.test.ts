@@ -51,7 +51,7 @@ describe.runIf(hasFiles).each(homes)('a driver %s that threads share', (_, start
       ])
       await other.driver.closeAsync()
     })
-    // What another thread had named goes on.
+    // The objects that another thread named still work.
     prepared.run({ inputs: [x], outputs: [y] })
     await driver.closeAsync()
   })

@@ -13,9 +13,12 @@ static const void *base_of(const void *address) {
   return dladdr(address, &info) == 0 ? NULL : info.dli_fbase;
 }
 
-static TF_KernelBuilder *new_builder(const char *operation, const char *device, const void *caller) {
+static TF_KernelBuilder *new_builder(const char *operation, const char *device, void *(*create)(TF_OpKernelConstruction *),
+                                     void (*destroy)(void *), const void *caller) {
   TF_KernelBuilder *builder = calloc(1, sizeof *builder);
   if (builder == NULL) return NULL;
+  builder->create = create;
+  builder->destroy = destroy;
   builder->operation = strdup(operation);
   builder->device = strdup(device);
   builder->label = strdup("");
@@ -25,22 +28,16 @@ static TF_KernelBuilder *new_builder(const char *operation, const char *device, 
 
 TF_KernelBuilder *TF_NewKernelBuilder(const char *operation, const char *device, void *(*create)(TF_OpKernelConstruction *),
                                       void (*compute)(void *, TF_OpKernelContext *), void (*destroy)(void *)) {
-  TF_KernelBuilder *builder = new_builder(operation, device, __builtin_return_address(0));
-  if (builder == NULL) return NULL;
-  builder->create = create;
-  builder->compute = compute;
-  builder->destroy = destroy;
+  TF_KernelBuilder *builder = new_builder(operation, device, create, destroy, __builtin_return_address(0));
+  if (builder != NULL) builder->compute = compute;
   return builder;
 }
 
 TF_KernelBuilder *TF_NewAsyncKernelBuilder(const char *operation, const char *device, void *(*create)(TF_OpKernelConstruction *),
                                            void (*compute)(void *, TF_OpKernelContext *, TF_AsyncOpKernelDoneCallback *),
                                            void (*destroy)(void *)) {
-  TF_KernelBuilder *builder = new_builder(operation, device, __builtin_return_address(0));
-  if (builder == NULL) return NULL;
-  builder->create = create;
-  builder->compute_async = compute;
-  builder->destroy = destroy;
+  TF_KernelBuilder *builder = new_builder(operation, device, create, destroy, __builtin_return_address(0));
+  if (builder != NULL) builder->compute_async = compute;
   return builder;
 }
 

@@ -102,13 +102,17 @@ void TF_SetStatusFromIOError(TF_Status *status, int error_code, const char *cont
   tn__tf_set(status, code_of(error_code), "%s; %s", context == NULL ? "" : context, strerror(error_code));
 }
 
-void tn__tf_set(TF_Status *status, TF_Code code, const char *format, ...) {
+static void set_formatted(TF_Status *status, TF_Code code, const char *format, va_list arguments) {
   char message[1024];
+  vsnprintf(message, sizeof message, format, arguments);
+  TF_SetStatus(status, code, message);
+}
+
+void tn__tf_set(TF_Status *status, TF_Code code, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
+  set_formatted(status, code, format, arguments);
   va_end(arguments);
-  TF_SetStatus(status, code, message);
 }
 
 /* Threads of a kernel may fail at the same time. */
@@ -127,13 +131,11 @@ void tn__tf_keep_failure(uint64_t *place, const TF_Status *status) {
 }
 
 void tn__tf_fail(uint64_t *place, TF_Code code, const char *format, ...) {
-  char message[1024];
+  TF_Status *status = TF_NewStatus();
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(message, sizeof message, format, arguments);
+  set_formatted(status, code, format, arguments);
   va_end(arguments);
-  TF_Status *status = TF_NewStatus();
-  TF_SetStatus(status, code, message);
   keep(place, status);
 }
 

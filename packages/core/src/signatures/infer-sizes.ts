@@ -120,7 +120,7 @@ class Axes {
 /** The name of an axis of a group, which no size can have. */
 const nameIn = (group: string, index: number): string => `...${group}.${index}`
 
-/** What must be true for the types, and the sizes that they determine. */
+/** A condition on the types, and on the sizes that they determine. */
 type Test = (types: readonly (TensorType | undefined)[], sizes: readonly number[]) => boolean
 
 /** Compiles the conditions, and the axes that are compared with expressions. Undefined if a name is not known. */

@@ -23,6 +23,9 @@ export interface NativeStrings {
   readonly follows: boolean
 }
 
+/** The number of strings of a shape. */
+export const countOf = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1)
+
 /** The structs of one thread, which each call fills anew. */
 interface Structs {
   readonly tensor: NativeStruct

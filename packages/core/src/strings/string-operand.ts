@@ -14,7 +14,7 @@ import { stringType } from '../types/string-type.ts'
 import { TENSOR_ALIGNMENT } from '../memory/collected-memory.ts'
 import { Tensor } from '../types/tensor.ts'
 import { checkAxisSize, type TensorType } from '../types/tensor-type.ts'
-import { checkOperand, isPacked, measurePacked, writePacked, type NativeStrings } from './native-strings.ts'
+import { checkOperand, countOf, isPacked, measurePacked, writePacked, type NativeStrings } from './native-strings.ts'
 import { STRING_LAYOUTS, stringSize, type StringLayout } from './string-layout.ts'
 import { knownMemory, type StringMemory, type StringTensorLike } from './string-tensor-like.ts'
 
@@ -122,8 +122,6 @@ function copyOf({ block, base, byteSize }: Segment, allocator: NativeAllocator):
   to.block.bytes.set(block.bytes.subarray(base, base + byteSize), to.base)
   return to
 }
-
-const countOf = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1)
 
 function memoryOf(value: unknown, place: string): StringMemory {
   if (typeof value !== 'object' || value === null) refuse(value, place)

@@ -6,13 +6,21 @@ import { globalGate } from '../memory/global-lifetime.ts'
 import { Segment } from '../memory/segment.ts'
 import { tensor } from '../types/make-tensor.ts'
 import type { Tensor } from '../types/tensor.ts'
-import { checkPacked, freeBlocks, isPacked, measurePacked, writePacked, type NativeStrings } from './native-strings.ts'
+import {
+  checkPacked,
+  countOf,
+  freeBlocks,
+  isPacked,
+  measurePacked,
+  writePacked,
+  type NativeStrings,
+} from './native-strings.ts'
 import { makeStrings, type StringTensorLike } from './string-tensor-like.ts'
 
 /** Returns the strings of a result, whose elements a kernel of this process has written. */
 function stringsOf({ type, segment }: Tensor): NativeStrings {
   const { layout, shape } = type.strings!
-  return { layout, count: shape.reduce((product, size) => product * size, 1), segment, follows: true }
+  return { layout, count: countOf(shape), segment, follows: true }
 }
 
 /**

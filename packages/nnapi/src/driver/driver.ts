@@ -49,7 +49,7 @@ export interface BackendBuffer {
   release(): void
 }
 
-/** What another thread of this process needs to name models and buffers. */
+/** The data by which another thread of this process names models and buffers. */
 export interface BackendShare {
   /** A socket to the driver, which the other thread takes over. */
   readonly socket: number
@@ -92,7 +92,7 @@ export interface Backend {
     description: AllocateDescription,
     options: AsyncRequestOptions,
   ): Promise<BackendBuffer>
-  /** Opens a channel for another thread of this process. @throws {PoolsError} if the driver, or one that is named, has none */
+  /** Opens a channel for another thread of this process. @throws {PoolsError} for a driver in this thread, and on a system without sockets */
   share(models: readonly BackendModel[], buffers: readonly BackendBuffer[]): Promise<BackendShare>
   close(): void | Promise<void>
 }

@@ -7,7 +7,7 @@ import { decodeBody, type Reader, u32 } from '../wire/body.ts'
 import { readPool } from '../wire/pool-codec.ts'
 import type { Budget } from './budget.ts'
 
-/** The pools of files that this process has for its clients. Each has a descriptor, and other pools have none. */
+/** The pools of files that this process has for its clients. Only these pools have a descriptor. */
 let filePools = 0
 
 /** The pools that a client has registered through one channel, which its messages name by their ids. */

@@ -11,7 +11,7 @@ import { checkModel } from '../model/validate-model.ts'
 import type { Budget } from './budget.ts'
 import { ClientBuffers } from './client-buffers.ts'
 
-/** What the author of a driver has made, and the limits of each client. */
+/** The models and hooks of the author of a driver, and the limits of each client. */
 export interface ClientParts {
   readonly kernels: KernelRegistry
   readonly allocate: PlaceBuffer | undefined

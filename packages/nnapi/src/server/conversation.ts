@@ -27,7 +27,7 @@ import { LastExecution } from './last-execution.ts'
 import { RequestQueue, type Waiting } from './request-queue.ts'
 import { bodyOf, compute, findRequest } from './requests.ts'
 
-/** What a conversation names, of which the pools are its own. */
+/** The objects that the messages of a connection name. The connection owns only the pools. */
 export interface ConversationParts {
   readonly client: Client
   readonly pools: ClientPools

@@ -1,6 +1,6 @@
 import { operations } from '../wire/frame.ts'
 
-/** The least and the most attachments of a message. Other messages have none. */
+/** The least and the most attachments of a message. Messages of other kinds have no attachments. */
 export const ATTACHMENTS_OF: ReadonlyMap<number, readonly [least: number, most: number]> = new Map([
   [operations.HELLO, [0, 1]],
   [operations.REGISTER_POOL, [1, 1]],

@@ -13,7 +13,7 @@ const CALL_SHIFT: number = CONSTANTS.TN_PACKED_CALL_SHIFT
 /** A bit of `head[CALL]`: set before each call, and cleared when it begins. */
 const CALL_SELECTED: number = CONSTANTS.TN_PACKED_CALL_SELECTED
 
-/** What calls need of the argument stack. */
+/** The parts of the argument stack that calls use. */
 interface PerformingStack {
   readonly host: PackedFunctions
   readonly address: number

@@ -13,7 +13,7 @@ import { isTensorFlow, makeStrings, readTensorFlowOptions, tensorFlowSignatures 
 import type { LibraryFile } from '../signatures/library-file.ts'
 import { sha256Of } from '../signatures/sidecar.ts'
 
-/** What libraries register when they are loaded, by the digests of their files. */
+/** The registrations that libraries make when they are loaded, by the digests of their files. */
 const known = new Map<string, Registrations>()
 
 /** The kernels of TensorFlow's C API in an isolated library. A worker loads the library to learn of them. */

@@ -27,7 +27,7 @@ export interface SidecarDefinition {
 
 const DEFINITION_KEYS = ['inputs', 'outputs', 'attrs'] as const
 
-/** What a sidecar describes. */
+/** The kernels and definitions that a sidecar describes. */
 export interface Sidecar {
   readonly kernels: readonly SidecarKernel[]
   readonly definitions: readonly SidecarDefinition[]

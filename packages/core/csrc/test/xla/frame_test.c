@@ -64,7 +64,7 @@ TEST(frame_gets_the_dimensions_that_a_caller_sets) {
     const tn_xla_buffer_t *first = seen.args.args[0];
     CHECK(first->dims != dims && first->rank == 2 && first->dims[0] == run && first->dims[1] == run << 40);
     CHECK(first[2].rank == 1 && first[2].dims[0] == 0 && tn_xla_frame_written(call) == 0);
-    /* What a handler writes there is not that of the next run. */
+    /* Values that a handler writes there do not reach the next run. */
     first->dims[0] = 99;
     CHECK(tn_xla_frame_written(call) == 1);
   }
