@@ -7,27 +7,31 @@ const MAX_TABLE_BYTES: number = 256 * 1024 * 1024
 /** The number of bytes of a text that are read at a time. */
 const TEXT_BLOCK_BYTES = 256
 
+/** The fields of tables that have 32 bits in all files. */
+const WORDS_OF_32_BITS: ReadonlySet<string> = new Set(['name', 'type', 'link', 'info'])
+
 /** Reads the structures of a binary file, and checks every offset and size, because all of them come from the file. */
 export class BinaryReader {
   readonly littleEndian: boolean
-  readonly #source: ByteSource
+  /** The bytes, for readers that check each range themselves. */
+  readonly source: ByteSource
 
   constructor(source: ByteSource, littleEndian: boolean) {
-    this.#source = source
+    this.source = source
     this.littleEndian = littleEndian
   }
 
   get byteSize(): number {
-    return this.#source.byteSize
+    return this.source.byteSize
   }
 
   withEndianness(littleEndian: boolean): BinaryReader {
-    return new BinaryReader(this.#source, littleEndian)
+    return new BinaryReader(this.source, littleEndian)
   }
 
   part(offset: number, byteSize: number, what: string): BinaryReader {
     this.#check(offset, byteSize, what)
-    const source = this.#source
+    const source = this.source
     return new BinaryReader(
       { byteSize, read: (start, length) => source.read(offset + start, length) },
       this.littleEndian,
@@ -40,7 +44,7 @@ export class BinaryReader {
     if (byteSize > MAX_TABLE_BYTES) {
       throw new BinaryFormatError(`the ${what} has ${byteSize} bytes, more than the limit of ${MAX_TABLE_BYTES}`)
     }
-    return new Fields(this.#source.read(offset, byteSize), this.littleEndian, what)
+    return new Fields(this.source.read(offset, byteSize), this.littleEndian, what)
   }
 
   /**
@@ -61,8 +65,8 @@ export class BinaryReader {
   }
 
   /**
-   * Reads a table as objects of the fields in `layout`, which has their offsets and the size of an entry. The fields `type`,
-   * `link` and `info` have 32 bits, and the other fields have `bits` bits. A table at offset 0 is absent.
+   * Reads a table as objects of the fields in `layout`, which has their offsets and the size of an entry. The fields `name`,
+   * `type`, `link` and `info` have 32 bits, and the other fields have `bits` bits. A table at offset 0 is absent.
    */
   table<Field extends string>(
     what: string,
@@ -77,14 +81,13 @@ export class BinaryReader {
       throw new BinaryFormatError(`an entry of the ${what} should have ${size} bytes, but has ${entrySize}`)
     }
     const fields = this.fields(offset, count * entrySize, what)
-    const columns = Object.entries<number>(layout)
+    const columns = Object.entries<number>(layout).map(
+      ([name, at]) => [name, at, WORDS_OF_32_BITS.has(name) ? 32 : bits] as const,
+    )
     const entries: Record<string, number>[] = []
     for (let index = 0, start = 0; index < count; index++, start += entrySize) {
       const entry: Record<string, number> = {}
-      for (const [name, at] of columns) {
-        const width = name === 'type' || name === 'link' || name === 'info' ? 32 : bits
-        entry[name] = fields.word(start + at, width)
-      }
+      for (const [name, at, width] of columns) entry[name] = fields.word(start + at, width)
       entries.push(entry)
     }
     return entries
@@ -192,5 +195,13 @@ export class StringTable {
     this.#budget -= text.length + 1
     if (this.#budget < 0) throw new BinaryFormatError('the names are far larger in total than their string table')
     return text
+  }
+
+  /** Reads at most `limit` bytes of a name, for readers that keep few of them. An offset outside of the table is an empty name. */
+  peek(offset: number, limit: number): string {
+    const { bytes } = this.#fields
+    const part = bytes.subarray(offset, offset + limit)
+    const end = part.indexOf(0)
+    return part.toString('utf8', 0, end === -1 ? part.length : end)
   }
 }

@@ -10,15 +10,25 @@ export interface ByteSource {
 /** A file up to this size in bytes is read at once. */
 const MAX_BYTES_AT_ONCE = 256 * 1024
 
+/** A source that reads from an open file. Closing it twice has no effect. */
+export interface FileSource extends ByteSource {
+  close(): void
+}
+
 /**
- * Opens a file, passes it to `use` as a source, and closes it when `use` has returned or thrown.
+ * Opens a file as a source, which the caller closes.
  *
  * @throws the system's error (ENOENT, EACCES, ...) if the file cannot be opened
- * @throws {BinaryFormatError} if the file is not a regular file, or is truncated while it is read
+ * @throws {BinaryFormatError} if the file is not a regular file. Reads throw it if the file is truncated meanwhile.
  */
-export function withFileSource<T>(path: string, use: (source: ByteSource) => T): T {
+export function openFileSource(path: string): FileSource {
   // Opening a pipe would wait for its writer.
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  let open = true
+  const close = (): void => {
+    if (open) closeSync(file)
+    open = false
+  }
   try {
     const stats = fstatSync(file)
     if (!stats.isFile()) {
@@ -28,12 +38,24 @@ export function withFileSource<T>(path: string, use: (source: ByteSource) => T):
     }
     const byteSize = stats.size
     if (byteSize > MAX_BYTES_AT_ONCE) {
-      return use({ byteSize, read: (offset, length) => readExactly(file, offset, length) })
+      return { byteSize, read: (offset, length) => readExactly(file, offset, length), close }
     }
     const bytes = readExactly(file, 0, byteSize)
-    return use({ byteSize, read: (offset, length) => bytes.subarray(offset, offset + length) })
+    close()
+    return { byteSize, read: (offset, length) => bytes.subarray(offset, offset + length), close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+/** Opens a file, passes it to `use` as a source, and closes it when `use` has returned or thrown. The errors are those of {@link openFileSource}. */
+export function withFileSource<T>(path: string, use: (source: ByteSource) => T): T {
+  const source = openFileSource(path)
+  try {
+    return use(source)
   } finally {
-    closeSync(file)
+    source.close()
   }
 }
 

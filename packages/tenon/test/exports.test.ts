@@ -26,7 +26,10 @@ const entries = packages.flatMap((name) => {
   return (
     Object.keys(exports)
       // The program of workers is started by its path, and never imported.
-      .filter((entry) => !['./internal', './package.json', './private-directory', './worker-process'].includes(entry))
+      .filter(
+        (entry) =>
+          !['./internal', './package.json', './debug-info', './private-directory', './worker-process'].includes(entry),
+      )
       .map((entry) => `${name}${entry.slice(1)}`)
   )
 })

@@ -6,7 +6,9 @@ import { rangeIn, type FileRange } from '../file-range.ts'
 export type ElfSegment = Readonly<Record<'type' | 'offset' | 'address' | 'fileSize', number>>
 
 /** A section, if the file still has its section table. */
-export type ElfSection = Readonly<Record<'type' | 'offset' | 'byteSize' | 'link' | 'info' | 'entrySize', number>>
+export type ElfSection = Readonly<
+  Record<'name' | 'type' | 'flags' | 'address' | 'offset' | 'byteSize' | 'link' | 'info' | 'entrySize', number>
+>
 
 export interface ElfHeader {
   /** Fields in the file's own byte order. */
@@ -17,6 +19,8 @@ export interface ElfHeader {
   readonly machine: number
   readonly segments: readonly ElfSegment[]
   readonly sections: readonly ElfSection[]
+  /** The index of the section with the names of the sections. */
+  readonly namesIndex: number
 }
 
 const PT_LOAD = 1
@@ -25,20 +29,43 @@ export const PT_INTERP = 3
 export const SHT_SYMTAB = 2
 export const SHT_DYNSYM = 11
 
-/** Means that the real count is in the first section header. */
+/** Means that the real count, or the real index, is in the first section header. */
 const PN_XNUM = 0xffff
+const SHN_XINDEX = 0xffff
 
 /** Field offsets of the header and of the entries of its two tables, for both classes. */
 const layouts = {
   32: {
-    header: { size: 52, phoff: 28, shoff: 32, phentsize: 42, phnum: 44, shentsize: 46, shnum: 48 },
+    header: { size: 52, phoff: 28, shoff: 32, phentsize: 42, phnum: 44, shentsize: 46, shnum: 48, shstrndx: 50 },
     segment: { size: 32, type: 0, offset: 4, address: 8, fileSize: 16 },
-    section: { size: 40, type: 4, offset: 16, byteSize: 20, link: 24, info: 28, entrySize: 36 },
+    section: {
+      size: 40,
+      name: 0,
+      type: 4,
+      flags: 8,
+      address: 12,
+      offset: 16,
+      byteSize: 20,
+      link: 24,
+      info: 28,
+      entrySize: 36,
+    },
   },
   64: {
-    header: { size: 64, phoff: 32, shoff: 40, phentsize: 54, phnum: 56, shentsize: 58, shnum: 60 },
+    header: { size: 64, phoff: 32, shoff: 40, phentsize: 54, phnum: 56, shentsize: 58, shnum: 60, shstrndx: 62 },
     segment: { size: 56, type: 0, offset: 8, address: 16, fileSize: 32 },
-    section: { size: 64, type: 4, offset: 24, byteSize: 32, link: 40, info: 44, entrySize: 56 },
+    section: {
+      size: 64,
+      name: 0,
+      type: 4,
+      flags: 8,
+      address: 16,
+      offset: 24,
+      byteSize: 32,
+      link: 40,
+      info: 44,
+      entrySize: 56,
+    },
   },
 } as const
 
@@ -58,6 +85,7 @@ export function readElfHeader(file: BinaryReader): ElfHeader {
   const readSections = (count: number): ElfSection[] =>
     reader.table('section header table', header.word(at.shoff, bits), count, header.u16(at.shentsize), section, bits)
   const [first] = readSections(1)
+  const namesIndex = header.u16(at.shstrndx)
   // Counts above 16 bits are in the first section header: that of sections in its size, that of segments in its info.
   const segmentCount = header.u16(at.phnum)
   return {
@@ -74,6 +102,7 @@ export function readElfHeader(file: BinaryReader): ElfHeader {
       bits,
     ),
     sections: readSections(header.u16(at.shnum) || (first?.byteSize ?? 0)),
+    namesIndex: namesIndex === SHN_XINDEX ? (first?.link ?? 0) : namesIndex,
   }
 }
 

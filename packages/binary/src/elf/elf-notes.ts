@@ -1,15 +1,23 @@
 import type { ElfHeader } from './elf-header.ts'
 
 const PT_NOTE = 4
+const SHT_NOTE = 7
 const NT_GNU_BUILD_ID = 3
 
 /** The most bytes of notes that are read. Those of compilers have some hundred. */
 const MOST_BYTES = 65_536
 
-/** The build ID that the linker gave to the file, in hexadecimal digits. Undefined if there is none, or the notes are damaged. */
-export function readBuildId({ reader, segments }: ElfHeader): string | undefined {
-  for (const { type, offset, fileSize } of segments) {
-    if (type !== PT_NOTE || fileSize > MOST_BYTES || offset + fileSize > reader.byteSize) continue
+/**
+ * The build ID that the linker gave to the file, in hexadecimal digits. Undefined if there is none, or the notes are damaged. The segments
+ * of a file with nothing but debug information may lack their contents, so the sections are read as well.
+ */
+export function readBuildId({ reader, segments, sections }: ElfHeader): string | undefined {
+  const parts = [
+    ...segments.filter(({ type }) => type === PT_NOTE),
+    ...sections.filter(({ type }) => type === SHT_NOTE).map(({ offset, byteSize }) => ({ offset, fileSize: byteSize })),
+  ]
+  for (const { offset, fileSize } of parts) {
+    if (fileSize > MOST_BYTES || offset + fileSize > reader.byteSize) continue
     const notes = reader.fields(offset, fileSize, 'notes')
     for (let at = 0; at + 12 <= fileSize;) {
       const [nameSize, byteSize] = [notes.u32(at), notes.u32(at + 4)]

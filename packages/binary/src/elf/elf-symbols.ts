@@ -6,20 +6,20 @@ import { SHT_DYNSYM, SHT_SYMTAB, fieldsAt, fileRangeOf, type ElfHeader } from '.
 import type { NeededVersion } from './elf-versions.ts'
 
 /** Field offsets of a symbol. */
-const layouts = {
+export const symbolLayouts = {
   32: { size: 16, info: 12, other: 13, section: 14, value: 4, byteSize: 8 },
   64: { size: 24, info: 4, other: 5, section: 6, value: 8, byteSize: 16 },
 } as const
 
-const SHN_UNDEF = 0
+export const SHN_UNDEF = 0
 const SHN_ABS = 0xfff1
-const STB_LOCAL = 0
+export const STB_LOCAL = 0
 const STB_GLOBAL = 1
 const STB_WEAK = 2
 const STB_GNU_UNIQUE = 10
 /** The processor whose 64-bit hash tables have words of eight bytes. */
 const EM_S390 = 22
-const STT_FUNC = 2
+export const STT_FUNC = 2
 const STV_INTERNAL = 1
 const STV_HIDDEN = 2
 
@@ -44,7 +44,7 @@ export function readElfSymbols(
   const address = dynamic.value(Tag.symtab)
   if (address === undefined) return { exports, imports }
   const { reader, bits } = header
-  const layout = layouts[bits]
+  const layout = symbolLayouts[bits]
   const start = fileRangeOf(header, address, 'dynamic symbol table').offset
   const count = symbolCount(header, dynamic, start)
   const symbols = reader.fields(start, count * layout.size, 'dynamic symbol table')
@@ -87,7 +87,7 @@ export function readElfSymbols(
 
 /** The names of the local functions in the static symbol table, which stripped files do not have. */
 export function readElfLocalFunctions({ reader, bits, sections }: ElfHeader): string[] {
-  const layout = layouts[bits]
+  const layout = symbolLayouts[bits]
   const table = sections.find(({ type, entrySize }) => type === SHT_SYMTAB && entrySize === layout.size)
   const names = sections[table?.link ?? sections.length]
   if (table === undefined || names === undefined) return []
@@ -109,7 +109,7 @@ export function readElfLocalFunctions({ reader, bits, sections }: ElfHeader): st
  * else from the chains of a hash table, and else from the start of the names, which follow the symbols.
  */
 function symbolCount(header: ElfHeader, dynamic: ElfDynamic, start: number): number {
-  const { size } = layouts[header.bits]
+  const { size } = symbolLayouts[header.bits]
   const section = header.sections.find((candidate) => candidate.type === SHT_DYNSYM && candidate.offset === start)
   if (section !== undefined && section.entrySize === size) return Math.floor(section.byteSize / size)
   const hash = dynamic.value(Tag.hash)

@@ -30,7 +30,7 @@ export function countNames(manifests: readonly SourceFile[], sources: readonly S
     const { name, exports = {} } = JSON.parse(text) as Manifest
     return Object.entries(exports).flatMap(([entry, target]) => {
       const source = typeof target === 'string' ? undefined : target['@tenon/source']
-      if (source === undefined || /(internal|private-directory)$/.test(entry)) return []
+      if (source === undefined || /(internal|private-directory|debug-info)$/.test(entry)) return []
       const path = posix.join(posix.dirname(manifestPath), source)
       const { staticExports } = parseSync(path, texts.get(path) ?? '').module
       const names = staticExports.flatMap(({ entries }) => entries.flatMap((one) => one.exportName.name ?? []))

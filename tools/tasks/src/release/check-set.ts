@@ -69,7 +69,7 @@ function findPlatforms(core: NpmPackage, packages: readonly NpmPackage[], names:
 }
 
 /** The entries that only packages of Tenon import, or that are started by their path. */
-const internal = new Set(['./internal', './private-directory', './worker-process', './package.json'])
+const internal = new Set(['./internal', './debug-info', './private-directory', './worker-process', './package.json'])
 
 /** The umbrella must have each public entry of its parts, and must not depend on the optional packages. */
 function findUmbrella({ manifest }: NpmPackage, packages: readonly NpmPackage[], scope: string): string[] {
