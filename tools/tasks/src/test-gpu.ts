@@ -17,7 +17,7 @@ import { runVitest } from './lib/vitest.ts'
 
 const directory = join(root, 'packages/custom-call')
 /** The tests that do not use the switches of the simulated driver. */
-const tests = ['test/cuda.test.ts', 'test/cuda-fault.test.ts', 'test/cuda-nvcc.test.ts']
+const tests = ['test/cuda.process.test.ts', 'test/cuda-fault.process.test.ts', 'test/cuda-nvcc.process.test.ts']
 const reportPath = join(root, 'docs/gpu-report.md')
 
 await runMain(async () => {
