@@ -14,6 +14,7 @@ import { publicNamesCheck } from './checks/public-names.ts'
 import { platformsCheck } from './checks/platforms.ts'
 import { toolCheck } from './checks/tool-check.ts'
 import { workflowsCheck } from './checks/workflows.ts'
+import { inLanes } from './lib/in-lanes.ts'
 
 const checks: readonly Check[] = [
   toolCheck('types', 'tsc', ['-p', 'tsconfig.json']),
@@ -33,20 +34,29 @@ const checks: readonly Check[] = [
   workflowsCheck,
 ]
 
+/** The checks that build the same files. They run one after another, and the others beside them. */
+const building: ReadonlySet<Check> = new Set([nativeCheck, packagesCheck])
+
 await runMain(async () => {
-  const rows: string[] = []
-  for (const { name, run } of chooseChecks(process.argv.slice(2))) {
-    const started = performance.now()
-    const { problems, note } = await run()
-    const seconds = ((performance.now() - started) / 1000).toFixed(1)
-    rows.push(
-      `${name.padEnd(12)} ${problems.length === 0 ? 'ok    ' : 'FAILED'} ${seconds.padStart(5)} s  ${note ?? ''}`,
-    )
-    for (const problem of problems) process.stdout.write(`${name}: ${problem.trimEnd()}\n`)
-    if (problems.length > 0) process.exitCode = 1
-  }
-  process.stdout.write(`\n${rows.map((row) => row.trimEnd()).join('\n')}\n`)
+  const chosen = chooseChecks(process.argv.slice(2))
+  const rows = new Map<Check, string>()
+  const lanes = [chosen.filter((check) => building.has(check)), chosen.filter((check) => !building.has(check))]
+  await inLanes(lanes, async (lane) => {
+    for (const check of lane) rows.set(check, await runCheck(check))
+  })
+  process.stdout.write(`\n${chosen.map((check) => rows.get(check)).join('\n')}\n`)
 })
+
+/** Runs a check, and prints its problems. @returns its row of the table */
+async function runCheck({ name, run }: Check): Promise<string> {
+  const started = performance.now()
+  const { problems, note } = await run()
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  for (const problem of problems) process.stdout.write(`${name}: ${problem.trimEnd()}\n`)
+  if (problems.length > 0) process.exitCode = 1
+  const state = problems.length === 0 ? 'ok    ' : 'FAILED'
+  return `${name.padEnd(12)} ${state} ${seconds.padStart(5)} s  ${note ?? ''}`.trimEnd()
+}
 
 function chooseChecks(names: readonly string[]): readonly Check[] {
   const unknown = names.find((name) => !checks.some((check) => check.name === name))
