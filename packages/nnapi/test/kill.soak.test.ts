@@ -7,8 +7,12 @@ import { createPool, type Pool } from '@tenon/pools'
 import { Server } from './server.ts'
 import { addModel, expectNoLeaks, floats, thrownBy } from './support.ts'
 
+const isSoak = process.env['TENON_SOAK'] === '1'
 /** How often each point is tried. */
-const rounds = process.env['TENON_SOAK'] === '1' ? 100 : 1
+const rounds = isSoak ? 100 : 1
+
+/** A pass of work(), and of fixtures/client.js, has 13 steps. The short size has one step of the second pass, and the full size more. */
+const points = Array.from({ length: isSoak ? 20 : 14 }, (_, point) => point)
 
 /** Work of every kind; `step` runs between its parts and may kill somebody. */
 async function work(driver: Driver, step: () => void): Promise<void> {
@@ -59,7 +63,7 @@ async function work(driver: Driver, step: () => void): Promise<void> {
 }
 
 describe('a driver that is killed', () => {
-  test.each(Array.from({ length: 20 }, (_, point) => point))(`at point %i, ${rounds} times`, async (point) => {
+  test.each(points)(`at point %i, ${rounds} times`, async (point) => {
     for (let round = 0; round < rounds; round++) {
       await expectNoLeaks(async () => {
         const server = await Server.start({}, { executors: 1 })
@@ -91,7 +95,7 @@ describe('a client that is killed', () => {
   })
   afterAll(() => server.stop())
 
-  test.each(Array.from({ length: 20 }, (_, point) => point))(`at point %i, ${rounds} times`, async (point) => {
+  test.each(points)(`at point %i, ${rounds} times`, async (point) => {
     await using survivor = await connectDriver(server.path)
     for (let round = 0; round < rounds; round++) {
       const child = spawn(

@@ -15,7 +15,7 @@ import { nodeResolve } from '@rollup/plugin-node-resolve'
 import { runScript } from '@tenon/core/testing'
 import { build as buildWithEsbuild, type Plugin as TypeOfEsbuild } from 'esbuild'
 import { type Plugin as TypeOfRollup, rollup } from 'rollup'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { build as buildWithVite, type Plugin as TypeOfVite } from 'vite'
 import { esbuildPlugin, rollupPlugin } from '../src/entries/bundler.ts'
 import { adding } from './kernel-project.ts'
@@ -23,12 +23,13 @@ import { root } from './reader.ts'
 import { runTenon } from './run-tenon.ts'
 import { compileLibrary } from './signature-library.ts'
 
+let original: string
 let directory: string
 const at = (...names: string[]): string => join(directory, ...names)
 
 /** A project with a module of `tenon types`, one of `tenon bind`, a module that names its library by hand, and a program below the folder of the bundle. */
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'tenon-bundle-'))
+beforeAll(() => {
+  original = directory = mkdtempSync(join(tmpdir(), 'tenon-bundle-'))
   for (const folder of ['node_modules/@tenon', 'native/other', 'src/tools']) mkdirSync(at(folder), { recursive: true })
   symlinkSync(join(root, 'packages/tenon'), at('node_modules/tenon'))
   symlinkSync(join(root, 'packages/core'), at('node_modules/@tenon/core'))
@@ -54,6 +55,13 @@ import { count } from '${folder}/count/index.js'
 console.log(add_one(tensor('f32', [4])).toArray().join(), two(tensor('f32', [4])).toArray().join(), count())`
   writeFileSync(at('src/main.js'), program('.'))
   writeFileSync(at('src/tools/main.js'), program('..'))
+})
+afterAll(() => rmSync(original, { recursive: true }))
+
+/** Each test changes a copy of the project. */
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tenon-bundle-'))
+  cpSync(original, directory, { recursive: true, verbatimSymlinks: true })
 })
 afterEach(() => rmSync(directory, { recursive: true }))
 

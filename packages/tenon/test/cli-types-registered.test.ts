@@ -25,6 +25,10 @@ const write = (name: string, text: string): void => writeFileSync(join(directory
 const read = (name: string): string => readFileSync(join(directory, name), 'utf8')
 const run = (...args: string[]): Finished => runTenon(['types', 'libshapes.so', ...args], { cwd: directory })
 
+let printed: Finished | undefined
+/** The declarations with the names that are the default. */
+const declared = (): Finished => (printed ??= run('--registered'))
+
 /** The lines of a class in declarations. */
 function classIn(text: string, name: string): string[] {
   const lines = text.split('\n')
@@ -41,7 +45,6 @@ function compileWith(others: object, ...files: string[]): string[] {
   const options = { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, skipLibCheck: false, types: [] }
   const compilerOptions = {
     ...options,
-    customConditions: ['@tenon/source'],
     allowImportingTsExtensions: true,
     ...others,
   }
@@ -50,7 +53,7 @@ function compileWith(others: object, ...files: string[]): string[] {
     execFileSync(process.execPath, [compiler, '-p', '.'], { cwd: directory, encoding: 'utf8', stdio: 'pipe' })
     return []
   } catch (error) {
-    // The sources of the packages are not checked here.
+    // The declarations of the packages need the types of Node.js, and are not checked here.
     const lines = (error as { stdout: string }).stdout.split('\n')
     return lines.filter((line) => files.some((file) => line.startsWith(file)))
   }
@@ -78,7 +81,7 @@ describe('tenon types', () => {
 
 describe('what is declared', () => {
   test('is what the library registers, without the names of tvm-ffi, by depth and then by key', () => {
-    const { stdout, stderr } = run('--registered')
+    const { stdout, stderr } = declared()
     expect(
       [...stdout.matchAll(/^(?:export|declare) class (\S+) extends (\S+)/gm)].map(([, a, b]) => `${a} ${b}`),
     ).toEqual([
@@ -116,7 +119,7 @@ describe('what is declared', () => {
 
 describe('declarations of classes', () => {
   test('a class has a constructor of its fields, accessors, methods and docs', () => {
-    const { stdout } = run('--registered')
+    const { stdout } = declared()
     expect(classIn(stdout, 'shapes_Point')).toEqual([
       'export class shapes_Point extends NativeObject {',
       '  static of(a0: number | bigint): NativeObject',
@@ -141,7 +144,7 @@ describe('declarations of classes', () => {
   })
 
   test('a class that declares members differently extends a base without them, and repeats no other', () => {
-    const { stdout } = run('--registered')
+    const { stdout } = declared()
     expect(stdout).toContain(
       'declare const $BaseOfCircle: (abstract new (...values: never[]) => NativeObject & Omit<shapes_Point, keyof NativeObject | "sumWith">) & ' +
         'Omit<typeof shapes_Point, "prototype" | "of">',
@@ -163,7 +166,7 @@ describe('declarations of classes', () => {
   })
 
   test('a function without types takes and returns any values, and only that one does', () => {
-    const { stdout, stderr } = run('--registered')
+    const { stdout, stderr } = declared()
     expect(stdout).toContain('export function echo(...values: Argument[]): Value\n')
     expect(stdout).toContain('export function sum(a0: shapes_Point, a1?: number | bigint | null): number\n')
     expect(stdout).toContain('  function async(a0: shapes_Point, a1?: number | bigint | null): Promise<number>\n')

@@ -1,8 +1,9 @@
 import { eventually } from '@tenon/config/eventually'
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { adding, run, start, temporary } from './inline-program.ts'
 
 const slow = { timeout: 120_000 }
@@ -23,13 +24,17 @@ function isReadable(uid: number): boolean {
   return spawnSync(process.execPath, ['--eval', source], { cwd, uid, gid: uid, stdio: 'ignore' }).status === 0
 }
 
-/** Prints the results of kernels that add 0 to 9 to [1, 2]. */
-const tenKernels = `
-  const libraries = await Promise.all(Array.from({ length: 10 }, (_, i) => loadInline(adding(i))))
+/** Prints the results of kernels that add 0, 1 and so on to [1, 2]. */
+const manyKernels = (count: number): string => `
+  const libraries = await Promise.all(Array.from({ length: ${count} }, (_, i) => loadInline(adding(i))))
   const results = libraries.map((library) => library.kernel('add')(tensor([1, 2])).toArray())
   console.log(JSON.stringify(results))
 `
-const tenResults = `${JSON.stringify(Array.from({ length: 10 }, (_, i) => [1 + i, 2 + i]))}\n`
+const manyResults = (count: number): string =>
+  `${JSON.stringify(Array.from({ length: count }, (_, i) => [1 + i, 2 + i]))}\n`
+
+/** The kernels of processes that compile at the same time. */
+const COUNT = 4
 
 /** Prints the result of a kernel, or the message of the error. */
 const oneKernel = `
@@ -53,21 +58,26 @@ test('ten kernels at once in a worker have the right results, cold and warm', sl
   const imports = `const { tensor } = await import('tenon'), { loadInline } = await import('tenon/build')`
   const inWorker = `
     import { Worker } from 'node:worker_threads'
-    const code = ${JSON.stringify(`(async () => { const adding = ${String(adding)}; ${imports}; ${tenKernels} })()`)}
+    const code = ${JSON.stringify(`(async () => { const adding = ${String(adding)}; ${imports}; ${manyKernels(10)} })()`)}
     const worker = new Worker(code, { eval: true })
     worker.on('exit', (code) => (process.exitCode = code))
   `
   for (let round = 0; round < 2; round++) {
-    expect(await run(inWorker, { TENON_CACHE_DIR })).toEqual({ code: 0, signal: null, stdout: tenResults, stderr: '' })
+    expect(await run(inWorker, { TENON_CACHE_DIR })).toEqual({
+      code: 0,
+      signal: null,
+      stdout: manyResults(10),
+      stderr: '',
+    })
   }
   expect(fs.readdirSync(join(TENON_CACHE_DIR, 'unfinished'))).toEqual([])
 })
 
-test('processes that compile the same ten kernels at once have the right results', slow, async () => {
+test('processes that compile the same kernels at once have the right results', slow, async () => {
   const TENON_CACHE_DIR = temporary()
-  const ends = await Promise.all(Array.from({ length: 2 }, () => run(tenKernels, { TENON_CACHE_DIR })))
-  for (const end of ends) expect(end).toEqual({ code: 0, signal: null, stdout: tenResults, stderr: '' })
-  expect(names(TENON_CACHE_DIR).filter((name) => name.length === 32)).toHaveLength(10)
+  const ends = await Promise.all(Array.from({ length: 2 }, () => run(manyKernels(COUNT), { TENON_CACHE_DIR })))
+  for (const end of ends) expect(end).toEqual({ code: 0, signal: null, stdout: manyResults(COUNT), stderr: '' })
+  expect(names(TENON_CACHE_DIR).filter((name) => name.length === 32)).toHaveLength(COUNT)
   expect(fs.readdirSync(join(TENON_CACHE_DIR, 'unfinished'))).toEqual([])
 })
 
@@ -101,34 +111,49 @@ describe('the cache', () => {
     expect((await run(oneKernel, { HOME: empty }, user)).stdout).toMatch(/ cannot be made: EACCES/)
   })
 
-  test.for<[string, (path: string) => void]>([
-    ['is cut off', (path) => fs.truncateSync(path, 4096)],
-    ['is empty', (path) => fs.truncateSync(path, 0)],
-    [
-      'has one other byte',
-      (path) => {
-        const bytes = fs.readFileSync(path)
-        bytes[bytes.length >> 1]! ^= 1
-        fs.writeFileSync(path, bytes)
-      },
-    ],
-    ['is text', (path) => fs.writeFileSync(path, 'hello')],
-    ['is missing', (path) => fs.rmSync(path)],
-    ['has no record', (path) => fs.rmSync(join(path, '../entry.json'))],
-  ])('with a library that %s compiles it again', slow, async ([, damage]) => {
-    const TENON_CACHE_DIR = temporary()
-    expect(await run(oneKernel, { TENON_CACHE_DIR })).toMatchObject({ stdout: '[2,3]\n' })
-    damage(libraryIn(TENON_CACHE_DIR))
-    for (let round = 0; round < 2; round++)
-      expect(await run(oneKernel, { TENON_CACHE_DIR })).toMatchObject({ code: 0, stdout: '[2,3]\n', stderr: '' })
+  describe('with a library that', () => {
+    let whole: string
+    beforeAll(async () => {
+      whole = fs.mkdtempSync(join(tmpdir(), 'tenon-inline-'))
+      expect(await run(oneKernel, { TENON_CACHE_DIR: whole })).toMatchObject({ stdout: '[2,3]\n' })
+    })
+    afterAll(() => fs.rmSync(whole, { recursive: true }))
+
+    test('is whole is not compiled again', slow, async () => {
+      const { ino, mtimeMs } = fs.statSync(libraryIn(whole))
+      expect(await run(oneKernel, { TENON_CACHE_DIR: whole })).toMatchObject({ code: 0, stdout: '[2,3]\n', stderr: '' })
+      expect(fs.statSync(libraryIn(whole))).toMatchObject({ ino, mtimeMs })
+    })
+
+    test.for<[string, (path: string) => void]>([
+      ['is cut off', (path) => fs.truncateSync(path, 4096)],
+      ['is empty', (path) => fs.truncateSync(path, 0)],
+      [
+        'has one other byte',
+        (path) => {
+          const bytes = fs.readFileSync(path)
+          bytes[bytes.length >> 1]! ^= 1
+          fs.writeFileSync(path, bytes)
+        },
+      ],
+      ['is text', (path) => fs.writeFileSync(path, 'hello')],
+      ['is missing', (path) => fs.rmSync(path)],
+      ['has no record', (path) => fs.rmSync(join(path, '../entry.json'))],
+    ])('%s is compiled again', slow, async ([, damage]) => {
+      const TENON_CACHE_DIR = temporary()
+      fs.cpSync(whole, TENON_CACHE_DIR, { recursive: true, preserveTimestamps: true })
+      damage(libraryIn(TENON_CACHE_DIR))
+      for (let round = 0; round < 2; round++)
+        expect(await run(oneKernel, { TENON_CACHE_DIR })).toMatchObject({ code: 0, stdout: '[2,3]\n', stderr: '' })
+    })
   })
 
   test('that is damaged is repaired by processes at once', slow, async () => {
     const TENON_CACHE_DIR = temporary()
-    expect(await run(tenKernels, { TENON_CACHE_DIR })).toMatchObject({ stdout: tenResults })
+    expect(await run(manyKernels(COUNT), { TENON_CACHE_DIR })).toMatchObject({ stdout: manyResults(COUNT) })
     for (const path of fs.globSync(join(TENON_CACHE_DIR, '*/libinline.*'))) fs.truncateSync(path, 100)
-    const ends = await Promise.all(Array.from({ length: 3 }, () => run(tenKernels, { TENON_CACHE_DIR })))
-    for (const one of ends) expect(one).toEqual({ code: 0, signal: null, stdout: tenResults, stderr: '' })
+    const ends = await Promise.all(Array.from({ length: 3 }, () => run(manyKernels(COUNT), { TENON_CACHE_DIR })))
+    for (const one of ends) expect(one).toEqual({ code: 0, signal: null, stdout: manyResults(COUNT), stderr: '' })
     expect(fs.readdirSync(join(TENON_CACHE_DIR, 'unfinished'))).toEqual([])
   })
 
