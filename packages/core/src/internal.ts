@@ -153,6 +153,8 @@ export {
 } from './signatures/kernel-signature.ts'
 export { readSignature } from './signatures/parse-signature.ts'
 export { printedAsText } from './signatures/printed-signature.ts'
+export { isGroup } from './signatures/dimension.ts'
+export { collectNames, evaluate, NoSize } from './signatures/size-expression.ts'
 export { resolveAttributes } from './signatures/resolve-attributes.ts'
 export { resolveCall, type CallType } from './signatures/resolve-call.ts'
 export { inferSizes, type InferSizes } from './signatures/infer-sizes.ts'

@@ -10,6 +10,7 @@ import { UsageError } from './usage-error.ts'
 const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
   call: async () => (await import('./call-isolated.ts')).callAnywhereCommand,
+  bench: async () => (await import('./bench-command.ts')).benchCommand,
   bind: async () => (await import('./bind-command.ts')).bindCommand,
   types: async () => (await import('./types-command.ts')).typesCommand,
   new: async () => (await import('./new-command.ts')).newCommand,

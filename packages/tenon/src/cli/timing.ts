@@ -63,7 +63,7 @@ const units = [
 ] as const
 
 /** `850 ns`, `1.23 us`, `4.56 ms` */
-function formatNs(ns: number): string {
+export function formatNs(ns: number): string {
   const unit = units.find(({ size }) => ns >= size)
   return unit === undefined ? `${Math.round(ns)} ns` : `${(ns / unit.size).toPrecision(3)} ${unit.name}`
 }
