@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseSignature, Tensor, tensor, type DType } from '@tenon/core'
+import { parseSignature, tensor, type DType, type Tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { drawBench } from '../src/bench/bench-plot.ts'
