@@ -1,6 +1,5 @@
 /* Functions of the document of XLA's custom calls. */
 #include <cstring>
-#include <string>
 
 #include "xla/service/custom_call_status.h"
 #include "xla/service/custom_call_target_registry.h"
@@ -44,17 +43,3 @@ XLA_REGISTER_CUSTOM_CALL_TARGET(do_tuple_call, "Host");
 // end
 
 }  // namespace
-
-// example: gpu
-extern "C" __attribute__((visibility("default"))) void do_gpu_call(void *stream, void **buffers, const char *opaque,
-                                                                 size_t opaque_len) {
-  const float *in0 = reinterpret_cast<const float *>(buffers[0]);
-  const float *in1 = reinterpret_cast<const float *>(buffers[1]);
-  float *out = reinterpret_cast<float *>(buffers[2]);
-  // In place of a kernel that is launched on the stream, with what its threads do.
-  (void)stream;
-  for (int idx = 0; idx < std::stoi(std::string(opaque, opaque_len)); ++idx) {
-    out[idx] = in0[idx % 128] + in1[idx];
-  }
-}
-// end

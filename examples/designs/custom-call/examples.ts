@@ -1,15 +1,7 @@
-/** The examples of XLA's document of custom calls, in their order. */
+/** The examples of XLA's document of custom calls, in their order. Those for GPUs are in gpu.ts. */
 import assert from 'node:assert/strict'
 import { NativeLibrary, type Tensor, tensor } from 'tenon/core'
-import {
-  ApiVersion,
-  customCall,
-  deviceFunction,
-  f32,
-  readShapeProto,
-  registeredFunction,
-  shapeProto,
-} from 'tenon/custom-call'
+import { ApiVersion, customCall, f32, registeredFunction } from 'tenon/custom-call'
 
 const last = (values: Tensor): number => Number(values.toArray().at(-1))
 const ones = (count: number): Tensor =>
@@ -28,29 +20,6 @@ export function cpu(directory: string): void {
   const out = tensor('f32', [2048])
   call.run([ones(128), ones(2048)], [out])
   assert.equal(last(out), 2)
-  call.close()
-}
-
-/** The call is prepared as on a GPU. It runs only where one is, because its buffers are memory of the device. */
-export function gpu(directory: string): void {
-  const library = NativeLibrary.open(`${directory}/libdo_custom_call.so`)
-  const operands = [f32([128]), f32([2048])]
-  const call = deviceFunction(library, 'do_gpu_call').prepare({
-    operands,
-    results: [f32([2048])],
-    opaque: '2048',
-    stream: 0n,
-  })
-  assert.equal(call.operandTypes.length, 2)
-  call.close()
-}
-
-export function opaqueShape(directory: string): void {
-  const library = NativeLibrary.open(`${directory}/libdo_custom_call.so`)
-  const shape = f32([2048])
-  const opaque = shapeProto(shape)
-  const call = deviceFunction(library, 'do_gpu_call').prepare({ operands: [], results: [shape], opaque, stream: 0n })
-  assert.deepEqual(readShapeProto(opaque), shape)
   call.close()
 }
 

@@ -1,4 +1,4 @@
-/** The examples of the document of TVM's runtime, and of the quick start of tvm-ffi, in their order. */
+/** The examples of the document of TVM's runtime, and of the quick start of tvm-ffi, in their order. That for CUDA is in gpu.ts. */
 import assert from 'node:assert/strict'
 import { tensor } from 'tenon'
 import { getGlobal, Module, packedFunc, registerGlobal, removeGlobal } from 'tenon/packed-func'
@@ -24,6 +24,20 @@ export function callHello(directory: string): void {
   const callhello = Module.open(`${directory}/libmy_add.so`).get('callhello')
   callhello(f)
   assert.deepEqual(printed, ['hello world'])
+}
+
+interface TensorNode {
+  readonly shape: Iterable<number>
+  readonly dtype: object
+  readonly op: { readonly name: string }
+  readonly value_index: number
+}
+
+export function placeholder(directory: string): void {
+  const te = Module.open(`${directory}/libobjects.so`)
+  const x = te.get('placeholder')([3, 4], 'x') as unknown as TensorNode
+  assert.equal(x.op.name, 'x')
+  assert.deepEqual([[...x.shape], String(x.dtype), x.value_index], [[3, 4], 'float32', 0])
 }
 
 export function loadModule(directory: string): void {

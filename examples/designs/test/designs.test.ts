@@ -1,26 +1,16 @@
-import { execFileSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lengths } from '../lengths.ts'
+import { compileForHost, isForGpu, root, sources } from './compile.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const sources = globSync('csrc/*', { cwd: root }).toSorted()
 const designs = Object.keys(lengths).filter((design) => design !== 'csrc')
 
 let directory: string
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'tenon-designs-'))
-  const include = fileURLToPath(new URL('../../../packages/core/include', import.meta.url))
-  for (const source of sources) {
-    const isC = extname(source) === '.c'
-    const compiler = isC ? (process.env['CC'] ?? 'cc') : (process.env['CXX'] ?? 'c++')
-    const library = join(directory, `lib${basename(source, extname(source))}.so`)
-    const flags = ['-O1', '-Wall', '-Wextra', '-Werror', '-shared', '-fPIC', ...(isC ? [] : ['-std=c++17'])]
-    execFileSync(compiler, [...flags, '-I', include, '-o', library, join(root, source)], { stdio: 'inherit' })
-  }
+  for (const source of sources) if (!isForGpu(source)) compileForHost(directory, source)
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
@@ -39,20 +29,20 @@ function partsOf(files: readonly string[]): Record<string, string> {
   return Object.fromEntries([...functions, ...marked].map(([, name, code]) => [name!, code!]))
 }
 
+/** The files of a design's examples; gpu.test.ts runs those of gpu.ts. */
+const filesOf = (design: string): string[] =>
+  [`${design}/examples.ts`, `${design}/gpu.ts`].filter((file) => existsSync(join(root, file)))
+
 describe.each(designs)('the examples of the design of %s', async (design) => {
   const examples = (await import(`../${design}/examples.ts`)) as Record<string, (directory: string) => unknown>
 
-  test.runIf(process.platform === 'linux').each(Object.keys(lengths[design]!))('%s runs', async (name) => {
-    expect(await examples[name]!(directory)).toBeUndefined()
-  })
-
-  test('are all in the table of lengths', () => {
-    expect(Object.keys(examples).toSorted()).toEqual(Object.keys(lengths[design]!).toSorted())
+  test.runIf(process.platform === 'linux').each(Object.entries(examples))('%s runs', async (_, example) => {
+    expect(await example(directory)).toBeUndefined()
   })
 })
 
 test.each([...designs, 'csrc'])('an example of %s is at most twice as long as its original', (design) => {
-  const parts = partsOf(design === 'csrc' ? sources : [`${design}/examples.ts`])
+  const parts = partsOf(design === 'csrc' ? sources : filesOf(design))
   expect(Object.keys(parts).toSorted()).toEqual(Object.keys(lengths[design]!).toSorted())
   const long = Object.entries(lengths[design]!).flatMap(([name, most]) => {
     const count = linesOf(parts[name]!)

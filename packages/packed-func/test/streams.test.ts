@@ -23,6 +23,20 @@ describe('the stream of a device', () => {
     expect([result, address()]).toEqual([pointer.address, 0n])
   })
 
+  it('is an address, or an object with a handle, as a stream of another library', () => {
+    expect(withStream(gpu, 5n, address)).toBe(5n)
+    expect(withStream(gpu, { handle: 7n }, address)).toBe(7n)
+    expect(withStream(gpu, 0xffff_ffff_ffff_fff1n, address)).toBe(0xffff_ffff_ffff_fff1n)
+    let reads = 0
+    const hostile = {
+      get handle() {
+        return [3n, 'changed'][reads++] as bigint
+      },
+    }
+    expect(withStream(gpu, hostile, address)).toBe(3n)
+    expect([reads, address()]).toEqual([1, 0n])
+  })
+
   it('is restored when the function throws', () => {
     const thrown = new Error('mine')
     const error = thrownBy(() =>
@@ -69,7 +83,9 @@ describe('the stream of a device', () => {
     expect(() => currentStream('cuda' as never)).toThrow(ArgumentError)
     expect(() => currentStream(null as never)).toThrow('device must be a device')
     expect(() => currentStream({ type: 1.5, id: 0 } as never)).toThrow('device must be a device')
-    expect(() => withStream(gpu, 5n as never, () => 1)).toThrow('stream must be an OpaquePointer or null')
+    const wrong = 'stream must be the address of a stream, an object with a handle, or null'
+    for (const stream of [5, -1n, 1n << 64n, 'cuda', undefined, {}, { handle: 5 }])
+      expect(() => withStream(gpu, stream as never, () => 1)).toThrow(wrong)
     expect(() => withStream(gpu, null, 1 as never)).toThrow('run must be a function')
   })
 

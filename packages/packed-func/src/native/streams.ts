@@ -28,7 +28,8 @@ export function currentStream(device: Device): OpaquePointer {
  * Runs a function with another stream of a device, and restores the former stream when the function returns or throws. Calls with
  * `.async` run on other threads, which have streams of their own.
  *
- * @param stream the address of the stream, which the caller keeps alive, or null for the default stream.
+ * @param stream the stream, which the caller keeps alive: its address, an object with the address as its `handle`, such as a `CudaStream` of
+ * `@tenon/custom-call`, or null for the default stream.
  * @param run a synchronous function, because the code behind an `await` would run with the former stream.
  * @returns what `run` returns.
  * @throws {ArgumentError} if an argument has the wrong type. @throws {PackedFuncError} of kind `TypeError` if `run` returns a
@@ -36,12 +37,15 @@ export function currentStream(device: Device): OpaquePointer {
  * @example
  * withStream(device('cuda:0'), null, () => currentStream(device('cuda:0')).address) // 0n
  */
-export function withStream<Result>(device: Device, stream: OpaquePointer | null, run: () => Result): Result {
+export function withStream<Result>(
+  device: Device,
+  stream: OpaquePointer | { readonly handle: bigint } | bigint | null,
+  run: () => Result,
+): Result {
   const { type, id } = checkDevice(device)
-  if (stream !== null && !(stream instanceof OpaquePointer))
-    throw wrongType('stream', 'an OpaquePointer or null', stream)
+  const address = addressOfStream(stream)
   if (typeof run !== 'function') throw wrongType('run', 'a function', run)
-  const former = replaceStream(type, id, stream?.address ?? 0n)
+  const former = replaceStream(type, id, address)
   let result: Result
   try {
     result = run()
@@ -53,6 +57,15 @@ export function withStream<Result>(device: Device, stream: OpaquePointer | null,
   throw new PackedFuncTypeError('TypeError', 'run must be a synchronous function, got one that returns a promise', {
     hint: 'Await what the function needs before you call withStream().',
   })
+}
+
+/** @throws {ArgumentError} if it is none of the forms of a stream. */
+function addressOfStream(stream: unknown): bigint {
+  if (stream === null) return 0n
+  if (stream instanceof OpaquePointer) return stream.address
+  const address = typeof stream === 'object' ? (stream as { readonly handle?: unknown }).handle : stream
+  if (typeof address === 'bigint' && BigInt.asUintN(64, address) === address) return address
+  throw wrongType('stream', 'the address of a stream, an object with a handle, or null', stream)
 }
 
 /** Returns the address of the former stream. */
