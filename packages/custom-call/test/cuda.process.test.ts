@@ -11,7 +11,6 @@ import {
   f32,
   pred,
   s64,
-  temp,
   typedHandler,
   u32,
 } from '@tenon/custom-call'
@@ -272,13 +271,6 @@ describe(`kernels of ${driver}`, () => {
     using call = typedHandler(kernels, 'run_facts', { platform: 'CUDA' }).prepare({ results: [said], stream })
     call.run([], [said])
     expect(facts.toArray()[1]).toBe(0n)
-  })
-
-  test('cannot have scratch of the call, which would be on the host', () => {
-    const [x] = operands()
-    const shape = { operands: [x], results: [temp(f32([N]))], stream }
-    expect(() => deviceFunction(handlers, 'cuda_saxpy_original').prepare(shape)).toThrow(/would be memory of the Host/)
-    expect(() => cudaHandler('cuda_copy_through_scratch').prepare(shape)).toThrow(ArgumentError)
   })
 
   test.each([

@@ -21,7 +21,7 @@ const tests = [
   {
     name: '@tenon/custom-call',
     directory,
-    files: ['test/cuda.process.test.ts', 'test/cuda-fault.process.test.ts', 'test/cuda-nvcc.process.test.ts'],
+    files: ['cuda', 'cuda-fault', 'cuda-nvcc', 'cuda-scratch'].map((name) => `test/${name}.process.test.ts`),
   },
   { name: '@tenon/designs', directory: join(root, 'examples/designs'), files: ['test/gpu.test.ts'] },
 ]

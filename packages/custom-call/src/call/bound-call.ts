@@ -60,6 +60,7 @@ export class BoundCall extends ManagedLifetime {
   }
 
   protected override release(): void {
+    this.target.drop(this.frame)
     releaseAll(this.holds)
   }
 

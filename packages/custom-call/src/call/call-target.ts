@@ -3,6 +3,7 @@ import { Cleaner, type Gate, type Gated } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
 import { checkAnswer } from '../native/read-failure.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
+import type { DeviceScratch } from './device-scratch.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
 
 /** The tensors of one run. */
@@ -24,6 +25,8 @@ export interface Runnable {
 
 /** The state that native code keeps for a call. The target does not see it. */
 export interface Remains {
+  /** The scratch of the call on a device. */
+  readonly scratch?: DeviceScratch | undefined
   /** Frees it, and returns the status. */
   free(): number
 }
@@ -72,6 +75,15 @@ export abstract class CallTarget implements Runnable {
 
   /** Lays out another frame for the same call, with pointers of its own. */
   abstract extend(): CallFrame
+
+  /** Frees the scratch on a device of a frame of {@link extend}, which does not run again. */
+  drop(frame: CallFrame): void {
+    this.#remains?.scratch?.free(frame)
+  }
+
+  protected get scratch(): DeviceScratch | undefined {
+    return this.#remains?.scratch
+  }
 
   abstract failure(frame: CallFrame, status: number, batchIndex?: number): TenonError
 

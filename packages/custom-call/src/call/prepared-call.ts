@@ -178,6 +178,7 @@ export class PreparedCall<
     const spare = (this.#spare ??= [])
     const { length } = spare
     if (length < MOST_SPARE_FRAMES && (length + 1) * frame.byteSize <= MOST_SPARE_BYTES) spare.push(frame)
+    else this.target.drop(frame)
   }
 
   /** @internal Closes the call after its asynchronous runs, which may go on although their promises have settled. */
@@ -196,8 +197,13 @@ export class PreparedCall<
   bind(operands: Operands, results: Results): BoundCall {
     const list = this.listOf(operands, results)
     const frame = this.newFrame()
-    writePointers(this, frame, list)
-    return new BoundCall(this.target, this.shape.operandCount, frame, list)
+    try {
+      writePointers(this, frame, list)
+      return new BoundCall(this.target, this.shape.operandCount, frame, list)
+    } catch (error) {
+      this.target.drop(frame)
+      throw error
+    }
   }
 
   override toString(): string {

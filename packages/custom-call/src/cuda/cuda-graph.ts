@@ -19,10 +19,10 @@ import { DeviceResource } from './device-resource.ts'
  */
 export class CudaGraph extends DeviceResource {
   readonly stream: CudaStream
-  readonly #holds: readonly Hold[]
+  readonly #end: () => void
 
-  /** @internal Takes over `holds` and the captured graph, which it destroys. */
-  constructor(stream: CudaStream, graph: number, holds: readonly Hold[]) {
+  /** @internal Takes over the captured graph, which it destroys. @param end releases what the graph has captured. */
+  constructor(stream: CudaStream, graph: number, end: () => void) {
     const { device } = stream
     super(device, 'CudaGraph', 'graphExecDestroy', () => {
       try {
@@ -32,14 +32,14 @@ export class CudaGraph extends DeviceResource {
       }
     })
     this.stream = stream
-    this.#holds = holds
+    this.#end = end
   }
 
   protected override release(): void {
     try {
       super.release()
     } finally {
-      releaseAll(this.#holds)
+      this.#end()
     }
   }
 
@@ -84,9 +84,14 @@ export function captureGraph(call: PreparedCall, operands: Tensors, results: Ten
   stream.enter()
   const list = call.listOf(operands, results)
   const frame = call.newFrame()
-  writePointers(call, frame, list)
-  const holds = holdAll([...list, stream])
+  let holds: readonly Hold[] = []
+  const end = (): void => {
+    target.drop(frame)
+    releaseAll(holds)
+  }
   try {
+    writePointers(call, frame, list)
+    holds = holdAll([...list, stream])
     const out = new BigUint64Array(1)
     const status = enterCore('tn_cuda_capture', frame.address, addressOf(stream.record), addressOf(out))
     const graph = Number(out[0])
@@ -94,9 +99,9 @@ export function captureGraph(call: PreparedCall, operands: Tensors, results: Ten
       if (graph !== 0) stream.device.functions.graphDestroy(graph)
       throw target.failure(frame, status)
     }
-    return new CudaGraph(stream, graph, holds)
+    return new CudaGraph(stream, graph, end)
   } catch (error) {
-    releaseAll(holds)
+    end()
     throw error
   }
 }

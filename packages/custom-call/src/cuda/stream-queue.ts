@@ -83,6 +83,18 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
     return this.device.ordinal
   }
 
+  /** @internal Allocates memory for work that is enqueued from now on. @returns its address. */
+  allocateScratch(byteSize: number): number {
+    this.enter()
+    return this.device.driver.read('memAllocAsync', `allocating ${byteSize} bytes of scratch`, byteSize, this.address)
+  }
+
+  /** @internal Frees memory after the work that is in the stream now. A failure is ignored, as for memory that handlers allocate. */
+  freeScratch(address: number): void {
+    this.device.enterToFree()
+    this.device.functions.memFreeAsync(address, this.address)
+  }
+
   /** @internal Keeps operands open until the work that is in the stream now is done. */
   keep(held: readonly Gated[]): void {
     this.#work.keep([this, ...held])

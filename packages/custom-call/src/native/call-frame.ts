@@ -122,7 +122,11 @@ export function allocateFrame(byteSize: number, types: readonly TensorType[] = N
 /** The scratch of a call without scratch. */
 const NO_SCRATCH: ReadonlyMap<number, number> = new Map()
 
-/** Places the scratch of a call behind the first `used` bytes. @returns the offsets by leaf, and the size of the memory. */
+/**
+ * Places the scratch of a call behind the first `used` bytes, or from 0 on in other memory.
+ *
+ * @returns the offsets by leaf, and the size of the memory.
+ */
 export function planScratch(
   leaves: readonly Leaf[],
   used: number,

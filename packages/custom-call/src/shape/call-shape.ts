@@ -95,11 +95,6 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
   checkLayoutCount(name, 'results', layouts.results, types.length - operandTypes.length)
   const { alignment, aliases } = options
   const ownTypes = types.slice()
-  if (deviceType !== CPU && leaves.some((leaf) => leaf instanceof Temp)) {
-    throw new ArgumentError(`scratch of ${name} would be memory of the Host, which its device cannot use`, {
-      hint: 'Give device memory as a result.',
-    })
-  }
   return {
     name,
     // Not frozen, because reading an element of a frozen array costs 5 ns more, for each tensor of each run. Copies have no room

@@ -31,6 +31,9 @@ inspectAsText(Temp)
  * Returns a result that is scratch memory for a kernel. The memory belongs to the prepared call and is aligned to 64 bytes,
  * and its contents are undefined at the start of each run. Do not pass a tensor for the scratch memory to a run.
  *
+ * On a device the call must be prepared with a `CudaStream`, in whose order the memory is allocated and freed: closing the call does not wait
+ * for work that uses it.
+ *
  * @throws {ArgumentError} if `type` is not the type of a tensor.
  * @example
  * using call = hostFunction(library, 'do_custom_call').prepare({ operands: [f32([2, 4])], results: [f32([2, 4]), temp(f32([16]))] })

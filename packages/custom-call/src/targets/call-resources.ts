@@ -9,6 +9,7 @@ import {
   type Gate,
   type Gated,
 } from '@tenon/core/internal'
+import type { DeviceScratch } from '../call/device-scratch.ts'
 import { isAddress } from './code.ts'
 import type { HandlerType } from './handler-type.ts'
 
@@ -35,6 +36,10 @@ export interface DeviceStream {
   readonly deviceAddress?: number
   /** @internal the number of the device */
   readonly ordinal?: number
+  /** @internal Allocates memory in the order of the stream, and returns its address. @throws {CudaError} @throws {ScopeClosedError} */
+  allocateScratch?(byteSize: number): number
+  /** @internal Frees it after the work that is in the stream now. */
+  freeScratch?(address: number): void
   /** @internal Keeps operands open until the work that is in the stream now is done. */
   keep?(held: readonly Gated[]): void
   /** Settles when all work that is currently in the stream is done. */
@@ -62,6 +67,8 @@ export interface CallResources {
   readonly stream: DeviceStream | undefined
   /** The operands that the call holds open. */
   readonly gated: readonly Gated[]
+  /** The scratch of the call on a device. */
+  readonly scratch?: DeviceScratch | undefined
   /** Gives the resources to a call by its address, before its handlers run. */
   give(call: number): void
 }

@@ -12,6 +12,7 @@ import {
 } from '@tenon/core/internal'
 import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { CallTarget, type Remains } from '../call/call-target.ts'
+import { deviceScratch, type DeviceScratch } from '../call/device-scratch.ts'
 import { allocateFrame, planScratch, type CallFrame } from '../native/call-frame.ts'
 import { encodeDescriptor, freeDescriptor, type HandlerAddresses } from '../native/descriptor.ts'
 import { enterCore } from '../native/enter-core.ts'
@@ -49,6 +50,7 @@ class TypedRemains implements Remains {
   /** Whether the call may keep a state, whose destructor is code of the library. */
   readonly #hasState: boolean
 
+  /** @throws {ScopeClosedError} if memory of the resources is closed. */
   constructor(frame: CallFrame, resources: CallResources, hasState: boolean) {
     this.#frame = frame
     this.resources = resources
@@ -56,9 +58,14 @@ class TypedRemains implements Remains {
     this.#hasState = hasState
   }
 
+  get scratch(): DeviceScratch | undefined {
+    return this.resources.scratch
+  }
+
   free(): number {
     const { address } = this.#frame
     const status = this.#hasState ? enterCore('tn_xla_close', address) : coreFunctions().tn_xla_close(address)
+    this.scratch?.freeAll()
     releaseAll(this.#holds)
     return status
   }
@@ -91,7 +98,7 @@ class TypedTarget extends CallTarget {
 
   extend(): CallFrame {
     const call = { shape: this.#shape, attrs: this.#attrs, deviceOrdinal: this.#deviceOrdinal }
-    const more = buildFrame(this.#handler, call)
+    const more = buildFrame(this.#handler, call, this.scratch)
     checkStatus(coreFunctions().tn_xla_share(more.address, this.frame.address), `sharing the state of ${this.name}`)
     return more
   }
@@ -110,8 +117,9 @@ class TypedTarget extends CallTarget {
 export function openTypedTarget(handler: CalledHandler, call: TypedCall, resources: CallResources): CallTarget {
   const { name } = handler
   const hasState = handler.addresses.instantiate !== 0
-  const frame = buildFrame(handler, call)
-  const remains = new TypedRemains(frame, resources, hasState)
+  const scratch = deviceScratch(call.shape, resources.stream)
+  const frame = buildFrame(handler, call, scratch)
+  const remains = remainsOf(frame, scratch === undefined ? resources : { ...resources, scratch }, hasState)
   try {
     resources.give(frame.address)
     const status = hasState ? enterCore('tn_xla_instantiate', frame.address) : 0
@@ -123,10 +131,23 @@ export function openTypedTarget(handler: CalledHandler, call: TypedCall, resourc
   return new TypedTarget(handler, call, frame, remains)
 }
 
+function remainsOf(frame: CallFrame, resources: CallResources, hasState: boolean): TypedRemains {
+  try {
+    return new TypedRemains(frame, resources, hasState)
+  } catch (error) {
+    resources.scratch?.freeAll()
+    throw error
+  }
+}
+
 /** Where the core writes the size of a frame. */
 const frameSize = new BigUint64Array(1)
 
-function buildFrame(handler: CalledHandler, { shape, attrs, deviceOrdinal }: TypedCall): CallFrame {
+function buildFrame(
+  handler: CalledHandler,
+  { shape, attrs, deviceOrdinal }: TypedCall,
+  scratch: DeviceScratch | undefined,
+): CallFrame {
   const { name, addresses, metadata } = handler
   const { leaves } = shape
   const descriptor = encodeDescriptor(metadata.minor, addresses, shape, attrs, deviceOrdinal)
@@ -134,16 +155,17 @@ function buildFrame(handler: CalledHandler, { shape, attrs, deviceOrdinal }: Typ
   const { address: from, length } = descriptor
   checkStatus(functions.tn_xla_frame_size(from, length, addressOf(frameSize)), `preparing ${name}`)
   const frameBytes = Number(frameSize[0])
-  const { offsets, byteSize } = planScratch(leaves, frameBytes)
-  const frame = allocateFrame(byteSize, shape.types)
+  const { offsets, byteSize } = planScratch(leaves, scratch === undefined ? frameBytes : 0)
+  const frame = allocateFrame(scratch === undefined ? byteSize : frameBytes, shape.types)
   const { view, start, address } = frame
   checkStatus(functions.tn_xla_frame_build(from, length, address, frameBytes), `preparing ${name}`)
   const buffers = view.getUint32(start + HEAD.buffers_offset, true)
   const placeOf = (leaf: number): number => start + buffers + leaf * BUFFER_SIZE + BUFFER.data
-  for (const [leaf, offset] of offsets) writeAddress(view, placeOf(leaf), address + offset)
   const places: number[] = []
   for (const [i, leaf] of leaves.entries()) if (leaf instanceof TensorType) places.push(placeOf(i) / 4)
   frame.places = places.slice()
   freeDescriptor(descriptor)
+  const base = scratch === undefined ? address : scratch.allocate(frame, byteSize)
+  for (const [leaf, offset] of offsets) writeAddress(view, placeOf(leaf), base + offset)
   return frame
 }

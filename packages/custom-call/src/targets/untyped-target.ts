@@ -1,6 +1,7 @@
 import { TensorType, type TenonError } from '@tenon/core'
 import { CONSTANTS, LAYOUTS, type Gate, writeAddress } from '@tenon/core/internal'
 import { CallTarget, type Remains } from '../call/call-target.ts'
+import { deviceScratch, type DeviceScratch } from '../call/device-scratch.ts'
 import { allocateFrame, planScratch, type CallFrame } from '../native/call-frame.ts'
 import { readFailure } from '../native/read-failure.ts'
 import type { CallShape } from '../shape/call-shape.ts'
@@ -28,15 +29,17 @@ export class UntypedTarget extends CallTarget {
   readonly #shape: CallShape
   readonly #call: UntypedCall
 
-  /** @param stream the stream that the call holds open, if it is an object. */
+  /** @param stream the stream that the call holds open, if it is an object. @throws {ArgumentError} if it cannot allocate scratch. */
   constructor(name: string, gate: Gate, shape: CallShape, call: UntypedCall, stream?: DeviceStream) {
-    super(name, CONSTANTS.TN_XLA_JOB_UNTYPED, gate, layOutUntyped(shape, call), stream, streamHold(stream))
+    const scratch = deviceScratch(shape, stream)
+    const frame = layOutUntyped(shape, call, scratch)
+    super(name, CONSTANTS.TN_XLA_JOB_UNTYPED, gate, frame, stream, remainsOf(stream, scratch))
     this.#shape = shape
     this.#call = call
   }
 
   extend(): CallFrame {
-    return layOutUntyped(this.#shape, this.#call)
+    return layOutUntyped(this.#shape, this.#call, this.scratch)
   }
 
   failure({ address }: CallFrame, status: number, batchIndex?: number): TenonError {
@@ -45,11 +48,14 @@ export class UntypedTarget extends CallTarget {
   }
 }
 
-function streamHold(stream: DeviceStream | undefined): Remains | undefined {
+/** Holds the stream open. A stream that allocates scratch has a gate. */
+function remainsOf(stream: DeviceStream | undefined, scratch: DeviceScratch | undefined): Remains | undefined {
   const hold = stream?.gate?.owner.acquire()
   if (hold === undefined) return undefined
   return {
+    scratch,
     free: () => {
+      scratch?.freeAll()
       hold.release()
       return 0
     },
@@ -61,7 +67,7 @@ function streamHold(stream: DeviceStream | undefined): Remains | undefined {
  *
  * A tuple is an array of pointers to its members. An empty tuple has a cell as well, so that its address is valid.
  */
-function layOutUntyped(shape: CallShape, call: UntypedCall): CallFrame {
+function layOutUntyped(shape: CallShape, call: UntypedCall, scratch: DeviceScratch | undefined): CallFrame {
   const cells: Cell[] = []
   const layTuple = (members: readonly Tree[]): number => {
     const first = cells.length
@@ -77,8 +83,9 @@ function layOutUntyped(shape: CallShape, call: UntypedCall): CallFrame {
 
   const cellAt = (index: number): number => RECORD_SIZE + 8 * index
   const opaqueAt = cellAt(cells.length)
-  const { offsets, byteSize } = planScratch(shape.leaves, opaqueAt + call.opaque.length + 1)
-  const frame = allocateFrame(byteSize, shape.types)
+  const used = opaqueAt + call.opaque.length + 1
+  const { offsets, byteSize } = planScratch(shape.leaves, scratch === undefined ? used : 0)
+  const frame = allocateFrame(scratch === undefined ? byteSize : used, shape.types)
   const { view, start, address } = frame
   const pointer = (at: number, to: number): void => writeAddress(view, start + at, to)
 
@@ -87,7 +94,8 @@ function layOutUntyped(shape: CallShape, call: UntypedCall): CallFrame {
     if ('array' in cell) pointer(cellAt(index), address + cellAt(cell.array))
     else placeOfLeaf[cell.leaf] = cellAt(index)
   })
-  for (const [leaf, offset] of offsets) pointer(placeOfLeaf[leaf]!, address + offset)
+  const base = scratch === undefined ? address : scratch.allocate(frame, byteSize)
+  for (const [leaf, offset] of offsets) pointer(placeOfLeaf[leaf]!, base + offset)
 
   pointer(RECORD.function, call.functionAddress)
   view.setInt32(start + RECORD.api_version, call.apiVersion, true)
