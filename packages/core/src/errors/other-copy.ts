@@ -35,5 +35,8 @@ export function copyHint(value: unknown): string | undefined {
     // A proxy can throw.
     return undefined
   }
-  return 'Make all packages depend on the same version of @tenon/core, because a process must have one copy of it: npm ls @tenon/core lists them.'
+  return (
+    'Make all packages depend on the same version of @tenon/core, because a process must have one copy of it: npm ls @tenon/core lists the ' +
+    'copies, and npm dedupe removes those of one version.'
+  )
 }
