@@ -75,9 +75,9 @@ export function mappedFile(directory: string): void {
 
 export function manySegments(): void {
   using scope = ResourceScope.ofConfined()
-  const segment1 = MemorySegment.allocateNative(100, 1, scope)
-  const segment2 = MemorySegment.allocateNative(100, 1, scope)
-  const segmentN = MemorySegment.allocateNative(100, 1, scope)
+  const segment1 = MemorySegment.allocateNative(100, scope)
+  const segment2 = MemorySegment.allocateNative(100, scope)
+  const segmentN = MemorySegment.allocateNative(100, scope)
   assert.ok([segment1, segment2, segmentN].every(({ scope: own }) => own === scope))
 } // all segments are freed here
 

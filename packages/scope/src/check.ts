@@ -1,8 +1,8 @@
 import { wrongType } from '@tenon/core/internal'
 
 /** @throws {ArgumentError} if the value is not a function. */
-export function checkFunction(value: unknown, name: string): void {
-  if (typeof value !== 'function') throw wrongType(name, 'a function', value)
+export function checkFunction(value: unknown, name: string, hint?: string): void {
+  if (typeof value !== 'function') throw wrongType(name, 'a function', value, hint)
 }
 
 /** @throws {ArgumentError} if the value is neither true, false nor undefined. */

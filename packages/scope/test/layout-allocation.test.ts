@@ -1,4 +1,11 @@
-import { AlignmentError, ArgumentError, gcAllocator, processAllocator, type Segment } from '@tenon/core'
+import {
+  AlignmentError,
+  ArgumentError,
+  gcAllocator,
+  processAllocator,
+  ScopeClosedError,
+  type Segment,
+} from '@tenon/core'
 import { describe, expect, test } from 'vitest'
 import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope } from '../src/index.ts'
 
@@ -100,6 +107,39 @@ test('allocateNative() takes a layout with or without a scope', () => {
   expect(() => MemorySegment.allocateNative(wide, 64 as never)).toThrow(/scope must be a ResourceScope/)
   for (const value of [null, {}, '8', undefined, { byteSize: 8, byteAlignment: 8 }])
     expect(() => MemorySegment.allocateNative(value as never, scope)).toThrow(ArgumentError)
+  scope.close()
+})
+
+test('allocateNative() takes a size with or without an alignment and a scope', () => {
+  const scope = ResourceScope.ofConfined()
+  const segment = MemorySegment.allocateNative(100, scope)
+  expect([segment.byteSize, segment.scope]).toEqual([100, scope])
+  expect(MemorySegment.allocateNative(8, 64, scope).scope).toBe(scope)
+  expect(MemorySegment.allocateNative(8, undefined, scope).scope).toBe(scope)
+  expect(() => MemorySegment.allocateNative(8, {} as never)).toThrow(/scope must be a ResourceScope/)
+  expect(() => MemorySegment.allocateNative(8, null as never)).toThrow(/scope must be a ResourceScope/)
+  expect(() => MemorySegment.allocateNative(8, scope as never, scope)).toThrow(/byteAlignment must be/)
+  expect(() => MemorySegment.allocateNative(8, '8' as never)).toThrow(/byteAlignment must be/)
+  scope.close()
+  expect(() => MemorySegment.allocateNative(8, scope)).toThrow(ScopeClosedError)
+})
+
+test('arguments in the order of Java are refused with the order that is meant', () => {
+  const hintOf = (use: () => unknown): string | undefined => {
+    try {
+      use()
+    } catch (error) {
+      return (error as ArgumentError).hint
+    }
+    return undefined
+  }
+  const scope = ResourceScope.ofConfined()
+  expect(hintOf(() => MemoryLayout.sequence(10 as never, float64 as never))).toMatch(/layout before the count/)
+  expect(hintOf(() => MemoryLayout.struct(float64 as never))).toMatch(/MemoryLayout\.struct\(\{ x/)
+  expect(hintOf(() => NativeAllocator.ofMalloc(scope as never))).toMatch(/Pass the function itself/)
+  expect(hintOf(() => MemorySegment.mapFile('file', 0 as never, 100 as never))).toMatch(/mapFile\(path, scope/)
+  const handle = MemoryLayout.varHandle(MemoryLayout.sequence(float64, 3), MemoryLayout.element())
+  expect(hintOf(() => handle.get(MemorySegment.allocateNative(24), 1))).toMatch(/offset in bytes first/)
   scope.close()
 })
 

@@ -105,7 +105,11 @@ function fullError(segment: MemorySegment, byteSize: number, byteAlignment: numb
  */
 export const NativeAllocator: NativeAllocators = printAs('NativeAllocator', {
   ofMalloc(scopeFactory) {
-    checkFunction(scopeFactory, 'scopeFactory')
+    checkFunction(
+      scopeFactory,
+      'scopeFactory',
+      'Pass the function itself: NativeAllocator.ofMalloc(ResourceScope.ofConfined).',
+    )
     const allocator: SegmentAllocator = printAs<SegmentAllocator>('NativeAllocator of separate segments', {
       allocate(request: number | Layout<unknown, number>, byteAlignment = 16) {
         // The numbers are checked before the factory opens a scope that nobody would close.

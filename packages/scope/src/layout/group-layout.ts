@@ -102,7 +102,8 @@ function checkMembers(members: unknown): [string, Layout][] {
     throw wrongType('members', 'an object of layouts', members)
   }
   return Object.entries(members).map(([name, layout]) => {
-    if (!(layout instanceof Layout)) throw wrongType(`the member ${name}`, 'a layout', layout)
+    if (!(layout instanceof Layout))
+      throw wrongType(`the member ${name}`, 'a layout', layout, 'Write MemoryLayout.struct({ x: MemoryLayout.int32 }).')
     if (/^\d+$/.test(name)) {
       throw new ArgumentError(`the name of a member must not be a number, got ${name}`, {
         hint: 'Choose another name, because JavaScript moves numeric keys to the front.',

@@ -62,7 +62,7 @@ export interface MemoryLayouts extends ScalarLayouts {
 }
 
 function newSequence<Element>(element: Layout<Element>, elementCount?: number): SequenceLayout<Element> {
-  checkLayout(element, 'element')
+  checkLayout(element, 'element', 'Pass the layout before the count: MemoryLayout.sequence(MemoryLayout.int32, 10).')
   const count = elementCount === undefined ? undefined : checkSize(elementCount, 'elementCount', 'elements')
   return new SequenceLayout(element, count)
 }

@@ -88,9 +88,9 @@ export function quote(name: string | undefined): string {
 }
 
 /** @throws {ArgumentError} if the value is not a layout. */
-export function checkLayout<Any extends Layout>(value: Any, name: string = 'layout'): Any {
+export function checkLayout<Any extends Layout>(value: Any, name: string = 'layout', hint?: string): Any {
   if (value instanceof Layout) return value
-  throw wrongType(name, 'a layout', value)
+  throw wrongType(name, 'a layout', value, hint)
 }
 
 /** The size of a layout in bytes. @throws {ArgumentError} if it ends with an open sequence. */

@@ -110,7 +110,9 @@ function checkIndex(index: unknown, name: string, count: number | undefined): nu
 /** @throws {ArgumentError} if the number of indexes is wrong. */
 function checkIndexCount({ indexCount }: Route, indexes: readonly number[]): void {
   if (indexes.length === indexCount) return
-  throw new ArgumentError(`the number of indexes must be ${indexCount}, got ${indexes.length}`)
+  throw new ArgumentError(`the number of indexes must be ${indexCount}, got ${indexes.length}`, {
+    hint: 'Pass an offset in bytes first, and then an index for each element() of the path: handle.get(segment, 0, 3).',
+  })
 }
 
 /** Follows the pointers of a route. @returns the segment of its last leg. */

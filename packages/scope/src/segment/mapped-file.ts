@@ -12,6 +12,7 @@ import {
   READ_ONLY,
   reserveRoom,
   shareMapping,
+  wrongType,
 } from '@tenon/core/internal'
 import { checkWord } from '../check.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
@@ -55,6 +56,13 @@ const mappings = new WeakMap<Block, Mapping>()
 
 export function mapFile(path: string, scope?: ResourceScope, options?: MapOptions): Segment {
   checkName(path, 'path')
+  if (typeof scope === 'number')
+    throw wrongType(
+      'scope',
+      'a scope',
+      scope,
+      "Write MemorySegment.mapFile(path, scope, { byteOffset, byteSize, access: 'write' }).",
+    )
   const { access = 'read', byteOffset = 0, byteSize } = checkOptions(options, ['access', 'byteOffset', 'byteSize'])
   checkWord(access, ['read', 'write', 'copy'], 'access')
   const offset = checkSize(byteOffset, 'byteOffset')

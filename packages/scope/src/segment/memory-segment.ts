@@ -77,16 +77,16 @@ export class MemorySegment extends MappedAccess {
    * @throws {ArgumentError} @throws {AllocationError} @throws {ScopeClosedError} once closing has begun.
    */
   static allocateNative(byteSize: number, byteAlignment?: number, scope?: ResourceScope): MemorySegment
-  /** Allocates zeroed memory for one value of a layout. */
-  static allocateNative(layout: Layout<unknown, number>, scope?: ResourceScope): MemorySegment
+  /** Allocates zeroed memory of a size, or for one value of a layout. */
+  static allocateNative(request: number | Layout<unknown, number>, scope?: ResourceScope): MemorySegment
   static allocateNative(
     request: number | Layout<unknown, number>,
     second: number | ResourceScope | undefined,
     third?: ResourceScope,
   ): MemorySegment {
-    const isLayout = typeof request !== 'number'
-    const [size, alignment] = checkRequest(request, isLayout || second === undefined ? DEFAULT_ALIGNMENT : second)
-    const scope = isLayout ? second : third
+    const isScoped = typeof request !== 'number' || (third === undefined && typeof second === 'object')
+    const [size, alignment] = checkRequest(request, isScoped || second === undefined ? DEFAULT_ALIGNMENT : second)
+    const scope = isScoped ? second : third
     const owner = scope === undefined ? new ImplicitScope() : checkScope(scope)
     return newSegment(owner.newBlock(size, alignment), 0, size, 0)
   }
