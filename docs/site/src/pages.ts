@@ -34,6 +34,7 @@ export const sections: readonly Section[] = [
       guide('c-functions', 'C functions'),
       guide('memory', 'The memory model'),
       guide('isolation', 'Isolation'),
+      guide('profile-kernel', 'Profile a kernel'),
       guide('sharing-memory', 'Sharing memory'),
       guide('designs', 'The five designs'),
       guide('packed-functions', 'Packed functions and classes'),

@@ -42,6 +42,7 @@ export { parseSignature } from './signatures/parse-signature.ts'
 export { SignatureError } from './signatures/signature-error.ts'
 export type { StringLayout } from './strings/string-layout.ts'
 export type { StringTensorLike } from './strings/string-tensor-like.ts'
+export { type CallTrace } from './tracing/call-trace.ts'
 export { cpu, type Device } from './types/device.ts'
 export { dtypeInfo, dtypes, type DType, type DTypeInfo, type TypedArray } from './types/dtype.ts'
 export {

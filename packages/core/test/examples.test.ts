@@ -1,3 +1,4 @@
+import * as diagnostics from 'node:diagnostics_channel'
 import { fileURLToPath } from 'node:url'
 import { testExamples } from '@tenon/config/examples'
 import * as core from '@tenon/core'
@@ -14,6 +15,7 @@ testExamples(directory, {
     '@tenon/core/internal': internal,
     '@tenon/core/koffi': bridge,
     '@tenon/core/testing': testing,
+    'node:diagnostics_channel': diagnostics,
   },
   context: () => ({
     segment: core.gcAllocator.allocate(128, 64),

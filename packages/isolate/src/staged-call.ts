@@ -1,4 +1,4 @@
-import { cpu, Segment, Tensor } from '@tenon/core'
+import { type CallTrace, cpu, Segment, Tensor } from '@tenon/core'
 import {
   Block,
   copyBytes,
@@ -92,6 +92,12 @@ export class StagedCall<T = void> implements WorkerCall<T> {
     }
     this.operands = markAliases(ranges)
     this.#copyIn()
+  }
+
+  get types(): CallTrace['types'] {
+    const { types, kernel, operands } = this.#call
+    if (types !== undefined) return types
+    return operands.slice(0, kernel.operands).flatMap((operand) => (operand === null ? [] : [operand.type]))
   }
 
   /** An answer with strings has no other parts. */

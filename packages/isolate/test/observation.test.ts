@@ -86,7 +86,7 @@ describe('diagnostics channels', () => {
       asyncEnd: () => void seen.push('asyncEnd'),
       error: ({ error }: Message) => void seen.push(`error ${error.code}`),
     }
-    const calls = tracingChannel<object, Message>('tenon:isolate:call')
+    const calls = tracingChannel<object, Message>('tenon:call')
     calls.subscribe(subscribers)
     try {
       workers.run(bench.call(FAULT.NONE))

@@ -1,5 +1,18 @@
-import { ArgumentError, gcAllocator, Tensor, UnsupportedError, type KernelSignature } from '@tenon/core'
-import { checkedCall, checkName, guardMode, wrongType, wrongValue, type Gate, type Written } from '@tenon/core/internal'
+import { ArgumentError, type CallTrace, gcAllocator, Tensor, UnsupportedError, type KernelSignature } from '@tenon/core'
+import {
+  checkedCall,
+  checkName,
+  guardMode,
+  isTraced,
+  newTrace,
+  traceCall,
+  traceLater,
+  typesOf,
+  wrongType,
+  wrongValue,
+  type Gate,
+  type Written,
+} from '@tenon/core/internal'
 import { resolveAttributes } from './attributes.ts'
 import { isTensorList, operandTypes, resultTypes, type OperandTypes } from './bind-operands.ts'
 import type { Frame } from './call/frame.ts'
@@ -154,6 +167,19 @@ class Caller {
   }
 
   call(args: readonly unknown[]): unknown {
+    return isTraced() ? traceCall(this.#trace(args, false), () => this.#call(args)) : this.#call(args)
+  }
+
+  callLater(args: readonly unknown[]): Promise<unknown> {
+    return isTraced() ? traceLater(this.#trace(args, true), () => this.#callLater(args)) : this.#callLater(args)
+  }
+
+  /** Makes the message of a call. Lists of tensors, string tensors and attributes are objects there. */
+  #trace(args: readonly unknown[], isAsync: boolean): CallTrace {
+    return newTrace(this.#parts.operation.name, 'tensorflow', typesOf(args), isAsync)
+  }
+
+  #call(args: readonly unknown[]): unknown {
     const latest = this.#latest
     if (latest !== undefined) {
       const value = this.#quick(latest, args)
@@ -168,7 +194,7 @@ class Caller {
     return this.#value(run.frame, results)
   }
 
-  async callLater(args: readonly unknown[]): Promise<unknown> {
+  async #callLater(args: readonly unknown[]): Promise<unknown> {
     const { run, options } = this.#begin(args, true)
     checkAsyncOptions(options)
     const results = await runLater(run, offer(run), options)

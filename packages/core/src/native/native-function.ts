@@ -11,7 +11,8 @@ import { holdAll, releaseAll, type Gate } from '../memory/lifetime.ts'
 import { pointerBlock } from '../memory/pointer-address.ts'
 import { Segment } from '../memory/segment.ts'
 import { checkType, checkVariadic, type Value } from './argument-conversion.ts'
-import { formOf, operandsOf, resolveAll, writtenBy } from './call/call-forms.ts'
+import { formOf } from './call/call-forms.ts'
+import { operandsOf, resolveAll, traceOf, writtenBy } from './call/general-form.ts'
 import { begin, check, checkOperands, finish, type Target, type ValueWithErrno } from './call/call-steps.ts'
 import type { CallPlan } from './call/call-plan.ts'
 import { threadDriver } from './call/thread-driver.ts'
@@ -25,6 +26,8 @@ import { moveTexts } from './call/texts.ts'
 import type { FunctionSignature, NativeFunction } from './function-types.ts'
 import { setArgumentCheck } from './argument-checks.ts'
 import { keepAlive } from './native-memory.ts'
+import { callNamed, profiling } from '../tracing/named-call.ts'
+import { isTraced, traceLater } from '../tracing/tracing.ts'
 import type { StructType } from './struct-type.ts'
 import type { ValueType } from './value-type.ts'
 
@@ -95,7 +98,7 @@ function targetOf(
 ): Target {
   const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, argumentName(name, i, names)))
   const { kind, word, pieces } = plan.result
-  const { enter, enterWithTexts } = threadDriver()
+  const { enter, enterWithTexts } = namedEntries(name)
   const returnsStruct = kind === 'struct' || kind === 'memory'
   if (returnsStruct) slots.unshift(targetSlot(plan, `the result of ${name}`))
   return {
@@ -119,6 +122,14 @@ function targetOf(
     pointer,
     fastResult: !captureErrno && (kind === 'int32' || kind === 'float64' || kind === 'int64') ? kind : undefined,
   }
+}
+
+/** The entries of native code. In a profile they have the name of the function. */
+function namedEntries(name: string): Pick<Target, 'enter' | 'enterWithTexts'> {
+  const { enter, enterWithTexts } = threadDriver()
+  if (!profiling) return { enter, enterWithTexts }
+  const withTexts = enterWithTexts && ((...strings: readonly unknown[]) => callNamed(name, enterWithTexts, ...strings))
+  return { enter: () => callNamed(name, enter), enterWithTexts: withTexts }
 }
 
 /** The flags of a critical function. In guard mode, what it promises is checked. */
@@ -145,7 +156,7 @@ function checkOnly(target: Target, values: readonly Value[], isAsync: boolean): 
 function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value | ValueWithErrno> {
   const { slots } = target
   // An error of the executor, for example for a wrong argument, rejects the promise.
-  return (...values) =>
+  const start = (values: readonly Value[]): Promise<Value | ValueWithErrno> =>
     new Promise((resolve, reject) => {
       check(target, values.length)
       const operands = operandsOf(target, values)
@@ -172,6 +183,7 @@ function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value
         throw error
       }
     })
+  return (...values) => (isTraced() ? traceLater(traceOf(target, values, true), () => start(values)) : start(values))
 }
 
 /** @throws {ArgumentError} for a view, whose buffer the program can transfer while the function runs on another thread. */

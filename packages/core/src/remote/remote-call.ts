@@ -6,6 +6,7 @@ import type { NativeAllocator } from '../memory/native-allocator.ts'
 import type { Gate, Gated } from '../memory/lifetime.ts'
 import type { RemoteWorker } from '../memory/pointer-address.ts'
 import type { Segment } from '../memory/segment.ts'
+import type { CallTrace } from '../tracing/call-trace.ts'
 import type { TensorType } from '../types/tensor-type.ts'
 import type { Tensor } from '../types/tensor.ts'
 
@@ -104,6 +105,8 @@ export interface RemoteCall<T = void> {
   readonly operands: readonly (RemoteOperand | null)[]
   /** The arguments of a packed function or of a function of C. */
   readonly body?: Uint8Array
+  /** The types of the arguments of a traced call, if they are not those of the operands. */
+  readonly types?: CallTrace['types'] | undefined
   /** The process that must run the call, because its arguments are pointers of that process. */
   readonly worker?: RemoteWorker | undefined
   /** The lifetimes of those pointers, which are held like those of operands. */

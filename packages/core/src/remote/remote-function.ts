@@ -22,6 +22,7 @@ import type { CallPlan } from '../native/call/call-plan.ts'
 import type { ValueWithErrno } from '../native/call/call-steps.ts'
 import { COPY_ENTRY, FLAGS, WORDS } from '../native/call/frame-layout.ts'
 import { bytes, unsignedBigints, words } from '../native/call/frame.ts'
+import { typesOf } from '../native/call/general-form.ts'
 import { hostAbi } from '../native/call/host-abi.ts'
 import { load, loadStruct } from '../native/call/load.ts'
 import { planCall } from '../native/call/plan.ts'
@@ -30,6 +31,7 @@ import { codeOperand, operandOf, resolveIn, slotOf, store, targetSlot, type Slot
 import type { NativeFunction } from '../native/function-types.ts'
 import type { StructType } from '../native/struct-type.ts'
 import type { ValueType } from '../native/value-type.ts'
+import { isTraced } from '../tracing/tracing.ts'
 import { cpu } from '../types/device.ts'
 import { segmentOver } from '../types/tensor-from.ts'
 import { tensorType } from '../types/tensor-type.ts'
@@ -137,6 +139,7 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
   readonly kernel: RemoteKernel
   readonly operands: readonly RemoteOperand[]
   readonly body: Uint8Array
+  readonly types: RemoteCall['types']
   readonly options: IsolatedRunOptions
   readonly worker: RemoteWorker | undefined
   readonly pointers: readonly Block[]
@@ -164,6 +167,7 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
     this.worker = reader.worker
     this.pointers = reader.remotes
     this.options = target.options
+    this.types = isTraced() ? typesOf(slots, values) : undefined
     this.body = encodeCall(plan, target.capturesErrno, reader.pointers, () => {
       for (const [i, slot] of slots.entries()) store(slot, resolved[i]!)
     })

@@ -1,9 +1,13 @@
-import { ArgumentError, type TenonError } from '@tenon/core'
+import { ArgumentError, type CallTrace, type TenonError } from '@tenon/core'
 import {
   CONSTANTS,
   inspectAsText,
+  isTraced,
   LAYOUTS,
   ManagedLifetime,
+  newTrace,
+  traceAgain,
+  traceLater,
   writeAddress,
   wrongType,
   type Gated,
@@ -51,6 +55,7 @@ export class Batch extends ManagedLifetime {
     const streams = [...new Set(calls.flatMap(({ target }) => target.streams))]
     this.target = {
       name: this.label,
+      convention: 'batch',
       kind: CONSTANTS.TN_XLA_JOB_BATCH,
       streams,
       keep: (list) => {
@@ -78,6 +83,7 @@ export class Batch extends ManagedLifetime {
    * buffer of a tensor's view was transferred.
    */
   run(): void {
+    if (isTraced()) return traceAgain(this.#trace(false), () => this.run())
     runHeld(this.target, this.#start(), this.#held, this.#held)
   }
 
@@ -89,7 +95,15 @@ export class Batch extends ManagedLifetime {
    * @throws (rejects with) the errors of {@link run} and of {@link PreparedCall.runAsync}.
    */
   runAsync(options?: RunAsyncOptions): Promise<void> {
-    return runLater(options, () => ({ target: this.target, frame: this.#start(), held: this.#held }))
+    const run = (): Promise<void> =>
+      runLater(options, () => ({ target: this.target, frame: this.#start(), held: this.#held }))
+    return isTraced() ? traceLater(this.#trace(true), run) : run()
+  }
+
+  #trace(isAsync: boolean): CallTrace {
+    const names = this.calls.map(({ target }) => target.name)
+    const types = this.calls.flatMap(({ operands }) => operands.map(({ type }) => type))
+    return newTrace(names.join(','), 'batch', types, isAsync)
   }
 
   /** Checks that the batch can run. */

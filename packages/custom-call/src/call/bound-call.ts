@@ -1,5 +1,16 @@
-import { ArgumentError, type Hold, type Tensor } from '@tenon/core'
-import { exposures, holdAll, inspectAsText, ManagedLifetime, releaseAll, type Gated } from '@tenon/core/internal'
+import { ArgumentError, type CallTrace, type Hold, type Tensor } from '@tenon/core'
+import {
+  exposures,
+  holdAll,
+  inspectAsText,
+  isTraced,
+  ManagedLifetime,
+  newTrace,
+  releaseAll,
+  traceAgain,
+  traceLater,
+  type Gated,
+} from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from './run-later.ts'
 import type { CallFrame } from '../native/call-frame.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
@@ -71,6 +82,7 @@ export class BoundCall extends ManagedLifetime {
    * was transferred.
    */
   run(): void {
+    if (isTraced()) return traceAgain(this.#trace(false), () => this.run())
     const { frame } = this
     if (frame.running || !this.gate.open) refuseRun(this)
     if (this.checkedUntil !== exposures.count) this.checkedUntil = this.prepareRun()
@@ -83,12 +95,23 @@ export class BoundCall extends ManagedLifetime {
    * @throws (rejects with) the errors of {@link PreparedCall.runAsync}.
    */
   runAsync(options?: RunAsyncOptions): Promise<void> {
-    return runLater(options, () => {
-      const { target, frame, held } = this
-      if (frame.running || !this.gate.open) refuseRun(this)
-      this.prepareRun()
-      return { target, frame, held }
-    })
+    const run = (): Promise<void> =>
+      runLater(options, () => {
+        const { target, frame, held } = this
+        if (frame.running || !this.gate.open) refuseRun(this)
+        this.prepareRun()
+        return { target, frame, held }
+      })
+    return isTraced() ? traceLater(this.#trace(true), run) : run()
+  }
+
+  #trace(isAsync: boolean): CallTrace {
+    const { target, operands, frame } = this
+    const types = operands.map(({ type }) => type)
+    const trace = newTrace(target.name, target.convention, types, isAsync)
+    // Each run copies the same operands.
+    frame.staged?.forEach((copy) => (trace.copiedBytes += copy?.type.byteSize ?? 0))
+    return trace
   }
 
   /**

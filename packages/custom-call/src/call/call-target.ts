@@ -1,4 +1,4 @@
-import type { Tensor, TenonError } from '@tenon/core'
+import type { CallTrace, Tensor, TenonError } from '@tenon/core'
 import { Cleaner, type Gate, type Gated } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
 import { checkAnswer } from '../native/read-failure.ts'
@@ -13,6 +13,8 @@ export type Tensors = readonly Tensor[]
 export interface Runnable {
   /** The symbol or registered name, for messages. */
   readonly name: string
+  /** The convention of its calls, for tracing. */
+  readonly convention: CallTrace['convention']
   /** The kind of its frames, one of the constants `TN_XLA_JOB_*`. */
   readonly kind: number
   /** The streams of the work. The operands of a run stay open until the work is done. */
@@ -39,6 +41,7 @@ const NO_STREAMS: readonly DeviceStream[] = Object.freeze([])
 /** The target of a prepared call: a typed handler's frame, or an untyped function's pointers. */
 export abstract class CallTarget implements Runnable {
   readonly name: string
+  abstract readonly convention: CallTrace['convention']
   readonly kind: number
   readonly gate: Gate
   /** The frame of runs on this thread. */

@@ -3,8 +3,12 @@ import { CONSTANTS, coreFunctions, findDamage, innermostCall, type Gated, type W
 import type { CallFrame } from '../native/call-frame.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
 
-/** Runs a frame of a kind, one of the constants `TN_XLA_JOB_*`, on this thread. @throws what an upcall stub has thrown meanwhile */
-export type RunFrame = (kind: number, frame: CallFrame) => number
+/**
+ * Runs a frame of a kind, one of the constants `TN_XLA_JOB_*`, on this thread.
+ *
+ * @param name the name of the kernel in profiles. @throws what an upcall stub has thrown meanwhile
+ */
+export type RunFrame = (kind: number, frame: CallFrame, name: string) => number
 
 /** The first operand of a run, which describes the others: a prepared call, a bound call, or a batch of bound calls. */
 interface Runner {
@@ -67,12 +71,12 @@ function findWrittenFrame({ address }: CallFrame, name: string): GuardError | un
  * of a typed call.
  */
 export function guardedRun(run: RunFrame): RunFrame {
-  return (kind, frame) => {
+  return (kind, frame, name) => {
     const held = innermostCall()!
     const { target } = held[0] as unknown as Runner
     let status: number
     try {
-      status = run(kind, frame)
+      status = run(kind, frame, name)
     } catch (error) {
       throw findDamageOf(held, frame.staged, error) ?? error
     }

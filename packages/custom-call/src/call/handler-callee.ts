@@ -10,7 +10,7 @@ import type { ListedShape } from './listed-arguments.ts'
 import type { PreparedCall } from './prepared-call.ts'
 import type { ResizedCall } from './resized-call.ts'
 import { runOn } from './run-call.ts'
-import { runLater } from './run-later.ts'
+import { runLater, traceRun } from './run-later.ts'
 
 /** The handler or function of a kernel. */
 export type KernelHandler = TypedHandler | UntypedFunction
@@ -32,7 +32,7 @@ function localCallee<Shape>(
     run: runOn,
     runAsync: (call, list, { signal, deadline }) => {
       const limits = signal === undefined && deadline === undefined ? undefined : { signal, deadline }
-      return runLater(limits, () => call.runOf(list))
+      return traceRun(call, () => runLater(limits, () => call.runOf(list)))
     },
   }
 }

@@ -1,6 +1,6 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
 import { CONSTANTS, inspectAsText, ManagedLifetime, type Gated } from '@tenon/core/internal'
-import { runLater, type LaterRun, type RunAsyncOptions } from './run-later.ts'
+import { runLater, traceRun, type LaterRun, type RunAsyncOptions } from './run-later.ts'
 import type { CallFrame } from '../native/call-frame.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { isResizable, withSizes } from '../shape/other-sizes.ts'
@@ -115,7 +115,7 @@ export class PreparedCall<
    * integer from 1 to 1024, or a `NativeError` if the system has no thread left.
    */
   runAsync(operands: Operands, results: Results, options?: RunAsyncOptions): Promise<void> {
-    return runLater(options, () => this.runOf(this.listOf(operands, results)))
+    return traceRun(this, () => runLater(options, () => this.runOf(this.listOf(operands, results))))
   }
 
   /** @internal Returns the operands of a run. Reading the arrays can run code of the user. */

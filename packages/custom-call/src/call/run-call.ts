@@ -1,18 +1,23 @@
 import { Tensor } from '@tenon/core'
 import {
+  callNamed,
   callsInProgress,
   CONSTANTS,
   coreFunctionAddress,
   enterCall,
   guardMode,
+  isTraced as isAnyTraced,
+  newTrace,
+  profiling,
   READ_ONLY,
   takeThrown,
+  traceAgain,
   threadDriver,
   WORDS,
   words,
   type Gated,
 } from '@tenon/core/internal'
-import type { CallFrame } from '../native/call-frame.ts'
+import { stagedBytes, type CallFrame } from '../native/call-frame.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { enterCore } from '../native/enter-core.ts'
 import { guardedRun, type RunFrame } from './guarded-run.ts'
@@ -59,10 +64,11 @@ function makeRuns(): Runs {
   const first = FIRST_TENSOR
   const readOnly = READ_ONLY
   const { isGenuine } = Tensor
-  let run: RunFrame = (kind, frame) => {
+  let run: RunFrame = (kind, frame, name) => {
     run = guardMode ? guardedRun(makeRunFrame()) : makeRunFrame()
-    return run(kind, frame)
+    return run(kind, frame, name)
   }
+  const isTraced = isAnyTraced
 
   /**
    * Returns false, without a reason, if anything looks wrong. Exposed memory that is empty may be detached, which {@link patchEach}
@@ -108,7 +114,7 @@ function makeRuns(): Runs {
     try {
       place = enter(held)
       frame.running = true
-      status = run(target.kind, frame)
+      status = run(target.kind, frame, target.name)
     } finally {
       // Before anything is called, because the stack of JavaScript may be full.
       frame.running = false
@@ -122,11 +128,26 @@ function makeRuns(): Runs {
   }
 
   const runOn: Runs['runOn'] = (call, list) => {
+    if (isTraced()) return runTraced(call, list)
     const { target, frame } = call
     list[0] = call
     list[1] = target
     writePointers(call, frame, list)
     runHeld(target, frame, list, list)
+  }
+
+  /** The list has its tensors already, so subscribers run no code between the checks of the tensors and the run. */
+  const runTraced: Runs['runOn'] = (call, list) => {
+    const { target, shape } = call
+    const trace = newTrace(target.name, target.convention, shape.types.slice(0, shape.operandCount), false)
+    traceAgain(trace, () => {
+      const before = stagedBytes
+      try {
+        runOn(call, list)
+      } finally {
+        trace.copiedBytes = stagedBytes - before
+      }
+    })
   }
 
   return { writePointers, runHeld, runOn }
@@ -180,11 +201,13 @@ function makeRunFrame(): RunFrame {
   const runTyped = entry(0, coreFunctionAddress('tn_xla_execute_current'))
   const runUntyped = entry(1, coreFunctionAddress('tn_xla_execute_untyped_current'))
   const runBatch = entry(2, coreFunctionAddress('tn_xla_execute_batch_current'))
-  return (kind, { lo, hi }) => {
+  const PROFILED = profiling
+  return (kind, { lo, hi }, name) => {
     // Every call overwrites the frame of the thread, so nothing may run between these stores and the loads.
     thread[call] = lo
     thread[call + 1] = hi
-    if (kind === TYPED) runTyped()
+    if (PROFILED) callNamed(name, kind === TYPED ? runTyped : kind === UNTYPED ? runUntyped : runBatch)
+    else if (kind === TYPED) runTyped()
     else if (kind === UNTYPED) runUntyped()
     else runBatch()
     const status = thread[statusWord]!

@@ -9,7 +9,10 @@ import {
   forgetJob,
   guardMode,
   isPending,
+  isTraced,
+  newTrace,
   statusName,
+  traceLater,
   unrefJob,
   wrongType,
   wrongValue,
@@ -17,7 +20,8 @@ import {
 } from '@tenon/core/internal'
 import type { Runnable } from './call-target.ts'
 import { refused } from '../errors/xla-error-classes.ts'
-import type { CallFrame } from '../native/call-frame.ts'
+import { stagedBytes, type CallFrame } from '../native/call-frame.ts'
+import type { CallShape } from '../shape/call-shape.ts'
 import { findDamageOf } from './guarded-run.ts'
 
 /**
@@ -104,6 +108,21 @@ export function runLater(options: RunAsyncOptions | undefined, begin: () => Late
       // The run itself keeps the event loop running.
       timer = setTimeout(() => giveUp(missedDeadline(target.name, deadline)), deadline).unref()
     }
+  })
+}
+
+/** Starts a run of a prepared call between its events, if it is traced. */
+export function traceRun(
+  { target, shape }: { readonly target: Runnable; readonly shape: CallShape },
+  begin: () => Promise<void>,
+): Promise<void> {
+  if (!isTraced()) return begin()
+  const trace = newTrace(target.name, target.convention, shape.types.slice(0, shape.operandCount), true)
+  return traceLater(trace, () => {
+    const before = stagedBytes
+    const promise = begin()
+    trace.copiedBytes = stagedBytes - before
+    return promise
   })
 }
 

@@ -82,6 +82,7 @@ export class CallFrame {
       this.byteSize += type.byteSize
     }
     copyBytes(operand, copy)
+    stagedBytes += type.byteSize
     return copy
   }
 
@@ -98,10 +99,15 @@ export class CallFrame {
   /** Copies the operands of a bound call again, which may have other values now. */
   stageAgain(operands: readonly Tensor[]): void {
     this.staged?.forEach((copy, index) => {
-      if (copy !== undefined) copyBytes(operands[index]!, copy)
+      if (copy === undefined) return
+      copyBytes(operands[index]!, copy)
+      stagedBytes += copy.type.byteSize
     })
   }
 }
+
+/** The bytes of all operands that were copied into frames. */
+export let stagedBytes = 0
 
 let current: FrameSlab | undefined
 

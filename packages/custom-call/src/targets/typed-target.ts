@@ -72,6 +72,10 @@ class TypedRemains implements Remains {
 }
 
 class TypedTarget extends CallTarget {
+  override get convention(): 'typed' {
+    return 'typed'
+  }
+
   // Without an object of its own, because programs can have many calls.
   readonly #handler: CalledHandler
   readonly #shape: CallShape

@@ -1,4 +1,4 @@
-import { TensorType, type TenonError } from '@tenon/core'
+import { TensorType, type KernelConvention, type TenonError } from '@tenon/core'
 import { CONSTANTS, LAYOUTS, type Gate, writeAddress } from '@tenon/core/internal'
 import { CallTarget, type Remains } from '../call/call-target.ts'
 import { deviceScratch, type DeviceScratch } from '../call/device-scratch.ts'
@@ -6,6 +6,7 @@ import { allocateFrame, planScratch, type CallFrame } from '../native/call-frame
 import { readFailure } from '../native/read-failure.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { leavesOf, type Tree } from '../shape/leaf.ts'
+import { ApiVersion } from './api-version.ts'
 import type { DeviceStream } from './call-resources.ts'
 
 export interface UntypedCall {
@@ -36,6 +37,12 @@ export class UntypedTarget extends CallTarget {
     super(name, CONSTANTS.TN_XLA_JOB_UNTYPED, gate, frame, stream, remainsOf(stream, scratch))
     this.#shape = shape
     this.#call = call
+  }
+
+  override get convention(): KernelConvention {
+    const { apiVersion } = this.#call
+    if (apiVersion === ApiVersion.ORIGINAL) return 'host'
+    return apiVersion === ApiVersion.STATUS_RETURNING ? 'host-status' : 'host-unified'
   }
 
   extend(): CallFrame {

@@ -1,6 +1,4 @@
-import type { Channel, TracingChannel } from 'node:diagnostics_channel'
-
-const { channel, tracingChannel } = process.getBuiltinModule('node:diagnostics_channel')
+import { channel, type Channel } from 'node:diagnostics_channel'
 
 const EVENTS = [
   'start',
@@ -30,13 +28,3 @@ export function publish(event: WorkerEvent, makeMessage: () => Readonly<Record<s
 
 /** The channel of what calls have written, which is read only for subscribers. */
 export const outputChannel: Channel = channels.output
-
-/** The channel `tenon:isolate:call`, whose messages name the kernel. */
-export const callChannel: TracingChannel<object, CallTrace> = tracingChannel<object, CallTrace>('tenon:isolate:call')
-
-/** The message of the events of one call. */
-export interface CallTrace {
-  readonly kernel: string
-  result?: unknown
-  error?: unknown
-}

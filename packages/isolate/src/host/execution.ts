@@ -1,3 +1,4 @@
+import type { CallTrace } from '@tenon/core'
 import { CONSTANTS, enterAll, exitAll, type CallPriority, type RemoteAnswer } from '@tenon/core/internal'
 import type { Queued } from './call-queue.ts'
 import type { Known } from './known-objects.ts'
@@ -36,6 +37,11 @@ export class Execution<T = unknown> implements Queued {
   /** The slot of its last request, or -1. */
   slot = -1
   sentAt = 0
+  /** The id of the process that got the call last, and the time of the kernel there in nanoseconds. */
+  process = 0
+  nativeTime = 0
+  /** The message of the call, if it is traced. */
+  trace: CallTrace | undefined
   /** When the kernel was asked to end; 0 before. */
   cancelledAt = 0
   /** The output of the worker before the call. */
@@ -80,6 +86,7 @@ export class Execution<T = unknown> implements Queued {
     this.queueAfter = undefined
     this.onSettled = undefined
     this.onAbort = undefined
+    this.trace = undefined
     this.known = undefined
     this.preparation = undefined
     this.memories = undefined
@@ -138,10 +145,19 @@ export class Execution<T = unknown> implements Queued {
 
   #announce(): void {
     this.isSettled = true
+    if (this.trace !== undefined) this.#noteTimes(this.trace)
     const { onAbort, onSettled } = this
     if (onAbort !== undefined) EventTarget.prototype.removeEventListener.call(this.call.signal!, 'abort', onAbort)
     this.onAbort = undefined
     if (onSettled !== undefined) onSettled()
+  }
+
+  #noteTimes(trace: CallTrace): void {
+    const queuedUntil = this.sentAt === 0 ? performance.now() : this.sentAt
+    // The followers of a batch are sent at the time of the first call.
+    trace.queueTime = Math.max(Math.round((queuedUntil - this.startedAt) * 1e6), 0)
+    trace.runTime = this.nativeTime
+    trace.worker = this.process
   }
 
   /** @internal Leaves the lifetimes of the operands, once, when no worker has them any more. */

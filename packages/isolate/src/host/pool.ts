@@ -172,6 +172,7 @@ export class Pool implements SupervisedPool {
   succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void {
     this.metrics.answered(nativeTime)
     execution.known!.pace.answered(nativeTime)
+    execution.nativeTime = nativeTime
     if (execution.cancelledAt === 0) {
       execution.resolve(value)
       const { backoff } = this.slots[worker.index]!
@@ -197,6 +198,7 @@ export class Pool implements SupervisedPool {
   failed(worker: Worker, execution: Execution, answer: RemoteAnswer): void {
     if (this.#gaveBack(worker, execution, answer)) return
     this.metrics.answered(answer.nativeTime)
+    execution.nativeTime = answer.nativeTime
     // A kernel may find the deadline missed before this thread does.
     const isLate = execution.cancelledAt !== 0 || performance.now() >= execution.deadlineAt
     if (isLate) this.#rejectLate(execution, 'cancelled', worker)

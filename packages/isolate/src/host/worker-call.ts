@@ -1,3 +1,4 @@
+import type { CallTrace } from '@tenon/core'
 import type { CallPriority, Gated, RemoteAnswer, RemoteKernel, RemoteWorker, SharedChunk } from '@tenon/core/internal'
 
 /** A range of shared memory; null for an operand that is missing, whose pointer is null in the worker. */
@@ -40,6 +41,8 @@ export interface WorkerCall<T = unknown> {
   readonly operands: readonly WorkerOperand[]
   /** The arguments of a packed function or of a function of C. */
   readonly body?: Uint8Array | undefined
+  /** The types of the operands, which are read only if the call is traced. */
+  readonly types?: CallTrace['types'] | undefined
   /** The lifetimes that own the operands. They are held once, until the call has settled and the worker has answered or ended. */
   readonly gated?: readonly Gated[] | undefined
   /** In milliseconds from the call; `Infinity` for none. */

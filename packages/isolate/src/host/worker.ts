@@ -111,6 +111,7 @@ export class Worker implements RingOwner, RemoteWorker {
       if (execution.isSettled) continue
       execution.place = this.index
       execution.sentAt = now
+      execution.process = this.process
       execution.outputMark = this.host.memory.outputTotal
       this.executions.push(execution)
       try {

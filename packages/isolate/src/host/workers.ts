@@ -1,9 +1,20 @@
-import { QueueFullError } from '@tenon/core'
-import { checkOptions, CONSTANTS, inspectAsText, type RemoteKernel, type RemoteWorker } from '@tenon/core/internal'
+import { type CallTrace, QueueFullError } from '@tenon/core'
+import {
+  callNamed,
+  checkOptions,
+  CONSTANTS,
+  inspectAsText,
+  isTraced,
+  profiling,
+  traceCall,
+  traceLater,
+  type RemoteKernel,
+  type RemoteWorker,
+} from '@tenon/core/internal'
 import { workerIndexOf } from './call-queue.ts'
 import { LONGEST_TIMER } from './timer.ts'
 import { Pool } from './pool.ts'
-import { type CallTrace, callChannel } from './events.ts'
+import { traceOf } from './call-traces.ts'
 import { Execution } from './execution.ts'
 import { closedError } from './failures.ts'
 import type { CloseOptions, IsolateHealth, IsolateMetrics, WorkerHealth, WorkersOptions } from './options.ts'
@@ -76,15 +87,17 @@ export class Workers implements AsyncDisposable {
    * @throws {ScopeClosedError} if the workers or an operand are closed.
    */
   run<T>(call: WorkerCall<T>): T {
-    if (callChannel.hasSubscribers) return callChannel.traceSync(() => this.#run(call), traceOf(call)) as T
-    return this.#run(call)
+    if (!isTraced()) return this.#run(call, undefined)
+    const trace = traceOf(call, false)
+    return traceCall(trace, () => this.#run(call, trace))
   }
 
-  #run<T>(call: WorkerCall<T>): T {
-    const execution = this.#admit(call, false)
+  #run<T>(call: WorkerCall<T>, trace: CallTrace | undefined): T {
+    const execution = this.#admit(call, false, trace)
     const pool = this.#pool
     this.#begin(execution as Execution)
-    waitForCall(pool, execution as Execution)
+    if (profiling) callNamed(call.kernel.name, waitForCall, pool, execution as Execution)
+    else waitForCall(pool, execution as Execution)
     pool.metrics.settled(execution as Execution, performance.now())
     return execution.take()
   }
@@ -94,17 +107,17 @@ export class Workers implements AsyncDisposable {
    * by their answers. The promise rejects with what `run` throws, or with the reason of the signal.
    */
   runAsync<T>(call: WorkerCall<T>): Promise<T> {
-    if (callChannel.hasSubscribers)
-      return callChannel.tracePromise(async () => this.#runAsync(call), traceOf(call)) as Promise<T>
     try {
-      return this.#runAsync(call)
+      if (!isTraced()) return this.#runAsync(call, undefined)
+      const trace = traceOf(call, true)
+      return traceLater(trace, () => this.#runAsync(call, trace))
     } catch (error) {
       return Promise.reject(error as Error)
     }
   }
 
-  #runAsync<T>(call: WorkerCall<T>): Promise<T> {
-    const execution = this.#admit(call, true)
+  #runAsync<T>(call: WorkerCall<T>, trace: CallTrace | undefined): Promise<T> {
+    const execution = this.#admit(call, true, trace)
     this.#submit(execution as Execution)
     return this.#outcomeOf(execution)
   }
@@ -116,18 +129,13 @@ export class Workers implements AsyncDisposable {
    * @returns the outcomes in the order of the calls, as of `Promise.allSettled`
    */
   async runBatch<T>(calls: readonly WorkerCall<T>[]): Promise<PromiseSettledResult<T>[]> {
-    const admitted: (Execution<T> | Promise<never>)[] = []
+    const outcomes: (() => Promise<T>)[] = []
     const groups: Execution[][] = []
     const size = Math.min(Math.max(Math.ceil(calls.length / this.#settings.workers), 1), GROUP)
     for (const call of calls) {
-      let execution: Execution<T>
-      try {
-        execution = this.#admit(call, true)
-      } catch (error) {
-        admitted.push(Promise.reject(error))
-        continue
-      }
-      admitted.push(execution)
+      const { execution, outcome } = this.#admitLater(call)
+      outcomes.push(outcome)
+      if (execution === undefined) continue
       const group = groups.at(-1)
       const first = group?.[0]
       if (group === undefined || group.length === size || !isAlike(first!, execution as Execution)) {
@@ -139,7 +147,33 @@ export class Workers implements AsyncDisposable {
       }
     }
     for (const [first] of groups) this.#submit(first!)
-    return Promise.allSettled(admitted.map((one) => (one instanceof Execution ? this.#outcomeOf(one) : one)))
+    return Promise.allSettled(outcomes.map((outcome) => outcome()))
+  }
+
+  /** Admits a call of a batch, unless it is refused. Its outcome can be awaited once it was submitted. */
+  #admitLater<T>(call: WorkerCall<T>): { readonly execution?: Execution<T>; readonly outcome: () => Promise<T> } {
+    let execution: Execution<T> | undefined
+    const admit = (trace?: CallTrace): Execution<T> => (execution = this.#admit(call, true, trace))
+    if (!isTraced()) {
+      try {
+        const admitted = admit()
+        return { execution: admitted, outcome: () => this.#outcomeOf(admitted) }
+      } catch (error) {
+        return { outcome: () => Promise.reject(error as Error) }
+      }
+    }
+    const trace = traceOf(call, true)
+    let submit: (outcome: Promise<T>) => void
+    const submitted = new Promise<T>((resolve) => (submit = resolve))
+    const settled = traceLater(trace, () => {
+      admit(trace)
+      return submitted
+    })
+    const outcome = (): Promise<T> => {
+      if (execution !== undefined) submit(this.#outcomeOf(execution))
+      return settled
+    }
+    return execution === undefined ? { outcome } : { execution, outcome }
   }
 
   /**
@@ -241,9 +275,11 @@ export class Workers implements AsyncDisposable {
   }
 
   /** Checks a call, and holds its operands. A call that is refused is released. */
-  #admit<T>(call: WorkerCall<T>, isAsync: boolean): Execution<T> {
+  #admit<T>(call: WorkerCall<T>, isAsync: boolean, trace: CallTrace | undefined): Execution<T> {
     try {
-      return this.#execution(call, isAsync)
+      const execution = this.#execution(call, isAsync)
+      execution.trace = trace
+      return execution
     } catch (error) {
       call.released?.()
       throw error
@@ -332,8 +368,6 @@ export class Workers implements AsyncDisposable {
     if (!this.isAlive) throw closedError()
   }
 }
-
-const traceOf = ({ kernel }: WorkerCall): CallTrace => ({ kernel: kernel.name })
 
 /** Whether two calls of a batch can go to the same worker. */
 const isAlike = (a: Execution, b: Execution): boolean => a.priority === b.priority && a.workerIndex === b.workerIndex

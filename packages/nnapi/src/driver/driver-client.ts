@@ -11,6 +11,7 @@ import { DeviceBuffer } from './device-buffer.ts'
 import { DriverHandles, valuesOf } from './driver-handle.ts'
 import type { AsyncRequestOptions, Backend, BackendModel, ExecutionResult, RequestOptions } from './driver.ts'
 import { Execution, readArguments, type RunArguments } from './execution.ts'
+import { traceRun, traceRunAsync } from './execution-trace.ts'
 import { Fence } from './fence.ts'
 import { FencedExecution, outcomeOf, type FencedOptions } from './fenced-execution.ts'
 import { checkMilliseconds, checkRequestOptions } from './request-options.ts'
@@ -77,6 +78,10 @@ export class PreparedModel extends ManagedLifetime {
    * @throws {ScopeClosedError} if the model or a pool is closed.
    */
   run(args: RunArguments, options: RequestOptions = NO_OPTIONS): ExecutionResult {
+    return traceRun(this.model, () => this.#run(args, options))
+  }
+
+  #run(args: RunArguments, options: RequestOptions): ExecutionResult {
     if (options !== NO_OPTIONS) checkRequestOptions(options)
     const execution = this.#begin(args)
     let hasSucceeded = false
@@ -92,6 +97,10 @@ export class PreparedModel extends ManagedLifetime {
 
   /** Executes while the event loop runs. The pools cannot be closed until the answer arrives. @throws as {@link run} */
   async runAsync(args: RunArguments, options: AsyncRequestOptions = NO_OPTIONS): Promise<ExecutionResult> {
+    return traceRunAsync(this.model, () => this.#runAsync(args, options))
+  }
+
+  async #runAsync(args: RunArguments, options: AsyncRequestOptions): Promise<ExecutionResult> {
     if (options !== NO_OPTIONS) checkRequestOptions(options, 'signal')
     const execution = this.#begin(args)
     let hasSucceeded = false

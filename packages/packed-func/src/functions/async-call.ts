@@ -1,4 +1,4 @@
-import { expectJob, forgetJob, guardMode, isPending } from '@tenon/core/internal'
+import { expectJob, forgetJob, guardMode, isPending, isTraced, traceLater } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { PackedFuncError } from '../errors/error-kinds.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
@@ -6,14 +6,28 @@ import { catchUp, type NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { pack } from '../values/pack.ts'
 import { unpack } from '../values/unpack.ts'
-import { openCallee } from './call.ts'
+import { calleeOf, openCallee, packedTrace } from './call.ts'
 import { checkedPackedCall } from './guarded-calls.ts'
 
 /** The engine's functions, because those of a subclass may throw. */
 const { addEventListener, removeEventListener } = EventTarget.prototype
 
-/** Calls a function on another thread. A native job holds the arguments, and later the result. */
+/**
+ * Calls a function on another thread. A native job holds the arguments, and later the result.
+ *
+ * @param named the values whose types the events of the call have.
+ */
 export async function callOnThread(
+  target: NativeObject,
+  values: readonly Argument[],
+  signal: AbortSignal | undefined,
+  named: readonly unknown[] = values,
+): Promise<Value> {
+  if (!isTraced()) return start(target, values, signal)
+  return traceLater(packedTrace(calleeOf(target), named, true), () => start(target, values, signal))
+}
+
+async function start(
   target: NativeObject,
   values: readonly Argument[],
   signal: AbortSignal | undefined,

@@ -1,5 +1,13 @@
-import type { Tensor } from '@tenon/core'
-import { guardMode, wrongType } from '@tenon/core/internal'
+import type { CallTrace, Tensor } from '@tenon/core'
+import {
+  guardMode,
+  isTraced as isAnyTraced,
+  newTrace,
+  profiling,
+  traceAgain,
+  typesOf,
+  wrongType,
+} from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { NOT_MADE as CALL_NOT_MADE, TENSORS } from '../native/perform.ts'
 import { openStack, PENDING, SLOT_COUNT, TEXT_SIZE, type Stack } from '../native/stack.ts'
@@ -52,10 +60,12 @@ export function openCallee(target: NativeObject): Callee {
  * value makes the length 0, because there may be any number of values. The function is small, so that V8 inlines it.
  */
 function callableOf(callee: Callee, name: string): NativeObject {
-  const { none, one, few, all } = calls()
+  const { none, one, few, all, isTraced } = calls()
   const callables = {
     [name](a: Argument = undefined, b?: Argument, c?: Argument): Value {
       const count = arguments.length
+      if (isTraced())
+        return traceAll(callee, count > 3 ? (Array.from(arguments) as Argument[]) : listOf(count, a, b, c))
       if (count === 0) return none(callee)
       if (count === 1) return one(callee, a)
       return count > 3 ? all(callee, Array.from(arguments), readResult) : few(callee, count, a, b, c)
@@ -72,6 +82,8 @@ interface Calls {
   few(target: Callee, count: number, a: Argument, b: Argument, c: Argument): Value
   /** With values that a signature checks: as many as it has parameters, at most three. */
   typedFew(target: Callee, signature: Signature, count: number, a: unknown, b: unknown, c: unknown): Value
+  /** Whether calls publish events. See `isTraced()` of the core. */
+  isTraced(): boolean
   /** `read` gets the result before its slot is used again. */
   all<Result>(
     target: Callee,
@@ -96,6 +108,7 @@ function makeCalls(s: Stack): Calls {
   const { i32, f64, head, undo, perform, performText } = s
   const { any: put, takes, typed: putTyped } = makePut(s)
   const { Int: INT, Float: FLOAT } = TypeIndex
+  const PROFILED = profiling
   const [TENSORS_WORD, PENDING_WORD, LAST_SLOT] = [TENSORS, PENDING, SLOT_COUNT]
   const [NOT_MADE, SMALL_TEXT, TEXT_LIMIT] = [CALL_NOT_MADE, SMALL, TEXT_SIZE]
 
@@ -113,10 +126,13 @@ function makeCalls(s: Stack): Calls {
     if (performText === undefined || capacity > TEXT_LIMIT - s.text) return NOT_MADE
     const offset = s.textOffset()
     s.text += capacity
+    if (PROFILED) s.callee = nameOf(target)
     return performText(base, target.lo, target.hi, text, offset, capacity)
   }
 
   const forms: Calls = {
+    isTraced: isAnyTraced,
+
     none(target) {
       if (target.handle === 0) openCell(target.owner)
       const base = s.top
@@ -126,6 +142,7 @@ function makeCalls(s: Stack): Calls {
       let failed = false
       let failure: unknown
       try {
+        if (PROFILED) s.callee = nameOf(target)
         result = read(base, perform(base, target.lo, target.hi, 0, 0))
       } catch (error) {
         failed = true
@@ -159,6 +176,7 @@ function makeCalls(s: Stack): Calls {
           if (typeof a === 'string' && a.length > SMALL_TEXT) typeIndex = performWithText(target, base, a)
           if (typeIndex === NOT_MADE) tensors = put(base + 1, 0, a)
         }
+        if (PROFILED) s.callee = nameOf(target)
         if (typeIndex === NOT_MADE) typeIndex = perform(base, target.lo, target.hi, 1, tensors)
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, [a])
         result = read(base, typeIndex)
@@ -221,6 +239,7 @@ function makeCalls(s: Stack): Calls {
             tensors |= put(base + 3, 2, c)
           }
         }
+        if (PROFILED) s.callee = nameOf(target)
         const typeIndex = perform(base, target.lo, target.hi, count, tensors)
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, [a, b, c])
         result = read(base, typeIndex)
@@ -273,6 +292,7 @@ function makeCalls(s: Stack): Calls {
         if (count > 0) tensors = putTyped(base + 1, 0, parameters[0]!, a, signature)
         if (count > 1) tensors |= putTyped(base + 2, 1, parameters[1]!, b, signature)
         if (count > 2) tensors |= putTyped(base + 3, 2, parameters[2]!, c, signature)
+        if (PROFILED) s.callee = nameOf(target)
         const typeIndex = perform(base, target.lo, target.hi, count, tensors)
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, [a, b, c])
         result = read(base, typeIndex)
@@ -310,6 +330,7 @@ function makeCalls(s: Stack): Calls {
           const bit = put(base + 1 + i, i, values[i])
           tensors |= bit
         }
+        if (PROFILED) s.callee = nameOf(target)
         const typeIndex = perform(base, target.lo, target.hi, values.length, tensors)
         if (tensors !== 0 && head[TENSORS_WORD] !== 0) handOver(s, values)
         return readAs(s, base, typeIndex)
@@ -332,8 +353,9 @@ function makeCalls(s: Stack): Calls {
 }
 
 /** Makes the ways to call a function in guard mode. */
-function guardedCalls({ none, one, few, typedFew, all }: Calls): Calls {
+function guardedCalls({ none, one, few, typedFew, all, isTraced }: Calls): Calls {
   return {
+    isTraced,
     none,
     one: (target, a) => checkedPackedCall(target.owner, [a], () => one(target, a)),
     few: (target, count, a, b, c) => checkedPackedCall(target.owner, [a, b, c], () => few(target, count, a, b, c)),
@@ -342,6 +364,25 @@ function guardedCalls({ none, one, few, typedFew, all }: Calls): Calls {
     all: (target, values, readAs) => checkedPackedCall(target.owner, values, () => all(target, values, readAs)),
   }
 }
+
+/** `Array.from()` of three values takes as long as a short call. */
+function listOf(count: number, a: Argument, b: Argument, c: Argument): readonly Argument[] {
+  if (count === 3) return [a, b, c]
+  if (count === 2) return [a, b]
+  return count === 1 ? [a] : []
+}
+
+type Plain = (...values: readonly Argument[]) => Value
+
+/** Calls a function again, between the events of the call. */
+const traceAll = (callee: Callee, values: readonly Argument[]): Value =>
+  traceAgain(packedTrace(callee, values, false), () => (callee.owner as unknown as Plain)(...values))
+
+/** Makes the message of a call. */
+export const packedTrace = (callee: Callee, values: readonly unknown[], isAsync: boolean): CallTrace =>
+  newTrace(nameOf(callee), 'packed', typesOf(values), isAsync)
+
+const nameOf = ({ owner }: Callee): string => (owner as unknown as { readonly name: string }).name
 
 export function readResult(s: Stack, base: number, typeIndex: number): Value {
   if (typeIndex === -1) throw takeError(s, base)

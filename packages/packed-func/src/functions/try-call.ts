@@ -1,7 +1,8 @@
+import { isTraced, traceCall } from '@tenon/core/internal'
 import { takeErrorText } from '../errors/crossing.ts'
 import type { Value } from '../values/argument.ts'
 import { unpack } from '../values/unpack.ts'
-import { type Callee, calls } from './call.ts'
+import { type Callee, calls, packedTrace } from './call.ts'
 
 /** The outcome of a call that returns errors instead of throwing them. */
 export type CallResult<Result = Value> =
@@ -10,7 +11,9 @@ export type CallResult<Result = Value> =
 
 /** Calls a function and returns the error that it raises. @throws as the call does before the function runs */
 export function tryCall(callee: Callee, values: readonly unknown[]): CallResult {
-  return calls().all(callee, values, (s, base, typeIndex) =>
-    typeIndex === -1 ? { ok: false, ...takeErrorText(s, base) } : { ok: true, value: unpack(s, base, typeIndex) },
-  )
+  const call = (): CallResult =>
+    calls().all(callee, values, (s, base, typeIndex) =>
+      typeIndex === -1 ? { ok: false, ...takeErrorText(s, base) } : { ok: true, value: unpack(s, base, typeIndex) },
+    )
+  return isTraced() ? traceCall(packedTrace(callee, values, false), call) : call()
 }

@@ -1,4 +1,15 @@
-import { CONSTANTS, highWord, LAYOUTS, lowWord, takeThrown, threadDriver, WORDS, words } from '@tenon/core/internal'
+import {
+  callNamed,
+  CONSTANTS,
+  highWord,
+  LAYOUTS,
+  lowWord,
+  profiling,
+  takeThrown,
+  threadDriver,
+  WORDS,
+  words,
+} from '@tenon/core/internal'
 import { packedAddress, type PackedFunctions } from './entered.ts'
 import { TypeIndex } from './type-index.ts'
 
@@ -19,6 +30,8 @@ interface PerformingStack {
   readonly address: number
   readonly i32: Int32Array
   readonly head: Int32Array
+  /** The name of the function that is called, in profiles. */
+  readonly callee: string
   slotAddress(slot: number): number
   abandon(base: number): void
 }
@@ -54,6 +67,7 @@ export function makePerform(stack: PerformingStack): { perform: Perform; perform
   const enter = threadDriver().entry(CALL_ENTRY, target)
   const enterWithText = threadDriver().textEntry?.(CALL_ENTRY, target)
   const frame = words
+  const PROFILED = profiling
   const { general: STACK_LOW, state: STATE, errno: RESULT } = WORDS
   const STACK_HIGH = STACK_LOW + 1
   const [CALL_WORD, TENSORS_WORD, SELECTED, SHIFT] = [CALL, TENSORS, CALL_SELECTED, CALL_SHIFT]
@@ -97,7 +111,8 @@ export function makePerform(stack: PerformingStack): { perform: Perform; perform
     select(base, low, high, count)
     if (tensors !== 0) head[TENSORS_WORD] = tensors
     try {
-      enter()
+      if (PROFILED) callNamed(stack.callee, enter)
+      else enter()
     } catch (error) {
       if (head[CALL_WORD] === 0) refuse(base, tensors, error)
       head[CALL_WORD] = 0
@@ -123,7 +138,8 @@ export function makePerform(stack: PerformingStack): { perform: Perform; perform
     frame[CAPACITY] = capacity
     frame[CAPACITY_HIGH] = 0
     try {
-      enterWithText(text)
+      if (PROFILED) callNamed(stack.callee, enterWithText, text)
+      else enterWithText(text)
     } catch (error) {
       if (head[CALL_WORD] === 0) refuse(base, 0, error)
       head[CALL_WORD] = 0

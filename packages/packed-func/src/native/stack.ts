@@ -77,6 +77,8 @@ export class Stack {
   /** The first free slot: 0 while no call is in progress. */
   top = 0
   depth = 0
+  /** The name of the function that is called next, in profiles. */
+  callee = ''
   readonly depthLimit: number = callDepthLimit()
   /** The number of bytes of the text region that are in use. */
   text = 0

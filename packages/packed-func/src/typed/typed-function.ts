@@ -1,7 +1,7 @@
-import { wrongType } from '@tenon/core/internal'
+import { traceCall, wrongType } from '@tenon/core/internal'
 import { callOnThread } from '../functions/async-call.ts'
 import { AsyncForm, type AsyncOptions } from '../functions/async-form.ts'
-import { type Callee, calls, readResult } from '../functions/call.ts'
+import { type Callee, calls, packedTrace, readResult } from '../functions/call.ts'
 import { tryCall, type CallResult } from '../functions/try-call.ts'
 import type { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
@@ -57,7 +57,7 @@ export function typedForm(
   const signature = new Signature<AnyDescriptor>([...parameters], result, name)
   return (callee) => {
     const later = async (values: readonly unknown[], signal?: AbortSignal): Promise<unknown> =>
-      resultOf(signature, result, await callOnThread(callee.owner, toNative(signature, values), signal))
+      resultOf(signature, result, await callOnThread(callee.owner, toNative(signature, values), signal, values))
     const members = {
       name: name || ownName || 'typed',
       async: (...values: unknown[]) => later(values),
@@ -74,14 +74,16 @@ export function typedForm(
 }
 
 function callableOf(callee: Callee, signature: Signature, result: AnyDescriptor): object {
-  const { all, typedFew } = calls()
+  const { all, typedFew, isTraced } = calls()
   const count = signature.parameters.length
-  const general = (values: readonly unknown[]): unknown =>
+  const plain = (values: readonly unknown[]): unknown =>
     resultOf(signature, result, all(callee, toNative(signature, values), readResult))
+  const general = (values: readonly unknown[]): unknown =>
+    isTraced() ? traceCall(packedTrace(callee, values, false), () => plain(values)) : plain(values)
   if (count > 3) return (...values: unknown[]) => general(values)
   // Named parameters, because a rest parameter takes a third longer.
   return function (a?: unknown, b?: unknown, c?: unknown): unknown {
-    if (arguments.length !== count) return general(Array.from(arguments))
+    if (arguments.length !== count || isTraced()) return general(Array.from(arguments))
     return resultOf(signature, result, typedFew(callee, signature, count, a, b, c))
   }
 }

@@ -249,7 +249,7 @@ async function inSubscribers(problems: Problems, path: string): Promise<void> {
   )
   const channels = [
     ...names,
-    ...['start', 'end', 'asyncStart', 'asyncEnd', 'error'].map((name) => `tracing:tenon:isolate:call:${name}`),
+    ...['start', 'end', 'asyncStart', 'asyncEnd', 'error'].map((name) => `tracing:tenon:call:${name}`),
   ]
   const actions: Readonly<Record<string, (library: IsolatedLibrary) => unknown>> = {
     throws: () => {

@@ -1,10 +1,12 @@
 import { cpu, gcAllocator, Tensor, type NativeAllocator } from '@tenon/core'
 import {
   addressOf,
+  callNamed,
   CONSTANTS,
   callsInProgress,
   enterCall,
   newCollected,
+  profiling,
   takeThrown,
   TENSOR_ALIGNMENT,
   threadDriver,
@@ -55,15 +57,17 @@ export function offer({ frame, operands, into, allocator }: Run): Offers {
 }
 
 /** Makes the function that runs frames. The compiler knows what it calls. */
-function makeEnter(): (lo: number, hi: number) => number {
+function makeEnter(): (lo: number, hi: number, name: string) => number {
   const enter = threadDriver().entry(ENTRY, openHost().run)
   const thread = words
   const { general, errno, state } = WORDS
-  return (lo, hi) => {
+  const PROFILED = profiling
+  return (lo, hi, name) => {
     // Every call overwrites the frame of the thread, so nothing may run between these stores and the loads.
     thread[general] = lo
     thread[general + 1] = hi
-    enter()
+    if (PROFILED) callNamed(name, enter)
+    else enter()
     how = thread[state]!
     return thread[errno]!
   }
@@ -71,7 +75,7 @@ function makeEnter(): (lo: number, hi: number) => number {
 
 /** How the last run has left native code. */
 let how = 0
-let entered: ((lo: number, hi: number) => number) | undefined
+let entered: ReturnType<typeof makeEnter> | undefined
 
 /**
  * Runs a frame on this thread.
@@ -86,7 +90,7 @@ export function enterFrame(frame: Frame, held: readonly Gated[]): boolean {
     place = enterCall(held)
     frame.running = true
     frame.instance.enter()
-    status = run(frame.lo, frame.hi)
+    status = run(frame.lo, frame.hi, frame.instance.facts.operation)
   } finally {
     frame.running = false
     // Without a function, because the stack of JavaScript may be full.
