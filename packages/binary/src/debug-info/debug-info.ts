@@ -1,4 +1,5 @@
 import { BinaryFormatError } from '../binary-format-error.ts'
+import { demangle } from '../demangle/demangle.ts'
 import { BudgetError } from '../dwarf/budget.ts'
 import { Dwarf, type DwarfFrame } from '../dwarf/dwarf.ts'
 import { DwarfFile } from '../dwarf/dwarf-file.ts'
@@ -10,7 +11,7 @@ import { openElfFile, type ElfFile } from './elf-file.ts'
 
 /** A function at an address of native code, and the place in the source. */
 export interface SourceFrame {
-  /** The name for people. */
+  /** The name for people, such as `vector<float>::at(unsigned long)`. */
   readonly function: string | undefined
   /** The name in the symbol table. */
   readonly linkageName: string | undefined
@@ -132,7 +133,7 @@ export class DebugInfo {
     return found.map(({ name, linkageName, file, line, column, inlined }, index) => {
       // Compilers leave out the linkage name of static functions, which the symbol has.
       const linkage = linkageName ?? (index === found.length - 1 ? symbol : undefined)
-      return { function: name ?? linkage, linkageName: linkage, file, line, column, inlined }
+      return { function: nameFor(linkage, name), linkageName: linkage, file, line, column, inlined }
     })
   }
 
@@ -172,6 +173,12 @@ const NOTHING: DwarfFrame = {
   column: undefined,
   inlined: false,
   start: undefined,
+}
+
+/** The C++ or Rust name of a symbol, or else the name in the source. */
+function nameFor(linkageName: string | undefined, name: string | undefined): string | undefined {
+  const readable = linkageName === undefined ? undefined : demangle(linkageName)
+  return readable === undefined || readable === linkageName ? (name ?? readable) : readable
 }
 
 function toNumber(address: number | bigint): number | undefined {
