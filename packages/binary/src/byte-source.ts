@@ -59,6 +59,30 @@ export function withFileSource<T>(path: string, use: (source: ByteSource) => T):
   }
 }
 
+/** The size of the blocks that {@link cached} keeps, and their number. */
+const BLOCK_BYTES = 65_536
+const KEPT_BLOCKS = 64
+
+/** A source that keeps the blocks that were read last, for readers that come back to the same places. Larger ranges are read at once. */
+export function cached(source: ByteSource): ByteSource {
+  const blocks = new Map<number, Buffer>()
+  const blockAt = (index: number): Buffer => {
+    const start = index * BLOCK_BYTES
+    const block = blocks.get(index) ?? source.read(start, Math.min(BLOCK_BYTES, source.byteSize - start))
+    blocks.delete(index)
+    blocks.set(index, block)
+    if (blocks.size > KEPT_BLOCKS) blocks.delete(blocks.keys().next().value!)
+    return block
+  }
+  const read = (offset: number, length: number): Buffer => {
+    const index = Math.floor(offset / BLOCK_BYTES)
+    const within = offset - index * BLOCK_BYTES
+    if (within + length > BLOCK_BYTES) return source.read(offset, length)
+    return blockAt(index).subarray(within, within + length)
+  }
+  return { byteSize: source.byteSize, read }
+}
+
 function readExactly(file: number, offset: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   for (let done = 0; done < length;) {

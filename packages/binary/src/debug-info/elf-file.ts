@@ -1,6 +1,6 @@
 import { BinaryReader } from '../binary-reader.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
-import { openFileSource, type ByteSource, type FileSource } from '../byte-source.ts'
+import { cached, openFileSource, type ByteSource, type FileSource } from '../byte-source.ts'
 import { readElfHeader, type ElfHeader } from '../elf/elf-header.ts'
 import { readBuildId } from '../elf/elf-notes.ts'
 import { ElfSections } from '../elf/elf-sections.ts'
@@ -26,7 +26,7 @@ export interface ElfFile {
 export function openElfFile(path: string): ElfFile | Exclude<BinaryFormat, 'elf'> {
   const source: FileSource = openFileSource(path)
   try {
-    const reader = new BinaryReader(source, false)
+    const reader = new BinaryReader(cached(source), false)
     const format = formatOf(reader)
     if (format !== 'elf') {
       source.close()
