@@ -77,13 +77,13 @@ export default {
       imports: names(`
         _Exit __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dl_iterate_phdr dladdr dladdr1 dlerror
         dlinfo dlopen dlsym dlvsym epoll_create1 epoll_ctl epoll_wait eventfd fallocate fchmod fcntl fesetenv free fstat fstatfs ftruncate
-        getenv getpid getrlimit getsockopt ioctl kill listen lseek madvise malloc memchr memcmp memcpy memfd_create memmove
+        getauxval getenv getpid getrlimit getsockopt ioctl kill listen lseek madvise malloc memchr memcmp memcpy memfd_create memmove
         memset mincore mmap mprotect mremap msync munmap open pipe2 poll posix_memalign posix_spawn posix_spawn_file_actions_*
         posix_spawnattr_* ppoll process_vm_readv pthread_attr_* pthread_cond_broadcast pthread_cond_init pthread_cond_signal
         __pthread_register_cancel __pthread_unregister_cancel __pthread_unwind_next __sigsetjmp _pthread_cleanup_pop _pthread_cleanup_push
         pthread_cond_timedwait pthread_condattr_* pthread_create pthread_getattr_np pthread_key_create pthread_mutex_init
         pthread_mutex_lock pthread_mutex_unlock pthread_mutexattr_* pthread_self pthread_setspecific pthread_sigmask qsort read
-        realloc recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigemptyset
+        realloc realpath recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigemptyset
         sigfillset signal snprintf socket socketpair stat strchr strcmp strerror strlen strncmp strrchr syscall sysconf vsnprintf waitid write
       `),
       systemImports: {
@@ -133,7 +133,7 @@ export default {
       exports: ['aligned_alloc', 'calloc', 'malloc', 'memalign', 'posix_memalign', 'realloc'],
       imports: names(`
         XlaCustomCallStatusSetSuccess abort __errno_location __libc_calloc __libc_malloc __libc_memalign __libc_realloc
-        __libc_start_main alarm backtrace close dladdr fprintf free fstat getpid getrlimit memchr memcpy memmove memset mmap mprotect
+        __libc_start_main alarm close dladdr fprintf free fstat getpid getrlimit memchr memcpy memmove memset mmap mprotect
         munmap open pause prctl pthread_mutex_lock pthread_mutex_unlock raise setrlimit setvbuf sigaction sigaltstack sigemptyset signal snprintf stderr stdout
         strerror strlen strrchr strstr syscall tn_* vsnprintf
       `),

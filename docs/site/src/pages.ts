@@ -35,6 +35,7 @@ export const sections: readonly Section[] = [
       guide('memory', 'The memory model'),
       guide('isolation', 'Isolation'),
       guide('profile-kernel', 'Profile a kernel'),
+      guide('debug-crash', 'Debug a crash'),
       guide('sharing-memory', 'Sharing memory'),
       guide('designs', 'The five designs'),
       guide('packed-functions', 'Packed functions and classes'),

@@ -19,6 +19,8 @@ export { ABSL_CODES, abslCodeName, type AbslCodeName } from './errors/absl-codes
 export { checkAlignment, checkName, checkSize, wrongType, wrongValue } from './errors/check-arguments.ts'
 export { checkOptions } from './errors/check-options.ts'
 export { describe, hex } from './errors/describe.ts'
+export { readCrash, readModules, type CodeModule, type CrashRecord } from './crash/crash-record.ts'
+export { describeFrame, frameOfFault, locateFrames, placeOfFrame, type NativeFrame } from './crash/native-frames.ts'
 export { copyHint } from './errors/other-copy.ts'
 export { inspect, inspectAsText, inspectCustom } from './errors/inspect.ts'
 export { typedArrayHint } from './errors/typed-array-hint.ts'

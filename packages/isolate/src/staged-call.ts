@@ -157,6 +157,15 @@ export class StagedCall<T = void> implements WorkerCall<T> {
     }
   }
 
+  describeArguments(): readonly string[] {
+    const { operands, kernel } = this.#call
+    const texts = operands.map((operand, index) => {
+      const role = index < kernel.operands || operand?.isWritten !== true ? 'operand' : 'result'
+      return operand === null ? `${role} without memory` : `${role} ${operand.type}`
+    })
+    return [...texts, ...(kernel.attributes?.() ?? [])]
+  }
+
   read(answer: RemoteAnswer, worker: RemoteWorker): T {
     this.#copyBack()
     return this.#call.read(this.#strings?.answerOf(answer) ?? answer, worker)

@@ -71,9 +71,9 @@ describe('a crash', () => {
     using bench = new Bench()
     await using workers = await Workers.open({ restart: unlimited })
     const { details } = await failureOf(() => workers.run(bench.call(FAULT.SEGV)))
-    const [first, second] = details.backtrace as string[]
-    expect(first).toContain('(libfaulty.so)')
-    expect(second).toMatch(/^faulty_status\+0x[0-9a-f]+ \(libfaulty.so\)$/)
+    const backtrace = details.backtrace as string[]
+    expect(backtrace[0]).toMatch(/^write_bad_address faults\.c:\d+ \((?:inlined, )?libfaulty\.so\+0x[0-9a-f]+\)$/)
+    expect(backtrace.at(-1)).toMatch(/^faulty_status kernels\.c:\d+ \(libfaulty\.so\+0x[0-9a-f]+\)$/)
   })
 
   test.each(['CLOSE', 'GARBAGE', 'EXEC', 'FORK', 'THROW', 'ERROR'] as const)(

@@ -1,3 +1,4 @@
+import { KernelCrashError } from 'tenon/isolate'
 import { HttpError } from './http/failure-status.ts'
 import { describeFailure } from './service/describe-failure.ts'
 import type { LogError } from './service/server-state.ts'
@@ -12,6 +13,29 @@ interface Kind {
   lines: number
   /** Those without a line since the last one. */
   suppressed: number
+}
+
+/** The details of a crash that say where it was. */
+const CRASH_FIELDS: ReadonlySet<string> = new Set([
+  'kernel',
+  'signal',
+  'exitCode',
+  'exception',
+  'address',
+  'access',
+  'operand',
+  'byteOffset',
+  'arguments',
+  'backtrace',
+  'coreFile',
+  'debugger',
+])
+
+/** What is known of a kernel that crashed, as fields of its line. */
+function crashFields(error: unknown): { readonly crash?: Readonly<Record<string, unknown>> } {
+  if (!(error instanceof KernelCrashError)) return {}
+  const known = Object.entries(error.details).filter(([name, value]) => CRASH_FIELDS.has(name) && value !== undefined)
+  return { crash: Object.fromEntries(known) }
 }
 
 /**
@@ -49,6 +73,7 @@ export function failureLog(
       ...(id === undefined ? {} : { id: id.slice(0, 100) }),
       name,
       ...(hasStack ? { stack } : {}),
+      ...crashFields(error),
       ...(suppressed === 0 ? {} : { suppressed }),
     })
   }

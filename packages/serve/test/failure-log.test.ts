@@ -1,4 +1,5 @@
 import { QueueFullError } from '@tenon/core'
+import { KernelCrashError } from 'tenon/isolate'
 import { describe, expect, test } from 'vitest'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import { defineModel, InvalidRequestError } from '../src/index.ts'
@@ -35,6 +36,15 @@ describe('the log of failures', () => {
       },
       { message: 'text', method: 'gRPC', path, status: 13, address, id, name: 'Error' },
     ])
+  })
+
+  test('has the place of a crash in one field, without what the kernel printed', () => {
+    const lines: Readonly<Record<string, unknown>>[] = []
+    const log = failureLog((_message, fields) => void lines.push(fields))
+    const backtrace = ['deep crash.c:3 (libcrash.so+0x1125)']
+    const details = { kernel: 'm', signal: 'SIGSEGV', address: '0x0', access: undefined, backtrace, output: 'secret' }
+    log(new KernelCrashError('m crashed', { details }), { ...request, status: 500 })
+    expect(lines[0]!['crash']).toEqual({ kernel: 'm', signal: 'SIGSEGV', address: '0x0', backtrace })
   })
 
   test('has ten lines of one kind in a second, and then the number of those without a line', () => {

@@ -47,16 +47,26 @@ if (process.platform === 'linux') {
 
   /** Faults by the numbers of `csrc/fixture/faulty/faults.h`, further flags, and the message. */
   const crashes: (readonly [name: string, fault: number, flags: readonly string[], message: RegExp])[] = [
-    ['writes to an invalid address', 1, [], /^faulty crashed: SIGSEGV writing at address 0xdead000$/],
-    ['aborts', 2, [], /^faulty crashed: SIGABRT$/],
+    [
+      'writes to an invalid address',
+      1,
+      [],
+      /^faulty crashed: SIGSEGV writing at address 0xdead000 in \w+ \(faults\.c:\d+\)$/,
+    ],
+    ['aborts', 2, [], /^faulty crashed: SIGABRT in faulty_run \(faults\.c:\d+\)$/],
     ['overflows the stack', 3, [], /^faulty crashed: SIGSEGV/],
     ['exits', 4, [], /^faulty ended its process with exit code 3$/],
     ['exits at once', 5, [], /^faulty ended its process with exit code 0$/],
-    ['runs into an invalid instruction', 6, [], /^faulty crashed: SIGILL$/],
+    ['runs into an invalid instruction', 6, [], /^faulty crashed: SIGILL in faulty_run \(faults\.c:\d+\)$/],
     ['is killed', 7, [], /^faulty crashed: SIGKILL$/],
     ['hangs', 8, ['--deadline', '300ms'], /^faulty did not finish within 300 ms and was killed$/],
     ['computes forever', 9, ['--deadline', '0.3s'], /^faulty did not finish within 300 ms and was killed$/],
-    ['throws on a thread of its own', 14, [], /^faulty crashed: SIGABRT$/],
+    [
+      'throws on a thread of its own',
+      14,
+      [],
+      /^faulty crashed: SIGABRT after std::runtime_error was thrown in run\S* \(throw\.cc:\d+\)$/,
+    ],
     ['ends its thread', 15, [], /^faulty ended its main thread$/],
     [
       'writes past its result',
@@ -70,8 +80,8 @@ if (process.platform === 'linux') {
       ['--guard'],
       /^faulty crashed: SIGSEGV writing at byte 12 of operand 0, which has 64/,
     ],
-    ['divides by zero', 21, [], /^faulty crashed: SIGFPE$/],
-    ['reads an address that no process has', 22, [], /^faulty crashed: SIGSEGV$/],
+    ['divides by zero', 21, [], /^faulty crashed: SIGFPE in \w+ \(faults\.c:\d+\)$/],
+    ['reads an address that no process has', 22, [], /^faulty crashed: SIGSEGV in \w+ \(faults\.c:\d+\)$/],
     ['throws', 23, [], /^faulty threw a C\+\+ exception: thrown on purpose/],
     ['reports an error', 24, [], /^faulty answered FAILED_PRECONDITION: failed on purpose$/],
     [
@@ -80,7 +90,12 @@ if (process.platform === 'linux') {
       ['--deadline', '200ms'],
       /^faulty did not finish within 200 ms and was cancelled$/,
     ],
-    ['crashes on a thread of its own', 27, [], /^faulty crashed: SIGSEGV writing at address 0xdead000$/],
+    [
+      'crashes on a thread of its own',
+      27,
+      [],
+      /^faulty crashed: SIGSEGV writing at address 0xdead000 in \w+ \(faults\.c:\d+\)$/,
+    ],
   ]
   // The allocator of AddressSanitizer does not record what it refuses.
   if (!isSanitized)
@@ -102,9 +117,11 @@ if (process.platform === 'linux') {
       // What the C++ runtime prints comes before.
       const lines = stderr.trimEnd().split('\n')
       const [first, ...rest] = lines.slice(lines.findIndex((line) => line.startsWith('tenon call: ')))
-      expect({ status, stdout, rest: rest.length <= 1 }).toEqual({ status: 3, stdout: '', rest: true })
+      // The functions and the arguments of a crash are below its message.
+      const others = rest.filter((line) => !line.startsWith('  '))
+      expect({ status, stdout, rest: others.length <= 1 }).toEqual({ status: 3, stdout: '', rest: true })
       expect(first!.replace('tenon call: ', '')).toMatch(message)
-      if (rest.length > 0) expect(rest[0]).toMatch(/^hint: /)
+      if (rest.length > 0) expect(rest.at(-1)).toMatch(/^hint: /)
       expect(readdirSync(cwd).filter((name) => name.startsWith('core'))).toEqual([])
     })
   })
@@ -128,13 +145,22 @@ if (process.platform === 'linux') {
 
   test.each([
     ['an invalid address', call(1), /^Use --guard to find accesses outside of operands\.$/],
-    ['a null pointer', call(33), /^Find the null pointer with details\.backtrace, which --json prints\.$/],
+    ['a null pointer', call(33), /^Find the null pointer with the functions above\.$/],
     ['a deadline', call(8, '--deadline', '300ms'), /^Pass a longer --deadline/],
     ['a crash of a later run', call(1, '--repeat', '3', '--workers', '2'), /^Use --guard/],
   ])('the hint of %s names flags, with --json too', (_name, args, hint) => {
     const [, printed] = /^hint: (.*)$/m.exec(run(...args).stderr) ?? []
     expect(printed).toMatch(hint)
     expect(JSON.parse(run(...args, '--json').stdout)).toMatchObject({ error: { hint: printed } })
+  })
+
+  test('the functions and the arguments of a crash are printed below its message', () => {
+    const { stderr } = run(...call(1))
+    expect(stderr).toMatch(
+      /^tenon call: faulty crashed: SIGSEGV writing at address 0xdead000 in \w+ \(faults\.c:\d+\)\n {2}at \w+ faults\.c:\d+ \(/,
+    )
+    expect(stderr).toMatch(/^ {2}arguments: operand float32\[16\], result float32\[16\], fault = s32\(1\)$/m)
+    expect(run(...call(3)).stderr).toMatch(/^ {2}and \d+ more functions, which --json prints$/m)
   })
 
   test('--json prints the details of the error', () => {

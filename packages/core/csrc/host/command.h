@@ -20,7 +20,8 @@ _Static_assert(offsetof(tn_host_header_t, crash_kind) == 512, "the layout of com
 _Static_assert(sizeof(tn_host_header_t) <= TN_HOST_SLOTS_OFFSET, "the slots follow the header");
 _Static_assert(sizeof(tn_host_slot_t) + TN_HOST_OPERANDS * sizeof(tn_host_operand_t) <= TN_HOST_SLOT_SIZE,
                "a slot has room for its operands");
-_Static_assert(TN_HOST_OUTPUT_OFFSET + sizeof(tn_host_output_t) <= TN_HOST_COMMAND_SIZE, "the output fits");
+_Static_assert(TN_HOST_OUTPUT_OFFSET + sizeof(tn_host_output_t) <= TN_HOST_MODULES_OFFSET, "the modules follow the output");
+_Static_assert(TN_HOST_MODULES_OFFSET + TN_HOST_MODULES_SIZE <= TN_HOST_COMMAND_SIZE, "the modules fit");
 
 /* The words of command memory that both sides change at any time. */
 #define TN__WORD(place) ((_Atomic uint32_t *)(void *)(place))

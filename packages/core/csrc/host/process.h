@@ -4,7 +4,7 @@
 
 #include "tenon_host.h"
 
-/* crash.c: makes signals of faults write the record of a crash in the command memory. Called again once a library was
+/* crash.c: makes signals of faults write the record of a crash in the command memory, and lists the files that it needs there. Called again once a library was
  * loaded or a kernel was made, because their code may have installed handlers of its own. */
 void tn__record_crashes(uint8_t *command);
 

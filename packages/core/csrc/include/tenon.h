@@ -220,4 +220,50 @@ TN_API void tn_guarded_free(tn_guarded_t *block);
 /* The blocks that are mapped, also those that were freed lately. */
 TN_API uint64_t tn_guarded_count(void);
 
+/* --- base/posix/crash.c, modules.c -------------------------------------------------------------------------------- */
+
+#define TN_CRASH_FRAMES 64
+#define TN_CRASH_EXCEPTION 128
+#define TN_MODULE_BUILD_ID 36
+
+/* A fatal signal of one thread. */
+typedef struct tn_crash {
+  int32_t signal;
+  int32_t code;      /* si_code */
+  uint64_t address;  /* of an invalid access; UINT64_MAX if the system did not report it */
+  uint32_t access;   /* 0 unknown, 1 read, 2 write, 3 a jump to the address */
+  uint32_t is_stack; /* 1: the address is beside the stack pointer, because the stack is full */
+  uint64_t exact;    /* bit i: pcs[i] is the address of an instruction, and not one of a return */
+  uint32_t frames;   /* the number of program counters */
+  uint32_t reserved;
+  uint64_t pcs[TN_CRASH_FRAMES];      /* innermost first */
+  char exception[TN_CRASH_EXCEPTION]; /* the mangled type of the C++ exception that ended the process; NUL-terminated */
+} tn_crash_t;
+
+/* Finds what tn_crash_record() needs. Called at first, and again once a library was loaded. TN_UNSUPPORTED on systems without
+ * records. */
+TN_API int32_t tn_crash_prepare(void);
+
+/* Describes a fatal signal, from its handler: `info` is a siginfo_t, and `context` a ucontext_t. The frames are written one by one, so
+ * that those before a damaged part of the stack stay. Handlers of signals may call it. */
+TN_API void tn_crash_record(int32_t number, const void *info, void *context, tn_crash_t *out);
+
+/* A file with code in this process. Its path follows it, absolute and without NUL, and then the next module at a multiple of 8 bytes. */
+typedef struct tn_module {
+  uint32_t size;          /* of this struct and the path, with the bytes up to the next module; 0 in the last one, which has no file */
+  uint32_t path_length;
+  uint64_t bias;          /* of its addresses from those in its file */
+  uint64_t start;         /* of its code; the code ends at `end` */
+  uint64_t end;
+  uint64_t byte_size;     /* of the file, its inode and the time in ns when it was changed, by which a file without build ID is known */
+  uint64_t inode;
+  int64_t changed;
+  uint32_t build_id_size; /* 0 for none */
+  uint8_t build_id[TN_MODULE_BUILD_ID];
+} tn_module_t;
+
+/* Writes a list of tn_module_t. Modules that do not fit are left out. Returns the number of bytes without the last entry. It allocates memory
+ * for libraries with relative paths alone, and locks the loader. */
+TN_API uint64_t tn_modules_write(uint8_t *out, uint64_t capacity);
+
 #endif

@@ -23,6 +23,8 @@
 #define TN_HOST_BODIES_OFFSET 36864u /* the body of each slot, TN_HOST_BODY_SIZE bytes */
 #define TN_HOST_OUTPUT_OFFSET 561152u /* a tn_host_output_t */
 #define TN_HOST_OUTPUT_SIZE 65536u
+#define TN_HOST_MODULES_OFFSET 655360u /* a list of tn_module_t, written by the worker after each library that it loads */
+#define TN_HOST_MODULES_SIZE 65536u
 #define TN_HOST_COMMAND_SIZE 1048576u
 
 /* The descriptors of a worker when it starts; all others are closed. */
@@ -69,19 +71,11 @@ typedef struct tn_host_header {
   uint8_t reserved4[216];
   /* 512: the record of a crash, written by the signal handler or by the end of the process */
   uint32_t crash_kind;    /* 0 none, 1 signal, 2 the end of the main thread, 3 the watchdog: the client did not end a late call */
-  int32_t crash_signal;
-  int32_t crash_code;     /* si_code of a signal */
   uint32_t crash_operand; /* UINT32_MAX if the address is not in or beside an operand */
   uint32_t crash_pool;    /* the id of the memory; UINT32_MAX for none */
-  uint32_t crash_access;  /* 0 unknown, 1 read, 2 write */
-  uint64_t crash_address; /* UINT64_MAX if the system did not report it */
-  int64_t crash_offset;   /* of the address from the start of the operand, or of the memory */
   uint32_t crash_target;  /* the kernel of the call */
-  uint32_t crash_frames;  /* the number of program counters */
-  uint64_t crash_pcs[32];
-  char crash_text[512];   /* one line for each program counter, "symbol+offset (file)", cut off at the end; NUL-terminated */
-  uint32_t crash_is_stack; /* 1: the address is beside the stack pointer, because the stack is full */
-  uint32_t reserved5;
+  int64_t crash_offset;   /* of the address from the start of the operand, or of the memory */
+  tn_crash_t crash;
 } tn_host_header_t;
 
 /* The settings of a worker. */

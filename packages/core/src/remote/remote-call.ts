@@ -59,6 +59,8 @@ export interface RemoteKernel {
   readonly results: number
   /** The bytes whose meaning the convention defines. */
   readonly descriptor: Uint8Array
+  /** Returns the attributes for messages, as `name = value`. It may throw. */
+  readonly attributes?: () => readonly string[]
 }
 
 /** An operand of a call, and how the other process needs it. */

@@ -2,12 +2,13 @@ import { ArgumentError, type KernelSignature } from '@tenon/core'
 import {
   checkOptions,
   CONSTANTS,
+  describe,
   STATUS,
   type RemoteAnswer,
   type RemoteHost,
   type RemoteKernel,
 } from '@tenon/core/internal'
-import { str } from '../attributes/attribute.ts'
+import { Attribute, str } from '../attributes/attribute.ts'
 import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { encodeValues } from '../attributes/encode-values.ts'
 import { checkOpaque } from '../call/handler-callee.ts'
@@ -118,6 +119,10 @@ function prepareCall(
     operands,
     results: shape.leaves.length - operands,
     descriptor: isTyped ? encodeCall(shape, attrs, deviceOrdinal) : str(opaque ?? '').bytes,
+    attributes: () =>
+      Object.entries(attrs).map(
+        ([name, value]) => `${name} = ${value instanceof Attribute ? String(value) : describe(value)}`,
+      ),
   }
   return new IsolatedCall(host, { kernel, shape, failure: (answer) => customFailure(kernel, isTyped, answer) })
 }

@@ -208,6 +208,12 @@ export class CommandMemory {
     return this.#bytes.slice(0, LAYOUTS.tn_host_header_t.size)
   }
 
+  /** A copy of the list of the files whose code the worker has. */
+  copyModules(): Uint8Array<ArrayBuffer> {
+    const { TN_HOST_MODULES_OFFSET: start, TN_HOST_MODULES_SIZE: size } = CONSTANTS
+    return this.#bytes.slice(start, start + size)
+  }
+
   /** A copy of the output, from its counter on. */
   copyOutput(): Uint8Array<ArrayBuffer> {
     const start = CONSTANTS.TN_HOST_OUTPUT_OFFSET

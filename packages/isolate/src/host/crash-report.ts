@@ -1,19 +1,31 @@
-import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { hex, LAYOUTS } from '@tenon/core/internal'
+import {
+  type CodeModule,
+  type CrashRecord,
+  describeFrame,
+  frameOfFault,
+  hex,
+  LAYOUTS,
+  locateFrames,
+  type NativeFrame,
+  NULL_PAGE,
+  placeOfFrame,
+  readCrash,
+} from '@tenon/core/internal'
 import type { WorkerOperand } from './worker-call.ts'
 import type { ProcessEnd } from './worker-process.ts'
 
 const { offsets: HEADER } = LAYOUTS.tn_host_header_t
-const TEXT_SIZE = 512
 const NO_OPERAND = 0xffff_ffff
-const NO_ADDRESS = 2n ** 64n - 1n
-/** Times of files lag behind the clock by up to this many ms. */
-const CLOCK_STEP = 20
 
 /** The kinds of records. */
 const SIGNAL = 1
 const MAIN_THREAD_ENDED = 2
+
+/**
+ * The time in ms after which no further file is read for the names of frames, because the thread waits. What one file may take is limited by
+ * the reader.
+ */
+const LONGEST_LOOKUP = 500
 
 /** The signals of an invalid access. */
 export const FAULTS: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS'])
@@ -39,20 +51,25 @@ export interface CrashReport {
   }
 }
 
+/** What is known of a worker that ended, and of the call that it had. */
+export interface EndedWorker {
+  readonly end: ProcessEnd
+  /** A copy of the header of its memory. */
+  readonly header: Uint8Array<ArrayBuffer>
+  /** The files whose code it had. */
+  readonly modules: readonly CodeModule[]
+  /** The operands of the call, if one had begun. */
+  readonly operands: readonly WorkerOperand[] | undefined
+  /** Why it could not be trusted any more. */
+  readonly fault: string | undefined
+}
+
 /**
  * Describes the end of a worker from the status of its process and the record in a copy of its header. A kernel can write to the
  * record, so it only adds to what the system reports.
- *
- * @param operands the operands of the call, if one had begun.
  */
-export function reportCrash(
-  end: ProcessEnd,
-  header: Uint8Array<ArrayBuffer>,
-  operands: readonly WorkerOperand[] | undefined,
-  fault: string | undefined,
-): CrashReport {
+export function reportCrash({ end, header, modules, operands, fault }: EndedWorker): CrashReport {
   const view = new DataView(header.buffer, header.byteOffset, header.byteLength)
-  const backtrace = backtraceOf(header)
   // A worker that was ending already has no other fault than that nothing could be sent to it any more.
   const isKilled = end.kind === 'signal' && signalName(end.value) === 'SIGKILL'
   if (fault !== undefined && isKilled)
@@ -61,23 +78,60 @@ export function reportCrash(
   if (end.kind === 'exit') {
     const exitCode = end.value
     const what = kind === MAIN_THREAD_ENDED ? 'main thread' : `process with exit code ${exitCode}`
-    return { sentence: `ended its ${what}`, details: { exitCode, backtrace } }
+    return { sentence: `ended its ${what}`, details: { exitCode, backtrace: [], frames: [] } }
   }
   const signal = signalName(end.value)
-  const hasRecord = kind === SIGNAL && view.getInt32(HEADER.crash_signal, true) === end.value
-  const place = hasRecord && FAULTS.has(signal) ? placeOf(view, operands) : undefined
-  return { sentence: `crashed: ${signal}${place?.text ?? ''}`, details: { signal, ...place?.details, backtrace } }
+  const record = readCrash(view, HEADER.crash)
+  if (kind !== SIGNAL || record.signal !== end.value)
+    return { sentence: `crashed: ${signal}`, details: { signal, backtrace: [], frames: [] } }
+  const place = FAULTS.has(signal) ? placeOf(view, record, operands) : undefined
+  const frames = locateFrames(record.frames, modules, { timeout: LONGEST_LOOKUP })
+  const exception = record.exception === '' ? undefined : typeName(record.exception)
+  return {
+    sentence: `crashed: ${signal}${place?.text ?? ''}${exception === undefined ? '' : ` after ${exception} was thrown`}${whereIn(frames)}`,
+    details: {
+      signal,
+      ...place?.details,
+      ...(exception === undefined ? {} : { exception }),
+      backtrace: frames.map(describeFrame),
+      frames,
+    },
+  }
+}
+
+/** The name of a C++ type, such as `std::runtime_error`. Names of templates stay mangled. */
+function typeName(mangled: string): string {
+  const names: string[] = []
+  let rest = mangled.replace(/^N(.*)E$/, '$1')
+  if (rest.startsWith('St')) {
+    names.push('std')
+    rest = rest.slice(2)
+  }
+  for (;;) {
+    const [digits] = /^[1-9]\d{0,3}/.exec(rest) ?? []
+    if (digits === undefined) break
+    const end = digits.length + Number(digits)
+    if (end > rest.length) break
+    names.push(rest.slice(digits.length, end))
+    rest = rest.slice(end)
+  }
+  return rest === '' && names.length > 0 ? names.join('::') : mangled
+}
+
+function whereIn(frames: readonly NativeFrame[]): string {
+  const frame = frameOfFault(frames)
+  return frame === undefined ? '' : ` in ${placeOfFrame(frame)}`
 }
 
 /** The place of an invalid access. */
 function placeOf(
   view: DataView,
+  { address, access, isStackFull }: CrashRecord,
   operands: readonly WorkerOperand[] | undefined,
 ): { readonly text: string; readonly details: Omit<CrashReport['details'], 'signal' | 'exitCode'> } | undefined {
-  const address = view.getBigUint64(HEADER.crash_address, true)
-  if (address === NO_ADDRESS) return undefined
-  const access = ([undefined, 'read', 'write'] as const)[view.getUint32(HEADER.crash_access, true)]
-  const verb = access === undefined ? 'accessing' : access === 'read' ? 'reading' : 'writing'
+  if (address === undefined) return undefined
+  const verb =
+    access === undefined ? 'accessing' : ({ read: 'reading', write: 'writing', call: 'calling' } as const)[access]
   const [index, offset] = [view.getUint32(HEADER.crash_operand, true), view.getBigInt64(HEADER.crash_offset, true)]
   const operand = operands?.[index]
   const common = { address: hex(address), access }
@@ -93,35 +147,10 @@ function placeOf(
   if (memory !== NO_OPERAND) {
     return { text: ` ${verb} beside shared memory`, details: { ...common, memory, byteOffset: Number(offset) } }
   }
-  if (view.getUint32(HEADER.crash_is_stack, true) === 1) {
-    return { text: ' because its stack is full', details: { ...common, stackOverflow: true } }
-  }
-  return { text: ` ${verb} at address ${hex(address)}`, details: common }
-}
-
-/** The lines of the backtrace: `symbol+offset (file)`. */
-function backtraceOf(header: Uint8Array<ArrayBuffer>): readonly string[] {
-  const text = header.subarray(HEADER.crash_text, HEADER.crash_text + TEXT_SIZE)
-  const end = text.indexOf(0)
-  return printable(text.subarray(0, end < 0 ? TEXT_SIZE : end))
-    .split('\n')
-    .filter((line) => line !== '')
-}
-
-const printable = (bytes: Uint8Array): string =>
-  Buffer.from(bytes)
-    .toString('utf8')
-    .replaceAll(/[^\n\P{Cc}]/gu, '?')
-
-/**
- * The path of the core file of a process, if the system has written one to the working directory.
- *
- * @param since when the process started, as ms since the epoch. An older file is of another crash.
- */
-export function coreFileOf(process: number, since: number): string | undefined {
-  const file = [`core.${process}`, 'core'].find((name) => {
-    const stats = statSync(name, { throwIfNoEntry: false })
-    return stats?.isFile() === true && stats.mtimeMs >= since - CLOCK_STEP
-  })
-  return file === undefined ? undefined : resolve(file)
+  if (isStackFull) return { text: ' because its stack is full', details: { ...common, stackOverflow: true } }
+  if (access === 'call') return { text: ` calling the address ${hex(address)}`, details: common }
+  const at = ` ${verb} at address ${hex(address)}`
+  if (address >= NULL_PAGE) return { text: at, details: common }
+  const nullOffset = Number(address)
+  return { text: nullOffset === 0 ? at : `${at}, a null pointer + ${nullOffset}`, details: { ...common, nullOffset } }
 }

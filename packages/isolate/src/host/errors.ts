@@ -4,8 +4,8 @@ import { defineKind } from '@tenon/core/internal'
 /**
  * A kernel ended its worker: by a signal, by `exit`, by an exception that nobody caught, or by damage to the memory of the
  * worker. `details` has the `signal` or the `exitCode`; for a fault also the `address`, and the `operand`, `byteOffset` and
- * `access` if they are known; the `backtrace`; and `previous`, the kernels that the worker ran before, because one of them may
- * have caused the damage.
+ * `access` if they are known; the `backtrace`, innermost function first, and the same as objects in `frames`; the `arguments`; and `previous`,
+ * the kernels that the worker ran before, because one of them may have caused the damage.
  *
  * @example
  * try {

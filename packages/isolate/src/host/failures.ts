@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { KernelDeadlineError, ScopeClosedError, type TenonError } from '@tenon/core'
 import { CONSTANTS, STATUS, type RemoteAnswer, type RemoteWorker } from '@tenon/core/internal'
-import { coreFileOf, type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
+import { coreFileOf, debuggerCommand } from './core-file.ts'
+import { type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
 import { CrashLoopError, KernelCrashError, KernelMemoryError, WorkerLostError } from './errors.ts'
 import type { Execution } from './execution.ts'
 import type { RestartLimits } from './restart-policy.ts'
+import { programOf } from './host-program.ts'
 import type { Settings } from './settings.ts'
 import type { WorkerDetails } from './worker-call.ts'
 import { outputSince, restOfOutput } from './worker-output.ts'
@@ -101,22 +103,49 @@ export function crashError(
     worker: { index, process },
     output: outputSince(memory, mark) + restOfOutput(output),
   }
-  const report = reportCrash(end, memory.copyHeader(), execution?.call.operands, fault)
-  if (!worker.isReady) return startError(report, details)
-  const coreFile = settings.coreDumps ? coreFileOf(process, performance.timeOrigin + worker.startedAt) : undefined
   const isLoading = execution !== undefined && worker.isLoading(execution.call.kernel)
+  const modules = worker.codeModules(isLoading)
+  const operands = execution?.call.operands
+  const report = reportCrash({ end, header: memory.copyHeader(), modules, operands, fault })
+  if (!worker.isReady) return startError(report, details)
+  const debug = settings.coreDumps && end.kind === 'signal' ? debugDetails(worker, end, settings) : {}
   const subject = execution === undefined ? 'a worker' : subjectOf(execution, worker)
   const crash = new KernelCrashError(`${subject} ${report.sentence}`, {
     hint: isLoading ? LOAD_HINT : hintOf(report.details, previous, settings),
     details: {
       ...details,
       ...report.details,
-      ...(coreFile === undefined ? {} : { coreFile }),
+      ...argumentsOf(execution),
+      ...debug,
       previous: [...previous],
     },
   })
   if (execution === undefined || refusedBytes === 0 || settings.memory === 0) return crash
   return memoryError(execution, details, settings.memory, { refusedBytes }, crash)
+}
+
+/** The core file of a worker, and the command that opens it. */
+function debugDetails(
+  { process, startedAt }: Worker,
+  { value }: ProcessEnd,
+  settings: Settings,
+): { readonly coreFile?: string; readonly debugger?: string } {
+  const coreFile = coreFileOf(process, value, performance.timeOrigin + startedAt)
+  const command = debuggerCommand(process, programOf(settings), coreFile)
+  return {
+    ...(coreFile === undefined ? {} : { coreFile }),
+    ...(command === undefined ? {} : { debugger: command }),
+  }
+}
+
+/** The arguments of the call. Those that cannot be described, such as a revoked Proxy, are left out. */
+function argumentsOf(execution: Execution | undefined): { readonly arguments?: readonly string[] } {
+  try {
+    const described = execution?.call.describeArguments?.()
+    return described === undefined ? {} : { arguments: described }
+  } catch {
+    return {}
+  }
 }
 
 /** The error of a worker that ended before it was ready, which is no fault of a kernel. */

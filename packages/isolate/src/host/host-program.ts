@@ -92,6 +92,9 @@ function flagsOf({ guard, sandbox, coreDumps, output }: Settings): number {
   )
 }
 
+/** The path of the program of workers. */
+export const programOf = (settings: Settings): string => commandOf(settings).program
+
 function commandOf({ host, memory }: Settings): { program: string; args: readonly string[] } {
   if (host === 'native') return { program: fileBesideCore('tenon-host'), args: [] }
   if (bundledCore !== undefined) throw bundled()

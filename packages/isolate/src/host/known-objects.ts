@@ -46,7 +46,13 @@ export interface Known {
 export class KnownKernels {
   readonly #kernels = new Map<RemoteKernel, Known>()
   readonly #libraries = new Map<string, Known>()
+  readonly #onSettled: () => void
   #nextId = 1
+
+  /** @param onSettled called after each request that may have loaded a library. */
+  constructor(onSettled: () => void) {
+    this.#onSettled = onSettled
+  }
 
   find(kernel: RemoteKernel): Known | undefined {
     return this.#kernels.get(kernel)
@@ -71,6 +77,7 @@ export class KnownKernels {
   /** Notes the answer to a request that prepares a kernel or a library. */
   settle(known: Known, answer: RemoteAnswer, key: RemoteKernel | string): void {
     known.isPending = false
+    this.#onSettled()
     if (answer.status === 0) return
     known.failure = answer
     if (typeof key === 'string') {

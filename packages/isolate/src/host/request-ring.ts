@@ -52,7 +52,7 @@ export class RequestRing {
   readonly #requests = new Array<Execution | Request | undefined>(SLOTS).fill(undefined)
   readonly #ids = new Float64Array(SLOTS)
   readonly #backlog: (Execution | Request)[] = []
-  readonly #kernels = new KnownKernels()
+  readonly #kernels = new KnownKernels(() => this.#process.noteModules())
   readonly #memories = new KnownMemories()
   readonly #release = (id: number): void => this.#forgetObject(CONSTANTS.TN_HOST_RELEASE_MEMORY, id)
   #first = 0

@@ -62,6 +62,8 @@ export interface WorkerCall<T = unknown> {
    * {@link read}, and again after each part has been filled, until it returns no more parts.
    */
   readonly parts?: ((answer: RemoteAnswer) => readonly KeptPart[]) | undefined
+  /** Describes the operands, the results and the attributes, without their contents, for the error of a crash. It may throw. */
+  describeArguments?(): readonly string[]
   /** Returns the result. Called once, for an answer without error. */
   read(answer: RemoteAnswer, worker: RemoteWorker): T
   /** Returns the error that the kernel reported itself. */

@@ -1,4 +1,13 @@
-import { addressOf, checkStatus, coreFunctions, LAYOUTS, STATUS, statusName } from '@tenon/core/internal'
+import {
+  addressOf,
+  checkStatus,
+  type CodeModule,
+  coreFunctions,
+  LAYOUTS,
+  readModules,
+  STATUS,
+  statusName,
+} from '@tenon/core/internal'
 import { CommandMemory } from './command-memory.ts'
 
 const { offsets: INFO, size: INFO_SIZE } = LAYOUTS.tn_host_info_t
@@ -14,6 +23,9 @@ export interface ProcessEnd {
 }
 
 const { OK, TIMED_OUT, CLOSED } = STATUS
+
+/** The most files that are known of one worker. */
+const MOST_MODULES = 2048
 
 /** Why a wait is over. */
 export type WaitResult = 'changed' | 'ended' | 'timed out'
@@ -39,6 +51,11 @@ export class WorkerProcess {
   readonly eventfd: number
   /** The reading ends of stdout and stderr, or -1. */
   readonly output: readonly [number, number]
+  /**
+   * The files whose code the worker has, by their place. A kernel can write to the list of the worker, so this one has what the list had when a
+   * library was loaded, which the code of the library cannot have changed.
+   */
+  readonly modules: Map<string, CodeModule> = new Map()
   /** The address for the core. */
   readonly address: number
 
@@ -63,6 +80,14 @@ export class WorkerProcess {
   sendMemory(id: number, descriptor: number): string | undefined {
     const status = coreFunctions().tn_host_send_memory(this.address, id, descriptor)
     return status === OK.value ? undefined : `a descriptor could not be sent (${statusName(status)})`
+  }
+
+  /** Adds what the worker has listed. Called after each request that loads libraries. */
+  noteModules(): void {
+    for (const module of readModules(this.memory.copyModules())) {
+      const place = `${module.path} ${module.start}`
+      if (!this.modules.has(place) && this.modules.size < MOST_MODULES) this.modules.set(place, module)
+    }
   }
 
   /** Announces the slots that were written. @param rings whether the worker writes to the eventfd after its next response */

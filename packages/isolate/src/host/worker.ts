@@ -1,4 +1,11 @@
-import { CONSTANTS, LAYOUTS, type RemoteAnswer, type RemoteKernel, type RemoteWorker } from '@tenon/core/internal'
+import {
+  type CodeModule,
+  CONSTANTS,
+  LAYOUTS,
+  type RemoteAnswer,
+  type RemoteKernel,
+  type RemoteWorker,
+} from '@tenon/core/internal'
 import type { Execution } from './execution.ts'
 import { startProcess } from './host-program.ts'
 import { RequestRing, type RingOwner } from './request-ring.ts'
@@ -98,6 +105,12 @@ export class Worker implements RingOwner, RemoteWorker {
   get hasBegun(): boolean {
     const { memory } = this.host
     return this.isReady && (memory.phase !== CONSTANTS.TN_HOST_IDLE || memory.takenId !== this.#ring.answeredId)
+  }
+
+  /** The files whose code the worker has, the last one first. A worker that crashed while it loaded a library has listed it meanwhile. */
+  codeModules(isLoading: boolean): readonly CodeModule[] {
+    if (isLoading) this.host.noteModules()
+    return [...this.host.modules.values()].toReversed()
   }
 
   /** Adds a call and its followers. {@link post} or {@link exchange} announces them. */

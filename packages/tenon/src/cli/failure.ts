@@ -16,10 +16,31 @@ export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 export function reportFailure(error: unknown, command: string): ExitCode {
   const { text, hint, code } = explain(error)
   printTalk(`${styleFor(process.stderr).bad(command)}: ${printable(text)}`)
+  for (const line of crashLines(error)) printTalk(`  ${printable(line)}`)
   if (hint !== undefined) printTalk(`hint: ${printable(hint)}`)
   if (process.env['TENON_DEBUG']?.split(',').includes('stack') && error instanceof Error) printTalk(error.stack ?? '')
   return code
 }
+
+/** The most functions of a crash that are printed. A full stack has the same one again and again. */
+const MOST_FUNCTIONS = 16
+
+/** The lines about a kernel that crashed: its functions, innermost first, its arguments, and the core file. */
+function crashLines(error: unknown): readonly string[] {
+  if (!(error instanceof IsolationError) || error.code !== 'TENON_KERNEL_CRASH') return []
+  const { backtrace, arguments: args, coreFile, debugger: command } = error.details
+  const functions = listOf(backtrace)
+  const rest = functions.length - MOST_FUNCTIONS
+  return [
+    ...functions.slice(0, MOST_FUNCTIONS).map((line) => `at ${line}`),
+    ...(rest > 0 ? [`and ${rest} more functions, which --json prints`] : []),
+    ...(listOf(args).length === 0 ? [] : [`arguments: ${listOf(args).join(', ')}`]),
+    ...(typeof coreFile === 'string' ? [`core file: ${coreFile}`] : []),
+    ...(typeof command === 'string' ? [`debugger: ${command}`] : []),
+  ]
+}
+
+const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [])
 
 interface Explanation {
   readonly text: string
@@ -77,7 +98,7 @@ const commandHint = (hint: string | undefined): string | undefined =>
   hint
     ?.replace('guard: true', '--guard')
     .replace('Use more workers, make fewer calls at a time', 'Pass more --workers')
-    .replace('details.backtrace', 'details.backtrace, which --json prints')
+    .replace('details.backtrace', 'the functions above')
     .replace('see details.previous, and use recycle: 1.', 'see details.previous, which --json prints.')
 
 /** Returns the hint for the command line, which differs from the error's own hint for TypeScript. */

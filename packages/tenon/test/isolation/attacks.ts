@@ -14,6 +14,7 @@ export const attacks: readonly string[] = [
   'callbacks',
   'output',
   'crash record',
+  'modules',
   'race',
   'operands',
   'unmap',

@@ -45,3 +45,14 @@ int32_t tn_guarded_open(size_t byte_size, size_t byte_alignment, uint64_t most, 
 void tn_guarded_check(const tn_guarded_t *block, uint64_t *out) { (void)block, (void)out; }
 void tn_guarded_free(tn_guarded_t *block) { (void)block; }
 uint64_t tn_guarded_count(void) { return 0; }
+
+int32_t tn_crash_prepare(void) { return tn__fail(TN_UNSUPPORTED, "crashes are not recorded on Windows"); }
+
+void tn_crash_record(int32_t number, const void *info, void *context, tn_crash_t *out) {
+  (void)number, (void)info, (void)context, (void)out;
+}
+
+uint64_t tn_modules_write(uint8_t *out, uint64_t capacity) {
+  (void)out, (void)capacity;
+  return 0;
+}

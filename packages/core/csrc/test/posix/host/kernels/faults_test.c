@@ -180,7 +180,7 @@ static const expected_t all[] = {
 /* Whether the record of a crash is complete. SIGKILL leaves none. */
 static bool is_recorded(const tn_host_header_t *header, int32_t signal) {
   if (signal == SIGKILL) return header->crash_kind == 0;
-  return header->crash_kind == 1 && header->crash_signal == signal && header->crash_frames > 0 && header->crash_text[0] != '\0';
+  return header->crash_kind == 1 && header->crash.signal == signal && header->crash.frames > 0;
 }
 
 /* Whether a worker ends as expected. Prints why not. */
@@ -205,12 +205,12 @@ static bool ends_as_expected(const expected_t *expected, uint32_t convention, bo
       if (expected->operand != NONE && is_guarded)
         is_right = is_right && header->crash_operand == expected->operand && header->crash_offset == expected->offset &&
                    header->crash_pool == MEMORY && header->crash_target == KERNEL &&
-                   (header->crash_access == expected->access || header->crash_access == 0);
+                   (header->crash.access == expected->access || header->crash.access == 0);
     }
     if (!is_right)
       fprintf(stderr, "fault %d, convention %u, guarded %d: status %d, end %d %d, operand %u, memory %u, offset %lld, access %u: %.*s\n",
               expected->fault, convention, is_guarded, status, kind, value, header->crash_operand, header->crash_pool,
-              (long long)header->crash_offset, header->crash_access, (int)(slot_of(&client)->length & 0x3fff), body_of(&client));
+              (long long)header->crash_offset, header->crash.access, (int)(slot_of(&client)->length & 0x3fff), body_of(&client));
   } else {
     fprintf(stderr, "fault %d: the worker is not ready: %.*s\n", expected->fault, 200, client.info.command == NULL ? (uint8_t *)"" : body_of(&client));
   }
