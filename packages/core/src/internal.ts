@@ -92,6 +92,7 @@ export {
   type RemoteOperand,
   type RemotePart,
 } from './remote/remote-call.ts'
+export { AnswerReader, type AnswerPart } from './remote/answer-reader.ts'
 export { bindRemoteFunction } from './remote/remote-function.ts'
 export { sharedChunkOf, type SharedChunk } from './memory/shared-chunk.ts'
 export { hasSlabs, partBuffers, Slab, SLAB_ALIGNMENT } from './memory/slab.ts'
@@ -179,8 +180,21 @@ export {
   stringSegmentOf,
   type StringUse,
 } from './strings/string-operand.ts'
-export { abandonStrings, freeStrings, stringsArrived, takeSharedStrings, takeStrings } from './strings/string-result.ts'
-export { addStringClass, hasStringClass, type StringMemory } from './strings/string-tensor-like.ts'
+export {
+  abandonStrings,
+  arrivedStrings,
+  freeStrings,
+  stringsArrived,
+  takeSharedStrings,
+  takeStrings,
+} from './strings/string-result.ts'
+export {
+  addStringClass,
+  hasStringClass,
+  loadStringsWith,
+  makeStrings,
+  type StringMemory,
+} from './strings/string-tensor-like.ts'
 export { stringType } from './types/string-type.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'
 export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'

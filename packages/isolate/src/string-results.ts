@@ -1,8 +1,10 @@
 import { NativeError, type Tensor } from '@tenon/core'
 import {
+  AnswerReader,
   CONSTANTS,
   LAYOUTS,
   stringsArrived,
+  type AnswerPart,
   type RemoteAnswer,
   type RemoteOperand,
   type RemotePart,
@@ -26,56 +28,51 @@ const COUNT_SIZE = 4
 export class StringResults {
   readonly #operands: readonly (RemoteOperand | null)[]
   readonly #memory: SharedMemory
-  #areListed = false
+  readonly #reader: AnswerReader<Buffer>
 
   constructor(operands: readonly (RemoteOperand | null)[], memory: SharedMemory) {
     this.#operands = operands
     this.#memory = memory
+    this.#reader = new AnswerReader(memory, { decode: ({ buffer }) => this.#decode(Buffer.from(buffer)), malformed })
   }
 
   /** Returns where the strings are copied to, once. @throws {NativeError} for an answer that is not valid. */
   parts(answer: RemoteAnswer): readonly RemotePart[] {
-    if (this.#areListed) return []
-    this.#areListed = true
-    const { view, start, count } = recordsOf(answer)
+    return this.#reader.parts(answer)
+  }
+
+  /** Returns the answer of the kernel, without the list. */
+  answerOf(answer: RemoteAnswer): RemoteAnswer {
+    return answer.hasStrings ? { ...answer, value: 0, hasStrings: false, body: this.#reader.read(answer) } : answer
+  }
+
+  /** @returns the body of the kernel, and the strings behind it */
+  #decode(bytes: Buffer): { readonly value: Buffer; readonly parts: readonly AnswerPart[] } {
+    const end = bytes.length - COUNT_SIZE
+    const count = end < 0 ? refuse() : bytes.readUInt32LE(end)
+    const start = end - count * RECORD
+    if (start < 0) refuse()
     const tables = new Set<Tensor>()
-    return Array.from({ length: count }, (_, i): RemotePart => {
+    const parts = Array.from({ length: count }, (_, i): AnswerPart => {
       const at = start + i * RECORD
-      const operand = this.#operands[view.getUint32(at + AT.operand, true)]
-      const size = Number(view.getBigUint64(at + AT.size, true))
+      const operand = this.#operands[bytes.readUInt32LE(at + AT.operand)]
+      const size = Number(bytes.readBigUInt64LE(at + AT.size))
       const table = operand?.tensor
       if (table === undefined || stringFlags(operand!) === 0 || tables.has(table) || !Number.isSafeInteger(size))
         refuse()
       tables.add(table)
       const target = this.#memory.allocate(size, TABLE_ALIGNMENT)
       stringsArrived(table, target)
-      return { target, body: new Uint8Array(view.buffer.slice(at + AT.part, at + AT.part + COUNT_SIZE)) }
+      return { target, index: bytes.readUInt32LE(at + AT.part) }
     })
-  }
-
-  /** Returns the answer of the kernel, without the list. */
-  answerOf(answer: RemoteAnswer): RemoteAnswer {
-    if (!answer.hasStrings) return answer
-    return { ...answer, value: 0, hasStrings: false, body: answer.body.slice(0, recordsOf(answer).start) }
+    return { value: bytes.subarray(0, start), parts }
   }
 }
 
 const TABLE_ALIGNMENT = 64
 
-/** The records at the end of an answer. */
-function recordsOf({ body }: RemoteAnswer): {
-  readonly view: DataView<ArrayBuffer>
-  readonly start: number
-  readonly count: number
-} {
-  const { buffer } = new Uint8Array(body)
-  const view = new DataView(buffer)
-  const end = view.byteLength - COUNT_SIZE
-  const count = end < 0 ? refuse() : view.getUint32(end, true)
-  const start = end - count * RECORD
-  return start < 0 ? refuse() : { view, start, count }
-}
+const malformed = (): NativeError => new NativeError('a worker answered with strings that are not those of the call')
 
 function refuse(): never {
-  throw new NativeError('a worker answered with strings that are not those of the call')
+  throw malformed()
 }

@@ -20,6 +20,16 @@ NativeScope.ofConfined().run((scope) => {
 })
 `
 
+const strings = `
+import { Library, tensor } from 'tenon'
+import 'tenon/tstring'
+
+const decorate = Library.open(${JSON.stringify(kernelLibrary('tf_kernels'))}).kernel('Decorate')
+const { segment } = tensor('u8', [24], [4, 97, ...new Array(22).fill(0)])
+const result = decorate({ layout: 'tf', shape: [1], segment })
+console.log(result.get(0))
+`
+
 let directory: string
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'tenon-bundle-'))
@@ -27,6 +37,7 @@ beforeAll(() => {
   symlinkSync(join(root, 'packages/tenon'), join(directory, 'node_modules/tenon'))
   symlinkSync(join(root, 'packages/core'), join(directory, 'node_modules/@tenon/core'))
   writeFileSync(join(directory, 'program.mjs'), program)
+  writeFileSync(join(directory, 'strings.mjs'), strings)
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
@@ -42,14 +53,14 @@ function run(file: string): Promise<string> {
 }
 
 /** A bundle of the program: `isOutside` leaves the core out of it. */
-type Bundle = (isOutside: boolean) => Promise<string>
+type Bundle = (isOutside: boolean, program?: string) => Promise<string>
 
 const withEsbuild =
   (format: 'esm' | 'cjs'): Bundle =>
-  async (isOutside) => {
-    const file = `esbuild-${isOutside}.${format === 'esm' ? 'mjs' : 'cjs'}`
+  async (isOutside, name = 'program') => {
+    const file = `esbuild-${name}-${isOutside}.${format === 'esm' ? 'mjs' : 'cjs'}`
     const external = isOutside ? ['@tenon/core'] : []
-    const entryPoints = [at('program.mjs')]
+    const entryPoints = [at(`${name}.mjs`)]
     await buildWithEsbuild({
       entryPoints,
       bundle: true,
@@ -62,10 +73,10 @@ const withEsbuild =
     return file
   }
 
-const withRollup: Bundle = async (isOutside) => {
-  const file = `rollup-${isOutside}.mjs`
+const withRollup: Bundle = async (isOutside, name = 'program') => {
+  const file = `rollup-${name}-${isOutside}.mjs`
   const bundle = await rollup({
-    input: at('program.mjs'),
+    input: at(`${name}.mjs`),
     external: [/^node:/, 'koffi', ...(isOutside ? [/^@tenon\/core(\/|$)/] : [])],
     plugins: [nodeResolve({ preferBuiltins: true })],
     onLog: () => {},
@@ -74,15 +85,15 @@ const withRollup: Bundle = async (isOutside) => {
   return file
 }
 
-const withVite: Bundle = async (isOutside) => {
+const withVite: Bundle = async (isOutside, name = 'program') => {
   const outDir = `vite-${isOutside}`
   await buildWithVite({
     root: directory,
     logLevel: 'error',
-    build: { ssr: 'program.mjs', outDir, minify: false },
+    build: { ssr: `${name}.mjs`, outDir, minify: false },
     ssr: { noExternal: ['tenon', ...(isOutside ? [] : [/^@tenon\//])], external: isOutside ? ['@tenon/core'] : [] },
   })
-  return `${outDir}/program.mjs`
+  return `${outDir}/${name}.mjs`
 }
 
 describe.each([
@@ -94,6 +105,15 @@ describe.each([
   test('a bundle without the core runs, as the page on deployment says', { timeout: 60_000 }, async () => {
     expect(await run(await bundle(true))).toBe('0.5 0.5')
   })
+
+  test(
+    'a bundle has the class of string results if the program imports tenon/tstring',
+    { timeout: 60_000 },
+    async () => {
+      // The directory of the bundles has no @tenon/tstring.
+      expect(await run(await bundle(true, 'strings'))).toBe('a!')
+    },
+  )
 
   test('a bundle with the core says to leave it out', { timeout: 60_000 }, async () => {
     expect(await run(await bundle(false))).toBe(

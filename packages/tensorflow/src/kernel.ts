@@ -21,7 +21,7 @@ import type { InstanceFacts } from './call/instance.ts'
 import { hasKeptMemory, releaseKeptMemory } from './call/kept-memory.ts'
 import { readArguments, type Arguments } from './call/arguments.ts'
 import { checkOperand, checkStringOperands } from './call/operand.ts'
-import { readInto, refuseOverlaps, valueOf, type MakeStrings } from './call/results.ts'
+import { readInto, refuseOverlaps, valueOf } from './call/results.ts'
 import { makeQuickCall, NOT_QUICK, type QuickCall } from './call/quick-call.ts'
 import { enterFrame, finish, offer, type Run } from './call/run.ts'
 import { checkAsyncOptions, runLater, type AsyncOptions } from './call/run-later.ts'
@@ -48,7 +48,6 @@ export interface KernelContext {
   readonly gate: Gate
   readonly registrations: Registrations
   readonly sidecar?: OperationText | undefined
-  readonly makeStrings?: MakeStrings | undefined
 }
 
 /** A kernel of TensorFlow's C API as a function. */
@@ -58,7 +57,7 @@ export interface TensorFlowKernel {
    * do not determine, and then the options `into`, `allocator` and `signal`.
    *
    * @returns the result; an object of results by name if there are several; `undefined` if there are none. String tensors are
-   * `{ layout, shape, segment }`, or `StringTensor`s if `tenon` opened the kernel.
+   * `StringTensor`s, or `{ layout, shape, segment }` in a program that uses neither `tenon` nor `@tenon/tstring`.
    * @throws {ArgumentError} if the call contradicts the definition. @throws {TensorFlowError} if the kernel fails
    * @throws {ScopeClosedError} if the library, or the memory of an operand, is closed
    */
@@ -147,7 +146,6 @@ class Caller {
   readonly #parts: CallerParts
   /** Whether all calls have one tensor for each operand. */
   readonly #isFixed: boolean
-  readonly #makeStrings: MakeStrings
   readonly #quick: QuickCall
   /** The frame of the last call, if a call without attributes and lists can use it. */
   #latest: Frame | undefined
@@ -156,7 +154,6 @@ class Caller {
     const { operation, context } = parts
     this.#parts = parts
     this.#isFixed = operation.inputs.every((input) => !isTensorList(input))
-    this.#makeStrings = context.makeStrings ?? ((strings) => strings)
     const isSingle = operation.outputs.length === 1 && !isTensorList(operation.outputs[0]!)
     const valueOfAll = (frame: Frame, results: readonly unknown[]): unknown => this.#value(frame, results)
     this.#quick = makeQuickCall(
@@ -213,7 +210,7 @@ class Caller {
   #quickRun(frame: Frame, tensors: readonly Tensor[]): Run {
     const operands = tensors.map((tensor, i) => ({ tensor, key: frame.operands[i]!, isDonated: false }))
     const into = frame.predicted.map(() => undefined)
-    return { frame, operands, into, allocator: gcAllocator, held: [], makeStrings: this.#makeStrings }
+    return { frame, operands, into, allocator: gcAllocator, held: [] }
   }
 
   #value({ instance }: Frame, results: readonly unknown[]): unknown {
@@ -241,10 +238,7 @@ class Caller {
     const checked = checkStringOperands(operands, { isCopied: isAsync })
     const tensors = [...checked.operands.map(({ tensor }) => tensor), ...into.filter((one) => one !== undefined)]
     const held = [context, ...tensors, ...checked.regions]
-    return {
-      run: { frame, operands: checked.operands, into, allocator, makeStrings: this.#makeStrings, held },
-      options,
-    }
+    return { run: { frame, operands: checked.operands, into, allocator, held }, options }
   }
 
   /** Finds or makes the frame of a call. @throws {ArgumentError} if the attributes or operands contradict the definition */

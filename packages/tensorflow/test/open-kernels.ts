@@ -1,16 +1,11 @@
-import type { StringTensorLike, Tensor } from '@tenon/core'
+import type { Tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
-import { StringTensor } from '@tenon/tstring'
 import { onTestFinished } from 'vitest'
 import { openKernel, type TensorFlowKernel, type TensorFlowKernelOptions } from '../src/kernel.ts'
 import { TensorFlowLibrary } from '../src/library.ts'
 import { readRegistrations } from '../src/native/read-registrations.ts'
 import { openHost } from '../src/native/host.ts'
 import { addressOf } from '@tenon/core/internal'
-
-/** Makes a string tensor as `tenon` does. */
-const makeStrings = ({ segment, shape }: StringTensorLike): StringTensor =>
-  StringTensor.ofSegment(segment, { layout: 'tf', shape })
 
 /** Opens the library of test kernels, which is closed after the test. */
 export function openTestLibrary(): TensorFlowLibrary {
@@ -21,11 +16,11 @@ export function openTestLibrary(): TensorFlowLibrary {
   return library
 }
 
-/** Opens a test kernel, whose string results are `StringTensor`s. */
+/** Opens a test kernel. */
 export function openTestKernel(name: string, options?: TensorFlowKernelOptions): TensorFlowKernel {
   const { native } = openTestLibrary()
   const registrations = readRegistrations(native)
-  return openKernel({ path: native.path, gate: native.gate, registrations, makeStrings }, name, options)
+  return openKernel({ path: native.path, gate: native.gate, registrations }, name, options)
 }
 
 /** The instances that native code has, and the memories of tensors that it owns. */

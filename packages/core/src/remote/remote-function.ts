@@ -36,6 +36,7 @@ import { cpu } from '../types/device.ts'
 import { segmentOver } from '../types/tensor-from.ts'
 import { tensorType } from '../types/tensor-type.ts'
 import { Tensor } from '../types/tensor.ts'
+import { AnswerReader } from './answer-reader.ts'
 import type {
   IsolatedRunOptions,
   RemoteAnswer,
@@ -43,6 +44,7 @@ import type {
   RemoteHost,
   RemoteKernel,
   RemoteOperand,
+  RemotePart,
 } from './remote-call.ts'
 
 /** The most bytes of a text that a function returns, without its terminator. */
@@ -146,7 +148,7 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
   readonly #target: Target
   /** Where the struct goes that the function returns. */
   readonly #memory: Segment | undefined
-  #long: Segment | undefined
+  readonly #answer: AnswerReader<Buffer>
 
   constructor(target: Target, values: readonly Value[]) {
     const { name, host, slots, plan } = target
@@ -161,6 +163,11 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
     for (const block of reader.remotes) checkEnterable(block)
     host.gate.owner.checkOpen()
     this.#target = target
+    this.#answer = new AnswerReader(host.allocator, {
+      decode: ({ buffer }) => ({ value: Buffer.from(buffer), parts: [] }),
+      malformed: () => malformed(name),
+      mostBytes: RETURNED.size + MAXIMUM_TEXT,
+    })
     this.#memory = hidden === 1 ? (values[0] as unknown as Segment) : undefined
     this.kernel = target.kernel
     this.operands = reader.operands
@@ -173,18 +180,14 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
     })
   }
 
-  parts({ body, isLong }: RemoteAnswer): readonly { target: Segment; body: Uint8Array }[] {
-    if (!isLong || this.#long !== undefined) return []
-    const size = body.length === 8 ? Number(Buffer.from(body).readBigUInt64LE()) : Number.NaN
-    if (!(size <= RETURNED.size + MAXIMUM_TEXT)) throw malformed(this.#target.name)
-    this.#long = this.#target.host.allocator.allocate(size)
-    return [{ target: this.#long, body: new Uint8Array(4) }]
+  parts(answer: RemoteAnswer): readonly RemotePart[] {
+    return this.#answer.parts(answer)
   }
 
   read(answer: RemoteAnswer, worker: RemoteWorker): Value | ValueWithErrno {
     const { name, plan, capturesErrno, finish } = this.#target
     const pointerAt = (address: bigint): Segment => this.#pointer(worker, address)
-    const body = this.#long === undefined ? Buffer.from(answer.body) : copyOf(this.#long)
+    const body = this.#answer.read(answer)
     if (body.length < RETURNED.size) throw malformed(name)
     const errno = body.readInt32LE(RETURNED.offsets.error_number)
     bytes.set(body.subarray(0, RETURNED.offsets.error_number), WORDS.generalResults * 4)
@@ -257,7 +260,8 @@ class Place implements RemotePlace {
   read(byteSize: number): Buffer {
     const copy = gcAllocator.allocate(byteSize)
     this.#readers.copy(copy, this.#pointer, byteSize)
-    return copyOf(copy)
+    // A copy, because the process can write to the memory as long as it runs.
+    return Buffer.from(copy.block.bytes.subarray(copy.base, copy.base + byteSize))
   }
 
   text(): string {
@@ -387,11 +391,6 @@ function textOf(body: Buffer, name: string): string | null {
 
 function writeStruct({ result }: CallPlan, { block, base }: Segment): void {
   block.bytes.set(loadStruct(result.pieces, result.byteSize), base)
-}
-
-/** A copy, because the process can write to the memory as long as it runs. */
-function copyOf({ block, base, byteSize }: Segment): Buffer {
-  return Buffer.from(block.bytes.subarray(base, base + byteSize))
 }
 
 const malformed = (name: string): NativeError =>

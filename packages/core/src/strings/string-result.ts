@@ -4,6 +4,7 @@ import { Block } from '../memory/block.ts'
 import { Cleaner } from '../memory/cleaner.ts'
 import { globalGate } from '../memory/global-lifetime.ts'
 import { Segment } from '../memory/segment.ts'
+import { sharedChunkOf } from '../memory/shared-chunk.ts'
 import { tensor } from '../types/make-tensor.ts'
 import type { Tensor } from '../types/tensor.ts'
 import {
@@ -72,15 +73,30 @@ export function stringsArrived(table: Tensor, segment: Segment): void {
   arrived.set(table, segment)
 }
 
+/** Returns the strings of a result of another process, which are in their table or in the memory that arrived. */
+export function arrivedStrings(table: Tensor): StringTensorLike {
+  const { layout, shape } = table.type.strings!
+  return { layout, shape, segment: arrived.get(table) ?? table.segment }
+}
+
 /**
  * Returns the strings that a kernel of another process has written. That process may still change their memory.
  *
- * @param place for messages. @throws {ArgumentError} with the element that is damaged.
+ * @param place for messages. @param allocator of the memory to which the strings are copied; by default they stay where they are
+ * @throws {ArgumentError} with the element that is damaged.
  */
-export function takeSharedStrings(table: Tensor, place: string): StringTensorLike {
-  const segment = arrived.get(table) ?? table.segment
-  const strings = { ...stringsOf(table), segment, follows: false }
-  checkPacked(strings, place)
-  const { layout, shape } = table.type.strings!
-  return makeStrings({ layout, shape, segment }, true)
+export function takeSharedStrings(
+  { layout, shape, segment: from }: StringTensorLike,
+  place: string,
+  allocator?: NativeAllocator,
+): StringTensorLike {
+  const segment = allocator === undefined ? from : copyTo(allocator, from)
+  checkPacked({ layout, count: countOf(shape), segment, follows: false }, place)
+  return makeStrings({ layout, shape, segment }, sharedChunkOf(segment) !== undefined)
+}
+
+function copyTo(allocator: NativeAllocator, from: Segment): Segment {
+  const { segment } = tensor('uint8', [from.byteSize], undefined, { allocator })
+  segment.block.bytes.set(from.block.bytes.subarray(from.base, from.base + from.byteSize), segment.base)
+  return segment
 }

@@ -54,8 +54,16 @@ export function knownMemory(value: object): StringMemory | undefined {
   return undefined
 }
 
-/** Makes the tensor of a result, which is a plain object if no class was announced. */
+let load: (() => void) | undefined
+
+/** Sets the function that loads the package of a class, for the first result of a program that has not loaded it. */
+export function loadStringsWith(loader: () => void): void {
+  load = loader
+}
+
+/** Makes the tensor of a result, which is a plain object if no class was announced, and no function loads one. */
 export function makeStrings(parts: StringTensorLike, isShared: boolean): StringTensorLike {
+  if (classes.length === 0) load?.()
   const [first] = classes
   return first === undefined ? Object.freeze({ ...parts }) : first.make(parts, isShared)
 }

@@ -1,6 +1,7 @@
 import type { KernelSignature, NativeAllocator, Tensor } from '@tenon/core'
 import {
   abandonStrings,
+  arrivedStrings,
   checkStrings,
   enterAll,
   exitAll,
@@ -62,7 +63,7 @@ export function stringCalls<Call extends FrameCall>(
           const place = names[k]!
           list[i] = (shared === undefined
             ? takeStrings(table, place, allocator)
-            : takeSharedStrings(table, place)) as unknown as Gated
+            : takeSharedStrings(arrivedStrings(table), place, allocator)) as unknown as Gated
           taken.add(table)
         })
       } finally {

@@ -1,5 +1,6 @@
-import { ArgumentError, cpu, Tensor, tensorType, type Segment, type TensorType } from '@tenon/core'
+import { ArgumentError, cpu, Tensor, tensorType, type TensorType } from '@tenon/core'
 import {
+  AnswerReader,
   checkEnterable,
   CONSTANTS,
   didYouMean,
@@ -8,12 +9,10 @@ import {
   STATUS,
   typesOf,
   type IsolatedRunOptions,
-  type RemoteAnswer,
   type RemoteCall,
   type RemoteHost,
   type RemoteKernel,
   type RemoteOperand,
-  type RemotePart,
 } from '@tenon/core/internal'
 import { refuseReadOnly } from '../tensors/pack-tensor.ts'
 import { AttributeError, MemoryError, PackedFuncTypeError } from '../errors/error-kinds.ts'
@@ -82,7 +81,7 @@ export function beginPacked(
   for (const { block } of operands.tensors) checkEnterable(block)
   const raised = new Map<number, unknown>()
   const returned: ValueReferences = { ...references, operandOf: (tensor) => operands.find(tensor) }
-  const result = new PackedResult(host, operands)
+  const result = resultReader(host, operands)
   return {
     kernel,
     operands: operands.list,
@@ -153,68 +152,24 @@ function rowMajor(type: TensorType): TensorType {
   return strides === undefined ? type : tensorType(dtype, shape, { packing })
 }
 
-/** The result of a call, which is not read before all of its parts have arrived. */
-class PackedResult implements TensorReferences {
-  readonly #host: RemoteHost
-  readonly #operands: CallOperands
-  readonly #tensors = new Map<number, Tensor>()
-  #long: Segment | undefined
-  #value: { readonly of: RemoteValue } | undefined
-
-  constructor(host: RemoteHost, operands: CallOperands) {
-    this.#host = host
-    this.#operands = operands
-  }
-
-  operandAt(index: number): Tensor | undefined {
-    return this.#operands.tensors[index]
-  }
-
-  partAt(index: number, type: TensorType): Tensor {
-    const known = this.#tensors.get(index)
-    if (known?.type === type) return known
-    const made = new Tensor(this.#host.allocator.allocate(type.byteSize), type, cpu)
-    this.#tensors.set(index, made)
-    return made
-  }
-
-  parts(answer: RemoteAnswer): readonly RemotePart[] {
-    if (this.#value !== undefined) return []
-    if (answer.isLong && this.#long === undefined) {
-      this.#long = this.#host.allocator.allocate(longSize(answer))
-      return [{ target: this.#long, body: partBody(0) }]
-    }
-    this.#value = { of: decodeValue(this.#bytesOf(answer), this) }
-    return Array.from(this.#tensors, ([index, { segment }]) => ({
-      target: segment,
-      body: partBody(index),
-    }))
-  }
-
-  /** A copy, because the worker can write to the memory as long as it runs. */
-  #bytesOf({ body }: RemoteAnswer): Uint8Array {
-    if (this.#long === undefined) return body
-    const { block, base, byteSize } = this.#long
-    return new Uint8Array(block.bytes.subarray(base, base + byteSize))
-  }
-
-  read(answer: RemoteAnswer): RemoteValue {
-    return this.#value === undefined
-      ? decodeValue(answer.body, { operandAt: (index) => this.operandAt(index), partAt: () => undefined })
-      : this.#value.of
-  }
-}
-
-function longSize({ body }: RemoteAnswer): number {
-  const size = body.length === 8 ? Number(Buffer.from(body).readBigUInt64LE()) : Number.NaN
-  if (Number.isSafeInteger(size)) return size
-  throw new MemoryError('a worker answered with a result whose size is not valid')
-}
-
-function partBody(index: number): Uint8Array {
-  const body = Buffer.alloc(4)
-  body.writeUInt32LE(index)
-  return body
+/** Returns the reader of the result, whose tensors are parts of the kept value. */
+function resultReader({ allocator }: RemoteHost, operands: CallOperands): AnswerReader<RemoteValue> {
+  return new AnswerReader(allocator, {
+    decode: (bytes, hasParts) => {
+      const tensors = new Map<number, Tensor>()
+      const partAt = (index: number, type: TensorType): Tensor => {
+        const known = tensors.get(index)
+        if (known?.type === type) return known
+        const made = new Tensor(allocator.allocate(type.byteSize), type, cpu)
+        tensors.set(index, made)
+        return made
+      }
+      const operandAt = (index: number): Tensor | undefined => operands.tensors[index]
+      const value = decodeValue(bytes, { operandAt, partAt: hasParts ? partAt : () => undefined })
+      return { value, parts: Array.from(tensors, ([index, { segment }]) => ({ target: segment, index })) }
+    },
+    malformed: (what) => new MemoryError(`a worker answered with ${what}, which is not valid`),
+  })
 }
 
 /** Runs a function of this process for another one. */

@@ -9,7 +9,8 @@ import {
   type Registrations,
 } from '@tenon/tensorflow/internal'
 import type { KernelOptions } from '../kernels/kernel-options.ts'
-import { isTensorFlow, makeStrings, readTensorFlowOptions, tensorFlowSignatures } from '../kernels/tensorflow-kernel.ts'
+import { loadStringClass } from '../kernels/string-class.ts'
+import { isTensorFlow, readTensorFlowOptions, tensorFlowSignatures } from '../kernels/tensorflow-kernel.ts'
 import type { LibraryFile } from '../signatures/library-file.ts'
 import { sha256Of } from '../signatures/sidecar.ts'
 
@@ -33,8 +34,8 @@ export class IsolatedTensorFlow {
     const { path } = this.#host
     const sidecar = this.#file.definitionOf(name)
     const found = findKernel({ path, registrations, sidecar }, name, readTensorFlowOptions(name, options))
-    const target = { ...found, host: this.#host, makeStrings }
-    return remoteKernel(target) as unknown as IsolatedKernel
+    loadStringClass(found.signature)
+    return remoteKernel({ ...found, host: this.#host }) as unknown as IsolatedKernel
   }
 
   /** The signatures of the operations that the library registers. */

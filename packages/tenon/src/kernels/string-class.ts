@@ -1,6 +1,9 @@
 import { createRequire } from 'node:module'
 import { UnsupportedError, type KernelSignature } from '@tenon/core'
-import { hasStringClass } from '@tenon/core/internal'
+import { hasStringClass, loadStringsWith } from '@tenon/core/internal'
+
+// The results of kernels of TensorFlow whose element type is a variable are strings only if an operand or an attribute says so.
+loadStringsWith(load)
 
 /**
  * Loads the class of string tensors, unless the program has imported it, for a kernel that returns strings. Programs that call no such kernel
@@ -9,7 +12,10 @@ import { hasStringClass } from '@tenon/core/internal'
  * @throws {UnsupportedError} in a bundle that does not contain the class.
  */
 export function loadStringClass({ results }: KernelSignature): void {
-  if (hasStringClass() || results.every(({ stringLayout }) => stringLayout === undefined)) return
+  if (!hasStringClass() && results.some(({ stringLayout }) => stringLayout !== undefined)) load()
+}
+
+function load(): void {
   try {
     createRequire(import.meta.url)('@tenon/tstring')
   } catch (cause) {

@@ -8,9 +8,9 @@ import {
   type Registrations,
   type TensorFlowKernelOptions,
 } from '@tenon/tensorflow/internal'
-import { StringTensor } from '@tenon/tstring'
 import { unknownSignature } from '../signatures/unknown-signature.ts'
 import { readKernelOptions, type KernelOptions } from './kernel-options.ts'
+import { loadStringClass } from './string-class.ts'
 
 /** Whether a library has registered a kernel of a name in TensorFlow's C API. */
 export const isTensorFlow = ({ kernels }: Registrations, name: string): boolean =>
@@ -29,8 +29,9 @@ export function tensorFlowKernel(
   options: KernelOptions | undefined,
   sidecar: OperationText | undefined,
 ): Kernel<never, never> {
-  const context = { path, gate, registrations, sidecar, makeStrings }
-  return openKernel(context, name, readTensorFlowOptions(name, options)) as unknown as Kernel<never, never>
+  const kernel = openKernel({ path, gate, registrations, sidecar }, name, readTensorFlowOptions(name, options))
+  loadStringClass(kernel.signature)
+  return kernel as unknown as Kernel<never, never>
 }
 
 /** Reads the options of a kernel. @throws {ArgumentError} if an option is one of other conventions */
@@ -42,9 +43,6 @@ export function readTensorFlowOptions(name: string, options: KernelOptions | und
   }
   return { definition, device, label, frames }
 }
-
-export const makeStrings = ({ segment, shape }: Pick<StringTensor, 'segment' | 'shape'>): StringTensor =>
-  StringTensor.ofSegment(segment, { layout: 'tf', shape })
 
 /** The signatures of the operations of which a library has registered kernels for the CPU. */
 export function tensorFlowSignatures(

@@ -1,5 +1,7 @@
 import { tensor, type Tensor } from '@tenon/core'
+import { sharedChunkOf } from '@tenon/core/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NativeScope } from '../../src/entries/scope.ts'
 import { StringTensor } from '../../src/entries/tstring.ts'
 import { Library, type IsolatedKernel, type IsolatedLibrary } from '../../src/index.ts'
 import { compileKernels, sizesOf, TEXTS, twiceOf } from './library.ts'
@@ -41,6 +43,19 @@ describe.each([{}, { guard: true }])('a library with the options %j', (options) 
       // Results are operands of other kernels.
       expect((kernel(sizes)(all[0]!, ...more) as Tensor).toArray()).toEqual(sizesOf(twiceOf(TEXTS)))
     })
+  })
+
+  test('strings in the memory of an allocator end with it, and others stay in the memory of the library', () => {
+    const words = StringTensor.from(TEXTS)
+    const scope = NativeScope.ofConfined()
+    const own = kernel('twice')(words) as StringTensor
+    const short = kernel('twice')(StringTensor.from(['a']), { allocator: scope }) as StringTensor
+    const long = kernel('twice')(words, { allocator: scope }) as StringTensor
+    expect([sharedChunkOf(own.segment) !== undefined, sharedChunkOf(long.segment)]).toEqual([true, undefined])
+    expect([short.toArray(), long.toArray()]).toEqual([['aa'], twiceOf(TEXTS)])
+    scope.close()
+    for (const closed of [short, long]) expect(() => closed.get(0)).toThrow('closed')
+    expect(own.toArray()).toEqual(twiceOf(TEXTS))
   })
 
   test('packed strings in the memory of the library are not copied', () => {

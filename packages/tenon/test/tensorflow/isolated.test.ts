@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { KernelDeadlineError, tensor, type Tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { KernelCrashError } from '@tenon/isolate'
+import { NativeScope } from '@tenon/scope'
 import { TensorFlowError } from '@tenon/tensorflow'
 import { StringTensor } from '@tenon/tstring'
 import { describe, expect, test } from 'vitest'
@@ -41,6 +42,11 @@ if (process.platform === 'linux')
         expect(made).toBeInstanceOf(StringTensor)
         expect([made.shape, made.toArray()]).toEqual([[2, 2], texts.map((text) => `${text}?`)])
         expect(() => made.sharedTensor()).not.toThrow()
+        const scope = NativeScope.ofConfined()
+        const copied = decorate(words, {}, { allocator: scope } as never) as StringTensor
+        expect(copied.toArray()).toEqual(texts.map((text) => `${text}!`))
+        scope.close()
+        expect(() => copied.get(0)).toThrow('closed')
         expect(((await decorate.async(words)) as StringTensor).toArray()).toEqual(texts.map((text) => `${text}!`))
       },
     )

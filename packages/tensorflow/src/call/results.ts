@@ -7,7 +7,6 @@ import {
   tensorType,
   Tensor,
   type NativeAllocator,
-  type StringTensorLike,
 } from '@tenon/core'
 import {
   checkEnterable,
@@ -21,9 +20,6 @@ import type { OperationDefinition } from '../operation.ts'
 import { isTensorList } from '../bind-operands.ts'
 import { STRING, type ElementType } from '../element-types.ts'
 import type { Operand } from './operand.ts'
-
-/** Makes a string tensor of a segment in the layout `tf` whose strings are packed. */
-export type MakeStrings = (strings: StringTensorLike) => unknown
 
 /** Allocates memory for a result. */
 export function allocate(byteSize: number, allocator: NativeAllocator): Segment {

@@ -5,6 +5,7 @@ import {
   CONSTANTS,
   callsInProgress,
   enterCall,
+  makeStrings,
   newCollected,
   profiling,
   takeThrown,
@@ -21,7 +22,7 @@ import { takeFailure } from '../native/read-failure.ts'
 import type { Frame } from './frame.ts'
 import { keepMemory } from './kept-memory.ts'
 import type { Operand } from './operand.ts'
-import { allocate, overOperand, resultType, type MakeStrings } from './results.ts'
+import { allocate, overOperand, resultType } from './results.ts'
 
 const { TN_CALL_THROWN: THROWN, TN_CALL_CAUGHT: CAUGHT, TN_TF_IN_PLACE: IN_PLACE, TN_TF_OPERAND: OPERAND } = CONSTANTS
 
@@ -35,7 +36,6 @@ export interface Run {
   /** The tensors of the caller for results. */
   readonly into: readonly (Tensor | undefined)[]
   readonly allocator: NativeAllocator
-  readonly makeStrings: MakeStrings
   /** What is held open during the run: the library, the operands, and the tensors of the caller. */
   readonly held: readonly Gated[]
 }
@@ -169,7 +169,7 @@ const addressOfAxes = (): number => (axesAddress ??= addressOf(axes))
 
 /** Returns a result, or a function that makes it after native code has copied the strings. */
 function resultAt(host: Host, run: Run, offers: Offers, index: number): unknown {
-  const { frame, operands, into, allocator, makeStrings } = run
+  const { frame, operands, into, allocator } = run
   const state = frame.stateOf(index)
   if (state === IN_PLACE) return offers[index]
   const rank = host.functions.tn_tf_shape(frame.address, index, addressOfAxes())
@@ -178,7 +178,7 @@ function resultAt(host: Host, run: Run, offers: Offers, index: number): unknown 
   if (element === STRING) {
     const segment = allocate(frame.neededOf(index), allocator)
     frame.setTarget(index, segment.block.address + segment.base)
-    return () => makeStrings({ layout: 'tf', shape, segment })
+    return () => makeStrings({ layout: 'tf', shape, segment }, false)
   }
   const type = resultType(element, shape)
   frame.predicted[index] = state === OPERAND ? undefined : type

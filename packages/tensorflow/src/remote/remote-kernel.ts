@@ -8,21 +8,21 @@ import {
   type RemoteHost,
 } from '@tenon/core/internal'
 import { resolveAttributes } from '../attributes.ts'
-import { operandTypes, resultTypes } from '../bind-operands.ts'
+import { isTensorList, operandTypes, resultTypes } from '../bind-operands.ts'
 import { readArguments, type TensorFlowCallOptions } from '../call/arguments.ts'
 import { checkOperand, checkStringOperands } from '../call/operand.ts'
-import { readInto, refuseOverlaps, valueOf, type MakeStrings } from '../call/results.ts'
+import { readInto, refuseOverlaps, valueOf } from '../call/results.ts'
 import { chooseKernel } from '../choose-kernel.ts'
 import type { ElementType } from '../element-types.ts'
 import type { FoundKernel } from '../kernel.ts'
+import type { OperationDefinition } from '../operation.ts'
 import { encodeDescription } from '../native/encode-description.ts'
 import { RemoteInstances } from './remote-instances.ts'
-import { RemoteResults } from './remote-results.ts'
+import { resultReader, resultsOf } from './remote-results.ts'
 
 /** A kernel that another process runs. */
 export interface RemoteTarget extends FoundKernel {
   readonly host: RemoteHost
-  readonly makeStrings: MakeStrings
 }
 
 /** The options of a call in another process. */
@@ -58,7 +58,7 @@ const OPTIONS = ['into', 'allocator', ...RUN_OPTIONS] as const
 
 /** Reads and checks the arguments of a call. @throws {ArgumentError} as a call in this process */
 function beginCall(target: RemoteTarget, instances: RemoteInstances, args: readonly unknown[]): RemoteCall<unknown> {
-  const { host, operation, kernels, choice, signature, makeStrings } = target
+  const { host, operation, kernels, choice, signature } = target
   const { name } = operation
   host.gate.owner.checkOpen()
   const { operands, types, counts, attributes, options } = readArguments(operation, signature, args, OPTIONS)
@@ -86,7 +86,8 @@ function beginCall(target: RemoteTarget, instances: RemoteInstances, args: reado
   const kernel = chooseKernel(name, kernels, values, choice)
   const description = encodeDescription(kernel.index, operation, counts, values)
   const instance = instances.take(name, description, operands.length, elements.length)
-  const answer = new RemoteResults(host, { types: elements, into, allocator, makeStrings })
+  const expected = { types: elements, places: placesOf(operation, resultCounts), into, allocator }
+  const answer = resultReader(host, expected)
   return {
     kernel: instance.kernel,
     operands: [
@@ -96,11 +97,17 @@ function beginCall(target: RemoteTarget, instances: RemoteInstances, args: reado
     body,
     options: run,
     parts: (head) => answer.parts(head),
-    read: (head) => valueOf(operation, resultCounts, answer.read(head)),
+    read: (head) => valueOf(operation, resultCounts, resultsOf(answer.read(head), expected)),
     failure: (head) => instances.failure(name, head),
     ended: () => instances.give(instance),
   }
 }
+
+/** The names of all results for messages, those of lists one after another. */
+const placesOf = ({ name, outputs }: OperationDefinition, counts: readonly number[]): string[] =>
+  outputs.flatMap((output, i) =>
+    Array.from({ length: counts[i]! }, (_, k) => `${output.name}${isTensorList(output) ? `[${k}]` : ''} of ${name}`),
+  )
 
 /** Describes a tensor as `tn_host_tensor_t`. */
 function describe(code: number, shape: readonly number[], byteSize: number): Buffer {

@@ -1,7 +1,7 @@
-import { CONSTANTS, type RemoteHost, type RemoteKernel } from '@tenon/core/internal'
+import { AnswerReader, CONSTANTS, type RemoteHost, type RemoteKernel } from '@tenon/core/internal'
 import { parseRegistrations } from '../native/read-registrations.ts'
 import type { Registrations } from '../registration.ts'
-import { LongAnswer } from './long-answer.ts'
+import { damaged } from './remote-results.ts'
 
 /**
  * Lists what a library registers in a worker, which loads the library first. Blocks this thread until the worker has answered.
@@ -19,14 +19,17 @@ export function remoteRegistrations(host: RemoteHost): Registrations {
     results: 0,
     descriptor: new Uint8Array(),
   }
-  const answer = new LongAnswer(host)
+  const answer = new AnswerReader(host.allocator, {
+    decode: ({ buffer }) => ({ value: Buffer.from(buffer), parts: [] }),
+    malformed: damaged,
+  })
   try {
     return host.run({
       kernel,
       operands: [],
       options: {},
       parts: (head) => answer.parts(head),
-      read: (head) => parseRegistrations(answer.bytes(head)),
+      read: (head) => parseRegistrations(answer.read(head)),
       failure: () => undefined,
     })
   } finally {

@@ -42,11 +42,7 @@ afterAll(() => {
 function kernel(name: string, device?: string): TensorFlowKernel {
   const { native } = library
   const registrations = readRegistrations(native)
-  const makeStrings = ({ segment, shape }: { segment: never; shape: readonly number[] }): StringTensor =>
-    StringTensor.ofSegment(segment, { layout: 'tf', shape })
-  return openKernel({ path: native.path, gate: native.gate, registrations, makeStrings: makeStrings as never }, name, {
-    device,
-  })
+  return openKernel({ path: native.path, gate: native.gate, registrations }, name, { device })
 }
 
 /** The elements of a result, or the code and the text of an error. */
