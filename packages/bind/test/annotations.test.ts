@@ -57,6 +57,17 @@ describe('annotations', () => {
     ],
     [{ db_open: { out: 'rezult' } }, 'functions.db_open.out must be one of result, ', 'result'],
     [{ db_open: { async: 1 } }, 'functions.db_open.async must be true, got 1', ''],
+    [{ db_open: { critical: 1 } }, 'functions.db_open.critical must be true, got 1', ''],
+    [
+      { db_visit: { critical: true } },
+      'functions.db_visit.critical must be a function that calls no function of TypeScript, but visit is a callback',
+      '',
+    ],
+    [
+      { row_free: { row: 'takes', critical: true } },
+      'functions.row_free.critical must be a function that ends no object, but it closes row',
+      'can call functions of TypeScript',
+    ],
     [{ db_open: { return: 'states' } }, 'functions.db_open.return must be one of plain, text, ', 'status'],
     [{ db_open: { out: { result: { handel: 'Db' } } } }, 'must not have "handel", which does not exist', 'handle'],
     [{ db_query: { length: 'length(qury)' } }, 'names the parameter qury', 'query'],
@@ -286,6 +297,29 @@ describe('annotations', () => {
         }
       }),
     )
+  })
+})
+
+describe('a critical function', () => {
+  const handles = { Db: { type: 'db', close: 'db_close' } }
+
+  test('is declared as one in the module', () => {
+    const { code } = writeModule(apply({ functions: { db_explain: { critical: true } } }), { libraries: ['libdb.so'] })
+    expect(code).toMatch(/library\.link\('db_explain', \{[^}]*critical: true/)
+    expect(code.match(/critical: true/g)).toHaveLength(1)
+  })
+
+  test('is not the close function of a handle', () => {
+    expect(() => apply({ handles, functions: { db_close: { critical: true } } })).toThrow(
+      'functions.db_close.critical must be a function that ends no object, but it closes db',
+    )
+  })
+
+  test('is not one with callbacks, or a close function, that a pattern matches', () => {
+    const planned = apply({ handles, functions: { 'db_*': { critical: true } } }).functions
+    const critical = planned.flatMap(({ name, call }) => (call?.isCritical === true ? [name] : []))
+    expect(critical).toContain('db_explain')
+    for (const name of ['db_close', 'db_visit', 'db_bind']) expect(critical).not.toContain(name)
   })
 })
 

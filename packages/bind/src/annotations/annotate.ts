@@ -152,6 +152,8 @@ class Annotator {
   /** Whether a part of a pattern fits a function. A pattern makes only results of the type int statuses. */
   #fits({ name, type, table }: Callable, pattern: string, key: string, annotation: FunctionAnnotation): boolean {
     if (key === 'return' && annotation.return === 'status' && !isStatusInt(type.result)) return false
+    // A close function takes its handle without an annotation of the parameter.
+    if (key === 'critical' && closedParameter({ name, type, table }, this.#handles.values()) !== undefined) return false
     try {
       this.#planner(['functions', pattern], { name, type, table }).plan(annotation)
       return true

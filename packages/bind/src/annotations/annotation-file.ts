@@ -41,6 +41,7 @@ export interface FunctionAnnotation {
   readonly result?: ValueAnnotation
   readonly async?: true
   readonly errno?: true
+  readonly critical?: true
   readonly rename?: string
   readonly parameters?: Readonly<Record<string, ParameterAnnotation>>
 }

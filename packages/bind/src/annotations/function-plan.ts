@@ -71,6 +71,7 @@ export class FunctionPlanner {
     const roles = parameters.map((parameter, i) =>
       this.#role(parameter, this.#names[i]!, annotations.get(this.#names[i]!), annotation),
     )
+    if (annotation.critical === true) this.#checkCritical(roles)
     const results = roles.filter(({ kind }) => kind === 'out' || kind === 'struct' || kind === 'inout')
     const { value: valueAnnotation, isStatus } = this.#valueAnnotation(annotation, roles)
     const omits = resultType.kind === 'void' || valueAnnotation === 'omit'
@@ -83,12 +84,32 @@ export class FunctionPlanner {
       omitsValue: omits || (isStatus && (results.length > 0 || (hasOneSuccess && !hasNone) || isObject)),
       isAsync: annotation.async === true,
       errno: annotation.errno === true,
+      isCritical: annotation.critical === true,
       ...(isStatus ? { status: { ...this.#subject(roles, subject), ...this.#none(valueAnnotation) } } : {}),
     }
   }
 
   #error(path: readonly string[], message: string, hint?: string): AnnotationsError {
     return new AnnotationsError([...this.#path, ...path], message, hint)
+  }
+
+  /** @throws {AnnotationsError} for a function that cannot keep the promise of a critical one. */
+  #checkCritical(roles: readonly ParameterRole[]): void {
+    const callback = this.#type.parameters.findIndex(
+      ({ type }) => type.kind === 'pointer' && type.to.kind === 'function',
+    )
+    if (callback !== -1)
+      throw this.#error(
+        ['critical'],
+        `must be a function that calls no function of TypeScript, but ${this.#names[callback]!} is a callback`,
+      )
+    const ended = roles.findIndex(({ kind }) => kind === 'taken' || kind === 'takenAddress')
+    if (ended === -1) return
+    throw this.#error(
+      ['critical'],
+      `must be a function that ends no object, but it closes ${this.#names[ended]!}`,
+      'What an object does at its end can call functions of TypeScript, and need more stack.',
+    )
   }
 
   /** The annotation of what C returns. Without an out parameter, `result` describes it. */

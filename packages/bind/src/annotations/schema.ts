@@ -51,6 +51,9 @@ const definitions: Readonly<Record<string, Schema>> = {
       ),
       async: flag('adds .async, which runs in a thread of its own and returns a promise'),
       errno: flag('the call gives an object with value and errno'),
+      critical: flag(
+        'the function is small and calls no function of TypeScript, so it runs on the stack of JavaScript',
+      ),
       rename: text('the name in the module'),
       parameters: map('parameters whose names are also names of this object', 'parameter'),
     },

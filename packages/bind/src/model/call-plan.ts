@@ -59,6 +59,8 @@ export interface CallPlan {
   readonly omitsValue: boolean
   readonly isAsync: boolean
   readonly errno: boolean
+  /** Whether the function runs on the stack of JavaScript. */
+  readonly isCritical: boolean
   /** Whether the value is a status, and whose failure the library explains. */
   readonly status?: {
     readonly subject?: number

@@ -29,7 +29,7 @@ export function annotatedSignature(
   records: Records,
   { nameFunction, status: statuses }: CallNames,
 ): string {
-  const { value, omitsValue, errno, status } = call
+  const { value, omitsValue, errno, isCritical, status } = call
   const resultNames = namesOfResults(call, names)
   const list = parameters.map(({ type }, i) =>
     parameterText(type, call.parameters[i]!, resultNames[i]!, parameters, records, nameFunction),
@@ -50,6 +50,7 @@ export function annotatedSignature(
     list.length === 0 ? undefined : `names: [${names.map((name) => `'${name}'`).join(', ')}]`,
     isVariadic ? 'isVariadic: true' : undefined,
     errno ? 'errno: true' : undefined,
+    isCritical ? 'critical: true' : undefined,
     status === undefined ? undefined : `status: ${statuses}`,
     status?.none === undefined ? undefined : `none: [${status.none.join(', ')}]`,
     status?.subject === undefined ? undefined : `subject: ${status.subject}`,

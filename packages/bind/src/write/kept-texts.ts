@@ -16,7 +16,12 @@ export function withKeptTexts(type: FunctionType, call: CallPlan | undefined): C
   )
   if (keptBy === undefined || !texts.includes(true)) return call
   const parameters = roles.map((role, i) => (texts[i] && role.kind === 'argument' ? { ...role, keptBy } : role))
-  const plain = { value: { form: 'plain', isNullable: false, isNonnull: false }, isAsync: false, errno: false } as const
+  const plain = {
+    value: { form: 'plain', isNullable: false, isNonnull: false },
+    isAsync: false,
+    errno: false,
+    isCritical: false,
+  } as const
   return call ? { ...call, parameters } : { ...plain, omitsValue: type.result.kind === 'void', parameters }
 }
 

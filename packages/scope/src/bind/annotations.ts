@@ -118,6 +118,7 @@ export interface AnnotatedSignature {
   readonly names?: readonly string[]
   readonly isVariadic?: boolean
   readonly errno?: boolean
+  readonly critical?: boolean
   readonly status?: StatusForm
   /** The statuses of success without results. */
   readonly none?: readonly number[]

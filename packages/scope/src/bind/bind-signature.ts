@@ -14,6 +14,8 @@ export interface BindSignature {
   readonly isVariadic?: boolean
   /** Whether the result is an object with `value` and `errno`. */
   readonly errno?: boolean
+  /** Whether the function is small, as `DowncallOptions.critical` says. Calls in another process ignore it. */
+  readonly critical?: boolean
   /** The names of the parameters in messages, which have their position otherwise. */
   readonly names?: readonly string[] | undefined
 }

@@ -47,7 +47,7 @@ export class CallPlan {
   readonly handles: HandleOwner
 
   constructor(name: string, declaration: AnnotatedSignature, handles: HandleOwner) {
-    const { result, parameters = [], isVariadic = false, errno = false, names } = declaration
+    const { result, parameters = [], isVariadic = false, errno = false, critical = false, names } = declaration
     this.name = name
     this.handles = handles
     this.declaration = declaration
@@ -67,7 +67,14 @@ export class CallPlan {
       isOwnResult &&
       status === undefined &&
       !errno
-    this.signature = { result: result ?? 'void', parameters: parameters.map(typeForCall), isVariadic, errno, names }
+    this.signature = {
+      result: result ?? 'void',
+      parameters: parameters.map(typeForCall),
+      isVariadic,
+      errno,
+      critical,
+      names,
+    }
   }
 
   /** The signature for calls in the background, in which callbacks are pointers. */

@@ -180,9 +180,9 @@ export class NativeModule {
   }
 
   #link(name: string, symbol: MemorySegment, signature: BindSignature): Bound {
-    const { result, parameters = [], isVariadic = false, errno = false, names } = signature
+    const { result, parameters = [], isVariadic = false, errno = false, critical = false, names } = signature
     const link = isVariadic ? namedVariadic : namedDowncall
-    const call = link(symbol, plainSignature(signature), { captureErrno: errno }, names) as unknown as Bound
+    const call = link(symbol, plainSignature(signature), { captureErrno: errno, critical }, names) as unknown as Bound
     const conversions = parameters.map((type, i) =>
       typeof type === 'function'
         ? this.#conversionOf(type, `${names?.[i] ?? `parameter ${i + 1}`} of ${name}`)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import { MemorySegment, NativeScope, ResourceScope, toCString } from '@tenon/scope'
 import { type Handle, StatusError, textOf } from '@tenon/scope/bind'
+import { Linker, SymbolLookup } from '@tenon/scope/linker'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Bound, compileStore } from './bound-store.ts'
 
@@ -154,6 +155,14 @@ describe('results', () => {
     expect(bound['text_copy']('grün')).toBe('grün')
     expect(bound['text_copy'](null)).toBeNull()
     expect(bound['text_freed']()).toBe(before + 1)
+  })
+
+  test('of a critical function are those of a call on the stack of JavaScript, which can call no function of TypeScript', () => {
+    using scope = NativeScope.ofConfined()
+    const types = { result: 'int32', parameters: ['int32'] } as const
+    const twice = Linker.upcallStub((value: number) => 2 * value, types, scope)
+    expect(() => bound['call_at'](twice, 4)).toThrow('call_at is not critical')
+    expect(bound['call_at'](SymbolLookup.ofProcess().get('abs'), -4)).toBe(4)
   })
 
   test('have errno', () => {

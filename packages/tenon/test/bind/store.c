@@ -166,3 +166,9 @@ static api the_api = { 1, report_message, report_code, report_release, api_make,
 const api *get_api(void) { return &the_api; }
 void set_twice(bool thrice) { the_api.twice = thrice ? api_thrice : api_twice; }
 int call_twice(const api *table, int value) { return table->twice(value); }
+
+int call_at(void *function, int value) {
+  int (*call)(int);
+  memcpy(&call, &function, sizeof call);
+  return call(value);
+}

@@ -65,6 +65,8 @@ int squares(int count, int64_t *out);
 int open_many(const char **names, int count, store **out);
 int64_t large(bool is_too_large);
 uint64_t read_flags(uint64_t *out);
+/* Calls a function of the type int (int). */
+int call_at(void *function, int value);
 int set_errno(int value);
 int needs_pointer(const int *value);
 int mark(const char *text, void (*release)(void *), uint8_t flags, double ratio, bool deep);
