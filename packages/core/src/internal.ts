@@ -164,11 +164,13 @@ export { inferSizes, type InferSizes } from './signatures/infer-sizes.ts'
 export {
   type AttributesInput,
   type AttributesOutput,
+  type OperandsFor,
   type OperandsOf,
   type ParameterTypes,
   type ResultsOf,
   type ReturnFor,
   type TensorsFor,
+  type ValueFor,
   type TypedDictionary,
 } from './signatures/signature-types.ts'
 export { DEFAULT_STRING_LAYOUT, STRING_LAYOUTS, stringName, stringSize } from './strings/string-layout.ts'

@@ -1,4 +1,4 @@
-import type { KernelSignature, Tensor, TensorType } from '@tenon/core'
+import type { KernelSignature, StringTensorLike, Tensor, TensorType } from '@tenon/core'
 import { isSignature, wrongType, wrongValue } from '@tenon/core/internal'
 import { callable, callFunction, type CallFunctions } from './call/call-function.ts'
 import type { Callee } from './call/callee.ts'
@@ -10,8 +10,10 @@ import { listedArguments, type ListedShape } from './call/listed-arguments.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
 import { runUntil } from './call/run-later.ts'
 
-/** A type or a tensor as its example for each operand of a prepared call, and an array for the rest operand. */
-export type OperandTypes = readonly (Tensor | TensorType | readonly (Tensor | TensorType)[] | undefined)[]
+/** A type or a tensor as its example for each operand of a prepared call, and an array for the rest operand. That of strings is a tensor. */
+export type OperandTypes = readonly (OperandType | readonly OperandType[] | undefined)[]
+
+type OperandType = Tensor | TensorType | StringTensorLike
 
 /** A kernel as a function. Results are allocated and returned, unless `into` passes tensors for them. */
 export interface Kernel<Result = Tensor, Handler = KernelHandler> {

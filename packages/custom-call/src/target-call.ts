@@ -4,11 +4,13 @@ import {
   readSignature,
   wrongType,
   type AttributesInput,
+  type OperandsFor,
   type OperandsOf,
   type ParameterTypes,
   type ResultsOf,
   type ReturnFor,
   type TensorsFor,
+  type ValueFor,
 } from '@tenon/core/internal'
 import type { Attribute } from './attributes/attribute.ts'
 import { DEFAULT_FRAMES } from './call/frames.ts'
@@ -31,10 +33,10 @@ export type ArgumentsFor<
   Last extends readonly unknown[],
 > = Parameters extends readonly [infer First extends ParameterTypes[number], ...infer Rest extends ParameterTypes]
   ? First[1] extends 'remaining'
-    ? readonly [readonly Tensor[], ...Last] | Last
+    ? readonly [readonly ValueFor<First>[], ...Last] | Last
     : First[1] extends 'optional'
-      ? readonly [Tensor, ...ArgumentsFor<Rest, Last>] | readonly [undefined, ...Last] | Last
-      : readonly [Tensor, ...ArgumentsFor<Rest, Last>]
+      ? readonly [ValueFor<First>, ...ArgumentsFor<Rest, Last>] | readonly [undefined, ...Last] | Last
+      : readonly [ValueFor<First>, ...ArgumentsFor<Rest, Last>]
   : Last
 
 /** The attributes, which may be omitted if none is required, and then the options. */
@@ -58,7 +60,7 @@ export interface TargetCall<Text extends string> extends Pick<Kernel, 'signature
   prepare(
     operands: OperandTypes,
     ...rest: LastArguments<AttributesInput<Text, Attribute>, KernelPrepareOptions>
-  ): PreparedCall<TensorsFor<OperandsOf<Text>>, TensorsFor<ResultsOf<Text>>>
+  ): PreparedCall<OperandsFor<OperandsOf<Text>>, TensorsFor<ResultsOf<Text>>>
 }
 
 /**

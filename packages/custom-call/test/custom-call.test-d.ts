@@ -1,4 +1,4 @@
-import { parseSignature, type Tensor, type TensorType } from '@tenon/core'
+import { parseSignature, type StringTensorLike, type Tensor, type TensorType } from '@tenon/core'
 import {
   f32,
   hostCall,
@@ -19,6 +19,7 @@ import { expectTypeOf, test } from 'vitest'
 
 declare const call: CustomCall
 declare const x: Tensor
+declare const words: StringTensorLike
 
 test('a helper makes an attribute from a value and a type from a shape', () => {
   expectTypeOf(f32(1)).toEqualTypeOf<Attribute>()
@@ -73,6 +74,32 @@ test('a text knows its operands and results', () => {
   expectTypeOf(targetCall(normal, handler).prepare([x]).bind)
     .parameter(0)
     .toEqualTypeOf<readonly [Tensor]>()
+})
+
+test('a text knows which operands and results are strings', () => {
+  const ids = targetCall('(text: string[n], k: s64, more?: string<rfc24>[m]) -> (ids: s32[n, k])', handler)
+  expectTypeOf(ids(words, x)).toEqualTypeOf<Tensor>()
+  expectTypeOf(ids(words, x, words)).toEqualTypeOf<Tensor>()
+  expectTypeOf(ids.async(words, x)).toEqualTypeOf<Promise<Tensor>>()
+  // @ts-expect-error numbers are not strings
+  ids(x, x)
+  // @ts-expect-error strings are not numbers
+  ids(words, words)
+  // @ts-expect-error an array of JavaScript is not a string tensor
+  ids(['a'], x)
+  const prepared = ids.prepare([words, x])
+  expectTypeOf(prepared.run).parameter(0).toEqualTypeOf<readonly [StringTensorLike, Tensor, StringTensorLike?]>()
+  // @ts-expect-error numbers are not strings
+  prepared.run([x, x], [x])
+  expectTypeOf(targetCall('(text: string) -> (same: string, n: s64)', handler)(words)).toEqualTypeOf<{
+    readonly same: StringTensorLike
+    readonly n: Tensor
+  }>()
+  const all = targetCall('(...texts: string<tflite>[n]) -> (same: string[n])', handler)
+  expectTypeOf(all([words, words])).toEqualTypeOf<StringTensorLike>()
+  registry.registerFunction('bytes', '(text: string[n]) -> (y: s32[n])', ([text]) => {
+    expectTypeOf(text).toEqualTypeOf<Tensor>()
+  })
 })
 
 test('a text knows its attributes', () => {

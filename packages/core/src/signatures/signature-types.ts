@@ -1,6 +1,7 @@
 import type { Segment } from '../memory/segment.ts'
 import type { TypedArray } from '../types/dtype.ts'
 import type { ArrayOf, Canonical, DTypeName, ElementOf, InputOf } from '../types/element-types.ts'
+import type { StringTensorLike } from '../strings/string-tensor-like.ts'
 import type { Tensor } from '../types/tensor.ts'
 import type { ParameterKind } from './kernel-signature.ts'
 
@@ -9,8 +10,9 @@ import type { ParameterKind } from './kernel-signature.ts'
  * checks when the program runs. A text that these types cannot read gives the types of any signature.
  */
 
-/** A name and a kind for each operand or result. */
-export type ParameterTypes = readonly (readonly [name: string, kind: ParameterKind])[]
+/** A name, a kind, and the elements for each operand or result. */
+export type ParameterTypes = readonly (readonly [name: string, kind: ParameterKind, elements: Elements])[]
+type Elements = 'numbers' | 'strings'
 
 /** A name, a type and the way to omit it for each attribute: `!` if it must be given, `?` for no value, `=` for its default. */
 type AttributeTypes = readonly (readonly [name: string, type: string, presence: '!' | '?' | '='])[]
@@ -71,13 +73,18 @@ type Parts<
 type ParametersIn<Text extends string> = Text extends `${infer Start}:${infer Rest}`
   ? Trim<Rest> extends `token${string}`
     ? ParametersIn<Rest>
-    : readonly [ParameterIn<Trim<AfterLast<Start, ','>>>, ...ParametersIn<Rest>]
+    : readonly [ParameterIn<Trim<AfterLast<Start, ','>>, ElementsIn<Trim<Rest>>>, ...ParametersIn<Rest>]
   : readonly []
-type ParameterIn<Head extends string> = Head extends `...${infer Name}`
-  ? readonly [Trim<Name>, 'remaining']
+type ParameterIn<Head extends string, Own extends Elements> = Head extends `...${infer Name}`
+  ? readonly [Trim<Name>, 'remaining', Own]
   : Head extends `${infer Name}?`
-    ? readonly [Trim<Name>, 'optional']
-    : readonly [Head, 'one']
+    ? readonly [Trim<Name>, 'optional', Own]
+    : readonly [Head, 'one', Own]
+type ElementsIn<Text extends string> = Text extends `string${infer Rest}`
+  ? Trim<Rest> extends '' | `${'<' | '[' | ',' | ')'}${string}`
+    ? 'strings'
+    : 'numbers'
+  : 'numbers'
 
 type Inner<Text extends string> = Trim<Text> extends `(${infer Content})` ? Content : Trim<Text>
 /** The text without its documentation. */
@@ -215,16 +222,32 @@ export type TensorsFor<Parameters extends ParameterTypes> = ParameterTypes exten
         : readonly [Tensor, ...TensorsFor<Rest>]
     : readonly []
 
+/** The tensor of an operand or a result of a kernel. */
+export type ValueFor<Parameter extends ParameterTypes[number]> = Parameter[2] extends 'strings'
+  ? StringTensorLike
+  : Tensor
+
+/** A tensor, or one of strings, for each operand of a prepared call. */
+export type OperandsFor<Parameters extends ParameterTypes> = ParameterTypes extends Parameters
+  ? readonly (Tensor | StringTensorLike)[]
+  : Parameters extends readonly [infer First extends ParameterTypes[number], ...infer Rest extends ParameterTypes]
+    ? First[1] extends 'remaining'
+      ? readonly ValueFor<First>[]
+      : First[1] extends 'optional'
+        ? readonly [ValueFor<First>?, ...OperandsFor<Rest>]
+        : readonly [ValueFor<First>, ...OperandsFor<Rest>]
+    : readonly []
+
 /** The return value of a kernel: the only result, an object of results by name, or `undefined` if there are none. */
 export type ReturnFor<Results extends ParameterTypes> = ParameterTypes extends Results
   ? unknown
   : Results extends readonly []
     ? undefined
-    : Results extends readonly [readonly [string, 'one']]
-      ? Tensor
-      : { readonly [One in Results[number] as One[0]]: ReturnOf<One[1]> }
-type ReturnOf<Kind extends ParameterKind> = Kind extends 'remaining'
-  ? readonly Tensor[]
-  : Kind extends 'optional'
-    ? Tensor | undefined
-    : Tensor
+    : Results extends readonly [infer Only extends readonly [string, 'one', Elements]]
+      ? ValueFor<Only>
+      : { readonly [One in Results[number] as One[0]]: ReturnOf<One> }
+type ReturnOf<One extends ParameterTypes[number]> = One[1] extends 'remaining'
+  ? readonly ValueFor<One>[]
+  : One[1] extends 'optional'
+    ? ValueFor<One> | undefined
+    : ValueFor<One>

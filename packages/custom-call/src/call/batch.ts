@@ -1,4 +1,4 @@
-import { ArgumentError, type CallTrace, type TenonError } from '@tenon/core'
+import { ArgumentError, type CallTrace, type StringTensorLike, type TenonError, type Tensor } from '@tenon/core'
 import {
   CONSTANTS,
   inspectAsText,
@@ -23,7 +23,7 @@ import { runHeld } from './run-call.ts'
 /** One call of a batch. A batch can have the same prepared call several times. */
 export interface BatchEntry {
   readonly call: PreparedCall
-  readonly operands: Tensors
+  readonly operands: readonly (Tensor | StringTensorLike)[]
   readonly results: Tensors
 }
 
@@ -46,6 +46,8 @@ export class Batch extends ManagedLifetime {
   readonly #frame: CallFrame
   readonly #held: readonly Gated[]
   readonly #exposed: ExposedMemory
+  /** The calls whose strings are checked before each run. */
+  readonly #ofStrings: readonly BoundCall[]
 
   /** @internal */
   constructor(calls: readonly BoundCall[]) {
@@ -65,6 +67,7 @@ export class Batch extends ManagedLifetime {
     }
     this.#frame = layOut(calls)
     this.#held = Object.freeze([this])
+    this.#ofStrings = calls.filter(({ strings }) => strings !== undefined)
     this.#exposed = new ExposedMemory(calls.flatMap(({ bound }) => bound))
   }
 
@@ -84,7 +87,8 @@ export class Batch extends ManagedLifetime {
    */
   run(): void {
     if (isTraced()) return traceAgain(this.#trace(false), () => this.run())
-    runHeld(this.target, this.#start(), this.#held, this.#held)
+    const held = this.#start(false)
+    runHeld(this.target, this.#frame, held, held)
   }
 
   /**
@@ -96,7 +100,7 @@ export class Batch extends ManagedLifetime {
    */
   runAsync(options?: RunAsyncOptions): Promise<void> {
     const run = (): Promise<void> =>
-      runLater(options, () => ({ target: this.target, frame: this.#start(), held: this.#held }))
+      runLater(options, () => ({ target: this.target, held: this.#start(true), frame: this.#frame }))
     return isTraced() ? traceLater(this.#trace(true), run) : run()
   }
 
@@ -106,8 +110,8 @@ export class Batch extends ManagedLifetime {
     return newTrace(names.join(','), 'batch', types, isAsync)
   }
 
-  /** Checks that the batch can run. */
-  #start(): CallFrame {
+  /** Checks that the batch can run. @returns the operands that the run holds open */
+  #start(isAsync: boolean): readonly Gated[] {
     this.checkOpen()
     if (this.#frame.running) {
       throw new ArgumentError(`${this.label} is running: a batch cannot run inside or beside its own run`, {
@@ -115,7 +119,23 @@ export class Batch extends ManagedLifetime {
       })
     }
     this.#exposed.check()
-    return this.#frame
+    if (this.#ofStrings.length === 0) return this.#held
+    const lists = this.#readStrings()
+    // Code of the user has run.
+    this.checkOpen()
+    const held = this.#ofStrings.flatMap(({ strings }, i) => strings!.check(lists[i]!, isAsync))
+    return [...this.#held, ...held]
+  }
+
+  /** Code of the user may run, which must not run the batch. All strings are read before some are checked. */
+  #readStrings(): Gated[][] {
+    const frame = this.#frame
+    frame.running = true
+    try {
+      return this.#ofStrings.map((call) => call.readStrings())
+    } finally {
+      frame.running = false
+    }
   }
 
   #failure({ view, start }: CallFrame, status: number): TenonError {

@@ -15,7 +15,9 @@ import { runLater, type RunAsyncOptions } from './run-later.ts'
 import type { CallFrame } from '../native/call-frame.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { ExposedMemory } from './exposed-memory.ts'
+import type { CallShape } from '../shape/call-shape.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
+import type { BoundStrings } from './prepared-strings.ts'
 import { runHeld } from './run-call.ts'
 
 /**
@@ -45,22 +47,31 @@ export class BoundCall extends ManagedLifetime {
   readonly holds: readonly Hold[]
   /** @internal */
   readonly held: readonly Gated[]
+  /** @internal Undefined for a call without operands of strings. */
+  readonly strings: BoundStrings | undefined
 
   /**
-   * @internal `bound` has the call, its library, and the tensors, all checked.
+   * @internal `bound` has the call, its library, the tensors, all checked, and other memory that the call holds.
    *
    * @throws {ScopeClosedError} if one of them is closed.
    */
-  constructor(target: CallTarget, operandCount: number, frame: CallFrame, bound: readonly Gated[]) {
+  constructor(
+    target: CallTarget,
+    { types, operandCount }: CallShape,
+    frame: CallFrame,
+    bound: readonly Gated[],
+    strings: BoundStrings | undefined,
+  ) {
     super()
     this.target = target
     this.frame = frame
+    this.strings = strings
     const firstResult = FIRST_TENSOR + operandCount
     this.bound = bound
     this.exposed = new ExposedMemory(bound)
     this.checkedUntil = -1
     this.operands = bound.slice(FIRST_TENSOR, firstResult) as Tensor[]
-    this.results = bound.slice(firstResult) as Tensor[]
+    this.results = bound.slice(firstResult, FIRST_TENSOR + types.length) as Tensor[]
     // Not frozen, because reading an element of a frozen array costs 5 ns more.
     this.held = [this]
     this.holds = holdAll(bound)
@@ -85,6 +96,11 @@ export class BoundCall extends ManagedLifetime {
     if (isTraced()) return traceAgain(this.#trace(false), () => this.run())
     const { frame } = this
     if (frame.running || !this.gate.open) refuseRun(this)
+    if (this.strings !== undefined) {
+      const held = [this, ...this.strings.check(this.readStrings(), false)]
+      runHeld(this.target, frame, held, held)
+      return
+    }
     if (this.checkedUntil !== exposures.count) this.checkedUntil = this.prepareRun()
     runHeld(this.target, frame, this.held, this.bound)
   }
@@ -99,6 +115,8 @@ export class BoundCall extends ManagedLifetime {
       runLater(options, () => {
         const { target, frame, held } = this
         if (frame.running || !this.gate.open) refuseRun(this)
+        if (this.strings !== undefined)
+          return { target, frame, held: [this, ...this.strings.check(this.readStrings(), true)] }
         this.prepareRun()
         return { target, frame, held }
       })
@@ -124,6 +142,18 @@ export class BoundCall extends ManagedLifetime {
     if (this.frame.staged === undefined) return until
     this.frame.stageAgain(this.operands)
     return -1
+  }
+
+  /** @internal Reads the operands of a call with strings, whose elements `strings.check()` checks. Code of the user may run. */
+  readStrings(): Gated[] {
+    const { frame } = this
+    frame.running = true
+    try {
+      return this.strings!.read()
+    } finally {
+      frame.running = false
+      this.checkOpen()
+    }
   }
 
   override toString(): string {

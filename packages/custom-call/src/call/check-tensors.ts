@@ -9,7 +9,6 @@ import {
 import { checkEnterable, describe, hex, READ_ONLY, type Gate, type Gated } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
 import { placeOf, type CallShape } from '../shape/call-shape.ts'
-import type { Tensors } from './call-target.ts'
 import { copyTensors, FIRST_TENSOR, isTensor, refuseTensor } from './operand-list.ts'
 
 /** A prepared call, as far as its tensors are checked. */
@@ -25,7 +24,12 @@ export interface TensorUser {
  *
  * @throws {ArgumentError} for another number of tensors. @throws what reading the arrays throws
  */
-export function fillList(shape: CallShape, list: Gated[], operands: Tensors, results: Tensors): void {
+export function fillList(
+  shape: CallShape,
+  list: Gated[],
+  operands: readonly unknown[],
+  results: readonly unknown[],
+): void {
   const { operandCount } = shape
   const resultCount = shape.types.length - operandCount
   if (operands?.length !== operandCount || results?.length !== resultCount) refuseCounts(shape, operands, results)

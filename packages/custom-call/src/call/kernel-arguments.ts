@@ -1,5 +1,5 @@
 import { ArgumentError, TensorType, type KernelSignature, type Parameter, type Tensor } from '@tenon/core'
-import { inferSizes, resolveAttributes, wrongType, type Gated } from '@tenon/core/internal'
+import { inferSizes, readStrings, resolveAttributes, wrongType, type Gated } from '@tenon/core/internal'
 import { CallAttributes } from '../attributes/call-attributes.ts'
 import { readTyped } from '../attributes/encode-values.ts'
 import { typeInLayout } from '../shape/layouts.ts'
@@ -19,7 +19,7 @@ import {
   type KernelCallOptions,
   type KernelPrepareOptions,
 } from './kernel-options.ts'
-import { attributesHint, group, prepareHint, withoutTokens, type Grouped } from './kernel-parameters.ts'
+import { attributesHint, group, hasStrings, prepareHint, withoutTokens, type Grouped } from './kernel-parameters.ts'
 import { readResults } from './kernel-results.ts'
 import { kernelShape, typesInShape, type KernelShape } from './kernel-shape.ts'
 import { FIRST_TENSOR, isTensor, listFor, refuseTensor, typesOf, UNSET } from './operand-list.ts'
@@ -195,7 +195,7 @@ export function kernelArguments<Call extends FrameCall>(
     strings,
     valueOf: isSingle ? ({ list, operandCount }) => list[first + operandCount] : valuesOf,
     prepareTypes: (types, attributes, options) => {
-      if (strings !== undefined) refusePrepare(name)
+      if (results.some(hasStrings)) refusePrepare(name)
       if (!Array.isArray(types)) {
         throw wrongType(`the operands of ${name}`, 'an array of types or tensors', types, prepareHint(signature))
       }
@@ -203,9 +203,9 @@ export function kernelArguments<Call extends FrameCall>(
       const layouts = readNamedLayouts(name, ownLayouts, operands, results, named)
       // Omitted operands are undefined, so an array that claims any length is read up to the first operand that does not exist.
       const length = Math.min(types.length, operandTotal + 1)
-      const operandTypes = Array.from({ length }, (_, i) => typesIn(types[i], `operand ${i} of ${name}`))
+      const operandTypes = Array.from({ length }, (_, i) => typesIn(types[i], operands[i], `operand ${i} of ${name}`))
       const resultTypes = readResults(name, results, undefined, own).map((one, i) =>
-        typesIn(one, `result ${i} of ${name}`),
+        typesIn(one, results[i], `result ${i} of ${name}`),
       )
       const shape = kernelShape(signature, operandTypes, attributes, resultTypes, layouts)
       return prepare({ ...shape, ...rest } as KernelCallShape)
@@ -241,23 +241,34 @@ function likewise(
   })
 }
 
-function typesIn(value: unknown, place: string): TensorType | readonly TensorType[] | undefined {
+/** @param parameter undefined for more values than the signature has. */
+function typesIn(
+  value: unknown,
+  parameter: Parameter | undefined,
+  place: string,
+): TensorType | readonly TensorType[] | undefined {
   if (value === undefined) return undefined
-  if (Array.isArray(value)) return Array.from(value as unknown[], (one, i) => typeIn(one, `${place}: number ${i}`))
-  return typeIn(value, place)
+  const ofStrings = parameter !== undefined && hasStrings(parameter)
+  if (Array.isArray(value))
+    return Array.from(value as unknown[], (one, i) => typeIn(one, ofStrings, `${place}: number ${i}`))
+  return typeIn(value, ofStrings, place)
 }
 
-function typeIn(value: unknown, place: string): TensorType {
+function typeIn(value: unknown, ofStrings: boolean, place: string): TensorType {
   if (isTensor(value)) return value.type
-  return value instanceof TensorType ? value : refuseTensor(value, place, 'a tensor or a type')
+  if (value instanceof TensorType) return value
+  return ofStrings ? readStrings(value, place).type : refuseTensor(value, place, 'a tensor or a type')
 }
 
-/** @throws {ArgumentError} because a prepared call takes the memory of tensors, and strings are checked at each call. */
+/** @throws {ArgumentError} because the memory of strings is allocated after a call, and a prepared call takes that of its results. */
 function refusePrepare(name: string): never {
-  throw new ArgumentError(`${name} must be called without prepare(), because it has strings, which each call checks`, {
-    hint: 'Call the kernel itself, which keeps what it has prepared for calls with the same types and attributes.',
-    details: { path: name },
-  })
+  throw new ArgumentError(
+    `${name} must be called without prepare(), because it returns strings, which the call allocates`,
+    {
+      hint: 'Call the kernel itself, which keeps what it has prepared for calls with the same types and attributes.',
+      details: { path: name },
+    },
+  )
 }
 
 function refuseMore({ name, operands, attributes }: KernelSignature, received: number, most: number): never {

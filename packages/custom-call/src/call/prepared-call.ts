@@ -1,4 +1,4 @@
-import { ArgumentError, type TensorType } from '@tenon/core'
+import { ArgumentError, type StringTensorLike, type Tensor, type TensorType } from '@tenon/core'
 import { CONSTANTS, inspectAsText, ManagedLifetime, type Gated } from '@tenon/core/internal'
 import { runLater, traceRun, type LaterRun, type RunAsyncOptions } from './run-later.ts'
 import type { CallFrame } from '../native/call-frame.ts'
@@ -8,6 +8,7 @@ import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { fillList, type TensorUser } from './check-tensors.ts'
 import { FIRST_TENSOR, listFor } from './operand-list.ts'
+import { BoundStrings, preparedStrings, type PreparedStrings } from './prepared-strings.ts'
 import { ResizedCall } from './resized-call.ts'
 import { runOn, writePointers } from './run-call.ts'
 
@@ -32,7 +33,7 @@ const MOST_SPARE_FRAMES = 256
  * call.run([x], [y])
  */
 export class PreparedCall<
-  Operands extends Tensors = Tensors,
+  Operands extends readonly (Tensor | StringTensorLike)[] = readonly (Tensor | StringTensorLike)[],
   Results extends Tensors = Tensors,
 > extends ManagedLifetime {
   /** @internal */
@@ -46,6 +47,8 @@ export class PreparedCall<
   /** Frames of asynchronous runs that are over. */
   #spare: CallFrame[] | undefined
   #closesAfterRuns = false
+  /** Undefined for a call without operands of strings. */
+  readonly #strings: PreparedStrings | undefined
 
   /** @internal */
   constructor(target: CallTarget, shape: CallShape) {
@@ -55,6 +58,7 @@ export class PreparedCall<
     this.shape = shape
     this.list = listFor(shape.types.length)
     this.list.fill(this)
+    this.#strings = preparedStrings(this)
   }
 
   protected override get label(): string {
@@ -79,7 +83,8 @@ export class PreparedCall<
    * Runs the call on these tensors, and returns when the results are written. During the run, the memory of the tensors
    * cannot be closed.
    *
-   * @param operands tensors that the kernel reads. They must have exactly the types that the call was prepared for.
+   * @param operands tensors that the kernel reads. They must have exactly the types that the call was prepared for. Those of strings must
+   * have its layout and shape; their elements are checked in each run.
    * @param results tensors that the kernel writes, also of exactly these types. After a failure, their contents are undefined.
    * @throws {XlaError} if the kernel fails or throws a C++ exception. The class of the error depends on its code.
    * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor cannot be passed.
@@ -92,7 +97,8 @@ export class PreparedCall<
     frame.running = true
     try {
       fillList(this.shape, list, operands, results)
-      runOn(this, list)
+      if (this.#strings === undefined) runOn(this, list)
+      else this.#strings.run(list)
     } finally {
       // Without a function, because the stack of JavaScript may be full.
       frame.running = false
@@ -115,11 +121,17 @@ export class PreparedCall<
    * integer from 1 to 1024, or a `NativeError` if the system has no thread left.
    */
   runAsync(operands: Operands, results: Results, options?: RunAsyncOptions): Promise<void> {
-    return traceRun(this, () => runLater(options, () => this.runOf(this.listOf(operands, results))))
+    return traceRun(this, () =>
+      runLater(options, () => {
+        const list = this.listOf(operands, results)
+        this.#strings?.read(list)
+        return this.runOf(list, this.#strings?.check(list, true).user)
+      }),
+    )
   }
 
   /** @internal Returns the operands of a run. Reading the arrays can run code of the user. */
-  listOf(operands: Tensors, results: Tensors): Gated[] {
+  listOf(operands: readonly (Tensor | StringTensorLike)[], results: Tensors): Gated[] {
     const list = listFor(this.shape.types.length)
     fillList(this.shape, list, operands, results)
     list[0] = this
@@ -198,8 +210,10 @@ export class PreparedCall<
     const list = this.listOf(operands, results)
     const frame = this.newFrame()
     try {
-      writePointers(this, frame, list)
-      return new BoundCall(this.target, this.shape.operandCount, frame, list)
+      const strings = this.#strings && new BoundStrings(this.#strings, frame, list)
+      const bound = strings?.check(strings.read(), false) ?? list
+      if (strings === undefined) writePointers(this, frame, list)
+      return new BoundCall(this.target, this.shape, frame, bound, strings)
     } catch (error) {
       this.target.drop(frame)
       throw error

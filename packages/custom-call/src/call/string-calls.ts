@@ -43,17 +43,7 @@ export function stringCalls<Call extends FrameCall>(
   const names = results.filter(hasStrings).map((result) => `${result.name} of ${name}`)
   const shared = remote?.allocator
   return {
-    check: (list, isAsync) => {
-      const use: StringUse = { shared, isCopied: isAsync }
-      const regions: Gated[] = []
-      for (const [i, tensor] of tensorsOf(list)) {
-        if (!isStringOperand(tensor)) continue
-        const checked = checkStrings(tensor, use)
-        list[i] = checked.tensor
-        regions.push(...checked.regions)
-      }
-      return regions
-    },
+    check: (list, isAsync) => checkStringsIn(list, { shared, isCopied: isAsync }),
     take: (list, allocator) => {
       const tables = tablesIn(list)
       // If one is damaged, the others are given up as well.
@@ -104,6 +94,22 @@ export function runsStrings<Call extends FrameCall>(
       take(list, (options as Placed).allocator)
     },
   }
+}
+
+/**
+ * Checks the strings of the operands in a list, and replaces those with copies that the call needs.
+ *
+ * @returns other memory to which the strings refer. @throws {ArgumentError} with the element that is damaged
+ */
+export function checkStringsIn(list: Gated[], use: StringUse): readonly Gated[] {
+  const regions: Gated[] = []
+  for (const [i, tensor] of tensorsOf(list)) {
+    if (!isStringOperand(tensor)) continue
+    const checked = checkStrings(tensor, use)
+    list[i] = checked.tensor
+    regions.push(...checked.regions)
+  }
+  return regions
 }
 
 type Entry = readonly [index: number, tensor: Tensor]

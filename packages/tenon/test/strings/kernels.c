@@ -101,6 +101,17 @@ TN_XLA_EXPORT tn_xla_error_t *first16(tn_xla_call_frame_t *frame) {
 }
 TN_SIGNATURE(first16, "(text: string<rfc16>[n]) -> (same: string<rfc16>[n])");
 
+/* The low bits of the size of each string, without the type in the first byte. */
+TN_XLA_EXPORT tn_xla_error_t *heads24(tn_xla_call_frame_t *frame) {
+  tn_xla_reader_t in;
+  const tn_xla_buffer_t *text;
+  tn_xla_buffer_t *out;
+  if (!take_two(&in, frame, &text, &out, TN_XLA_S32)) return in.error;
+  for (int64_t i = 0; i < out->dims[0]; i++) ((int32_t *)out->data)[i] = ((const uint8_t *)text->data)[24 * i] >> 2;
+  return NULL;
+}
+TN_SIGNATURE(heads24, "(text: string<rfc24>[n]) -> (heads: s32[n])");
+
 /* The untyped conventions get the addresses alone, and the number of strings from a scalar. */
 EXPORT void host_sizes(void *out, const void **in) { measure(in[0], *(const int64_t *)in[1], out); }
 TN_XLA_MARK_HOST(host_sizes);

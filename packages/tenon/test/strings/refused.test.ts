@@ -174,8 +174,8 @@ describe('a result of strings', () => {
   })
 })
 
-test('a kernel with strings has no prepared calls, and no layouts of axes', () => {
-  expect(() => kernel('sizes').prepare([words as never])).toThrow('sizes must be called without prepare()')
+test('a kernel that returns strings has no prepared calls, and strings have no layouts of axes', () => {
+  expect(() => kernel('twice').prepare([words])).toThrow('twice must be called without prepare(), because it returns')
   expect(() => kernel('sizes')(words, { layouts: { operands: { text: 'cm' } } })).toThrow(
     'must not have a layout of axes',
   )
