@@ -27,6 +27,7 @@ class Bench {
       memory: this.memory,
       post() {},
       sendMemory() {},
+      noteModules() {},
       exchange: wait,
       wait,
     } as unknown as WorkerProcess
