@@ -2,10 +2,12 @@
  * The command `pnpm bench`. Data goes to stdout, messages to stderr. The exit code is 1 if a row failed or missed its target,
  * and 2 for a wrong command line.
  */
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 
-import { findBenchFiles, isPlotFile } from './bench-files.ts'
+import { findBenchFiles, isPlotFile, root } from './bench-files.ts'
 import { buildFor } from './build.ts'
+import { compareCheckouts, formatComparison, PAIRS } from './compare-checkouts.ts'
 import { describeMachine, versions } from './machine.ts'
 import { parseOptions, USAGE, type CliOptions } from './options.ts'
 import { FULL_PLAN, QUICK_PLAN } from './plans.ts'
@@ -21,6 +23,7 @@ async function main(options: CliOptions): Promise<void> {
   const machine = describeMachine()
   if (machine.load > machine.cores / 2)
     talk(`${machine.load} processes are running on ${machine.cores} cores, so the figures will vary`)
+  if (options.against !== undefined) return compare(options, files, resolve(options.against))
   const date = new Date().toISOString()
   const { results, failures, misses } = await runBench({
     files,
@@ -42,6 +45,29 @@ async function main(options: CliOptions): Promise<void> {
   for (const failure of failures) talk(`failed: ${failure}`)
   for (const miss of misses) talk(`missed: ${miss}`)
   if (failures.length > 0 || misses.length > 0) process.exitCode = 1
+}
+
+/** A row that became slower does not change the exit code, because noise can make a row slower too. */
+async function compare(
+  { nodes, quick, row, source, json }: CliOptions,
+  files: readonly string[],
+  other: string,
+): Promise<void> {
+  if (!existsSync(join(other, 'packages'))) throw new Error(`${other} is not a checkout of this repository`)
+  const [node, ...more] = nodes
+  if (node === undefined || more.length > 0) throw new Error('--against measures one version of Node.js')
+  if (!source)
+    buildFor(
+      files.filter((file) => existsSync(join(other, relative(root, file)))),
+      other,
+    )
+  const plan = quick ? QUICK_PLAN : FULL_PLAN
+  const share = { ...plan, processes: 1, budget: plan.budget / Math.max(1, files.length * PAIRS * 2) }
+  const rows = row === undefined ? undefined : [row]
+  const result = await compareCheckouts({ files, other, node, plan: share, rows, fromSource: source, progress: talk })
+  process.stdout.write(`${json ? JSON.stringify(result, null, 2) : formatComparison(result)}\n`)
+  for (const failure of result.failures) talk(`failed: ${failure}`)
+  if (result.failures.length > 0 || result.changes.length === 0) process.exitCode = 1
 }
 
 await runCommand(USAGE, () => parseOptions(process.argv.slice(2)), main)

@@ -7,6 +7,8 @@ export interface CliOptions extends CommonOptions {
   readonly plots: boolean
   /** The directory to which the results are written as well. */
   readonly report?: string | undefined
+  /** Another checkout to compare with. */
+  readonly against?: string | undefined
 }
 
 export const USAGE = `pnpm bench [options] [files]
@@ -17,6 +19,7 @@ Measures the bench/*.bench.ts of the packages against their peers, or the given 
   --row <text>         only rows whose names contain this text
   --quick              fewer rounds: under three minutes for everything
   --plots              only the rows of the plots: about two minutes
+  --against <checkout> builds that checkout too, measures both in turns, and names the rows that became slower
   --check              exit 1 if a ratio misses the target of its row
   --node 22,24,26      on these versions of Node.js, which are installed when they are first used
   --json               one JSON document on stdout instead of tables
@@ -33,9 +36,12 @@ export function parseOptions(args: readonly string[]): CliOptions {
       ...commonOptions,
       plots: { type: 'boolean', default: false },
       report: { type: 'string' },
+      against: { type: 'string' },
     },
   })
   const { node, ...rest } = values
+  const other = (['check', 'plots', 'report'] as const).find((name) => rest[name] !== undefined && rest[name] !== false)
+  if (rest.against !== undefined && other !== undefined) throw new TypeError(`--against cannot be used with --${other}`)
   return {
     ...rest,
     files: positionals,
