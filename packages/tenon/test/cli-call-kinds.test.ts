@@ -3,11 +3,13 @@ import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, test } from 'vitest'
 import { expectRefusal } from './expect-refusal.ts'
 import { runTenon, type Finished } from './run-tenon.ts'
+import { runTenonHere } from './run-tenon-here.ts'
 
 const kernels = kernelLibrary('kernels')
 const runtime = kernelLibrary('kernels_runtime')
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}.npy`, import.meta.url))
 const call = (...args: string[]): Finished => runTenon(['call', ...args])
+const callHere = (...args: string[]): Promise<Finished> => runTenonHere(['call', ...args], process.cwd())
 
 describe('tenon call on every kind of custom call', () => {
   const x = (): string[] => ['--arg', fixture('vector')]
@@ -54,32 +56,42 @@ describe('tenon call on every kind of custom call', () => {
     )
   })
 
-  test('--alias shares memory between operand and result, and temp: makes scratch memory', () => {
+  test('--alias shares memory between operand and result, and temp: makes scratch memory', async () => {
     const bounds = ['--attr', 'low=f32:0', '--attr', 'high=f32:0']
-    expect(call(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--alias', '0=0').stdout).toBe('[0. 0. 0. 0. 0.]\n')
-    expectRefusal(call(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--alias', '0'), 2, 'must be operand=result')
-    const scratch = call(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--result', 'temp:f32[5]')
+    expect((await callHere(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--alias', '0=0')).stdout).toBe(
+      '[0. 0. 0. 0. 0.]\n',
+    )
+    expectRefusal(
+      await callHere(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--alias', '0'),
+      2,
+      'must be operand=result',
+    )
+    const scratch = await callHere(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--result', 'temp:f32[5]')
     expectRefusal(scratch, 1, 'Wrong number of results: expected 1 but got 2')
     expectRefusal(
-      call(kernels, 'clip_v2', ...x(), '--result', 'temp:f32[5]:y.npy'),
+      await callHere(kernels, 'clip_v2', ...x(), '--result', 'temp:f32[5]:y.npy'),
       2,
       'scratch memory cannot be written to a file',
     )
   })
 
-  test('--host-scratch gives host memory to handlers that ask for device memory', () => {
+  test('--host-scratch gives host memory to handlers that ask for device memory', async () => {
     const attrs = ['--attr', 'alignment=s64:16', '--attr', 'forget=pred:false']
-    expectRefusal(call(kernels, 'reverse_in_scratch_v1', ...x(), ...attrs, ...y), 1, 'GPU context is not available')
-    expect(call(kernels, 'reverse_in_scratch_v1', ...x(), ...attrs, ...y, '--host-scratch').code).toBe(0)
+    expectRefusal(
+      await callHere(kernels, 'reverse_in_scratch_v1', ...x(), ...attrs, ...y),
+      1,
+      'GPU context is not available',
+    )
+    expect((await callHere(kernels, 'reverse_in_scratch_v1', ...x(), ...attrs, ...y, '--host-scratch')).code).toBe(0)
   })
 
-  test('refuses options of typed calls for other conventions', () => {
+  test('refuses options of typed calls for other conventions', async () => {
     expectRefusal(
-      call(kernels, 'do_custom_call', '--abi', 'host', '--host-scratch', ...y),
+      await callHere(kernels, 'do_custom_call', '--abi', 'host', '--host-scratch', ...y),
       2,
       'must be used with a typed call, got --abi host',
     )
-    expectRefusal(call(kernels, 'counter_v1', '--stage', 'execute=f', ...y), 2, 'must be instantiate=symbol')
+    expectRefusal(await callHere(kernels, 'counter_v1', '--stage', 'execute=f', ...y), 2, 'must be instantiate=symbol')
   })
 })
 

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readNpy, writeNpy } from '../src/index.ts'
 import { expectRefusal } from './expect-refusal.ts'
 import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
+import { runTenonHere } from './run-tenon-here.ts'
 
 const kernels = kernelLibrary('kernels')
 
@@ -37,6 +38,7 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }))
 
 const call = (...args: string[]): Finished => runTenon(['call', ...args], { cwd: directory })
+const callHere = (...args: string[]): Promise<Finished> => runTenonHere(['call', ...args], directory)
 const done = (stdout: string, stderr = ''): Finished => ({ code: 0, stdout, stderr })
 
 describe('tenon call with a signature', () => {
@@ -85,30 +87,37 @@ describe('tenon call with a signature', () => {
     )
   })
 
-  test('has a flag for each attribute', () => {
-    const attrs = (...args: string[]): string => {
-      const { stdout, stderr } = call('libkernels.so', 'describe_attrs', '--json', '--attr', 'json=7', ...args)
+  test('has a flag for each attribute', async () => {
+    const attrs = async (...args: string[]): Promise<string> => {
+      const { stdout, stderr } = await callHere(
+        'libkernels.so',
+        'describe_attrs',
+        '--json',
+        '--attr',
+        'json=7',
+        ...args,
+      )
       if (stderr !== '') throw new Error(stderr)
       const [{ values }] = (JSON.parse(stdout) as { results: [{ values: number[] }] }).results
       return Buffer.from(values).toString('latin1').replace(/\0+$/, '')
     }
     const defaults = 'exact=PRED:false json=S32:7 mode=STRING:"fast"'
-    expect(attrs()).toBe(defaults)
-    expect(attrs('--exact', '--mode', 'safe', '--a=-inf')).toBe(
+    expect(await attrs()).toBe(defaults)
+    expect(await attrs('--exact', '--mode', 'safe', '--a=-inf')).toBe(
       'a=F32:-inf exact=PRED:true json=S32:7 mode=STRING:"safe"',
     )
-    expect(attrs('--no-exact', '--i', '-9007199254740993')).toContain('i=S64:-9007199254740993')
-    expect(attrs('--axes', '0,1', '--weights', '0.5, 1', '--name', 'str:x')).toBe(
+    expect(await attrs('--no-exact', '--i', '-9007199254740993')).toContain('i=S64:-9007199254740993')
+    expect(await attrs('--axes', '0,1', '--weights', '0.5, 1', '--name', 'str:x')).toBe(
       'axes=S64[0,1] exact=PRED:false json=S32:7 mode=STRING:"fast" name=STRING:"str:x" weights=F32[0.5,1]',
     )
-    expect(attrs('--attr', 'a=1.5', '--attr', 'n=u8:3', '--attr', 'name=str:y')).toBe(
+    expect(await attrs('--attr', 'a=1.5', '--attr', 'n=u8:3', '--attr', 'name=str:y')).toBe(
       'a=F32:1.5 exact=PRED:false json=S32:7 mode=STRING:"fast" n=U8:3 name=STRING:"y"',
     )
-    expect(attrs('--config', '{"depth":2}')).toMatch(/config=.*depth=S32:2/)
-    expect(attrs('--free', '{"on":true,"mode":"fast","eps":"f32:0.5"}')).toMatch(
+    expect(await attrs('--config', '{"depth":2}')).toMatch(/config=.*depth=S32:2/)
+    expect(await attrs('--free', '{"on":true,"mode":"fast","eps":"f32:0.5"}')).toMatch(
       /free=.*eps=F32:0.5.*mode=STRING:"fast".*on=PRED:true/,
     )
-    expect(attrs('--when', 'f32')).toContain('when=S32:11')
+    expect(await attrs('--when', 'f32')).toContain('when=S32:11')
   })
 
   test('calls a packed function', () => {
@@ -145,7 +154,7 @@ describe('tenon call with a signature', () => {
     })
   })
 
-  test('--help prints the signature, its doc, and the flags with types and defaults', () => {
+  test('--help prints the signature, its doc, and the flags with types and defaults', async () => {
     const { code, stdout, stderr } = call(kernels, 'softmax', '--help')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(
@@ -153,16 +162,16 @@ describe('tenon call with a signature', () => {
     )
     expect(stdout).toMatch(/--temperature f32 +default 1\n/)
     expect(stdout).toContain('--arg x.npy')
-    expect(call(kernels, 'topk', '--help').stdout).toMatch(/--k s64 +required\n/)
-    const flags = call('libkernels.so', 'describe_attrs', '--help').stdout
+    expect((await callHere(kernels, 'topk', '--help')).stdout).toMatch(/--k s64 +required\n/)
+    const flags = (await callHere('libkernels.so', 'describe_attrs', '--help')).stdout
     expect(flags).toMatch(/--exact +default false\n +--no-exact +exact = false\n/)
     expect(flags).toMatch(/--mode enum\("fast", "safe"\) +default "fast"\n/)
     expect(flags).toContain('an attribute')
-    expect(call(kernels, 'clip_v1', '--help').stdout).toContain('usage')
+    expect((await callHere(kernels, 'clip_v1', '--help')).stdout).toContain('usage')
   })
 
-  test('flags that replace the signature call the kernel by hand', () => {
-    const opaque = call(
+  test('flags that replace the signature call the kernel by hand', async () => {
+    const opaque = await callHere(
       kernels,
       'softmax',
       '--arg',
@@ -176,12 +185,12 @@ describe('tenon call with a signature', () => {
     )
     expect(opaque.code).toBe(0)
     expectRefusal(
-      call(kernels, 'softmax', '--arg', 'x.npy', '--alias', '0=0', '--temperature', '1'),
+      await callHere(kernels, 'softmax', '--arg', 'x.npy', '--alias', '0=0', '--temperature', '1'),
       2,
       '--temperature needs the signature',
     )
     expectRefusal(
-      call(kernels, 'clip_v1', '--arg', 'x.npy', '--out', 'y.npy'),
+      await callHere(kernels, 'clip_v1', '--arg', 'x.npy', '--out', 'y.npy'),
       2,
       '--out needs the signature of clip_v1',
     )
@@ -191,15 +200,15 @@ describe('tenon call with a signature', () => {
     expect(call(kernels, 'softmax', '--arg', 'flat.npy')).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
   })
 
-  test('refuses a convention that contradicts the signature', () => {
+  test('refuses a convention that contradicts the signature', async () => {
     const result = ['--arg', 'x.npy', '--result', 'f32[2,3]']
     expectRefusal(
-      call(kernels, 'softmax', '--abi', 'host', ...result),
+      await callHere(kernels, 'softmax', '--abi', 'host', ...result),
       1,
       'softmax must be called as a typed kernel, got host',
     )
-    expectRefusal(call(kernels, 'softmax', '--abi', 'packed', ...result), 1, 'got packed')
-    expect(call(kernels, 'softmax', '--abi', 'typed', '--arg', 'x.npy').code).toBe(0)
+    expectRefusal(await callHere(kernels, 'softmax', '--abi', 'packed', ...result), 1, 'got packed')
+    expect((await callHere(kernels, 'softmax', '--abi', 'typed', '--arg', 'x.npy')).code).toBe(0)
   })
 
   test.each<[string[], number, string, string | undefined]>([
@@ -286,7 +295,7 @@ describe('tenon call with a signature', () => {
     [['libkernels.so', 'describe_attrs', '--mode', 'slow'], 1, 'mode of describe_attrs must be one of', undefined],
     [['libkernels.so', 'describe_attrs', '--n', '256'], 1, 'n of describe_attrs must be u8, got 256', undefined],
     [['--temperature', '2', kernels, 'softmax'], 2, 'there is no flag --temperature', 'tenon call --help'],
-  ])('refuses %j', (args, code, sentence, hint) => {
-    expectRefusal(call(...args), code, sentence, hint)
+  ])('refuses %j', async (args, code, sentence, hint) => {
+    expectRefusal(await callHere(...args), code, sentence, hint)
   })
 })

@@ -10,6 +10,7 @@ import { readNpy, writeNpy } from '../src/index.ts'
 import { largestDifference, noise, rmsNormReference } from './reference.ts'
 import { expectRefusal } from './expect-refusal.ts'
 import { runTenon, type Finished } from './run-tenon.ts'
+import { runTenonHere } from './run-tenon-here.ts'
 
 const kernels = kernelLibrary('kernels')
 const throwing = kernelLibrary('kernels_cpp')
@@ -23,6 +24,7 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }))
 
 const call = (...args: string[]): Finished => runTenon(['call', ...args], { cwd: directory })
+const callHere = (...args: string[]): Promise<Finished> => runTenonHere(['call', ...args], directory)
 
 describe('tenon call', () => {
   test.each([[[1, 1]], [[2, 4]], [[1000, 768]]])('rms_norm on %j is within 1e-6 of double precision', (shape) => {
@@ -198,8 +200,8 @@ describe('refusals have one message and a stable exit code', () => {
   const eps = ['--attr', 'eps=f32:1e-5']
   const y = ['--result', 'f32[2,3]']
 
-  test('wrong types, ranks, counts and attributes are reported with the message of a kernel without a signature', () => {
-    const clip = (...args: string[]): Finished => call(kernels, 'clip_v1', ...args)
+  test('wrong types, ranks, counts and attributes are reported with the message of a kernel without a signature', async () => {
+    const clip = (...args: string[]): Promise<Finished> => callHere(kernels, 'clip_v1', ...args)
     const [v, out] = [
       ['--arg', fixture('vector')],
       ['--result', 'f32[5]'],
@@ -208,51 +210,61 @@ describe('refusals have one message and a stable exit code', () => {
       ['--attr', 'low=f32:0'],
       ['--attr', 'high=f32:1'],
     ] as const
-    expectRefusal(clip('--arg', fixture('float64'), ...low, ...high, ...out), 1, 'expected F32 but got F64', 'astype')
-    expectRefusal(clip(...x(), ...low, ...high, ...out), 1, 'Wrong buffer rank: expected 1 but got 2', 'reshape')
-    expectRefusal(clip(...v, ...out), 1, 'Wrong number of attributes: expected 2 but got 0', '--attr')
-    expectRefusal(clip(...v, ...low, '--attr', 'hihg=f32:1', ...out), 1, 'Missing attribute: high', '--attr high=')
     expectRefusal(
-      clip(...v, ...low, '--attr', 'high=f64:1', ...out),
+      await clip('--arg', fixture('float64'), ...low, ...high, ...out),
+      1,
+      'expected F32 but got F64',
+      'astype',
+    )
+    expectRefusal(await clip(...x(), ...low, ...high, ...out), 1, 'Wrong buffer rank: expected 1 but got 2', 'reshape')
+    expectRefusal(await clip(...v, ...out), 1, 'Wrong number of attributes: expected 2 but got 0', '--attr')
+    expectRefusal(
+      await clip(...v, ...low, '--attr', 'hihg=f32:1', ...out),
+      1,
+      'Missing attribute: high',
+      '--attr high=',
+    )
+    expectRefusal(
+      await clip(...v, ...low, '--attr', 'high=f64:1', ...out),
       1,
       'expected F32 but got F64 (attribute high)',
       'as F32',
     )
-    expectRefusal(clip(...low, ...high, ...out), 1, 'Wrong number of arguments: expected 1 but got 0', '--arg')
-    expectRefusal(clip(...v, ...low, ...high), 1, 'Wrong number of results: expected 1 but got 0', '--result')
+    expectRefusal(await clip(...low, ...high, ...out), 1, 'Wrong number of arguments: expected 1 but got 0', '--arg')
+    expectRefusal(await clip(...v, ...low, ...high), 1, 'Wrong number of results: expected 1 but got 0', '--result')
   })
 
-  test('exits with 3 if a kernel fails or throws', () => {
+  test('exits with 3 if a kernel fails or throws', async () => {
     expectRefusal(
-      call(kernels, 'fail_with', '--attr', 'code=s32:9', '--attr', 'message=str:not ready'),
+      await callHere(kernels, 'fail_with', '--attr', 'code=s32:9', '--attr', 'message=str:not ready'),
       3,
       'fail_with answered FAILED_PRECONDITION: not ready',
     )
     expectRefusal(
-      call(kernels, 'fail_with', '--attr', 'code=s32:99', '--attr', 'message=str:odd'),
+      await callHere(kernels, 'fail_with', '--attr', 'code=s32:99', '--attr', 'message=str:odd'),
       3,
       'UNKNOWN (code 99): odd',
     )
     expectRefusal(
-      call(throwing, 'throw_runtime_error', '--attr', 'message=str:boom'),
+      await callHere(throwing, 'throw_runtime_error', '--attr', 'message=str:boom'),
       3,
       'throw_runtime_error threw a C++ exception: boom',
     )
-    expectRefusal(call(throwing, 'throw_int'), 3, 'throw_int threw a C++ exception')
+    expectRefusal(await callHere(throwing, 'throw_int'), 3, 'throw_int threw a C++ exception')
     expectRefusal(
-      call(throwing, 'throw_from_host_call', '--result', 'f32[1]'),
+      await callHere(throwing, 'throw_from_host_call', '--result', 'f32[1]'),
       3,
       'threw a C++ exception: from a host call',
     )
   })
 
-  test('refuses files that are not libraries, and unknown symbols', () => {
+  test('refuses files that are not libraries, and unknown symbols', async () => {
     writeFileSync(join(directory, 'text.so'), 'int main(void) { return 0; }\n')
-    expectRefusal(call('text.so', 'rms_norm'), 1, 'the file is not a shared library, but a text file')
-    expectRefusal(call('absent.so', 'rms_norm'), 1, 'cannot open absent.so: no such file')
-    expectRefusal(call('.', 'rms_norm'), 1, 'a directory')
+    expectRefusal(await callHere('text.so', 'rms_norm'), 1, 'the file is not a shared library, but a text file')
+    expectRefusal(await callHere('absent.so', 'rms_norm'), 1, 'cannot open absent.so: no such file')
+    expectRefusal(await callHere('.', 'rms_norm'), 1, 'a directory')
     expectRefusal(
-      call(kernels, 'rms_nrom', ...x(), ...eps, ...y),
+      await callHere(kernels, 'rms_nrom', ...x(), ...eps, ...y),
       1,
       'does not export a symbol named "rms_nrom"',
       'Did you mean rms_norm?',
@@ -262,63 +274,67 @@ describe('refusals have one message and a stable exit code', () => {
       foreign.writeUInt16LE(process.arch === 'arm64' ? 62 : 183, 18)
       writeFileSync(join(directory, 'foreign.so'), foreign)
       expectRefusal(
-        call('foreign.so', 'rms_norm', ...x(), ...eps, ...y),
+        await callHere('foreign.so', 'rms_norm', ...x(), ...eps, ...y),
         1,
         process.arch === 'arm64' ? 'is for x64' : 'is for arm64',
       )
     }
   })
 
-  test('refuses conventions that contradict the library, and functions without a known convention', () => {
+  test('refuses conventions that contradict the library, and functions without a known convention', async () => {
     expectRefusal(
-      call(kernels, 'rms_norm', '--abi', 'host', ...x(), ...y),
+      await callHere(kernels, 'rms_norm', '--abi', 'host', ...x(), ...y),
       1,
       'rms_norm must be called as a typed kernel, got host',
     )
     expectRefusal(
-      call(kernels, 'do_custom_call', '--abi', 'typed'),
+      await callHere(kernels, 'do_custom_call', '--abi', 'typed'),
       1,
       'do_custom_call must be called as a host kernel, got typed',
     )
-    expectRefusal(call(kernels, 'do_custom_call', ...eps, ...y), 2, 'does not have an attribute named eps')
-    expectRefusal(call(kernels, 'do_custom_call'), 2, 'b is missing: do_custom_call takes the operands b, c')
-    expectRefusal(call(runtime, 'increment', ...eps, ...y), 2, 'does not accept --attr')
-    expectRefusal(call(runtime, 'increment'), 2, 'needs a --result')
-    expectRefusal(call(kernels, 'silent'), 1, 'must be a typed XLA handler', '--abi host')
+    expectRefusal(await callHere(kernels, 'do_custom_call', ...eps, ...y), 2, 'does not have an attribute named eps')
+    expectRefusal(await callHere(kernels, 'do_custom_call'), 2, 'b is missing: do_custom_call takes the operands b, c')
+    expectRefusal(await callHere(runtime, 'increment', ...eps, ...y), 2, 'does not accept --attr')
+    expectRefusal(await callHere(runtime, 'increment'), 2, 'needs a --result')
+    expectRefusal(await callHere(kernels, 'silent'), 1, 'must be a typed XLA handler', '--abi host')
     expectRefusal(
-      call(kernels, 'twice_v5', '--arg', fixture('vector'), '--result', 'f32[5]'),
+      await callHere(kernels, 'twice_v5', '--arg', fixture('vector'), '--result', 'f32[5]'),
       1,
       'must be built for XLA FFI 0.1 to 0.4, got 0.5',
       '--allow-newer-api',
     )
   })
 
-  test('refuses arrays that cannot be read or written', () => {
+  test('refuses arrays that cannot be read or written', async () => {
     expectRefusal(
-      call(kernels, 'rms_norm', '--arg', 'absent.npy', ...eps, ...y),
+      await callHere(kernels, 'rms_norm', '--arg', 'absent.npy', ...eps, ...y),
       1,
       'cannot open absent.npy: no such file',
     )
     expectRefusal(
-      call(kernels, 'rms_norm', '--arg', fixture('refused-object'), ...eps, ...y),
+      await callHere(kernels, 'rms_norm', '--arg', fixture('refused-object'), ...eps, ...y),
       1,
       'Python objects',
       'astype',
     )
     expectRefusal(
-      call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[2,3]:no/y.npy'),
+      await callHere(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[2,3]:no/y.npy'),
       1,
       'cannot open no/y.npy: its folder does not exist',
     )
-    expectRefusal(call(kernels, 'rms_norm', '--arg', '.', ...eps, ...y), 1, 'cannot read .: it is a directory')
     expectRefusal(
-      call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'bf16[2,3]:y.npy'),
+      await callHere(kernels, 'rms_norm', '--arg', '.', ...eps, ...y),
+      1,
+      'cannot read .: it is a directory',
+    )
+    expectRefusal(
+      await callHere(kernels, 'rms_norm', ...x(), ...eps, '--result', 'bf16[2,3]:y.npy'),
       1,
       'dtype must be a type that NumPy has, got bfloat16',
       'uint16',
     )
     expectRefusal(
-      call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[99999999999,99]'),
+      await callHere(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[99999999999,99]'),
       1,
       'could not be allocated',
     )
@@ -340,8 +356,8 @@ describe('refusals have one message and a stable exit code', () => {
     [['--arg'], '--arg needs a value', undefined],
     [['--args', 'x.npy'], 'there is no flag --args', 'Did you mean --arg'],
     [['more'], 'unexpected argument more', undefined],
-  ])('checks the flags %j', (args, message, hint) => {
-    const finished = call(kernels, 'clip_v1', ...args)
+  ])('checks the flags %j', async (args, message, hint) => {
+    const finished = await callHere(kernels, 'clip_v1', ...args)
     if (message === undefined) expect(finished.code).toBe(1)
     else expectRefusal(finished, 2, message, hint)
   })

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { expect, describe, test } from 'vitest'
 import { runTenon } from './run-tenon.ts'
+import { runTenonHere } from './run-tenon-here.ts'
 
 const scriptFor = (shell: string): string => runTenon(['completion', shell]).stdout
 const bash = scriptFor('bash')
@@ -13,11 +14,16 @@ const commands = runTenon(['--help'])
   .stdout.split('\n')
   .flatMap((line) => /^ {2}([a-z]+) /.exec(line)?.[1] ?? [])
 
-/** The flags that `tenon <command> --help` lists. */
-const flagsOf = (command: string): string[] =>
-  runTenon([command, '--help'])
-    .stdout.split('\n')
-    .flatMap((line) => /^ {2}(--[a-z-]+)/.exec(line)?.[1] ?? [])
+/** The flags that `tenon <command> --help` lists, by the command. */
+const flags = new Map<string, readonly string[]>()
+for (const command of commands) {
+  const { stdout } = await runTenonHere([command, '--help'], import.meta.dirname)
+  flags.set(
+    command,
+    stdout.split('\n').flatMap((line) => /^ {2}(--[a-z-]+)/.exec(line)?.[1] ?? []),
+  )
+}
+const flagsOf = (command: string): readonly string[] => flags.get(command)!
 
 /** The words that bash suggests for the last one. */
 function completed(...words: string[]): string[] {

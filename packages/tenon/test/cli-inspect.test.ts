@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runTenon, tenonProgram } from './run-tenon.ts'
+import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
+import { runTenonHere } from './run-tenon-here.ts'
 
 const linux = process.platform === 'linux'
 const kernels = kernelLibrary('kernels')
@@ -39,10 +40,11 @@ describe('the program', () => {
     for (const flag of ['--symbols', '--needed', '--handler', '--json']) expect(inspect.stdout).toContain(flag)
   })
 
-  test('help with a command prints what --help of the command prints', () => {
-    expect(runTenon(['help', 'inspect'])).toEqual(runTenon(['inspect', '--help']))
-    expect(runTenon(['help', 'call'])).toEqual(runTenon(['call', '--help']))
-    expect(runTenon(['help'])).toEqual(runTenon(['--help']))
+  test('help with a command prints what --help of the command prints', async () => {
+    const printed = (...args: string[]): Promise<Finished> => runTenonHere(args, directory)
+    expect(runTenon(['help', 'inspect'])).toEqual(await printed('inspect', '--help'))
+    expect(await printed('help', 'call')).toEqual(await printed('call', '--help'))
+    expect(await printed('help')).toEqual(await printed('--help'))
   })
 
   if (linux)
@@ -68,8 +70,8 @@ describe('the program', () => {
     [['serve', 'x', '--port', '1'], 'tenon serve: there is no flag --port', 'Did you mean --grpc-port or --http-port?'],
     [['inspect', 'x', 'y'], 'tenon inspect: unexpected argument y', undefined],
     [['inspect', 'x', '--json', '--json'], 'tenon inspect: --json is given more than once', undefined],
-  ])('%j is a usage error', (args, message, hint) => {
-    const { code, stdout, stderr } = runTenon(args)
+  ])('%j is a usage error', async (args, message, hint) => {
+    const { code, stdout, stderr } = await runTenonHere(args, directory)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     const [first, second, ...rest] = stderr.trimEnd().split('\n')
     expect(first).toBe(message)
@@ -215,9 +217,9 @@ describe('tenon inspect', () => {
     ['empty.so', '', 'the file is not a shared library, but an empty file'],
     ['archive.so', '!<arch>\nx', 'the file is not a shared library, but a static library'],
     ['cut.so', '\x7fELF\x02\x01\x01', 'cannot read cut.so: the ELF identification should be 16 bytes'],
-  ])('%s is refused with one message', (name, content, message) => {
+  ])('%s is refused with one message', async (name, content, message) => {
     if (content !== undefined) writeFileSync(join(directory, name), content, 'latin1')
-    const { code, stdout, stderr } = runTenon(['inspect', name], { cwd: directory })
+    const { code, stdout, stderr } = await runTenonHere(['inspect', name], directory)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(`tenon inspect: `)
     expect(stderr).toContain(message)

@@ -10,6 +10,7 @@ import { parseDuration, parseSize } from '../src/cli/units.ts'
 import { UsageError } from '../src/cli/usage-error.ts'
 import { fixture } from './isolation/run-client.ts'
 import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
+import { runTenonHere } from './run-tenon-here.ts'
 
 let cwd: string
 beforeAll(() => {
@@ -27,6 +28,7 @@ beforeAll(() => {
 afterAll(() => rmSync(cwd, { recursive: true }))
 
 const run = (...args: string[]): Finished => runTenon(args, { cwd })
+const runHere = (...args: string[]): Promise<Finished> => runTenonHere(args, cwd)
 const twice = '[ 0.  2.  4.  6.  8. 10. 12. 14. 16. 18. 20. 22. 24. 26. 28. 30.]\n'
 
 // Workers need Linux.
@@ -148,23 +150,23 @@ if (process.platform === 'linux') {
     ['a null pointer', call(33), /^Find the null pointer with the functions above\.$/],
     ['a deadline', call(8, '--deadline', '300ms'), /^Pass a longer --deadline/],
     ['a crash of a later run', call(1, '--repeat', '3', '--workers', '2'), /^Use --guard/],
-  ])('the hint of %s names flags, with --json too', (_name, args, hint) => {
-    const [, printed] = /^hint: (.*)$/m.exec(run(...args).stderr) ?? []
+  ])('the hint of %s names flags, with --json too', async (_name, args, hint) => {
+    const [, printed] = /^hint: (.*)$/m.exec((await runHere(...args)).stderr) ?? []
     expect(printed).toMatch(hint)
-    expect(JSON.parse(run(...args, '--json').stdout)).toMatchObject({ error: { hint: printed } })
+    expect(JSON.parse((await runHere(...args, '--json')).stdout)).toMatchObject({ error: { hint: printed } })
   })
 
-  test('the functions and the arguments of a crash are printed below its message', () => {
-    const { stderr } = run(...call(1))
+  test('the functions and the arguments of a crash are printed below its message', async () => {
+    const { stderr } = await runHere(...call(1))
     expect(stderr).toMatch(
       /^tenon call: faulty crashed: SIGSEGV writing at address 0xdead000 in \w+ \(faults\.c:\d+\)\n {2}at \w+ faults\.c:\d+ \(/,
     )
     expect(stderr).toMatch(/^ {2}arguments: operand float32\[16\], result float32\[16\], fault = s32\(1\)$/m)
-    expect(run(...call(3)).stderr).toMatch(/^ {2}and \d+ more functions, which --json prints$/m)
+    expect((await runHere(...call(3))).stderr).toMatch(/^ {2}and \d+ more functions, which --json prints$/m)
   })
 
-  test('--json prints the details of the error', () => {
-    const { code, stdout, stderr } = run(...call(17, '--guard', '--json'))
+  test('--json prints the details of the error', async () => {
+    const { code, stdout, stderr } = await runHere(...call(17, '--guard', '--json'))
     expect(code).toBe(3)
     expect(stderr).toMatch(/^tenon call: faulty crashed/)
     expect(JSON.parse(stdout)).toEqual({
@@ -215,8 +217,8 @@ if (process.platform === 'linux') {
       ['a kernel with an opaque string that crashes', [...unified, '1'], 3],
       ['a packed function', [...packed, '0'], 0],
       ['a packed function that crashes', [...packed, '1'], 3],
-    ])('%s', (_name, args, code) => {
-      expect(run(...args)).toEqual({
+    ])('%s', async (_name, args, code) => {
+      expect(await runHere(...args)).toEqual({
         code,
         stdout: code === 0 ? twice : '',
         stderr: code === 0 ? '' : expect.stringMatching(/^tenon call: faulty\w* crashed: SIGSEGV/),
@@ -230,9 +232,9 @@ if (process.platform === 'linux') {
     })
   })
 
-  test('--repeat measures runs of one worker or of several', () => {
+  test('--repeat measures runs of one worker or of several', async () => {
     for (const workers of ['1', '2']) {
-      const { code, stdout, stderr } = run(...call(0, '--repeat', '20', '--workers', workers))
+      const { code, stdout, stderr } = await runHere(...call(0, '--repeat', '20', '--workers', workers))
       expect({ code, stdout }).toEqual({ code: 0, stdout: twice })
       expect(stderr).toMatch(/^median .* \(20 runs\)$/m)
     }
@@ -250,8 +252,8 @@ if (process.platform === 'linux') {
     [['--isolate', '--workers', '65'], '--workers must be a whole number from 1 to 64, got 65'],
     [['--isolate', '--host-scratch'], '--isolate cannot be used with --host-scratch'],
     [['--isolate', '--alias', '0=0'], '--isolate cannot be used with --alias'],
-  ])('%j is refused with exit code 2', (flags, message) => {
-    const { code, stdout, stderr } = run('call', faulty, 'faulty', '--arg', 'x.npy', ...flags)
+  ])('%j is refused with exit code 2', async (flags, message) => {
+    const { code, stdout, stderr } = await runHere('call', faulty, 'faulty', '--arg', 'x.npy', ...flags)
     expect({ code, stdout, first: stderr.split('\n')[0] }).toEqual({
       code: 2,
       stdout: '',

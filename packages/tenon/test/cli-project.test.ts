@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { adding, install, makeProject, projectFiles } from './kernel-project.ts'
 import { type Finished, runTenon } from './run-tenon.ts'
+import { runTenonHere } from './run-tenon-here.ts'
 
 const slow = { timeout: 60_000 }
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -197,9 +198,8 @@ describe('tenon build', () => {
     [['--variant', 'tsan'], '--variant must be one of release, debug, asan, got tsan'],
     [['--watch', '--json'], '--watch cannot be combined with --json'],
     [['--watch', '--target', 'all'], '--watch cannot be combined with --target'],
-  ])('refuses %j', ([args, message]) => {
-    const directory = project()
-    expect(run(directory, 'build', ...args)).toMatchObject({
+  ])('refuses %j', async ([args, message]) => {
+    expect(await runTenonHere(['build', ...args], project())).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(message) as string,
     })

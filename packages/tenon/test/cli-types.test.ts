@@ -255,23 +255,26 @@ describe('the compiler accepts declarations', () => {
     expect(checkProject(project(), compiler, options)).toBe('')
   })
 
-  test('wrong element types, attributes and results are errors', () => {
+  test('wrong element types, attributes and results are errors, and correct calls are not', () => {
     const head =
       "import type { Tensor } from 'tenon'\nimport * as k from './kernels.js'\ndeclare const x: Tensor<'float32'>\n"
-    const wrong = (line: string): string => {
-      const other = join(directory, 'wrong')
-      rmSync(other, { recursive: true, force: true })
-      writeProject(other, 1, 'alike')
-      writeFileSync(join(other, 'use.ts'), `${head}declare const d: Tensor<'float64'>\nexport const y = ${line}\n`)
-      return checkProject(other, compiler)
-    }
-    expect(wrong('k.matmul_0(x, x)')).toBe('')
-    expect(wrong('k.matmul_0(x, d)')).toContain('error TS')
-    expect(wrong('k.softmax_0(d)')).toContain('error TS2345')
-    expect(wrong('k.softmax_0(x, { temprature: 1 })')).toContain('error TS')
-    expect(wrong('k.topk_0(x)')).toContain('error TS')
-    expect(wrong('k.softmax_0(x, {}, { into: d })')).toContain('error TS')
-    expect(wrong("k.gather_0(d, x as never, [], { mode: 'no' })")).toContain('error TS')
-    expect(wrong('await k.softmax_0.async(x, {}, { signal: new AbortController().signal })')).toBe('')
+    const correct = ['k.matmul_0(x, x)', 'await k.softmax_0.async(x, {}, { signal: new AbortController().signal })']
+    const wrong = [
+      'k.matmul_0(x, d)',
+      'k.softmax_0(d)',
+      'k.softmax_0(x, { temprature: 1 })',
+      'k.topk_0(x)',
+      'k.softmax_0(x, {}, { into: d })',
+      "k.gather_0(d, x as never, [], { mode: 'no' })",
+    ]
+    const other = join(directory, 'wrong')
+    writeProject(other, 1, 'alike')
+    const values = [...correct, ...wrong].map((value, i) => `export const y${i} = ${value}\n`)
+    writeFileSync(join(other, 'use.ts'), `${head}declare const d: Tensor<'float64'>\n${values.join('')}`)
+    const output = checkProject(other, compiler)
+    const firstLine = 5 + correct.length
+    const lines = [...output.matchAll(/^use\.ts\((\d+),\d+\): error TS/gm)].map(([, line]) => Number(line))
+    expect([...new Set(lines)]).toEqual(wrong.map((_, i) => firstLine + i))
+    expect(output.split('\n').find((line) => line.startsWith(`use.ts(${firstLine + 1},`))).toContain('error TS2345')
   })
 })
