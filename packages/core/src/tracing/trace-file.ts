@@ -43,7 +43,8 @@ export function traceToFile(file: string, { end, asyncEnd }: Ends): void {
   const { pid } = process
   const { path, isShared } = pathOf(file, isMainThread, threadId)
   const clock = Number(process.hrtime.bigint()) / 1e3 - performance.now() * 1e3
-  const known = new Set<number>()
+  /** The ends of the runs of each worker. */
+  const workerEnds = new Map<number, number>()
   let descriptor: number
   let texts: string[] = []
   let size = 0
@@ -89,15 +90,21 @@ export function traceToFile(file: string, { end, asyncEnd }: Ends): void {
     else timer ??= setTimeout(flush, FLUSH_TIME).unref()
   }
 
-  /** Adds the time of a call in its worker, where calls run one after the other. */
-  const addWorker = ({ kernel, convention, worker: process = 0, runTime }: CallTrace, ts: number): void => {
+  /**
+   * Adds the run of a call that was made at a time. A worker runs calls one after the other, so a run begins at the earliest time that is
+   * possible: after the queue, and after the run before. The time of its answer is no measure, because the event loop may see many at once.
+   */
+  const addWorker = (
+    { kernel, convention, worker: process = 0, queueTime, runTime }: CallTrace,
+    time: number,
+  ): void => {
     if (process === 0 || runTime === 0) return
-    if (!known.has(process)) {
-      known.add(process)
+    if (!workerEnds.has(process))
       add({ name: 'process_name', ph: 'M', pid: process, tid: process, args: { name: `worker of ${pid}` } })
-    }
+    const ts = Math.max(workerEnds.get(process) ?? 0, time + queueTime / 1e3)
     const dur = runTime / 1e3
-    add({ name: kernel, cat: convention, ph: 'X', ts: ts - dur, dur, pid: process, tid: process })
+    workerEnds.set(process, ts + dur)
+    add({ name: kernel, cat: convention, ph: 'X', ts, dur, pid: process, tid: process })
   }
 
   const endSync = (message: unknown): void => {
@@ -108,8 +115,10 @@ export function traceToFile(file: string, { end, asyncEnd }: Ends): void {
     const place = { pid, tid: threadId }
     add({ name: trace.kernel, cat: trace.convention, ph: 'X', ts, dur: now - ts, ...place, args: argumentsOf(trace) })
     if (trace.worker === undefined) return
-    add({ name: 'queue', cat: 'queue', ph: 'X', ts, dur: Math.min(trace.queueTime / 1e3, now - ts), ...place })
-    addWorker(trace, now)
+    const dur = Math.min(trace.queueTime / 1e3, now - ts)
+    // Speedscope ends a slice without a length before it begins, and then shows none of the slices around it.
+    if (dur > 0) add({ name: 'queue', cat: 'queue', ph: 'X', ts, dur, ...place })
+    addWorker(trace, ts)
   }
 
   const endLater = (message: unknown): void => {
@@ -123,7 +132,7 @@ export function traceToFile(file: string, { end, asyncEnd }: Ends): void {
       add({ ...common, name: 'queue', ph: 'e', ts: Math.min(ts + trace.queueTime / 1e3, now) })
     }
     add({ ...common, name: trace.kernel, ph: 'e', ts: now })
-    addWorker(trace, now)
+    addWorker(trace, ts)
   }
 
   try {
@@ -145,9 +154,10 @@ export function traceToFile(file: string, { end, asyncEnd }: Ends): void {
   })
 }
 
-function argumentsOf({ types, copiedBytes, queueTime, runTime, error }: CallTrace): Record<string, unknown> {
+/** The arguments of a slice have no times, because speedscope adds up the slices that have the same name and arguments. */
+function argumentsOf({ types, copiedBytes, error }: CallTrace): Record<string, unknown> {
   const failure = error === undefined ? {} : { error: error instanceof Error ? error.name : typeof error }
-  return { types: types.map(String).join(', '), copiedBytes, queueTime, runTime, ...failure }
+  return { types: types.map(String).join(', '), copiedBytes, ...failure }
 }
 
 /**
