@@ -64,7 +64,8 @@ export function readerDirectory(): string {
   symlinkSync(join(root, 'packages/serve'), at('node_modules/@tenon/serve'))
   symlinkSync(join(root, 'packages/core/node_modules/koffi'), at('node_modules/koffi'))
   symlinkSync(join(root, 'node_modules/@types'), at('node_modules/@types'))
-  symlinkSync(join(root, 'packages/tenon/node_modules/esbuild'), at('node_modules/esbuild'))
+  for (const name of ['esbuild', '@opentelemetry'])
+    symlinkSync(join(root, 'packages/tenon/node_modules', name), at('node_modules', name))
   for (const name of ['packages', 'examples', 'fixtures']) symlinkSync(join(root, name), at(name))
 
   for (const name of ['kernels', 'kernels_runtime', 'packed', 'packed_objects', 'softmax'])
