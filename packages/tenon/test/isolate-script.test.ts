@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { tensor, KernelDeadlineError } from '@tenon/core'
 import { KernelCrashError } from '@tenon/isolate'
 import { UnknownError } from '@tenon/custom-call'
+import { StringTensor } from '@tenon/tstring'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Library, type IsolatedLibrary } from '../src/index.ts'
 import { errorOf } from './isolated.ts'
@@ -55,6 +56,25 @@ describe("kernels in TypeScript, with host: 'node'", () => {
       g: { low: 0.5, high: '5n' },
       h: 'y',
     })
+  })
+
+  test.each(['tf', 'rfc16', 'rfc24', 'legacy', 'tflite'] as const)('receive strings of the layout %s', (layout) => {
+    const lengths = library.kernel('lengths', { signature: `(text: string<${layout}>[n]) -> (size: s32[n])` })
+    const texts = ['', 'ß', 'a text that does not fit into the struct of a string']
+    expect(lengths(StringTensor.from(texts, { layout })).toArray()).toEqual([0, 2, 52])
+  })
+
+  test.each([
+    ['tf', 22],
+    ['rfc16', 15],
+    ['rfc24', 23],
+  ] as const)('return strings of the layout %s that fit into their structs, of %i bytes', async (layout, most) => {
+    const upper = library.kernel('upper', { signature: `(text: string[n]) -> (capitals: string<${layout}>[n])` })
+    const capitals = upper(StringTensor.from(['a', '', 'ü'.repeat(7), 'x'.repeat(most)])) as unknown as StringTensor
+    expect(capitals).toBeInstanceOf(StringTensor)
+    expect([capitals.layout, capitals.toArray()]).toEqual([layout, ['A', '', 'Ü'.repeat(7), 'X'.repeat(most)]])
+    const error = await errorOf(() => upper(StringTensor.from(['x'.repeat(most + 1)])))
+    expect(error.cause).toMatchObject({ name: 'TensorLimitError' })
   })
 
   test('that throw are errors of the call, with the thrown error as the cause', async () => {

@@ -6,17 +6,32 @@ import { CONSTANTS, STATUS, type RemoteAnswer, type RemoteKernel } from '@tenon/
 /** MessagePack, whose 14 modules load with the first kernel of a script. */
 const messagePack = (): typeof MessagePack => createRequire(import.meta.url)('@msgpack/msgpack') as typeof MessagePack
 
-/** Encodes the types of the tensors and the attributes, as a worker in Node.js reads them. */
+/**
+ * Encodes the types of the tensors and the attributes, as a worker in Node.js reads them.
+ *
+ * @param stringClass returns the path of the module with the class of string tensors. It is called for a kernel with strings.
+ */
 export function encodeScript(
   operands: readonly (TensorType | null)[],
   results: readonly (TensorType | null)[],
   attributes: Readonly<Record<string, unknown>>,
+  stringClass: () => string,
 ): Uint8Array {
   const facts = (types: readonly (TensorType | null)[]): unknown =>
-    types.map((type) => type && [type.dtype, type.shape])
+    types.map((type) => {
+      if (type === null) return null
+      const { dtype, shape, strings } = type
+      return strings === undefined ? [dtype, shape] : [dtype, strings.shape, strings.layout]
+    })
+  const hasStrings = [...operands, ...results].some((type) => type?.strings !== undefined)
   // A number is encoded as a float, so that it is read as a number whatever its size.
   return messagePack().encode(
-    { operands: facts(operands), results: facts(results), attributes: plain(attributes) },
+    {
+      operands: facts(operands),
+      results: facts(results),
+      attributes: plain(attributes),
+      ...(hasStrings ? { stringClass: stringClass() } : {}),
+    },
     { useBigInt64: true, forceIntegerToFloat: true },
   )
 }

@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module'
 import { decode } from '@msgpack/msgpack'
-import { tensor, type DType, type Segment, type Tensor } from '@tenon/core'
-import { CONSTANTS, LAYOUTS, STATUS } from '@tenon/core/internal'
+import { tensor, type DType, type Segment, type StringLayout, type StringTensorLike, type Tensor } from '@tenon/core'
+import { CONSTANTS, hasStringClass, LAYOUTS, makeStrings, STATUS } from '@tenon/core/internal'
 import { ScriptHostError } from './script-host-error.ts'
 
 /** What a kernel can ask about its call. */
@@ -13,23 +14,30 @@ export interface ScriptCall {
  * A kernel in TypeScript for workers in Node.js: an exported function of a module. It reads the operands, writes the results, and
  * borrows both until it returns, or until its promise settles. An operand that the caller omits is null.
  *
+ * Operands and results of strings are tensors of the class `StringTensor`. The results are empty strings at first, and hold what fits in their
+ * structs: 22 bytes each, 23 for `rfc24`, or 15 for `rfc16`.
+ *
  * @example
- * const double: ScriptKernel = ([x], [y]) => x.toArray().forEach((value, i) => y.set([i], 2 * value))
+ * export function double([x]: readonly Tensor[], [y]: readonly Tensor[]): void {
+ *   x.toArray().forEach((value, i) => y.set([i], 2 * value))
+ * }
  */
 export type ScriptKernel = (
-  operands: readonly Tensor[],
-  results: readonly Tensor[],
+  operands: readonly (Tensor | StringTensorLike | null)[],
+  results: readonly (Tensor | StringTensorLike)[],
   attributes: Readonly<Record<string, unknown>>,
   call: ScriptCall,
 ) => void | Promise<void>
 
-/** The element type and the sizes of a tensor; null for one that is missing. */
-type TensorFacts = readonly [dtype: string, sizes: readonly number[]] | null
+/** The element type and the sizes of a tensor, and the layout of one of strings; null for one that is missing. */
+type TensorFacts = readonly [dtype: string, sizes: readonly number[], strings?: StringLayout] | null
 
 interface Descriptor {
   readonly operands: readonly TensorFacts[]
   readonly results: readonly TensorFacts[]
   readonly attributes: Readonly<Record<string, unknown>>
+  /** The path of the module with the class of string tensors, for a kernel with strings. */
+  readonly stringClass?: string
 }
 
 const { offsets: KERNEL, size: KERNEL_SIZE } = LAYOUTS.tn_host_kernel_t
@@ -82,6 +90,9 @@ export class LoadedKernel {
         STATUS.NOT_FOUND.value,
       )
     }
+    // The class announces itself to the core.
+    const { stringClass } = descriptor
+    if (stringClass !== undefined && !hasStringClass()) createRequire(stringClass)(stringClass)
     this.#run = found as ScriptKernel
     this.#facts = [...descriptor.operands, ...descriptor.results]
     this.#operandCount = descriptor.operands.length
@@ -101,8 +112,13 @@ export class LoadedKernel {
   run(segments: readonly (Segment | null)[], call: ScriptCall): void | Promise<void> {
     const tensors = this.#facts.map((facts, i) => {
       const segment = segments[i]
-      return facts === null || segment === null ? null : tensor(facts[0] as DType, facts[1].map(Number), segment!)
-    }) as Tensor[]
-    return this.#run(tensors.slice(0, this.#operandCount), tensors.slice(this.#operandCount), this.#attributes, call)
+      if (facts === null || segment === null) return null
+      const [dtype, sizes, layout] = facts
+      const shape = sizes.map(Number)
+      // The client can change the memory while the function runs.
+      if (layout !== undefined) return makeStrings({ layout, shape, segment: segment! }, true)
+      return tensor(dtype as DType, shape, segment!)
+    })
+    return this.#run(tensors.slice(0, this.#operandCount), tensors.slice(this.#operandCount) as (Tensor | StringTensorLike)[], this.#attributes, call)
   }
 }

@@ -20,6 +20,7 @@ import {
   token,
 } from '@tenon/custom-call/internal'
 import { encodeScript, missingExport, scriptThrown } from '@tenon/isolate/internal'
+import { stringClassPath } from '../kernels/string-class.ts'
 
 /**
  * Makes a kernel of a function in TypeScript, which a worker in Node.js imports from its module.
@@ -65,7 +66,7 @@ export function scriptKernel(
         symbols: ['', '', '', symbol],
         operands,
         results: shape.leaves.length - operands,
-        descriptor: encodeScript(types.slice(0, operands), types.slice(operands), values),
+        descriptor: encodeScript(types.slice(0, operands), types.slice(operands), values, stringClassPath),
       }
       return new IsolatedCall(host, { kernel, shape, failure: (answer) => scriptFailure(kernel, answer) })
     },

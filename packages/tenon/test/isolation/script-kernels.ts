@@ -1,4 +1,5 @@
 import type { Tensor } from '@tenon/core'
+import type { StringTensor } from '@tenon/tstring'
 
 type Attributes = Readonly<Record<string, unknown>>
 
@@ -29,4 +30,14 @@ export function spin(): never {
 
 export function exit(): never {
   process.exit(7)
+}
+
+/** Writes each text in capital letters. */
+export function upper([text]: readonly StringTensor[], [capitals]: readonly StringTensor[]): void {
+  for (let i = 0; i < text!.length; i++) capitals!.set(i, text!.get(i).toUpperCase())
+}
+
+/** Writes the length of each text in bytes. */
+export function lengths([text]: readonly StringTensor[], [sizes]: readonly Tensor[]): void {
+  sizes!.set(Array.from({ length: text!.length }, (_, i) => text!.byteLength(i)))
 }
