@@ -28,7 +28,11 @@ function set(size: number, target: NonNullable<Row['target']>): Row {
       return {
         ours: bodyOf('at, tensor, texts', `tensor.set(${next}, texts[63 - at.i])`)(at(), tensor, texts),
         peers: {
-          'Buffer.write': bodyOf('at, slots, texts', `slots.write(texts[63 - (${next})], at.i * 64)`)(at(), slots, texts),
+          'Buffer.write': bodyOf('at, slots, texts', `slots.write(texts[63 - (${next})], at.i * 64)`)(
+            at(),
+            slots,
+            texts,
+          ),
           'Buffer.write into new memory': appends(texts),
           'memcpy by koffi': bodyOf('at, copy, from, to, size', `copy(to + (${next}) * 64, from + at.i * 64, size)`)(
             at(),

@@ -119,6 +119,11 @@ export class LoadedKernel {
       if (layout !== undefined) return makeStrings({ layout, shape, segment: segment! }, true)
       return tensor(dtype as DType, shape, segment!)
     })
-    return this.#run(tensors.slice(0, this.#operandCount), tensors.slice(this.#operandCount) as (Tensor | StringTensorLike)[], this.#attributes, call)
+    return this.#run(
+      tensors.slice(0, this.#operandCount),
+      tensors.slice(this.#operandCount) as (Tensor | StringTensorLike)[],
+      this.#attributes,
+      call,
+    )
   }
 }
