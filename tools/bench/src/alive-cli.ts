@@ -12,7 +12,7 @@ import { nodeContestant, numpyContestant } from './alive/contestants.ts'
 import { findNumpy } from './alive/find-numpy.ts'
 import { runAlive } from './alive/run-alive.ts'
 import { buildFor } from './build.ts'
-import { describeMachine } from './machine.ts'
+import { describeMachine } from '../../../packages/tenon/src/benchmark/machine.ts'
 import { runCommand, talk } from './run-command.ts'
 
 async function main(options: AliveCliOptions): Promise<void> {

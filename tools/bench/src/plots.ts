@@ -1,8 +1,8 @@
 /** The plots of `pnpm bench --report`, whose points are rows of the benchmarks. */
-import { type Axes, type Point, lines, type Series } from './draw.ts'
+import { type Axes, type Point, lines, type Series } from '../../../packages/tenon/src/benchmark/draw.ts'
 import type { Quartiles, RowResult } from './result.ts'
 import type { PlotName } from './suite.ts'
-import type { Theme } from './svg.ts'
+import type { Theme } from '../../../packages/tenon/src/benchmark/svg.ts'
 import { shortTime, sizeText } from './units.ts'
 
 /** A plot of the report: its title and axes, without the series. */

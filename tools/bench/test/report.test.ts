@@ -2,9 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { describeMachine, versions } from '../src/machine.ts'
+import { describeMachine } from '../../../packages/tenon/src/benchmark/machine.ts'
 import { writeBenchReport, writeGrowthReport } from '../src/report.ts'
 import { timeText } from '../src/units.ts'
+import { versions } from '../src/versions.ts'
 
 const origin = { machine: describeMachine(), versions: versions(), date: '2026-01-02T03:04:05.000Z' }
 

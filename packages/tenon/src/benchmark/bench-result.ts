@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { describeMachine } from '@tenon/bench/machine'
+import { describeMachine } from './machine.ts'
 import { InputError } from '../cli/input-error.ts'
 import { packageVersion } from '../version.ts'
 import type { Distribution } from './measure.ts'

@@ -1,4 +1,4 @@
-import { lines, type Point } from '@tenon/bench/draw'
+import { lines, type Point } from './draw.ts'
 import { formatNs } from '../cli/timing.ts'
 import type { BenchResult } from './bench-result.ts'
 import type { Sizes } from './size-range.ts'

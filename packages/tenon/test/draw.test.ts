@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Axes, lines } from '../src/draw.ts'
+import { type Axes, lines } from '../src/benchmark/draw.ts'
 
 const axes: Axes = {
   x: 'size',

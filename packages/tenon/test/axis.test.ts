@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { axisOf, axisOver } from '../src/axis.ts'
+import { axisOf, axisOver } from '../src/benchmark/axis.ts'
 
 test('axisOf() is linear from zero for values of one decade, with round steps', () => {
   const { ticks, at } = axisOf([3, 14])
