@@ -5,7 +5,7 @@ import type { Finished } from './run-tenon.ts'
 
 /**
  * Runs `tenon` in this process, which takes a fraction of the time of a new one, for command lines that are refused or that differ only in their
- * flags. `cli-exit-codes.test.ts` starts a process for every command and every kind of refusal.
+ * flags. The tests of what a command prints, of exit codes and of crashes start the built command.
  */
 export async function runTenonHere(args: readonly string[], cwd: string): Promise<Finished> {
   const { writeSync } = fs
