@@ -86,7 +86,7 @@ export class Batch extends ManagedLifetime {
    * buffer of a tensor's view was transferred.
    */
   run(): void {
-    if (isTraced()) return traceAgain(this.#trace(false), () => this.run())
+    if (isTraced()) return runTraced(this)
     const held = this.#start(false)
     runHeld(this.target, this.#frame, held, held)
   }
@@ -101,13 +101,7 @@ export class Batch extends ManagedLifetime {
   runAsync(options?: RunAsyncOptions): Promise<void> {
     const run = (): Promise<void> =>
       runLater(options, () => ({ target: this.target, held: this.#start(true), frame: this.#frame }))
-    return isTraced() ? traceLater(this.#trace(true), run) : run()
-  }
-
-  #trace(isAsync: boolean): CallTrace {
-    const names = this.calls.map(({ target }) => target.name)
-    const types = this.calls.flatMap(({ operands }) => operands.map(({ type }) => type))
-    return newTrace(names.join(','), 'batch', types, isAsync)
+    return isTraced() ? traceLater(traceOf(this, true), run) : run()
   }
 
   /** Checks that the batch can run. @returns the operands that the run holds open */
@@ -149,6 +143,15 @@ export class Batch extends ManagedLifetime {
   }
 }
 inspectAsText(Batch)
+
+/** A function of its own, because a method that contains a closure allocates memory in each call. */
+const runTraced = (calls: Batch): void => traceAgain(traceOf(calls, false), () => calls.run())
+
+function traceOf({ calls }: Batch, isAsync: boolean): CallTrace {
+  const names = calls.map(({ target }) => target.name)
+  const types = calls.flatMap(({ operands }) => operands.map(({ type }) => type))
+  return newTrace(names.join(','), 'batch', types, isAsync)
+}
 
 /**
  * Binds calls to their tensors, so that all of them run in a single native call. Use a batch for many small calls.

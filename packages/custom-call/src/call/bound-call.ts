@@ -93,7 +93,7 @@ export class BoundCall extends ManagedLifetime {
    * was transferred.
    */
   run(): void {
-    if (isTraced()) return traceAgain(this.#trace(false), () => this.run())
+    if (isTraced()) return runTraced(this)
     const { frame } = this
     if (frame.running || !this.gate.open) refuseRun(this)
     if (this.strings !== undefined) {
@@ -120,16 +120,7 @@ export class BoundCall extends ManagedLifetime {
         this.prepareRun()
         return { target, frame, held }
       })
-    return isTraced() ? traceLater(this.#trace(true), run) : run()
-  }
-
-  #trace(isAsync: boolean): CallTrace {
-    const { target, operands, frame } = this
-    const types = operands.map(({ type }) => type)
-    const trace = newTrace(target.name, target.convention, types, isAsync)
-    // Each run copies the same operands.
-    frame.staged?.forEach((copy) => (trace.copiedBytes += copy?.type.byteSize ?? 0))
-    return trace
+    return isTraced() ? traceLater(traceOf(this, true), run) : run()
   }
 
   /**
@@ -161,6 +152,17 @@ export class BoundCall extends ManagedLifetime {
   }
 }
 inspectAsText(BoundCall)
+
+/** A function of its own, because a method that contains a closure allocates memory in each call. */
+const runTraced = (call: BoundCall): void => traceAgain(traceOf(call, false), () => call.run())
+
+function traceOf({ target, operands, frame }: BoundCall, isAsync: boolean): CallTrace {
+  const types = operands.map(({ type }) => type)
+  const trace = newTrace(target.name, target.convention, types, isAsync)
+  // Each run copies the same operands.
+  frame.staged?.forEach((copy) => (trace.copiedBytes += copy?.type.byteSize ?? 0))
+  return trace
+}
 
 function refuseRun(bound: BoundCall): never {
   bound.checkOpen()

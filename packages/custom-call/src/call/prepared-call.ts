@@ -18,6 +18,9 @@ const { TN_XLA_JOB_TYPED: TYPED } = CONSTANTS
 const MOST_SPARE_BYTES = 2 ** 22
 const MOST_SPARE_FRAMES = 256
 
+/** In place of the spare frames of a call that closes after its asynchronous runs, which needs none. A field of its own would take memory. */
+const CLOSING: CallFrame[] = []
+
 /**
  * A custom call that is ready to run. Its frame in native memory is complete except for the pointers to the tensors. Closing
  * the call destroys the state that the handlers keep for it.
@@ -44,9 +47,8 @@ export class PreparedCall<
   readonly shape: CallShape
   /** @internal the list of operands of runs on this thread; between runs, the call itself is in the places of the tensors */
   readonly list: Gated[]
-  /** Frames of asynchronous runs that are over. */
+  /** Frames of asynchronous runs that are over, or {@link CLOSING}. */
   #spare: CallFrame[] | undefined
-  #closesAfterRuns = false
   /** Undefined for a call without operands of strings. */
   readonly #strings: PreparedStrings | undefined
 
@@ -177,7 +179,7 @@ export class PreparedCall<
 
   #endRun(frame: CallFrame): void {
     this.#keep(frame)
-    if (!this.#closesAfterRuns || this.gate.holds > 0) return
+    if (this.#spare !== CLOSING || this.gate.holds > 0) return
     try {
       this.close()
     } catch {
@@ -189,14 +191,15 @@ export class PreparedCall<
   #keep(frame: CallFrame): void {
     const spare = (this.#spare ??= [])
     const { length } = spare
-    if (length < MOST_SPARE_FRAMES && (length + 1) * frame.byteSize <= MOST_SPARE_BYTES) spare.push(frame)
+    if (spare !== CLOSING && length < MOST_SPARE_FRAMES && (length + 1) * frame.byteSize <= MOST_SPARE_BYTES)
+      spare.push(frame)
     else this.target.drop(frame)
   }
 
   /** @internal Closes the call after its asynchronous runs, which may go on although their promises have settled. */
   closeAfterRuns(): void {
     if (this.gate.holds === 0) this.close()
-    else this.#closesAfterRuns = true
+    else this.#spare = CLOSING
   }
 
   /**
