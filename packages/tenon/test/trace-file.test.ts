@@ -177,7 +177,7 @@ test('a path of TENON_TRACE that cannot be written is one warning, and calls run
   const path = join(directory, 'missing', 'trace.json')
   const { code, stdout, stderr } = await run('kernel(x); console.log(kernel(x).shape)', path)
   expect([code, stdout]).toEqual([0, '[ 1, 4 ]\n'])
-  expect(stderr.match(/\[TENON_TRACE\]/g)).toHaveLength(1)
+  expect(stderr.match(/TenonWarning/g)).toHaveLength(1)
   expect(stderr).toContain(`Calls are no longer traced to ${path}, the file of TENON_TRACE: ENOENT`)
   expect(existsSync(path)).toBe(false)
 })

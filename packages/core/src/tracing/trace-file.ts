@@ -62,7 +62,7 @@ export function traceToFile(file: string, { end, asyncEnd }: Ends): void {
     unsubscribe()
     texts = []
     process.emitWarning(`Calls are no longer traced to ${path}, the file of TENON_TRACE: ${reason}`, {
-      code: 'TENON_TRACE',
+      type: 'TenonWarning',
     })
   }
 
