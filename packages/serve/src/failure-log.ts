@@ -31,7 +31,7 @@ const CRASH_FIELDS: ReadonlySet<string> = new Set([
   'debugger',
 ])
 
-/** What is known of a kernel that crashed, as fields of its line. */
+/** The facts about the crash of a kernel, as fields of its line. */
 function crashFields(error: unknown): { readonly crash?: Readonly<Record<string, unknown>> } {
   if (!(error instanceof KernelCrashError)) return {}
   const known = Object.entries(error.details).filter(([name, value]) => CRASH_FIELDS.has(name) && value !== undefined)

@@ -110,7 +110,7 @@ export class DebugInfo {
     }
   }
 
-  /** The reason why there are no lines, or why the last lookup had none. Undefined if nothing is known to be missing. */
+  /** The reason why the file has no lines, or why the last lookup found no line. Undefined if no such reason is known. */
   get limitation(): string | undefined {
     return this.#limitation
   }

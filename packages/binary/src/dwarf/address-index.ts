@@ -6,7 +6,7 @@ import { RangeTable } from './range-table.ts'
 import { openUnit } from './unit.ts'
 import { unitsOf, type UnitHeader } from './units.ts'
 
-/** The units by the addresses of their code: from `.debug_aranges`, and where it has none, from the first entry of each unit. */
+/** The units by the addresses of their code: from `.debug_aranges`, and from the first entry of each unit that is not listed there. */
 export class AddressIndex {
   readonly #file: DwarfFile
   /** The numbers of the units. */

@@ -5,7 +5,7 @@ import type { DwarfFile } from './dwarf-file.ts'
 import { readForm, type Encoding, type FormValue } from './forms.ts'
 import { textOf, type Unit } from './unit.ts'
 
-/** What a directory or a file name of DWARF 5 consists of (section 6.2.4.1). */
+/** The format of a directory or a file name in DWARF 5 (section 6.2.4.1): the parts of an entry. */
 const Lnct = { path: 1, directoryIndex: 2 } as const
 
 /** The header of a program of `.debug_line` (DWARF 2 to 5, section 6.2.4), with offsets in this section. */

@@ -92,7 +92,7 @@ export function traceToFile(file: string, { end, asyncEnd }: Ends): void {
 
   /**
    * Adds the run of a call that was made at a time. A worker runs calls one after the other, so a run begins at the earliest time that is
-   * possible: after the queue, and after the run before. The time of its answer is no measure, because the event loop may see many at once.
+   * possible: after the queue, and after the run before. The time of its answer is not used, because the event loop may receive several answers at once.
    */
   const addWorker = (
     { kernel, convention, worker: process = 0, queueTime, runTime }: CallTrace,

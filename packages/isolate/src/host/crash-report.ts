@@ -51,7 +51,7 @@ export interface CrashReport {
   }
 }
 
-/** What is known of a worker that ended, and of the call that it had. */
+/** The facts about a worker that ended, and about the call that it was running. */
 export interface EndedWorker {
   readonly end: ProcessEnd
   /** A copy of the header of its memory. */

@@ -111,9 +111,8 @@ function startBench(library: string, symbol: string, rawArgs: readonly string[])
 function signatureOf(path: string, info: BinaryInfo, symbol: string): KernelSignature {
   const [found] = readSignatures(path, info, { name: symbol })
   if (found !== undefined && found.signature.source !== 'none') return found.signature
-  if (found === undefined) {
-    if (!usesTensorFlow(info) || info.exports.some(({ name }) => name === symbol)) throw withoutSignature(path, symbol)
-  } else throw withoutSignature(path, symbol)
+  const isExported = info.exports.some(({ name }) => name === symbol)
+  if (found !== undefined || isExported || !usesTensorFlow(info)) throw withoutSignature(path, symbol)
   const library = Library.open(resolve(path))
   try {
     return library.kernel(symbol).signature
