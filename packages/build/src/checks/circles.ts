@@ -77,13 +77,12 @@ export interface LibraryObjects {
 export async function checkLibraryFiles(library: LibraryObjects, topics: Topics | undefined): Promise<void> {
   if (hostPlatform.os !== 'linux') return
   const { name, directory, includes } = library
-  const sources = await Promise.all(
-    Array.from(library.objects, async ([path, object]) => ({
-      path,
-      includes: listIncludes(directory, path, includes),
-      ...(await listSymbols(object)),
-    })),
-  )
+  const symbols = await listSymbols([...library.objects.values()])
+  const sources = Array.from(library.objects, ([path, object]) => ({
+    path,
+    includes: listIncludes(directory, path, includes),
+    ...symbols.get(object)!,
+  }))
   const circles = findCircles([...sources, ...readHeaders(directory, sources, includes)])
   if (circles.length > 0) {
     const lines = circles.map((circle) => `\n  ${circle.join(', ')}`)
@@ -93,14 +92,21 @@ export async function checkLibraryFiles(library: LibraryObjects, topics: Topics 
   if (problems.length > 0) throw new ToolError(problems.join('\n'))
 }
 
-/** Lists the global symbols of an object file. */
-async function listSymbols(path: string): Promise<{ used: string[]; defined: string[] }> {
-  const result = await runCommand('nm', ['-g', '-P', path], { env: { ...process.env, LC_ALL: 'C' } })
-  if (result.code !== 0) throw new ToolError(`nm -g -P ${path} failed:\n${result.stderr}`)
-  const [used, defined]: [string[], string[]] = [[], []]
-  for (const [, name, type] of result.stdout.matchAll(/^([^ @]+)\S* (\S)/gm)) {
+/** The global symbols of an object file. */
+interface ObjectSymbols {
+  readonly used: string[]
+  readonly defined: string[]
+}
+
+/** Lists the global symbols of object files by their paths. One process reads all, because each loads the plugins of the linker first. */
+async function listSymbols(paths: readonly string[]): Promise<ReadonlyMap<string, ObjectSymbols>> {
+  const symbols = new Map<string, ObjectSymbols>(paths.map((path) => [path, { used: [], defined: [] }]))
+  const result = await runCommand('nm', ['-A', '-g', '-P', ...paths], { env: { ...process.env, LC_ALL: 'C' } })
+  if (result.code !== 0) throw new ToolError(`nm -A -g -P of ${paths.join(', ')} failed:\n${result.stderr}`)
+  for (const [, path, name, type] of result.stdout.matchAll(/^(.+?): ([^ @]+)\S* (\S)/gm)) {
+    const { used, defined } = symbols.get(path!)!
     const list = /[Uvw]/.test(type!) ? used : defined
     list.push(name!)
   }
-  return { used, defined }
+  return symbols
 }
