@@ -95,7 +95,7 @@ export const fixtures: readonly NativeTarget[] = [
     sources: ['csrc/fixture/hostile/*.c'],
     libraries: ['pthread'],
     imports: names(`
-      __errno_location _exit abort close dup dup2 execve exit fallocate fcntl fork free ftruncate getenv getpid getppid
+      __errno_location _exit abort close dup dup2 execve exit fallocate fcntl fork free ftruncate getenv getpgid getpid getppid
       madvise malloc memcmp memcpy memmove memset mmap mprotect munmap nanosleep open pause pthread_create pthread_detach pthread_exit
       raise read sched_setaffinity sched_setscheduler sendmsg setpriority setsid shutdown sigaltstack signal snprintf
       strchr strlen strncmp strtoull syscall TVMFFI* vsnprintf write

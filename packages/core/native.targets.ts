@@ -133,7 +133,7 @@ export default {
       exports: ['aligned_alloc', 'calloc', 'malloc', 'memalign', 'posix_memalign', 'realloc'],
       imports: names(`
         XlaCustomCallStatusSetSuccess abort __errno_location __libc_calloc __libc_malloc __libc_memalign __libc_realloc
-        __libc_start_main alarm close dladdr fprintf free fstat getpid getrlimit memchr memcpy memmove memset mmap mprotect
+        __libc_start_main alarm close dladdr fprintf free fstat getpid getppid getrlimit memchr memcpy memmove memset mmap mprotect
         munmap open pause prctl pthread_mutex_lock pthread_mutex_unlock raise setrlimit setvbuf sigaction sigaltstack sigemptyset signal snprintf stderr stdout
         strerror strlen strrchr strstr syscall tn_* vsnprintf
       `),

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,6 +46,15 @@ static const unsigned refused[] = {
 };
 /* Only this process may be named by their first argument. 0 is this process. */
 static const unsigned own_only[] = {SYS_tgkill, SYS_prlimit64, SYS_migrate_pages, SYS_move_pages};
+/* The client may not be named by their first argument: they would have its first thread, which runs its JavaScript, wait for all others. They may
+   name every other thread, because OpenMP sets those of its own process, and the filter cannot tell whose thread a number names. */
+static const unsigned not_client[] = {
+    SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_sched_setaffinity,
+};
+/* Calls that set priorities. Their first argument has to be this number, which means one thread, and their second may not name the client. */
+static const struct {
+  unsigned call, one_thread;
+} priorities[] = {{SYS_setpriority, PRIO_PROCESS}, {SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */}};
 /* Commands, which are second arguments, that have the system send signals to other processes, or type on a terminal. */
 static const struct {
   unsigned call, command;
@@ -96,6 +106,24 @@ bool tn__filter_system_calls(void) {
     EMIT(LOAD(args[0]));
     EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, process, 2, 0));
     EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+    EMIT(REFUSE);
+    EMIT(RETURN(SECCOMP_RET_ALLOW));
+  }
+  const unsigned client = (unsigned)getppid();
+  for (size_t i = 0; i < sizeof not_client / sizeof *not_client; i++) {
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, not_client[i], 0, 4));
+    EMIT(LOAD(args[0]));
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, client, 0, 1));
+    EMIT(REFUSE);
+    EMIT(RETURN(SECCOMP_RET_ALLOW));
+  }
+  for (size_t i = 0; i < sizeof priorities / sizeof *priorities; i++) {
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, priorities[i].call, 0, 7));
+    EMIT(LOAD(args[0]));
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, priorities[i].one_thread, 1, 0));
+    EMIT(REFUSE);
+    EMIT(LOAD(args[1]));
+    EMIT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, client, 0, 1));
     EMIT(REFUSE);
     EMIT(RETURN(SECCOMP_RET_ALLOW));
   }

@@ -95,14 +95,24 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.stack
 const open = ({ library }: HostileTries): Promise<HostileLibrary> =>
   Library.isolate(library, { deadline: 400, grace: 20, restart: { limit: 1e6, window: 1000, backoff: 1 } })
 
+/** The limits of this process, and the priority, the policy of scheduling and the processors of its first thread. */
+function resourceLimits(): string {
+  // The name of the program, which may contain spaces, ends with the last parenthesis. Fields are numbered from 1 (proc_pid_stat(5)).
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)!.split(' ')
+  const [nice, policy] = [fields[19 - 3], fields[41 - 3]]
+  const processors = /^Cpus_allowed_list:.*$/m.exec(readFileSync('/proc/self/status', 'utf8'))![0]
+  return `nice ${nice}, policy ${policy}, ${processors}\n${readFileSync('/proc/self/limits', 'utf8')}`
+}
+
 export async function main(tries: HostileTries): Promise<HostileReport> {
   const report: HostileReport = { tries: tries.seeds.length, outcomes: {}, foreign: [], broken: [], left: [] }
   // What the first library keeps for the process is no leak.
   await (await open(tries)).closeAsync()
-  const limits = readFileSync('/proc/self/limits', 'utf8')
+  const limits = resourceLimits()
   const before = await processFacts()
   await attackAll(tries, report)
   report.left.push(...(await remainingSince(before, ['descriptors', 'children'])))
-  if (readFileSync('/proc/self/limits', 'utf8') !== limits) report.left.push('other limits')
+  const now = resourceLimits()
+  if (now !== limits) report.left.push(`other limits: ${now}`)
   return report
 }
