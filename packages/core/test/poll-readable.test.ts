@@ -1,4 +1,4 @@
-import { packageFlags } from '@tenon/config/package-flags'
+import { packageFlags, testedDriver } from '@tenon/config/package-flags'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,14 +25,13 @@ const prelude = `
 const flags = [...packageFlags, '--no-warnings']
 
 /** Runs a module on the main thread, or in a worker. */
-function run(thread: string, driver: string, source: string) {
+function run(thread: string, source: string) {
   const inWorker = `
     import { Worker } from 'node:worker_threads'
     new Worker(${JSON.stringify(prelude + source)}, { eval: true, execArgv: ['--input-type=module'] })
   `
   const options = {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
-    env: { TENON_DRIVER: driver },
     nodeOptions: flags,
   }
   return runScript(thread === 'worker' ? inWorker : prelude + source, options)
@@ -42,13 +41,9 @@ function run(thread: string, driver: string, source: string) {
 if (process.platform !== 'win32') {
   execFileSync('mkfifo', [pipe])
 
-  const everywhere = ['node-api', 'koffi'].flatMap((driver) =>
-    ['main thread', 'worker'].map((thread) => [thread, driver]),
-  )
-
-  describe.each(everywhere)('a watch of the %s, with the driver %s,', (thread, driver) => {
+  describe.each(['main thread', 'worker'])(`a watch of the %s, with the driver ${testedDriver},`, (thread) => {
     const output = async (source: string): Promise<string> => {
-      const { code, signal, timedOut, stdout, stderr } = await run(thread!, driver!, source)
+      const { code, signal, timedOut, stdout, stderr } = await run(thread, source)
       expect({ code, signal, timedOut, stderr }).toEqual({ code: 0, signal: null, timedOut: false, stderr: '' })
       return stdout
     }
@@ -109,12 +104,9 @@ if (process.platform !== 'win32') {
     expect(() => pollReadable(-1, () => {})).toThrow(NativeError)
   })
 
-  test.each(['node-api', 'koffi'])(
-    'a worker can be terminated while it watches (%s)',
-    { timeout: 120_000 },
-    async (driver) => {
-      const { code, signal, stdout, stderr } = await runScript(
-        `
+  test(`a worker can be terminated while it watches (${testedDriver})`, { timeout: 120_000 }, async () => {
+    const { code, signal, stdout, stderr } = await runScript(
+      `
         import { once } from 'node:events'
         import { setTimeout } from 'node:timers/promises'
         import { Worker } from 'node:worker_threads'
@@ -133,9 +125,8 @@ if (process.platform !== 'win32') {
         }
         console.log('all ended')
       `,
-        { cwd: fileURLToPath(new URL('..', import.meta.url)), env: { TENON_DRIVER: driver }, timeout: 110_000 },
-      )
-      expect({ code, signal, stdout, stderr }).toEqual({ code: 0, signal: null, stdout: 'all ended\n', stderr: '' })
-    },
-  )
+      { cwd: fileURLToPath(new URL('..', import.meta.url)), timeout: 110_000 },
+    )
+    expect({ code, signal, stdout, stderr }).toEqual({ code: 0, signal: null, stdout: 'all ended\n', stderr: '' })
+  })
 }

@@ -128,8 +128,8 @@ it('objects that native code holds stay after the worker that made them', async 
   expect(output).toBe('1 7')
 })
 
-it(`${isSoak ? 1000 : 32} workers leave no memory`, { timeout: 700_000 }, async () => {
-  const rounds = isSoak ? 1000 : 32
+it(`${isSoak ? 1000 : 20} workers leave no memory`, { timeout: 700_000 }, async () => {
+  const rounds = isSoak ? 1000 : 20
   const output = await outputOf(
     `const once = () => run('for (let i = 0; i < 5000; i++) keep(new Point(i), echo([i]))')
      const rounds = ${rounds}

@@ -1,4 +1,4 @@
-import { packageFlags } from '@tenon/config/package-flags'
+import { packageFlags, testedDriver } from '@tenon/config/package-flags'
 import { coreLibrary } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import { dirname, join } from 'node:path'
@@ -32,7 +32,7 @@ async function outputOf(script: string, env: Record<string, string> = {}, exitCo
   return (stdout + stderr).trim()
 }
 
-describe.each(['node-api', 'koffi'])('with the driver %s, an interrupted script', (driver) => {
+describe(`with the driver ${testedDriver}, an interrupted script`, () => {
   test('ends alone: calls and callbacks work afterwards', { timeout: 60_000 }, async () => {
     const script = `
       import vm from 'node:vm'
@@ -44,7 +44,7 @@ describe.each(['node-api', 'koffi'])('with the driver %s, an interrupted script'
       }
       console.log(await link('call_function', 'int32', 'pointer', 'int32').async(double, 4))`
     const interrupted = 'ERR_SCRIPT_EXECUTION_TIMEOUT\n42\n'
-    expect(await outputOf(script, { TENON_DRIVER: driver })).toBe(`${interrupted}${interrupted}8`)
+    expect(await outputOf(script)).toBe(`${interrupted}${interrupted}8`)
   })
 })
 

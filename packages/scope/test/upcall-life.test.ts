@@ -1,4 +1,4 @@
-import { packageFlags } from '@tenon/config/package-flags'
+import { packageFlags, testedDriver } from '@tenon/config/package-flags'
 import { NativeLibrary } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
@@ -66,7 +66,7 @@ const ended = ({ code = 0, stdout }: Expected): Outcome => ({
   stderr: '',
 })
 
-const start = (script: string, env: Record<string, string>): Promise<ScriptResult> =>
+const start = (script: string, env: Record<string, string> = {}): Promise<ScriptResult> =>
   runScript(prelude + script, { cwd: packageDirectory, nodeOptions: flags, env })
 
 /** Scripts that use stubs early and late, and what they print. They behave alike with both drivers. */
@@ -320,9 +320,9 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
   },
 }
 
-describe.each(['node-api', 'koffi'])('with the driver %s', (driver) => {
+describe(`with the driver ${testedDriver}`, () => {
   test.each(Object.entries(cases))('%s', { timeout: 60_000 }, async (_, { script, ...expected }) => {
-    expect(outcomeOf(await start(script, { TENON_DRIVER: driver }))).toEqual(ended(expected))
+    expect(outcomeOf(await start(script))).toEqual(ended(expected))
   })
 })
 

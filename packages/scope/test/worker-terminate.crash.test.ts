@@ -1,3 +1,4 @@
+import { testedDriver } from '@tenon/config/package-flags'
 import { NativeLibrary } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
@@ -68,15 +69,12 @@ const prelude = `
 `
 
 /** koffi ends the process if a buffer over native memory is made in a worker that is being terminated. */
-const formsOf = (driver: string): [string, string][] =>
-  Object.entries(forms).filter(([name]) => driver === 'node-api' || name !== 'maps files')
+const testedForms = Object.entries(forms).filter(([name]) => testedDriver === 'node-api' || name !== 'maps files')
 
 if (process.platform !== 'win32') {
-  describe.each(['node-api', 'koffi'])(
-    'with the driver %s, a worker can be terminated at any moment while it',
-    (driver) => {
-      test.each(formsOf(driver))('%s', { timeout: 60_000 + 1000 * ROUNDS }, async (_, form) => {
-        const script = `
+  describe(`with the driver ${testedDriver}, a worker can be terminated at any moment while it`, () => {
+    test.each(testedForms)('%s', { timeout: 60_000 + 1000 * ROUNDS }, async (_, form) => {
+      const script = `
         import { once } from 'node:events'
         import { setTimeout } from 'node:timers/promises'
         import { Worker } from 'node:worker_threads'
@@ -91,19 +89,17 @@ if (process.platform !== 'win32') {
         }
         console.log('all ended')
       `
-        const { code, signal, timedOut, stdout, stderr } = await runScript(script, {
-          cwd: packageDirectory,
-          env: { TENON_DRIVER: driver },
-          timeout: 50_000 + 1000 * ROUNDS,
-        })
-        expect({ code, signal, timedOut, stdout, stderr }).toEqual({
-          code: 0,
-          signal: null,
-          timedOut: false,
-          stdout: 'all ended\n',
-          stderr: '',
-        })
+      const { code, signal, timedOut, stdout, stderr } = await runScript(script, {
+        cwd: packageDirectory,
+        timeout: 50_000 + 1000 * ROUNDS,
       })
-    },
-  )
+      expect({ code, signal, timedOut, stdout, stderr }).toEqual({
+        code: 0,
+        signal: null,
+        timedOut: false,
+        stdout: 'all ended\n',
+        stderr: '',
+      })
+    })
+  })
 }

@@ -7,6 +7,9 @@ export const sourceFlags: readonly string[] = ['--conditions=@tenon/source']
  */
 export const packageFlags: readonly string[] = process.env['TENON_COVERAGE'] === undefined ? [] : sourceFlags
 
+/** The driver of the core in this run of the tests: `pnpm test:koffi` runs them with koffi's. */
+export const testedDriver: string = process.env['TENON_DRIVER'] || 'node-api'
+
 /**
  * The URL of the entry of a package, for programs that have no file and find no packages by their names, such as a `data:` URL.
  *
