@@ -1,19 +1,21 @@
 /**
- * The command `pnpm test:symbols`, which compiles programs with faults by every compiler that is installed (gcc, clang 14 to 19, rustc), at
- * each level of optimization, with DWARF 4 and 5, compressed and with separate debug files, and compares the functions, files and lines of
- * every instruction with those of addr2line, and where these differ, of llvm-addr2line. Then it reads a debug file of 500 MiB. It prints a table, and ends with 1 if a line is wrong.
+ * The command `pnpm test:symbols`, which compiles programs with faults by every compiler that is installed (gcc, clang 14 to 19, rustc, gcc for
+ * arm64), at each level of optimization, with DWARF 4 and 5, compressed and with separate debug files, and compares the functions, files and lines
+ * of every instruction with those of addr2line, and where these differ, of llvm-addr2line. Then it reads 10,000 damaged files, and a debug file
+ * of 500 MiB. It prints a table, and ends with 1 if a line is wrong. Words behind the command are the parts that run.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DebugInfo } from '../src/debug-info/debug-info.ts'
+import { differences, framesOf } from '../test/debug-info/all-frames.ts'
 import { compileFaults, splitDebugFile, writeFaultSources } from '../test/debug-info/build-faults.ts'
+import { findCompilers } from '../test/debug-info/compilers.ts'
 import { compareWithAddr2line, type Comparison } from '../test/debug-info/compare-lines.ts'
+import { areasOf, changed, codeOf, HOSTILE_VALUES, lookUp, WIDTHS } from '../test/debug-info/damage.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-symbols-'))
-
-const isInstalled = (program: string): boolean => spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0
 
 const rust = `use std::collections::HashMap;
 pub trait Shape { fn area(&self) -> f64; }
@@ -32,8 +34,7 @@ pub extern "C" fn kernel(n: i32) -> f64 {
 }
 `
 
-/** Reads the ranges of clang's inlined functions in DWARF 5 (DW_FORM_rnglistx), which addr2line 2.40 leaves out. */
-const second = ['llvm-addr2line', ...['19', '16', '14'].map((version) => `llvm-addr2line-${version}`)].find(isInstalled)
+const { c: compilers, rust: rustc, arm64, llvmAddr2line: second, missing } = findCompilers()
 
 let failed = false
 
@@ -44,50 +45,96 @@ function report(name: string, { same, unknown, excused, wrong }: Comparison): vo
   failed ||= wrong.length > 0
 }
 
-async function compareCompilers(): Promise<void> {
-  const sources = writeFaultSources(directory)
-  const clangs = ['14', '15', '16', '17', '18', '19']
-    .map((version) => `clang-${version}`)
-    .filter((name) => second !== undefined && isInstalled(name))
-  if (second === undefined) console.log('clang was left out, because llvm-addr2line is not installed')
-  console.log(`compilers: gcc${clangs.map((name) => `, ${name}`).join('')}`)
-  console.log(`${'library'.padEnd(64)}    same excused unknown   wrong`)
-  for (const compiler of [undefined, ...clangs]) {
-    for (const source of sources) {
-      const program = source.endsWith('.c') ? compiler : compiler?.replace('clang', 'clang++')
-      for (const level of ['-O0', '-O1', '-O2', '-O3']) {
-        for (const more of [['-gdwarf-4'], ['-gdwarf-5'], ['-gdwarf-5', '-gz'], ['-gdwarf-4', '-ffunction-sections']]) {
-          const flags = ['-g', level, ...more]
-          const path = await compileFaults(directory, source, flags, program)
-          report(`${program ?? 'gcc'} ${source} ${flags.join(' ')}`, compareWithAddr2line(path, path, second))
-          if (more.length === 1) {
-            const debugPath = await splitDebugFile(path)
-            report(
-              `${program ?? 'gcc'} ${source} ${flags.join(' ')}, stripped`,
-              compareWithAddr2line(path, debugPath, second),
-            )
-          }
-          rmSync(path)
+const LEVELS = ['-O0', '-O1', '-O2', '-O3']
+
+async function compareCompiler(name: string, program: (isC: boolean) => string, prefix = ''): Promise<void> {
+  for (const source of writeFaultSources(directory)) {
+    const compiler = program(source.endsWith('.c'))
+    for (const level of LEVELS) {
+      for (const more of [['-gdwarf-4'], ['-gdwarf-5'], ['-gdwarf-5', '-gz'], ['-gdwarf-4', '-ffunction-sections']]) {
+        const flags = ['-g', level, ...more]
+        const path = await compileFaults(directory, source, flags, compiler)
+        report(`${compiler} ${source} ${flags.join(' ')}`, compareWithAddr2line(path, path, { second, prefix }))
+        if (more.length === 1) {
+          const debugPath = await splitDebugFile(path, prefix)
+          report(
+            `${compiler} ${source} ${flags.join(' ')}, stripped`,
+            compareWithAddr2line(path, debugPath, { second, prefix }),
+          )
         }
+        rmSync(path)
       }
     }
+    await compareSplitUnits(`${compiler} ${source}`, source, compiler)
+  }
+  console.log(`${name} done`)
+}
+
+/** Compares the frames of `-gsplit-dwarf`, which addr2line does not read, with those of the same code in one file. */
+async function compareSplitUnits(name: string, source: string, compiler: string): Promise<void> {
+  for (const version of ['-gdwarf-4', '-gdwarf-5']) {
+    const flags = ['-g', '-O2', version]
+    const expected = framesOf(await compileFaults(directory, source, flags, compiler))
+    const got = framesOf(await compileFaults(directory, source, [...flags, '-gsplit-dwarf'], compiler))
+    const wrong = differences(got, expected)
+    report(`${name} -O2 ${version} -gsplit-dwarf`, {
+      same: expected.length - wrong.length,
+      unknown: 0,
+      excused: 0,
+      wrong,
+    })
   }
 }
 
-function compareRust(): void {
-  const program = ['rustc', join(homedir(), '.cargo/bin/rustc')].find(isInstalled)
-  if (program === undefined) {
-    console.log('Rust was left out, because rustc is not installed')
-    return
-  }
+function compareRust(program: string): void {
   writeFileSync(join(directory, 'faults.rs'), rust)
   for (const level of ['0', '1', '2', '3']) {
     const path = join(directory, `rust-${level}.so`)
     const flags = ['-g', '-C', `opt-level=${level}`, '--crate-type=cdylib', '-o', path, 'faults.rs']
     execFileSync(program, flags, { cwd: directory, stdio: 'ignore' })
-    report(`rustc -g -C opt-level=${level}`, compareWithAddr2line(path, path, second))
+    report(`rustc -g -C opt-level=${level}`, compareWithAddr2line(path, path, { second }))
     rmSync(path)
   }
+}
+
+const DAMAGED_FILES = 10_000
+
+/** Reads files with changed bytes, which must be refused or give something within time and memory. */
+async function readDamagedFiles(): Promise<void> {
+  writeFaultSources(directory)
+  const kinds = await Promise.all(
+    [['-gdwarf-4'], ['-gdwarf-5'], ['-gdwarf-5', '-gz'], ['-gdwarf-5', '-gsplit-dwarf']].map(async (more) => {
+      const path = await compileFaults(directory, 'inlined.cc', ['-g', '-O2', ...more])
+      const image = readFileSync(path)
+      return { code: codeOf(path), image, areas: areasOf(path, image.length) }
+    }),
+  )
+  // A generator of Park and Miller, so that each run reads the same files.
+  let state = 20_261_130
+  const random = (below: number): number => (state = (state * 48_271) % 2_147_483_647) % below
+  const path = join(directory, 'damaged.so')
+  let slowest = 0
+  let refused = 0
+  for (let number = 0; number < DAMAGED_FILES; number += 1) {
+    const { code, image, areas } = kinds[number % kinds.length]!
+    const changes = Array.from({ length: 1 + random(5) }, () => ({
+      area: random(areas.length),
+      position: random(2 ** 30),
+      value: random(2) === 0 ? HOSTILE_VALUES[random(HOSTILE_VALUES.length)]! : random(256),
+      width: WIDTHS[random(WIDTHS.length)]!,
+    }))
+    writeFileSync(path, changed(image, areas, changes))
+    const start = performance.now()
+    if (lookUp(path, code) === 0) refused += 1
+    slowest = Math.max(slowest, performance.now() - start)
+  }
+  const memory = process.resourceUsage().maxRSS / 1024
+  console.log(
+    `${DAMAGED_FILES} damaged files: ${refused} refused or without names, the slowest took ${Math.round(slowest)} ms, the process had at most ${Math.round(memory)} MiB`,
+  )
+  if (slowest < 2000 && memory < 256) return
+  console.log('must read each damaged file within 2 s and 256 MiB')
+  failed = true
 }
 
 /** Links copies of one object until its debug information has 500 MiB, and looks up addresses in it. */
@@ -136,12 +183,32 @@ function readLargeFile(): void {
   }
 }
 
+/** The parts of the command by name. The memory of reading damaged files is measured before the others use some. */
+const parts: Readonly<Record<string, () => Promise<void> | void>> = {
+  damaged: readDamagedFiles,
+  ...Object.fromEntries(
+    compilers.map((name) => {
+      const program = (isC: boolean): string => (isC ? name : name.replace('clang', 'clang++').replace('gcc', 'g++'))
+      return [name, async () => compareCompiler(name, program)]
+    }),
+  ),
+  ...(rustc === undefined ? {} : { rust: () => compareRust(rustc) }),
+  ...(arm64 === undefined
+    ? {}
+    : { arm64: async () => compareCompiler('arm64', (isC) => `${arm64}${isC ? 'gcc' : 'g++'}`, arm64) }),
+  large: readLargeFile,
+}
+
 try {
-  if (process.argv[2] !== '--large') {
-    await compareCompilers()
-    compareRust()
+  for (const sentence of missing) console.log(sentence)
+  const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)
+  console.log(`parts: ${wanted.join(', ')}`)
+  console.log(`${'library'.padEnd(64)}    same excused unknown   wrong`)
+  for (const name of wanted) {
+    const part = parts[name]
+    if (part === undefined) throw new Error(`the parts are ${Object.keys(parts).join(', ')}, got ${name}`)
+    await part()
   }
-  readLargeFile()
 } finally {
   rmSync(directory, { recursive: true })
 }

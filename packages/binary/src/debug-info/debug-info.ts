@@ -26,7 +26,10 @@ export interface SourceFrame {
 export interface DebugInfoOptions {
   /** The build ID that the file must have, in hexadecimal digits. */
   readonly buildId?: string | undefined
-  /** Directories with debug files, which are searched before `/usr/lib/debug`: by the build ID in `.build-id`, and by the name. */
+  /**
+   * Directories with debug files, which are searched before `/usr/lib/debug`: by the build ID in `.build-id`, and by the name. Files of units
+   * (`.dwo`) that are not where the compiler wrote them are searched there by their name.
+   */
   readonly directories?: readonly string[] | undefined
 }
 
@@ -100,8 +103,7 @@ export class DebugInfo {
       const supplement = debugFile && findSupplement(debugFile, directories)
       if (supplement !== undefined) files.push(supplement)
       const dwarf =
-        debugFile &&
-        new Dwarf(new DwarfFile(debugFile), supplement === undefined ? undefined : new DwarfFile(supplement))
+        debugFile && new Dwarf(new DwarfFile(debugFile), supplement && new DwarfFile(supplement), directories)
       const limitation = dwarf === undefined ? 'the file has no debug information; compile it with -g' : undefined
       return new DebugInfo(files, { buildId: file.buildId, symbols: symbolsOf(file, debugFile), dwarf, limitation })
     } catch (error) {
@@ -110,7 +112,7 @@ export class DebugInfo {
     }
   }
 
-  /** The reason why the file has no lines, or why the last lookup found no line. Undefined if no such reason is known. */
+  /** The reason why the file has no lines, or why a lookup found no line or no inlined functions. Undefined if no such reason is known. */
   get limitation(): string | undefined {
     return this.#limitation
   }
@@ -145,18 +147,27 @@ export class DebugInfo {
 
   #locate(address: number): readonly DwarfFrame[] {
     try {
-      return this.#dwarf?.locate(address) ?? []
+      const frames = this.#dwarf?.locate(address) ?? []
+      const missing = this.#dwarf?.missing
+      if (missing !== undefined) {
+        this.#limitation = `the file ${missing} with the functions of this address was not found, so inlined functions are missing`
+      }
+      return frames
     } catch (error) {
       if (!(error instanceof BinaryFormatError)) throw error
       this.#limitation = `the debug information is damaged: ${error.sentence}`
       // Each further lookup would take as long.
-      if (error instanceof BudgetError) this.#dwarf = undefined
+      if (error instanceof BudgetError) {
+        this.#dwarf?.close()
+        this.#dwarf = undefined
+      }
       return []
     }
   }
 
   /** Closes the files. Lookups throw afterwards. */
   close(): void {
+    this.#dwarf?.close()
     for (const file of this.#files) file.close()
   }
 

@@ -20,10 +20,11 @@ export interface ElfFile {
 /**
  * Opens a file. The result for a library of macOS or Windows is the name of its format.
  *
+ * @param mostExpanded the bytes to which its compressed sections may expand together
  * @throws {BinaryFormatError} if it is another kind of file, or its tables are damaged
  * @throws the system's error (ENOENT, EACCES, ...) if it cannot be opened
  */
-export function openElfFile(path: string): ElfFile | Exclude<BinaryFormat, 'elf'> {
+export function openElfFile(path: string, mostExpanded?: number): ElfFile | Exclude<BinaryFormat, 'elf'> {
   const source: FileSource = openFileSource(path)
   try {
     const reader = new BinaryReader(cached(source), false)
@@ -34,7 +35,8 @@ export function openElfFile(path: string): ElfFile | Exclude<BinaryFormat, 'elf'
     }
     const header = readElfHeader(reader)
     const close = (): void => source.close()
-    return { path, header, sections: new ElfSections(header), buildId: readBuildId(header), source, close }
+    const sections = new ElfSections(header, mostExpanded)
+    return { path, header, sections, buildId: readBuildId(header), source, close }
   } catch (error) {
     source.close()
     if (!(error instanceof BinaryFormatError)) throw error

@@ -86,9 +86,12 @@ export class DwarfFile {
   }
 }
 
-/** Adds an entry to a cache, or makes it the most recent one, and removes the least recent of more than `most`. */
-export function keepRecent<K, V>(cache: Map<K, V>, key: K, value: V, most: number): void {
+/** Adds an entry to a cache, or makes it the most recent one. Returns the least recent one of more than `most`, which is removed. */
+export function keepRecent<K, V>(cache: Map<K, V>, key: K, value: V, most: number): V | undefined {
   cache.delete(key)
   cache.set(key, value)
-  if (cache.size > most) cache.delete(cache.keys().next().value as K)
+  if (cache.size <= most) return undefined
+  const [[oldest, removed]] = cache as unknown as [[K, V]]
+  cache.delete(oldest)
+  return removed
 }

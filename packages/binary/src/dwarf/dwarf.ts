@@ -7,6 +7,7 @@ import { FunctionIndex } from './functions.ts'
 import { pathOfFile, readLineHeader, type LineHeader } from './line-header.ts'
 import { LineProgram } from './line-program.ts'
 import { firstAddress } from './ranges.ts'
+import { openSplitUnit, splitNameOf, type SplitUnit } from './split-unit.ts'
 import { openUnit, type Unit } from './unit.ts'
 import type { UnitHeader } from './units.ts'
 
@@ -28,7 +29,12 @@ export interface DwarfFrame extends SourcePlace, FunctionNames {
 }
 
 interface DecodedUnit {
+  /** The unit with the functions, which is that of `.dwo` if there is one. */
   readonly unit: Unit
+  /** Its file, if the unit is in one of its own. */
+  readonly split: SplitUnit | undefined
+  /** The name of that file, if it was not found. */
+  readonly missing: string | undefined
   readonly functions: FunctionIndex
   readonly lineHeader: LineHeader | undefined
   readonly lines: LineProgram | undefined
@@ -39,12 +45,21 @@ export class Dwarf {
   readonly #file: DwarfFile
   /** The file with what several debug files share, which `dwz` makes. */
   readonly #supplement: DwarfFile | undefined
+  readonly #directories: readonly string[]
   readonly #decoded = new Map<UnitHeader, DecodedUnit>()
   #index: AddressIndex | undefined
+  #missing: string | undefined
 
-  constructor(file: DwarfFile, supplement: DwarfFile | undefined) {
+  /** @param directories with files of units (`.dwo`) that are not where the compiler wrote them */
+  constructor(file: DwarfFile, supplement: DwarfFile | undefined, directories: readonly string[]) {
     this.#file = file
     this.#supplement = supplement
+    this.#directories = directories
+  }
+
+  /** The name of the file with the functions of the last lookup, if it was not found. Their lines are known without it. */
+  get missing(): string | undefined {
+    return this.#missing
   }
 
   /**
@@ -56,18 +71,28 @@ export class Dwarf {
     this.#file.budget.reset()
     this.#supplement?.budget.reset()
     this.#index ??= new AddressIndex(this.#file)
+    this.#missing = undefined
     let best: DwarfFrame[] = []
     for (const header of this.#index.find(address)) {
-      const frames = this.#locateIn(this.#decode(header), address)
+      const decoded = this.#decode(header)
+      this.#missing ??= decoded.missing
+      const frames = this.#locateIn(decoded, address)
       if (frames.some(({ name }) => name !== undefined)) return frames
       if (best.length === 0) best = frames
     }
     return best
   }
 
+  /** Closes the files of units. The other files are those of the owner. */
+  close(): void {
+    for (const { split } of this.#decoded.values()) split?.close()
+    this.#decoded.clear()
+  }
+
   #decode(header: UnitHeader): DecodedUnit {
-    const decoded = this.#decoded.get(header) ?? decodeUnit(openUnit(header))
-    keepRecent(this.#decoded, header, decoded, KEPT_UNITS)
+    const decoded = this.#decoded.get(header) ?? decodeUnit(openUnit(header), this.#directories)
+    if (decoded.split !== undefined) decoded.unit.header.file.budget.reset()
+    keepRecent(this.#decoded, header, decoded, KEPT_UNITS)?.split?.close()
     return decoded
   }
 
@@ -112,9 +137,18 @@ function numberOf(value: number | undefined): number | undefined {
   return value !== undefined && value > 0 && value < 2 ** 32 ? value : undefined
 }
 
-function decodeUnit(unit: Unit): DecodedUnit {
+function decodeUnit(unit: Unit, directories: readonly string[]): DecodedUnit {
   const at = unit.attributes.get(Attribute.stmtList)
   const lineHeader = at === undefined ? undefined : readLineHeader(unit, at.value)
   const lines = lineHeader && new LineProgram(lineHeader)
-  return { unit, functions: new FunctionIndex(unit), lineHeader, lines }
+  const name = splitNameOf(unit)
+  const split = name === undefined ? undefined : openSplitUnit(unit, name, directories)
+  try {
+    const whole = split?.unit ?? unit
+    const missing = split === undefined ? name : undefined
+    return { unit: whole, split, missing, functions: new FunctionIndex(whole), lineHeader, lines }
+  } catch (error) {
+    split?.close()
+    throw error
+  }
 }

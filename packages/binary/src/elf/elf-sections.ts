@@ -8,23 +8,31 @@ import type { ElfHeader, ElfSection } from './elf-header.ts'
 export const SHT_NOBITS = 8
 /** Means that the section begins with a header that says how it is compressed. */
 const SHF_COMPRESSED = 0x800
+/** Means that linkers leave the section out. */
+const SHF_EXCLUDE = 0x8000_0000
 const ELFCOMPRESS_ZLIB = 1
 const ELFCOMPRESS_ZSTD = 2
 
-/** The most bytes to which the compressed sections of a file may expand together. */
+/** The most bytes to which the compressed sections of a file may expand together, if nothing else is said. */
 const MAX_EXPANDED_BYTES: number = 128 * 1024 * 1024
 
 /** Deflate makes at most 1,032 bytes of one. */
 const MAX_DEFLATE_RATIO = 1032
 
-/** The sections of a file by name. If several sections have a name, the first one counts. */
+/**
+ * The sections of a file by name. If several sections have a name, the first one counts. In files of units (`.dwo`), it is the first one that linkers
+ * leave out, because gcc writes each type to another section of the name.
+ */
 export class ElfSections {
   readonly #header: ElfHeader
   readonly #byName: ReadonlyMap<string, ElfSection>
-  #budget = MAX_EXPANDED_BYTES
+  readonly #mostExpanded: number
+  #budget: number
 
-  constructor(header: ElfHeader) {
+  constructor(header: ElfHeader, mostExpanded: number = MAX_EXPANDED_BYTES) {
     this.#header = header
+    this.#mostExpanded = mostExpanded
+    this.#budget = mostExpanded
     this.#byName = sectionsByName(header)
   }
 
@@ -36,7 +44,7 @@ export class ElfSections {
    * The bytes of a section, such as `.debug_info`, without compression (SHF_COMPRESSED, or `.zdebug_info` of older compilers). Undefined if
    * the file does not have them. Bytes that are not compressed are read from the file when they are needed.
    *
-   * @throws {BinaryFormatError} if the section is damaged, or all compressed ones have more than {@link MAX_EXPANDED_BYTES}
+   * @throws {BinaryFormatError} if the section is damaged, or all compressed ones have more bytes than allowed
    */
   open(name: string): ByteSource | undefined {
     const { reader, bits } = this.#header
@@ -70,7 +78,7 @@ export class ElfSections {
     }
     if (expandedSize > this.#budget) {
       throw new BinaryFormatError(
-        `the compressed sections must have at most ${MAX_EXPANDED_BYTES} bytes, but the ${name} alone has ${expandedSize}, and ${this.#budget} are left`,
+        `the compressed sections must have at most ${this.#mostExpanded} bytes, but the ${name} alone has ${expandedSize}, and ${this.#budget} are left`,
         { hint: 'Decompress them with objcopy --decompress-debug-sections.' },
       )
     }
@@ -97,6 +105,8 @@ export class ElfSections {
   }
 }
 
+const isExcluded = ({ flags }: ElfSection): number => Math.floor(flags / SHF_EXCLUDE) % 2
+
 function sectionsByName({ reader, sections, namesIndex }: ElfHeader): ReadonlyMap<string, ElfSection> {
   const names = sections[namesIndex]
   if (namesIndex === 0 || names === undefined || names.type === SHT_NOBITS) return new Map()
@@ -105,7 +115,8 @@ function sectionsByName({ reader, sections, namesIndex }: ElfHeader): ReadonlyMa
   for (const section of sections) {
     if (section.name >= names.byteSize) continue
     const name = strings.at(section.name)
-    if (!byName.has(name)) byName.set(name, section)
+    const known = byName.get(name)
+    if (known === undefined || isExcluded(section) > isExcluded(known)) byName.set(name, section)
   }
   return byName
 }

@@ -11,31 +11,39 @@ export function writeFaultSources(directory: string): string[] {
   mkdirSync(join(directory, 'sub'), { recursive: true })
   writeFileSync(join(directory, 'sub/inner.h'), cSources['inner.h']!)
   writeFileSync(join(directory, 'faults.c'), cSources['faults.c']!)
-  const names = [...faultSources()].map(([shape, text]) => {
-    writeFileSync(join(directory, `${shape}.cc`), text)
-    return `${shape}.cc`
-  })
-  return ['faults.c', ...names]
+  for (const [name, text] of faultSources()) writeFileSync(join(directory, name), text)
+  return ['faults.c', ...faultSources().keys()]
 }
 
-/** Compiles one of the sources in its directory into a shared library. Returns the path. */
+/**
+ * Compiles one of the sources in its directory into a shared library. Returns the path.
+ *
+ * @param more other files and options for the linker
+ */
 export async function compileFaults(
   directory: string,
   source: string,
   flags: readonly string[],
   compiler?: string,
+  more: readonly string[] = [],
 ): Promise<string> {
   const isC = source.endsWith('.c')
   const program = compiler ?? (isC ? (process.env['CC'] ?? 'gcc') : (process.env['CXX'] ?? 'g++'))
   const path = join(directory, `${source}${compiler?.replaceAll('/', '-') ?? ''}${flags.join('')}.so`)
-  await run(program, ['-w', '-shared', '-fPIC', '-Wl,--build-id', ...flags, '-o', path, source], { cwd: directory })
+  await run(program, ['-w', '-shared', '-fPIC', '-Wl,--build-id', ...flags, '-o', path, source, ...more], {
+    cwd: directory,
+  })
   return path
 }
 
-/** Moves the debug information of a library to a file of its own, `<path>.debug`, which the library names. */
-export async function splitDebugFile(path: string): Promise<string> {
+/**
+ * Moves the debug information of a library to a file of its own, `<path>.debug`, which the library names.
+ *
+ * @param prefix of the tools for the processor of the library
+ */
+export async function splitDebugFile(path: string, prefix = ''): Promise<string> {
   const debugPath = `${path}.debug`
-  await run('objcopy', ['--only-keep-debug', path, debugPath])
-  await run('objcopy', ['--strip-all', `--add-gnu-debuglink=${debugPath}`, path])
+  await run(`${prefix}objcopy`, ['--only-keep-debug', path, debugPath])
+  await run(`${prefix}objcopy`, ['--strip-all', `--add-gnu-debuglink=${debugPath}`, path])
   return debugPath
 }

@@ -21,23 +21,34 @@ interface PrintedFrame {
 
 const UNKNOWN = '??'
 
+export interface ComparisonOptions {
+  /** Another program with the options of addr2line. Where the two differ, one of them may be right. */
+  readonly second?: string | undefined
+  /** The addresses of the instructions; by default all of the file. */
+  readonly addresses?: readonly number[]
+  /** The prefix of addr2line and objdump for another processor, such as `aarch64-linux-gnu-`. */
+  readonly prefix?: string
+}
+
 /** The addresses of all instructions in the sections with code. */
-function instructionsOf(path: string): number[] {
-  const text = run('objdump', ['--disassemble', '--no-show-raw-insn', path])
+function instructionsOf(path: string, prefix: string): number[] {
+  const text = run(`${prefix}objdump`, ['--disassemble', '--no-show-raw-insn', path])
   return [...text.matchAll(/^ +([0-9a-f]+):\t/gm)].map(([, address]) => Number.parseInt(address!, 16))
 }
 
 /**
- * Compares the frames of all instructions with those of addr2line: names, files, lines, and inlined functions.
+ * Compares the frames of instructions with those of addr2line: names, files, lines, and inlined functions.
  *
  * @param path of the file with the code
  * @param debugPath of the file with the debug information
- * @param second another program with the options of addr2line. Where the two differ, one of them may be right.
  */
-export function compareWithAddr2line(path: string, debugPath: string = path, second?: string): Comparison {
-  const addresses = instructionsOf(path)
-  const printed = printedFrames('addr2line', debugPath, addresses)
-  const rows = new LineRows(debugPath)
+export function compareWithAddr2line(
+  path: string,
+  debugPath: string = path,
+  { second, prefix = '', addresses = instructionsOf(path, prefix) }: ComparisonOptions = {},
+): Comparison {
+  const printed = printedFrames(`${prefix}addr2line`, debugPath, addresses)
+  const rows = new LineRows(debugPath, `${prefix}objdump`)
   const info = DebugInfo.open(path)
   try {
     let [same, unknown, excused] = [0, 0, 0]
@@ -138,10 +149,12 @@ function hasName({ function: name = '', linkageName }: SourceFrame, printed: str
 /** The rows of the table of lines as `objdump` prints them, which reads them with other code than addr2line. */
 class LineRows {
   readonly #path: string
+  readonly #objdump: string
   #rows: readonly (readonly [address: number, place: string, isEnd: boolean])[] | undefined
 
-  constructor(path: string) {
+  constructor(path: string, objdump: string) {
     this.#path = path
+    this.#objdump = objdump
   }
 
   /** The base name of the file and the line of an address. */
@@ -158,7 +171,7 @@ class LineRows {
   }
 
   #read(): [number, string, boolean][] {
-    const text = run('objdump', ['--dwarf=decodedline', this.#path])
+    const text = run(this.#objdump, ['--dwarf=decodedline', this.#path])
     const rows = [...text.matchAll(/^(\S+) +(\d+|-) +(0x[0-9a-f]+|0)\b.*$/gm)].map(
       ([, file, line, address], index) => [Number(address), `${file}:${line}`, line === '-', index] as const,
     )

@@ -1,7 +1,11 @@
-/** The statements with a fault, by kind. `n` is an integer that the compiler does not know. */
+/**
+ * The statements with a fault, by kind. `n` is an integer above 0 that the compiler does not know. Each ends its process with a signal if
+ * `consume()`, `recurse()` and `past_end()` are those of {@link FAULT_SUPPORT}, and the exception of `throw` leaves its thread.
+ */
 const faults = {
-  null: 'int *p = nullptr; consume(&p); *p = n;',
-  useAfterFree: 'int *p = (int *)malloc(16); consume(&p); free(p); p[1] += n; consume(&p);',
+  null: 'int *p = 0; consume(&p); *p = n;',
+  // Larger than all blocks that the heap keeps, so free() unmaps it.
+  useAfterFree: 'int *p = (int *)malloc(64 << 20); consume(&p); free(p); p[1] += n; consume(&p);',
   stackOverflow: 'char big[4096]; big[n & 15] = 1; consume(big); if (n < 1000000000) recurse(n + 1); consume(big);',
   abort: 'if (n > 0) abort(); consume(&n);',
   assert: 'assert(n < 0 && "n must be negative");',
@@ -9,12 +13,12 @@ const faults = {
   division: 'volatile int zero = 0; n = n / zero; consume(&n);',
   illegalInstruction: 'if (n != 0) __builtin_trap(); consume(&n);',
   throw: 'if (n > 0) throw std::runtime_error("fault " + std::to_string(n));',
-  busError: 'volatile long *p = (volatile long *)((long)&n | 1); *p = n; consume((void *)p);',
+  busError: 'volatile int *p = (volatile int *)past_end(); *p = n; consume((void *)p);',
 } as const
 
-type Fault = keyof typeof faults
+export type Fault = keyof typeof faults
 
-const kinds = Object.keys(faults) as Fault[]
+export const FAULT_KINDS = Object.keys(faults) as readonly Fault[]
 
 /** The shapes of the functions around a fault. Each gives the definitions, and the expression that calls the function with `n`. */
 const shapes: Readonly<
@@ -75,28 +79,54 @@ static void lambdas_${name}(int m) {
   }),
 }
 
-const head = `#include <cassert>
-#include <cstdlib>
+const HEAD = `#include <assert.h>
+#include <stdlib.h>
+#ifdef __cplusplus
 #include <stdexcept>
 #include <string>
-extern "C" void consume(void *);
-extern "C" void recurse(int);
+extern "C" {
+#endif
+void consume(void *);
+void recurse(int);
+void *past_end(void);
+#ifdef __cplusplus
+}
+#endif
 `
 
-/** Programs with a function for each kind of fault, in C++, by the name of the shape of their functions. */
+/** A C++ file with the functions that the programs of {@link faultSources} call. `thread_throw()` calls `enter_throw()` on a thread of its own. */
+export const FAULT_SUPPORT = `#include <sys/mman.h>
+#include <thread>
+extern "C" void enter_stackOverflow(int);
+extern "C" __attribute__((weak)) void enter_throw(int);
+static void *volatile sink;
+extern "C" void consume(void *p) { sink = p; }
+extern "C" void recurse(int n) { enter_stackOverflow(n); consume(&n); }
+extern "C" void *past_end() { return mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memfd_create("empty", 0), 0); }
+extern "C" void thread_throw(int n) { std::thread(enter_throw, n).join(); }
+`
+
+/** Programs with a function for each kind of fault, by the name of the file. Functions of each file have another shape. */
 export function faultSources(): ReadonlyMap<string, string> {
-  return new Map(
-    Object.entries(shapes).map(([shape, make]) => {
-      const functions = kinds.map((kind) => make(`fault_${kind}`, faults[kind]))
-      const entries = functions.map(
-        ({ call }, index) => `extern "C" void enter_${kinds[index]}(int n)\n{\n  ${call};\n}\n`,
-      )
-      return [
-        shape,
-        `${head}\n${functions.map(({ definitions }) => definitions).join('\n\n')}\n\n${entries.join('\n')}`,
-      ]
-    }),
-  )
+  const source = (shape: string, kinds: readonly Fault[], linkage: string): string => {
+    const functions = kinds.map((kind) => shapes[shape]!(`fault_${kind}`, faults[kind]))
+    const entries = functions.map(
+      ({ call }, index) => `${linkage}void enter_${kinds[index]}(int n)\n{\n  ${call};\n}\n`,
+    )
+    return `${HEAD}\n${functions.map(({ definitions }) => definitions).join('\n\n')}\n\n${entries.join('\n')}`
+  }
+  return new Map([
+    // C has no exceptions.
+    [
+      'staticFunctions.c',
+      source(
+        'staticFunctions',
+        FAULT_KINDS.filter((kind) => kind !== 'throw'),
+        '',
+      ),
+    ],
+    ...Object.keys(shapes).map((shape) => [`${shape}.cc`, source(shape, FAULT_KINDS, 'extern "C" ')] as const),
+  ])
 }
 
 /** The faults in C, and some in an included file. */
