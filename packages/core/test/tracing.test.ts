@@ -1,6 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel, subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel'
+import { join } from 'node:path'
+import { packageFlags } from '@tenon/config/package-flags'
 import { expect, test, vi } from 'vitest'
+import { runtime } from '../src/native/runtime.ts'
+import { runScript } from '../src/testing.ts'
+import type { CallTrace } from '../src/tracing/call-trace.ts'
 import { isTraced } from '../src/tracing/tracing.ts'
 
 const EVENTS = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const
@@ -51,3 +56,31 @@ test('a subscriber that is not a function is refused, and changes nothing', () =
   expect(() => channel('tracing:tenon:call:start').subscribe('note' as never)).toThrow(TypeError)
   expect(isTraced()).toBe(channel('tracing:tenon:call:start').hasSubscribers)
 })
+
+// Another library of C elsewhere.
+test.runIf(runtime.hasSystemClock && process.platform === 'linux')(
+  'an asynchronous call that waits for the only thread has the time until it begins as its queue time',
+  async () => {
+    const script = `
+      import { tracingChannel } from 'node:diagnostics_channel'
+      import { NativeLibrary } from '@tenon/core'
+      const messages = []
+      const nothing = () => {}
+      const asyncEnd = (message) => messages.push(message)
+      tracingChannel('tenon:call').subscribe({ start: nothing, end: nothing, asyncStart: nothing, asyncEnd, error: nothing })
+      const sleep = NativeLibrary.open('libc.so.6').function('usleep', { result: 'int32', parameters: ['uint32'] })
+      await Promise.all([sleep.async(100_000), sleep.async(1)])
+      console.log(JSON.stringify(messages))`
+    const { stdout } = await runScript(script, {
+      cwd: join(import.meta.dirname, '..'),
+      nodeOptions: packageFlags,
+      env: { TENON_THREADS: '1' },
+    })
+    const [first, second] = JSON.parse(stdout) as [CallTrace, CallTrace]
+    const begun = ({ startTime, queueTime }: CallTrace): number => startTime + queueTime / 1e6
+    // The system never sleeps for a shorter time.
+    expect(begun(second) - begun(first)).toBeGreaterThan(99)
+    expect(first.queueTime).toBeGreaterThan(0)
+    expect(first.runTime).toBeGreaterThan(99e6)
+  },
+)

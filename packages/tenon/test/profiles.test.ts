@@ -1,7 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packageFlags } from '@tenon/config/package-flags'
+import { runtime } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, expect, test } from 'vitest'
@@ -66,3 +67,56 @@ test.each([
   // The time of an isolated kernel is that of the functions that wait for the worker.
   expect(counts.has('softmax')).toBe(true)
 })
+
+/** Makes stubs, and functions of JavaScript before and after. Prints the id of the process and the addresses of two stubs. */
+const stubs = `
+  import { Library } from 'tenon'
+  import { FunctionTarget } from 'tenon/custom-call'
+  import { ResourceScope } from 'tenon/scope'
+  import { upcallStub } from 'tenon/scope/linker'
+  const scope = ResourceScope.ofConfined()
+  const compare = { 'a\\nb': (a) => a }['a\\nb']
+  const addresses = [upcallStub(compare, { result: 'int32', parameters: ['int32'] }, scope).address]
+  const target = FunctionTarget.open('double', '(x: f32[2]) -> (y: f32[2])', () => {})
+  addresses.push(target.address)
+  for (let i = 0; i < 5000; i++) {
+    upcallStub(() => 0, { result: 'int32', parameters: [] }, scope)
+    if (i % 1000 === 0) new Function('return function lastOnes' + i + '() { return ' + i + ' }')()()
+  }
+  function finalOne() { return 1 }
+  finalOne()
+  scope.close()
+  target.close()
+  console.log([process.pid, ...addresses].join(' '))
+`
+
+if (process.platform === 'linux' && runtime.name === 'Node.js') {
+  test.each(['--perf-basic-prof', '--perf-prof'])(
+    'the map of %s for perf names stubs, and all of its lines are whole',
+    async (flag) => {
+      // V8 writes the file for perf inject to the working directory.
+      const cwd = mkdtempSync(join(directory, 'perf-'))
+      mkdirSync(join(cwd, 'node_modules'))
+      symlinkSync(join(import.meta.dirname, '..'), join(cwd, 'node_modules/tenon'))
+      const { code, stdout, stderr } = await runScript(stubs, { cwd, nodeOptions: [...packageFlags, flag] })
+      expect([code, stderr]).toEqual([0, ''])
+      const [pid, ...addresses] = stdout.trim().split(' ')
+      const path = `/tmp/perf-${pid}.map`
+      const text = readFileSync(path, 'utf8')
+      rmSync(path)
+      const lines = text.trimEnd().split('\n')
+      const entries = new Map<bigint, string>()
+      for (const line of lines) {
+        const [, start, size, name] = /^([0-9a-f]+) ([0-9a-f]+) (\S.*)$/.exec(line) ?? []
+        expect([line, Number.parseInt(size ?? '0', 16) > 0]).toEqual([line, true])
+        entries.set(BigInt(`0x${start}`), name!)
+      }
+      expect(addresses.map((address) => entries.get(BigInt(address)))).toEqual(['stub a?b', 'stub double'])
+      expect([...entries.values()].filter((name) => name === 'stub (anonymous)')).toHaveLength(5000)
+      // What V8 has written before, between and after them is there, too.
+      const names = [...entries.values()].join('\n')
+      if (flag === '--perf-basic-prof')
+        for (const name of ['lastOnes0', 'lastOnes4000', 'finalOne']) expect(names).toContain(name)
+    },
+  )
+}

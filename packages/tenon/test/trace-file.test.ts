@@ -74,7 +74,8 @@ test('TENON_TRACE writes an event for each synchronous call, and a begin and an 
   const path = join(directory, 'calls.json')
   const { code, stderr } = await run('kernel(x); await kernel.async(x)', path)
   expect([code, stderr]).toEqual([0, ''])
-  const [thread, call, begin, end] = eventsOf(path)
+  const [thread, call, begin, ...others] = eventsOf(path)
+  const end = others.pop()
   expect(thread).toMatchObject({ name: 'thread_name', ph: 'M', tid: 0, args: { name: 'main' } })
   expect(call).toMatchObject({ name: 'rms_norm', cat: 'typed', ph: 'X', pid: thread!.pid, tid: 0 })
   expect(call!.args).toEqual({ types: 'float32[1, 4]', copiedBytes: 0 })
@@ -82,6 +83,12 @@ test('TENON_TRACE writes an event for each synchronous call, and a begin and an 
   expect([begin!.ph, end!.ph, begin!.id]).toEqual(['b', 'e', end!.id])
   expect(begin!.ts).toBeGreaterThanOrEqual(call!.ts + call!.dur)
   expect(end!.ts).toBeGreaterThan(begin!.ts)
+  // The time for which the asynchronous call waited for a thread.
+  expect(others.map(({ name, ph, id }) => [name, ph, id])).toEqual([
+    ['queue', 'b', begin!.id],
+    ['queue', 'e', begin!.id],
+  ])
+  expect(others.map(({ ts }) => ts >= begin!.ts && ts <= end!.ts)).toEqual([true, true])
 })
 
 test('TENON_TRACE writes the time in the queue, and the run as an event of the worker', async () => {

@@ -9,6 +9,13 @@
 /* The longest wait for a condition, because a wake-up can be lost (lock.h). */
 #define AGAIN_MS 1000
 
+static int measures; /* whether threads note when they begin a call */
+static _Thread_local uint64_t begun_ns;
+
+void tn__job_pool_measure(void) { __atomic_store_n(&measures, 1, __ATOMIC_RELAXED); }
+
+uint64_t tn__job_begun_ns(void) { return begun_ns; }
+
 static bool is_of(uint64_t owner, uint64_t asked) { return asked == TN__JOBS_OF_ALL || owner == asked; }
 
 /* Waits for a condition until `deadline_ms` at most. Returns false if that time has come. */
@@ -95,6 +102,9 @@ void tn__job_queue_work(void *data) {
     tn__unlock(&pool->lock);
     /* A thread inherits the environment of the thread that started it, and keeps what its last job has set. */
     fesetenv(FE_DFL_ENV);
+    /* A task may end another call than the one that it is a part of. */
+    const bool is_measured = job->queue == TN_JOBS_CALLS && __atomic_load_n(&measures, __ATOMIC_RELAXED) != 0;
+    begun_ns = is_measured ? tn__now_ns() : 0;
     tn__run_to_end(run_job, end_thread, &work);
     tn__lock(&pool->lock);
     pool->working--;

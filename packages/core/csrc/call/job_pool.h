@@ -34,6 +34,12 @@ typedef struct tn__job_pool {
   {.lock = TN__LOCK, .finished = TN__CONDITION, .idle_ms = (idle), \
    .queues = {TN__JOB_QUEUE(pool_name, 0), TN__JOB_QUEUE(pool_name, 1)}}
 
+/* Has the threads of all pools note when they begin a call. */
+void tn__job_pool_measure(void);
+
+/* The time of tn__now_ns() at which the call on this thread began, or 0. */
+uint64_t tn__job_begun_ns(void);
+
 /* The body of the threads of a queue. */
 void tn__job_queue_work(void *queue);
 

@@ -57,6 +57,8 @@ void tn_jobs_counts(tn_jobs_counts_t *out) {
   *out = (tn_jobs_counts_t){read_limit(getenv("TENON_THREADS")), running, waiting};
 }
 
+void tn_jobs_measure(void) { tn__job_pool_measure(); }
+
 void tn__jobs_remove_all(uint64_t owner) { tn__job_pool_remove_all(&pool, TN_JOBS_CALLS, owner); }
 
 int tn__jobs_wait(uint64_t owner, uint64_t deadline_ms) { return tn__job_pool_wait(&pool, owner, deadline_ms); }

@@ -22,7 +22,8 @@ typedef struct {
 static tn__lock_t lock = TN__LOCK;
 static block_t blocks[MOST_BLOCKS] = {{tn__static_stubs, tn__static_slots}};
 static size_t block_count = 1;
-static size_t used;        /* addresses that are or were stubs */
+static size_t used;        /* addresses that are or were stubs, or are left out */
+static size_t left_out;    /* addresses of the library that tn_stubs_generate() has left out */
 static size_t live;
 static uint32_t free_slot; /* 1 + the number of the first reusable slot, or 0; `timeout_ms` of each has the next */
 static bool is_full;       /* the system refuses more code */
@@ -117,9 +118,18 @@ void tn_stub_counts(tn_stub_counts_t *out) {
   tn__lock(&lock);
   *out = (tn_stub_counts_t){
       .live = live,
-      .dead = used - live,
-      .limit = (is_full ? block_count : MOST_BLOCKS) * (uint64_t)BLOCK_STUBS,
+      .dead = used - left_out - live,
+      .limit = (is_full ? block_count : MOST_BLOCKS) * (uint64_t)BLOCK_STUBS - left_out,
       .refused = tn__stub_refused(),
   };
+  tn__unlock(&lock);
+}
+
+void tn_stubs_generate(void) {
+  tn__lock(&lock);
+  if (used < TN__STATIC_STUBS) {
+    left_out += TN__STATIC_STUBS - used;
+    used = TN__STATIC_STUBS;
+  }
   tn__unlock(&lock);
 }

@@ -57,6 +57,16 @@ TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
 /* The number of bytes before the terminator of a text: `limit` if there is none in as many bytes. Reads no byte after the terminator. */
 TN_API size_t tn_text_length(const char *text, size_t limit);
 
+/* --- base/probes.c ------------------------------------------------------------------------------------------------ */
+
+/* Whether the library has the probes `tenon:call__begin` and `tenon:call__end` of USDT, as 0 or 1. */
+TN_API int32_t tn_probes_exist(void);
+
+/* Pass the probes. The texts are NUL-terminated. `call` is a number that the begin and the end of a call share. */
+TN_API void tn_probe_begin(const char *kernel, const char *convention, uint64_t call);
+TN_API void tn_probe_end(const char *kernel, const char *convention, uint64_t call, uint64_t queue_ns, uint64_t run_ns,
+                         int32_t failed);
+
 /* --- base/posix/library.c, library_file.c, function_symbol.c -------------------------------------------------------------- */
 
 /* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. If the program itself exports functions

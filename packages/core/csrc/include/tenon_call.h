@@ -186,12 +186,15 @@ TN_API void tn_driver_run(int32_t (*entry)(tn_call_frame_t *frame));
 typedef struct tn_completion {
   tn_message_t message; /* set by tn_completion_post() */
   uint64_t id;
+  uint64_t begun_ns; /* set by tn_completion_post() */
   int32_t status;
-  /* Writes results to the frame, from `integers[2]` on, and frees the object. The frame is null if nobody waits. */
+  /* Writes results to the frame, to `results` and from `integers[2]` to `integers[6]`, and frees the object. The frame is null if nobody
+   * waits. */
   void (*finish)(struct tn_completion *completion, tn_call_frame_t *frame);
 } tn_completion_t;
 
-/* Passes a completion to the thread of JavaScript that waits for it, from any thread. */
+/* Passes a completion to the thread of JavaScript that waits for it, from any thread. Its `integers[7]` has the time at which the call began
+ * on the thread that posts it, as tn_jobs_measure() says. */
 TN_API void tn_completion_post(uint64_t environment, tn_completion_t *completion);
 
 /* --- call/async_call.c --------------------------------------------------------------------------------------------- */
@@ -228,6 +231,10 @@ typedef struct {
 } tn_stub_counts_t;
 
 TN_API void tn_stub_counts(tn_stub_counts_t *out);
+
+/* From now on, the code of stubs is generated memory, of which profilers take the names from the process, and not the code of
+ * the library. Stubs that exist stay where they are. */
+TN_API void tn_stubs_generate(void);
 
 /* --- call/callback.c ---------------------------------------------------------------------------------------------- */
 
@@ -287,6 +294,10 @@ typedef struct {
 } tn_jobs_counts_t;
 
 TN_API void tn_jobs_counts(tn_jobs_counts_t *out);
+
+/* From now on, completions have the times in ns of process.hrtime() at which their calls began. The time is 0 if it is not known: before
+ * this function was called, on systems whose clock is another one, and if another thread ends the call than the one that ran it. */
+TN_API void tn_jobs_measure(void);
 
 /* --- call/guard.c ------------------------------------------------------------------------------------------------- */
 

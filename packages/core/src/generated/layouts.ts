@@ -174,8 +174,8 @@ export const LAYOUTS = {
     offsets: { environment: 0, threads: 8, timeout_ms: 12, run: 16, data: 24 },
   },
   tn_completion_t: {
-    size: 40,
-    offsets: { message: 0, id: 16, status: 24, finish: 32 },
+    size: 48,
+    offsets: { message: 0, id: 16, begun_ns: 24, status: 32, finish: 40 },
   },
   tn_stub_description_t: {
     size: 32,

@@ -200,6 +200,7 @@ export const STRUCTS = {
   tn_completion_t: {
     message: 'tn_message_t',
     id: 'uint64_t',
+    begun_ns: 'uint64_t',
     status: 'int32_t',
     finish: 'void *',
   },

@@ -18,6 +18,8 @@ export interface Runtime extends RuntimeInfo {
   readonly comparesRanges: boolean
   /** Whether koffi runs. It needs the libuv of Node.js, and Bun ends the process where libuv is missing. */
   readonly hasKoffi: boolean
+  /** Whether `process.hrtime()` is the monotonic clock of the system, which native code reads. */
+  readonly hasSystemClock: boolean
   /** Returns the arguments that run a file, with flags of the engine. */
   fileArguments(flags: readonly string[], path: string): string[]
   /** Returns the arguments that run the text of a module, with flags of Node.js. */
@@ -28,6 +30,7 @@ const asNode = {
   bufferAlignment: 16,
   comparesRanges: true,
   hasKoffi: true,
+  hasSystemClock: process.platform !== 'win32',
   fileArguments: (flags, path) => [...flags, path],
   moduleArguments: (flags, source) => [...flags, '--input-type=module', '--eval', source],
 } as const satisfies Partial<Runtime>
@@ -52,10 +55,18 @@ function findRuntime(versions: NodeJS.ProcessVersions): Runtime {
   const { bun, deno, electron, node } = versions
   if (bun !== undefined) {
     const missing = ['makes no buffer larger than 4 GiB', 'does not run koffi']
-    return { ...asNode, name: 'Bun', version: bun, missing, bufferAlignment: 8, hasKoffi: false }
+    return { ...asNode, name: 'Bun', version: bun, missing, bufferAlignment: 8, hasKoffi: false, hasSystemClock: false }
   }
   if (deno !== undefined)
-    return { ...asNode, ...asDeno, name: 'Deno', version: deno, missing: [], comparesRanges: false }
+    return {
+      ...asNode,
+      ...asDeno,
+      name: 'Deno',
+      version: deno,
+      missing: [],
+      comparesRanges: false,
+      hasSystemClock: false,
+    }
   if (electron !== undefined) {
     return { ...asNode, name: 'Electron', version: electron, missing: ['has no buffers over native memory'] }
   }

@@ -33,11 +33,14 @@ export interface CallTrace {
   readonly isAsync: boolean
   /** The time of the call, in milliseconds of `performance.now()`. It is 0 until `start` was published. */
   startTime: number
-  /** The time that the call waited for a worker, in nanoseconds. It is 0 for calls in this process. */
+  /**
+   * The time that the call waited for a worker, or in this process for a thread, in nanoseconds. It is 0 for synchronous calls of this process, and
+   * where the time is not known: on Windows, in Bun and Deno, and for a call that ends on another thread than it began on.
+   */
   queueTime: number
   /**
-   * The time in nanoseconds from the start of the call to its end, for an asynchronous call with the time until a thread was free. For a
-   * kernel in another process, the time that the worker took, or 0 if it did not answer.
+   * The time in nanoseconds from the start of the call to its end, without the time in the queue. For a kernel in another process, the time
+   * that the worker took, or 0 if it did not answer.
    */
   runTime: number
   /** The bytes of operands that were copied for the call, into shared memory or into another layout. */

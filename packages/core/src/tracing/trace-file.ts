@@ -127,7 +127,7 @@ export function traceToFile(file: string, { end, asyncEnd }: Ends): void {
     const ts = clock + trace.startTime * 1e3
     const common = { cat: trace.convention, pid, tid: threadId, id: `${threadId}:${++calls}` }
     add({ ...common, name: trace.kernel, ph: 'b', ts, args: argumentsOf(trace) })
-    if (trace.worker !== undefined) {
+    if (trace.worker !== undefined || trace.queueTime > 0) {
       add({ ...common, name: 'queue', ph: 'b', ts })
       add({ ...common, name: 'queue', ph: 'e', ts: Math.min(ts + trace.queueTime / 1e3, now) })
     }

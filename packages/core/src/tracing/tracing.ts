@@ -1,5 +1,7 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import type { CallTrace } from './call-trace.ts'
+import { passProbes } from './probes.ts'
+import { whileStarting } from './queue-time.ts'
 import { traceToFile } from './trace-file.ts'
 
 /** Publishes the events of calls. */
@@ -26,8 +28,9 @@ function makeTracing(): Tracing {
   ) as [Channel, Channel, Channel, Channel, Channel]
   const [start, end, asyncStart, asyncEnd, failed] = channels
   const { performance } = globalThis
-  const { TENON_TRACE: file } = process.env
+  const { TENON_TRACE: file, TENON_PROBES: probes } = process.env
   if (file !== undefined && file !== '') traceToFile(file, { end, asyncEnd })
+  if (probes === '1') passProbes({ start, end, asyncEnd })
 
   /** Whether anything subscribes to one of the channels. Asking all five in each call would take 4 ns. */
   let isActive = false
@@ -69,7 +72,7 @@ function makeTracing(): Tracing {
   }
 
   const settle = (trace: CallTrace): void => {
-    if (trace.worker === undefined) trace.runTime = elapsed(trace)
+    if (trace.worker === undefined) trace.runTime = elapsed(trace) - trace.queueTime
     asyncStart.publish(trace)
     asyncEnd.publish(trace)
   }
@@ -90,7 +93,7 @@ function makeTracing(): Tracing {
     traceLater: (trace, begin) =>
       between(trace, () => {
         try {
-          return begin()
+          return whileStarting(trace, begin)
         } catch (error) {
           return Promise.reject(error as Error)
         }

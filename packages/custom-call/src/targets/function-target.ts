@@ -9,6 +9,7 @@ import {
   innermostCall,
   inspectAsText,
   ManagedLifetime,
+  nameStub,
   readSignature,
   WORDS,
   words,
@@ -51,6 +52,7 @@ export class FunctionTarget extends ManagedLifetime {
     if (status !== 0) this.#callback.release()
     checkStatus(status, `making ${name} a handler`)
     this.#address = Number(out[0])
+    nameStub(this.#address, this)
     const addresses = addressesOf((stage) => (stage === 'execute' ? this.#address : 0))
     this.handler = new TypedHandler(name, this.gate, addresses, {})
   }

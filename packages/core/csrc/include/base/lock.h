@@ -19,6 +19,8 @@ static inline void tn__wait_for(tn__condition_t *condition, tn__lock_t *lock, un
   SleepConditionVariableSRW(condition, lock, ms, 0);
 }
 static inline unsigned long long tn__now_ms(void) { return GetTickCount64(); }
+/* The clock of JavaScript is another one here. */
+static inline unsigned long long tn__now_ns(void) { return 0; }
 static inline void tn__wake_one(tn__condition_t *condition) { WakeConditionVariable(condition); }
 static inline void tn__wake_all(tn__condition_t *condition) { WakeAllConditionVariable(condition); }
 
@@ -69,6 +71,11 @@ static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) { tn__
 static inline unsigned long long tn__now_ms(void) {
   const struct timespec now = tn__clock();
   return (unsigned long long)now.tv_sec * 1000 + (unsigned long long)now.tv_nsec / 1000000;
+}
+/* The time of process.hrtime() in JavaScript, or 0 where that is unknown. */
+static inline unsigned long long tn__now_ns(void) {
+  const struct timespec now = tn__clock();
+  return (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec;
 }
 static inline void tn__wake_one(tn__condition_t *condition) { pthread_cond_signal(&condition->condition); }
 static inline void tn__wake_all(tn__condition_t *condition) { pthread_cond_broadcast(&condition->condition); }

@@ -3,7 +3,8 @@
 #include "registers.h"
 #include "stub_support.h"
 
-enum { MANY_STUBS = 9000 };
+/* LIBRARY_CODE is the most bytes of the stubs that the library contains. */
+enum { MANY_STUBS = 9000, LIBRARY_CODE = 4096 * 32 };
 
 typedef int64_t integers_t(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 typedef double doubles_t(double, double, double, double, double, double, double, double, double, double);
@@ -209,6 +210,29 @@ static void call_stubs(void) {
   for (int i = 0; i < MANY_STUBS; i++) sum_of_results += ((one_t *)code_at(stubs[i]))(0) != i % 3 + 1;
 }
 
+TEST(stubs_are_generated_from_the_first_one_on_after_tn_stubs_generate) {
+  environment_t *environment = environment_open();
+  tn_stub_counts_t before, after;
+  environment->functions[FIRST_FUNCTION] = return_second;
+  void *const first = make_stub(describe(FIRST_FUNCTION));
+  tn_stub_counts(&before);
+  tn_stubs_generate();
+  tn_stubs_generate();
+  tn_stub_counts(&after);
+  CHECK(before.limit == 1048576 && after.limit < before.limit && after.limit > before.limit - 4096);
+  CHECK(after.live == before.live && after.dead == before.dead);
+  void *const second = make_stub(describe(FIRST_FUNCTION));
+  /* The code of the library is in one piece. */
+  const uintptr_t distance = (uintptr_t)second - (uintptr_t)first;
+  CHECK(distance > LIBRARY_CODE && 0 - distance > LIBRARY_CODE);
+  called = second;
+  CHECK(enter_code(environment, call_integers) == TN_CALL_RETURNED && integer_result == 2);
+  CHECK(tn_stub_close(first) == TN_OK && tn_stub_close(second) == TN_OK);
+  tn_stub_counts(&after);
+  CHECK(after.live == before.live - 1 && after.dead == before.dead + 2);
+  environment_close(environment);
+}
+
 TEST(more_stubs_than_the_library_contains_are_generated) {
   environment_t *environment = environment_open();
   tn_stub_counts_t before, after;
@@ -218,7 +242,7 @@ TEST(more_stubs_than_the_library_contains_are_generated) {
   tn_stub_counts(&before);
   for (int i = 0; i < MANY_STUBS; i++) stubs[i] = make_stub(describe(FIRST_FUNCTION + i % 3));
   tn_stub_counts(&after);
-  CHECK(after.live == before.live + MANY_STUBS && after.limit == 1048576);
+  CHECK(after.live == before.live + MANY_STUBS && after.limit == before.limit);
   CHECK(enter_code(environment, call_stubs) == TN_CALL_RETURNED && sum_of_results == 0);
   for (int i = 0; i < MANY_STUBS; i++) CHECK(tn_stub_close(stubs[i]) == TN_OK);
   tn_stub_counts(&after);

@@ -1,3 +1,5 @@
+import type { CallTrace } from '../../tracing/call-trace.ts'
+import { noteQueueTime, startedTrace } from '../../tracing/queue-time.ts'
 import { coreFunctions } from '../core-library.ts'
 import { checkStarted } from './check-started.ts'
 import { threadDriver } from './thread-driver.ts'
@@ -8,9 +10,15 @@ import { jobContexts, pendingJobs as pending, type Settle } from './pending-jobs
 import { shared } from './shared.ts'
 
 const ids = shared('ids of jobs', () => ({ last: 0 }))
+/** The messages of traced calls whose jobs are pending, by the ids of the jobs. */
+const tracedJobs: Map<number, CallTrace> = shared('traces of jobs', () => new Map<number, CallTrace>())
 /** The pending jobs for which the event loop does not wait. */
 const unreferenced = shared('unreferenced jobs', () => new Set<number>())
 let isListening = false
+let isMeasuring = false
+
+/** The word of the frame, from the general registers on, with the time at which a job has begun. */
+const BEGUN = 14
 
 /**
  * Expects the end of a job, which runs on another thread. The event loop keeps running until then.
@@ -20,6 +28,7 @@ let isListening = false
  */
 export function expectJob(settle: Settle): number {
   if (!isListening) listen()
+  if (!isMeasuring && startedTrace() !== undefined) measure()
   const id = ++ids.last
   add(id, settle)
   return id
@@ -28,6 +37,8 @@ export function expectJob(settle: Settle): number {
 function add(id: number, settle: Settle): void {
   if (pending.size === unreferenced.size) threadDriver().keepAlive(true)
   pending.set(id, settle)
+  const trace = startedTrace()
+  if (trace !== undefined) tracedJobs.set(id, trace)
   // Only functions need it.
   if (hasFunctions()) jobContexts.set(id, process.getBuiltinModule('node:async_hooks').AsyncLocalStorage.snapshot())
 }
@@ -36,6 +47,7 @@ function add(id: number, settle: Settle): void {
 export function forgetJob(id: number): boolean {
   const isPending = pending.delete(id)
   if (jobContexts.size > 0) jobContexts.delete(id)
+  if (tracedJobs.size > 0) tracedJobs.delete(id)
   const wasReferenced = unreferenced.size === 0 || !unreferenced.delete(id)
   if (isPending && wasReferenced && pending.size === unreferenced.size) threadDriver().keepAlive(false)
   return isPending
@@ -50,11 +62,19 @@ export function unrefJob(id: number): void {
 
 export const isPending = (id: number): boolean => pending.has(id)
 
+/** Has native code note when jobs begin, from the first traced call on. */
+function measure(): void {
+  isMeasuring = true
+  coreFunctions().tn_jobs_measure()
+}
+
 function listen(): void {
   isListening = true
   setJobDone(() => {
     const id = addressAt(WORDS.general)
     const settle = pending.get(id)
+    const trace = tracedJobs.size === 0 ? undefined : tracedJobs.get(id)
+    if (trace !== undefined) noteQueueTime(trace, addressAt(WORDS.general + BEGUN))
     if (!forgetJob(id)) return
     settle!(words[WORDS.general + 2]!)
   })
@@ -68,6 +88,7 @@ function listen(): void {
  * @throws {NativeError} if the system has no thread left.
  */
 export function submitCall(settle: () => void): void {
+  if (!isMeasuring && startedTrace() !== undefined) measure()
   const id = ++ids.last
   checkStarted(coreFunctions().tn_call_submit(id), 'starting a call on another thread')
   if (!isListening) listen()

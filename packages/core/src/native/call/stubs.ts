@@ -9,6 +9,7 @@ import { WORDS } from './frame-layout.ts'
 import { TWO_32, words } from './frame.ts'
 import { addFunction, removeFunction } from './functions.ts'
 import { type Slot, store } from './store.ts'
+import { nameStub } from '../../tracing/stub-names.ts'
 import { NO_PLACE, stubForm } from './stub-forms.ts'
 import { stubPlan } from './stub-plan.ts'
 import type { StubFunction, StubPlace } from './stub-steps.ts'
@@ -121,7 +122,9 @@ export function makeStub(
   fields[FIELD.isReusable] = unsafeReuse ? 1 : 0
   const status = coreFunctions().tn_stub_create(at, at + DESCRIPTION_SIZE)
   if (status !== 0) throw refusedStub(id, status)
-  return new Stub(fields[FIELD.out]! + fields[FIELD.out + 1]! * TWO_32, id)
+  const address = fields[FIELD.out]! + fields[FIELD.out + 1]! * TWO_32
+  nameStub(address, run)
+  return new Stub(address, id)
 }
 
 /** Frees the id of a stub that was not made. Returns the reason. */

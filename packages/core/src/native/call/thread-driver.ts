@@ -4,6 +4,7 @@ import { checkStatus, coreFunctions, coreLibrary } from '../core-library.ts'
 import type { KoffiDriver } from '../driver/driver-base.ts'
 import type { ModuleDriver, NodeModule } from '../driver/node-module.ts'
 import { isMainThread } from '../main-thread.ts'
+import { prepareStubNames } from '../../tracing/stub-names.ts'
 import { addressOf } from '../native-memory.ts'
 import { pollReadable } from '../poll-readable.ts'
 import { exitWait } from './exit-wait.ts'
@@ -67,6 +68,7 @@ function open(): ThreadDriver {
   const { driver } = coreLibrary()
   const abi = hostAbi()
   const wait = exitWait()
+  prepareStubNames()
   const made = driver.kind === 'koffi' ? openPlain(abi, driver) : openModule(abi, driver)
   const end = isMainThread()
     ? (code: number) => coreFunctions().tn_process_exit(code, wait)

@@ -1,0 +1,34 @@
+/** The time that asynchronous calls of this process wait for a thread. */
+import { runtime } from '../native/runtime.ts'
+import type { CallTrace } from './call-trace.ts'
+
+let started: CallTrace | undefined
+
+/** The message of the traced call that this thread is starting. Its job belongs to it. */
+export const startedTrace = (): CallTrace | undefined => started
+
+/** Starts a traced call. */
+export function whileStarting<T>(trace: CallTrace, begin: () => T): T {
+  const outer = started
+  started = trace
+  try {
+    return begin()
+  } finally {
+    started = outer
+  }
+}
+
+/** The difference of the clocks of `process.hrtime()` and `performance.now()` in milliseconds. */
+let clock: number | undefined
+
+/**
+ * Sets the queue time of a call.
+ *
+ * @param begun when a thread began it, in ns of `process.hrtime()`, or 0 if that is not known
+ */
+export function noteQueueTime(trace: CallTrace, begun: number): void {
+  if (begun === 0 || !runtime.hasSystemClock) return
+  clock ??= Number(process.hrtime.bigint()) / 1e6 - performance.now()
+  const waited = begun / 1e6 - clock - trace.startTime
+  trace.queueTime = Math.round(Math.min(Math.max(waited, 0), performance.now() - trace.startTime) * 1e6)
+}
