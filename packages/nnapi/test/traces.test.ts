@@ -2,7 +2,7 @@ import { tracingChannel } from 'node:diagnostics_channel'
 import type { CallTrace } from '@tenon/core'
 import { createPool } from '@tenon/pools'
 import { expect, onTestFinished, test } from 'vitest'
-import { operandSlice } from '../src/index.ts'
+import { createFence, operandSlice } from '../src/index.ts'
 import { addModel, homes } from './support.ts'
 
 test.each(homes)(
@@ -14,6 +14,7 @@ test.each(homes)(
     const prepared = await driver.prepare(model)
     const pool = createPool(4096)
     const messages: CallTrace[] = []
+    let launched = 0
     const calls = tracingChannel<object, CallTrace>('tenon:call')
     const note = (message: CallTrace): void => void messages.push(message)
     const subscribers = { start: () => {}, end: note, asyncStart: () => {}, asyncEnd: note, error: () => {} }
@@ -25,6 +26,17 @@ test.each(homes)(
       }
       prepared.run(slices)
       await prepared.runAsync(slices)
+      const burst = prepared.burst()
+      burst.run(slices)
+      burst.close()
+      const source = createFence()
+      const execution = await prepared.runFencedAsync(slices, { waitFor: [source.fence] })
+      launched = messages.length
+      source.signal()
+      await execution.info
+      // The call is over behind the outcome.
+      await new Promise(setImmediate)
+      for (const one of [execution, source.fence]) one.close()
     } finally {
       calls.unsubscribe(subscribers)
     }
@@ -35,6 +47,12 @@ test.each(homes)(
       [...one, false],
       [...one, true],
       [...one, true],
+      // The execution of the burst, and the launch and the end of the fenced one.
+      [...one, false],
+      [...one, true],
+      [...one, true],
     ])
+    expect(launched).toBe(5)
+    expect(messages.map(({ error }) => error)).toEqual(messages.map(() => undefined))
   },
 )

@@ -11,7 +11,7 @@ import { DeviceBuffer } from './device-buffer.ts'
 import { DriverHandles, valuesOf } from './driver-handle.ts'
 import type { AsyncRequestOptions, Backend, BackendModel, ExecutionResult, RequestOptions } from './driver.ts'
 import { Execution, readArguments, type RunArguments } from './execution.ts'
-import { traceRun, traceRunAsync } from './execution-trace.ts'
+import { traceFenced, traceRun, traceRunAsync } from './execution-trace.ts'
 import { Fence } from './fence.ts'
 import { FencedExecution, outcomeOf, type FencedOptions } from './fenced-execution.ts'
 import { checkMilliseconds, checkRequestOptions } from './request-options.ts'
@@ -121,18 +121,20 @@ export class PreparedModel extends ManagedLifetime {
    *
    * @throws {PoolsError} Q16 if the dimensions of an output are not known; and as {@link run}.
    * @example
-   * const source = createFence()
-   * const pool = createPool(64)
+   * const [source, pool] = [createFence(), createPool(64)]
    * const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
    * const execution = await prepared.runFencedAsync(args, { waitFor: [source.fence] })
    * pool.write(0, new Float32Array([1, 2]))
    * source.signal()
    * await execution.fence.waitAsync()
-   * const { status } = await execution.info
-   * status // 'NONE'
+   * (await execution.info).status // 'NONE'
    * for (const owned of [execution, source.fence, pool]) owned.close()
    */
   async runFencedAsync(args: RunArguments, options: FencedOptions = {}): Promise<FencedExecution> {
+    return traceFenced(this.model, () => this.#launch(args, options))
+  }
+
+  async #launch(args: RunArguments, options: FencedOptions): Promise<FencedExecution> {
     const { waitFor = [], deadlineAfterFences } = options
     checkRequestOptions<FencedOptions & RequestOptions>(options, 'waitFor', 'deadlineAfterFences')
     checkMilliseconds(deadlineAfterFences, 'deadlineAfterFences')
@@ -164,8 +166,7 @@ export class PreparedModel extends ManagedLifetime {
 
   /** Returns the role of an input of this model. */
   input(index: number, options?: RoleOptions): Role {
-    const { frequency = 1 } = checkOptions(options, ['frequency'])
-    return { preparedModel: this, isInput: true, index, frequency }
+    return { preparedModel: this, isInput: true, index, frequency: checkOptions(options, ['frequency']).frequency ?? 1 }
   }
 
   /** Returns the role of an output of this model. */
