@@ -184,8 +184,9 @@ function compare(path: string, debugPath: string, crashes: readonly Crash[], sig
 }
 
 /**
- * The frames must be those of gdb, without the outermost ones of a stack that is deeper than what a worker records. Where gdb skips the rows of
- * the table of lines that are no statements, `isRight` tells whether addr2line has the line.
+ * The frames must be those of gdb, without the outermost ones of a stack that is deeper than what a worker records. gdb skips the rows of the
+ * table of lines that are no statements, and prints the names of the source for functions of Rust that have others in the table of symbols; there
+ * `isRight` tells whether addr2line has the same function and line.
  */
 function compareStack(comparison: {
   readonly frames: readonly NativeFrame[]
@@ -198,10 +199,12 @@ function compareStack(comparison: {
   for (const [index, { pc, function: name, file, line, at }] of own.entries()) {
     const expected = stack[index]
     const functionOf = (text: string | null | undefined): string => (text ? identifierOf(text) : '?')
+    const isAtPlace = expected !== undefined && BigInt(pc) === BigInt(expected.pc)
     const isSame =
-      expected !== undefined && BigInt(pc) === BigInt(expected.pc) && functionOf(name) === functionOf(expected.name)
-    const isSameLine = expected?.line === line && basename(expected?.file ?? '') === basename(file ?? '')
-    if (isSame && (isSameLine || isRight(at))) continue
+      functionOf(name) === functionOf(expected?.name) &&
+      expected?.line === line &&
+      basename(expected?.file ?? '') === basename(file ?? '')
+    if (isAtPlace && (isSame || isRight(at))) continue
     fail(`frame ${index} is ${pc} ${name} ${file}:${line}, gdb has ${JSON.stringify(expected)}`)
     return
   }

@@ -1,5 +1,6 @@
 /** A library of Rust with a function for each kind of fault. */
-export const RUST_FAULTS = `use std::alloc::{alloc, dealloc, Layout};
+export const RUST_FAULTS = `#![allow(unconditional_recursion)]
+use std::alloc::{alloc, dealloc, Layout};
 use std::hint::black_box;
 use std::os::raw::{c_char, c_void};
 extern "C" {
