@@ -77,20 +77,18 @@ function form(name: string): string {
     lines(pointers, (i) => `checkOperand(memory${i})`),
     '        begin(target)\n',
     lines(all, (i) => (order[i] === 'p' ? `storeAddress(slot${i}, address${i})` : `storeScalar(slot${i}, value${i})`)),
+    '        gate.calls++\n',
     lines(pointers, (i) => `memory${i}.gate.calls++`),
-    isPlain
-      ? '        perform(target)\n'
-      : guarded(
-          lines(pointers, (i) => `  memory${i}.gate.calls--`),
-          'perform(target)',
-        ),
+    guarded('          gate.calls--\n' + lines(pointers, (i) => `  memory${i}.gate.calls--`), 'enter()'),
+    '        gate.calls--\n',
     lines(pointers, (i) => `memory${i}.gate.calls--`),
     '        return finish(target, code, undefined)\n',
   ]
+  const hasTexts = /[t>]/.test(name)
   return `    ${name === order ? name : `'${name}'`}: (target) => {
-      const { code } = target
+      const { code${hasTexts ? '' : ', gate, enter'} } = target
 ${all.length === 0 ? '' : `      const [${all.map((i) => `slot${i}`).join(', ')}] = target.slots as Slots\n`}      return function form(${all.map((i) => `value${i}`).join(', ')}) {
-${/[t>]/.test(name) ? bodyWithTexts(order) : body.join('')}      }
+${hasTexts ? bodyWithTexts(order) : body.join('')}      }
     },
 `
 }
@@ -118,7 +116,7 @@ type Slots = readonly [Slot, Slot, Slot, Slot, Slot, Slot]
 
 /** A function, for the reason that \`makeSteps()\` has. */
 function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
-  const { check, checkOperand, begin, perform, performTexts, finish, finishTexts } = callSteps
+  const { check, checkOperand, begin, performTexts, finish, finishTexts } = callSteps
   const { operandOf, addressIn, storeAddress, storeText, storeScalar } = argumentSteps
   const isTraced = isAnyTraced
   return {

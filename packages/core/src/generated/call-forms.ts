@@ -8,12 +8,12 @@ type Slots = readonly [Slot, Slot, Slot, Slot, Slot, Slot]
 
 /** A function, for the reason that `makeSteps()` has. */
 function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
-  const { check, checkOperand, begin, perform, performTexts, finish, finishTexts } = callSteps
+  const { check, checkOperand, begin, performTexts, finish, finishTexts } = callSteps
   const { operandOf, addressIn, storeAddress, storeText, storeScalar } = argumentSteps
   const isTraced = isAnyTraced
   return {
     p: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0] = target.slots as Slots
       return function form(value0) {
         check(target, arguments.length)
@@ -24,31 +24,41 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         checkOperand(memory0)
         begin(target)
         storeAddress(slot0, address0)
+        gate.calls++
         memory0.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         return finish(target, code, undefined)
       }
     },
     s: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0] = target.slots as Slots
       return function form(value0) {
         check(target, arguments.length)
         if (isTraced()) return traceForm(form, target, [value0])
         begin(target)
         storeScalar(slot0, value0)
-        perform(target)
+        gate.calls++
+        try {
+          enter()
+        } catch (error) {
+          gate.calls--
+          throw error
+        }
+        gate.calls--
         return finish(target, code, undefined)
       }
     },
     pp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1] = target.slots as Slots
       return function form(value0, value1) {
         check(target, arguments.length)
@@ -63,22 +73,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         begin(target)
         storeAddress(slot0, address0)
         storeAddress(slot1, address1)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         return finish(target, code, undefined)
       }
     },
     ps: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1] = target.slots as Slots
       return function form(value0, value1) {
         check(target, arguments.length)
@@ -90,19 +103,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         begin(target)
         storeAddress(slot0, address0)
         storeScalar(slot1, value1)
+        gate.calls++
         memory0.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         return finish(target, code, undefined)
       }
     },
     sp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1] = target.slots as Slots
       return function form(value0, value1) {
         check(target, arguments.length)
@@ -114,19 +130,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         begin(target)
         storeScalar(slot0, value0)
         storeAddress(slot1, address1)
+        gate.calls++
         memory1.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory1.gate.calls--
           throw error
         }
+        gate.calls--
         memory1.gate.calls--
         return finish(target, code, undefined)
       }
     },
     ss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1] = target.slots as Slots
       return function form(value0, value1) {
         check(target, arguments.length)
@@ -134,12 +153,19 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         begin(target)
         storeScalar(slot0, value0)
         storeScalar(slot1, value1)
-        perform(target)
+        gate.calls++
+        try {
+          enter()
+        } catch (error) {
+          gate.calls--
+          throw error
+        }
+        gate.calls--
         return finish(target, code, undefined)
       }
     },
     ppp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2] = target.slots as Slots
       return function form(value0, value1, value2) {
         check(target, arguments.length)
@@ -158,17 +184,20 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot0, address0)
         storeAddress(slot1, address1)
         storeAddress(slot2, address2)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
@@ -176,7 +205,7 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
       }
     },
     pps: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2] = target.slots as Slots
       return function form(value0, value1, value2) {
         check(target, arguments.length)
@@ -192,22 +221,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot0, address0)
         storeAddress(slot1, address1)
         storeScalar(slot2, value2)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         return finish(target, code, undefined)
       }
     },
     psp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2] = target.slots as Slots
       return function form(value0, value1, value2) {
         check(target, arguments.length)
@@ -223,22 +255,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot0, address0)
         storeScalar(slot1, value1)
         storeAddress(slot2, address2)
+        gate.calls++
         memory0.gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory2.gate.calls--
         return finish(target, code, undefined)
       }
     },
     pss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2] = target.slots as Slots
       return function form(value0, value1, value2) {
         check(target, arguments.length)
@@ -251,19 +286,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot0, address0)
         storeScalar(slot1, value1)
         storeScalar(slot2, value2)
+        gate.calls++
         memory0.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         return finish(target, code, undefined)
       }
     },
     spp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2] = target.slots as Slots
       return function form(value0, value1, value2) {
         check(target, arguments.length)
@@ -279,22 +317,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot0, value0)
         storeAddress(slot1, address1)
         storeAddress(slot2, address2)
+        gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
         return finish(target, code, undefined)
       }
     },
     sps: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2] = target.slots as Slots
       return function form(value0, value1, value2) {
         check(target, arguments.length)
@@ -307,19 +348,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot0, value0)
         storeAddress(slot1, address1)
         storeScalar(slot2, value2)
+        gate.calls++
         memory1.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory1.gate.calls--
           throw error
         }
+        gate.calls--
         memory1.gate.calls--
         return finish(target, code, undefined)
       }
     },
     ssp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2] = target.slots as Slots
       return function form(value0, value1, value2) {
         check(target, arguments.length)
@@ -332,19 +376,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot0, value0)
         storeScalar(slot1, value1)
         storeAddress(slot2, address2)
+        gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory2.gate.calls--
         return finish(target, code, undefined)
       }
     },
     sss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2] = target.slots as Slots
       return function form(value0, value1, value2) {
         check(target, arguments.length)
@@ -353,12 +400,19 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot0, value0)
         storeScalar(slot1, value1)
         storeScalar(slot2, value2)
-        perform(target)
+        gate.calls++
+        try {
+          enter()
+        } catch (error) {
+          gate.calls--
+          throw error
+        }
+        gate.calls--
         return finish(target, code, undefined)
       }
     },
     pppp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -381,19 +435,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot1, address1)
         storeAddress(slot2, address2)
         storeAddress(slot3, address3)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
@@ -402,7 +459,7 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
       }
     },
     ppps: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -422,17 +479,20 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot1, address1)
         storeAddress(slot2, address2)
         storeScalar(slot3, value3)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
@@ -440,7 +500,7 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
       }
     },
     ppsp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -460,17 +520,20 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot1, address1)
         storeScalar(slot2, value2)
         storeAddress(slot3, address3)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         memory3.gate.calls--
@@ -478,7 +541,7 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
       }
     },
     ppss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -495,22 +558,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot1, address1)
         storeScalar(slot2, value2)
         storeScalar(slot3, value3)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         return finish(target, code, undefined)
       }
     },
     pspp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -530,17 +596,20 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot1, value1)
         storeAddress(slot2, address2)
         storeAddress(slot3, address3)
+        gate.calls++
         memory0.gate.calls++
         memory2.gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory2.gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory2.gate.calls--
         memory3.gate.calls--
@@ -548,7 +617,7 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
       }
     },
     psps: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -565,22 +634,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot1, value1)
         storeAddress(slot2, address2)
         storeScalar(slot3, value3)
+        gate.calls++
         memory0.gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory2.gate.calls--
         return finish(target, code, undefined)
       }
     },
     pssp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -597,22 +669,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot1, value1)
         storeScalar(slot2, value2)
         storeAddress(slot3, address3)
+        gate.calls++
         memory0.gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory3.gate.calls--
         return finish(target, code, undefined)
       }
     },
     psss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -626,19 +701,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot1, value1)
         storeScalar(slot2, value2)
         storeScalar(slot3, value3)
+        gate.calls++
         memory0.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         return finish(target, code, undefined)
       }
     },
     sppp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -658,17 +736,20 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot1, address1)
         storeAddress(slot2, address2)
         storeAddress(slot3, address3)
+        gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
         memory3.gate.calls--
@@ -676,7 +757,7 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
       }
     },
     spps: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -693,22 +774,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot1, address1)
         storeAddress(slot2, address2)
         storeScalar(slot3, value3)
+        gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
         return finish(target, code, undefined)
       }
     },
     spsp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -725,22 +809,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot1, address1)
         storeScalar(slot2, value2)
         storeAddress(slot3, address3)
+        gate.calls++
         memory1.gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory1.gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory1.gate.calls--
         memory3.gate.calls--
         return finish(target, code, undefined)
       }
     },
     spss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -754,19 +841,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot1, address1)
         storeScalar(slot2, value2)
         storeScalar(slot3, value3)
+        gate.calls++
         memory1.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory1.gate.calls--
           throw error
         }
+        gate.calls--
         memory1.gate.calls--
         return finish(target, code, undefined)
       }
     },
     sspp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -783,22 +873,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot1, value1)
         storeAddress(slot2, address2)
         storeAddress(slot3, address3)
+        gate.calls++
         memory2.gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory2.gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory2.gate.calls--
         memory3.gate.calls--
         return finish(target, code, undefined)
       }
     },
     ssps: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -812,19 +905,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot1, value1)
         storeAddress(slot2, address2)
         storeScalar(slot3, value3)
+        gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory2.gate.calls--
         return finish(target, code, undefined)
       }
     },
     sssp: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -838,19 +934,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot1, value1)
         storeScalar(slot2, value2)
         storeAddress(slot3, address3)
+        gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory3.gate.calls--
         return finish(target, code, undefined)
       }
     },
     ssss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3] = target.slots as Slots
       return function form(value0, value1, value2, value3) {
         check(target, arguments.length)
@@ -860,12 +959,19 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot1, value1)
         storeScalar(slot2, value2)
         storeScalar(slot3, value3)
-        perform(target)
+        gate.calls++
+        try {
+          enter()
+        } catch (error) {
+          gate.calls--
+          throw error
+        }
+        gate.calls--
         return finish(target, code, undefined)
       }
     },
     pssss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3, slot4] = target.slots as Slots
       return function form(value0, value1, value2, value3, value4) {
         check(target, arguments.length)
@@ -880,19 +986,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot2, value2)
         storeScalar(slot3, value3)
         storeScalar(slot4, value4)
+        gate.calls++
         memory0.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         return finish(target, code, undefined)
       }
     },
     ppsss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3, slot4] = target.slots as Slots
       return function form(value0, value1, value2, value3, value4) {
         check(target, arguments.length)
@@ -910,22 +1019,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot2, value2)
         storeScalar(slot3, value3)
         storeScalar(slot4, value4)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         return finish(target, code, undefined)
       }
     },
     pppss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3, slot4] = target.slots as Slots
       return function form(value0, value1, value2, value3, value4) {
         check(target, arguments.length)
@@ -946,17 +1058,20 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot2, address2)
         storeScalar(slot3, value3)
         storeScalar(slot4, value4)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
@@ -964,7 +1079,7 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
       }
     },
     pppps: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3, slot4] = target.slots as Slots
       return function form(value0, value1, value2, value3, value4) {
         check(target, arguments.length)
@@ -988,19 +1103,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot2, address2)
         storeAddress(slot3, address3)
         storeScalar(slot4, value4)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
@@ -1009,7 +1127,7 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
       }
     },
     psssss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3, slot4, slot5] = target.slots as Slots
       return function form(value0, value1, value2, value3, value4, value5) {
         check(target, arguments.length)
@@ -1025,19 +1143,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot3, value3)
         storeScalar(slot4, value4)
         storeScalar(slot5, value5)
+        gate.calls++
         memory0.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         return finish(target, code, undefined)
       }
     },
     ppssss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3, slot4, slot5] = target.slots as Slots
       return function form(value0, value1, value2, value3, value4, value5) {
         check(target, arguments.length)
@@ -1056,22 +1177,25 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot3, value3)
         storeScalar(slot4, value4)
         storeScalar(slot5, value5)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         return finish(target, code, undefined)
       }
     },
     pppsss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3, slot4, slot5] = target.slots as Slots
       return function form(value0, value1, value2, value3, value4, value5) {
         check(target, arguments.length)
@@ -1093,17 +1217,20 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeScalar(slot3, value3)
         storeScalar(slot4, value4)
         storeScalar(slot5, value5)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
@@ -1111,7 +1238,7 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
       }
     },
     ppppss: (target) => {
-      const { code } = target
+      const { code, gate, enter } = target
       const [slot0, slot1, slot2, slot3, slot4, slot5] = target.slots as Slots
       return function form(value0, value1, value2, value3, value4, value5) {
         check(target, arguments.length)
@@ -1136,19 +1263,22 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
         storeAddress(slot3, address3)
         storeScalar(slot4, value4)
         storeScalar(slot5, value5)
+        gate.calls++
         memory0.gate.calls++
         memory1.gate.calls++
         memory2.gate.calls++
         memory3.gate.calls++
         try {
-          perform(target)
+          enter()
         } catch (error) {
+          gate.calls--
           memory0.gate.calls--
           memory1.gate.calls--
           memory2.gate.calls--
           memory3.gate.calls--
           throw error
         }
+        gate.calls--
         memory0.gate.calls--
         memory1.gate.calls--
         memory2.gate.calls--
