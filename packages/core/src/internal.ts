@@ -162,6 +162,7 @@ export { resolveAttributes } from './signatures/resolve-attributes.ts'
 export { resolveCall, type CallType } from './signatures/resolve-call.ts'
 export { inferSizes, type InferSizes } from './signatures/infer-sizes.ts'
 export {
+  type ArgumentsFor,
   type AttributesInput,
   type AttributesOutput,
   type OperandsFor,
@@ -173,6 +174,15 @@ export {
   type ValueFor,
   type TypedDictionary,
 } from './signatures/signature-types.ts'
+export {
+  bytesOfStrings,
+  emptyStrings,
+  giveStrings,
+  heldOperand,
+  lentStrings,
+  shareStrings,
+  stringsOfBytes,
+} from './strings/function-strings.ts'
 export { DEFAULT_STRING_LAYOUT, STRING_LAYOUTS, stringName, stringSize } from './strings/string-layout.ts'
 export {
   checkStrings,
@@ -195,6 +205,8 @@ export {
   hasStringClass,
   loadStringsWith,
   makeStrings,
+  requireStringClass,
+  type StringArgument,
   type StringMemory,
 } from './strings/string-tensor-like.ts'
 export { stringType } from './types/string-type.ts'

@@ -97,8 +97,12 @@ test('a text knows which operands and results are strings', () => {
   }>()
   const all = targetCall('(...texts: string<tflite>[n]) -> (same: string[n])', handler)
   expectTypeOf(all([words, words])).toEqualTypeOf<StringTensorLike>()
-  registry.registerFunction('bytes', '(text: string[n]) -> (y: s32[n])', ([text]) => {
-    expectTypeOf(text).toEqualTypeOf<Tensor>()
+  registry.registerFunction('repeat', '(text: string[n], k: s64) -> (out: string[n])', ([text, k], [out]) => {
+    expectTypeOf(k).toEqualTypeOf<Tensor>()
+    text.toArray().forEach((one, i) => out.set(i, one))
+    expectTypeOf(text.get(0)).toEqualTypeOf<string>()
+    // @ts-expect-error strings are no numbers
+    out.set(0, 1)
   })
 })
 

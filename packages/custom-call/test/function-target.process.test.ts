@@ -1,5 +1,12 @@
 import { fileURLToPath } from 'node:url'
-import { ArgumentError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
+import {
+  ArgumentError,
+  ScopeClosedError,
+  ScopeHeldError,
+  tensor,
+  type Tensor,
+  type UnsupportedError,
+} from '@tenon/core'
 import { callsInProgress, liveCallbacks } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import {
@@ -299,4 +306,10 @@ describe('the lifetime of a function target', () => {
     expect((error as Error).cause).toBeUndefined()
     call.close()
   })
+})
+
+test('a signature with strings needs the class of string tensors', () => {
+  const open = (): FunctionTarget => FunctionTarget.open('mine', '(text: string[n]) -> (out: string[n])', () => {})
+  expect(open).toThrow('the strings of mine need the class StringTensor, which is not loaded')
+  expect((thrownBy(open) as UnsupportedError).hint).toContain("Write import '@tenon/tstring'")
 })

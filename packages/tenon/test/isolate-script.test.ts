@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import { tensor, KernelDeadlineError } from '@tenon/core'
+import { tensor, KernelDeadlineError, type Tensor } from '@tenon/core'
 import { KernelCrashError } from '@tenon/isolate'
 import { UnknownError } from '@tenon/custom-call'
+import { NativeScope } from '@tenon/scope'
 import { StringTensor } from '@tenon/tstring'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Library, type IsolatedLibrary } from '../src/index.ts'
@@ -64,17 +65,62 @@ describe("kernels in TypeScript, with host: 'node'", () => {
     expect(lengths(StringTensor.from(texts, { layout })).toArray()).toEqual([0, 2, 52])
   })
 
+  test.each(['tf', 'rfc16', 'rfc24'] as const)('return strings of any length in the layout %s', async (layout) => {
+    const signature = `(text: string[n]) -> (first: string<${layout}>[n], second: string<${layout}>[n]); times: s32`
+    const texts = ['a', '', 'ü'.repeat(7), 'x'.repeat(23), 'y'.repeat(3000)]
+    for (const name of ['repeat', 'repeatLater']) {
+      const repeat = library.kernel(name, { signature })
+      for (const times of [0, 1, 2, 50]) {
+        const made = repeat(StringTensor.from(texts), { times }) as unknown as Record<string, StringTensor>
+        const later = (await repeat.async(StringTensor.from(texts), { times })) as unknown as typeof made
+        for (const { first, second } of [made, later] as { first: StringTensor; second: StringTensor }[]) {
+          expect([first, second].map((one) => [one instanceof StringTensor, one.layout])).toEqual([
+            [true, layout],
+            [true, layout],
+          ])
+          expect(first.toArray()).toEqual(texts.map((text) => text.repeat(times)))
+          expect(second.toArray()).toEqual(texts)
+        }
+      }
+    }
+  })
+
+  test('return strings in memory of the option allocator, and calls in flight together have their own', async () => {
+    const repeat = library.kernel('repeatLater', { signature: '(text: string[n]) -> (out: string[n]); times: s32' })
+    const scope = NativeScope.ofConfined()
+    const own = repeat(StringTensor.from(['abc']), { times: 20 }, { allocator: scope }) as unknown as StringTensor
+    expect(own.toArray()).toEqual(['abc'.repeat(20)])
+    scope.close()
+    expect(() => own.get(0)).toThrow('closed')
+    const all = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => repeat.async(StringTensor.from([`${i}`, 'long']), { times: 20 + i })),
+    )
+    all.forEach((out, i) => {
+      expect((out as unknown as StringTensor).toArray()).toEqual([`${i}`.repeat(20 + i), 'long'.repeat(20 + i)])
+    })
+  })
+
   test.each([
-    ['tf', 22],
-    ['rfc16', 15],
-    ['rfc24', 23],
-  ] as const)('return strings of the layout %s that fit into their structs, of %i bytes', async (layout, most) => {
-    const upper = library.kernel('upper', { signature: `(text: string[n]) -> (capitals: string<${layout}>[n])` })
-    const capitals = upper(StringTensor.from(['a', '', 'ü'.repeat(7), 'x'.repeat(most)])) as unknown as StringTensor
-    expect(capitals).toBeInstanceOf(StringTensor)
-    expect([capitals.layout, capitals.toArray()]).toEqual([layout, ['A', '', 'Ü'.repeat(7), 'X'.repeat(most)]])
-    const error = await errorOf(() => upper(StringTensor.from(['x'.repeat(most + 1)])))
-    expect(error.cause).toMatchObject({ name: 'TensorLimitError' })
+    ['damage', 'ArgumentError', 'result 0 must have valid strings'],
+    ['throw', 'RangeError', 'no luck'],
+  ])('fail if they %s the strings of a result', async (how, name, message) => {
+    const spoil = library.kernel('spoil', { signature: '(text: string[n]) -> (out: string[n]); how: string' })
+    const error = await errorOf(() => spoil(StringTensor.from(['a']), { how }))
+    expect(error.cause).toMatchObject({ name })
+    expect(error.message).toContain(message)
+    expect((spoil(StringTensor.from(['a']), { how: 'close' }) as unknown as StringTensor).get(0)).toBe('a'.repeat(100))
+  })
+
+  test('leave no strings in their process', async () => {
+    const repeat = library.kernel('repeat', { signature: '(text: string[n]) -> (out: string[n]); times: s32' })
+    const size = (): number =>
+      Number((library.kernel('memory', { signature: '() -> (size: f64[1])' })() as Tensor).toArray()[0])
+    const run = (): void => void repeat(StringTensor.from(['x'.repeat(1 << 10)]), { times: 1 << 10 })
+    for (let i = 0; i < 10; i++) run()
+    const before = size()
+    for (let i = 0; i < 200; i++) run()
+    // A MiB that each call kept would be 200.
+    expect(size() - before).toBeLessThan(20)
   })
 
   test('that throw are errors of the call, with the thrown error as the cause', async () => {

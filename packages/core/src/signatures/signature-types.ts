@@ -1,7 +1,7 @@
 import type { Segment } from '../memory/segment.ts'
 import type { TypedArray } from '../types/dtype.ts'
 import type { ArrayOf, Canonical, DTypeName, ElementOf, InputOf } from '../types/element-types.ts'
-import type { StringTensorLike } from '../strings/string-tensor-like.ts'
+import type { StringArgument, StringTensorLike } from '../strings/string-tensor-like.ts'
 import type { Tensor } from '../types/tensor.ts'
 import type { ParameterKind } from './kernel-signature.ts'
 
@@ -221,6 +221,18 @@ export type TensorsFor<Parameters extends ParameterTypes> = ParameterTypes exten
         ? readonly [Tensor?, ...TensorsFor<Rest>]
         : readonly [Tensor, ...TensorsFor<Rest>]
     : readonly []
+
+/** A tensor, or one of strings that can be read and set, for each parameter of a function in TypeScript. */
+export type ArgumentsFor<Parameters extends ParameterTypes> = ParameterTypes extends Parameters
+  ? readonly Tensor[]
+  : Parameters extends readonly [infer First extends ParameterTypes[number], ...infer Rest extends ParameterTypes]
+    ? First[1] extends 'remaining'
+      ? readonly ArgumentFor<First>[]
+      : First[1] extends 'optional'
+        ? readonly [ArgumentFor<First>?, ...ArgumentsFor<Rest>]
+        : readonly [ArgumentFor<First>, ...ArgumentsFor<Rest>]
+    : readonly []
+type ArgumentFor<Parameter extends ParameterTypes[number]> = Parameter[2] extends 'strings' ? StringArgument : Tensor
 
 /** The tensor of an operand or a result of a kernel. */
 export type ValueFor<Parameter extends ParameterTypes[number]> = Parameter[2] extends 'strings'

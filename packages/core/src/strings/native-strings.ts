@@ -149,11 +149,18 @@ export interface PackedSizes {
   readonly data: number
 }
 
-function describeTarget({ layout }: NativeStrings, { table, data }: PackedSizes, start: number): NativeStruct {
+const { TN_TSTRING_AS_OFFSET: AS_OFFSET, TN_TSTRING_AS_BLOCK: AS_BLOCK } = CONSTANTS
+
+function describeTarget(
+  { layout }: NativeStrings,
+  { table, data }: PackedSizes,
+  start: number,
+  form: number = AS_OFFSET,
+): NativeStruct {
   const { target } = structs()
   target.setInt(TARGET.layout, STRING_LAYOUTS.indexOf(layout))
   target.setInt(TARGET.abi, CONSTANTS.TN_TSTRING_LE64)
-  target.setInt(TARGET.form, CONSTANTS.TN_TSTRING_AS_OFFSET)
+  target.setInt(TARGET.form, form)
   target.setInt(TARGET.is_inline, 1)
   target.setSize(TARGET.table_size, table)
   target.setSize(TARGET.data_size, data)
@@ -173,8 +180,20 @@ export function measurePacked(strings: NativeStrings, place: string): PackedSize
 
 /** Copies strings, without pointers, into memory of the measured size. @throws {ArgumentError} if they have changed meanwhile. */
 export function writePacked(strings: NativeStrings, sizes: PackedSizes, to: Segment, place: string): void {
+  convert(strings, describeTarget(strings, sizes, startOf(to)), place)
+}
+
+/**
+ * Copies strings to structs, whose contents are overwritten. Strings that do not fit into them become blocks of malloc, which the structs own.
+ *
+ * @throws {ArgumentError} for damaged strings. The structs have no blocks then.
+ */
+export function writeBlocks(strings: NativeStrings, to: Segment, place: string): void {
+  convert(strings, describeTarget(strings, { table: to.byteSize, data: 0 }, startOf(to), AS_BLOCK), place)
+}
+
+function convert(strings: NativeStrings, target: NativeStruct, place: string): void {
   const { tensor, fault } = describe(strings)
-  const target = describeTarget(strings, sizes, startOf(to))
   const status = coreFunctions().tn_tstring_convert(tensor.address, 0, strings.count, target.address, fault.address)
   checkStatusOf(status, place)
 }

@@ -101,6 +101,15 @@ export function checkStrings(operand: Tensor, { shared, isCopied = false }: Stri
   return { tensor, regions: NONE }
 }
 
+/** Checks the elements of an operand of a call in progress again, and copies its strings, without pointers. @throws as {@link checkStrings} */
+export function copyOfOperand(operand: Tensor): Segment {
+  if (memories.has(operand)) return segments.get(checkStrings(operand, { isCopied: true }).tensor)!
+  // The call itself reads a copy.
+  const { layout, shape } = operand.type.strings!
+  const segment = segments.get(operand)!
+  return copied({ layout, count: countOf(shape), segment, follows: false }, gcAllocator, 'a string tensor')
+}
+
 const NONE: readonly Gated[] = []
 
 /** The blocks besides that of the table. Most tensors have one for all of their memory. */
@@ -109,7 +118,8 @@ function othersIn({ block }: Segment, regions: readonly Segment[]): readonly Gat
   return regions.filter((region) => region.block !== block).map((region) => region.block)
 }
 
-function copied(strings: NativeStrings, allocator: NativeAllocator, place: string): Segment {
+/** Copies strings to memory of an allocator, without pointers. @throws {ArgumentError} for damaged strings */
+export function copied(strings: NativeStrings, allocator: NativeAllocator, place: string): Segment {
   if (stringSize(strings.layout) === 0) return copyOf(strings.segment, allocator)
   const sizes = measurePacked(strings, place)
   const to = allocator.allocate(sizes.table + sizes.data, TENSOR_ALIGNMENT)

@@ -1,3 +1,4 @@
+import { UnsupportedError } from '../errors/kinds.ts'
 import type { Segment } from '../memory/segment.ts'
 import type { StringLayout } from './string-layout.ts'
 
@@ -11,6 +12,15 @@ export interface StringTensorLike {
   readonly shape: readonly number[]
   /** The memory of the elements: a struct of 24 or 16 bytes for each, or the buffer of a layout without structs. */
   readonly segment: Segment
+}
+
+/** What functions in TypeScript use of the tensors that they get, which are of the first announced class: `StringTensor` of `tenon/tstring`. */
+export interface StringArgument extends StringTensorLike {
+  /** The number of strings. */
+  readonly length: number
+  get(index: number): string
+  set(index: number, text: string | Uint8Array): void
+  toArray(): string[]
 }
 
 /** The memory of a tensor of strings. Everything in it was checked, except the elements. */
@@ -66,4 +76,13 @@ export function makeStrings(parts: StringTensorLike, isShared: boolean): StringT
   if (classes.length === 0) load?.()
   const [first] = classes
   return first === undefined ? Object.freeze({ ...parts }) : first.make(parts, isShared)
+}
+
+/** Loads the class for a function in TypeScript, which gets tensors of it. @throws {UnsupportedError} if there is none */
+export function requireStringClass(user: string): void {
+  if (classes.length === 0) load?.()
+  if (classes.length > 0) return
+  throw new UnsupportedError(`the strings of ${user} need the class StringTensor, which is not loaded`, {
+    hint: "Write import '@tenon/tstring', or import 'tenon/tstring', before.",
+  })
 }

@@ -120,8 +120,9 @@ function exactCallee(
 }
 
 function exactTypes(parameters: readonly Parameter[]): TensorType[] | undefined {
-  const types = parameters.flatMap(({ kind, isToken, dtypes, shape, layout }) => {
-    const isExact = kind === 'one' && !isToken && layout === undefined && dtypes.length === 1
+  const types = parameters.flatMap(({ kind, isToken, dtypes, shape, layout, stringLayout }) => {
+    const isPlain = !isToken && layout === undefined && stringLayout === undefined
+    const isExact = kind === 'one' && isPlain && dtypes.length === 1
     if (!isExact || !shape?.every((size) => typeof size === 'number')) return []
     return [tensorType(dtypes[0]!, shape, { packing: 'element' })]
   })

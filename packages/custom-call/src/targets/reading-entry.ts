@@ -3,13 +3,13 @@ import {
   innermostCall,
   resolveCall,
   withLayout,
+  type ArgumentsFor,
   type AttributesOutput,
   type CallbackFunction,
   type CallType,
   type Gated,
   type OperandsOf,
   type ResultsOf,
-  type TensorsFor,
 } from '@tenon/core/internal'
 import type { Attribute } from '../attributes/attribute.ts'
 import { readAttributes } from '../attributes/read-attributes.ts'
@@ -21,30 +21,42 @@ import { refused } from '../errors/xla-error-classes.ts'
 import { readFrame, type ReadBuffer } from '../native/read-frame.ts'
 import { fail, refusePromise } from './function-failure.ts'
 import { useLentMemory } from './lent-memory.ts'
+import { stringArguments } from './string-arguments.ts'
 
 /**
  * A kernel in TypeScript. The function reads the operands and the attributes and writes the results, whose contents are initially
  * undefined. It borrows the tensors until it returns. An error that the function throws becomes the error of the call. The function
  * must not return a promise.
+ *
+ * Operands and results of strings are tensors of the class `StringTensor`, which the function may keep: operands are copies, and results are
+ * empty strings at first. What the function has set is copied to the caller when it returns, with a block of malloc for each string that does
+ * not fit into its struct, which the caller owns.
  */
 export type TargetFunction<Text extends string = string> = (
-  operands: TensorsFor<OperandsOf<Text>>,
-  results: TensorsFor<ResultsOf<Text>>,
+  operands: ArgumentsFor<OperandsOf<Text>>,
+  results: ArgumentsFor<ResultsOf<Text>>,
   attributes: AttributesOutput<Text, Attribute>,
 ) => void
 
 /** Makes the entry for a function whose sizes and attributes differ from call to call. It never throws. */
 export function readingEntry(name: string, signature: KernelSignature, run: TargetFunction): CallbackFunction {
+  const strings = stringArguments(name, signature)
   const layouts = signatureLayouts(withoutTokens(signature.operands), withoutTokens(signature.results))
   return (_, call) => {
     try {
-      const { operands, results, attributes } = readFrame(call, name)
+      const { attributes, ...read } = readFrame(call, name)
+      const [operands, results] = strings?.typed(read.operands, read.results) ?? [read.operands, read.results]
       const attrs = readAttributes(signature.attributes, attributes, name)
       checkBuffers(signature, operands, results, attrs)
       const all = [...operands, ...results]
       const buffers = layouts.isPlain ? all : inLayouts(signature, layouts, operands, results, all)
-      const use = (tensors: readonly Tensor[]): void =>
-        refusePromise(name, run(tensors.slice(0, operands.length), tensors.slice(operands.length), attrs))
+      const use = (tensors: readonly unknown[]): void => {
+        const [first, rest] = [tensors.slice(0, operands.length), tensors.slice(operands.length)] as Tensor[][]
+        refusePromise(name, run(first!, rest!, attrs))
+      }
+      if (strings !== undefined) {
+        return useLentMemory(name, buffers, operands.length, (tensors) => strings.run(tensors, operands.length, use))
+      }
       const tensors = callersTensors(buffers)
       if (tensors !== undefined) use(tensors)
       else useLentMemory(name, buffers, operands.length, use)

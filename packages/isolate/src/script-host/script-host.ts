@@ -3,6 +3,7 @@ import { encode } from '@msgpack/msgpack'
 import type { Segment } from '@tenon/core'
 import { CONSTANTS, fileIdentity, LAYOUTS, STATUS } from '@tenon/core/internal'
 import { check, out, outAddress, sharing } from '@tenon/pools/internal'
+import { KeptStrings } from './kept-strings.ts'
 import { operandSize, readOperand, type TakenRequest, type RequestOperand } from './taken-request.ts'
 import { ScriptHostError } from './script-host-error.ts'
 import { LoadedKernel, readKernelRequest, type ScriptCall } from './script-kernel.ts'
@@ -22,6 +23,7 @@ export class ScriptHost {
   readonly #modules = new Map<number, Modules>()
   readonly #kernels = new Map<number, LoadedKernel>()
   readonly #memories = new Map<number, ScriptMemory>()
+  readonly #kept = new KeptStrings()
   readonly #call: ScriptCall = { isCancelled: () => sharing().tn_host_is_cancelled() !== 0 }
 
   /** Answers a request. Returns a promise only for a request that has to wait. */
@@ -39,7 +41,7 @@ export class ScriptHost {
       case CONSTANTS.TN_HOST_RUN:
         return this.#run(request)
       case CONSTANTS.TN_HOST_HELLO:
-        return void request.succeed(hello())
+        return void request.succeed({ body: hello() })
       case CONSTANTS.TN_HOST_LOAD:
         return this.#load(request)
       case CONSTANTS.TN_HOST_KERNEL:
@@ -52,6 +54,12 @@ export class ScriptHost {
       case CONSTANTS.TN_HOST_RELEASE_MEMORY:
         this.#memories.get(request.target)?.close()
         this.#memories.delete(request.target)
+        return void request.succeed()
+      case CONSTANTS.TN_HOST_FETCH:
+        this.#kept.fetch(request.target, request.body(), this.#segmentOf(request.operand(0)))
+        return void request.succeed()
+      case CONSTANTS.TN_HOST_RELEASE_VALUE:
+        this.#kept.release(request.target)
         return void request.succeed()
       default:
         throw new ScriptHostError(`a worker in Node.js does not have the operation ${request.operation}`)
@@ -105,21 +113,25 @@ export class ScriptHost {
     if (segments.length !== kernel.count) {
       throw new ScriptHostError(`the kernel must have ${kernel.count} operands and results, got ${segments.length}`)
     }
-    const start = process.hrtime.bigint()
-    const end = (): void => request.succeed(undefined, process.hrtime.bigint() - start)
     const fail = (error: unknown): void =>
       request.fail({
         error: CONSTANTS.TN_HOST_SCRIPT_ERROR,
         status: STATUS.KERNEL_FAILED.value,
         body: encodeError(error),
       })
-    let returned: unknown
     try {
-      returned = kernel.run(segments, this.#call)
+      const values = kernel.valuesOf(segments)
+      const start = process.hrtime.bigint()
+      const end = (): void => {
+        const nanoseconds = process.hrtime.bigint() - start
+        const long = kernel.takeStrings(segments, values)
+        request.succeed({ nanoseconds, ...(long.length > 0 ? this.#kept.keep(long) : {}) })
+      }
+      const returned: unknown = kernel.run(values, this.#call)
+      return returned instanceof Promise ? returned.then(end).catch(fail) : void end()
     } catch (error) {
       return void fail(error)
     }
-    return returned instanceof Promise ? returned.then(end, fail) : void end()
   }
 
   #operandsOf(request: TakenRequest): RequestOperand[] {

@@ -1,7 +1,17 @@
 import { createRequire } from 'node:module'
 import { decode } from '@msgpack/msgpack'
 import { tensor, type DType, type Segment, type StringLayout, type StringTensorLike, type Tensor } from '@tenon/core'
-import { CONSTANTS, hasStringClass, LAYOUTS, makeStrings, STATUS } from '@tenon/core/internal'
+import {
+  CONSTANTS,
+  emptyStrings,
+  hasStringClass,
+  LAYOUTS,
+  makeStrings,
+  shareStrings,
+  STATUS,
+  stringType,
+} from '@tenon/core/internal'
+import type { LongStrings } from './kept-strings.ts'
 import { ScriptHostError } from './script-host-error.ts'
 
 /** What a kernel can ask about its call. */
@@ -14,8 +24,8 @@ export interface ScriptCall {
  * A kernel in TypeScript for workers in Node.js: an exported function of a module. It reads the operands, writes the results, and
  * borrows both until it returns, or until its promise settles. An operand that the caller omits is null.
  *
- * Operands and results of strings are tensors of the class `StringTensor`. The results are empty strings at first, and hold what fits in their
- * structs: 22 bytes each, 23 for `rfc24`, or 15 for `rfc16`.
+ * Operands and results of strings are tensors of the class `StringTensor`. The results are empty strings at first, and can be set to strings of
+ * any length.
  *
  * @example
  * export function double([x]: readonly Tensor[], [y]: readonly Tensor[]): void {
@@ -23,7 +33,7 @@ export interface ScriptCall {
  * }
  */
 export type ScriptKernel = (
-  operands: readonly (Tensor | StringTensorLike | null)[],
+  operands: readonly ScriptValue[],
   results: readonly (Tensor | StringTensorLike)[],
   attributes: Readonly<Record<string, unknown>>,
   call: ScriptCall,
@@ -73,6 +83,9 @@ export function readKernelRequest(body: Uint8Array): KernelRequest {
   }
 }
 
+/** A tensor of a run; null for one that is missing. */
+type ScriptValue = Tensor | StringTensorLike | null
+
 /** A function of a module, with the types of its tensors. */
 export class LoadedKernel {
   readonly #run: ScriptKernel
@@ -104,26 +117,38 @@ export class LoadedKernel {
     return this.#facts.length
   }
 
-  /**
-   * Runs the function on memory.
-   *
-   * @param segments operands before results; null for a missing one. @throws what the function throws.
-   */
-  run(segments: readonly (Segment | null)[], call: ScriptCall): void | Promise<void> {
-    const tensors = this.#facts.map((facts, i) => {
+  /** The tensors for a run over memory. @param segments operands before results; null for a missing one. */
+  valuesOf(segments: readonly (Segment | null)[]): readonly ScriptValue[] {
+    return this.#facts.map((facts, i) => {
       const segment = segments[i]
       if (facts === null || segment === null) return null
       const [dtype, sizes, layout] = facts
       const shape = sizes.map(Number)
+      if (layout === undefined) return tensor(dtype as DType, shape, segment!)
+      if (i >= this.#operandCount) return emptyStrings(stringType(layout, shape))
       // The client can change the memory while the function runs.
-      if (layout !== undefined) return makeStrings({ layout, shape, segment: segment! }, true)
-      return tensor(dtype as DType, shape, segment!)
+      return makeStrings({ layout, shape, segment: segment! }, true)
     })
-    return this.#run(
-      tensors.slice(0, this.#operandCount),
-      tensors.slice(this.#operandCount) as (Tensor | StringTensorLike)[],
-      this.#attributes,
-      call,
-    )
+  }
+
+  /** Runs the function. @param values of {@link valuesOf}. @throws what the function throws */
+  run(values: readonly ScriptValue[], call: ScriptCall): void | Promise<void> {
+    const results = values.slice(this.#operandCount) as (Tensor | StringTensorLike)[]
+    return this.#run(values.slice(0, this.#operandCount), results, this.#attributes, call)
+  }
+
+  /**
+   * Copies the strings of results to the memory of a run.
+   *
+   * @returns those that do not fit into it. @throws {ArgumentError} if the function has damaged strings
+   */
+  takeStrings(segments: readonly (Segment | null)[], values: readonly ScriptValue[]): LongStrings[] {
+    return values.flatMap((value, operand): LongStrings[] => {
+      const segment = segments[operand]
+      const isResult = operand >= this.#operandCount && this.#facts[operand]?.[2] !== undefined
+      if (!isResult || value === null || segment === null || segment === undefined) return []
+      const strings = shareStrings(value as StringTensorLike, segment, `result ${operand - this.#operandCount}`)
+      return strings === undefined ? [] : [{ operand, strings }]
+    })
   }
 }

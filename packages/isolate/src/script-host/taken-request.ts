@@ -16,6 +16,15 @@ export interface RequestFailure {
   readonly body: Uint8Array
 }
 
+/** A successful answer. */
+export interface RequestSuccess {
+  readonly body?: Uint8Array
+  /** The id of a value that the client fetches and releases. The body names its parts: see `tn_host_strings_t`. */
+  readonly value?: number
+  /** The time in the kernel. */
+  readonly nanoseconds?: bigint
+}
+
 /** The request in one slot of command memory, and its answer. */
 export class TakenRequest {
   readonly #slot: DataView
@@ -58,9 +67,11 @@ export class TakenRequest {
     return readOperand(this.#slot, HEAD + index * OPERAND_SIZE)
   }
 
-  /** Writes a successful answer. @param nanoseconds the time in the kernel. */
-  succeed(body?: Uint8Array, nanoseconds: bigint = 0n): void {
-    this.#answer({ status: STATUS.OK.value, error: CONSTANTS.TN_HOST_NO_ERROR, body: body ?? new Uint8Array() })
+  /** Writes a successful answer. */
+  succeed({ body = new Uint8Array(), value = 0, nanoseconds = 0n }: RequestSuccess = {}): void {
+    this.#answer({ status: STATUS.OK.value, error: CONSTANTS.TN_HOST_NO_ERROR, body })
+    this.#slot.setUint32(SLOT.value, value, true)
+    if (value !== 0) this.#slot.setUint32(SLOT.flags, CONSTANTS.TN_HOST_HAS_STRINGS, true)
     this.#slot.setBigUint64(SLOT.native_time, nanoseconds, true)
   }
 
@@ -76,6 +87,7 @@ export class TakenRequest {
     this.#slot.setInt32(SLOT.code, 0, true)
     this.#slot.setUint32(SLOT.error, error, true)
     this.#slot.setUint32(SLOT.value, 0, true)
+    this.#slot.setUint32(SLOT.flags, 0, true)
     this.#slot.setUint32(SLOT.length, cut.length, true)
   }
 }

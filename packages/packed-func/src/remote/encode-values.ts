@@ -1,5 +1,5 @@
 import { ArgumentRangeError, dtypeInfo, ReadOnlyError, Tensor, type DType } from '@tenon/core'
-import { checkEnterable, describe, typedArrayHint } from '@tenon/core/internal'
+import { checkEnterable, describe, isStringTensor, typedArrayHint } from '@tenon/core/internal'
 import { kindOf, PackedFuncTypeError, RecursionError, ValueError } from '../errors/error-kinds.ts'
 import { NativeArray, NativeMap, NativeShape } from '../objects/containers.ts'
 import { NativeObject } from '../objects/native-object.ts'
@@ -191,13 +191,16 @@ function checkInt64(value: bigint): bigint {
 const HINT =
   'Pass null, a boolean, a number, a bigint, text, bytes, a tensor, or an array or Map of them. Objects and addresses belong to this process.'
 
+const STRINGS_HINT =
+  "Call it as a kernel with a signature: library.kernel(name, { signature: '(text: string[n]) -> (ids: s32[n])' })."
+
 function refuse(value: unknown, place: string): PackedFuncTypeError {
   const received = describe(value)
   return new PackedFuncTypeError(
     'TypeError',
     `${place}: a packed function in another process cannot take ${received}`,
     {
-      hint: typedArrayHint(value) ?? HINT,
+      hint: typedArrayHint(value) ?? (isStringTensor(value) ? STRINGS_HINT : HINT),
       details: { path: place, received },
     },
   )

@@ -11,6 +11,7 @@ import {
   type LentBuffer,
   ManagedLifetime,
   READ_ONLY,
+  stringsOfBytes,
   typedArrayClass,
 } from '@tenon/core/internal'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
@@ -78,13 +79,16 @@ class NativeTensorLifetime extends ManagedLifetime {
   }
 }
 
-/** The tensor of a tensor object: the one that was passed, or a new one over native memory. Takes over a reference. */
+/**
+ * The tensor of a tensor object: the one that was passed, with the strings of a string tensor, or a new one over native memory. Takes over a
+ * reference. @throws {ArgumentError} if native code has damaged the strings
+ */
 export function tensorOf(stack: Stack, address: number): Value {
   drainReleased(stack)
   const known = tensorOfObject.get(address)?.deref()
   if (known !== undefined) {
     stack.release(address)
-    return known
+    return stringsOfBytes(known) ?? known
   }
   if (stack.host.tn_packed_describe_tensor(stack.address, address) !== 0)
     return new NativeTensor(address, TOO_MANY_AXES)

@@ -1,4 +1,4 @@
-import type { Device, Tensor } from '@tenon/core'
+import type { Device, StringTensorLike, Tensor } from '@tenon/core'
 import type { NativeObject } from '../objects/native-object.ts'
 import type { DataType, FloatValue, IntValue, OpaquePointer } from './scalars.ts'
 import type { ReadOnlyTensor, RValue, TensorView } from './wrappers.ts'
@@ -18,6 +18,7 @@ export type Value =
   | DataType
   | Device
   | Tensor
+  | StringTensorLike
   | NativeObject
   | Error
 
@@ -34,6 +35,7 @@ export type Value =
  * | a string, a `Uint8Array` | String, Bytes |
  * | `dataType()`, `device()` | DataType, Device |
  * | a tensor of `@tenon/core` | Tensor; with `readOnly(x)` also one over read-only memory |
+ * | a `StringTensor` | Tensor of the bytes of a copy; a function in TypeScript gets a `StringTensor` |
  * | an array, a Map | Array, Map |
  * | a function, a `PackedFunc` | Function |
  * | an Error | Error |

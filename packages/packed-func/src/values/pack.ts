@@ -1,5 +1,5 @@
 import { ArgumentRangeError, ReadOnlyError, Tensor } from '@tenon/core'
-import { describe, typedArrayHint } from '@tenon/core/internal'
+import { bytesOfStrings, describe, typedArrayHint } from '@tenon/core/internal'
 import { putError } from '../errors/crossing.ts'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { makeFunction, type Run } from '../functions/callback.ts'
@@ -96,7 +96,14 @@ function packRare(stack: Stack, slot: number, value: object): void {
     stack.set(slot, TypeIndex.DataType, value.code | (value.bits << 8) | (value.lanes << 16), 0)
   else if (value instanceof OpaquePointer) packWide(stack, slot, TypeIndex.OpaquePtr, value.address)
   else if (isDevice(value)) stack.set(slot, TypeIndex.Device, value.type, value.id)
-  else throw unsupported(value)
+  else packStrings(stack, slot, value)
+}
+
+/** Native code gets a copy of a string tensor, as bytes. @throws {PackedFuncTypeError} for other values */
+function packStrings(stack: Stack, slot: number, value: object): void {
+  const bytes = bytesOfStrings(value)
+  if (bytes === undefined) throw unsupported(value)
+  packTensor(stack, slot, bytes)
 }
 
 function packReadOnly(stack: Stack, slot: number, value: Tensor | TensorView): void {
@@ -112,7 +119,7 @@ function packWide(stack: Stack, slot: number, typeIndex: number, value: bigint):
 /** What the errors of {@link unsupported} expected. */
 const EXPECTED = 'a value that packed functions take'
 const HINT =
-  'Pass null, a boolean, a number, a bigint, text, bytes, a tensor, a function, a native object, or an array or Map of them.'
+  'Pass null, a boolean, a number, a bigint, text, bytes, a tensor, a string tensor, a function, a native object, or an array or Map of them.'
 
 function unsupported(value: unknown): PackedFuncTypeError {
   const received = describe(value)

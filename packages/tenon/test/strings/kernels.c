@@ -1,4 +1,5 @@
 /* Kernels whose operands and results are strings, in each convention. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tenon/kernel.h>
@@ -144,3 +145,99 @@ EXPORT int __tvm_ffi_packed_twice(void *self, const TVMFFIAny *args, int32_t cou
   return 0;
 }
 TN_SIGNATURE(packed_twice, "(text: string[n]) -> (twice: string[n])");
+
+/* Calls another handler with the operand and the result: with memory of its own, or with that of the call. */
+TN_XLA_EXPORT tn_xla_error_t *pass_on(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .traits = 0, .args = 1, .rets = 1, .attrs = 2};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature)) return in.error;
+  const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_U8, TN_XLA_ANY);
+  tn_xla_buffer_t *y = tn_xla_ret(&in, 0, TN_XLA_U8, TN_XLA_ANY);
+  const int64_t address = tn_xla_attr_s64(&in, NULL, "handler");
+  const int is_own = tn_xla_attr_pred(&in, NULL, "own");
+  if (!tn_xla_complete(&in)) return in.error;
+  tn_xla_handler_t *handler = NULL;
+  memcpy(&handler, &address, sizeof handler);
+  const size_t count = (size_t)tn_xla_element_count(y) / 24;
+  tn_string_t *memory = calloc(2 * count + 1, sizeof *memory);
+  if (memory == NULL) return tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "out of memory");
+  tn_xla_buffer_t from = *x, to = *y;
+  if (is_own) {
+    const tn_string_t *text = x->data;
+    for (size_t i = 0; i < count; i++) tn_string_copy(&memory[i], tn_string_data(&text[i]), tn_string_size(&text[i]));
+    /* The contents of results are undefined. */
+    memset(memory + count, 0xa5, count * sizeof *memory);
+    from.data = memory;
+    to.data = memory + count;
+  }
+  void *operands[] = {&from}, *results[] = {&to};
+  int32_t kinds[] = {TN_XLA_BUFFER};
+  tn_xla_call_frame_t own = *frame;
+  own.args.args = operands;
+  own.args.types = kinds;
+  own.rets.rets = results;
+  own.rets.types = kinds;
+  own.attrs = (tn_xla_attrs_t){sizeof own.attrs, NULL, 0, NULL, NULL, NULL};
+  tn_xla_error_t *error = handler(&own);
+  if (is_own) {
+    if (error == NULL) memcpy(y->data, to.data, count * sizeof *memory);
+    for (size_t i = 0; i < count; i++) tn_string_dealloc(&memory[i]);
+  }
+  free(memory);
+  return error;
+}
+TN_SIGNATURE(pass_on, "(text: string[...shape]) -> (out: string[...shape]); handler: s64, own: pred");
+
+/* The same for one buffer of bytes, whatever it is. */
+TN_XLA_EXPORT tn_xla_error_t *pass_bytes(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .traits = 0, .args = 1, .rets = 1, .attrs = 1};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature)) return in.error;
+  const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_U8, TN_XLA_ANY);
+  tn_xla_buffer_t *y = tn_xla_ret(&in, 0, TN_XLA_S32, TN_XLA_ANY);
+  const int64_t address = tn_xla_attr_s64(&in, NULL, "handler");
+  if (!tn_xla_complete(&in)) return in.error;
+  tn_xla_handler_t *handler = NULL;
+  memcpy(&handler, &address, sizeof handler);
+  tn_xla_buffer_t from = *x, to = *y;
+  void *operands[] = {&from}, *results[] = {&to};
+  int32_t kinds[] = {TN_XLA_BUFFER};
+  tn_xla_call_frame_t own = *frame;
+  own.args.args = operands;
+  own.args.types = kinds;
+  own.rets.rets = results;
+  own.rets.types = kinds;
+  own.attrs = (tn_xla_attrs_t){sizeof own.attrs, NULL, 0, NULL, NULL, NULL};
+  return handler(&own);
+}
+TN_SIGNATURE(pass_bytes, "(bytes: u8[...any]) -> (out: s32[1]); handler: s64");
+
+/* Calls a packed function with a tensor, and returns what it returns. */
+EXPORT int __tvm_ffi_apply(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result);
+EXPORT int __tvm_ffi_apply(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
+  (void)self;
+  if (count != 2) return -1;
+  TVMFFIAny value = args[1];
+  return TVMFFIFunctionCall(args[0].v_obj, &value, 1, result);
+}
+
+/* Writes bytes over those of a tensor, and returns it. */
+EXPORT int __tvm_ffi_overwrite(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result);
+EXPORT int __tvm_ffi_overwrite(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
+  (void)self, (void)count;
+  const DLTensor *text = tensor_of(&args[0]);
+  *result = args[0];
+  TVMFFIObjectIncRef(args[0].v_obj);
+  memset((char *)text->data + text->byte_offset, (int)args[1].v_int64, (size_t)text->shape[0] * 24);
+  return 0;
+}
+
+/* The bytes of malloc() that are in use. */
+EXPORT void allocated(void *out, const void **in) {
+  (void)in;
+  const struct mallinfo2 info = mallinfo2();
+  const int64_t bytes = (int64_t)(info.uordblks + info.hblkhd);
+  memcpy(out, &bytes, sizeof bytes);
+}
+TN_XLA_MARK_HOST(allocated);
+TN_SIGNATURE(allocated, "() -> (bytes: s64)");
