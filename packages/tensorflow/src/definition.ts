@@ -1,4 +1,5 @@
 import type { SignatureError } from '@tenon/core'
+import type { Token } from '@tenon/core/internal'
 import { integerOf, readDefault, textOf } from './default-value.ts'
 import { TYPE_GROUPS, typeInDefinition, type ElementType } from './element-types.ts'
 import { limitOf } from './limits.ts'
@@ -9,7 +10,7 @@ import {
   type OperationDefinition,
 } from './operation.ts'
 import type { DefinitionText } from './registration.ts'
-import { SpecReader, type SpecToken } from './spec-reader.ts'
+import { SpecReader } from './spec-reader.ts'
 import { readBytes } from './text-format.ts'
 
 /**
@@ -52,7 +53,7 @@ function readAttribute(
   reader: SpecReader,
   text: string,
   names: Set<string>,
-): { readonly attribute: AttributeDefinition; readonly place: SpecToken } {
+): { readonly attribute: AttributeDefinition; readonly place: Token } {
   const { current } = reader
   const name = readName(reader, names, /^[A-Za-z]/, 'the name of an attribute, which begins with a letter')
   if (typeInDefinition(name) !== undefined)
@@ -91,7 +92,7 @@ function readSet(reader: SpecReader): Pick<AttributeDefinition, 'kind' | 'allowe
   do {
     if (isText) allowed.push(textOf(readBytes(reader)))
     else allowed.push(...readTypes(reader))
-  } while (reader.expect(',', '}') === ',' && !reader.skip('}'))
+  } while (reader.either(',', '}') === ',' && !reader.skip('}'))
   return { kind: isText ? 'string' : 'type', allowed }
 }
 
@@ -103,7 +104,7 @@ function readTypes(reader: SpecReader): readonly ElementType[] {
   return types
 }
 
-const unknownType = (reader: SpecReader, token: SpecToken): SignatureError =>
+const unknownType = (reader: SpecReader, token: Token): SignatureError =>
   reader.error(token, `"${token.text}" is not an element type of TensorFlow`)
 
 function readInteger(reader: SpecReader): bigint {

@@ -1,6 +1,7 @@
 import { ArgumentError, type CallTrace, gcAllocator, Tensor, UnsupportedError, type KernelSignature } from '@tenon/core'
 import {
   checkedCall,
+  checkLimits,
   checkName,
   guardMode,
   isTraced,
@@ -11,26 +12,26 @@ import {
   wrongType,
   wrongValue,
   type Gate,
+  type RunLimits,
   type Written,
 } from '@tenon/core/internal'
 import { resolveAttributes } from './attributes.ts'
-import { isTensorList, operandTypes, resultTypes, type OperandTypes } from './bind-operands.ts'
+import { isTensorList } from './bind-operands.ts'
 import type { Frame } from './call/frame.ts'
 import { clearWith, Instances } from './call/instances.ts'
-import type { InstanceFacts } from './call/instance.ts'
+import { factsOf } from './call/instance.ts'
 import { hasKeptMemory, releaseKeptMemory } from './call/kept-memory.ts'
 import { readArguments, type Arguments } from './call/arguments.ts'
 import { checkOperand, checkStringOperands } from './call/operand.ts'
 import { readInto, refuseOverlaps, valueOf } from './call/results.ts'
 import { makeQuickCall, NOT_QUICK, type QuickCall } from './call/quick-call.ts'
 import { enterFrame, finish, offer, type Run } from './call/run.ts'
-import { checkAsyncOptions, runLater, type AsyncOptions } from './call/run-later.ts'
+import { runLater } from './call/run-later.ts'
 import { chooseKernel, type KernelChoice } from './choose-kernel.ts'
 import { checkOperationText, findDefinition, noDefinition, type OperationText } from './definition-sources.ts'
-import type { ElementType } from './element-types.ts'
 import { encodeDescription } from './native/encode-description.ts'
 import { openHost } from './native/host.ts'
-import type { AttributeValue, OperationDefinition } from './operation.ts'
+import type { OperationDefinition } from './operation.ts'
 import type { RegisteredKernel, Registrations } from './registration.ts'
 import { operationSignature, unsupportedReason } from './signature.ts'
 
@@ -193,7 +194,8 @@ class Caller {
 
   async #callLater(args: readonly unknown[]): Promise<unknown> {
     const { run, options } = this.#begin(args, true)
-    checkAsyncOptions(options)
+    checkLimits(options)
+    options.signal?.throwIfAborted()
     const results = await runLater(run, offer(run), options)
     return this.#value(run.frame, results)
   }
@@ -218,7 +220,7 @@ class Caller {
   }
 
   /** Reads and checks the arguments of a call. The frame is that of the call alone until it runs. */
-  #begin(args: readonly unknown[], isAsync: boolean): { readonly run: Run; readonly options: AsyncOptions } {
+  #begin(args: readonly unknown[], isAsync: boolean): { readonly run: Run; readonly options: RunLimits } {
     const { context, operation } = this.#parts
     const read = readArguments(operation, this.#parts.signature, args, isAsync ? ASYNC_OPTIONS : OPTIONS)
     const { operands, options } = read
@@ -262,23 +264,6 @@ class Caller {
   #remember(frame: Frame): Frame {
     this.#latest = this.#isFixed && frame.snapshot?.length === 0 ? frame : undefined
     return frame
-  }
-}
-
-function factsOf(
-  operation: OperationDefinition,
-  path: string,
-  counts: readonly number[],
-  values: ReadonlyMap<string, AttributeValue>,
-): InstanceFacts {
-  const results = resultTypes(operation, values)
-  const count = (types: OperandTypes): number => (Array.isArray(types) ? types.length : 1)
-  return {
-    operation: operation.name,
-    path,
-    operandCodes: operandTypes(operation, counts, values).map(({ code }) => code),
-    results: results.flat() as ElementType[],
-    resultCounts: results.map(count),
   }
 }
 

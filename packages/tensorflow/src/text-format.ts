@@ -1,7 +1,8 @@
-import type { SpecReader, SpecToken } from './spec-reader.ts'
+import type { Token } from '@tenon/core/internal'
+import type { SpecReader } from './spec-reader.ts'
 
 /** A value in the text form of Protocol Buffers. Numbers and words are texts, with their sign. */
-export type TextValue = { readonly token: SpecToken } & (
+export type TextValue = { readonly token: Token } & (
   | { readonly kind: 'string'; readonly bytes: Uint8Array }
   | { readonly kind: 'word'; readonly text: string }
   | { readonly kind: 'message'; readonly fields: ReadonlyMap<string, readonly TextValue[]> }
@@ -25,7 +26,7 @@ export function readList(reader: SpecReader, level = 0): TextValue[] {
   reader.expect('[')
   if (reader.skip(']')) return values
   do values.push(readValue(reader, level))
-  while (reader.expect(',', ']') === ',')
+  while (reader.either(',', ']') === ',')
   return values
 }
 

@@ -59,11 +59,11 @@ struct TF_Tensor {
   int64_t few[6];           /* the place of `dims` if they fit */
 };
 
-/* Memory of the caller, and one tensor of it, which need no allocation: a part of the call. */
+/* Memory of the caller, and one tensor of it, which need no allocation: a part of the call. The references of the memory say whether the kernel
+ * has the tensor. */
 typedef struct tn__tf_slot {
   tn__tf_memory_t memory;
   struct TF_Tensor tensor;
-  atomic_size_t is_used; /* whether the kernel has the tensor */
 } tn__tf_slot_t;
 
 /* Returns the number of elements, or -1 if a size is negative, there are too many axes, or the number is too large. */

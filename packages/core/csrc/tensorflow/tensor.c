@@ -61,7 +61,6 @@ _Static_assert(sizeof(tn__tf_slot_t) <= sizeof((tn_tf_operand_t *)NULL)->own, "a
 tn__tf_memory_t *tn__tf_borrow(uint64_t *own, void *data, size_t size, size_t extent) {
   tn__tf_slot_t *slot = (tn__tf_slot_t *)(void *)own;
   slot->memory = (tn__tf_memory_t){.references = 1, .data = data, .size = size, .extent = extent, .is_borrowed = 1};
-  slot->is_used = 0;
   return &slot->memory;
 }
 
@@ -80,11 +79,7 @@ int tn__tf_is_only(const tn__tf_memory_t *memory) {
   return atomic_load_explicit(&memory->references, memory_order_acquire) == 1;
 }
 
-int32_t tn_tf_memory_release(uint64_t memory) {
-  tn__tf_memory_t *released = tn__tf_pointer(memory);
-  /* The tensor of the slot may refer to other memory now. */
-  return tn__tf_is_only(released) && atomic_load_explicit(&((tn__tf_slot_t *)released)->is_used, memory_order_acquire) == 0;
-}
+int32_t tn_tf_memory_release(uint64_t memory) { return tn__tf_is_only(tn__tf_pointer(memory)); }
 
 static void free_aligned(void *data, size_t length, void *argument) {
   (void)length, (void)argument;
@@ -118,18 +113,32 @@ static int set_dims(TF_Tensor *tensor, const int64_t *dims, int rank) {
   return 1;
 }
 
+/* What the use of the tensor of a slot adds to the references to its memory, which are fewer. */
+#define SLOT_USE ((size_t)1 << (4 * sizeof(size_t)))
+
 /* Returns the tensor of a slot if the kernel does not have it, or allocates one. */
 static TF_Tensor *new_tensor(tn__tf_memory_t *memory) {
   tn__tf_slot_t *slot = memory->is_borrowed ? (tn__tf_slot_t *)memory : NULL;
-  if (slot != NULL && atomic_exchange_explicit(&slot->is_used, 1, memory_order_acquire) != 0) slot = NULL;
+  if (slot != NULL && atomic_fetch_add_explicit(&memory->references, SLOT_USE, memory_order_acquire) >= SLOT_USE) {
+    atomic_fetch_sub_explicit(&memory->references, SLOT_USE, memory_order_relaxed);
+    slot = NULL;
+  }
   TF_Tensor *tensor = slot == NULL ? malloc(sizeof *tensor) : &slot->tensor;
   if (tensor != NULL) tensor->slot = slot;
   return tensor;
 }
 
+/* The caller can free the slot of a tensor from here on. */
 static void free_tensor(TF_Tensor *tensor) {
   if (tensor->slot == NULL) free(tensor);
-  else atomic_store_explicit(&tensor->slot->is_used, 0, memory_order_release);
+  else atomic_fetch_sub_explicit(&tensor->slot->memory.references, SLOT_USE, memory_order_release);
+}
+
+/* Whether a tensor is that of the slot of its memory. Such a reference is not counted further. */
+static int is_own(const TF_Tensor *tensor) { return tensor->slot != NULL && &tensor->slot->memory == tensor->memory; }
+
+static void count_reference(const TF_Tensor *tensor) {
+  if (!is_own(tensor)) atomic_fetch_add_explicit(&tensor->memory->references, 1, memory_order_relaxed);
 }
 
 TF_Tensor *tn__tf_tensor(tn__tf_memory_t *memory, TF_DataType type, const int64_t *dims, int rank) {
@@ -139,7 +148,7 @@ TF_Tensor *tn__tf_tensor(tn__tf_memory_t *memory, TF_DataType type, const int64_
   tensor->type = type;
   tensor->dims = NULL;
   if (!set_dims(tensor, dims, rank)) return free_tensor(tensor), NULL;
-  atomic_fetch_add_explicit(&memory->references, 1, memory_order_relaxed);
+  count_reference(tensor);
   return tensor;
 }
 
@@ -188,13 +197,10 @@ TF_Tensor *TF_NewTensor(TF_DataType type, const int64_t *dims, int num_dims, voi
 
 void TF_DeleteTensor(TF_Tensor *tensor) {
   if (tensor == NULL) return;
-  tn__tf_memory_t *memory = tensor->memory;
+  tn__tf_memory_t *memory = is_own(tensor) ? NULL : tensor->memory;
   if (tensor->dims != tensor->few) free(tensor->dims);
-  /* First, because the caller frees the slot when nothing refers to its memory. */
-  const int is_own = tensor->slot != NULL && &tensor->slot->memory == memory;
-  if (is_own) atomic_fetch_sub_explicit(&memory->references, 1, memory_order_release);
   free_tensor(tensor);
-  if (!is_own) tn__tf_unref(memory);
+  tn__tf_unref(memory);
 }
 
 TF_Tensor *TF_TensorMaybeMove(TF_Tensor *tensor) {
@@ -224,11 +230,11 @@ void TF_TensorBitcastFrom(const TF_Tensor *from, TF_DataType type, TF_Tensor *to
   const int64_t count = tn__tf_count(dims, num_dims);
   if (count < 0 || tn__tf_byte_size(type, count) != tn__tf_byte_size(from->type, TF_TensorElementCount(from)))
     return TF_SetStatus(status, TF_INVALID_ARGUMENT, "the shape and type must have as many bytes as the tensor");
-  tn__tf_memory_t *memory = from->memory, *old = to->memory;
+  tn__tf_memory_t *memory = from->memory, *old = is_own(to) ? NULL : to->memory;
   if (!set_dims(to, dims, num_dims)) return TF_SetStatus(status, TF_RESOURCE_EXHAUSTED, "out of memory for a shape");
   to->type = type;
   to->memory = memory;
-  atomic_fetch_add_explicit(&memory->references, 1, memory_order_relaxed);
+  count_reference(to);
   tn__tf_unref(old);
   tn__tf_ok(status);
 }

@@ -6,16 +6,19 @@ import { quote } from './quote.ts'
 /** The deepest nesting of expressions and dictionaries. */
 const MOST_LEVELS = 32
 
-/** Reads the tokens of one signature in order. */
+/** Reads the tokens of one text in order. */
 export class TokenReader {
   readonly text: string
   readonly #tokens: readonly Token[]
   #index = 0
 
-  /** @throws {SignatureError} if the text has a character that is not part of the language. */
-  constructor(text: string) {
+  /**
+   * @param tokens of another language than that of signatures, with one of the kind `end` behind the others.
+   * @throws {SignatureError} if the text has a character that is not part of the language.
+   */
+  constructor(text: string, tokens: readonly Token[] = tokenize(text)) {
     this.text = text
-    this.#tokens = tokenize(text)
+    this.#tokens = tokens
   }
 
   get current(): Token {

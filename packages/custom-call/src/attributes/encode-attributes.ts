@@ -1,6 +1,5 @@
 import { ArgumentError, dtypeInfo, Segment, Tensor, type TypedArray } from '@tenon/core'
-import { CONSTANTS, describe, type Gated, isPlainObject, wrongType } from '@tenon/core/internal'
-import type { ByteWriter } from '../native/byte-writer.ts'
+import { type ByteWriter, CONSTANTS, describe, type Gated, isPlainObject, wrongType } from '@tenon/core/internal'
 import { arrayOf, Attribute, isWellFormed, scalar, str } from './attribute.ts'
 
 /**

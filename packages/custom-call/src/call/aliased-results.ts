@@ -1,6 +1,5 @@
 import { ArgumentError, ReadOnlyError, type KernelSignature, type Tensor } from '@tenon/core'
-import { checkEnterable, copyBytes, READ_ONLY, type Gated } from '@tenon/core/internal'
-import { sharedBytes } from './check-tensors.ts'
+import { checkEnterable, copyBytes, READ_ONLY, sharedBytes, type Gated } from '@tenon/core/internal'
 import { withoutTokens } from './kernel-parameters.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
 

@@ -6,7 +6,7 @@ import {
   type Tensor,
   type TensorType,
 } from '@tenon/core'
-import { checkEnterable, describe, hex, READ_ONLY, type Gate, type Gated } from '@tenon/core/internal'
+import { checkEnterable, describe, hex, READ_ONLY, refuseOverlaps, type Gate, type Gated } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
 import { placeOf, type CallShape } from '../shape/call-shape.ts'
 import { copyTensors, FIRST_TENSOR, isTensor, refuseTensor } from './operand-list.ts'
@@ -80,7 +80,7 @@ export function checkTensors({ gate, target, shape }: TensorUser, list: readonly
     }
     return tensor
   })
-  refuseOverlaps(shape, tensors, (i) => placeOf(shape, i))
+  refuseOverlaps(types, operandCount, tensors, (i) => placeOf(shape, i))
   if (!areAliased(shape, list)) {
     throw new ArgumentError(`aliased results of ${name} must be in the memory of their operands, got other memory`, {
       hint: 'Pass the tensor of the operand as the result as well.',
@@ -89,44 +89,6 @@ export function checkTensors({ gate, target, shape }: TensorUser, list: readonly
   }
   return tensors
 }
-
-/**
- * Refuses results that are in the memory of an operand in part, or in that of another result: the kernel would read what it has
- * written. A result may have exactly the bytes of an operand. Operands that are copied into their layouts can be anywhere.
- *
- * @param nameOf returns the name of a tensor for messages. @throws {ArgumentError} with both tensors.
- */
-export function refuseOverlaps(
-  { types, operandCount }: Pick<CallShape, 'types' | 'operandCount'>,
-  tensors: readonly Tensor[],
-  nameOf: (index: number) => string,
-): void {
-  for (let i = operandCount; i < tensors.length; i++) {
-    const result = tensors[i]!
-    for (let j = 0; j < i; j++) {
-      const other = tensors[j]!
-      if (other.type !== types[j]) continue
-      const shared = sharedBytes(result, other)
-      if (shared === 0 || (j < operandCount && isSamePlace(result, other))) continue
-      const place = nameOf(i)
-      const isOperand = j < operandCount
-      const which = isOperand ? 'must not overlap a part of' : 'must not be in the memory of'
-      throw new ArgumentError(`${place} ${which} ${nameOf(j)}, got ${shared} common bytes`, {
-        hint: `Pass other memory for the result${isOperand ? ', or exactly that of the operand' : ''}.`,
-        details: { path: place, received: `${shared} bytes of ${nameOf(j)}` },
-      })
-    }
-  }
-}
-
-/** Returns the number of bytes that two tensors have in common. */
-export function sharedBytes(a: Tensor, b: Tensor): number {
-  const start = Math.max(a.address, b.address)
-  const end = Math.min(a.address + a.type.byteSize, b.address + b.type.byteSize)
-  return Math.max(end - start, 0)
-}
-
-const isSamePlace = (a: Tensor, b: Tensor): boolean => a.address === b.address && a.type.byteSize === b.type.byteSize
 
 function refuseCounts({ name, types, operandCount }: CallShape, operands: unknown, results: unknown): never {
   const resultCount = types.length - operandCount

@@ -1,21 +1,13 @@
 import {
-  addressOf,
+  checkLimits,
   checkOptions,
-  checkStarted,
   coreFunctions,
-  enterAll,
-  exitAll,
-  expectJob,
-  forgetJob,
   guardMode,
-  isPending,
   isTraced,
   newTrace,
-  statusName,
+  runJob,
+  submitJob,
   traceLater,
-  unrefJob,
-  wrongType,
-  wrongValue,
   type Gated,
 } from '@tenon/core/internal'
 import type { Runnable } from './call-target.ts'
@@ -39,9 +31,6 @@ export interface RunAsyncOptions {
 /** The names of the options. */
 export const ASYNC_OPTIONS = ['signal', 'deadline'] as const
 
-/** The longest time of a timer in milliseconds. */
-const LONGEST = 2 ** 31 - 1
-
 /** A run that is ready: everything is checked and written, and nothing is held yet. */
 export interface LaterRun {
   readonly target: Runnable
@@ -55,60 +44,36 @@ export interface LaterRun {
 const NO_LIMITS: RunAsyncOptions = Object.freeze({})
 
 /** Runs a call on a thread of the core. @param begin prepares the run; the promise rejects with what it throws. */
-export function runLater(options: RunAsyncOptions | undefined, begin: () => LaterRun): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const { signal, deadline } = options === undefined ? NO_LIMITS : readRunOptions(options)
-    signal?.throwIfAborted()
-    const run = begin()
-    const { target, frame, held } = run
-    const { streams } = target
-    let timer: NodeJS.Timeout | undefined
-    const end = (): void => {
-      frame.running = false
-      run.end?.()
-    }
-    const finish = (): void => {
-      exitAll(held)
-      signal?.removeEventListener('abort', abort)
-      if (timer !== undefined) clearTimeout(timer)
-      end()
-    }
-    const giveUp = (reason: unknown): void => {
-      if (cancel()) finish()
-      reject(reason as Error)
-    }
-    const abort = (): void => giveUp(signal!.reason)
-    const done = (status: number): void => {
-      const failure = status === 0 ? undefined : target.failure(frame, status)
-      const error = guardMode ? (findDamageOf(held, frame.staged, failure) ?? failure) : failure
-      for (const stream of streams) stream.keep?.(held)
-      finish()
-      if (error !== undefined) reject(error)
-      else if (streams.length === 0) resolve()
-      else Promise.all(streams.map((stream) => stream.finished?.())).then(() => resolve(), reject)
-    }
-    let cancel: () => boolean
-    frame.running = true
-    try {
-      // Code of the user has run, which may have aborted it.
-      signal?.throwIfAborted()
-      enterAll(held)
-      try {
-        cancel = submit(target, frame, done)
-      } catch (error) {
-        exitAll(held)
-        throw error
-      }
-    } catch (error) {
-      end()
-      throw error
-    }
-    signal?.addEventListener('abort', abort)
-    if (deadline !== undefined) {
-      // The run itself keeps the event loop running.
-      timer = setTimeout(() => giveUp(missedDeadline(target.name, deadline)), deadline).unref()
-    }
-  })
+export async function runLater(options: RunAsyncOptions | undefined, begin: () => LaterRun): Promise<void> {
+  const limits = options === undefined ? NO_LIMITS : readRunOptions(options)
+  limits.signal?.throwIfAborted()
+  const run = begin()
+  const { target, frame, held } = run
+  const { streams } = target
+  frame.running = true
+  return runJob<void>(
+    {
+      held,
+      start: (done) => submit(target, frame, done),
+      settle: (status) => {
+        const failure = status === 0 ? undefined : target.failure(frame, status)
+        const error = guardMode ? (findDamageOf(held, frame.staged, failure) ?? failure) : failure
+        for (const stream of streams) stream.keep?.(held)
+        if (error !== undefined) throw error
+        if (streams.length > 0) return finished(streams)
+      },
+      end: () => {
+        frame.running = false
+        run.end?.()
+      },
+      late: (deadline) => missedDeadline(target.name, deadline),
+    },
+    limits,
+  )
+}
+
+async function finished(streams: Runnable['streams']): Promise<void> {
+  await Promise.all(streams.map((stream) => stream.finished?.()))
 }
 
 /** Starts a run of a prepared call between its events, if it is traced. */
@@ -126,44 +91,15 @@ export function traceRun(
   })
 }
 
-/** Where native code leaves the job of a run. */
-const started = new BigUint64Array(1)
-let startedAddress: number | undefined
-
-/** The name of the last run, which usually is that of the next one. Native code copies it. */
-let name = ''
-let nameBytes = Buffer.alloc(0)
-let nameAddress = 0
-
-/**
- * Gives a run to the threads of the core.
- *
- * @param done is called from the event loop with the status of the run.
- * @returns a function that cancels the run if it has not started, so that `done` is not called, and returns whether it did.
- * The event loop does not wait for a run that has started after that.
- * @throws {ArgumentError} if the value of TENON_THREADS is not valid. @throws {NativeError} if the system has no thread left.
- */
 function submit(target: Runnable, frame: CallFrame, done: (status: number) => void): () => boolean {
   const { tn_xla_async_submit: start, tn_xla_async_cancel: cancel } = coreFunctions()
-  if (nameAddress === 0 || name !== target.name) {
-    name = target.name
-    nameBytes = Buffer.from(name)
-    nameAddress = addressOf(nameBytes)
+  const { address } = frame
+  const functions = {
+    submit: (id: number, name: number, length: number, job: number) =>
+      start(address, target.kind, id, name, length, job),
+    cancel,
   }
-  startedAddress ??= addressOf(started)
-  const id = expectJob(done)
-  const status = start(frame.address, target.kind, id, nameAddress, nameBytes.length, startedAddress)
-  if (status !== 0) {
-    forgetJob(id)
-    checkStarted(status, `starting ${target.name}`)
-  }
-  const job = Number(started[0])
-  return () => {
-    if (!isPending(id)) return false
-    if (statusName(cancel(job)) === 'OK') return forgetJob(id)
-    unrefJob(id)
-    return false
-  }
+  return submitJob(target.name, functions, done)
 }
 
 /**
@@ -207,9 +143,6 @@ const missedDeadline = (kernel: string, deadline: number): Error =>
 /** Reads the options once. @throws {ArgumentError | ArgumentRangeError} if one is invalid */
 function readRunOptions(options: RunAsyncOptions): RunAsyncOptions {
   const { signal, deadline } = checkOptions(options, ASYNC_OPTIONS)
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal)
-  if (deadline !== undefined && !(typeof deadline === 'number' && deadline >= 1 && deadline <= LONGEST)) {
-    throw wrongValue('deadline', 'a number of milliseconds from 1 to 2^31 - 1', deadline)
-  }
+  checkLimits({ signal, deadline })
   return { signal, deadline }
 }

@@ -1,10 +1,9 @@
 import { dtypeInfo, TensorType } from '@tenon/core'
-import { CONSTANTS, LAYOUTS } from '@tenon/core/internal'
+import { ByteWriter, CONSTANTS, LAYOUTS } from '@tenon/core/internal'
 import { encodeAttributes, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import type { Stage } from '../errors/xla-error.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { countLeaves, Temp, type Leaf } from '../shape/leaf.ts'
-import { ByteWriter } from './byte-writer.ts'
 
 /** The stages, in the order of their numbers in the ABI. */
 export const STAGES: readonly Stage[] = ['instantiate', 'prepare', 'initialize', 'execute', 'record']

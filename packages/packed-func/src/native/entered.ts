@@ -1,11 +1,10 @@
-import { functionAt, libraryFunctionAddress, type LibraryFunctions } from '@tenon/core/internal'
+import { enteredFunctions, libraryFunctionAddress, type Entered, type LibraryFunctions } from '@tenon/core/internal'
 
 type AllFunctions = LibraryFunctions<'tenon_packed'>
 
 /**
- * The functions that can run code of others, such as the destructor of an object or the constructors of a library. Such code
- * may need the large stack of native code, and can call functions of TypeScript. Each throws what an upcall stub has thrown
- * meanwhile.
+ * The functions that can run code of others, such as the destructor of an object or the constructors of a library. Each throws what an upcall
+ * stub has thrown meanwhile.
  */
 export type EnteredFunctions = Pick<
   AllFunctions,
@@ -23,8 +22,7 @@ export type EnteredFunctions = Pick<
   | 'tn_packed_delete_dlpack'
 >
 
-/** Their results and numbers of parameters. */
-const ENTERED: Readonly<Record<keyof EnteredFunctions, readonly ['int32' | 'void', number]>> = {
+const ENTERED: Entered<keyof EnteredFunctions & string> = {
   tn_packed_release: ['void', 1],
   tn_packed_release_place: ['void', 1],
   tn_packed_clear_owned: ['void', 2],
@@ -47,10 +45,4 @@ export function packedAddress(name: keyof AllFunctions): number {
   return libraryFunctionAddress('tenon_packed', name)
 }
 
-export function enteredFunctions(): EnteredFunctions {
-  const entries = Object.entries(ENTERED).map(([name, [result, count]]) => {
-    const parameters = Array.from({ length: count }, () => 'uint64' as const)
-    return [name, functionAt(packedAddress(name as keyof EnteredFunctions), result, parameters)]
-  })
-  return Object.fromEntries(entries) as EnteredFunctions
-}
+export const findEntered = (): EnteredFunctions => enteredFunctions(ENTERED, packedAddress) as EnteredFunctions

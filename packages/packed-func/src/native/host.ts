@@ -7,7 +7,7 @@ import {
   stringAt,
   type LibraryFunctions,
 } from '@tenon/core/internal'
-import { enteredFunctions, type EnteredFunctions, type PackedFunctions } from './entered.ts'
+import { findEntered, type EnteredFunctions, type PackedFunctions } from './entered.ts'
 
 export interface Host {
   readonly packed: PackedFunctions
@@ -32,7 +32,7 @@ export function host(): Host {
 
 function load(): Host {
   const packed = libraryFunctions('tenon_packed')
-  const entered = enteredFunctions()
+  const entered = findEntered()
   const own = siblingPath('tvm_ffi')
   // A library that is loaded already goes first, because two libraries would have two registries.
   const present = Number(packed.tn_packed_loaded_library())

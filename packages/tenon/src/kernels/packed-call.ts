@@ -1,7 +1,7 @@
 import { ArgumentError, ReadOnlyError, tensor, TensorType, type KernelSignature, type Tensor } from '@tenon/core'
-import { checkOptions, READ_ONLY, type Gated } from '@tenon/core/internal'
+import { checkOptions, READ_ONLY, refuseOverlaps, type Gated } from '@tenon/core/internal'
 import { Temp } from '@tenon/custom-call'
-import { memoryOf, refuseOverlaps, type FrameCall, type KernelCallShape } from '@tenon/custom-call/internal'
+import { memoryOf, type FrameCall, type KernelCallShape } from '@tenon/custom-call/internal'
 import { readOnly, type Argument } from '@tenon/packed-func'
 import { packedAttribute } from './packed-attribute.ts'
 
@@ -39,7 +39,7 @@ export function preparePackedCall(
     closeAfterRuns: () => {},
     order: (tensors) => {
       checkResults(name, names, operandCount, aliases, tensors)
-      refuseOverlaps({ types, operandCount }, tensors, (i) => `${names[i]} of ${name}`)
+      refuseOverlaps(types, operandCount, tensors, (i) => `${names[i]} of ${name}`)
       return parts.map((part) => (typeof part === 'number' ? argumentFor(tensors[part]!) : part.value))
     },
   }

@@ -1,9 +1,8 @@
 import { ArgumentError, type KernelSignature, type NativeAllocator } from '@tenon/core'
-import { checkOptions, wrongType } from '@tenon/core/internal'
+import { checkOptions, wrongType, type RunLimits } from '@tenon/core/internal'
 import { isTensorList, type OperandTypes } from '../bind-operands.ts'
 import type { OperationDefinition } from '../operation.ts'
 import { copyAttributes, elementTypeOf, readOperand, snapshotOf, type Operand } from './operand.ts'
-import type { AsyncOptions } from './run-later.ts'
 
 /** The options of a call. */
 export interface TensorFlowCallOptions {
@@ -22,7 +21,7 @@ export interface Arguments {
   readonly attributes: unknown
   readonly snapshot: readonly unknown[] | undefined
   /** The options, each of which the caller may name. Their values were not checked. */
-  readonly options: TensorFlowCallOptions & AsyncOptions
+  readonly options: TensorFlowCallOptions & RunLimits
 }
 
 /**
@@ -47,8 +46,8 @@ export function readArguments(
   })
   const attributes = signature.attributes.length > 0 ? copyAttributes(args[next++]) : undefined
   const options = checkOptions(
-    args[next++] as TensorFlowCallOptions & AsyncOptions,
-    known as readonly (keyof (TensorFlowCallOptions & AsyncOptions))[],
+    args[next++] as TensorFlowCallOptions & RunLimits,
+    known as readonly (keyof (TensorFlowCallOptions & RunLimits))[],
     `the options of ${name}`,
   )
   if (args.length > next) throw new ArgumentError(`${name} takes at most ${next} arguments, got ${args.length}`)

@@ -1,9 +1,11 @@
 import { inspect } from 'node:util'
 import { NativeError, type Tensor } from '@tenon/core'
 import { addressOf, enterAll, exitAll, keepAlive, lastError } from '@tenon/core/internal'
+import { operandTypes, resultTypes, type OperandTypes } from '../bind-operands.ts'
 import type { ElementType } from '../element-types.ts'
 import type { Host } from '../native/host.ts'
 import { takeFailure } from '../native/read-failure.ts'
+import type { AttributeValue, OperationDefinition } from '../operation.ts'
 
 /** The facts of a kernel with values for all of its attributes. */
 export interface InstanceFacts {
@@ -15,6 +17,24 @@ export interface InstanceFacts {
   readonly results: readonly ElementType[]
   /** The numbers of tensors for the results. */
   readonly resultCounts: readonly number[]
+}
+
+/** Returns the facts of a kernel. @param counts the numbers of tensors for the operands @param values of all attributes */
+export function factsOf(
+  operation: OperationDefinition,
+  path: string,
+  counts: readonly number[],
+  values: ReadonlyMap<string, AttributeValue>,
+): InstanceFacts {
+  const results = resultTypes(operation, values)
+  const count = (types: OperandTypes): number => (Array.isArray(types) ? types.length : 1)
+  return {
+    operation: operation.name,
+    path,
+    operandCodes: operandTypes(operation, counts, values).map(({ code }) => code),
+    results: results.flat() as ElementType[],
+    resultCounts: results.map(count),
+  }
 }
 
 /** A kernel with values for all of its attributes, which native code keeps. */

@@ -13,6 +13,7 @@ import {
   isPlainObject,
   newCollected,
   READ_ONLY,
+  refuseOverlaps as refuseOverlapping,
   TENSOR_ALIGNMENT,
   wrongType,
 } from '@tenon/core/internal'
@@ -97,22 +98,12 @@ export function refuseOverlaps(
   into: readonly (Tensor | undefined)[],
   name: string,
 ): void {
-  const targets = into.filter((one) => one !== undefined)
-  targets.forEach((target, i) => {
-    const isSame = (other: Tensor): boolean =>
-      other.address === target.address && other.type.byteSize === target.type.byteSize
-    const clash =
-      targets.slice(0, i).some((other) => overlap(target, other)) ||
-      operands.some(({ tensor }) => overlap(target, tensor) && !isSame(tensor))
-    if (!clash) return
-    throw new ArgumentError(`into of ${name} must not overlap other memory of the call in part`, {
-      hint: 'Pass other memory for the result, or exactly that of an operand.',
-    })
-  })
+  const tensors = [...operands.map(({ tensor }) => tensor), ...into.filter((one) => one !== undefined)]
+  const types = tensors.map(({ type }) => type)
+  refuseOverlapping(types, operands.length, tensors, (i) =>
+    i < operands.length ? `operand ${i} of ${name}` : `into of ${name}`,
+  )
 }
-
-const overlap = (a: Tensor, b: Tensor): boolean =>
-  a.address < b.address + b.type.byteSize && b.address < a.address + a.type.byteSize
 
 /** Returns the value of a call: the only result, an object of results by name, or undefined. */
 export function valueOf(

@@ -77,34 +77,41 @@ function makeEnter(): (lo: number, hi: number, name: string) => number {
 let how = 0
 let entered: ReturnType<typeof makeEnter> | undefined
 
-/**
- * Runs a frame on this thread.
- *
- * @returns whether all results are in place, and nothing is left to do. Otherwise {@link finish} does it.
- */
+/** Runs a frame on this thread. @param held what is held open during the run. @returns as {@link runFrame} */
 export function enterFrame(frame: Frame, held: readonly Gated[]): boolean {
-  const run = (entered ??= makeEnter())
   let place = -1
-  let status: number
   try {
     place = enterCall(held)
-    frame.running = true
-    frame.instance.enter()
-    status = run(frame.lo, frame.hi, frame.instance.facts.operation)
+    return runFrame(frame)
   } finally {
-    frame.running = false
     // Without a function, because the stack of JavaScript may be full.
     if (place !== -1) {
       callsInProgress.depth = place
       callsInProgress.lists[place] = undefined
     }
   }
-  if (how !== 0) endThrown(frame, status)
-  if (status === 0 && frame.left === 0) {
-    frame.instance.leave()
-    return true
+}
+
+/**
+ * Runs a frame whose memory is held open.
+ *
+ * @returns whether all results are in place, and nothing is left to do. Otherwise {@link finish} does it.
+ */
+export function runFrame(frame: Frame): boolean {
+  const run = (entered ??= makeEnter())
+  const { instance } = frame
+  let status: number
+  try {
+    frame.running = true
+    instance.enter()
+    status = run(frame.lo, frame.hi, instance.facts.operation)
+  } finally {
+    frame.running = false
   }
-  return false
+  if (how !== 0) endThrown(frame, status)
+  if (status !== 0 || frame.left !== 0) return false
+  instance.leave()
+  return true
 }
 
 /** Ends a run during which a function of TypeScript or the kernel threw. @throws what the function threw */

@@ -2,18 +2,39 @@ import { LoadError } from '@tenon/core'
 import {
   addressOf,
   coreFunctions,
+  enteredFunctions,
   functionsIn,
   keepAlive,
   lastError,
   libraryFunctions,
   siblingPath,
+  type Entered,
+  type LibraryFunctions,
+  type PlainFunction,
 } from '@tenon/core/internal'
-import { enteredFunctions, type EnteredFunctions, type HostFunctions } from './entered.ts'
+
+/** The functions that run code of kernels. */
+type EnteredName =
+  | 'tn_tf_create'
+  | 'tn_tf_delete'
+  | 'tn_tf_end_exception'
+  | 'tn_tf_initialize'
+  | 'tn_tf_memory_release'
+  | 'tn_tf_take'
+
+const ENTERED: Entered<EnteredName> = {
+  tn_tf_create: ['int32', 3],
+  tn_tf_delete: ['int32', 1],
+  tn_tf_end_exception: ['int32', 2],
+  tn_tf_initialize: ['int32', 1],
+  tn_tf_memory_release: ['int32', 1],
+  tn_tf_take: ['int32', 1],
+}
 
 /** The library that has TensorFlow's C API for kernels. */
 export interface Host {
-  readonly functions: Omit<HostFunctions, keyof EnteredFunctions | 'tn_tf_run'>
-  readonly entered: EnteredFunctions
+  readonly functions: Omit<LibraryFunctions<'tenon_tensorflow'>, EnteredName | 'tn_tf_run'>
+  readonly entered: Readonly<Record<EnteredName, PlainFunction>>
   /** The address of the entry that runs a call. */
   readonly run: number
 }
@@ -23,6 +44,16 @@ export const SONAMES: readonly [framework: string, distribution: string] =
   process.platform === 'darwin'
     ? ['libtensorflow_framework.2.dylib', 'libtensorflow.2.dylib']
     : ['libtensorflow_framework.so.2', 'libtensorflow.so.2']
+
+/** Returns the bytes that native code writes, whose length can grow between two calls. @param write leaves their length */
+export function readBytes(capacity: number, write: (out: number, capacity: number, length: number) => void): Buffer {
+  const length = new BigUint64Array(1)
+  for (let size = capacity; ; size = Number(length[0]) * 2) {
+    const out = Buffer.alloc(size)
+    write(addressOf(out), size, addressOf(length))
+    if (Number(length[0]) <= size) return out.subarray(0, Number(length[0]))
+  }
+}
 
 let opened: Host | undefined
 
@@ -75,5 +106,5 @@ function hostOf(handle: number): Host | undefined {
   const found = functionsIn('tenon_tensorflow', handle)
   if (found === undefined) return undefined
   const { functions, addressOf: hostAddress } = found
-  return { functions, entered: enteredFunctions(hostAddress), run: hostAddress('tn_tf_run') }
+  return { functions, entered: enteredFunctions(ENTERED, hostAddress), run: hostAddress('tn_tf_run') }
 }

@@ -1,17 +1,10 @@
-import { addressOf } from '@tenon/core/internal'
 import { TensorFlowError } from '../errors/tensorflow-error.ts'
-import type { Host } from './host.ts'
+import { readBytes, type Host } from './host.ts'
 
 /** Takes a failure from native code, and returns it as an error. */
 export function takeFailure({ functions }: Host, failure: number, operation: string, path: string): TensorFlowError {
-  const length = new BigUint64Array(1)
-  let out = Buffer.alloc(4096)
-  functions.tn_tf_failure(failure, addressOf(out), out.length, addressOf(length))
-  if (Number(length[0]) > out.length) {
-    out = Buffer.alloc(Number(length[0]))
-    functions.tn_tf_failure(failure, addressOf(out), out.length, addressOf(length))
-  }
-  return readFailure(out, operation, path)
+  const bytes = readBytes(4096, (...place) => void functions.tn_tf_failure(failure, ...place))
+  return readFailure(bytes, operation, path)
 }
 
 const HEAD_SIZE = 12

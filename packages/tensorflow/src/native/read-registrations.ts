@@ -1,7 +1,7 @@
 import { LoadError, type NativeLibrary } from '@tenon/core'
-import { addressOf, lastError } from '@tenon/core/internal'
+import { lastError } from '@tenon/core/internal'
 import type { DefinitionText, RegisteredKernel, Registrations, TypeConstraint } from '../registration.ts'
-import { openedHost, type Host } from './host.ts'
+import { openedHost, readBytes } from './host.ts'
 
 const NONE: Registrations = Object.freeze({ kernels: Object.freeze([]), definitions: Object.freeze([]) })
 
@@ -21,17 +21,7 @@ export function readRegistrations(library: NativeLibrary): Registrations {
       details: { path, tried: [{ path, reason }] },
     })
   }
-  return parseRegistrations(readTexts(host, handle))
-}
-
-/** Returns the texts of `tn_tf_list()`, which a library of another thread can make longer meanwhile. */
-function readTexts({ functions }: Host, handle: number): Buffer {
-  const length = new BigUint64Array(1)
-  for (let capacity = 65_536; ; capacity = Number(length[0]) * 2) {
-    const out = Buffer.alloc(capacity)
-    functions.tn_tf_list(handle, addressOf(out), capacity, addressOf(length))
-    if (Number(length[0]) <= capacity) return out.subarray(0, Number(length[0]))
-  }
+  return parseRegistrations(readBytes(65_536, (...place) => void host.functions.tn_tf_list(handle, ...place)))
 }
 
 /** Reads the texts of `tn_tf_list()`. */

@@ -8,12 +8,12 @@ import {
   type RemoteHost,
 } from '@tenon/core/internal'
 import { resolveAttributes } from '../attributes.ts'
-import { isTensorList, operandTypes, resultTypes } from '../bind-operands.ts'
+import { isTensorList } from '../bind-operands.ts'
 import { readArguments, type TensorFlowCallOptions } from '../call/arguments.ts'
+import { factsOf } from '../call/instance.ts'
 import { checkOperand, checkStringOperands } from '../call/operand.ts'
 import { readInto, refuseOverlaps, valueOf } from '../call/results.ts'
 import { chooseKernel } from '../choose-kernel.ts'
-import type { ElementType } from '../element-types.ts'
 import type { FoundKernel } from '../kernel.ts'
 import type { OperationDefinition } from '../operation.ts'
 import { encodeDescription } from '../native/encode-description.ts'
@@ -64,29 +64,26 @@ function beginCall(target: RemoteTarget, instances: RemoteInstances, args: reado
   const { operands, types, counts, attributes, options } = readArguments(operation, signature, args, OPTIONS)
   const { into: given, allocator, ...run } = options as RemoteOptions
   const values = resolveAttributes(operation, types, attributes)
-  const results = resultTypes(operation, values)
-  const elements = results.flat() as ElementType[]
-  const resultCounts = results.map((one) => (Array.isArray(one) ? one.length : 1))
-  const into = readInto(operation, resultCounts, elements, given)
+  const { operandCodes, results, resultCounts } = factsOf(operation, host.path, counts, values)
+  const into = readInto(operation, resultCounts, results, given)
   for (const [i, operand] of operands.entries()) checkOperand(operand, 0, `operand ${i} of ${name}`)
   refuseOverlaps(operands, into, name)
   // Strings without pointers in memory of the library are passed as they are, and others are copied there.
   const passed = checkStringOperands(operands, { shared: host.allocator }).operands
   for (const { block } of [...operands.map(({ tensor }) => tensor), ...into.filter((one) => one !== undefined)])
     checkEnterable(block)
-  const codes = operandTypes(operation, counts, values).map(({ code }) => code)
   const body = Buffer.concat([
     ...operands.map(({ key: { type, isString } }, i) =>
-      describe(codes[i]!, type.shape, isString ? 24 * type.elementCount : type.byteSize),
+      describe(operandCodes[i]!, type.shape, isString ? 24 * type.elementCount : type.byteSize),
     ),
-    ...elements.map(({ code }, i) => describe(code, into[i]?.shape ?? [], into[i]?.type.byteSize ?? 0)),
+    ...results.map(({ code }, i) => describe(code, into[i]?.shape ?? [], into[i]?.type.byteSize ?? 0)),
   ])
   for (const [attribute, value] of values)
     if ([value].flat().some((one) => one instanceof Tensor)) refuseTensor(name, attribute)
   const kernel = chooseKernel(name, kernels, values, choice)
   const description = encodeDescription(kernel.index, operation, counts, values)
-  const instance = instances.take(name, description, operands.length, elements.length)
-  const expected = { types: elements, places: placesOf(operation, resultCounts), into, allocator }
+  const instance = instances.take(name, description, operands.length, results.length)
+  const expected = { types: results, places: placesOf(operation, resultCounts), into, allocator }
   const answer = resultReader(host, expected)
   return {
     kernel: instance.kernel,

@@ -41,3 +41,23 @@ export function functionAt(
     return Number(load(result, plan.result.word))
   }
 }
+
+/** The result and the number of parameters of functions, all of which are integers or addresses. */
+export type Entered<Name extends string> = Readonly<Record<Name, readonly [result: 'int32' | 'void', count: number]>>
+
+/**
+ * Returns functions that run code of others, such as a destructor. Such code may need the large stack of native code, and can call functions of
+ * TypeScript. Each function throws what an upcall stub has thrown meanwhile.
+ *
+ * @param find returns the address of one.
+ */
+export function enteredFunctions<Name extends string>(
+  table: Entered<Name>,
+  find: (name: Name) => number,
+): Readonly<Record<Name, PlainFunction>> {
+  const entries = Object.entries<Entered<Name>[Name]>(table).map(([name, [result, count]]) => {
+    const parameters = Array.from({ length: count }, () => 'uint64' as const)
+    return [name, functionAt(find(name as Name), result, parameters)]
+  })
+  return Object.fromEntries(entries) as Record<Name, PlainFunction>
+}

@@ -1,4 +1,4 @@
-import { addressOf } from '@tenon/core/internal'
+import { addressOf } from './native-memory.ts'
 
 /** The capacity that a writer keeps between records. */
 const KEPT_CAPACITY = 4096
@@ -65,6 +65,12 @@ export class ByteWriter {
     const at = this.reserve(8)
     this.#view.setUint32(at, value, true)
     this.#view.setUint32(at + 4, Math.floor(value / 2 ** 32), true)
+  }
+
+  /** Writes an integer of 64 bits, negative or not. */
+  i64(value: bigint): void {
+    const at = this.reserve(8)
+    this.#view.setBigUint64(at, BigInt.asUintN(64, value), true)
   }
 
   /** Copies bytes and pads them to a multiple of 8. */
