@@ -86,7 +86,7 @@ export const suite = {
   package: '@tenon/tstring',
   rows: [
     set(12, { 'Buffer.write': 2, 'memcpy by koffi': 1 }),
-    set(40, { 'Buffer.write into new memory': 2.5 }),
+    set(40, { 'Buffer.write into new memory': 1.5 }),
     capacity,
   ],
 } satisfies Suite

@@ -54,8 +54,12 @@ export function writePrealloc(view: DataView, at: number, address: number, size:
   writeWord(view, at + 8, address)
 }
 
-/** Writes a VIEW or PREALLOC into a zeroed struct, because TensorFlow calls the owner in the last word of a VIEW. */
+/** Writes a VIEW or PREALLOC, and zeros behind it, because TensorFlow calls the owner in the last word of a VIEW. */
 export function writePointer(view: DataView, at: number, layout: StructLayout, address: number, size: number): void {
+  if (layout !== 'rfc16') {
+    view.setInt32(at + 16, 0)
+    view.setInt32(at + 20, 0)
+  }
   if (layout !== 'tf') {
     writePrealloc(view, at, address, size, size)
     return

@@ -139,15 +139,8 @@ export function setInArena(arena: Arena, reader: StructReader, index: number, by
   pointTo(reader, index, address, length)
 }
 
-function pointTo(
-  { image, layout, table, base, stride }: StructReader,
-  index: number,
-  address: number,
-  size: number,
-): void {
-  const at = base + index * stride
-  fillBytes(table, 0, at, at + stride)
-  writePointer(image.table.block.view, at, layout, address, size)
+function pointTo({ image, layout, base, stride }: StructReader, index: number, address: number, size: number): void {
+  writePointer(image.table.block.view, base + index * stride, layout, address, size)
 }
 
 /** @throws {ArgumentError} for a slice, whose strings lie among those of the tensor from which it was cut. */

@@ -363,7 +363,9 @@ export class StringTensor extends StringElements {
     this.#checkSettable(index)
     const reader = this.reader as StructReader
     if (setAscii(reader, index, text)) return true
-    return parts.image.layout === 'tf' && canGrow(parts) && setLongText(this.#arena(), this.#structs, index, text)
+    if (parts.image.layout !== 'tf') return false
+    if (parts.arena !== undefined) return setLongText(parts.arena, reader, index, text)
+    return canGrow(parts) && setLongText(this.#arena(), this.#structs, index, text)
   }
 
   #checkSettable(index: number): void {
