@@ -1,3 +1,5 @@
+import { quantile } from '../../../packages/tenon/src/benchmark/quantile.ts'
+
 export interface Spread {
   readonly median: number
   readonly low: number
@@ -17,12 +19,4 @@ export function spreadOf(samples: readonly number[]): Spread {
  */
 export function ratioOf(ours: readonly number[], peer: readonly number[]): Spread {
   return spreadOf(ours.map((sample, round) => sample / peer[round]!))
-}
-
-function quantile(sorted: readonly number[], fraction: number): number {
-  const position = (sorted.length - 1) * fraction
-  const below = Math.floor(position)
-  const start = sorted[below]!
-  const end = sorted[below + 1] ?? start
-  return start + (end - start) * (position - below)
 }

@@ -1,3 +1,5 @@
+import { quantile } from './quantile.ts'
+
 /** A kernel with its arguments, ready to run. */
 export interface Contestant {
   /** The name in the table: `in process`, `isolated` or the file of the library. */
@@ -104,7 +106,3 @@ function distribution(name: string, runsPerSample: number, turns: readonly (read
     medianNs: [quantile(medians, 0.25), quantile(medians, 0.75)],
   }
 }
-
-/** The smallest sample that is not below the fraction of the samples. */
-const quantile = (sorted: readonly number[], fraction: number): number =>
-  sorted[Math.max(0, Math.ceil(fraction * sorted.length) - 1)]!

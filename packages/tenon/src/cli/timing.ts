@@ -1,4 +1,6 @@
+import { quantile } from '../benchmark/quantile.ts'
 import { UsageError } from './usage-error.ts'
+
 /** The durations of runs, in nanoseconds per run. */
 export interface Timing {
   readonly runs: number
@@ -52,8 +54,7 @@ function batches(runs: number): number[] {
 
 function timingOf(runs: number, samples: readonly number[]): Timing {
   const sorted = samples.toSorted((a, b) => a - b)
-  const at = (part: number): number => sorted[Math.round(part * (sorted.length - 1))]!
-  return { runs, medianNs: at(0.5), p10Ns: at(0.1), p90Ns: at(0.9) }
+  return { runs, medianNs: quantile(sorted, 0.5), p10Ns: quantile(sorted, 0.1), p90Ns: quantile(sorted, 0.9) }
 }
 
 const units = [
