@@ -83,8 +83,8 @@ export default {
         __pthread_register_cancel __pthread_unregister_cancel __pthread_unwind_next __sigsetjmp _pthread_cleanup_pop _pthread_cleanup_push
         pthread_cond_timedwait pthread_condattr_* pthread_create pthread_getattr_np pthread_key_create pthread_mutex_init
         pthread_mutex_lock pthread_mutex_unlock pthread_mutexattr_* pthread_self pthread_setspecific pthread_sigmask qsort read
-        realloc realpath recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setsockopt shutdown sigaction sigdelset sigemptyset
-        sigfillset signal snprintf socket socketpair stat strchr strcmp strerror strlen strncmp strrchr syscall sysconf vsnprintf waitid write
+        realloc realpath recv recvmsg sched_getaffinity sched_getcpu sched_setaffinity send sendmsg setitimer setsockopt shutdown sigaction sigaddset sigaltstack sigdelset sigemptyset
+        sigfillset siglongjmp signal sigsetjmp snprintf socket socketpair stat strchr strcmp strerror strlen strncmp strrchr syscall sysconf vsnprintf waitid write
       `),
       systemImports: {
         darwin: names(`
@@ -248,7 +248,7 @@ export default {
         'csrc/test/!(posix|win32)/*.c',
         'csrc/test/{posix|win32}/*/*.c',
         'csrc/test/{posix|win32}/*.cc',
-        'csrc/call/{job_pool,thread_limit}.c',
+        'csrc/call/{crash_page,job_pool,thread_limit}.c',
         'csrc/call/{sysv_x64|aapcs64|win64}.S',
         'csrc/call/{posix|win32}/thread_exit.c',
         'csrc/base/{posix|win32}/thread.c',

@@ -21,6 +21,8 @@ export { ABSL_CODES, abslCodeName, type AbslCodeName } from './errors/absl-codes
 export { checkAlignment, checkName, checkSize, wrongType, wrongValue } from './errors/check-arguments.ts'
 export { checkOptions } from './errors/check-options.ts'
 export { describe, hex } from './errors/describe.ts'
+export { installCrashReporter } from './crash/install-crash-reporter.ts'
+export { MOST_REPORT_BYTES, parseCrashFile, type CrashedCall, type CrashFile } from './crash/crash-file.ts'
 export { readCrash, readModules, type CodeModule, type CrashRecord } from './crash/crash-record.ts'
 export { describeFrame, frameOfFault, locateFrames, placeOfFrame, type NativeFrame } from './crash/native-frames.ts'
 export { copyHint } from './errors/other-copy.ts'

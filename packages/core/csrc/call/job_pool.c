@@ -63,6 +63,7 @@ typedef struct {
   tn__job_queue_t *queue;
   tn_job_t *job; /* may be freed by its function */
   void (*ended)(tn_job_t *job);
+  void *kept;
   tn__job_run_t run;
 } work_t;
 
@@ -81,6 +82,10 @@ static void end_thread(void *data) {
   tn__job_queue_t *queue = work->queue;
   tn__job_pool_t *pool = queue->pool;
   if (work->ended != NULL) work->ended(work->job);
+  if (pool->hooks != NULL) {
+    pool->hooks->end(work->kept);
+    pool->hooks->leave();
+  }
   tn__lock(&pool->lock);
   pool->working--;
   end(pool, &work->run);
@@ -96,7 +101,7 @@ void tn__job_queue_work(void *data) {
   while (queue->waiting > 0 || wait_for_job(queue)) {
     tn_job_t *job = queue->first;
     take(queue, job);
-    work_t work = {.queue = queue, .job = job, .ended = job->ended};
+    work_t work = {.queue = queue, .job = job, .ended = job->ended, .kept = job->kept};
     begin(pool, &work.run, job->owner, job->name, false);
     pool->working++;
     tn__unlock(&pool->lock);
@@ -105,20 +110,25 @@ void tn__job_queue_work(void *data) {
     /* A task may end another call than the one that it is a part of. */
     const bool is_measured = job->queue == TN_JOBS_CALLS && __atomic_load_n(&measures, __ATOMIC_RELAXED) != 0;
     begun_ns = is_measured ? tn__now_ns() : 0;
+    if (pool->hooks != NULL) pool->hooks->begin(work.kept);
     tn__run_to_end(run_job, end_thread, &work);
+    if (pool->hooks != NULL) pool->hooks->end(work.kept);
     tn__lock(&pool->lock);
     pool->working--;
     end(pool, &work.run);
   }
   queue->threads--;
   tn__unlock(&pool->lock);
+  if (pool->hooks != NULL) pool->hooks->leave();
 }
 
 int tn__job_pool_add(tn__job_pool_t *pool, int32_t index, size_t limit, tn_job_t *job) {
   tn__job_queue_t *queue = &pool->queues[index];
+  void *kept = pool->hooks == NULL ? NULL : pool->hooks->added();
   tn__lock(&pool->lock);
   if (pool->is_closed && index == TN_JOBS_CALLS) {
     tn__unlock(&pool->lock);
+    if (pool->hooks != NULL) pool->hooks->removed(kept);
     return TN__JOB_POOL_CLOSED;
   }
   /* A thread that was woken and has not taken its job yet still counts as idle, and its job as waiting. */
@@ -131,11 +141,13 @@ int tn__job_pool_add(tn__job_pool_t *pool, int32_t index, size_t limit, tn_job_t
     queue->last = job;
     job->queue = index;
     job->is_waiting = 1;
+    job->kept = kept;
     queue->waiting++;
     /* If as many jobs waited as threads are idle, all of them have been woken before. */
     if (queue->waiting <= queue->idle) tn__wake_one(&queue->arrived);
   }
   tn__unlock(&pool->lock);
+  if (!has_thread && pool->hooks != NULL) pool->hooks->removed(kept);
   return has_thread;
 }
 
@@ -151,6 +163,7 @@ int tn__job_pool_remove(tn__job_pool_t *pool, tn_job_t *job) {
   if (is_waiting) take(&pool->queues[job->queue], job);
   if (is_waiting && pool->waiters > 0) tn__wake_all(&pool->finished);
   tn__unlock(&pool->lock);
+  if (is_waiting && pool->hooks != NULL) pool->hooks->removed(job->kept);
   return is_waiting;
 }
 
@@ -170,6 +183,7 @@ void tn__job_pool_remove_all(tn__job_pool_t *pool, int32_t index, uint64_t owner
   tn__unlock(&pool->lock);
   for (tn_job_t *job = removed, *next; job != NULL; job = next) {
     next = job->next;
+    if (pool->hooks != NULL) pool->hooks->removed(job->kept);
     if (job->removed != NULL) job->removed(job);
   }
 }

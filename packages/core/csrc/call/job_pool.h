@@ -15,6 +15,15 @@ typedef struct tn__job_queue {
   tn__thread_t thread;
 } tn__job_queue_t;
 
+/* Functions for each job. */
+typedef struct {
+  void *(*added)(void);         /* when it is added, on the thread that does so; the others get the result, which may be null */
+  void (*begin)(void *kept);    /* before it runs */
+  void (*end)(void *kept);      /* after it has run, or has ended its thread */
+  void (*removed)(void *kept);  /* if it does not run */
+  void (*leave)(void);          /* before a thread of the pool ends */
+} tn__job_hooks_t;
+
 typedef struct tn__job_pool {
   tn__lock_t lock;
   tn__condition_t finished; /* there is less to wait for */
@@ -22,6 +31,7 @@ typedef struct tn__job_pool {
   size_t waiters;           /* threads in tn__job_pool_wait() */
   size_t working;           /* threads that run a job */
   int is_closed;             /* no call is accepted any more */
+  const tn__job_hooks_t *hooks; /* may be null */
   tn__job_run_t *runs;
   tn__job_queue_t queues[2];
 } tn__job_pool_t;
@@ -30,8 +40,9 @@ typedef struct tn__job_pool {
   {.pool = &(pool_name), .arrived = TN__CONDITION, .thread = {tn__job_queue_work, &(pool_name).queues[index]}}
 
 /* Initialises a static pool of this name. */
-#define TN__JOB_POOL(pool_name, idle)                              \
-  {.lock = TN__LOCK, .finished = TN__CONDITION, .idle_ms = (idle), \
+#define TN__JOB_POOL(pool_name, idle) TN__JOB_POOL_WITH(pool_name, idle, NULL)
+#define TN__JOB_POOL_WITH(pool_name, idle, hook_table)                                     \
+  {.lock = TN__LOCK, .finished = TN__CONDITION, .idle_ms = (idle), .hooks = (hook_table), \
    .queues = {TN__JOB_QUEUE(pool_name, 0), TN__JOB_QUEUE(pool_name, 1)}}
 
 /* Has the threads of all pools note when they begin a call. */

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 #include "base/thread.h"
+#include "crash_threads.h"
 #include "environment.h"
 #include "job_pool.h"
 #include "thread_limit.h"
 
 #define IDLE_MS 10000
 
-static tn__job_pool_t pool = TN__JOB_POOL(pool, IDLE_MS);
+static tn__job_pool_t pool = TN__JOB_POOL_WITH(pool, IDLE_MS, &tn__crash_job_hooks);
 
 /* 0 until it is known. A value of the environment that is not valid is read again each time. */
 static atomic_size_t known_limit;

@@ -278,6 +278,7 @@ typedef struct tn_job {
   struct tn_job *next, *previous;
   int32_t queue;
   uint32_t is_waiting;
+  void *kept; /* for the pool */
 } tn_job_t;
 
 /* Adds a job to the end of a queue. TN_INVALID_ARGUMENT: the value of TENON_THREADS is not valid. TN_OUT_OF_MEMORY: no
@@ -321,5 +322,45 @@ TN_API int32_t tn_guard_install(const tn_guard_t *guard);
 /* Calls `body(context)` under the installed guard, and returns what its `run` returns, with the message as the last error.
  * TN_UNSUPPORTED: no guard is installed, and `body` was not called. */
 TN_API int32_t tn_guard_call(void (*body)(void *), void *context);
+
+/* --- call/crash_report.c, crash_threads.c ------------------------------------------------------------------------- */
+
+/* The texts of a call: the name of the kernel, its convention, the types of the operands, and the frames of JavaScript, innermost first.
+ * The last two have one line for each. */
+#define TN_CRASH_KERNEL 0
+#define TN_CRASH_CONVENTION 1
+#define TN_CRASH_TYPES 2
+#define TN_CRASH_STACK 3
+#define TN_CRASH_TEXTS 4
+#define TN_CRASH_TEXT_SIZE 8168
+
+/* A call in progress, as reports describe it. Its texts follow each other. */
+typedef struct tn_crash_call {
+  uint32_t depth; /* 1 for an outermost call */
+  uint32_t sizes[TN_CRASH_TEXTS];
+  uint32_t reserved;
+  char texts[TN_CRASH_TEXT_SIZE]; /* UTF-8 */
+} tn_crash_call_t;
+
+#define TN_CRASH_CALLS 16
+
+/* The calls in progress of a thread of JavaScript, which writes them. A call of depth N is at the index (N - 1) % TN_CRASH_CALLS. */
+typedef struct tn_crash_calls {
+  uint32_t depth; /* of the innermost call; 0 for none */
+  uint32_t reserved;
+  tn_crash_call_t calls[TN_CRASH_CALLS];
+} tn_crash_calls_t;
+
+/* Reports fatal signals inside of native calls: a page on standard error, and a JSON file in `directory`, an absolute path of at most 768
+ * bytes. `about` are members of a JSON object for the file. Signals are passed on to the handlers that were there before. A second call
+ * replaces the directory. TN_UNSUPPORTED on systems without reports. */
+TN_API int32_t tn_crash_report_install(const char *directory, size_t directory_length, const char *about, size_t about_length);
+
+/* Returns 1 if crashes of this process are reported. */
+TN_API int32_t tn_crash_report_is_installed(void);
+
+/* Has crashes of this thread of JavaScript reported. `calls` stays where it is until the end of the environment, and is zeroed at first.
+ * TN_OUT_OF_MEMORY for too many threads. TN_CLOSED: this thread has no environment. */
+TN_API int32_t tn_crash_report_thread(const tn_crash_calls_t *calls);
 
 #endif

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import type * as DebugInformation from '@tenon/binary/debug-info'
 import { hex } from '../errors/describe.ts'
 import { identityOf, type CodeAddress, type CodeModule } from './crash-record.ts'
@@ -104,24 +104,35 @@ function withoutCaller(addresses: readonly CodeAddress[], modules: readonly Code
   return last === -1 ? addresses : addresses.slice(0, last + 1)
 }
 
-/** Opens the file of a module, unless it is another file now. */
+/** Opens the file of a module, unless it is another file now. On another machine, a directory may have it. */
 function openModule(module: CodeModule, directories: readonly string[]): DebugInformation.DebugInfo | undefined {
   const { path, buildId } = module
-  try {
-    if (buildId === '' && !isUnchanged(module)) return undefined
-    if (buildId === '') return debugInformation().DebugInfo.open(path, { directories })
-    if (!OWN_FILES.some((directory) => path.startsWith(directory)))
-      return debugInformation().DebugInfo.open(path, { buildId, directories })
-  } catch {
-    // The file was removed, replaced or is damaged.
+  const isForeign = OWN_FILES.some((directory) => path.startsWith(directory))
+  if (buildId === '') return isForeign || !isUnchanged(module) ? undefined : openFile(path, { directories })
+  const others = directories.map((directory) => join(directory, basename(path)))
+  for (const one of isForeign ? others : [path, ...others]) {
+    const info = openFile(one, { buildId, directories })
+    if (info !== undefined) return info
   }
   return undefined
 }
 
+function openFile(path: string, options: DebugInformation.DebugInfoOptions): DebugInformation.DebugInfo | undefined {
+  try {
+    return debugInformation().DebugInfo.open(path, options)
+  } catch {
+    // The file was removed, replaced or is damaged.
+    return undefined
+  }
+}
+
 function isUnchanged({ path, identity }: CodeModule): boolean {
-  if (OWN_FILES.some((directory) => path.startsWith(directory))) return false
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return stats?.isFile() === true && identityOf(stats.size, stats.ino, stats.mtimeNs) === identity
+  try {
+    const stats = statSync(path, { bigint: true })
+    return stats.isFile() && identityOf(stats.size, stats.ino, stats.mtimeNs) === identity
+  } catch {
+    return false
+  }
 }
 
 /** The functions at an address, without what is unknown. @param isBrief whether only the symbol is looked for, which is fast */
@@ -169,9 +180,9 @@ export function describeFrame(frame: NativeFrame): string {
 const SYSTEM =
   /^(?:libc|libm|libpthread|libstdc\+\+|libc\+\+|libc\+\+abi|libgcc_s|libunwind|ld-linux.*|ld-musl.*|linux-vdso)[.-]/
 
-/** The libraries and programs of Tenon. */
+/** The libraries and programs of Tenon, and those in which it runs. */
 const TENON =
-  /^(?:libtenon(?:_guard|_packed|_tensorflow)?\.(?:so|dylib)|libtvm_(?:ffi|runtime)\.so|tenon-host$|tenon\.node$)/
+  /^(?:libtenon(?:_guard|_packed|_tensorflow)?\.(?:so|dylib)|libtvm_(?:ffi|runtime)\.so|(?:tenon-host|tenon\.node|node|bun|deno)$)/
 
 /** The innermost frame that is not in a library of the system, if its function is known. */
 export function frameOfFault(frames: readonly NativeFrame[]): NativeFrame | undefined {

@@ -186,8 +186,19 @@ export const LAYOUTS = {
     offsets: { live: 0, dead: 8, limit: 16, refused: 24 },
   },
   tn_job_t: {
-    size: 64,
-    offsets: { owner: 0, run: 8, removed: 16, ended: 24, name: 32, next: 40, previous: 48, queue: 56, is_waiting: 60 },
+    size: 72,
+    offsets: {
+      owner: 0,
+      run: 8,
+      removed: 16,
+      ended: 24,
+      name: 32,
+      next: 40,
+      previous: 48,
+      queue: 56,
+      is_waiting: 60,
+      kept: 64,
+    },
   },
   tn_jobs_counts_t: {
     size: 24,
@@ -196,6 +207,14 @@ export const LAYOUTS = {
   tn_guard_t: {
     size: 24,
     offsets: { run: 0, unwind: 8, take: 16 },
+  },
+  tn_crash_call_t: {
+    size: 8192,
+    offsets: { depth: 0, sizes: 4, reserved: 20, texts: 24 },
+  },
+  tn_crash_calls_t: {
+    size: 131080,
+    offsets: { depth: 0, reserved: 4, calls: 8 },
   },
   tn_xla_descriptor_t: {
     size: 56,
@@ -666,6 +685,13 @@ export const CONSTANTS = {
   TN_THREADS_RELAY: 2,
   TN_JOBS_CALLS: 0,
   TN_JOBS_TASKS: 1,
+  TN_CRASH_KERNEL: 0,
+  TN_CRASH_CONVENTION: 1,
+  TN_CRASH_TYPES: 2,
+  TN_CRASH_STACK: 3,
+  TN_CRASH_TEXTS: 4,
+  TN_CRASH_TEXT_SIZE: 8168,
+  TN_CRASH_CALLS: 16,
   TN_XLA_NEWEST_MINOR: 4,
   TN_XLA_DEEPEST: 16,
   TN_XLA_DESCRIPTOR_MAGIC: 826693716,

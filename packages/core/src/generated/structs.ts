@@ -229,6 +229,7 @@ export const STRUCTS = {
     previous: 'void *',
     queue: 'int32_t',
     is_waiting: 'uint32_t',
+    kept: 'void *',
   },
   tn_jobs_counts_t: {
     limit: 'uint64_t',
@@ -239,6 +240,17 @@ export const STRUCTS = {
     run: 'void *',
     unwind: 'void *',
     take: 'void *',
+  },
+  tn_crash_call_t: {
+    depth: 'uint32_t',
+    sizes: ['uint32_t', 4],
+    reserved: 'uint32_t',
+    texts: ['char', 8168],
+  },
+  tn_crash_calls_t: {
+    depth: 'uint32_t',
+    reserved: 'uint32_t',
+    calls: ['tn_crash_call_t', 16],
   },
   tn_xla_descriptor_t: {
     magic: 'uint32_t',

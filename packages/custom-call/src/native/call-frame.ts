@@ -1,5 +1,14 @@
 import { cpu, Tensor, type TensorType } from '@tenon/core'
-import { copyBytes, highWord, LAYOUTS, lowWord, newCollected, Slab, TENSOR_ALIGNMENT } from '@tenon/core/internal'
+import {
+  copyBytes,
+  highWord,
+  LAYOUTS,
+  lowWord,
+  newCollected,
+  Slab,
+  TENSOR_ALIGNMENT,
+  threadDriver,
+} from '@tenon/core/internal'
 import type { CallShape } from '../shape/call-shape.ts'
 import { Temp, type Leaf } from '../shape/leaf.ts'
 
@@ -22,6 +31,8 @@ class FrameSlab {
   readonly words: Int32Array
 
   constructor(byteSize: number) {
+    // The driver may start reports of crashes, which trace calls, and a call asks whether it is traced before it uses the driver.
+    threadDriver()
     this.slab = new Slab(byteSize)
     const { buffer, start } = this.slab
     this.view = new DataView(buffer, start, byteSize)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
+#include "base/fault_repair.h"
 #include "fault_guard.h"
 #include "signal_ranges.h"
 
@@ -131,12 +132,16 @@ static int replace(const tn__range_copy_t *found, uintptr_t address) {
   return 0;
 }
 
-static void on_fault(int signal_number, siginfo_t *info, void *context) {
-  int saved = errno;
+int32_t tn__fault_guard_repair(const void *signal_info) {
+  const siginfo_t *info = signal_info;
   tn__range_copy_t found;
   uintptr_t address = (uintptr_t)info->si_addr;
-  if (!is_of_missing_page(info) || !tn__ranges_find(&ranges, address, &found) || !replace(&found, address))
-    pass_on(signal_number, info, context);
+  return is_of_missing_page(info) && tn__ranges_find(&ranges, address, &found) && replace(&found, address);
+}
+
+static void on_fault(int signal_number, siginfo_t *info, void *context) {
+  int saved = errno;
+  if (!tn__fault_guard_repair(info)) pass_on(signal_number, info, context);
   errno = saved;
 }
 

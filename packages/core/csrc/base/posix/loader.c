@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/floating_point.h"
+#include "base/modules.h"
 #include "base/stacks.h"
 #include "base/status.h"
 #include "shadowed.h"
@@ -22,5 +23,6 @@ int32_t tn__loader_open(const char *path, int visibility, void **out) {
     return tn__fail(TN_LOAD_FAILED, "%s", reason != NULL ? reason : "the loader gave no reason");
   }
   *out = library;
+  tn__modules_after_load();
   return tn__stacks_after_load(library);
 }

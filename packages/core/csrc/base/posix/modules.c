@@ -1,13 +1,18 @@
 /* The files whose code is in this process. */
+#include "base/modules.h"
+
+#include "base/lock.h"
 #include "base/status.h"
 
 #if defined(__linux__)
 
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,7 +113,49 @@ uint64_t tn_modules_write(uint8_t *out, uint64_t capacity) {
   return list.length;
 }
 
+/* Only the pages that a list needs take memory. */
+#define KEPT_SIZE ((size_t)1 << 20)
+
+/* A list that is read stays until the second next one. */
+static uint8_t *lists[2];
+static _Atomic(const uint8_t *) kept;
+static tn__lock_t lock = TN__LOCK;
+
+const uint8_t *tn__modules_kept(void) { return atomic_load_explicit(&kept, memory_order_acquire); }
+
+static void list_again(void) {
+  uint8_t *next = tn__modules_kept() == lists[0] ? lists[1] : lists[0];
+  tn_modules_write(next, KEPT_SIZE);
+  atomic_store_explicit(&kept, next, memory_order_release);
+}
+
+int32_t tn__modules_keep(void) {
+  tn__lock(&lock);
+  if (lists[0] == NULL) {
+    void *memory = mmap(NULL, 2 * KEPT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED) {
+      lists[0] = memory;
+      lists[1] = (uint8_t *)memory + KEPT_SIZE;
+    }
+  }
+  if (lists[0] != NULL) list_again();
+  tn__unlock(&lock);
+  return tn__modules_kept() != NULL ? TN_OK : tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot keep a list of libraries");
+}
+
+void tn__modules_after_load(void) {
+  if (tn__modules_kept() == NULL) return;
+  tn_crash_prepare();
+  tn__lock(&lock);
+  list_again();
+  tn__unlock(&lock);
+}
+
 #else
+
+int32_t tn__modules_keep(void) { return tn__fail(TN_UNSUPPORTED, "libraries are listed on Linux only"); }
+const uint8_t *tn__modules_kept(void) { return NULL; }
+void tn__modules_after_load(void) {}
 
 uint64_t tn_modules_write(uint8_t *out, uint64_t capacity) {
   (void)out, (void)capacity;

@@ -1,3 +1,4 @@
+import { reportCrashesOfThread } from '../../crash/crash-reporter.ts'
 import { LoadError } from '../../errors/kinds.ts'
 import { CONSTANTS } from '../../generated/layouts.ts'
 import { checkStatus, coreFunctions, coreLibrary } from '../core-library.ts'
@@ -70,6 +71,7 @@ function open(): ThreadDriver {
   const wait = exitWait()
   prepareStubNames()
   const made = driver.kind === 'koffi' ? openPlain(abi, driver) : openModule(abi, driver)
+  reportCrashesOfThread()
   const end = isMainThread()
     ? (code: number) => coreFunctions().tn_process_exit(code, wait)
     : // Node-API tells the module when a worker ends.
