@@ -64,6 +64,7 @@ export {
   type TargetCall,
 } from '@tenon/custom-call'
 export { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
+export { installCrashReporter } from '@tenon/core/internal'
 export { type IsolateOptions } from '@tenon/isolate'
 export { type IsolatedLibrary } from './isolated/isolated-library.ts'
 export { type IsolatedPackedFunc } from '@tenon/packed-func'

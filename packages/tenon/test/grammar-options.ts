@@ -13,7 +13,7 @@ import { Linker, SymbolLookup } from '@tenon/scope/linker'
 import { watch } from '../src/entries/build.ts'
 import { esbuildPlugin, rollupPlugin } from '../src/entries/bundler.ts'
 import { assertClose } from '../src/entries/testing.ts'
-import { Library, type IsolatedLibrary } from '../src/index.ts'
+import { installCrashReporter, Library, type IsolatedLibrary } from '../src/index.ts'
 import { encodeNpyHeader } from '../src/npy/npy-header.ts'
 import {
   clip,
@@ -70,6 +70,7 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
       kernels().function('do_custom_call', { parameters: ['pointer', 'pointer'] }, options),
     runScript: (options) => runScript('', options),
     platformLibrary: (options) => core.platformLibrary('file:///x.js', options),
+    installCrashReporter,
     parseSignature: (options) => core.parseSignature('name', '() -> ()', options),
     tensorType: (options) => core.tensorType('f32', [1], options),
     tensor: (options) => core.tensor('f32', [1], undefined, options),

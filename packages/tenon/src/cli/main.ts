@@ -22,6 +22,7 @@ const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   serve: async () => (await import('./serve-command.ts')).serveCommand,
   include: async () => (await import('./include-command.ts')).includeCommand,
   strings: async () => (await import('./strings-command.ts')).stringsCommand,
+  report: async () => (await import('./report-command.ts')).reportCommand,
   explain: async () => (await import('./explain-command.ts')).explainCommand,
   doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
   completion: async () => (await import('./completion-command.ts')).makeCompletionCommand(loadAll),
