@@ -34,6 +34,10 @@
 #define TN__INT32_MAXIMUM ((uint64_t)0x7fffffff)
 #define TN__UINT32_MAXIMUM ((uint64_t)0xffffffff)
 
+/* Whether malloc() can have returned the block whose characters a LARGE of the RFC refers to. It cannot where the string was written as one of
+ * TensorFlow's, whose pointer refers to the start of its block: freeing that as a block of the RFC would end the process. */
+bool tn__has_block(size_t characters, int32_t layout);
+
 /* Memory that others may change is loaded once. After this fence the compiler cannot load it again. */
 #define TN__LOADED() atomic_signal_fence(memory_order_acquire)
 

@@ -63,8 +63,11 @@ TN__COLD int32_t read_any(const tn_tstring_tensor_t *t, uint64_t index, tn__span
     *span = (tn__span_t){t->data + start, size, t->data_size - start};
     return TN_OK;
   }
-  if (type == TN_TSTRING_LARGE)
-    return read_pointer(t, index, type, large_word, tn_string__size_of_word(size_word), span, fault);
+  if (type == TN_TSTRING_LARGE) {
+    TN_TRY(read_pointer(t, index, type, large_word, tn_string__size_of_word(size_word), span, fault));
+    const bool is_rfc = t->layout != TN_TSTRING_TF && large_word != 0;
+    return is_rfc && !tn__has_block(large_word, t->layout) ? FAULT(POINTER, index, large_word, 0) : TN_OK;
+  }
   if (t->layout == TN_TSTRING_TF)
     return read_pointer(t, index, type, view_word, tn_string__size_of_word(size_word), span, fault);
   const uint32_t narrow = TN_STRING__BIG_ENDIAN ? tn__swap32(first) : first;

@@ -5,6 +5,7 @@
  *
  * and the pointer refers to the characters. An assignment that fits the container restores it and frees the block. The
  * capacity of an OFFSET is its size. */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "internal.h"
@@ -14,6 +15,11 @@ static size_t pointer_at(int32_t layout) { return layout == TN_TSTRING_RFC16 ? s
 
 static uint8_t *large_characters(const void *string, int32_t layout) {
   return (uint8_t *)tn__load_word(AT(string, pointer_at(layout)));
+}
+
+bool tn__has_block(size_t characters, int32_t layout) {
+  const size_t head = tn__struct_size(layout);
+  return characters > head && (characters - head) % _Alignof(max_align_t) == 0;
 }
 
 static size_t capacity_of(const void *container, int32_t layout) {
@@ -122,7 +128,9 @@ int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout) {
 
 void tn_tstring_rfc_dealloc(void *string, int32_t layout) {
   if (check_layout(layout) != TN_OK || tn_string_type(string) != TN_TSTRING_LARGE) return;
-  uint8_t *block = large_characters(string, layout) - tn__struct_size(layout);
+  uint8_t *characters = large_characters(string, layout);
+  if (!tn__has_block((size_t)characters, layout)) return;
+  uint8_t *block = characters - tn__struct_size(layout);
   memcpy(string, block, tn__struct_size(layout));
   free(block);
 }

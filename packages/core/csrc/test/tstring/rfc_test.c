@@ -33,6 +33,22 @@ TEST(a_block_is_freed_once) {
   }
 }
 
+TEST(a_string_of_tensorflow_in_a_struct_of_the_rfc_is_refused_and_not_freed) {
+  const char *text = "a string that needs a block of its own";
+  uint8_t string[24] = {0};
+  CHECK(tn_tstring_copy(string, text, strlen(text)) == TN_OK);
+  const tn_tstring_tensor_t tensor = {sizeof tensor, TN_TSTRING_RFC24, TN_TSTRING_LE64, TN_TSTRING_FOLLOW, 1, 24, 24, string, string};
+  tn_tstring_fault_t fault = {sizeof fault, 0, 0, 0, 0};
+  uint8_t out[64];
+  uint64_t size = 0;
+  CHECK(tn_tstring_read(&tensor, 0, out, sizeof out, &size, &fault) == TN_INVALID_ARGUMENT);
+  CHECK(fault.check == TN_TSTRING_CHECK_POINTER && fault.value == (uint64_t)(uintptr_t)characters(string, TN_TSTRING_RFC24));
+  tn_tstring_dealloc_all(string, 1, TN_TSTRING_RFC24);
+  CHECK((string[0] & 3) == TN_TSTRING_LARGE);
+  tn_tstring_dealloc_all(string, 1, TN_TSTRING_TF);
+  CHECK((string[0] & 3) == TN_TSTRING_SMALL);
+}
+
 TEST(sources_of_the_rfc_may_lie_in_the_string_itself) {
   char text[100];
   for (size_t i = 0; i < sizeof text; i++) text[i] = (char)('a' + i % 26);
