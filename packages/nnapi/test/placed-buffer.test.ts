@@ -117,6 +117,23 @@ describe('buffers that the author of a driver places', () => {
     expect(made.map(({ calls }) => calls.at(-1))).toEqual(['close', 'close'])
   })
 
+  test('of a known size get room before their first value, and no more', async () => {
+    const made: Growing[] = []
+    const driver = localDriver({ allocate: () => made[made.push(new Growing(0)) - 1] })
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    const roles = [prepared.input(0), prepared.output(0)]
+    using pool = createPool(64)
+    pool.write(0, new Float32Array([3, 4]))
+    using x = await driver.allocate({ roles })
+    await x.copyFrom(pool.slice(0, 8))
+    await x.copyFrom(pool.slice(0, 8))
+    await x.copyTo(pool.slice(8, 8))
+    expect(floats(pool.read(8, 8))).toEqual([3, 4])
+    expect(made[0]!.calls).toEqual(['resize 8', 'copyFrom 8', 'copyFrom 8', 'copyTo 8'])
+    await driver.closeAsync()
+  })
+
   test('are passed to operations that use them, and never copied', async () => {
     const made: OnDevice[] = []
     const driver = localDriver({ kernels, allocate: (_, byteSize) => made[made.push(new Growing(byteSize)) - 1] })

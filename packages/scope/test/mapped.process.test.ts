@@ -3,6 +3,7 @@ import { ArgumentError, ArgumentRangeError, LoadError, NativeError, ReadOnlyErro
 import { runScript } from '@tenon/core/testing'
 import { spawnSync } from 'node:child_process'
 import {
+  existsSync,
   closeSync,
   mkdtempSync,
   openSync,
@@ -323,6 +324,8 @@ if (process.platform !== 'win32')
       using scope = ResourceScope.ofConfined()
       const path = file('hello')
       expect(() => MemorySegment.mapFile(join(directory, 'none'), scope)).toThrow(LoadError)
+      expect(() => MemorySegment.mapFile(join(directory, 'none'), scope, { access: 'write' })).toThrow(LoadError)
+      expect(existsSync(join(directory, 'none'))).toBe(false)
       expect(() => MemorySegment.mapFile(directory, scope)).toThrow(LoadError)
       expect(() => MemorySegment.mapFile(path, scope, { byteSize: 6 })).toThrow(RangeError)
       for (const access of ['read', 'write', 'copy'] as const)

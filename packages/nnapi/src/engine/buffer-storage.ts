@@ -83,6 +83,8 @@ export class PlacedStorage implements BufferStorage {
   readonly placed: PlacedBuffer
   readonly #account: Account<MemoryKind>
   #byteSize: number
+  /** Whether the author's memory has room for a value of this size. */
+  #hasRoom = false
 
   /** Takes the buffer over, whose bytes were counted. */
   constructor(placed: PlacedBuffer, account: Account<MemoryKind>, byteSize: number) {
@@ -92,14 +94,16 @@ export class PlacedStorage implements BufferStorage {
   }
 
   resize(byteSize: number): void {
-    if (byteSize === this.#byteSize) return
-    if (this.placed.resize === undefined)
-      throw failed('D20', `a device buffer of ${this.#byteSize} bytes has no room for ${byteSize}`)
     const more = byteSize - this.#byteSize
+    if (more === 0 && this.#hasRoom) return
+    if (more !== 0 && this.placed.resize === undefined)
+      throw failed('D20', `a device buffer of ${this.#byteSize} bytes has no room for ${byteSize}`)
     if (more > 0) this.#account.take('bufferBytes', more)
     else this.#account.give('bufferBytes', -more)
     this.#byteSize = byteSize
-    this.placed.resize(byteSize)
+    this.#hasRoom = false
+    this.placed.resize?.(byteSize)
+    this.#hasRoom = true
   }
 
   place(): undefined {

@@ -15,8 +15,8 @@
  */
 export interface PlacedBuffer {
   /**
-   * Makes room for a value of another size, which is written next. Called before the first value as well. Without this method, the driver
-   * refuses buffers of open dimensions.
+   * Makes room for a value, which is written next. Called before the first value, and before each of another size. Without this method,
+   * `allocate` makes the room, and the driver refuses buffers of open dimensions.
    */
   resize?(byteSize: number): void
   /** Copies a value in. The bytes may lie in memory of the client, which changes it at any time, and are valid during the call. */

@@ -24,8 +24,8 @@ import { AtomicAccess } from './atomics.ts'
 /** Options for mapping a file. */
 export interface MapOptions {
   /**
-   * With `read` (the default), the segment is read-only. With `write`, changes are written to the file, which is created and
-   * enlarged as needed, with reserved room. If the file system has no room for other pages that the file lacks, or the file was made
+   * With `read` (the default), the segment is read-only. With `write`, changes are written to the file, which is created with a `byteSize` and
+   * enlarged to it, with reserved room. If the file system has no room for other pages that the file lacks, or the file was made
    * smaller, changes are lost, and `force()` or closing the scope throws a `NativeError`. With `copy`, changes are visible only to this process.
    */
   readonly access?: 'read' | 'write' | 'copy'
@@ -68,7 +68,9 @@ export function mapFile(path: string, scope?: ResourceScope, options?: MapOption
   const offset = checkSize(byteOffset, 'byteOffset')
   const wanted = byteSize === undefined ? undefined : checkSize(byteSize, 'byteSize')
   const owner = scope === undefined ? new ImplicitScope() : checkScope(scope)
-  const flags = access === 'write' ? constants.O_RDWR | constants.O_CREAT : constants.O_RDONLY
+  // A file without a size would have nothing to map, and a wrong path would leave it behind.
+  const created = wanted === undefined ? 0 : constants.O_CREAT
+  const flags = access === 'write' ? constants.O_RDWR | created : constants.O_RDONLY
   const descriptor = attemptOn(path, LoadError, 'opened', () => openSync(path, flags | WITHOUT_WAITING, 0o666))
   try {
     const size = sizeFor(descriptor, path, access, offset, wanted)
