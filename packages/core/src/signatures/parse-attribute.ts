@@ -1,4 +1,5 @@
-import { elementTypeHint, canonicalName, isArrayElement, scalarTypeOf } from './element-names.ts'
+import { suggest } from '@tenon/binary/internal'
+import { canonicalName, isArrayElement, SCALAR_TYPES, scalarTypeOf } from './element-names.ts'
 import type { AttributeParameter, AttributeType } from './kernel-signature.ts'
 import { parseDefault } from './parse-literal.ts'
 import type { TokenReader } from './token-reader.ts'
@@ -37,6 +38,12 @@ export function parseAttribute(
   return { attribute: { name: token.text, type, isOptional, fallback }, token }
 }
 
+function attributeTypeHint(name: string): string {
+  const [nearest] = suggest(name, [...WORDS, 'enum', ...SCALAR_TYPES], 1)
+  const all = 'Use pred, s8 to s64, u8 to u64, f32, f64, c64, c128, string, bytes, pointer, dtype, dictionary or enum.'
+  return nearest === undefined ? all : `Did you mean ${nearest}?`
+}
+
 function parseType(reader: TokenReader, total: AttributeCount, level: number): AttributeType {
   if (reader.at('{')) return parseMembers(reader, total, level)
   const token = reader.name('the type of an attribute')
@@ -45,7 +52,7 @@ function parseType(reader: TokenReader, total: AttributeCount, level: number): A
   if (WORDS.has(text)) return text as AttributeType
   const dtype = canonicalName(text)
   if (dtype === undefined) {
-    throw reader.error(token, `"${text}" is not the type of an attribute`, { hint: elementTypeHint(text) })
+    throw reader.error(token, `"${text}" is not the type of an attribute`, { hint: attributeTypeHint(text) })
   }
   const scalar = scalarTypeOf(dtype)
   if (scalar === undefined) {

@@ -127,6 +127,10 @@ function checkTensor(
     const place = placeOf(shape, index)
     const where = deviceType === 1 ? 'on the CPU' : `on device type ${deviceType}`
     throw new ArgumentError(`${place} must be ${where}, got device type ${tensor.device.type}`, {
+      hint:
+        deviceType === 1
+          ? 'Copy it from the device first.'
+          : `Make it with tensor('${type.dtype}', [${type.shape.join(', ')}], memory, { device: { type: ${deviceType}, id: 0 } }) over memory of the device.`,
       details: { path: place, expected: deviceType, received: tensor.device.type },
     })
   }

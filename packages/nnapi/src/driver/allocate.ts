@@ -45,7 +45,7 @@ export function validateAllocate(models: Models, description: AllocateDescriptio
 
 export function checkAllocate(models: Models, description: AllocateDescription): BufferShape {
   const { dimensions, inputRoles, outputRoles } = description
-  if (models.length === 0) throw invalid('D1', 'preparedModels', 'must not be empty')
+  if (models.length === 0) throw invalid('D1', 'preparedModels', 'must not be empty: each role is of one')
   if (inputRoles.length + outputRoles.length === 0) throw invalid('D2', 'roles', 'must not be empty')
   checkU32s(dimensions, 'dimensions')
   const seen = new Set<string>()

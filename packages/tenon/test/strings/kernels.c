@@ -46,6 +46,17 @@ TN_XLA_EXPORT tn_xla_error_t *sizes(tn_xla_call_frame_t *frame) {
 }
 TN_SIGNATURE(sizes, "(text: string[...shape]) -> (sizes: s32[...shape]) -- The size of each string in bytes.");
 
+/* Writes strings of TensorFlow to structs of the RFC, which are of another form. */
+TN_XLA_EXPORT tn_xla_error_t *confused(tn_xla_call_frame_t *frame) {
+  tn_xla_reader_t in;
+  const tn_xla_buffer_t *text;
+  tn_xla_buffer_t *out;
+  if (!take_two(&in, frame, &text, &out, TN_XLA_U8)) return in.error;
+  repeat(text->data, text->dims[0], out->data);
+  return NULL;
+}
+TN_SIGNATURE(confused, "(text: string[n]) -> (twice: string<rfc24>[n])");
+
 /* The count of a TFLite buffer, and its size. */
 TN_XLA_EXPORT tn_xla_error_t *lite(tn_xla_call_frame_t *frame) {
   tn_xla_reader_t in;

@@ -195,3 +195,14 @@ function pointer(view: DataView, type: 1 | 3, size: bigint, address: bigint): vo
   view.setBigUint64(0, (size << 2n) | BigInt(type), true)
   view.setBigUint64(type === 3 ? 8 : 16, address, true)
 }
+
+test('strings of TensorFlow that a kernel wrote to structs of the RFC are refused, and not freed as blocks of the RFC', async () => {
+  const isolated = await Library.isolate(path)
+  for (const confused of [kernel('confused'), isolated.kernel('confused') as unknown as Kernel<unknown>]) {
+    expect(() => confused(words)).toThrow(
+      /must have valid strings, but element 1 breaks the rule pointer|must be valid: check 22 failed at element 1/,
+    )
+    expect((confused(StringTensor.from(['a'])) as StringTensor).toArray()).toEqual(['aa'])
+  }
+  await isolated.closeAsync()
+})

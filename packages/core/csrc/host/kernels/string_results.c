@@ -63,8 +63,8 @@ static bool is_packed(const tn_tstring_tensor_t *strings) {
   return tn_tstring_validate(strings, 0, UINT64_MAX, &sums, &fault) == TN_OK;
 }
 
-static int32_t refuse_damaged(tn__request_t *request, uint32_t index, int32_t status) {
-  return tn__refuse(request, status, "the strings of operand %u must be valid: %s", index, tn_last_error());
+static int32_t refuse_damaged(tn__request_t *request, int32_t status) {
+  return tn__refuse(request, status, "the strings that it wrote must be valid: %s", tn_last_error());
 }
 
 /* Copies the strings of a result into a part of a kept value, without pointers. */
@@ -74,7 +74,7 @@ static int32_t pack(tn__request_t *request, uint32_t index, int32_t layout, tn__
   tn_tstring_target_t target = {.struct_size = sizeof target, .layout = layout, .abi = TN_TSTRING_LE64,
                                 .form = TN_TSTRING_AS_OFFSET, .is_inline = 1};
   int32_t status = tn_tstring_measure(&strings, NULL, strings.count, &target, &fault);
-  if (status != TN_OK) return refuse_damaged(request, index, status);
+  if (status != TN_OK) return refuse_damaged(request, status);
   const uint64_t size = target.table_size + target.data_size;
   uint8_t *bytes = malloc(size + 1);
   if (bytes == NULL) return tn__refuse(request, TN_OUT_OF_MEMORY, "no memory for %llu bytes of strings", (unsigned long long)size);
@@ -83,7 +83,7 @@ static int32_t pack(tn__request_t *request, uint32_t index, int32_t layout, tn__
   status = tn_tstring_convert(&strings, NULL, strings.count, &target, &fault);
   if (status != TN_OK) {
     free(bytes);
-    return refuse_damaged(request, index, status);
+    return refuse_damaged(request, status);
   }
   tn_tstring_dealloc_all(request->addresses[index], strings.count, layout);
   const uint32_t part = tn__kept_add(kept, (tn__part_t){bytes, size, bytes, NULL});
