@@ -95,8 +95,8 @@ export class StagedCall<T = void> implements WorkerCall<T> {
   }
 
   get types(): CallTrace['types'] {
-    const { types, kernel, operands } = this.#call
-    if (types !== undefined) return types
+    const { kernel, operands } = this.#call
+    if (this.#call.types !== undefined) return this.#call.types()
     return operands.slice(0, kernel.operands).flatMap((operand) => (operand === null ? [] : [operand.type]))
   }
 
@@ -159,6 +159,7 @@ export class StagedCall<T = void> implements WorkerCall<T> {
 
   describeArguments(): readonly string[] {
     const { operands, kernel } = this.#call
+    if (this.#call.types !== undefined) return this.#call.types().map((type) => `argument ${type}`)
     const texts = operands.map((operand, index) => {
       const role = index < kernel.operands || operand?.isWritten !== true ? 'operand' : 'result'
       return operand === null ? `${role} without memory` : `${role} ${operand.type}`

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isSanitized } from '@tenon/config/sanitizer'
 import { tensor, type TenonError } from '@tenon/core'
 import { Library, writeNpy } from '../src/index.ts'
+import { compileCrashes } from './crash-program.ts'
 import { compileLibrary } from './signature-library.ts'
 import { runTenon } from './run-tenon.ts'
 import { thrownBy } from './thrown-by.ts'
@@ -212,6 +213,17 @@ const openLibraries = (): string[] =>
       return []
     }
   })
+
+test('the error of a packed function, and of one of C, has the types of its arguments', async () => {
+  const folder = mkdtempSync(join(directory, 'arguments-'))
+  await using library = await Library.isolate(compileCrashes(folder), { restart })
+  const argumentsOf = async (call: Promise<unknown>): Promise<unknown> =>
+    ((await call.catch((error: unknown) => error)) as TenonError).details['arguments']
+  const packed = library.packed('fault_packed').async(0, 'text', 1.5, tensor([1]))
+  expect(await argumentsOf(packed)).toEqual(['argument int', 'argument str', 'argument float', 'argument float32[1]'])
+  const plain = library.function('fault', { result: 'int32', parameters: ['int32'] }).async(0)
+  expect(await argumentsOf(plain)).toEqual(['argument int32'])
+})
 
 test('files that were read for a crash are closed', async () => {
   const folder = mkdtempSync(join(directory, 'descriptors-'))

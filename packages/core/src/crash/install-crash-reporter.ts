@@ -9,7 +9,7 @@ import { startReports } from './crash-reporter.ts'
  * The process then ends as it would have without. `TENON_CRASH_REPORT=1` does the same.
  *
  * Call it before other functions of Tenon: it reports the crashes of this thread, and of the threads that make their first call of native
- * code afterwards. Each call takes 10 to 20 µs more, in which the stack of JavaScript is written down.
+ * code afterwards. Each call takes some 20 µs more, in which the stack of JavaScript is written down.
  *
  * @param options `directory`: where files are written, the current directory by default. A second call replaces it.
  * @throws {UnsupportedError} on other systems than Linux with glibc on x64 and arm64. @throws {NativeError} if the system refuses the

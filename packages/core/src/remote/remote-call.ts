@@ -107,8 +107,8 @@ export interface RemoteCall<T = void> {
   readonly operands: readonly (RemoteOperand | null)[]
   /** The arguments of a packed function or of a function of C. */
   readonly body?: Uint8Array
-  /** The types of the arguments of a traced call, if they are not those of the operands. */
-  readonly types?: CallTrace['types'] | undefined
+  /** Returns the types of the arguments, for traces and errors of crashes, if they are not those of the operands. */
+  types?(): CallTrace['types']
   /** The process that must run the call, because its arguments are pointers of that process. */
   readonly worker?: RemoteWorker | undefined
   /** The lifetimes of those pointers, which are held like those of operands. */

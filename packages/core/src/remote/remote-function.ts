@@ -31,7 +31,6 @@ import { codeOperand, operandOf, resolveIn, slotOf, store, targetSlot, type Slot
 import type { NativeFunction } from '../native/function-types.ts'
 import type { StructType } from '../native/struct-type.ts'
 import type { ValueType } from '../native/value-type.ts'
-import { isTraced } from '../tracing/tracing.ts'
 import { cpu } from '../types/device.ts'
 import { segmentOver } from '../types/tensor-from.ts'
 import { tensorType } from '../types/tensor-type.ts'
@@ -141,11 +140,11 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
   readonly kernel: RemoteKernel
   readonly operands: readonly RemoteOperand[]
   readonly body: Uint8Array
-  readonly types: RemoteCall['types']
   readonly options: IsolatedRunOptions
   readonly worker: RemoteWorker | undefined
   readonly pointers: readonly Block[]
   readonly #target: Target
+  readonly #values: readonly Value[]
   /** Where the struct goes that the function returns. */
   readonly #memory: Segment | undefined
   readonly #answer: AnswerReader<Buffer>
@@ -174,10 +173,14 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
     this.worker = reader.worker
     this.pointers = reader.remotes
     this.options = target.options
-    this.types = isTraced() ? typesOf(slots, values) : undefined
+    this.#values = values
     this.body = encodeCall(plan, target.capturesErrno, reader.pointers, () => {
       for (const [i, slot] of slots.entries()) store(slot, resolved[i]!)
     })
+  }
+
+  types(): ReturnType<typeof typesOf> {
+    return typesOf(this.#target.slots, this.#values)
   }
 
   parts(answer: RemoteAnswer): readonly RemotePart[] {
