@@ -169,7 +169,7 @@ function compare(path: string, debugPath: string, crashes: readonly Crash[], sig
       if (name === undefined || line === undefined) sum.unknown += 1
     }
     const [first] = own
-    const place = first && `${basename(first.file ?? '')}:${first.line}`
+    const place = first && `${basename(first.file ?? '')}${first.line === undefined ? '' : `:${first.line}`}`
     if (place !== undefined && !sentence.endsWith(` (${place})`)) fail(`"${sentence}" does not end with ${place}`)
     if (coreFile === undefined) continue
     const stack = stacks[cores.indexOf(coreFile)]!.filter(({ library }) => library === path)

@@ -9,7 +9,8 @@ const faults = {
   stackOverflow: 'char big[4096]; big[n & 15] = 1; consume(big); if (n < 1000000000) recurse(n + 1); consume(big);',
   abort: 'if (n > 0) abort(); consume(&n);',
   assert: 'assert(n < 0 && "n must be negative");',
-  badFree: 'char local[64]; consume(local); free(local + (n & 7));',
+  // The words before it are those of a block without a size.
+  badFree: 'char local[64] = {0}; consume(local); free(local + 16 + (n & 7));',
   division: 'volatile int zero = 0; n = n / zero; consume(&n);',
   illegalInstruction: 'if (n != 0) __builtin_trap(); consume(&n);',
   throw: 'if (n > 0) throw std::runtime_error("fault " + std::to_string(n));',
