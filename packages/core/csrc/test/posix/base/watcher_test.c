@@ -13,7 +13,7 @@ typedef struct {
   atomic_int calls;
   atomic_int is_inside;
   unsigned stay_ms;
-  uint64_t watch; /* asked for again by the function itself, if it is not 0 */
+  atomic_uint_fast64_t watch; /* asked for again by the function itself, if it is not 0 */
 } counter_t;
 
 static void count(void *data) {
@@ -21,7 +21,8 @@ static void count(void *data) {
   atomic_store(&counter->is_inside, 1);
   atomic_fetch_add(&counter->calls, 1);
   if (counter->stay_ms != 0) sleep_ms(counter->stay_ms);
-  if (counter->watch != 0) tn_watcher_again(counter->watch);
+  const uint64_t watch = atomic_load(&counter->watch);
+  if (watch != 0) tn_watcher_again(watch);
   atomic_store(&counter->is_inside, 0);
 }
 
@@ -80,7 +81,7 @@ TEST(removing_a_watch_waits_while_its_function_runs) {
     uint64_t watch = 0;
     CHECK(pipe(ends) == 0);
     CHECK(tn_watcher_add(ends[0], count, &counter, &watch) == TN_OK);
-    counter.watch = watch;
+    atomic_store(&counter.watch, watch);
     CHECK(write(ends[1], "x", 1) == 1);
     sleep_ms(stay_ms / 2);
     tn_watcher_remove(watch);
@@ -99,9 +100,11 @@ static void *add_and_remove(void *data) {
   adder_t *adder = data;
   for (int i = 0; i < 2000; i++) {
     counter_t counter = {0};
-    if (tn_watcher_add(adder->descriptor, count, &counter, &counter.watch) != TN_OK) break;
+    uint64_t watch = 0;
+    if (tn_watcher_add(adder->descriptor, count, &counter, &watch) != TN_OK) break;
+    atomic_store(&counter.watch, watch);
     if (i % 3 == 0) sleep_ms(0);
-    tn_watcher_remove(counter.watch);
+    tn_watcher_remove(watch);
     if (i == 1999) atomic_fetch_add(adder->ends, 1);
   }
   return NULL;
