@@ -127,7 +127,7 @@ export class PreparedModel extends ManagedLifetime {
    * pool.write(0, new Float32Array([1, 2]))
    * source.signal()
    * await execution.fence.waitAsync()
-   * (await execution.info).status // 'NONE'
+   * ;(await execution.info).status // 'NONE'
    * for (const owned of [execution, source.fence, pool]) owned.close()
    */
   async runFencedAsync(args: RunArguments, options: FencedOptions = {}): Promise<FencedExecution> {
