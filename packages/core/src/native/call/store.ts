@@ -212,11 +212,19 @@ function makeStores(): Stores {
   const setDouble = (word: number, value: number): void => {
     frameDoubles[word >> 1] = value
   }
+  // The words are stored here, because V8 inlines only so much bytecode into a call, and a call has this function once for each scalar.
   const storeScalar = (slot: Slot, value: Resolved): void => {
     const { fast, word } = slot
     if (typeof value === 'number') {
-      if (fast === 'integer' && (value | 0) === value) return setWords(word, value, value >> 31)
-      if (fast === 'float64') return setDouble(word, value)
+      if (fast === 'integer' && (value | 0) === value) {
+        frameWords[word] = value
+        frameWords[word + 1] = value >> 31
+        return
+      }
+      if (fast === 'float64') {
+        frameDoubles[word >> 1] = value
+        return
+      }
     }
     storeOther(slot, value)
   }
