@@ -96,12 +96,10 @@ export class BoundCall extends ManagedLifetime {
     if (isTraced()) return runTraced(this)
     const { frame } = this
     if (frame.running || !this.gate.open) refuseRun(this)
-    if (this.strings !== undefined) {
-      const held = [this, ...this.strings.check(this.readStrings(), false)]
-      runHeld(this.target, frame, held, held)
-      return
+    if (this.checkedUntil !== exposures.count) {
+      if (this.strings !== undefined) return runWithStrings(this, this.strings)
+      this.checkedUntil = this.prepareRun()
     }
-    if (this.checkedUntil !== exposures.count) this.checkedUntil = this.prepareRun()
     runHeld(this.target, frame, this.held, this.bound)
   }
 
@@ -162,6 +160,12 @@ function traceOf({ target, operands, frame }: BoundCall, isAsync: boolean): Call
   // Each run copies the same operands.
   frame.staged?.forEach((copy) => (trace.copiedBytes += copy?.type.byteSize ?? 0))
   return trace
+}
+
+/** Runs a call with strings, which are checked each time: its `checkedUntil` stays -1. */
+function runWithStrings(bound: BoundCall, strings: BoundStrings): void {
+  const held = [bound, ...strings.check(bound.readStrings(), false)]
+  runHeld(bound.target, bound.frame, held, held)
 }
 
 function refuseRun(bound: BoundCall): never {
