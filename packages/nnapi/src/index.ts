@@ -3,14 +3,8 @@ export { Burst, type BurstOptions } from './driver/burst.ts'
 export { attachDriver } from './client/attach-driver.ts'
 export { DeviceBuffer } from './driver/device-buffer.ts'
 export type { AsyncRequestOptions, ExecutionResult, Priority, RequestOptions } from './driver/driver.ts'
-export {
-  allocateMemory,
-  type AllocateOptions,
-  Driver,
-  PreparedModel,
-  type Role,
-  type RoleOptions,
-} from './driver/driver-client.ts'
+export { allocateMemory } from './driver/allocate-memory.ts'
+export { type AllocateOptions, Driver, PreparedModel, type Role, type RoleOptions } from './driver/driver-client.ts'
 export { type ExecutionArguments, OMIT, type RunArguments } from './driver/execution.ts'
 export { createFence, Fence, FenceSource, type FenceWaitOptions, importFence } from './driver/fence.ts'
 export { FencedExecution, type FencedInfo, type FencedOptions } from './driver/fenced-execution.ts'

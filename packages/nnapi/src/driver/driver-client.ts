@@ -1,9 +1,7 @@
 import { type Hold, ScopeClosedError } from '@tenon/core'
 import { checkOptions, holdAll, inspectAsText, ManagedLifetime, releaseAll, wrongType } from '@tenon/core/internal'
-import { counted, failed } from '@tenon/pools/internal'
+import { counted } from '@tenon/pools/internal'
 import { PoolsError, type Pool } from '@tenon/pools'
-import { isFullySpecified } from '../model/operand-types.ts'
-import { FallbackBuffer } from './fallback-buffer.ts'
 import { checkModelForm, type Model, modelText } from '../model/model.ts'
 import { checkAllocate, type AllocateDescription, type BufferRole, type BufferShape } from './allocate.ts'
 import { Burst } from './burst.ts'
@@ -121,13 +119,15 @@ export class PreparedModel extends ManagedLifetime {
    *
    * @throws {PoolsError} Q16 if the dimensions of an output are not known; and as {@link run}.
    * @example
-   * const [source, pool] = [createFence(), createPool(64)]
+   * const source = createFence()
+   * const pool = createPool(64)
    * const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
    * const execution = await prepared.runFencedAsync(args, { waitFor: [source.fence] })
    * pool.write(0, new Float32Array([1, 2]))
    * source.signal()
    * await execution.fence.waitAsync()
-   * ;(await execution.info).status // 'NONE'
+   * const { status } = await execution.info
+   * status // 'NONE'
    * for (const owned of [execution, source.fence, pool]) owned.close()
    */
   async runFencedAsync(args: RunArguments, options: FencedOptions = {}): Promise<FencedExecution> {
@@ -166,7 +166,8 @@ export class PreparedModel extends ManagedLifetime {
 
   /** Returns the role of an input of this model. */
   input(index: number, options?: RoleOptions): Role {
-    return { preparedModel: this, isInput: true, index, frequency: checkOptions(options, ['frequency']).frequency ?? 1 }
+    const { frequency = 1 } = checkOptions(options, ['frequency'])
+    return { preparedModel: this, isInput: true, index, frequency }
   }
 
   /** Returns the role of an output of this model. */
@@ -340,8 +341,8 @@ export class Driver {
   }
 }
 
-/** The models that roles name, each once, and the roles as NNAPI's HAL has them. @throws {ScopeClosedError} */
-function rolesOf(options: AllocateOptions): {
+/** @internal The models that roles name, each once, and the roles as NNAPI's HAL has them. @throws {ScopeClosedError} */
+export function rolesOf(options: AllocateOptions): {
   readonly models: readonly PreparedModel[]
   readonly description: AllocateDescription
   /** Returns the shape of the buffer. @throws {PoolsError} D1 to D10 */
@@ -368,33 +369,4 @@ function rolesOf(options: AllocateOptions): {
   // Copies, since roles distinguish prepared models, not the models that they were made of (D7).
   const copies = models.map(({ model }) => ({ ...model }))
   return { models, description, shape: () => checkAllocate(copies, description) }
-}
-
-/**
- * Allocates memory for inputs and outputs of models: memory of their driver, or ordinary memory with the same roles and states
- * if they have several drivers or their driver refuses (D14). `driver.allocate` never falls back to ordinary memory.
- *
- * @returns a buffer that the caller closes. `isFallback` is true for ordinary memory.
- * @throws {PoolsError} D1 to D10; the driver's failure if the size is not known, so that no other memory can be taken.
- * @example
- * const state = await allocateMemory({ roles: [prepared.input(0), prepared.output(0)] })
- * state.isFallback // false
- * state.close()
- */
-export async function allocateMemory(options: AllocateOptions): Promise<DeviceBuffer> {
-  checkRequestOptions(options, 'signal', 'roles', 'dimensions')
-  const { models, shape: shapeOf } = rolesOf(options)
-  const shape = shapeOf()
-  const drivers = new Set(models.map(({ driver }) => driver))
-  let failure = failed('D14', 'models of several drivers can only share ordinary memory')
-  if (drivers.size === 1) {
-    try {
-      return await models[0]!.driver.allocate(options)
-    } catch (error) {
-      if (!(error instanceof PoolsError) || error.status === 'DEAD_OBJECT') throw error
-      failure = error
-    }
-  }
-  if (!isFullySpecified(shape.operand.type, shape.dimensions)) throw failure
-  return new DeviceBuffer(new FallbackBuffer(shape, options.roles), shape)
 }
