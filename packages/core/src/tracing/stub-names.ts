@@ -31,7 +31,7 @@ export function nameStub(address: number, named: { readonly name: unknown }): vo
     const name = String(named.name).replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '?') || '(anonymous)'
     const line = `${address.toString(16)} ${STUB_BYTES.toString(16)} stub ${name}\n`
     const descriptor = findMap()
-    if (descriptor !== undefined) writeSync(descriptor, line)
+    if (descriptor !== undefined) writeSync(Number(descriptor), line)
     else appendLine(line)
   } catch {
     // A profile without the name is better than no stub.
@@ -42,17 +42,21 @@ export function nameStub(address: number, named: { readonly name: unknown }): vo
  * The descriptor of V8, which writes whole lines to the map, each with one call of the system. It has no O_APPEND, so lines that another
  * descriptor appends are overwritten by V8; those through its own descriptor move the offset that V8 writes at.
  */
-function findMap(): number | undefined {
-  const name = `/perf-${process.pid}.map`
-  const found = readdirSync('/proc/self/fd').find((descriptor) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${descriptor}`).endsWith(name)
-    } catch {
-      // The descriptor of the listing itself is closed.
-      return false
-    }
-  })
-  return found === undefined ? undefined : Number(found)
+function findMap(): string | undefined {
+  if (lastMap === undefined || !isMap(lastMap)) lastMap = readdirSync('/proc/self/fd').find(isMap)
+  return lastMap
+}
+
+/** The descriptor that was found last, which usually is that of the next stub. */
+let lastMap: string | undefined
+
+function isMap(descriptor: string): boolean {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`).endsWith(`/perf-${process.pid}.map`)
+  } catch {
+    // The descriptor of a listing is closed after it.
+    return false
+  }
 }
 
 /** Adds a line to the map, which V8 does not write with `--perf-prof` alone. A link that somebody else has made is not followed. */
