@@ -1,7 +1,4 @@
-import { coreFunctions } from '@tenon/core/internal'
-
-/** The longest time of a timer of Node.js. */
-export const LONGEST_TIMER: number = 2 ** 31 - 1
+import { coreFunctions, LONGEST_TIMER } from '@tenon/core/internal'
 
 /** One timer for the next of many times. It keeps the process alive while somebody waits. */
 export class Timer {

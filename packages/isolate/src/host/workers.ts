@@ -5,6 +5,7 @@ import {
   CONSTANTS,
   inspectAsText,
   isTraced,
+  LONGEST_TIMER,
   profiling,
   traceCall,
   traceLater,
@@ -12,7 +13,6 @@ import {
   type RemoteWorker,
 } from '@tenon/core/internal'
 import { workerIndexOf } from './call-queue.ts'
-import { LONGEST_TIMER } from './timer.ts'
 import { Pool } from './pool.ts'
 import { traceOf } from './call-traces.ts'
 import { Execution } from './execution.ts'

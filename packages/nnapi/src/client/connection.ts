@@ -1,5 +1,6 @@
+import { LONGEST_TIMER } from '@tenon/core/internal'
 import { errorStatus, PoolsError } from '@tenon/pools'
-import { statusOf, type Attachment, LONGEST_TIMER } from '@tenon/pools/internal'
+import { statusOf, type Attachment } from '@tenon/pools/internal'
 import type { Doorbell } from '../link/doorbell.ts'
 import { discardAttachment, PeerGone, type Link } from '../link/link.ts'
 import { decodeBody, number, type Read as ReadBody, record, u32, writeBody } from '../wire/body.ts'

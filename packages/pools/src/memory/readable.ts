@@ -1,4 +1,4 @@
-import { pollReadable } from '@tenon/core/internal'
+import { LONGEST_TIMER, pollReadable } from '@tenon/core/internal'
 
 /** Waits until a descriptor is readable, `timeout` ms pass (never if undefined), or the signal is aborted. */
 export async function readable(descriptor: number, timeout: number | undefined, signal?: AbortSignal): Promise<void> {
@@ -17,5 +17,3 @@ export async function readable(descriptor: number, timeout: number | undefined, 
     signal?.addEventListener('abort', end, { once: true })
   })
 }
-
-export const LONGEST_TIMER: number = 2 ** 31 - 1

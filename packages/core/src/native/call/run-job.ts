@@ -13,13 +13,13 @@ export interface RunLimits {
   readonly deadline?: number | undefined
 }
 
-/** The longest time of a timer in milliseconds. */
-const LONGEST = 2 ** 31 - 1
+/** The longest time of a timer in milliseconds, 24 days. A longer one would end at once. */
+export const LONGEST_TIMER: number = 2 ** 31 - 1
 
 /** Checks limits, each of which was read once. @throws {ArgumentError | ArgumentRangeError} if one is invalid */
 export function checkLimits({ signal, deadline }: RunLimits): void {
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrongType('signal', 'an AbortSignal', signal)
-  if (deadline !== undefined && !(typeof deadline === 'number' && deadline >= 1 && deadline <= LONGEST)) {
+  if (deadline !== undefined && !(typeof deadline === 'number' && deadline >= 1 && deadline <= LONGEST_TIMER)) {
     throw wrongValue('deadline', 'a number of milliseconds from 1 to 2^31 - 1', deadline)
   }
 }
@@ -29,7 +29,7 @@ type Cancel = () => boolean
 
 /** A run for a thread of the core. Everything is checked and written, and nothing is held yet. */
 export interface Job<Result> {
-  /** What is held until the run is over. */
+  /** The library, the memory and others that are held open until the run is over. */
   readonly held: readonly Gated[]
   /** Gives the run to the threads. @param done is called from the event loop with the status of the run */
   start(done: (status: number) => void): Cancel
