@@ -184,9 +184,9 @@ function compare(path: string, debugPath: string, crashes: readonly Crash[], sig
 }
 
 /**
- * The frames must be those of gdb, without the outermost ones of a stack that is deeper than what a worker records. gdb skips the rows of the
- * table of lines that are no statements, and prints the names of the source for functions of Rust that have others in the table of symbols; there
- * `isRight` tells whether addr2line has the same function and line.
+ * The frames must be those of gdb. Of a stack that is deeper than a worker records, the outermost frames are missing. gdb differs in two cases, in
+ * which `isRight` tells whether addr2line has the same function and line: it skips rows of the line table that are not marked as statements, and it
+ * prints a Rust function by its name in the source, which can differ from its name in the symbol table.
  */
 function compareStack(comparison: {
   readonly frames: readonly NativeFrame[]

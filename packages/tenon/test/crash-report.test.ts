@@ -180,7 +180,7 @@ describe.runIf(process.platform === 'linux' && !isSanitized)('a crash in a nativ
     expect(readReport().call!.stack[0]).toMatch(/^inner \(/)
   })
 
-  test('is told apart from other crashes, and from traps of WebAssembly', async () => {
+  test('is distinguished from other crashes, and from traps of WebAssembly', async () => {
     const script = `
       const memory = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 6, 1, 96, 1, 127, 1, 127, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 8, 1, 4, 108,
         111, 97, 100, 0, 0, 10, 9, 1, 7, 0, 32, 0, 45, 0, 0, 11])

@@ -113,7 +113,7 @@ if (process.platform === 'linux' && runtime.name === 'Node.js') {
       }
       expect(addresses.map((address) => entries.get(BigInt(address)))).toEqual(['stub a?b', 'stub double'])
       expect([...entries.values()].filter((name) => name === 'stub (anonymous)')).toHaveLength(5000)
-      // What V8 has written before, between and after them is there, too.
+      // The lines that V8 wrote before, between and after those of the stubs are there, too.
       const names = [...entries.values()].join('\n')
       if (flag === '--perf-basic-prof')
         for (const name of ['lastOnes0', 'lastOnes4000', 'finalOne']) expect(names).toContain(name)

@@ -113,7 +113,7 @@ static int set_dims(TF_Tensor *tensor, const int64_t *dims, int rank) {
   return 1;
 }
 
-/* What the use of the tensor of a slot adds to the references to its memory, which are fewer. */
+/* A kernel that has the tensor of a slot adds this number to the references of its memory. There are fewer references than that. */
 #define SLOT_USE ((size_t)1 << (4 * sizeof(size_t)))
 
 /* Returns the tensor of a slot if the kernel does not have it, or allocates one. */

@@ -14,7 +14,7 @@ export interface StringTensorLike {
   readonly segment: Segment
 }
 
-/** What functions in TypeScript use of the tensors that they get, which are of the first announced class: `StringTensor` of `tenon/tstring`. */
+/** A tensor of strings that a function in TypeScript gets. It is of the class that was announced first: `StringTensor` of `tenon/tstring`. */
 export interface StringArgument extends StringTensorLike {
   /** The number of strings. */
   readonly length: number
