@@ -13,7 +13,13 @@ export default {
   topics: {
     directory: 'csrc',
     shared: 'csrc/include',
-    levels: [['base'], ['call'], ['nnapi', 'pools', 'tstring', 'tvm', 'xla'], ['tensorflow'], ['host', 'node']],
+    levels: [
+      ['base'],
+      ['call'],
+      ['convert', 'nnapi', 'pools', 'tstring', 'tvm', 'xla'],
+      ['tensorflow'],
+      ['host', 'node'],
+    ],
   },
   platformPackages: 'npm',
   statusTable: { source: 'csrc/include/status.def', output: 'src/generated/status.ts' },
@@ -47,6 +53,7 @@ export default {
       },
       { source: 'csrc/include/tenon.h' },
       { source: 'csrc/include/tenon_call.h' },
+      { source: 'csrc/include/tenon_convert.h' },
       { source: 'csrc/include/tenon_xla.h' },
       { source: 'csrc/include/tenon_tstring.h' },
       { source: 'csrc/include/tenon_pools.h' },
@@ -66,7 +73,7 @@ export default {
       name: 'tenon',
       kind: 'shared',
       sources: [
-        'csrc/{base,call,pools,tstring,xla}/*.c',
+        'csrc/{base,call,convert,pools,tstring,xla}/*.c',
         'csrc/call/{sysv_x64|aapcs64|win64}.S',
         // Pools and workers have no files for Windows.
         'csrc/{base,call,pools,host/client,host/server}/{posix|win32}/*.c',

@@ -215,7 +215,7 @@ export {
   type StringArgument,
   type StringMemory,
 } from './strings/string-tensor-like.ts'
-export { refuseOverlaps, sharedBytes } from './types/refuse-overlaps.ts'
+export { refuseOverlaps } from './types/refuse-overlaps.ts'
 export { stringType } from './types/string-type.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'
 export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'
@@ -224,7 +224,7 @@ export { flatten, unravel } from './types/tensor-literals.ts'
 export { nest } from './types/tensor-elements.ts'
 export { newTensor } from './types/tensor.ts'
 export { layoutText, withLayout } from './types/tensor-views.ts'
-export { copyBytes } from './types/tensor-bytes.ts'
+export { copyBytes, sharedBytes } from './types/tensor-bytes.ts'
 export { newTrace, typesOf } from './tracing/call-trace.ts'
 export { isTraced, traceAgain, traceCall, traceLater } from './tracing/tracing.ts'
 export { callNamed, profiling } from './tracing/named-call.ts'

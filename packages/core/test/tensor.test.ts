@@ -231,7 +231,7 @@ describe('tensor', () => {
     ['f32', [2], new Float32Array(3), /got Float32Array\(3\)/],
     ['f32', [2], 5, /got 5/],
     ['f32', [2], null, /got null/],
-    ['f16', [2], new Float32Array(2), /Uint16Array\(2\)/],
+    ['f16', [2], new Float32Array(3), /Uint16Array\(2\)/],
   ])('%s %j refuses the values %o', (dtype, shape, source, message) => {
     expect(() => tensor(dtype, shape, source as never)).toThrow(ArgumentError)
     expect(() => tensor(dtype, shape, source as never)).toThrow(message)

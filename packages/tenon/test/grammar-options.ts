@@ -75,6 +75,7 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     tensorType: (options) => core.tensorType('f32', [1], options),
     tensor: (options) => core.tensor('f32', [1], undefined, options),
     from: (options) => core.from(new Float32Array(1), [1], options),
+    'Tensor.to': (options) => core.tensor([1]).to('f16', options),
   },
   tenon: {
     watch: (options) => watch(file('tenon.config.ts'), () => {}, options),

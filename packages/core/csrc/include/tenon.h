@@ -1,5 +1,5 @@
 /* The base of Tenon's native core. Each larger topic has a header of its own, which includes this one: tenon_call.h,
- * tenon_xla.h, tenon_tvm.h, tenon_tstring.h, tenon_pools.h and tenon_nnapi.h.
+ * tenon_convert.h, tenon_xla.h, tenon_tvm.h, tenon_tstring.h, tenon_pools.h and tenon_nnapi.h.
  *
  * These rules hold for every function of the core:
  * - it returns an int32_t status (0, or a negative code of status.def), except for pure getters;

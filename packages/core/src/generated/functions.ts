@@ -97,6 +97,7 @@ export const FUNCTIONS = {
     tn_crash_report_install: ['int32_t', ['const char *', 'size_t', 'const char *', 'size_t']],
     tn_crash_report_is_installed: ['int32_t', []],
     tn_crash_report_thread: ['int32_t', ['void *']],
+    tn_convert: ['int32_t', ['void *', 'uint32_t', 'void *', 'uint32_t', 'uint64_t', 'uint32_t']],
     tn_xla_metadata: ['int32_t', ['void *', 'void *', 'void *']],
     tn_xla_frame_size: ['int32_t', ['void *', 'size_t', 'void *']],
     tn_xla_frame_build: ['int32_t', ['void *', 'size_t', 'void *', 'size_t']],

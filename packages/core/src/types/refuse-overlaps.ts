@@ -1,5 +1,6 @@
 import { ArgumentError } from '../errors/kinds.ts'
 import type { Tensor } from './tensor.ts'
+import { sharedBytes } from './tensor-bytes.ts'
 import type { TensorType } from './tensor-type.ts'
 
 /**
@@ -30,13 +31,6 @@ export function refuseOverlaps(
       })
     }
   }
-}
-
-/** Returns the number of bytes that two tensors have in common. */
-export function sharedBytes(a: Tensor, b: Tensor): number {
-  const start = Math.max(a.address, b.address)
-  const end = Math.min(a.address + a.type.byteSize, b.address + b.type.byteSize)
-  return Math.max(end - start, 0)
 }
 
 const isSamePlace = (a: Tensor, b: Tensor): boolean => a.address === b.address && a.type.byteSize === b.type.byteSize

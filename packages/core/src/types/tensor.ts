@@ -1,13 +1,13 @@
 import { wrongType } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
-import { AlignmentError, ArgumentError, ReadOnlyError } from '../errors/kinds.ts'
+import { ArgumentError } from '../errors/kinds.ts'
 import { highWord, lowWord } from '../memory/address-words.ts'
 import { newCollected } from '../memory/collected-memory.ts'
 import { checkUsable, type Block } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
-import { READ_ONLY, Segment } from '../memory/segment.ts'
+import { Segment } from '../memory/segment.ts'
 import { cpu, type Device } from './device.ts'
-import { dtypeInfo, typedArrayClass, type DType } from './dtype.ts'
+import { dtypeInfo, type DType } from './dtype.ts'
 import type {
   ArrayOf,
   Canonical,
@@ -18,14 +18,14 @@ import type {
   Nested,
   NestedArray,
 } from './element-types.ts'
-import { bytesOfArray, type ValuesOf } from './tensor-arrays.ts'
-import { bytesOf, copyBytes, encode, writeBytes } from './tensor-bytes.ts'
+import { converted } from './convert-elements.ts'
+import { bytesOfArray, viewOver, type Float16ArrayClass, type Float16Values, type ValuesOf } from './tensor-arrays.ts'
+import { areEqual, bytesOf, checkWritable, copyBytes, encode, writeBytes } from './tensor-bytes.ts'
 import { byteOffset, elementsIn, forEachOffset, nest, type Elements } from './tensor-elements.ts'
 import { jsonOf, type JsonElement } from './tensor-json.ts'
 import { valuesText } from './tensor-text.ts'
 import { rowMajorType, type Packing, type TensorType } from './tensor-type.ts'
 import {
-  layoutText,
   offsetAt,
   permuted,
   reshaped,
@@ -146,27 +146,32 @@ export class Tensor<out D extends DType = DType> {
    * float16 and bfloat16 as Uint16Array, 8-bit floats and bools as Uint8Array, complex numbers as pairs. The array is
    * empty after the lifetime is closed, so keep the tensor and take a view when you need one.
    *
+   * @param array `Float16Array`, for a view of a float16 tensor with numbers, where the runtime has this class.
    * @throws {ArgumentError} if the tensor has strides, is packed, or is not on the CPU.
    * @throws {ScopeClosedError} if the memory is closed.
    */
-  view(): ArrayOf<D> {
+  view(): ArrayOf<D>
+  view<Values extends Float16Values>(array: Float16ArrayClass<Values>): Values
+  view(array?: unknown): ArrayBufferView {
     this.#checkOnCpu()
-    if (this.type.strides !== undefined || this.packing === 'packed') {
-      throw new ArgumentError(
-        `a tensor must have adjacent elements of whole bytes to be viewed, got ${layoutText(this.type)}`,
-        { hint: 'View a row-major copy, x.contiguous().view(), or read the elements with toArray().' },
-      )
-    }
-    const view = this.segment.view()
-    const array = typedArrayClass(this.dtype)
-    if (view.byteOffset % array.BYTES_PER_ELEMENT !== 0) {
-      throw new AlignmentError(
-        `a ${array.name} must start at a multiple of ${array.BYTES_PER_ELEMENT} bytes, got ${view.byteOffset}`,
-        { hint: 'Allocate the memory with the alignment of its elements, or read it with toArray().' },
-      )
-    }
-    const length = this.type.byteSize / array.BYTES_PER_ELEMENT
-    return new array(view.buffer as ArrayBuffer, view.byteOffset, length) as ArrayOf<D>
+    return viewOver(this.type, this.segment, array)
+  }
+
+  /**
+   * Returns the elements as another type, rounded to the nearest number, ties to even, in a new row-major tensor or in `into`. What is too
+   * large becomes infinity, or the largest number of a type without infinity. NaN becomes 0 in a type without NaN.
+   *
+   * @param dtype as the type of this tensor: `float32`, or a type of at most 16 bits other than bool.
+   * @param options `into` is a tensor of the type and of this shape, which does not overlap this one.
+   * @throws {ArgumentError} if a type is another one, or `into` does not fit. @throws {ReadOnlyError} @throws as {@link toArray}
+   * @example
+   * tensor('bf16', [3], new Float32Array([1, 2.5, 1e-3])).to('f32').toArray() // [1, 2.5, 0.00099945068359375]
+   */
+  to<Name extends DTypeName>(dtype: Name, options?: { into?: Tensor<Canonical<Name>> }): Tensor<Canonical<Name>> {
+    this.#checkReadable()
+    return converted(this.contiguous(), dtype, options, { isGenuine: Tensor.isGenuine, newTensor }) as Tensor<
+      Canonical<Name>
+    >
   }
 
   /**
@@ -227,9 +232,7 @@ export class Tensor<out D extends DType = DType> {
     // Reading the values can run code of the user, which can close the memory. It is checked after the last read.
     const bytes = ArrayBuffer.isView(values) ? bytesOfArray(values, this.type) : encode(this.type, values)
     this.#checkOnCpu()
-    if ((this.flags & READ_ONLY) !== 0)
-      throw new ReadOnlyError('a tensor must be writable to be set, got read-only memory')
-    checkUsable(this.block)
+    checkWritable(this)
     writeBytes(this, bytes)
   }
 
@@ -323,19 +326,12 @@ export class Tensor<out D extends DType = DType> {
    */
   equals(other: Tensor<D>): boolean {
     if (!(#checkOnCpu in Object(other))) throw wrongType('the other value', 'a tensor', other)
-    const { dtype, shape } = this.type
-    if (dtype !== other.dtype || shape.length !== other.shape.length) return false
-    if (!shape.every((size, axis) => size === other.shape[axis])) return false
-    if (dtypeInfo(dtype).bits >= 8) return Buffer.compare(this.#bytes(), other.#bytes()) === 0
-    // The other bits of their bytes are not part of narrow elements.
-    const theirs = other.toArray()
-    return this.toArray().every((element, i) => Object.is(element, theirs[i]))
+    return areEqual(this, other, (x) => x.#bytes())
   }
 
   /** The bytes of the elements in row-major order, in memory of this tensor or a copy. */
   #bytes(): Uint8Array {
-    this.#checkOnCpu()
-    checkUsable(this.block)
+    this.#checkReadable()
     return bytesOf(this.contiguous())
   }
 
@@ -375,8 +371,7 @@ export class Tensor<out D extends DType = DType> {
   }
 
   #copyAs(type: TensorType<D>): Tensor<D> {
-    this.#checkOnCpu()
-    checkUsable(this.block)
+    this.#checkReadable()
     const copy = newTensor(type) as Tensor<D>
     copyBytes(this, copy)
     return copy
@@ -384,9 +379,13 @@ export class Tensor<out D extends DType = DType> {
 
   /** The elements in memory that may be read now. */
   #elements(): Elements {
+    this.#checkReadable()
+    return elementsIn(this.type, this.block.view, this.base)
+  }
+
+  #checkReadable(): void {
     this.#checkOnCpu()
     checkUsable(this.block)
-    return elementsIn(this.type, this.block.view, this.base)
   }
 
   #checkOnCpu(): void {

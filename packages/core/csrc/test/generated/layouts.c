@@ -8,6 +8,7 @@
 #include "tenon/tvm_runtime.h"
 #include "tenon.h"
 #include "tenon_call.h"
+#include "tenon_convert.h"
 #include "tenon_xla.h"
 #include "tenon_tstring.h"
 #include "tenon_pools.h"
@@ -678,6 +679,8 @@ VALUE(TN_CRASH_STACK, 3)
 VALUE(TN_CRASH_TEXTS, 4)
 VALUE(TN_CRASH_TEXT_SIZE, 8168)
 VALUE(TN_CRASH_CALLS, 16)
+VALUE(TN_CONVERT_FROM_PACKED, 1)
+VALUE(TN_CONVERT_TO_PACKED, 2)
 VALUE(TN_XLA_NEWEST_MINOR, 4)
 VALUE(TN_XLA_DEEPEST, 16)
 VALUE(TN_XLA_DESCRIPTOR_MAGIC, 826693716)
