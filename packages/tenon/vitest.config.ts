@@ -1,1 +1,1 @@
-export { ownProcesses as default } from '@tenon/config/vitest'
+export { default } from '@tenon/config/vitest'

@@ -28,6 +28,7 @@ TN_KERNEL(twice, "(x: f32[...s]) -> (y: f32[...s])") {
 /** The directory in which the examples run, with the files that they name. */
 let directory: string
 const before = process.cwd()
+const cacheBefore = process.env['TENON_CACHE_DIR']
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'tenon-examples-'))
   copyFileSync(kernelLibrary('kernels'), join(directory, 'libkernels.so'))
@@ -39,6 +40,8 @@ beforeAll(() => {
 })
 afterAll(() => {
   process.chdir(before)
+  if (cacheBefore === undefined) delete process.env['TENON_CACHE_DIR']
+  else process.env['TENON_CACHE_DIR'] = cacheBefore
   rmSync(directory, { recursive: true })
 })
 

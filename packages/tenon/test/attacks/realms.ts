@@ -38,11 +38,11 @@ export const realms: Attempts = {
   ],
   'a context that times out in a comparison of qsort': [
     `    const scope = arena(), array = scope.allocate(800, 8), stub = linker.upcallStub(() => { for (;;); }, comparison, confined()); qsort; const run = vm.createContext({ go: () => qsort(array, 100, 8, stub) })
-    attempt(() => vm.runInContext('go()', run, { timeout: 20 })); attempt(() => scope.close())`,
+    attempt(() => vm.runInContext('go()', run, { timeout: 500 })); attempt(() => scope.close())`,
     'ERR_SCRIPT_EXECUTION_TIMEOUT, TENON_SCOPE_HELD',
   ],
   'a context that times out in a target of a custom call': [
-    `    const t = target(() => { for (;;); }), run = vm.createContext({ go: () => runTarget(t) }); attempt(() => vm.runInContext('go()', run, { timeout: 20 })); attempt(() => t.close())`,
+    `    const t = target(() => { for (;;); }), run = vm.createContext({ go: () => runTarget(t) }); attempt(() => vm.runInContext('go()', run, { timeout: 500 })); attempt(() => t.close())`,
     'ERR_SCRIPT_EXECUTION_TIMEOUT, TENON_SCOPE_HELD',
   ],
   'buffers are transferred between check and use of every package': [
