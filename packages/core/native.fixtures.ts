@@ -124,6 +124,14 @@ export const fixtures: readonly NativeTarget[] = [
     imports: ['memcpy', 'memset', 'tn_tstring_*'],
   },
   {
+    name: 'arrow_peer',
+    systems: ['linux', 'darwin'],
+    ...fixture,
+    sources: ['csrc/fixture/arrow_peer.c'],
+    libraries: ['pthread'],
+    imports: names('calloc free pthread_create pthread_join strncpy'),
+  },
+  {
     name: 'core_fixture_dependency',
     ...fixture,
     sources: ['csrc/fixture/dependency.c'],

@@ -16,7 +16,7 @@ export default {
     levels: [
       ['base'],
       ['call'],
-      ['convert', 'nnapi', 'pools', 'tstring', 'tvm', 'xla'],
+      ['arrow', 'convert', 'nnapi', 'pools', 'tstring', 'tvm', 'xla'],
       ['tensorflow'],
       ['host', 'node'],
     ],
@@ -56,6 +56,7 @@ export default {
       { source: 'csrc/include/tenon_convert.h' },
       { source: 'csrc/include/tenon_xla.h' },
       { source: 'csrc/include/tenon_tstring.h' },
+      { source: 'csrc/include/tenon_arrow.h' },
       { source: 'csrc/include/tenon_pools.h' },
       { source: 'csrc/include/tenon_host.h' },
       { source: 'csrc/include/tenon_nnapi.h' },
@@ -73,7 +74,7 @@ export default {
       name: 'tenon',
       kind: 'shared',
       sources: [
-        'csrc/{base,call,convert,pools,tstring,xla}/*.c',
+        'csrc/{arrow,base,call,convert,pools,tstring,xla}/*.c',
         'csrc/call/{sysv_x64|aapcs64|win64}.S',
         // Pools and workers have no files for Windows.
         'csrc/{base,call,pools,host/client,host/server}/{posix|win32}/*.c',

@@ -2,7 +2,13 @@
  * The entry point that gives Tenon's own packages what makes the hot paths possible. It follows the exact version of
  * the core and promises nothing to anyone else.
  */
-export { Callback, liveCallbacks, takeReleasedCallbacks, type CallbackFunction } from './callbacks/callback.ts'
+export {
+  Callback,
+  liveCallbacks,
+  makeHold,
+  takeReleasedCallbacks,
+  type CallbackFunction,
+} from './callbacks/callback.ts'
 export { threadDriver, type ThreadDriver } from './native/call/thread-driver.ts'
 export { libraryOfEnvironment } from './native/library-of-environment.ts'
 export { libraryFileName } from './native/locate.ts'
@@ -208,10 +214,14 @@ export {
 } from './strings/string-result.ts'
 export {
   addStringClass,
+  arrowOfStrings,
+  type ArrowStringOptions,
+  type ArrowStrings,
   hasStringClass,
   loadStringsWith,
   makeStrings,
   requireStringClass,
+  stringsOfArrow,
   type StringArgument,
   type StringMemory,
 } from './strings/string-tensor-like.ts'

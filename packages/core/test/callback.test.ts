@@ -1,8 +1,21 @@
 import { packageFlags } from '@tenon/config/package-flags'
 import { describe, expect, test } from 'vitest'
 import { fileURLToPath } from 'node:url'
-import { NativeLibrary } from '@tenon/core'
-import { Callback, functionAt, liveCallbacks, statusName, thrown, type PlainFunction } from '@tenon/core/internal'
+import { setImmediate } from 'node:timers/promises'
+import { NativeLibrary, ScopeHeldError } from '@tenon/core'
+import {
+  Callback,
+  coreFunctions,
+  coreLibrary,
+  functionAt,
+  liveCallbacks,
+  makeHold,
+  ManagedLifetime,
+  statusName,
+  takeReleasedCallbacks,
+  thrown,
+  type PlainFunction,
+} from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import { fixturePath } from './fixture.ts'
 
@@ -152,4 +165,50 @@ test('while the thread ends, callbacks are released and none is made', async () 
     },
   )
   expect([stdout, stderr, code]).toEqual(['ScopeClosedError\n', '', 0])
+})
+
+describe('a hold', () => {
+  /** A lifetime that only ends. */
+  class Memory extends ManagedLifetime {
+    protected override get label(): string {
+      return 'the memory'
+    }
+    protected override release(): void {}
+  }
+
+  const release = (address: number): void => coreFunctions().tn_callback_release(address)
+
+  /** Holds a new lifetime for native code. */
+  function held(): { memory: Memory; address: number } {
+    const memory = new Memory()
+    const hold = memory.acquire()
+    return { memory, address: makeHold(() => hold.release()) }
+  }
+
+  test('that native code has released on this thread does not keep a lifetime from closing', () => {
+    const { memory, address } = held()
+    expect(() => memory.close()).toThrow(ScopeHeldError)
+    release(address)
+    memory.close()
+  })
+
+  test('that another thread has released is taken by the event loop', async () => {
+    const before = liveCallbacks()
+    const { memory, address } = held()
+    const { async } = NativeLibrary.open(coreLibrary().path).function('tn_callback_release', { parameters: ['uint64'] })
+    await async(BigInt(address))
+    for (let i = 0; i < 1000 && memory.gate.holds !== 0; i++) await setImmediate()
+    expect(memory.gate.holds).toBe(0)
+    expect(liveCallbacks()).toBe(before)
+    memory.close()
+  })
+
+  test('can be made while others are taken', () => {
+    const seen: string[] = []
+    const second = makeHold(() => seen.push('second'))
+    release(makeHold(() => seen.push(`first, and one more at ${makeHold(() => seen.push('third')) > 0}`)))
+    release(second)
+    takeReleasedCallbacks()
+    expect(seen).toEqual(['second', 'first, and one more at true'])
+  })
 })

@@ -1,6 +1,7 @@
 /* TypeScript functions that native code calls by a handle. Released ids are queued for their thread, and calls from
  * other threads are refused. */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "call/callback.h"
@@ -10,6 +11,7 @@ struct tn_callback {
   uint64_t environment;
   int64_t id;
   atomic_size_t references;
+  bool is_hold; /* its release wakes the event loop */
   tn_callback_t *next_released;
 };
 
@@ -49,7 +51,7 @@ void tn__callbacks_close_all(tn_environment_t *environment) {
   environment->released = NULL;
 }
 
-int32_t tn_callback_create(int64_t id, tn_callback_t **out) {
+static int32_t create(int64_t id, bool is_hold, tn_callback_t **out) {
   TN_REQUIRE(out != NULL, "out must not be null");
   const tn_environment_t *environment = tn_environment_current();
   if (environment == NULL || environment->is_shut) return tn__fail(TN_CLOSED, "this thread is ending");
@@ -57,13 +59,30 @@ int32_t tn_callback_create(int64_t id, tn_callback_t **out) {
   if (callback == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a callback");
   callback->environment = environment->id;
   callback->id = id;
+  callback->is_hold = is_hold;
   atomic_init(&callback->references, 1);
   *out = callback;
   return TN_OK;
 }
 
+int32_t tn_callback_create(int64_t id, tn_callback_t **out) { return create(id, false, out); }
+
+int32_t tn_hold_create(int64_t id, tn_callback_t **out) { return create(id, true, out); }
+
 void tn_callback_retain(tn_callback_t *callback) {
   if (callback != NULL) atomic_fetch_add(&callback->references, 1);
+}
+
+/* The message of an environment. */
+static void take_holds(tn_message_t *message, int32_t is_closing) {
+  (void)message;
+  if (is_closing) return;
+  tn_environment_t *mine = tn_environment_current();
+  tn__lock(tn__environments_lock());
+  mine->will_take = false;
+  tn__unlock(tn__environments_lock());
+  if (!tn__enter_script(mine, TN_FUNCTION_TAKE_RELEASED) && mine->depth == 0)
+    tn__enter_script(mine, TN__FUNCTION_REPORT_ERROR);
 }
 
 void tn_callback_release(tn_callback_t *callback) {
@@ -73,6 +92,11 @@ void tn_callback_release(tn_callback_t *callback) {
   if (owner != NULL) {
     callback->next_released = owner->released;
     owner->released = callback;
+    if (callback->is_hold && !owner->will_take) {
+      owner->will_take = true;
+      owner->taking.run = take_holds;
+      tn__environment_add(owner, &owner->taking);
+    }
   }
   tn__unlock(tn__environments_lock());
   if (owner == NULL) free(callback);

@@ -47,8 +47,8 @@ int32_t tn_environment_open(tn_call_frame_t *frame, const tn_driver_t *driver) {
   return TN_OK;
 }
 
-/* Makes the event loop serve the environment. Under the lock, so that the environment is not freed. */
-static void add_message(tn_environment_t *to, tn_message_t *message) {
+/* Makes the event loop serve the environment, which the lock keeps from being freed. */
+void tn__environment_add(tn_environment_t *to, tn_message_t *message) {
   const bool was_empty = to->first == NULL;
   message->next = NULL;
   *to->last = message;
@@ -60,7 +60,7 @@ int32_t tn_environment_post(uint64_t environment, tn_message_t *message) {
   TN_REQUIRE(message != NULL && message->run != NULL, "message and its function must not be null");
   tn__lock(&lock);
   tn_environment_t *to = tn__environment_find(environment);
-  if (to != NULL) add_message(to, message);
+  if (to != NULL) tn__environment_add(to, message);
   tn__unlock(&lock);
   return to == NULL ? tn__fail(TN_CLOSED, "the thread of JavaScript has ended") : TN_OK;
 }

@@ -21,6 +21,8 @@ struct tn_environment {
   struct tn_environment *next;   /* of all environments; guarded by the lock */
   tn_message_t *first, **last;   /* messages that are not served; guarded by the lock */
   tn_callback_t *released;       /* callbacks without references, whose ids JavaScript has not taken; guarded by the lock */
+  tn_message_t taking;           /* tells JavaScript to take the ids of holds */
+  bool will_take;                /* the message is posted; guarded by the lock */
   tn__native_stack_t native;
   void *script_top;              /* the free part of the JavaScript stack, while a call is in progress, else null */
   uint32_t depth;                /* calls in progress; written by the thread, read by those that wait for it */
@@ -82,6 +84,9 @@ tn__lock_t *tn__environments_lock(void);
 
 /* Returns an environment that is not shut, or null. Under the lock. */
 tn_environment_t *tn__environment_find(uint64_t id);
+
+/* Adds a message to an environment that is not shut. Under the lock. */
+void tn__environment_add(tn_environment_t *to, tn_message_t *message);
 
 /* Removes a message that was not taken. Returns whether it was there. Under the lock. */
 bool tn__environment_remove(uint64_t environment, tn_message_t *message);

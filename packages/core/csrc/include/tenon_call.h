@@ -105,6 +105,9 @@ TN_API int32_t tn_environment_serve(void);
  * the job in its lower half, and that of the function in its upper half. */
 #define TN_FUNCTION_FOR_JOB 4
 
+/* The function of TypeScript that takes the ids of holds: see tn_hold_create(). */
+#define TN_FUNCTION_TAKE_RELEASED 5
+
 /* Says whether the native call in progress calls tn_environment_serve(), so that others can wait for it. */
 TN_API void tn_environment_will_serve(int32_t will);
 
@@ -246,6 +249,10 @@ TN_API int32_t tn_callbacks_take_released(int64_t *ids, size_t capacity, size_t 
 
 /* Creates a callback for the function `id` of this thread, with one reference that the caller owns. */
 TN_API int32_t tn_callback_create(int64_t id, tn_callback_t **out);
+
+/* Creates a callback that native code holds and does not call. The release of its last reference, on any thread, also makes the event loop
+ * of this thread take its id soon. */
+TN_API int32_t tn_hold_create(int64_t id, tn_callback_t **out);
 
 /* Adds a reference. Null is a no-op. */
 TN_API void tn_callback_retain(tn_callback_t *callback);

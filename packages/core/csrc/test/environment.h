@@ -17,7 +17,7 @@ enum { ENVIRONMENT_FUNCTIONS = 20, ENVIRONMENT_COMPLETIONS = 2048 };
 enum { RETURNS = 0, THROWS = 1, OVERFLOWS = 2, TERMINATES = 3 };
 
 /* The first ids belong to the core. */
-enum { JOB_DONE = 0, REPORT_ERROR = 1, FIRST_FUNCTION = 5 };
+enum { JOB_DONE = 0, REPORT_ERROR = 1, TAKE_RELEASED = 5, FIRST_FUNCTION = 6 };
 
 typedef struct environment environment_t;
 

@@ -1,11 +1,18 @@
 import { ScopeClosedError } from '../errors/kinds.ts'
+import { nativeHolds } from '../memory/call-stack.ts'
 import { STATUS } from '../generated/status.ts'
 import { checkStatus, coreFunctions } from '../native/core-library.ts'
 import { addressOf } from '../native/native-memory.ts'
 import { isThreadDriverOpen, threadDriver } from '../native/call/thread-driver.ts'
 import { WORDS } from '../native/call/frame-layout.ts'
 import { TWO_32 } from '../native/call/frame.ts'
-import { addFunction, addressAt, type EnteredFunction, removeFunction } from '../native/call/functions.ts'
+import {
+  addFunction,
+  addressAt,
+  type EnteredFunction,
+  removeFunction,
+  setTakeReleased,
+} from '../native/call/functions.ts'
 import { shared } from '../native/call/shared.ts'
 
 /** Both addresses are valid until the function returns. If it throws, native code receives a failure. */
@@ -31,18 +38,8 @@ export class Callback {
    * @throws {NativeError} if there is no memory. @throws {ScopeClosedError} while the thread ends.
    */
   constructor(run: CallbackFunction | undefined, entered: EnteredFunction = enteringWith(run!)) {
-    threadDriver()
-    takeReleasedCallbacks()
-    const { words, address } = exchange!
-    const id = addFunction(entered)
-    const status = coreFunctions().tn_callback_create(id, address)
-    if (status !== 0) removeFunction(id)
-    if (status === STATUS.CLOSED.value) {
-      throw new ScopeClosedError('cannot create a callback: this thread is shutting down')
-    }
-    checkStatus(status, 'making a callback')
+    this.address = create(entered, coreFunctions().tn_callback_create)
     live.count++
-    this.address = words[0]! + words[1]! * TWO_32
   }
 
   /** Releases this handle's reference. Idempotent. */
@@ -79,18 +76,70 @@ function newExchange(): Exchange {
   return { words, address: addressOf(words) }
 }
 
-/** Lets go of the functions whose last reference native code has released, with the values that they captured. */
+/** Gives a function an id, and makes the handle by which native code refers to it. */
+function create(entered: EnteredFunction, make: (id: number, out: number) => number): number {
+  threadDriver()
+  takeReleasedCallbacks()
+  const { words, address } = exchange!
+  const id = addFunction(entered)
+  const status = make(id, address)
+  if (status !== 0) removeFunction(id)
+  if (status === STATUS.CLOSED.value) {
+    throw new ScopeClosedError('cannot create a callback: this thread is shutting down')
+  }
+  checkStatus(status, 'making a callback')
+  last.id = id
+  return words[0]! + words[1]! * TWO_32
+}
+
+/** The id of the handle that was made last. */
+const last = { id: 0 }
+
+/** What runs when native code has released holds, by their ids. */
+const holds = shared('native holds', () => new Map<number, () => void>())
+
+/**
+ * Makes a hold: something of JavaScript that native code keeps until it calls `tn_callback_release()` with the address, on any thread. The
+ * event loop then runs `released` on this thread, or {@link takeReleasedCallbacks} does so before. If this thread has ended, nothing runs.
+ *
+ * @param released must not throw.
+ * @returns the address of the hold, for native code.
+ * @throws {NativeError} if there is no memory. @throws {ScopeClosedError} while the thread ends.
+ */
+export function makeHold(released: () => void): number {
+  setTakeReleased(takeReleasedCallbacks)
+  nativeHolds.take = takeReleasedCallbacks
+  const address = create(unused, coreFunctions().tn_hold_create)
+  holds.set(last.id, released)
+  nativeHolds.count++
+  return address
+}
+
+/** Native code calls no function of a hold. */
+const unused = (): void => {}
+
+/** Lets go of the functions and holds whose last reference native code has released, with the values that they captured. */
 export function takeReleasedCallbacks(): void {
   const { words, address } = (exchange ??= newExchange())
+  const ended: (() => void)[] = []
   let taken: number
   do {
     const status = coreFunctions().tn_callbacks_take_released(address + 8, BATCH, address)
     checkStatus(status, 'taking released callbacks')
     taken = words[0]!
-    // Ids have 64 bits, of which the upper half is 0.
-    for (let i = 0; i < taken; i++) removeFunction(words[2 + 2 * i]!)
-    live.count -= taken
+    for (let i = 0; i < taken; i++) {
+      // Ids have 64 bits, of which the upper half is 0.
+      const id = words[2 + 2 * i]!
+      removeFunction(id)
+      const released = holds.size === 0 ? undefined : holds.get(id)
+      if (released === undefined) live.count--
+      else ended.push(released)
+      if (released !== undefined) holds.delete(id)
+    }
   } while (taken === BATCH)
+  nativeHolds.count -= ended.length
+  // They may make holds, so the ids are read before.
+  for (const released of ended) released()
 }
 
 /** The number of TypeScript functions that native code may still call on this thread. */

@@ -31,6 +31,12 @@ export const callsInProgress: { depth: number; readonly lists: (readonly Gated[]
   lists: [undefined],
 }
 
+/**
+ * The holds of native code on this thread. Those that it has released count as users of their gates until `take` has taken them, which the
+ * event loop does, and whoever is about to refuse a close.
+ */
+export const nativeHolds: { count: number; take: () => void } = { count: 0, take: () => {} }
+
 /** A function, for the reason that `makeSteps()` of the calls has. */
 function makeCallStack(): CallStack {
   const calls = callsInProgress
@@ -46,6 +52,7 @@ function makeCallStack(): CallStack {
     },
     innermostCall: () => (calls.depth === 0 ? undefined : lists[calls.depth - 1]),
     usersOf: (gate) => {
+      if (nativeHolds.count !== 0 && gate.holds !== 0) nativeHolds.take()
       const withList = lists
         .slice(0, calls.depth)
         .filter((list) => list!.some((operand) => operand.gate === gate)).length

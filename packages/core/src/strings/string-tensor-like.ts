@@ -33,6 +33,21 @@ export interface StringMemory extends StringTensorLike {
   readonly isForeign: boolean
 }
 
+/** The buffers of strings of Arrow: the offsets and bytes of Utf8 or LargeUtf8, or the views and buffers of Utf8View. */
+export type ArrowStrings =
+  | { readonly offsets: Int32Array | BigInt64Array; readonly data: Uint8Array }
+  | { readonly views: Uint8Array; readonly buffers: readonly Uint8Array[] }
+
+/** What belongs to the buffers of strings of Arrow. */
+export interface ArrowStringOptions {
+  readonly length: number
+  /** Arrow's bitmap, and the bit of the first string. */
+  readonly validity: Uint8Array | undefined
+  readonly validityOffset: number
+  /** Whether the bytes are copied to memory of the tensor; otherwise they end with the buffers. */
+  readonly isCopied: boolean
+}
+
 /** A class of string tensors. The package of the class announces it when it is loaded. */
 export interface StringClass {
   /** Returns the memory of a tensor of the class, and undefined for other values. @throws {ScopeClosedError} if it is closed. */
@@ -43,6 +58,10 @@ export interface StringClass {
    * @param isShared whether another process can change the memory.
    */
   make(parts: StringTensorLike, isShared: boolean): StringTensorLike
+  /** Makes a tensor of strings of Arrow, whose offsets it checks. @throws {MalformedTensorError} if they lead outside of the bytes */
+  ofArrow(strings: ArrowStrings, options: ArrowStringOptions): StringArgument
+  /** The offsets and the bytes of a tensor of the class, which are not copied if they are in order; undefined for other values. */
+  toArrow(value: object): { readonly offsets: Int32Array | BigInt64Array; readonly data: Uint8Array } | undefined
 }
 
 const classes: StringClass[] = []
@@ -76,6 +95,21 @@ export function makeStrings(parts: StringTensorLike, isShared: boolean): StringT
   if (classes.length === 0) load?.()
   const [first] = classes
   return first === undefined ? Object.freeze({ ...parts }) : first.make(parts, isShared)
+}
+
+/** Makes a tensor of strings of Arrow. @throws {UnsupportedError} if no class is loaded @throws {MalformedTensorError} */
+export function stringsOfArrow(strings: ArrowStrings, options: ArrowStringOptions): StringArgument {
+  requireStringClass('an Arrow column')
+  return classes[0]!.ofArrow(strings, options)
+}
+
+/** The offsets and the bytes of a tensor of a known class; undefined for other values. @throws as `toArrow()` of a class */
+export function arrowOfStrings(value: object): ReturnType<StringClass['toArrow']> {
+  for (const one of classes) {
+    const strings = one.toArrow(value)
+    if (strings !== undefined) return strings
+  }
+  return undefined
 }
 
 /** Loads the class for a function in TypeScript, which gets tensors of it. @throws {UnsupportedError} if there is none */

@@ -1,24 +1,51 @@
 import { gcAllocator, type StringTensorLike } from '@tenon/core'
-import { addStringClass, type StringMemory } from '@tenon/core/internal'
+import {
+  addStringClass,
+  type ArrowStringOptions,
+  type ArrowStrings,
+  type StringArgument,
+  type StringMemory,
+} from '@tenon/core/internal'
 import { segmentsOf } from '../image/image.ts'
 import { hostAbi } from '../layouts/abi.ts'
+import { INT32_MAXIMUM } from '../layouts/layout.ts'
 import { startOf } from '../memory/regions.ts'
+import { partsOfViews } from './arrow-view.ts'
+import { partsOfArrow, toArrow } from './arrow.ts'
 import { partsOfSegment } from './of-segment.ts'
 import type { Parts } from './parts.ts'
 import { readShape } from './shape.ts'
 
 /** Announces the class of string tensors to the calls of kernels. @param partsOf returns undefined for a value that is not a tensor. */
-export function announce(
-  partsOf: (value: unknown) => Parts | undefined,
-  make: (parts: Parts) => StringTensorLike,
-): void {
+export function announce(partsOf: (value: unknown) => Parts | undefined, make: (parts: Parts) => StringArgument): void {
   addStringClass({
     memoryOf: (value) => {
       const parts = partsOf(value)
       return parts === undefined ? undefined : memoryOf(parts)
     },
     make: (result, isShared) => make(partsOfResult(result, isShared)),
+    ofArrow: (strings, options) => make(partsOfColumn(strings, options)),
+    toArrow: (value) => {
+      const parts = partsOf(value)
+      if (parts === undefined) return undefined
+      const { image } = parts
+      // The offsets of Utf8 have 32 bits.
+      const isLarge = segmentsOf(image).reduce((sum, { byteSize }) => sum + byteSize, 0) > INT32_MAXIMUM
+      return toArrow(image, isLarge, {})
+    },
   })
+}
+
+/** The parts of a tensor over a column of Arrow. */
+function partsOfColumn(strings: ArrowStrings, options: ArrowStringOptions): Parts {
+  const { isCopied, validity, ...rest } = options
+  const shared = {
+    ...rest,
+    ...(validity === undefined ? {} : { validity }),
+    ...(isCopied ? { storage: 'packed' as const } : {}),
+  }
+  if ('views' in strings) return partsOfViews(strings.views, strings.buffers, shared)
+  return partsOfArrow(strings.data, strings.offsets, shared)
 }
 
 /** The memory of a tensor, for calls of kernels. @throws {ScopeClosedError} if its blocks of malloc are freed. */

@@ -8,9 +8,9 @@ import { shared } from './shared.ts'
 export type EnteredFunction = () => void
 
 /**
- * The functions of this thread by their ids. The first five are those of the core: the end of a job, the report of an error
- * that no call can throw, the error of a call for which the native stack has no room, serving other threads later, and running another
- * one for a job.
+ * The functions of this thread by their ids. The first six are those of the core: the end of a job, the report of an error
+ * that no call can throw, the error of a call for which the native stack has no room, serving other threads later, running another
+ * one for a job, and taking what native code has released.
  */
 const functions = shared<(EnteredFunction | undefined)[]>('functions', () => [
   unset,
@@ -18,6 +18,7 @@ const functions = shared<(EnteredFunction | undefined)[]>('functions', () => [
   failForStack,
   unset,
   runForJob,
+  unset,
 ])
 /** The ids of functions that native code can no longer enter. */
 const free = shared<number[]>('free functions', () => [])
@@ -31,13 +32,18 @@ export function setServeLater(run: EnteredFunction): void {
   functions[CONSTANTS.TN_FUNCTION_SERVE_LATER] = run
 }
 
+/** Sets the function that the core runs after native code has released a hold. */
+export function setTakeReleased(run: EnteredFunction): void {
+  functions[CONSTANTS.TN_FUNCTION_TAKE_RELEASED] = run
+}
+
 /** Sets the function that the core runs at the end of a job. */
 export function setJobDone(run: EnteredFunction): void {
   functions[0] = run
 }
 
 /** Whether native code can enter a function that is not one of the core. */
-export const hasFunctions = (): boolean => functions.length > CONSTANTS.TN_FUNCTION_FOR_JOB + 1 + free.length
+export const hasFunctions = (): boolean => functions.length > CONSTANTS.TN_FUNCTION_TAKE_RELEASED + 1 + free.length
 
 /** Runs the function that a thread calls for a job in the asynchronous context of the job's caller. */
 function runForJob(): void {
