@@ -77,6 +77,7 @@ export const sections: readonly Section[] = [
       readme('packed-func', '@tenon/packed-func'),
       readme('tstring', '@tenon/tstring'),
       readme('tensorflow', '@tenon/tensorflow'),
+      readme('arrow', '@tenon/arrow'),
       readme('pools', '@tenon/pools'),
       readme('isolate', '@tenon/isolate'),
       readme('nnapi', '@tenon/nnapi'),

@@ -15,6 +15,7 @@ const packages = [
   'packed-func',
   'tstring',
   'tensorflow',
+  'arrow',
   'pools',
   'isolate',
   'nnapi',

@@ -324,6 +324,7 @@ test('the commands need @tenon/build, and say how to install it', () => {
     'scope',
     'tstring',
     'tensorflow',
+    'arrow',
   ])
     symlinkSync(join(root, 'packages', name), join(directory, 'node_modules/@tenon', name))
   const start = (cwd: string, command: readonly string[]): { status: number | null; stderr: string } =>

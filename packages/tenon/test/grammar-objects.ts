@@ -1,3 +1,4 @@
+import * as arrow from '@tenon/arrow'
 import * as core from '@tenon/core'
 import * as calls from '@tenon/custom-call'
 import * as packed from '@tenon/packed-func'
@@ -23,6 +24,22 @@ import {
   segment,
   vector,
 } from './grammar-makers.ts'
+
+/** The objects of Arrow's C data interface. */
+function columns(): Record<string, unknown> {
+  const exported = closing(arrow.exportBatch({ x: vector(1) }))
+  const batch = closing(arrow.importBatch(exported.schema, exported.array))
+  const made = closing(arrow.exportStream([{ x: vector(1) }]))
+  const stream = closing(arrow.importStream(made.stream))
+  return {
+    ArrowExport: exported,
+    ArrowBatch: batch,
+    ArrowColumn: batch.column('x'),
+    ArrowStreamExport: made,
+    ArrowStream: stream,
+    ArrowSchema: stream.schema,
+  }
+}
 
 /**
  * One instance of each public class, and each public value, by its name. Records without behaviour, such as `cpu`, are
@@ -52,6 +69,7 @@ export async function printed(): Promise<Record<string, unknown>> {
     Library: closing(Library.open(kernelLibrary('kernels'))),
     TensorFlowLibrary: closing(TensorFlowLibrary.open(kernelLibrary('tf_kernels'))),
     'donated()': donated(x),
+    ...columns(),
     'Library.customCall()': calls.customCall(library, 'rms_norm'),
     TensorType: core.tensorType('f32', [2, 4]),
     Tensor: x,

@@ -1,3 +1,4 @@
+import * as arrow from '@tenon/arrow'
 import * as core from '@tenon/core'
 import * as calls from '@tenon/custom-call'
 import * as packed from '@tenon/packed-func'
@@ -254,6 +255,17 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     'StringTensor.ofArrowUtf8View': (options) => strings.StringTensor.ofArrowUtf8View(Buffer.from(''), [], options),
     'StringTensor.from': (options) => strings.StringTensor.from(['a'], options),
     'StringTensor.ofCapacity': (options) => strings.StringTensor.ofCapacity(1, 8, options),
+  },
+  arrow: {
+    importBatch: (options) => arrow.importBatch(0n, 0n, options),
+    importStream: (options) => arrow.importStream(0n, options),
+    exportColumn: (options) => arrow.exportColumn(vector(1), options),
+    'exportBatch, a column': (column: object) => arrow.exportBatch({ x: { values: vector(1), ...column } }),
+    exportStream: (options) => arrow.exportStream([], options),
+    'ArrowColumn.tensor': (options) => {
+      const exported = closing(arrow.exportBatch({ x: vector(1) }))
+      return closing(arrow.importBatch(exported.schema, exported.array)).column('x').tensor(options)
+    },
   },
   tensorflow: {
     'a call of a kernel of TensorFlow': (options) => ofTensorFlow('Peek')(strings.StringTensor.from(['a']), options),

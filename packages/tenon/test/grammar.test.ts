@@ -15,6 +15,7 @@ import * as scopes from '@tenon/scope'
 import * as bind from '@tenon/scope/bind'
 import * as linker from '@tenon/scope/linker'
 import * as scopeTesting from '@tenon/scope/testing'
+import * as arrow from '@tenon/arrow'
 import * as tensorFlow from '@tenon/tensorflow'
 import * as strings from '@tenon/tstring'
 import { describe, expect, test } from 'vitest'
@@ -47,6 +48,7 @@ const entries = {
   'tenon/custom-call': customCalls,
   'tenon/packed-func': packed,
   'tenon/tensorflow': tensorFlow,
+  'tenon/arrow': arrow,
   'tenon/tstring': strings,
   'tenon/pools': pools,
   'tenon/pools/hidl': hidl,
@@ -145,6 +147,7 @@ const sources = [
   'packed-func',
   'pools',
   'tensorflow',
+  'arrow',
   'scope',
   'tenon',
   'tstring',

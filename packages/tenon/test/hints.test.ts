@@ -39,6 +39,7 @@ describe('hints', () => {
   test('are found in every package', () => {
     const packages = new Set(hints.map(({ path }) => path.split('/')[1]))
     expect([...packages]).toEqual([
+      'arrow',
       'binary',
       'build',
       'core',

@@ -25,6 +25,7 @@ const entries = [
   'packed-func',
   'tstring',
   'tensorflow',
+  'arrow',
   'pools',
   'isolate',
   'nnapi',

@@ -10,7 +10,9 @@ import { build } from './lib/turbo.ts'
 import { listTestedPackages, runVitest } from './lib/vitest.ts'
 
 const packages = new Set(
-  ['core', 'scope', 'pools', 'tstring', 'packed-func', 'custom-call', 'tensorflow'].map((name) => `@tenon/${name}`),
+  ['core', 'scope', 'pools', 'tstring', 'packed-func', 'custom-call', 'tensorflow', 'arrow'].map(
+    (name) => `@tenon/${name}`,
+  ),
 )
 
 const buffers = 'buffers of koffi end when their memory is closed, and are no SharedArrayBuffer'

@@ -34,6 +34,15 @@ equal(twice(21), 42)`,
     `import { TensorFlowError } from '@tenon/tensorflow'`,
     `equal(TensorFlowError.kind, 'TensorFlowError')`,
   ),
+  '@tenon/arrow': program(
+    `import { tensor } from '@tenon/core'
+import { exportBatch, importBatch } from '@tenon/arrow'`,
+    `const exported = exportBatch({ x: tensor([1, 2]) })
+const batch = importBatch(exported.schema, exported.array)
+equal(batch.column('x').tensor().toArray(), [1, 2])
+batch.close()
+exported.close()`,
+  ),
   '@tenon/pools': program(
     `import { createPool } from '@tenon/pools'`,
     `const pool = createPool(4096)

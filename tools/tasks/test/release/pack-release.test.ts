@@ -23,7 +23,19 @@ test('the core is not packed alone, without the digests of its libraries', async
   expect(readdirSync(directory)).toEqual([])
 })
 
-const others = ['binary', 'bind', 'build', 'custom-call', 'isolate', 'nnapi', 'packed-func', 'pools', 'scope', 'serve']
+const others = [
+  'arrow',
+  'binary',
+  'bind',
+  'build',
+  'custom-call',
+  'isolate',
+  'nnapi',
+  'packed-func',
+  'pools',
+  'scope',
+  'serve',
+]
 
 test.each([...others, 'tensorflow', 'tenon', 'tstring'])(
   '%s is packed with all files that it needs, and exact versions',

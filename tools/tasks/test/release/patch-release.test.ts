@@ -95,7 +95,9 @@ function release(name: string, type: string): [before: Map<string, NpmPackage>, 
 
 const platforms = globSync('packages/core/npm/*', { cwd: root }).map((path) => `@tenon/core-${basename(path)}`)
 const last = ['tenon', '@tenon/serve']
-const conventions = ['custom-call', 'packed-func', 'scope', 'tensorflow', 'tstring'].map((name) => `@tenon/${name}`)
+const conventions = ['arrow', 'custom-call', 'packed-func', 'scope', 'tensorflow', 'tstring'].map(
+  (name) => `@tenon/${name}`,
+)
 const aboveCore = [...conventions, '@tenon/pools', '@tenon/isolate', '@tenon/nnapi', ...last]
 
 test.each([
