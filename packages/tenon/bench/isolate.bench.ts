@@ -6,7 +6,7 @@ import { spawnDriver } from '@tenon/nnapi'
 import { Library, tensor } from 'tenon'
 import { openChildProcess, openWorker } from '../../nnapi/bench/node-transports.ts'
 import { openBare, openDoorbell, openPools, script } from '../../nnapi/bench/round-trip.ts'
-import { openInProcess, openIsolated } from './isolated.ts'
+import { openInProcess, openIsolated, openShapes } from './isolated.ts'
 
 const [KIB, MIB] = [1024, 2 ** 20]
 
@@ -82,6 +82,19 @@ export const suite = {
           ours: () => ({ call: ours.call() }),
           peers: { 'child_process, advanced': () => ipc.call() },
           teardown: () => closeAll(ours, ipc),
+        }
+      },
+    },
+    {
+      name: 'isolated call, 1,000 shapes in turn',
+      unit: 'ns',
+      target: { 'one shape': 1.5 },
+      setup: async () => {
+        const [ours, one] = [await openShapes(1000), await openShapes(1)]
+        return {
+          ours: () => ours.call(),
+          peers: { 'one shape': () => one.call() },
+          teardown: () => closeAll(ours, one),
         }
       },
     },

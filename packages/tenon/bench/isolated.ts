@@ -27,6 +27,19 @@ export async function openIsolated(kernel: 'touch_pages' | 'read_nothing', byteS
   }
 }
 
+/** Opens a kernel in a worker that reads nothing, and calls it with operands of so many sizes in turn. */
+export async function openShapes(count: number): Promise<Omit<IsolatedCall, 'callAsync'>> {
+  const library = await Library.isolate(PAGES)
+  const run = library.kernel('read_nothing')
+  const memory = tensor('uint8', [count], undefined, { allocator: library.memory })
+  const operands = Array.from({ length: count }, (_, i) => memory.slice([0, i + 1]))
+  const options = { into: tensor('float32', [1], undefined, { allocator: library.memory }) }
+  let at = 0
+  const call = (): unknown => run(operands[at++ % count]!, options)
+  for (let i = 0; i < WARMUP; i++) call()
+  return { call, close: () => library.closeAsync() }
+}
+
 /** The same call in this process. */
 export function openInProcess(byteSize: number): { readonly call: () => unknown; readonly close: () => Promise<void> } {
   const library = Library.open(PAGES)

@@ -93,7 +93,9 @@ enum {
   TN_HOST_RELEASE_KERNEL = 4, /* target: a kernel */
   TN_HOST_MEMORY = 5,         /* target: the new id of a memory; body: tn_host_memory_t; its descriptor is on the socket */
   TN_HOST_RELEASE_MEMORY = 6, /* target: a memory */
-  TN_HOST_RUN = 7,            /* target: a kernel; operands; body: the arguments of a packed function */
+  /* target: a kernel; operands; body: the arguments of a packed function or of a function of C, or the dimensions of the operands and results
+   * as int64_t, one tensor after the other, of which a scalar has one. A typed kernel or a script keeps those of the run before without them. */
+  TN_HOST_RUN = 7,
   TN_HOST_FETCH = 8,          /* target: a kept value; one operand: where its bytes are copied to */
   TN_HOST_RELEASE_VALUE = 9,  /* target: a kept value */
 };

@@ -3,7 +3,7 @@ import { CONSTANTS, inspectAsText, ManagedLifetime, type Gated } from '@tenon/co
 import { runLater, traceRun, type LaterRun, type RunAsyncOptions } from './run-later.ts'
 import type { CallFrame } from '../native/call-frame.ts'
 import type { CallShape } from '../shape/call-shape.ts'
-import { isResizable, withSizes } from '../shape/other-sizes.ts'
+import { haveAliases, isResizable, withSizes } from '../shape/other-sizes.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { fillList, type TensorUser } from './check-tensors.ts'
@@ -163,10 +163,7 @@ export class PreparedCall<
   /** @internal Returns the call for tensors of other sizes, or undefined if the frame cannot have them. Both run in the same frame. */
   withTypes(types: readonly TensorType[]): ResizedCall | undefined {
     const { shape, target } = this
-    if (!isResizable(shape) || !target.isResizable) return undefined
-    for (const { operand, result } of shape.aliases) {
-      if (types[operand] !== types[shape.operandCount + result]) return undefined
-    }
+    if (!isResizable(shape) || !target.isResizable || !haveAliases(shape, types)) return undefined
     return new ResizedCall(this, withSizes(shape, types, target.kind === TYPED))
   }
 

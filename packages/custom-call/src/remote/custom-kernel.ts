@@ -124,7 +124,14 @@ function prepareCall(
         ([name, value]) => `${name} = ${value instanceof Attribute ? String(value) : describe(value)}`,
       ),
   }
-  return new IsolatedCall(host, { kernel, shape, failure: (answer) => customFailure(kernel, isTyped, answer) })
+  return new IsolatedCall(host, {
+    kernel,
+    shape,
+    // The state of a stage can depend on shapes, and only the worker knows the stages of a registered handler.
+    isResizable: !isRegistered && instantiate === '' && prepare === '' && initialize === '',
+    hasDims: isTyped,
+    failure: (answer) => customFailure(kernel, isTyped, answer),
+  })
 }
 
 /** The error of a custom call in another process. @returns undefined for one that does not depend on the convention */

@@ -17,6 +17,7 @@ import type { FrameCall } from '../call/frames.ts'
 import { FIRST_TENSOR } from '../call/operand-list.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { Temp, token } from '../shape/leaf.ts'
+import { haveAliases, isResizable, withSizes } from '../shape/other-sizes.ts'
 
 /** A prepared call whose runs are calls of another process. */
 export interface RemoteFrame extends FrameCall {
@@ -33,6 +34,10 @@ export interface RemoteFrame extends FrameCall {
 export interface IsolatedKernelFacts {
   readonly kernel: RemoteKernel
   readonly shape: CallShape
+  /** Whether runs can have other sizes than the shape, if all buffers are row-major tensors. */
+  readonly isResizable: boolean
+  /** Whether the kernel needs the dimensions of each run, and not only addresses. */
+  readonly hasDims: boolean
   /** See {@link RemoteCall.failure}. */
   failure(answer: RemoteAnswer): Error | undefined
 }
@@ -44,41 +49,84 @@ const collected = new Cleaner<{ readonly host: RemoteHost; readonly kernel: Remo
 
 const nothing = (): void => {}
 
-/** A prepared call of an isolated kernel. Several runs can be in progress at the same time. */
-export class IsolatedCall implements RemoteFrame {
-  readonly frame = { running: false }
-  readonly shape: { readonly types: readonly TensorType[] }
+/** The kernel of calls that differ only in sizes. The host forgets it, and the state of its handlers, when it is closed and no run uses it. */
+class CalledKernel {
+  readonly host: RemoteHost
+  readonly kernel: RemoteKernel
+  readonly ended = (): void => this.#runEnded()
   isAlive = true
-  readonly #host: RemoteHost
-  readonly #facts: IsolatedKernelFacts
-  readonly #ended = (): void => this.#runEnded()
   #runs = 0
 
-  constructor(host: RemoteHost, facts: IsolatedKernelFacts) {
-    this.#host = host
-    this.#facts = facts
-    this.shape = facts.shape
-    collected.watch(this, { host, kernel: facts.kernel }, this)
+  constructor(host: RemoteHost, kernel: RemoteKernel) {
+    this.host = host
+    this.kernel = kernel
+    collected.watch(this, { host, kernel }, this)
   }
 
-  /** Closes the call. The host forgets the kernel, and the state of its handlers, when no run uses it. */
+  begin(): void {
+    this.#runs++
+  }
+
   closeAfterRuns(): void {
     if (!this.isAlive) return
     this.isAlive = false
     collected.forget(this)
-    if (this.#runs === 0) this.#host.forget(this.#facts.kernel)
-  }
-
-  begin(tensors: readonly Tensor[], options: object): RemoteCall {
-    const { kernel, shape, failure } = this.#facts
-    const operands = operandsOf(this.#host, shape, tensors)
-    this.#runs++
-    return { kernel, operands, options: options as IsolatedRunOptions, read: nothing, failure, ended: this.#ended }
+    if (this.#runs === 0) this.host.forget(this.kernel)
   }
 
   #runEnded(): void {
     this.#runs--
-    if (!this.isAlive && this.#runs === 0) this.#host.forget(this.#facts.kernel)
+    if (!this.isAlive && this.#runs === 0) this.host.forget(this.kernel)
+  }
+}
+
+/** A prepared call of an isolated kernel, or the same one for tensors of other sizes. Several runs can be in progress at the same time. */
+export class IsolatedCall implements RemoteFrame {
+  readonly frame: { running: boolean }
+  readonly shape: CallShape
+  readonly #facts: IsolatedKernelFacts
+  readonly #called: CalledKernel
+  /** The dimensions of all tensors, for a kernel that may have run other sizes before. */
+  readonly #dims: Uint8Array | undefined
+
+  /** @param of the call for other sizes of the same kernel. */
+  constructor(host: RemoteHost, facts: IsolatedKernelFacts, of?: IsolatedCall) {
+    this.#facts = facts
+    this.frame = of?.frame ?? { running: false }
+    this.#called = of === undefined ? new CalledKernel(host, facts.kernel) : of.#called
+    const { shape, hasDims } = facts
+    this.shape = of === undefined && this.#isResizable ? withSizes(shape, shape.types, hasDims) : shape
+    const { dims } = this.shape
+    this.#dims = dims.length === 0 ? undefined : new Uint8Array(Int32Array.from(dims).buffer)
+  }
+
+  get isAlive(): boolean {
+    return this.#called.isAlive
+  }
+
+  get #isResizable(): boolean {
+    return this.#facts.isResizable && isResizable(this.#facts.shape)
+  }
+
+  /** Closes the call, and those for other sizes. */
+  closeAfterRuns(): void {
+    this.#called.closeAfterRuns()
+  }
+
+  withTypes(types: readonly TensorType[]): IsolatedCall | undefined {
+    const { shape } = this
+    if (!this.#isResizable || !haveAliases(shape, types)) return undefined
+    const resized = withSizes(shape, types, this.#facts.hasDims)
+    return new IsolatedCall(this.#called.host, { ...this.#facts, shape: resized }, this)
+  }
+
+  begin(tensors: readonly Tensor[], options: object): RemoteCall {
+    const { kernel, failure } = this.#facts
+    const { host, ended } = this.#called
+    const operands = operandsOf(host, this.shape, tensors)
+    this.#called.begin()
+    const call = { kernel, operands, options: options as IsolatedRunOptions, read: nothing, failure, ended }
+    return this.#dims === undefined ? call : { ...call, body: this.#dims }
   }
 }
 

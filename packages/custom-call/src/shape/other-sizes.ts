@@ -25,6 +25,11 @@ export function isResizable({ leaves, types }: CallShape): boolean {
   return leaves === types && types.every(({ strides }) => strides === undefined)
 }
 
+/** Whether the types of a call have its aliases: an operand and the result in its memory have one type. */
+export function haveAliases({ aliases, operandCount }: CallShape, types: readonly TensorType[]): boolean {
+  return aliases.every(({ operand, result }) => types[operand] === types[operandCount + result])
+}
+
 /** Returns the shape of a call with other types, which differ only in sizes. @param hasDims whether the frame has the dimensions. */
 export function withSizes(shape: CallShape, types: readonly TensorType[], hasDims: boolean): CallShape {
   return {

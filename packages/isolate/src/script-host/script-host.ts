@@ -113,6 +113,7 @@ export class ScriptHost {
     if (segments.length !== kernel.count) {
       throw new ScriptHostError(`the kernel must have ${kernel.count} operands and results, got ${segments.length}`)
     }
+    if (request.length > 0) kernel.resize(dimensionsIn(this.#bodyOf(request)))
     const fail = (error: unknown): void =>
       request.fail({
         error: CONSTANTS.TN_HOST_SCRIPT_ERROR,
@@ -156,6 +157,13 @@ export class ScriptHost {
     if (memory === undefined) throw new ScriptHostError(`there is no memory ${operand.memory}`)
     return memory.segment.asSlice(operand.offset, operand.length)
   }
+}
+
+/** The dimensions in the body of a run. @throws {ScriptHostError} if it has a part of one. */
+function dimensionsIn(body: Uint8Array): BigInt64Array {
+  const { buffer, byteOffset, length } = body
+  if (length % 8 !== 0) throw new ScriptHostError(`the body of a run must have whole dimensions, got ${length} bytes`)
+  return new BigInt64Array(buffer.slice(byteOffset, byteOffset + length))
 }
 
 function hello(): Uint8Array {

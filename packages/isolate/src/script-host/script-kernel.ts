@@ -90,6 +90,8 @@ type ScriptValue = Tensor | StringTensorLike | null
 export class LoadedKernel {
   readonly #run: ScriptKernel
   readonly #facts: readonly TensorFacts[]
+  /** The shapes of the tensors of the last run. */
+  #sizes: readonly (readonly number[])[]
   readonly #operandCount: number
   readonly #attributes: Descriptor['attributes']
 
@@ -108,6 +110,7 @@ export class LoadedKernel {
     if (stringClass !== undefined && !hasStringClass()) createRequire(stringClass)(stringClass)
     this.#run = found as ScriptKernel
     this.#facts = [...descriptor.operands, ...descriptor.results]
+    this.#sizes = this.#facts.map((facts) => (facts === null ? [] : facts[1].map(Number)))
     this.#operandCount = descriptor.operands.length
     this.#attributes = descriptor.attributes
   }
@@ -117,13 +120,29 @@ export class LoadedKernel {
     return this.#facts.length
   }
 
+  /** Takes the dimensions of a run, and of those that follow without dimensions. @throws {ScriptHostError} if they are not those of the tensors. */
+  resize(dims: BigInt64Array): void {
+    let at = 0
+    const sizes = this.#facts.map((facts): readonly number[] => {
+      const rank = facts === null ? 0 : facts[1].length
+      const shape = Array.from(dims.subarray(at, at + rank), Number)
+      // The struct of each string is the last dimension, and a scalar has one.
+      at += facts?.[2] === undefined ? Math.max(rank, 1) : rank + 1
+      return shape
+    })
+    if (at !== dims.length) {
+      throw new ScriptHostError(`the body of a run must have ${at} dimensions, got ${dims.length}`)
+    }
+    this.#sizes = sizes
+  }
+
   /** The tensors for a run over memory. @param segments operands before results; null for a missing one. */
   valuesOf(segments: readonly (Segment | null)[]): readonly ScriptValue[] {
     return this.#facts.map((facts, i) => {
       const segment = segments[i]
       if (facts === null || segment === null) return null
-      const [dtype, sizes, layout] = facts
-      const shape = sizes.map(Number)
+      const [dtype, , layout] = facts
+      const shape = this.#sizes[i]!
       if (layout === undefined) return tensor(dtype as DType, shape, segment!)
       if (i >= this.#operandCount) return emptyStrings(stringType(layout, shape))
       // The client can change the memory while the function runs.

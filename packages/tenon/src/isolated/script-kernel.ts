@@ -3,6 +3,7 @@ import {
   checkOptions,
   CONSTANTS,
   STATUS,
+  stringSize,
   type RemoteAnswer,
   type RemoteHost,
   type RemoteKernel,
@@ -68,7 +69,14 @@ export function scriptKernel(
         results: shape.leaves.length - operands,
         descriptor: encodeScript(types.slice(0, operands), types.slice(operands), values, stringClassPath),
       }
-      return new IsolatedCall(host, { kernel, shape, failure: (answer) => scriptFailure(kernel, answer) })
+      return new IsolatedCall(host, {
+        kernel,
+        shape,
+        // The dimensions of strings without structs are not those of their memory.
+        isResizable: shape.types.every((type) => type.strings === undefined || stringSize(type.strings.layout) > 0),
+        hasDims: true,
+        failure: (answer) => scriptFailure(kernel, answer),
+      })
     },
   }) as unknown as IsolatedKernel
 }

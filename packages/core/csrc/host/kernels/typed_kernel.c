@@ -9,7 +9,9 @@
 typedef struct {
   tn__kernel_t head;
   tn_xla_buffer_t *buffers; /* operands before results */
-  size_t *sizes; /* of the buffers, because handlers can write to their dimensions */
+  int64_t *dims;            /* of the next run: see tn_xla_call_head_t */
+  size_t dims_size;         /* in bytes */
+  size_t *sizes;            /* of the buffers */
   void *frame;
 } typed_kernel_t;
 
@@ -26,13 +28,40 @@ static int32_t answer_failure(tn__request_t *request, void *frame, int32_t statu
 }
 
 /* The size of a buffer, which is SIZE_MAX if no buffer has so many bytes. */
-static size_t size_of(const tn_xla_buffer_t *buffer) {
+static size_t size_of(const tn_xla_buffer_t *buffer, const int64_t *dims) {
   size_t size = tn_xla_dtype_size(buffer->dtype);
   for (int64_t i = 0; i < buffer->rank; i++)
-    if (buffer->dims[i] == 0) return 0;
+    if (dims[i] == 0) return 0;
   for (int64_t i = 0; i < buffer->rank; i++)
-    if (__builtin_mul_overflow(size, (size_t)buffer->dims[i], &size)) return SIZE_MAX;
+    if (__builtin_mul_overflow(size, (size_t)dims[i], &size)) return SIZE_MAX;
   return size;
+}
+
+/* Finds the sizes of the buffers and of their dimensions. */
+static void measure(typed_kernel_t *kernel, uint32_t count) {
+  const int64_t *dims = kernel->dims;
+  for (uint32_t i = 0; i < count; i++) {
+    const tn_xla_buffer_t *buffer = &kernel->buffers[i];
+    kernel->sizes[i] = size_of(buffer, dims);
+    dims += buffer->rank == 0 ? 1 : buffer->rank;
+  }
+  kernel->dims_size = (size_t)(dims - kernel->dims) * sizeof *dims;
+}
+
+/* Takes the dimensions of a run, and of those that follow without dimensions. */
+static int32_t resize(tn__request_t *request, typed_kernel_t *kernel) {
+  TN__CHECK(request, request->length == kernel->dims_size,
+            "the body of a run must have %zu bytes, the dimensions of all buffers, got %zu", kernel->dims_size,
+            request->length);
+  if (memcmp(kernel->dims, request->body, kernel->dims_size) == 0) return TN_OK;
+  for (size_t at = 0; at < kernel->dims_size; at += sizeof(int64_t)) {
+    int64_t size;
+    memcpy(&size, request->body + at, sizeof size);
+    TN__CHECK(request, size >= 0, "a dimension must not be negative, got %lld", (long long)size);
+  }
+  memcpy(kernel->dims, request->body, kernel->dims_size);
+  measure(kernel, kernel->head.operands + kernel->head.results);
+  return TN_OK;
 }
 
 static int32_t point(tn__request_t *request, const typed_kernel_t *kernel) {
@@ -53,8 +82,9 @@ static int32_t point(tn__request_t *request, const typed_kernel_t *kernel) {
 }
 
 static int32_t run(tn__kernel_t *head, tn__request_t *request) {
-  const typed_kernel_t *kernel = (const typed_kernel_t *)(const void *)head;
-  int32_t status = point(request, kernel);
+  typed_kernel_t *kernel = (typed_kernel_t *)(void *)head;
+  int32_t status = request->length == 0 ? TN_OK : resize(request, kernel);
+  if (status == TN_OK) status = point(request, kernel);
   if (status != TN_OK) return status;
   const uint64_t start = tn_host_now();
   status = tn_xla_execute(kernel->frame);
@@ -139,7 +169,8 @@ static int32_t build(tn__request_t *request, const tn__kernel_request_t *body, t
   if (status != TN_OK) return tn__refuse(request, status, "%s", tn_last_error());
   const tn_xla_call_head_t *head = kernel->frame;
   kernel->buffers = (tn_xla_buffer_t *)(void *)((uint8_t *)kernel->frame + head->buffers_offset);
-  for (uint32_t i = 0; i < count; i++) kernel->sizes[i] = size_of(&kernel->buffers[i]);
+  kernel->dims = (int64_t *)(void *)((uint8_t *)kernel->frame + head->dims_offset);
+  measure(kernel, count);
   const uint64_t start = tn_host_now();
   status = tn_xla_instantiate(kernel->frame);
   tn__took(request, start);

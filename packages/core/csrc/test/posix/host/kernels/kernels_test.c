@@ -112,6 +112,33 @@ TEST(host_typed_kernel_checks_operands) {
   close_fixture(&f);
 }
 
+TEST(host_typed_kernel_runs_with_the_dimensions_of_a_request) {
+  const fixture_t f = open_fixture();
+  const uint32_t kernel = typed(0, FAULT_NONE);
+  tn_host_operand_t operands[2] = {READ(f.id, 0, BYTES), WRITE(f.id, 1024, BYTES)};
+  int64_t dims[2] = {4, 4};
+  f.y[4] = -1;
+  CHECK(run(kernel, operands, 2, dims, sizeof dims)->status == TN_OK && f.y[3] == 6 && f.y[4] == -1);
+  /* They stay. */
+  operands[0].length = operands[1].length = 4 * sizeof(float);
+  CHECK(run(kernel, operands, 2, NULL, 0)->status == TN_OK && f.y[4] == -1);
+  dims[0] = dims[1] = 5;
+  CHECK(is_refused(run(kernel, operands, 2, dims, sizeof dims), TN_INVALID_ARGUMENT, "operand 0 must have 20 bytes, got 16"));
+  CHECK(is_refused(run(kernel, operands, 2, dims, sizeof dims - 1), TN_INVALID_ARGUMENT, "must have 16 bytes, the dimensions"));
+  CHECK(is_refused(run(kernel, operands, 2, dims, sizeof dims[0]), TN_INVALID_ARGUMENT, "got 8"));
+  dims[1] = -1;
+  CHECK(is_refused(run(kernel, operands, 2, dims, sizeof dims), TN_INVALID_ARGUMENT, "must not be negative, got -1"));
+  dims[0] = dims[1] = INT64_MAX;
+  CHECK(is_refused(run(kernel, operands, 2, dims, sizeof dims), TN_INVALID_ARGUMENT, "operand 0 must have 18446744073709551615"));
+  dims[0] = dims[1] = 0;
+  CHECK(run(kernel, operands, 2, dims, sizeof dims)->status == TN_OK);
+  dims[0] = dims[1] = COUNT;
+  operands[0].length = operands[1].length = BYTES;
+  CHECK(run(kernel, operands, 2, dims, sizeof dims)->status == TN_OK && is_doubled(&f));
+  release(kernel);
+  close_fixture(&f);
+}
+
 TEST(host_typed_kernel_takes_operands_and_bodies_from_memory) {
   const fixture_t f = open_fixture();
   /* The descriptor of the kernel lies in memory, and so do the operands of its runs. */
