@@ -24,8 +24,8 @@ export interface FinishContext {
 }
 
 /**
- * Makes of a package that `pnpm pack` has packed what is published: it states where the project is and has its notice, and its links
- * lead somewhere.
+ * Makes of a package that `pnpm pack` has packed what is published: it states where the project is and has its notice, its links lead
+ * somewhere, and it has built files alone, which are half as large without their sources and maps.
  */
 export function finishPackage(pkg: NpmPackage, context: FinishContext): NpmPackage {
   const { directory, notice, project, platformPackages } = context
@@ -35,11 +35,16 @@ export function finishPackage(pkg: NpmPackage, context: FinishContext): NpmPacka
     scripts: undefined,
     devDependencies: undefined,
     files: undefined,
+    ...(manifest['exports'] !== undefined && { exports: withoutSources(manifest['exports'] as Exports) }),
     ...(name === 'tenon' && withServe(manifest, `${project.scope}/serve`)),
     optionalDependencies: releasedPlatforms(manifest, name, platformPackages),
     ...releaseFields(context),
   }
-  const files = new Map(pkg.files)
+  const files = new Map([...pkg.files].filter(([path]) => !isSource(path)))
+  for (const [path, { bytes, executable }] of files) {
+    const text = mapped.test(path) ? bytes.toString() : undefined
+    if (text?.includes(MAP_COMMENT)) files.set(path, { bytes: Buffer.from(withoutMap(text)), executable })
+  }
   const write = (path: string, text: string): void =>
     void files.set(path, { bytes: Buffer.from(text), executable: false })
   write('package.json', `${JSON.stringify(fields, undefined, 2)}\n`)
@@ -93,6 +98,28 @@ function releasedPlatforms(manifest: Manifest, name: string, released: readonly 
   if (optional === undefined) return undefined
   const isOther = (dependency: string): boolean => dependency.startsWith(`${name}-`) && !released.includes(dependency)
   return Object.fromEntries(Object.entries(optional).filter(([dependency]) => !isOther(dependency)))
+}
+
+/** Whether a file of a package is a source or a map. A template of a package has sources of its own. */
+const isSource = (path: string): boolean => /^src\/|^(?!templates\/).*\.map$/.test(path)
+
+/** Files that can name their map. */
+const mapped = /^dist\/.*\.[cm]?[jt]s$/
+const MAP_COMMENT = '//# sourceMappingURL='
+const withoutMap = (text: string): string => text.replace(/\n?\/\/# sourceMappingURL=.*\n?$/, '\n')
+
+/** Entries, and the files of each by condition. */
+type Exports = Readonly<Record<string, string | Readonly<Record<string, string>>>>
+
+/** Without the condition with which the workspace reads sources. */
+function withoutSources(entries: Exports): Exports {
+  return Object.fromEntries(
+    Object.entries(entries).map(([entry, target]) => {
+      if (typeof target === 'string') return [entry, target]
+      const { '@tenon/source': _, ...built } = target
+      return [entry, built]
+    }),
+  )
 }
 
 /** What READMEs say to those who use a package from the repository. */

@@ -18,8 +18,6 @@ import {
 const finish = (pkg: NpmPackage, directory: string, platformPackages: readonly string[] = []): NpmPackage =>
   finishPackage(pkg, { project, directory, notice: 'the notice', platformPackages })
 
-const map = (changes: object): string => JSON.stringify({ version: 3, sources: ['../src/index.ts'], ...changes })
-
 /** A package as `pnpm pack` packs it. */
 const packed = (name: string, changes: Manifest = {}): NpmPackage =>
   packageOf(
@@ -35,8 +33,9 @@ const packed = (name: string, changes: Manifest = {}): NpmPackage =>
     {
       LICENSE: 'the license',
       'README.md': 'The package is not on npm yet. See [how](../../README.md#use). [the core](../core/README.md)',
-      'dist/index.js': '',
-      'dist/index.js.map': map({}),
+      'dist/index.js': 'export {}\n//# sourceMappingURL=index.js.map\n',
+      'dist/index.d.ts': 'export {}\n//# sourceMappingURL=index.d.ts.map',
+      'dist/index.js.map': '{}',
       'src/index.ts': 'the source',
     },
   )
@@ -58,6 +57,16 @@ test('a package that is packed for a release can be published', () => {
   expect(scope.files.get('README.md')!.bytes.toString()).toBe(
     '[the core](https://github.com/owner/tenon/blob/main/packages/core/README.md)',
   )
+})
+
+test('a package that is packed for a release has built files alone, which name no sources and maps', () => {
+  const core = { '@tenon/source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' }
+  const exports = { '.': core, './package.json': './package.json' }
+  const { manifest, files } = finish(packed('@tenon/scope', { exports }), 'packages/scope')
+  expect(manifest['exports']).toEqual({ ...exports, '.': { types: core.types, default: core.default } })
+  const built = [...files.keys()].filter((path) => /^(?:dist|src)\//.test(path))
+  expect(built).toEqual(['dist/index.js', 'dist/index.d.ts'])
+  for (const path of built) expect(files.get(path)!.bytes.toString()).toBe('export {}\n')
 })
 
 test('nothing can be published until a person has filled project.json', () => {
@@ -115,27 +124,19 @@ describe('a manifest', () => {
 
 describe('the files of a package', () => {
   test.each<[string, NpmPackage, string]>([
-    [
-      'must not contain a source twice',
-      withFiles(scope, { 'dist/index.js.map': map({ sourcesContent: ['the source'] }) }),
-      'dist/index.js.map must not repeat files of the package, got ../src/index.ts',
-    ],
-    [
-      'must contain the sources of maps',
-      withFiles(scope, { 'dist/index.js.map': map({ sources: ['../../core/src/a.ts'] }) }),
-      'dist/index.js.map must be a map of files of the package, got ../../core/src/a.ts',
-    ],
+    ['must not be sources', withFiles(scope, { 'src/a.ts': '' }), 'the package must not contain src/a.ts'],
+    ['must not be maps', withFiles(scope, { 'dist/a.js.map': '' }), 'the package must not contain dist/a.js.map'],
     ['must be built', withoutFile(withoutFile(scope, 'dist/index.js'), 'x'), 'the package must contain dist/index.js'],
     ['must have a license', withoutFile(scope, 'LICENSE'), 'the package must contain LICENSE'],
     ['must not be tests', withFiles(scope, { 'test/a.test.ts': '' }), 'the package must not contain test/a.test.ts'],
     [
       'must be small',
-      withFiles(scope, { 'src/index.ts': 'x'.repeat(1_200_000) }),
-      `the unpacked package must have at most 1200000 bytes, got ${1_200_000 + sizeOf(scope) - 'the source'.length}`,
+      withFiles(scope, { 'dist/index.js': 'x'.repeat(550_000) }),
+      `the unpacked package must have at most 550000 bytes, got ${550_000 + sizeOf(scope) - 'export {}\n'.length}`,
     ],
     [
       'must not link to files that are not there',
-      withFiles(scope, { 'README.md': '[`a`](../core/README.md#x) [b](src/index.ts) `[c](d)` [e][f]\n\n[f]: g.md\n' }),
+      withFiles(scope, { 'README.md': '[`a`](../core/README.md#x) [b](dist/index.js) `[c](d)` [e][f]\n\n[f]: g.md\n' }),
       'links of README.md must be absolute or to files of the package, got ../core/README.md#x, g.md',
     ],
     [
@@ -149,11 +150,6 @@ describe('the files of a package', () => {
 
   test('may be templates with tests', () => {
     expect(faults(withFiles(scope, { 'templates/test/a.test.ts': '' }))).toEqual([])
-  })
-
-  test('may be maps with the text of all sources, if some are those of other packages', () => {
-    const bundled = { sources: ['../src/index.ts', '../../core/src/a.ts'], sourcesContent: ['the source', 'another'] }
-    expect(faults(withFiles(scope, { 'dist/index.js.map': map(bundled) }))).toEqual([])
   })
 })
 
