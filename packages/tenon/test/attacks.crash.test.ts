@@ -6,7 +6,7 @@ import { together } from './attacks/together.ts'
 // The attempts use the C library, pipes and devices of Linux.
 if (process.platform === 'linux') {
   describe('attempts to end the process end with errors', () => {
-    test.each(Object.entries(together))('%s', { timeout: 70_000 }, async (_, attempts) => {
+    test.each(Object.entries(together))('%s', { timeout: 160_000 }, async (_, attempts) => {
       const results = Object.fromEntries(Object.entries(attempts).map(([name, [, outcome]]) => [name, outcome]))
       expect(await runTogether(Object.entries(attempts))).toEqual({
         code: 0,
@@ -19,7 +19,7 @@ if (process.platform === 'linux') {
   })
 
   describe('a process ends with its exit code when it', () => {
-    test.each(Object.entries(exits))('%s', { timeout: 40_000 }, async (name, attempt) => {
+    test.each(Object.entries(exits))('%s', { timeout: 70_000 }, async (name, attempt) => {
       const results = { [name]: attempt[1] }
       expect(await runAlone(name, attempt)).toEqual({ code: 7, signal: null, timedOut: false, results, stderr: '' })
     })

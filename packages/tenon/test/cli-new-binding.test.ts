@@ -19,7 +19,7 @@ import { adding, install } from './kernel-project.ts'
 import { type Finished, runTenon, tenonProgram } from './run-tenon.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const slow = { timeout: 60_000 }
+const slow = { timeout: 120_000 }
 const here = hostPlatformName()
 
 /** A folder in which the packages of this repository are installed. */

@@ -19,7 +19,7 @@ import { adding, install, makeProject, projectFiles } from './kernel-project.ts'
 import { type Finished, runTenon } from './run-tenon.ts'
 import { runTenonHere } from './run-tenon-here.ts'
 
-const slow = { timeout: 60_000 }
+const slow = { timeout: 120_000 }
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 function emptyDirectory(): string {

@@ -106,7 +106,7 @@ describeOnLinux('TypeScript blocks', () => {
 
   test.concurrent.for(programs.map((block) => [block.place, block] as const))(
     '%s runs alone, and has the values that its comments show',
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async ([place, { page, code }], { expect: expectHere }) => {
       for (const file of files.filter((other) => other.page === page))
         writeFileSync(join(directory, file.attributes['file']!), await toJavaScript(file.code))

@@ -4,7 +4,7 @@ import { compile, CompileError, loadInline } from '../src/entries/build.ts'
 import { Library, LoadError, ScopeClosedError, tensor, TenonError } from '../src/index.ts'
 import { adding, temporary } from './inline-program.ts'
 
-const slow = { timeout: 60_000 }
+const slow = { timeout: 120_000 }
 
 test('loadInline() opens the library of a kernel in C and in C++', slow, async () => {
   const cacheDirectory = temporary()

@@ -72,7 +72,7 @@ const input = (): Tensor =>
     Float32Array.from({ length: 16 }, (_, i) => i),
   )
 /** AddressSanitizer reserves more memory than a worker with a limit may. */
-const limit = isSanitized ? {} : { memory: '512 MiB' }
+const limit = isSanitized ? {} : { memory: '128 MiB' }
 
 const DOUBLED = Array.from({ length: 16 }, (_, i) => 2 * i)
 

@@ -10,9 +10,9 @@ if (process.platform === 'linux')
       ['libraries that change, and do not load', './file-tries.ts'],
       ['few descriptors', './descriptor-tries.ts'],
       ['many libraries, results and crashes', './many-tries.ts'],
-    ])('%s', { timeout: 120_000 }, async (_, program) => {
+    ])('%s', { timeout: 200_000 }, async (_, program) => {
       const argument = { path: fixture('faulty'), packed: fixture('faulty_packed') }
-      const { code, signal, timedOut, stdout, stderr } = await runClient(program, argument, { timeout: 110_000 })
+      const { code, signal, timedOut, stdout, stderr } = await runClient(program, argument, { timeout: 190_000 })
       expect({ code, signal, timedOut, stderr }).toEqual({ code: 0, signal: null, timedOut: false, stderr: '' })
       expect(JSON.parse(stdout)).toEqual([])
     })

@@ -139,7 +139,7 @@ export async function runInDirectory(directory: string, program: string, args: r
       LD_LIBRARY_PATH: join(directory, 'drivers'),
       PATH: `${join(directory, 'bin')}${delimiter}${process.env['PATH']}`,
     },
-    timeout: 25_000,
+    timeout: 100_000,
   })
   const [stdout, stderr, code] = await Promise.all([
     child.stdout.setEncoding('utf8').toArray(),

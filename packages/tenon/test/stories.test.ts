@@ -110,14 +110,14 @@ if (process.platform === 'linux') {
     // The blocks go on from each other.
     test.for(pageBlocks.filter((block) => block.page === page).map((block) => [block.place, block] as const))(
       '%s does what the page says',
-      { timeout: 60_000 },
+      { timeout: 120_000 },
       async ([, block]) => {
         await expect(reader.follow(block)).resolves.toBeUndefined()
       },
     )
 
     if (page === 'docs/authoring.md') {
-      test('the package passes the type check of its tsconfig.json', { timeout: 60_000 }, async () => {
+      test('the package passes the type check of its tsconfig.json', { timeout: 120_000 }, async () => {
         expect(basename(reader.at)).toBe('app')
         reader.at = join(dirname(reader.at), 'my-kernels')
         await reader.run(process.execPath, compiler)

@@ -34,7 +34,7 @@ function newProject(): { directory: string; edit(answer: number | string): void 
   return { directory, edit }
 }
 
-const slow = { timeout: 60_000 }
+const slow = { timeout: 120_000 }
 const go = tensor('s32', [1], [1])
 
 test(

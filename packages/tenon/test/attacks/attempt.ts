@@ -122,10 +122,10 @@ async function run(script: string, timeout: number): Promise<Outcome> {
 }
 
 /** Runs attempts in one process, one after another. After each of them, calls of every kind must still work. */
-export function runTogether(attempts: readonly (readonly [string, Attempt])[], timeout = 60_000): Promise<Outcome> {
+export function runTogether(attempts: readonly (readonly [string, Attempt])[], timeout = 150_000): Promise<Outcome> {
   const runs = attempts.map(([name, attempt]) => `${body(name, attempt)} gc(); works();`)
   return run(`${runs.join('\n')}\nawait collect(); console.log('# end')`, timeout)
 }
 
 /** Runs an attempt that ends its process. */
-export const runAlone = (name: string, attempt: Attempt): Promise<Outcome> => run(body(name, attempt), 30_000)
+export const runAlone = (name: string, attempt: Attempt): Promise<Outcome> => run(body(name, attempt), 60_000)
