@@ -6,7 +6,10 @@ import { checkStatus, coreFunctions, lastError, statusName } from '../native/cor
 import { bufferOver } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/native-memory.ts'
 import { detachBuffer, isDetached, moveBuffer } from './array-buffer.ts'
+import type { PartSource } from './block.ts'
 import { Cleaner } from './cleaner.ts'
+import { FileChunk } from './file-chunk.ts'
+import type { SharedChunk } from './shared-chunk.ts'
 
 export interface MappedFileOptions {
   /** The offset of the first byte in the file: a multiple of {@link pageSize}. */
@@ -14,6 +17,8 @@ export interface MappedFileOptions {
   readonly byteSize: number
   /** Whether writes go to the file. Without it, written pages are private copies. */
   readonly isShared?: boolean
+  /** Whether other processes may map the file as well, which then never show writes to private copies. */
+  readonly isForProcesses?: boolean
 }
 
 /**
@@ -21,27 +26,33 @@ export interface MappedFileOptions {
  * does not have, or for which its file system has no room, are lost, which {@link lostWrites} reads. The opener must close the
  * mapping once.
  */
-export class MappedFile {
+export class MappedFile implements PartSource {
   readonly address: number
   readonly byteSize: number
+  readonly start = 0
   /** Another one at the same address after {@link detachViews}. */
   buffer: ArrayBuffer
   /** Does not refer to this object or to the buffer, so that a `Cleaner` can keep the function. */
   readonly unmap: () => void
   /** The writes that did not reach the file; undefined for private copies. Does not refer to this object, as {@link unmap}. */
   readonly lostWrites: LostWrites | undefined
+  /** Ends the use of the file by other processes, which {@link unmap} does too. Does not refer to this object. */
+  readonly endShared: () => void
+  readonly #chunk: FileChunk | undefined
 
-  private constructor(address: number, byteSize: number, lostWrites: LostWrites | undefined) {
+  private constructor(address: number, byteSize: number, lostWrites?: LostWrites, chunk?: FileChunk) {
     this.address = address
     this.byteSize = byteSize
     this.buffer = bufferOver(address, byteSize)
-    this.unmap = unmapper(address, byteSize)
+    this.unmap = unmapper(address, byteSize, chunk)
     this.lostWrites = lostWrites
+    this.endShared = () => chunk?.end()
+    this.#chunk = chunk
   }
 
   /** The file may be closed afterwards. @throws {NativeError} if the system refuses. @throws {UnsupportedError} as {@link bufferOver} */
   static open(path: string, descriptor: number, options: MappedFileOptions): MappedFile {
-    const { byteOffset = 0, byteSize, isShared = false } = options
+    const { byteOffset = 0, byteSize, isShared = false, isForProcesses = false } = options
     const out = new BigUint64Array(2)
     coreFunctions().tn_mapping_totals(addressOf(out), addressOf(out) + 8)
     if (out[0]! >= mostMappings())
@@ -52,7 +63,8 @@ export class MappedFile {
     const address = Number(out[0])
     try {
       const lostWrites = isShared ? new LostWrites(path, address, byteOffset, sizeOf(path, descriptor)) : undefined
-      return new MappedFile(address, byteSize, lostWrites)
+      const chunk = isForProcesses ? new FileChunk(path, descriptor, { address, byteOffset, byteSize }) : undefined
+      return new MappedFile(address, byteSize, lostWrites, chunk)
     } catch (error) {
       unmapper(address, byteSize)()
       throw error
@@ -70,6 +82,16 @@ export class MappedFile {
     checkStatus(coreFunctions().tn_mapping_sync(this.address + byteOffset, byteSize), 'writing a mapped file')
     const lost = this.lostWrites?.read()
     if (lost !== undefined) throw lost
+  }
+
+  /** The file, if other processes can map it. It is opened for the first of them. */
+  get shared(): SharedChunk | undefined {
+    return this.#chunk?.hasDescriptor === true ? this.#chunk : undefined
+  }
+
+  /** The buffer of the whole mapping. */
+  bufferOf(): ArrayBuffer {
+    return this.buffer
   }
 
   /** Detaches the views of a user, and goes on with another buffer. @throws {TypeError} if the engine refuses. */
@@ -101,6 +123,7 @@ export class MappedFile {
   retire(): void {
     const { address, byteSize, buffer } = this
     if (isDetached(buffer) || !detachBuffer(buffer)) return
+    this.#chunk?.end()
     checkStatus(coreFunctions().tn_mapping_retire(address, byteSize), 'unmapping a file')
     retired.watch(buffer, this.unmap)
   }
@@ -112,8 +135,11 @@ export class MappedFile {
 
 const retired = new Cleaner<() => void>((unmap) => unmap())
 
-function unmapper(address: number, byteSize: number): () => void {
-  return () => checkStatus(coreFunctions().tn_mapping_close(address, byteSize), 'unmapping a file')
+function unmapper(address: number, byteSize: number, chunk?: FileChunk): () => void {
+  return () => {
+    chunk?.end()
+    checkStatus(coreFunctions().tn_mapping_close(address, byteSize), 'unmapping a file')
+  }
 }
 
 const NONE_LOST = 2n ** 64n - 1n

@@ -76,10 +76,16 @@ export function mapFile(path: string, scope?: ResourceScope, options?: MapOption
     const size = sizeFor(descriptor, path, access, offset, wanted)
     const start = size === 0 ? offset : offset - (offset % pageSize())
     const room = offset + size - start
+    const isShared = access === 'write'
     const file =
       room === 0
         ? undefined
-        : MappedFile.open(path, descriptor, { byteOffset: start, byteSize: room, isShared: access === 'write' })
+        : MappedFile.open(path, descriptor, {
+            byteOffset: start,
+            byteSize: room,
+            isShared,
+            isForProcesses: access === 'read',
+          })
     const block = blockOver(file, access, owner)
     return new Segment(block, offset - start, size, access === 'read' ? READ_ONLY : 0)
   } finally {
@@ -135,7 +141,10 @@ const NOTHING = (): void => {}
 /** Gives a mapping to an owner. */
 function blockOver(file: MappedFile | undefined, access: Access, owner: ResourceScope): Block {
   const chunk = file === undefined ? newChunk(0, 1) : chunkIn(file.buffer, 0, file.byteSize, file.address)
-  const block = new Block(owner.gate, chunk.view, chunk.bytes, chunk.address)
+  const block =
+    file === undefined
+      ? new Block(owner.gate, chunk.view, chunk.bytes, chunk.address)
+      : new Block(owner.gate, chunk.view, chunk.bytes, chunk.address, file, chunk.size)
   const ending = { unmap: file?.unmap ?? NOTHING, lostWrites: file?.lostWrites }
   mappings.set(block, { file, access, ending, threads: undefined })
   if (owner instanceof ManagedScope) {
@@ -193,8 +202,14 @@ export function threadsOfMapping(block: Block): SharedArrayBuffer | undefined {
   const mapping = mappings.get(block)!
   if (mapping.threads !== undefined) return mapping.threads
   if (mapping.file === undefined) return new SharedArrayBuffer(0)
-  const shared = shareMapping(mapping.file.address, mapping.file.byteSize)
-  if (shared !== undefined) mapping.ending.unmap = shared.close
+  const { address, byteSize, endShared } = mapping.file
+  const shared = shareMapping(address, byteSize)
+  if (shared !== undefined) {
+    mapping.ending.unmap = () => {
+      endShared()
+      shared.close()
+    }
+  }
   return (mapping.threads = shared?.buffer)
 }
 
