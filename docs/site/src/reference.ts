@@ -16,6 +16,7 @@ const packages = [
   'tstring',
   'tensorflow',
   'arrow',
+  'weights',
   'pools',
   'isolate',
   'nnapi',

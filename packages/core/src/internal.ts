@@ -34,6 +34,7 @@ export { describeFrame, frameOfFault, locateFrames, placeOfFrame, type NativeFra
 export { copyHint } from './errors/other-copy.ts'
 export { inspect, inspectAsText, inspectCustom } from './errors/inspect.ts'
 export { typedArrayHint } from './errors/typed-array-hint.ts'
+export { filePath } from './errors/file-path.ts'
 export { isRevoked } from './errors/is-revoked.ts'
 export { isPlainObject } from './errors/plain-object.ts'
 export {

@@ -70,8 +70,14 @@ export { type IsolatedLibrary } from './isolated/isolated-library.ts'
 export { type IsolatedPackedFunc } from '@tenon/packed-func'
 export { type KernelOptions } from './kernels/kernel-options.ts'
 export { Library } from './library.ts'
-export { decodeNpy, encodeNpy } from './npy/npy-array.ts'
-export { readNpy, writeNpy } from './npy/npy-file.ts'
-export { NpyFormatError } from './npy/npy-format-error.ts'
-export { decodeNpyHeader, encodeNpyHeader, type NpyHeader } from './npy/npy-header.ts'
+export {
+  decodeNpy,
+  decodeNpyHeader,
+  encodeNpy,
+  encodeNpyHeader,
+  NpyFormatError,
+  readNpy,
+  writeNpy,
+  type NpyHeader,
+} from '@tenon/weights'
 export { SidecarError } from './signatures/sidecar-error.ts'

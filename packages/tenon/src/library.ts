@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { LoadError, NativeLibrary, type KernelConvention, type KernelSignature, type Tensor } from '@tenon/core'
 import { readBinary, type BinaryInfo } from '@tenon/binary'
-import { checkName, inspectAsText, wrongType } from '@tenon/core/internal'
+import { checkName, inspectAsText, wrongType, filePath } from '@tenon/core/internal'
 import {
   customCall,
   hostCall,
@@ -17,7 +17,6 @@ import {
 import { Module, type PackedFunc } from '@tenon/packed-func'
 import { openLibrary as openWithTensorFlow, readRegistrations } from '@tenon/tensorflow/internal'
 import { type Downcall, type DowncallOptions, type FunctionSignature, Linker, SymbolLookup } from '@tenon/scope/linker'
-import { filePath } from './file-path.ts'
 import type { IsolateOptions } from '@tenon/isolate'
 import type { NativeModule } from '@tenon/scope/bind'
 import type { IsolatedLibrary } from './isolated/isolated-library.ts'

@@ -7,7 +7,8 @@ import { runTenonHere } from './run-tenon-here.ts'
 
 const kernels = kernelLibrary('kernels')
 const runtime = kernelLibrary('kernels_runtime')
-const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}.npy`, import.meta.url))
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../weights/test/fixtures/${name}.npy`, import.meta.url))
 const call = (...args: string[]): Finished => runTenon(['call', ...args])
 const callHere = (...args: string[]): Promise<Finished> => runTenonHere(['call', ...args], process.cwd())
 

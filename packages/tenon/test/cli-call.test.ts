@@ -15,7 +15,8 @@ import { runTenonHere } from './run-tenon-here.ts'
 const kernels = kernelLibrary('kernels')
 const throwing = kernelLibrary('kernels_cpp')
 const runtime = kernelLibrary('kernels_runtime')
-const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}.npy`, import.meta.url))
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../weights/test/fixtures/${name}.npy`, import.meta.url))
 
 let directory: string
 beforeAll(() => {

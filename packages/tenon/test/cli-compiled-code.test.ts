@@ -16,7 +16,7 @@ import { tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cacheDirectory, ownCacheDirectory } from '../src/cli/cache-directory.ts'
-import { writeNpy } from '../src/npy/npy-file.ts'
+import { writeNpy } from '@tenon/weights'
 import { runTenon, type Finished } from './run-tenon.ts'
 
 let directory: string

@@ -19,7 +19,7 @@ beforeAll(() => {
 afterAll(() => rmSync(cwd, { recursive: true }))
 
 const [kernels, packed, throwing] = ['kernels', 'packed', 'kernels_cpp'].map(kernelLibrary) as [string, string, string]
-const x = fileURLToPath(new URL('fixtures/float32.npy', import.meta.url))
+const x = fileURLToPath(new URL('../../weights/test/fixtures/float32.npy', import.meta.url))
 const clip = ['call', kernels, 'clip_v1', '--arg', x]
 const norm = ['call', kernels, 'rms_norm', '--arg', x]
 const eps = ['--attr', 'eps=f32:1e-5']

@@ -325,6 +325,7 @@ test('the commands need @tenon/build, and say how to install it', () => {
     'tstring',
     'tensorflow',
     'arrow',
+    'weights',
   ])
     symlinkSync(join(root, 'packages', name), join(directory, 'node_modules/@tenon', name))
   const start = (cwd: string, command: readonly string[]): { status: number | null; stderr: string } =>

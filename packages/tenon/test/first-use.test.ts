@@ -13,6 +13,7 @@ import * as scopes from '@tenon/scope'
 import * as linker from '@tenon/scope/linker'
 import * as arrow from '@tenon/arrow'
 import * as tensorFlow from '@tenon/tensorflow'
+import * as weights from '@tenon/weights'
 import * as strings from '@tenon/tstring'
 import { afterAll, expect, test } from 'vitest'
 import { cleanUp } from './grammar-makers.ts'
@@ -130,7 +131,21 @@ const isRecord = (name: string): boolean =>
 
 test('every exported function explains wrong arguments', { timeout: 120_000 }, async () => {
   const raw: string[] = []
-  const modules = [tenon, core, scopes, linker, customCalls, packed, strings, tensorFlow, arrow, pools, hidl, binary]
+  const modules = [
+    tenon,
+    core,
+    scopes,
+    linker,
+    customCalls,
+    packed,
+    strings,
+    tensorFlow,
+    arrow,
+    weights,
+    pools,
+    hidl,
+    binary,
+  ]
   const exported = new Map(modules.flatMap((module) => Object.entries(module as Record<string, unknown>)))
   for (const [name, value] of exported) {
     const isClass = typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))

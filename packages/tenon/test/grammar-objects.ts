@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import * as arrow from '@tenon/arrow'
 import * as core from '@tenon/core'
 import * as calls from '@tenon/custom-call'
@@ -6,6 +7,7 @@ import * as pools from '../src/entries/pools.ts'
 import * as scopes from '@tenon/scope'
 import { donated, TensorFlowLibrary } from '@tenon/tensorflow'
 import * as strings from '@tenon/tstring'
+import { openSafetensors } from '@tenon/weights'
 import { kernelLibrary } from '@tenon/kernels'
 import { Linker, SymbolLookup, upcallStub, VaList } from '@tenon/scope/linker'
 import { Library } from '../src/index.ts'
@@ -67,6 +69,9 @@ export async function printed(): Promise<Record<string, unknown>> {
     NativeLibrary: library,
     'NativeLibrary.function()': library.function('do_custom_call', { parameters: ['pointer', 'pointer'] }),
     Library: closing(Library.open(kernelLibrary('kernels'))),
+    WeightsFile: openSafetensors(
+      fileURLToPath(new URL('../../weights/test/fixtures/types.safetensors', import.meta.url)),
+    ),
     TensorFlowLibrary: closing(TensorFlowLibrary.open(kernelLibrary('tf_kernels'))),
     'donated()': donated(x),
     ...columns(),

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import * as arrow from '@tenon/arrow'
 import * as core from '@tenon/core'
 import * as calls from '@tenon/custom-call'
@@ -15,7 +16,7 @@ import { watch } from '../src/entries/build.ts'
 import { esbuildPlugin, rollupPlugin } from '../src/entries/bundler.ts'
 import { assertClose } from '../src/entries/testing.ts'
 import { installCrashReporter, Library, type IsolatedLibrary } from '../src/index.ts'
-import { encodeNpyHeader } from '../src/npy/npy-header.ts'
+import { encodeNpyHeader, openGguf, readNpz } from '@tenon/weights'
 import {
   clip,
   clipCall,
@@ -35,6 +36,10 @@ import {
   segment,
   vector,
 } from './grammar-makers.ts'
+
+/** The path of a file of the tests of weights. */
+const fixtureOfWeights = (name: string): string =>
+  fileURLToPath(new URL(`../../weights/test/fixtures/${name}`, import.meta.url))
 
 interface Refusal {
   /** The function that takes the options. */
@@ -98,7 +103,6 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     assertClose: (options) => assertClose(1, 1, options),
     esbuildPlugin,
     rollupPlugin,
-    encodeNpyHeader: (options) => encodeNpyHeader('float32', [1], options),
   },
   'custom-call': {
     'an isolated kernel, resources': isolated('kernels', (library, resources) =>
@@ -266,6 +270,11 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
       const exported = closing(arrow.exportBatch({ x: vector(1) }))
       return closing(arrow.importBatch(exported.schema, exported.array)).column('x').tensor(options)
     },
+  },
+  weights: {
+    readNpz: (options) => readNpz(fixtureOfWeights('stored.npz'), undefined, options),
+    'WeightsFile.tensor': (options) => openGguf(fixtureOfWeights('types.gguf')).tensor('f32', options),
+    encodeNpyHeader: (options) => encodeNpyHeader('float32', [1], options),
   },
   tensorflow: {
     'a call of a kernel of TensorFlow': (options) => ofTensorFlow('Peek')(strings.StringTensor.from(['a']), options),

@@ -17,6 +17,7 @@ import * as linker from '@tenon/scope/linker'
 import * as scopeTesting from '@tenon/scope/testing'
 import * as arrow from '@tenon/arrow'
 import * as tensorFlow from '@tenon/tensorflow'
+import * as weights from '@tenon/weights'
 import * as strings from '@tenon/tstring'
 import { describe, expect, test } from 'vitest'
 import * as build from '../src/entries/build.ts'
@@ -49,6 +50,7 @@ const entries = {
   'tenon/packed-func': packed,
   'tenon/tensorflow': tensorFlow,
   'tenon/arrow': arrow,
+  'tenon/weights': weights,
   'tenon/tstring': strings,
   'tenon/pools': pools,
   'tenon/pools/hidl': hidl,
@@ -148,6 +150,7 @@ const sources = [
   'pools',
   'tensorflow',
   'arrow',
+  'weights',
   'scope',
   'tenon',
   'tstring',

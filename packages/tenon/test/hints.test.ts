@@ -53,6 +53,7 @@ describe('hints', () => {
       'tenon',
       'tensorflow',
       'tstring',
+      'weights',
     ])
     expect(hints.length).toBeGreaterThan(150)
   })

@@ -26,6 +26,7 @@ const entries = [
   'tstring',
   'tensorflow',
   'arrow',
+  'weights',
   'pools',
   'isolate',
   'nnapi',

@@ -73,6 +73,11 @@ export function readerDirectory(): string {
   copyFileSync(kernelLibrary('simulated_cuda'), at('drivers/libcuda.so.1'))
   copyFileSync(join(root, 'fixtures/kernels/src/cuda/saxpy.ptx'), at('saxpy.ptx'))
   copyFileSync(join(root, 'examples/demo/data/iris.npy'), at('iris.npy'))
+  const weights = join(root, 'packages/weights/test/fixtures')
+  for (const type of ['safetensors', 'gguf']) copyFileSync(join(weights, `types.${type}`), at(`model.${type}`))
+  for (const name of ['shard-00001-of-00002.safetensors', 'shard-00002-of-00002.safetensors'])
+    copyFileSync(join(weights, name), at(name))
+  copyFileSync(join(weights, 'shard.safetensors.index.json'), at('model.safetensors.index.json'))
   writeNpy(at('x.npy'), tensor('float32', [2, 4], [1, 2, 3, 4, 5, 6, 7, 8]))
   makeCommands(directory)
   return directory

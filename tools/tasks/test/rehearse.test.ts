@@ -16,5 +16,5 @@ test('the rehearsal installs by the lines of docs/deployment.md', () => {
 
 test('the rehearsal uses each package with four installers', () => {
   expect(packageManagers.map(({ name }) => name)).toEqual(['npm', 'pnpm', 'Yarn', 'Yarn with node_modules'])
-  expect(Object.keys(smokePrograms)).toHaveLength(11)
+  expect(Object.keys(smokePrograms)).toHaveLength(13)
 })

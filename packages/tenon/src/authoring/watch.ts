@@ -1,8 +1,7 @@
 import { basename, dirname, resolve } from 'node:path'
 import { watchPackage } from '@tenon/build'
 import { ScopeHeldError } from '@tenon/core'
-import { checkOptions, wrongType, wrongValue } from '@tenon/core/internal'
-import { filePath } from '../file-path.ts'
+import { checkOptions, wrongType, wrongValue, filePath } from '@tenon/core/internal'
 import { Library } from '../library.ts'
 
 /** The options of {@link watch}. */

@@ -1,9 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { NativeAllocator, Tensor } from '@tenon/core'
 import type { ParameterLayout } from '@tenon/core/internal'
-import { decodeNpy } from '../npy/npy-array.ts'
-import { readNpy } from '../npy/npy-file.ts'
-import { NpyFormatError } from '../npy/npy-format-error.ts'
+import { decodeNpy, readNpy, NpyFormatError } from '@tenon/weights'
 
 /** A text of the command line, and the layout that was written behind it. */
 export interface LayoutSpec {

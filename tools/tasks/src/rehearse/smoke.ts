@@ -43,6 +43,11 @@ equal(batch.column('x').tensor().toArray(), [1, 2])
 batch.close()
 exported.close()`,
   ),
+  '@tenon/weights': program(
+    `import { encodeNpy, decodeNpy } from '@tenon/weights'
+import { tensor } from '@tenon/core'`,
+    `equal(decodeNpy(encodeNpy(tensor([1, 2]))).toArray(), [1, 2])`,
+  ),
   '@tenon/pools': program(
     `import { createPool } from '@tenon/pools'`,
     `const pool = createPool(4096)

@@ -37,7 +37,7 @@ const others = [
   'serve',
 ]
 
-test.each([...others, 'tensorflow', 'tenon', 'tstring'])(
+test.each([...others, 'tensorflow', 'tenon', 'tstring', 'weights'])(
   '%s is packed with all files that it needs, and exact versions',
   async (folder) => {
     const directory = temporaryDirectory()

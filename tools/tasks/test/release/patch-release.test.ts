@@ -95,13 +95,13 @@ function release(name: string, type: string): [before: Map<string, NpmPackage>, 
 
 const platforms = globSync('packages/core/npm/*', { cwd: root }).map((path) => `@tenon/core-${basename(path)}`)
 const last = ['tenon', '@tenon/serve']
-const conventions = ['arrow', 'custom-call', 'packed-func', 'scope', 'tensorflow', 'tstring'].map(
+const conventions = ['arrow', 'custom-call', 'packed-func', 'scope', 'tensorflow', 'tstring', 'weights'].map(
   (name) => `@tenon/${name}`,
 )
 const aboveCore = [...conventions, '@tenon/pools', '@tenon/isolate', '@tenon/nnapi', ...last]
 
 test.each([
-  ['patch', '@tenon/scope', last],
+  ['patch', '@tenon/scope', ['@tenon/weights', ...last]],
   ['patch', '@tenon/build', ['@tenon/bind', ...last]],
   ['patch', '@tenon/bind', last],
   ['patch', '@tenon/tstring', last],

@@ -1,4 +1,13 @@
-import { ArgumentError, dtypeInfo, tensor, Tensor, type DType, type NativeAllocator } from '@tenon/core'
+import {
+  AlignmentError,
+  ArgumentError,
+  dtypeInfo,
+  tensor,
+  Tensor,
+  type DType,
+  type NativeAllocator,
+  type Segment,
+} from '@tenon/core'
 import { isDetached, wrongType } from '@tenon/core/internal'
 import { decodeNpyHeader, encodeNpyHeader, type NpyHeader } from './npy-header.ts'
 import { NpyFormatError } from './npy-format-error.ts'
@@ -65,14 +74,46 @@ export function readElements(
   allocator: NativeAllocator | undefined,
   read: (target: Uint8Array) => void,
 ): Tensor {
+  checkEnd(header, fileSize)
+  // Column-major elements are those of the transpose in row-major order. No elements need no order, and no strides.
+  const isTransposed = isTransposedIn(header)
+  const shape = isTransposed ? header.shape.toReversed() : header.shape
+  const made = tensor(header.dtype, shape, undefined, allocator === undefined ? {} : { allocator })
+  const target = bytesOver(made)
+  read(target)
+  if (header.bigEndian) swapBytes(target, made.view().BYTES_PER_ELEMENT)
+  return isTransposed ? made.transpose() : made
+}
+
+/**
+ * Makes the tensor over the elements of an array in memory that has exactly these bytes. Returns undefined if they are big-endian, or not aligned.
+ */
+export function tensorOver(header: NpyHeader, elements: Segment): Tensor | undefined {
+  const { dtype, shape, bigEndian } = header
+  if (bigEndian && bytesOf(dtype) > 1) return undefined
+  const isTransposed = isTransposedIn(header)
+  try {
+    const made = tensor(dtype, isTransposed ? shape.toReversed() : shape, elements)
+    return isTransposed ? made.transpose() : made
+  } catch (error) {
+    if (error instanceof AlignmentError) return undefined
+    throw error
+  }
+}
+
+const isTransposedIn = ({ fortranOrder, shape }: NpyHeader): boolean => fortranOrder && !shape.includes(0)
+
+/** Checks that an array ends with its file. @param fileSize that of header and elements together, in bytes */
+export function checkEnd(header: NpyHeader, fileSize: number): void {
   if (header.shape.length > MOST_AXES) {
     throw new NpyFormatError(
       `the shape should have at most ${MOST_AXES} axes, as in NumPy, but has ${header.shape.length}`,
     )
   }
-  const isEmpty = header.shape.includes(0)
   // The product of other sizes could be infinite, and 0 times that is NaN.
-  const byteSize = isEmpty ? 0 : header.shape.reduce((product, size) => product * size, bytesOf(header.dtype))
+  const byteSize = header.shape.includes(0)
+    ? 0
+    : header.shape.reduce((product, size) => product * size, bytesOf(header.dtype))
   const expected = header.dataOffset + byteSize
   if (fileSize !== expected) {
     throw new NpyFormatError(
@@ -87,14 +128,6 @@ export function readElements(
       },
     )
   }
-  // Column-major elements are those of the transpose in row-major order. No elements need no order, and no strides.
-  const isTransposed = header.fortranOrder && !isEmpty
-  const shape = isTransposed ? header.shape.toReversed() : header.shape
-  const made = tensor(header.dtype, shape, undefined, allocator === undefined ? {} : { allocator })
-  const target = bytesOver(made)
-  read(target)
-  if (header.bigEndian) swapBytes(target, made.view().BYTES_PER_ELEMENT)
-  return isTransposed ? made.transpose() : made
 }
 
 function bytesOver(source: Tensor): Uint8Array {

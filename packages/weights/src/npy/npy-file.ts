@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeFileSync } from 'node:fs'
 import { ArgumentError, Tensor, type NativeAllocator } from '@tenon/core'
-import { filePath } from '../file-path.ts'
+import { filePath } from '@tenon/core/internal'
 import { encodeParts, readElements } from './npy-array.ts'
 import { NpyFormatError } from './npy-format-error.ts'
 import { MAX_PREFIX_BYTES, decodeNpyHeader, npyDataOffset } from './npy-header.ts'

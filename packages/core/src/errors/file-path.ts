@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import { ArgumentError } from '@tenon/core'
-import { checkName, describe, isRevoked } from '@tenon/core/internal'
+import { checkName } from './check-arguments.ts'
+import { describe } from './describe.ts'
+import { isRevoked } from './is-revoked.ts'
+import { ArgumentError } from './kinds.ts'
 
 /** @throws {ArgumentError} if the value is neither a path nor a `file:` URL */
 export function filePath(file: unknown): string {

@@ -87,7 +87,7 @@ function readPrefix(bytes: Uint8Array): { version: readonly [number, number]; te
     throw new NpyFormatError('the file is not a .npy file: it does not begin with the bytes 93 4e 55 4d 50 59', {
       hint:
         buffer.toString('latin1', 0, 2) === 'PK'
-          ? 'Extract the arrays from the zip archive (.npz).'
+          ? 'Open the archive with readNpz(path).'
           : 'Write one in Python with np.save(path, array).',
     })
   }

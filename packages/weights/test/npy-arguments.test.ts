@@ -3,19 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  ArgumentError,
-  decodeNpy,
-  encodeNpy,
-  NativeScope,
-  readNpy,
-  ResourceScope,
-  ScopeClosedError,
-  tensor,
-  writeNpy,
-  type NativeAllocator,
-  type Tensor,
-} from '../src/index.ts'
+import { ArgumentError, ScopeClosedError, tensor, type NativeAllocator, type Tensor } from '@tenon/core'
+import { NativeScope, ResourceScope } from '@tenon/scope'
+import { decodeNpy, encodeNpy, readNpy, writeNpy } from '../src/index.ts'
 import { encodeNpyHeader } from '../src/npy/npy-header.ts'
 
 let directory: string

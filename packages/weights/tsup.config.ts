@@ -1,0 +1,3 @@
+import { esmLibrary } from '@tenon/config/tsup'
+
+export default esmLibrary(['src/index.ts'])
