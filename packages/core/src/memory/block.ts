@@ -89,6 +89,16 @@ export class Block {
     return this.ownBytes ?? this.makeBytes()
   }
 
+  /** @internal Whether the engine has a buffer over the memory, which is made when the view or the bytes are first used. */
+  get hasBuffer(): boolean {
+    return this.ownView !== undefined || this.ownBytes !== undefined
+  }
+
+  /** @internal Whether the block is a pointer of unknown size. */
+  get isPointer(): boolean {
+    return this.ownBytes === noBytes
+  }
+
   private makeView(): DataView {
     const { buffer, start, address } = this.slab!
     return (this.ownView = new DataView(buffer, start + this.address - address, this.partSize))
@@ -151,7 +161,7 @@ export const noBytes: Buffer = Buffer.alloc(0)
  * Whether a block is a pointer of unknown size, which has an address and no memory of its own. Its view shows what was read through it
  * last, and is not for users.
  */
-export const isPointer = (block: Block): boolean => block.bytes === noBytes
+export const isPointer = (block: Block): boolean => block.isPointer
 
 /** Maps the buffer of each raw view to the gate of the lifetime that owns it. */
 const gates = new WeakMap<ArrayBufferLike, Gate>()

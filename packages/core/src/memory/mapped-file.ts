@@ -1,7 +1,7 @@
 import { fstatSync, readFileSync, statSync } from 'node:fs'
 import { CONSTANTS } from '../generated/layouts.ts'
 import { STATUS } from '../generated/status.ts'
-import { NativeError } from '../errors/kinds.ts'
+import { NativeError, ScopeClosedError } from '../errors/kinds.ts'
 import { checkStatus, coreFunctions, lastError, statusName } from '../native/core-library.ts'
 import { bufferOver } from '../native/call/buffer-over.ts'
 import { addressOf } from '../native/native-memory.ts'
@@ -30,8 +30,8 @@ export class MappedFile implements PartSource {
   readonly address: number
   readonly byteSize: number
   readonly start = 0
-  /** Another one at the same address after {@link detachViews}. */
-  buffer: ArrayBuffer
+  #buffer: ArrayBuffer | undefined
+  readonly #state: { isMapped: boolean }
   /** Does not refer to this object or to the buffer, so that a `Cleaner` can keep the function. */
   readonly unmap: () => void
   /** The writes that did not reach the file; undefined for private copies. Does not refer to this object, as {@link unmap}. */
@@ -43,8 +43,8 @@ export class MappedFile implements PartSource {
   private constructor(address: number, byteSize: number, lostWrites?: LostWrites, chunk?: FileChunk) {
     this.address = address
     this.byteSize = byteSize
-    this.buffer = bufferOver(address, byteSize)
-    this.unmap = unmapper(address, byteSize, chunk)
+    this.#state = { isMapped: true }
+    this.unmap = unmapper(address, byteSize, this.#state, chunk)
     this.lostWrites = lostWrites
     this.endShared = () => chunk?.end()
     this.#chunk = chunk
@@ -62,6 +62,8 @@ export class MappedFile implements PartSource {
     if (status !== 0) throw mappingError(path, lastError(), status)
     const address = Number(out[0])
     try {
+      // Where the runtime has no such buffers, no byte could be read.
+      detachBuffer(bufferOver(address, 1))
       const lostWrites = isShared ? new LostWrites(path, address, byteOffset, sizeOf(path, descriptor)) : undefined
       const chunk = isForProcesses ? new FileChunk(path, descriptor, { address, byteOffset, byteSize }) : undefined
       return new MappedFile(address, byteSize, lostWrites, chunk)
@@ -84,6 +86,17 @@ export class MappedFile implements PartSource {
     if (lost !== undefined) throw lost
   }
 
+  /**
+   * A buffer over all of the mapping; another one at the same address after {@link detachViews}. It is made when it is first used, because the engine
+   * counts its bytes as those of the heap, and collects garbage when a large one is made.
+   *
+   * @throws {ScopeClosedError} if the mapping was closed.
+   */
+  get buffer(): ArrayBuffer {
+    if (!this.#state.isMapped) throw new ScopeClosedError('the mapping of a file was closed')
+    return (this.#buffer ??= bufferOver(this.address, this.byteSize))
+  }
+
   /** The file, if other processes can map it. It is opened for the first of them. */
   get shared(): SharedChunk | undefined {
     return this.#chunk?.hasDescriptor === true ? this.#chunk : undefined
@@ -96,7 +109,7 @@ export class MappedFile implements PartSource {
 
   /** Detaches the views of a user, and goes on with another buffer. @throws {TypeError} if the engine refuses. */
   detachViews(): void {
-    this.buffer = moveBuffer(this.buffer)
+    if (this.#buffer !== undefined) this.#buffer = moveBuffer(this.#buffer)
   }
 
   advise(byteOffset: number, byteSize: number, isNeeded: boolean): void {
@@ -113,7 +126,8 @@ export class MappedFile implements PartSource {
 
   /** If a user has transferred the buffer, the pages stay mapped, because a leak is better than a dangling view. */
   close(): void {
-    if (!isDetached(this.buffer) && detachBuffer(this.buffer)) this.unmap()
+    const buffer = this.#buffer
+    if (buffer === undefined || (!isDetached(buffer) && detachBuffer(buffer))) this.unmap()
   }
 
   /**
@@ -135,9 +149,15 @@ export class MappedFile implements PartSource {
 
 const retired = new Cleaner<() => void>((unmap) => unmap())
 
-function unmapper(address: number, byteSize: number, chunk?: FileChunk): () => void {
+function unmapper(
+  address: number,
+  byteSize: number,
+  state: { isMapped: boolean } = { isMapped: true },
+  chunk?: FileChunk,
+): () => void {
   return () => {
     chunk?.end()
+    state.isMapped = false
     checkStatus(coreFunctions().tn_mapping_close(address, byteSize), 'unmapping a file')
   }
 }

@@ -266,7 +266,7 @@ export abstract class ManagedScope extends ManagedLifetime {
       // A user who transferred the buffer of a raw view, or forbade it, keeps its memory: a leak is better than a dangling view.
       if (block.exposed && upkeep.retire !== undefined) attempt(upkeep.retire, errors)
       else if (block.exposed && isOwn(upkeep, size)) retire(block.view)
-      else if (detach(block.view) && upkeep.free !== undefined) attempt(upkeep.free, errors)
+      else if ((!block.hasBuffer || detach(block.view)) && upkeep.free !== undefined) attempt(upkeep.free, errors)
     }
     throwErrors(errors, `${this.label} was damaged`)
   }

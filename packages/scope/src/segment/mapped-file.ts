@@ -16,7 +16,7 @@ import {
 } from '@tenon/core/internal'
 import { checkWord } from '../check.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
-import { chunkIn, newChunk, type Upkeep } from '../scope/chunk.ts'
+import { newChunk, type Upkeep } from '../scope/chunk.ts'
 import { ImplicitScope } from '../scope/gc-scopes.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 import { AtomicAccess } from './atomics.ts'
@@ -138,13 +138,14 @@ function grow(descriptor: number, from: number, to: number): void {
 
 const NOTHING = (): void => {}
 
+function emptyBlock(owner: ResourceScope): Block {
+  const { view, bytes, address } = newChunk(0, 1)
+  return new Block(owner.gate, view, bytes, address)
+}
+
 /** Gives a mapping to an owner. */
 function blockOver(file: MappedFile | undefined, access: Access, owner: ResourceScope): Block {
-  const chunk = file === undefined ? newChunk(0, 1) : chunkIn(file.buffer, 0, file.byteSize, file.address)
-  const block =
-    file === undefined
-      ? new Block(owner.gate, chunk.view, chunk.bytes, chunk.address)
-      : new Block(owner.gate, chunk.view, chunk.bytes, chunk.address, file, chunk.size)
+  const block = file === undefined ? emptyBlock(owner) : Block.ofPart(owner.gate, file, 0, file.byteSize)
   const ending = { unmap: file?.unmap ?? NOTHING, lostWrites: file?.lostWrites }
   mappings.set(block, { file, access, ending, threads: undefined })
   if (owner instanceof ManagedScope) {

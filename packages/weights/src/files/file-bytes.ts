@@ -1,5 +1,5 @@
 import { UnsupportedError, type Segment } from '@tenon/core'
-import { filePath } from '@tenon/core/internal'
+import { addressOf, checkUsable, coreFunctions, filePath, keepAlive } from '@tenon/core/internal'
 import { MemorySegment, ResourceScope } from '@tenon/scope'
 import { damaged, type WeightsFormatError } from '../weights-format-error.ts'
 
@@ -12,23 +12,39 @@ export class FileBytes {
   readonly path: string | undefined
   readonly format: string
   readonly byteSize: number
-  readonly #bytes: Uint8Array
+  readonly #memory: Uint8Array | Segment
 
-  constructor(bytes: Uint8Array, format: string, path?: string) {
+  /** @param memory that of a mapping is copied by its address, because a buffer over a large one costs a collection of garbage. */
+  constructor(memory: Uint8Array | Segment, format: string, path?: string) {
     this.path = path
     this.format = format
-    this.byteSize = bytes.byteLength
-    this.#bytes = bytes
+    this.byteSize = memory instanceof Uint8Array ? memory.byteLength : memory.byteSize
+    this.#memory = memory
   }
 
   /** Returns a copy of bytes within the file. */
   copy(byteOffset: number, byteSize: number): Buffer {
-    return Buffer.from(this.#bytes.subarray(byteOffset, byteOffset + byteSize))
+    const memory = this.#memory
+    if (memory instanceof Uint8Array) return Buffer.from(memory.subarray(byteOffset, byteOffset + byteSize))
+    return copyOf(memory, byteOffset, Buffer.alloc(byteSize))
   }
 
   error(byteOffset: number, reason: string, options?: Parameters<typeof damaged>[3]): WeightsFormatError {
     return damaged(this, byteOffset, reason, options)
   }
+}
+
+/** Copies bytes of a mapping. @param target as many bytes, which lie in the segment */
+export function copyOf<Target extends Uint8Array>(
+  { block, base }: Segment,
+  byteOffset: number,
+  target: Target,
+): Target {
+  checkUsable(block)
+  if (target.length === 0) return target
+  coreFunctions().tn_memory_copy(addressOf(target), block.address + base + byteOffset, target.length)
+  keepAlive(target)
+  return target
 }
 
 /**
@@ -53,8 +69,7 @@ export function openMapped<Contents>(
   const reading = ResourceScope.ofConfined()
   try {
     const mapped = MemorySegment.mapFile(name, reading)
-    const { block, base, byteSize } = mapped
-    const contents = read(new FileBytes(block.bytes.subarray(base, base + byteSize), format, name))
+    const contents = read(new FileBytes(mapped, format, name))
     return { path: name, contents, segment: mapped.moveTo(scope ?? ResourceScope.ofImplicit()) }
   } finally {
     reading.close()

@@ -1,5 +1,6 @@
 import { AlignmentError, tensor, type DType, type NativeAllocator, type Segment, type Tensor } from '@tenon/core'
 import { checkUsable } from '@tenon/core/internal'
+import { copyOf } from './file-bytes.ts'
 
 /** A tensor in a file. */
 export interface WeightsEntry {
@@ -47,9 +48,7 @@ export function entryTensor(entry: StoredEntry, segment: Segment, allocator: Nat
   const part = segment.asSlice(byteOffset, byteSize)
   if (allocator !== undefined) {
     const copy = tensor(dtype, shape, undefined, { packing, allocator })
-    // The allocator is code of the user, which can close the scope.
-    checkUsable(segment.block)
-    copy.block.bytes.set(part.block.bytes.subarray(part.base, part.base + byteSize), copy.base)
+    copyOf(part, 0, copy.block.bytes.subarray(copy.base, copy.base + byteSize))
     return copy
   }
   try {

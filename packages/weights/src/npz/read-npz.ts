@@ -50,10 +50,9 @@ export function readNpz(
     return archive(undefined, readDirectory(file), new NpzSource(() => file, undefined, most))
   }
   const { path, contents, segment } = openMapped(source, FORMAT, scope, readDirectory)
-  const { block, base, byteSize } = segment
   const file = (): FileBytes => {
-    checkUsable(block)
-    return new FileBytes(block.bytes.subarray(base, base + byteSize), FORMAT, path)
+    checkUsable(segment.block)
+    return new FileBytes(segment, FORMAT, path)
   }
   return archive(path, contents, new NpzSource(file, segment, most))
 }
