@@ -136,12 +136,11 @@ describe('a damaged .npz archive', () => {
   })
 
   test('members that share their bytes are refused', () => {
-    const two = zipBytes([one, { name: 'y.npy', bytes: array }])
-    const [first, second] = [two.indexOf(ENTRY), two.lastIndexOf(ENTRY)]
-    two.copyWithin(second + 42, first + 42, first + 46)
-    two.write('x', second + 46)
-    two.write('y', first + 46)
-    expect(() => readNpz(two)).toThrow(WeightsFormatError)
+    // The data of the first member are a second one, with its header.
+    const inner = zipBytes([one])
+    const two = zipBytes([{ name: 'outer', bytes: inner.subarray(0, inner.indexOf(ENTRY)) }, one])
+    two.writeUInt32LE(two.indexOf(LOCAL, 1), two.lastIndexOf(ENTRY) + 42)
+    expect(() => readNpz(two)).toThrow('the member "x.npy" overlaps another one')
   })
 
   test.each<[string, ZipPart, RegExp]>([

@@ -253,6 +253,7 @@ describe('a damaged safetensors file', () => {
     ],
     ['sizes whose product is 2^64', safetensorsBytes({ a: entry(0, 0, 'U8', [2 ** 32, 2 ** 32]) }), /should have/, 9],
     ['too few bytes for the shape', safetensorsBytes({ a: entry(0, 4, 'F32', [2]) }, 4), /should have 8 bytes/, 9],
+    ['too many bytes for the shape', safetensorsBytes({ a: entry(0, 5, 'U8', [4]) }, 5), /should have 4 bytes/, 9],
     ['offsets in reverse order', safetensorsBytes({ a: entry(1, 0, 'U8', [0]) }, 1), /data_offsets are \[1, 0\]/, 9],
     ['half a byte', safetensorsBytes({ a: entry(0, 1, 'F4', [1]) }, 1), /should have 0.5 bytes/, 9],
     ['a hole at the start', safetensorsBytes({ a: entry(1, 2) }, 2), /leaves a hole/, 9],
