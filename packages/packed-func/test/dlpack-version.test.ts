@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { NativeLibrary, type Tensor } from '@tenon/core'
+import { NativeLibrary, Segment, tensor, type Tensor } from '@tenon/core'
 import { functionAt } from '@tenon/core/internal'
-import { fromDLPack, OpaquePointer, type PackedFuncError } from '../src/index.ts'
+import { fromDLPack, OpaquePointer, type PackedFuncError, toDLPack } from '../src/index.ts'
 import { compileLibrary } from './compile.ts'
-import { live, thrownBy } from './support.ts'
+import { isOwnLibrary, live, thrownBy } from './support.ts'
 
 const SOURCE = `
+  #include <pthread.h>
   #include <stdint.h>
   static long long shape[] = {2};
   static float data[2];
@@ -29,6 +30,30 @@ const SOURCE = `
     made = (managed){major, minor, 0, has_deleter ? forget : 0, 0, data, 1, 0, 1, 2, 32, 1, shape, 0, 0};
     return &made;
   }
+  managed *make_with(uint64_t flags) {
+    managed *made = make(1, 0, 1);
+    made->flags = flags;
+    return made;
+  }
+  uint64_t flags_of(managed *other) { return other->flags; }
+  uint64_t data_of(managed *other) { return (uintptr_t)other->data + other->offset; }
+  static void *delete_on_thread(void *other) {
+    ((managed *)other)->deleter(other);
+    return 0;
+  }
+  static void unwrap(managed *self) {
+    pthread_t thread;
+    pthread_create(&thread, 0, delete_on_thread, self->context);
+    pthread_join(thread, 0);
+  }
+  managed *wrap(managed *other) {
+    static managed made;
+    made = *other;
+    made.context = other;
+    made.deleter = unwrap;
+    return &made;
+  }
+  void delete(managed *other) { other->deleter(other); }
   int32_t count(void) { return deleted; }
 `
 
@@ -60,11 +85,51 @@ if (process.platform !== 'win32')
       expect(count()).toBe(0)
     })
 
+    const flagged = functionAt(Number(library.symbol('make_with')), 'uint64', ['uint64'])
+    const flagsOf = functionAt(Number(library.symbol('flags_of')), 'uint64', ['uint64'])
+    const dataOf = functionAt(Number(library.symbol('data_of')), 'uint64', ['uint64'])
+    const remove = functionAt(Number(library.symbol('delete')), 'void', ['uint64'])
+    const [READ_ONLY, COPIED] = [1, 2]
+
+    it.each([0, READ_ONLY, COPIED, READ_ONLY | COPIED])('with the flags %d is read-only if they say so', (flags) => {
+      const made = fromDLPack(new OpaquePointer(BigInt(flagged(flags)))) as Tensor
+      expect(made.segment.readOnly).toBe(isOwnLibrary && (flags & READ_ONLY) !== 0)
+      ;(made.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
+      expect(count()).toBe(1)
+    })
+
+    it('says that it is a copy, which shares nothing with the tensor', () => {
+      const { block, base, byteSize } = tensor('float32', [2], [1, 2]).segment
+      const sealed = tensor('float32', [2], new Segment(block, base, byteSize, 1))
+      const [shared, copied] = [toDLPack(sealed), toDLPack(sealed, { copy: true })].map(({ address }) =>
+        Number(address),
+      )
+      expect([flagsOf(shared!), flagsOf(copied!)]).toEqual([READ_ONLY, COPIED])
+      expect([dataOf(shared!) === sealed.address, dataOf(copied!) === sealed.address]).toEqual([true, false])
+      remove(shared!)
+      const back = fromDLPack(new OpaquePointer(BigInt(copied!))) as Tensor
+      expect([back.toArray(), back.segment.readOnly]).toEqual([[1, 2], false])
+      ;(back.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
+      const plain = toDLPack(sealed, { copy: true, versioned: false })
+      ;((fromDLPack(plain, { versioned: false }) as Tensor).segment.lifetime as unknown as Disposable)[Symbol.dispose]()
+    })
+
+    it('passes through another library, which deletes it on a thread of its own', () => {
+      const wrap = functionAt(Number(library.symbol('wrap')), 'uint64', ['uint64'])
+      const before = live()
+      const x = tensor('float32', [2], [1, 2])
+      const back = fromDLPack(new OpaquePointer(BigInt(wrap(Number(toDLPack(x).address))))) as Tensor
+      expect([back.address, back.toArray()]).toEqual([x.address, [1, 2]])
+      expect(live().foreign).toBeGreaterThan(before.foreign)
+      ;(back.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
+      expect(live().foreign).toBeLessThanOrEqual(before.foreign)
+    })
+
     it('of any minor version of 1 is accepted', () => {
-      const tensor = fromDLPack(managed(1, 9)) as Tensor
-      expect(tensor.shape).toEqual([2])
+      const made = fromDLPack(managed(1, 9)) as Tensor
+      expect(made.shape).toEqual([2])
       expect(count()).toBe(0)
-      ;(tensor.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
+      ;(made.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
       expect(count()).toBe(1)
     })
   })

@@ -13,6 +13,7 @@ import { ValueError } from '../errors/error-kinds.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 
 export const READ_ONLY_FLAG: number = CONSTANTS.DLPACK_FLAG_BITMASK_READ_ONLY
+export const COPIED_FLAG: number = CONSTANTS.DLPACK_FLAG_BITMASK_IS_COPIED
 const SUBBYTE_PADDED = CONSTANTS.DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 
 const { size: HEAD_SIZE, offsets: HEAD } = LAYOUTS.tn_packed_tensor_t

@@ -5,7 +5,7 @@ import { makeError } from '../errors/error-kinds.ts'
 import { openStack, type Stack } from '../native/stack.ts'
 import type { NativeTensor } from '../objects/native-tensor.ts'
 import { OpaquePointer } from '../values/scalars.ts'
-import { READ_ONLY_FLAG } from './description.ts'
+import { COPIED_FLAG, READ_ONLY_FLAG } from './description.ts'
 import { packTensor } from './pack-tensor.ts'
 import { tensorOf } from './unpack-tensor.ts'
 
@@ -18,9 +18,18 @@ export interface DLPackOptions {
   readonly versioned?: boolean
 }
 
+/** Options of {@link toDLPack}. */
+export interface ToDLPackOptions extends DLPackOptions {
+  /**
+   * Whether the managed tensor has a copy of the elements, which its consumer alone uses and may write. DLPack 1 records that with the flag
+   * IS_COPIED.
+   */
+  readonly copy?: boolean
+}
+
 /**
- * Creates a managed tensor of DLPack over a tensor's memory, for another library, which must call its deleter. Nothing is copied,
- * and the memory is held open until then. If the address is dropped, the memory is never released.
+ * Creates a managed tensor of DLPack over a tensor's memory, for another library, which must call its deleter. Nothing is copied unless `copy` is
+ * true, and the memory is held open until then. If the address is dropped, the memory is never released.
  *
  * @returns the address of the managed tensor.
  * @throws {ArgumentError} if `tensor` is not a tensor. @throws {ReadOnlyError} if it is read-only and `versioned` is false.
@@ -29,20 +38,26 @@ export interface DLPackOptions {
  * const pointer = toDLPack(x)
  * fromDLPack(pointer) // a tensor over the memory of x
  */
-export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer {
+export function toDLPack(tensor: Tensor, options?: ToDLPackOptions): OpaquePointer {
   if (!(tensor instanceof Tensor)) throw wrongType('tensor', 'a tensor', tensor)
-  const { versioned = true } = checkOptions(options, ['versioned'])
+  const { versioned = true, copy = false } = checkOptions(options, ['versioned', 'copy'])
+  if (typeof copy !== 'boolean') throw wrongType('copy', 'true or false', copy)
+  return managedTensor(copy ? tensor.copy() : tensor, versioned, copy ? COPIED_FLAG : 0)
+}
+
+/** Creates a managed tensor over the memory of a tensor. @param extra flags beside the one for read-only memory */
+function managedTensor(tensor: Tensor, versioned: boolean, extra: number): OpaquePointer {
   const { readOnly } = tensor.segment
   if (!versioned && readOnly) {
     throw new ReadOnlyError('a DLManagedTensor cannot record that its memory is read-only', {
-      hint: 'Leave versioned out, or copy the tensor.',
+      hint: 'Leave versioned out, or pass { copy: true } as well.',
     })
   }
   const stack = openStack()
   return stack.frame(1, (slot) => {
     packTensor(stack, slot + 1, tensor, true)
     const [at, object] = [stack.slotAddress(slot), stack.pointer(slot + 1)]
-    const [version, flags] = [versioned ? 1 : 0, readOnly ? READ_ONLY_FLAG : 0]
+    const [version, flags] = [versioned ? 1 : 0, (readOnly ? READ_ONLY_FLAG : 0) | extra]
     if (stack.host.tn_packed_tensor_to_dlpack(at, object, version, flags) !== 0) throw takeError(stack, slot)
     return new OpaquePointer(BigInt(stack.pointer(slot)))
   })
@@ -50,7 +65,8 @@ export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer
 
 /**
  * Takes over a managed tensor of DLPack and makes a tensor over its memory. The deleter is called once native code has released the
- * tensor, and its lifetime is closed or the garbage collector has found it. Read-only memory stays read-only.
+ * tensor, and its lifetime is closed or the garbage collector has found it. Read-only memory stays read-only. A copy that the producer has
+ * made for its consumer, as the flag IS_COPIED says, is a tensor like others.
  *
  * @param pointer the address of the managed tensor. It cannot be checked: another address may end the process.
  * @param options.alignment the alignment in bytes that the memory must have; 1 by default.
